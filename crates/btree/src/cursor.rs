@@ -1,0 +1,94 @@
+//! A cursor over the pairs of one leaf at one version: its sorted block with its log laid over it.
+//!
+//! The cursor stands between two pairs. `sorted` is the offset of the first sorted item after it, `log` the index of the
+//! first overlay entry after it. An entry comes before the sorted item at its back pointer, and instead of it if it
+//! `replaces` it, so merging compares no keys.
+
+use crate::item::Item;
+use crate::log::{Overlay, overlay};
+use crate::search::{item_before, lower_bound};
+use crate::view::View;
+
+pub(crate) struct Cursor<'a> {
+    view: View<'a>,
+    overlay: Overlay<'a>,
+    sorted: usize,
+    log: usize,
+}
+
+impl<'a> Cursor<'a> {
+    /// Before the first pair.
+    pub(crate) fn at_start(view: View<'a>, read_version: u64) -> Self {
+        Self { view, overlay: overlay(view, read_version), sorted: view.items_start(), log: 0 }
+    }
+
+    /// After the last pair.
+    pub(crate) fn at_end(view: View<'a>, read_version: u64) -> Self {
+        let overlay = overlay(view, read_version);
+        Self { view, sorted: view.sorted_end(), log: overlay.len(), overlay }
+    }
+
+    /// Before the first pair whose key is not smaller than `suffix`; with `after`, whose key is greater.
+    pub(crate) fn at_key(view: View<'a>, read_version: u64, suffix: &[u8], after: bool) -> Self {
+        let overlay = overlay(view, read_version);
+        let place = lower_bound(view, suffix);
+        let mut sorted = place.offset;
+        if after && place.found {
+            sorted += view.item(sorted).bytes.len();
+        }
+        let log = overlay.partition_point(|entry| match entry.item.suffix() {
+            key if after => key <= suffix,
+            key => key < suffix,
+        });
+        Self { view, overlay, sorted, log }
+    }
+
+    /// Steps over the next pair.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Option<Item<'a>> {
+        while let Some(entry) = self.overlay.get(self.log) {
+            if entry.back_pointer > self.sorted {
+                break;
+            }
+            self.log += 1;
+            if entry.item.header.replaces() {
+                self.sorted += self.view.item(self.sorted).bytes.len();
+            }
+            if !entry.item.header.delete_marker() {
+                return Some(entry.item);
+            }
+        }
+        (self.sorted < self.view.sorted_end()).then(|| {
+            let item = self.view.item(self.sorted);
+            self.sorted += item.bytes.len();
+            item
+        })
+    }
+
+    /// Steps back over the pair before.
+    pub(crate) fn previous(&mut self) -> Option<Item<'a>> {
+        loop {
+            let before = item_before(self.view, self.sorted);
+            let Some(entry) = self.log.checked_sub(1).map(|index| self.overlay[index]) else {
+                return self.step_back_sorted(before);
+            };
+            let replaces = entry.item.header.replaces();
+            let is_last = entry.back_pointer >= self.sorted || replaces && Some(entry.back_pointer) == before;
+            if !is_last {
+                return self.step_back_sorted(before);
+            }
+            self.log -= 1;
+            if replaces {
+                self.sorted = entry.back_pointer;
+            }
+            if !entry.item.header.delete_marker() {
+                return Some(entry.item);
+            }
+        }
+    }
+
+    fn step_back_sorted(&mut self, before: Option<usize>) -> Option<Item<'a>> {
+        self.sorted = before?;
+        Some(self.view.item(self.sorted))
+    }
+}

@@ -1,0 +1,148 @@
+//! What the trees of a store share: memory, versions, the shape of nodes, counters.
+
+use honeycomb_layout as layout;
+use honeycomb_memory::{Lid, Memory, MemoryConfig, Node, Pin};
+
+use crate::builder::EMPTY_LEAF;
+use crate::counters::{Counters, Statistics};
+use crate::error::Error;
+use crate::shape::{Geometry, Shape};
+use crate::versions::Versions;
+use crate::view::View;
+
+/// How a forest is made.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The arena; its node size is taken from `shape`.
+    pub memory: MemoryConfig,
+    /// The nodes.
+    pub shape: Shape,
+    /// Whether writes have versions. Without, scans and batches are not linearizable; everything else is.
+    pub mvcc: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { memory: MemoryConfig::default(), shape: Shape::default(), mvcc: true }
+    }
+}
+
+/// The global version of a write, or one that a reader sees. 0 without MVCC.
+pub type Version = u64;
+
+/// Names a tree: the LID of its root, which never changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Root(pub(crate) Lid);
+
+impl Root {
+    /// The root's LID.
+    #[must_use]
+    pub fn lid(self) -> Lid {
+        self.0
+    }
+}
+
+/// B+trees over one arena, with one order of versions.
+pub struct Forest {
+    memory: Memory,
+    shape: Shape,
+    geometry: Geometry,
+    mvcc: bool,
+    pub(crate) versions: Versions,
+    pub(crate) counters: Counters,
+}
+
+impl Forest {
+    /// Reserves the arena.
+    ///
+    /// # Errors
+    /// [`Error::InvalidShape`] and [`Error::Memory`] say which parameter is not allowed, or that there is no memory.
+    pub fn new(config: Config) -> Result<Self, Error> {
+        config.shape.check()?;
+        let memory = MemoryConfig { node_bytes: config.shape.node_bytes, ..config.memory };
+        Ok(Self {
+            memory: Memory::new(memory)?,
+            shape: config.shape,
+            geometry: config.shape.geometry(),
+            mvcc: config.mvcc,
+            versions: Versions::new(),
+            counters: Counters::default(),
+        })
+    }
+
+    /// A new, empty tree.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if there is no room for its root.
+    pub fn plant(&self) -> Result<Root, Error> {
+        let lid = self.memory.reserve_lid()?;
+        let mut buffer = self.memory.allocate_node()?;
+        EMPTY_LEAF.build(&self.shape, &mut buffer);
+        let lid = lid.keep();
+        self.memory.map(lid, buffer);
+        Ok(Root(lid))
+    }
+
+    /// The arena and its accounting.
+    #[must_use]
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// The parameters of the nodes.
+    #[must_use]
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Whether writes have versions.
+    #[must_use]
+    pub fn mvcc(&self) -> bool {
+        self.mvcc
+    }
+
+    /// The newest version of which every write is visible to new readers.
+    #[must_use]
+    pub fn read_version(&self) -> Version {
+        self.versions.read_version()
+    }
+
+    /// What happened since the forest was made.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        self.counters.statistics()
+    }
+
+    #[inline]
+    pub(crate) fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    /// A published node as it is now.
+    #[inline]
+    pub(crate) fn view<'a>(&'a self, node: Node<'a>) -> View<'a> {
+        View::published(self.geometry, node, node.lock_and_size())
+    }
+
+    /// The current buffer of a LID.
+    #[inline]
+    pub(crate) fn node<'a>(&'a self, pin: &'a Pin<'_>, lid: Lid) -> Node<'a> {
+        self.memory.node(pin, lid)
+    }
+
+    pub(crate) fn check_key(&self, key: &[u8]) -> Result<(), Error> {
+        let max = self.shape.key_bytes_max();
+        if (layout::KEY_BYTES_MIN..=max).contains(&key.len()) {
+            return Ok(());
+        }
+        Err(Error::KeyLength { bytes: key.len(), max })
+    }
+
+    pub(crate) fn check_value(&self, value: &[u8]) -> Result<(), Error> {
+        let max = layout::VALUE_BYTES_MAX;
+        if value.len() <= max {
+            return Ok(());
+        }
+        Err(Error::ValueLength { bytes: value.len(), max })
+    }
+}

@@ -1,0 +1,126 @@
+//! Keys: byte strings that compare as bytes, often held as a node's prefix and a suffix.
+
+use std::cmp::Ordering;
+
+/// A key in two parts, as a node holds it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KeyParts<'a> {
+    pub(crate) prefix: &'a [u8],
+    pub(crate) suffix: &'a [u8],
+}
+
+impl<'a> KeyParts<'a> {
+    pub(crate) fn len(self) -> usize {
+        self.prefix.len() + self.suffix.len()
+    }
+
+    pub(crate) fn to_vec(self) -> Vec<u8> {
+        [self.prefix, self.suffix].concat()
+    }
+
+    /// The two parts of the key after its first `skip` bytes.
+    pub(crate) fn skip(self, skip: usize) -> (&'a [u8], &'a [u8]) {
+        match skip.checked_sub(self.prefix.len()) {
+            Some(into_suffix) => (&[], &self.suffix[into_suffix..]),
+            None => (&self.prefix[skip..], self.suffix),
+        }
+    }
+
+    pub(crate) fn compare(self, key: &[u8]) -> Ordering {
+        match key.strip_prefix(self.prefix) {
+            Some(suffix) => self.suffix.cmp(suffix),
+            None => self.prefix.cmp(key),
+        }
+    }
+
+    fn bytes(self) -> impl Iterator<Item = u8> + 'a {
+        self.prefix.iter().chain(self.suffix).copied()
+    }
+}
+
+/// The first eight bytes as a number whose order is the order of the bytes, zeros where there are fewer.
+#[inline]
+pub(crate) fn head(bytes: &[u8]) -> u64 {
+    if let Some(first) = bytes.first_chunk::<8>() {
+        return u64::from_be_bytes(*first);
+    }
+    let mut padded = [0; 8];
+    padded[..bytes.len()].copy_from_slice(bytes);
+    u64::from_be_bytes(padded)
+}
+
+/// How many first bytes two byte strings share.
+pub(crate) fn common_length(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(x, y)| x == y).count()
+}
+
+/// Length of the prefix that every key from `low` up to but not including `high` has.
+pub(crate) fn prefix_length(low: &[u8], high: Option<&[u8]>) -> usize {
+    high.map_or(0, |high| common_length(low, high))
+}
+
+/// The shortest key that is greater than `left` and not greater than `right`.
+pub(crate) fn separator(left: KeyParts<'_>, right: KeyParts<'_>) -> Vec<u8> {
+    let shared = left.bytes().zip(right.bytes()).take_while(|(x, y)| x == y).count();
+    debug_assert!(shared < right.len(), "left must be smaller than right");
+    right.bytes().take(shared + 1).collect()
+}
+
+/// The low byte of the CRC-32C of a key suffix: the tag of a log entry.
+#[inline]
+pub(crate) fn tag(suffix: &[u8]) -> u8 {
+    crc32c::crc32c(suffix) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(key: &[u8]) -> KeyParts<'_> {
+        let (prefix, suffix) = key.split_at(key.len() / 2);
+        KeyParts { prefix, suffix }
+    }
+
+    #[test]
+    fn heads_order_as_bytes_do() {
+        let mut keys: Vec<&[u8]> =
+            vec![b"", b"a", b"a\0", b"ab", b"abcdefgh", b"abcdefghi", b"b", b"\xff\xff"];
+        keys.sort_unstable();
+        for pair in keys.windows(2) {
+            assert!(head(pair[0]) <= head(pair[1]), "{pair:?}");
+        }
+        assert_eq!(head(b"a"), head(b"a\0"));
+        assert_eq!(head(b"abcdefgh"), head(b"abcdefghi"));
+    }
+
+    #[test]
+    fn separators_are_short_and_between() {
+        let keys: [&[u8]; 6] = [b"a", b"aa", b"aab", b"abc", b"b", b"bcdef"];
+        for pair in keys.windows(2) {
+            let separator = separator(parts(pair[0]), parts(pair[1]));
+            assert!(pair[0] < separator.as_slice() && separator.as_slice() <= pair[1], "{pair:?}");
+        }
+        assert_eq!(separator(parts(b"apple"), parts(b"banana")), b"b");
+    }
+
+    #[test]
+    fn parts_compare_as_the_whole_key() {
+        let keys: [&[u8]; 8] = [b"", b"a", b"ab", b"abc", b"abd", b"b", b"ba", b"abcdef"];
+        for a in keys {
+            for b in keys {
+                for cut in 0..=a.len() {
+                    let parts = KeyParts { prefix: &a[..cut], suffix: &a[cut..] };
+                    assert_eq!(parts.compare(b), a.cmp(b), "{a:?} cut at {cut}, {b:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn skipping_cuts_either_part() {
+        let key = KeyParts { prefix: b"abc", suffix: b"def" };
+        assert_eq!(key.skip(1), (&b"bc"[..], &b"def"[..]));
+        assert_eq!(key.skip(3), (&b""[..], &b"def"[..]));
+        assert_eq!(key.skip(5), (&b""[..], &b"f"[..]));
+    }
+}

@@ -1,0 +1,67 @@
+//! Honeycomb's ordered index: B+trees of fixed-size nodes that readers walk wait-free, at one version.
+//!
+//! The layout of a node is in `docs/node.md`, versions in `docs/versions.md`, splits and joins in `docs/structure.md`.
+//! Reading starts at [`Forest::reader`], writing at [`Forest::write`].
+#![forbid(unsafe_code)]
+
+mod versions;
+
+#[cfg(not(loom))]
+mod builder;
+#[cfg(not(loom))]
+mod counters;
+#[cfg(not(loom))]
+mod cursor;
+#[cfg(not(loom))]
+mod divide;
+#[cfg(not(loom))]
+mod error;
+#[cfg(not(loom))]
+mod forest;
+#[cfg(not(loom))]
+mod item;
+#[cfg(not(loom))]
+mod key;
+#[cfg(not(loom))]
+mod log;
+#[cfg(not(loom))]
+mod operation;
+#[cfg(not(loom))]
+mod piece;
+#[cfg(not(loom))]
+mod range;
+#[cfg(not(loom))]
+mod reader;
+#[cfg(not(loom))]
+mod restructure;
+#[cfg(not(loom))]
+mod scan;
+#[cfg(not(loom))]
+mod search;
+#[cfg(not(loom))]
+mod shape;
+#[cfg(not(loom))]
+mod stages;
+#[cfg(not(loom))]
+mod transaction;
+#[cfg(not(loom))]
+mod verify;
+#[cfg(not(loom))]
+mod view;
+#[cfg(all(test, not(loom)))]
+mod wait_free_test;
+#[cfg(not(loom))]
+mod write;
+
+#[cfg(not(loom))]
+pub use crate::{
+    counters::Statistics,
+    error::Error,
+    forest::{Config, Forest, Root, Version},
+    operation::{BatchOperation, BatchOutcome, Operation, Outcome},
+    reader::{Found, Reader},
+    scan::{Pair, Scan},
+    shape::Shape,
+    verify::{Verified, Violation},
+    write::BATCH_OPERATIONS_MAX,
+};

@@ -1,0 +1,96 @@
+//! The log block: recent writes in arrival order, and the order of their keys.
+//!
+//! ```text
+//! | back pointer, 2 | order hint, 1 | version delta, 5 | item |
+//! ```
+//! Versions grow in arrival order, so what a read version sees of a log is a first part of it. Inserting the entries of
+//! that part one after the other at their order hints gives them in key order, the newest of equal keys first: no key
+//! is compared (section 3.1 of the Honeycomb paper).
+
+use honeycomb_layout::log_entry_header as header;
+use smallvec::SmallVec;
+
+use crate::item::{Item, ItemHeader};
+use crate::view::View;
+
+/// Bytes of an entry before its item.
+pub(crate) const ENTRY_HEADER_BYTES: usize = header::SIZE;
+
+/// A log entry where it stands in a node.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LogEntry<'a> {
+    /// Offset of the first sorted item whose key is not smaller.
+    pub(crate) back_pointer: usize,
+    /// Rank among the entries that were there when this one was written.
+    pub(crate) order_hint: usize,
+    /// Write version minus the node's version.
+    pub(crate) version_delta: u64,
+    pub(crate) item: Item<'a>,
+}
+
+impl<'a> LogEntry<'a> {
+    #[inline]
+    pub(crate) fn read(bytes: &'a [u8]) -> Self {
+        let word = u64::from_le_bytes(*bytes.first_chunk().expect("an entry has a header"));
+        let field = |offset: usize, bytes: usize| (word >> (8 * offset)) & ((1 << (8 * bytes)) - 1);
+        Self {
+            back_pointer: field(header::BACK_POINTER_OFFSET, header::BACK_POINTER_BYTES) as usize,
+            order_hint: field(header::ORDER_HINT_OFFSET, header::ORDER_HINT_BYTES) as usize,
+            version_delta: field(header::VERSION_DELTA_OFFSET, header::VERSION_DELTA_BYTES),
+            item: Item::read(&bytes[header::SIZE..]),
+        }
+    }
+
+    /// Bytes of the whole entry.
+    #[inline]
+    pub(crate) fn bytes(self) -> usize {
+        header::SIZE + self.item.bytes.len()
+    }
+}
+
+/// Writes an entry without its version, which is known only once the entry is to be published.
+pub(crate) fn write_entry(out: &mut [u8], back_pointer: usize, order_hint: usize, item: &[u8]) {
+    let word = back_pointer as u64 | (order_hint as u64) << (8 * header::ORDER_HINT_OFFSET);
+    out[..header::SIZE].copy_from_slice(&word.to_le_bytes());
+    out[header::SIZE..header::SIZE + item.len()].copy_from_slice(item);
+}
+
+/// Gives every entry at the start of `entries` (whole entries and nothing else) its version.
+pub(crate) fn stamp_entries(mut entries: &mut [u8], delta: u64) {
+    while !entries.is_empty() {
+        let bytes = header::SIZE + ItemHeader::read(&entries[header::SIZE..]).item_bytes();
+        entries[header::VERSION_DELTA_OFFSET..header::SIZE]
+            .copy_from_slice(&delta.to_le_bytes()[..header::VERSION_DELTA_BYTES]);
+        entries = &mut entries[bytes..];
+    }
+}
+
+/// The entries of a log in key order, one for each key: what lies over the sorted block.
+pub(crate) type Overlay<'a> = SmallVec<[LogEntry<'a>; 16]>;
+
+/// Sorts the part of a leaf's log that `read_version` sees, and keeps the newest entry of each key.
+pub(crate) fn overlay<'a>(view: View<'a>, read_version: u64) -> Overlay<'a> {
+    let mut order = Overlay::new();
+    if view.log_count() == 0 {
+        return order;
+    }
+    let node_version = view.node_version();
+    for entry in view.log_entries() {
+        if node_version + entry.version_delta > read_version {
+            break;
+        }
+        order.insert(entry.order_hint, entry);
+    }
+    keep_newest(&mut order);
+    order
+}
+
+/// Drops entries that a newer one of the same key precedes: after one that `repeats` comes an older one of its key.
+fn keep_newest(order: &mut Overlay<'_>) {
+    let mut older = false;
+    order.retain(|entry| {
+        let keep = !older;
+        older = entry.item.header.repeats();
+        keep
+    });
+}

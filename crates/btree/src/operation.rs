@@ -1,0 +1,183 @@
+//! What can be done to one pair, and what came of it.
+
+use crate::forest::{Root, Version};
+
+/// A write to one key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation<'a> {
+    /// Adds a pair; refused if the key exists.
+    Insert(&'a [u8]),
+    /// Changes a value; refused if the key is absent.
+    Update(&'a [u8]),
+    /// Adds or changes.
+    Put(&'a [u8]),
+    /// Removes a pair, if it is there.
+    Delete,
+    /// Changes a value that equals `expected`.
+    CompareAndSwap {
+        /// What the value must be.
+        expected: &'a [u8],
+        /// What it becomes.
+        value: &'a [u8],
+    },
+    /// Changes the value of a pair that has not changed since `version` was read with it. May be refused without a
+    /// change (the version grows when a leaf is merged); never succeeds after one.
+    CompareVersionAndSwap {
+        /// The version that came with the value.
+        version: Version,
+        /// What the value becomes.
+        value: &'a [u8],
+    },
+    /// Adds to a counter: a value of eight bytes, little-endian, wrapping. An absent one counts as 0.
+    Add(i64),
+}
+
+impl<'a> Operation<'a> {
+    /// The value that the operation would store, if it brings one.
+    pub(crate) fn value(&self) -> Option<&'a [u8]> {
+        match *self {
+            Self::Insert(value)
+            | Self::Update(value)
+            | Self::Put(value)
+            | Self::CompareAndSwap { value, .. }
+            | Self::CompareVersionAndSwap { value, .. } => Some(value),
+            Self::Delete | Self::Add(_) => None,
+        }
+    }
+}
+
+/// What came of a write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// The pair is new.
+    Inserted,
+    /// The pair was there and has a new value.
+    Updated,
+    /// The pair is gone.
+    Deleted,
+    /// The counter has this value now.
+    Added(u64),
+    /// Refused: the key exists.
+    Exists,
+    /// Refused, or nothing to delete: the key is absent.
+    Absent,
+    /// Refused: the pair is not what was expected.
+    Mismatch {
+        /// Its value.
+        value: Vec<u8>,
+        /// Its version.
+        version: Version,
+    },
+    /// Refused: the value is not a counter.
+    NotCounter {
+        /// Bytes of the value; a counter has eight.
+        bytes: usize,
+    },
+}
+
+impl Outcome {
+    /// Whether the operation changed anything.
+    #[must_use]
+    pub fn wrote(&self) -> bool {
+        matches!(self, Self::Inserted | Self::Updated | Self::Deleted | Self::Added(_))
+    }
+}
+
+/// One operation of a batch.
+#[derive(Debug, Clone, Copy)]
+pub struct BatchOperation<'a> {
+    /// The tree.
+    pub root: Root,
+    /// The key.
+    pub key: &'a [u8],
+    /// What to do to it.
+    pub operation: Operation<'a>,
+}
+
+/// What came of a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BatchOutcome {
+    /// All of it was applied.
+    Applied {
+        /// The version they all share; 0 without MVCC, or if nothing had to be changed.
+        version: Version,
+        /// The outcome of each operation, in the order given.
+        outcomes: Vec<Outcome>,
+    },
+    /// Nothing was applied.
+    Refused {
+        /// The operation that was refused, by its place in the batch.
+        index: usize,
+        /// Why.
+        outcome: Outcome,
+    },
+}
+
+/// What an operation decides on seeing the pair as it is.
+pub(crate) enum Decision<'a> {
+    /// Leave it.
+    Keep(Outcome),
+    /// Store a value.
+    Store(StoredValue<'a>, Outcome),
+    /// Remove the pair.
+    Remove,
+}
+
+/// A value to store.
+pub(crate) enum StoredValue<'a> {
+    Given(&'a [u8]),
+    Counter([u8; 8]),
+}
+
+impl StoredValue<'_> {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Given(bytes) => bytes,
+            Self::Counter(bytes) => bytes,
+        }
+    }
+}
+
+/// Decides an operation on a pair whose value and version are `existing`.
+pub(crate) fn decide<'a>(operation: &Operation<'a>, existing: Option<(&[u8], Version)>) -> Decision<'a> {
+    use StoredValue::Given;
+    let stored = if existing.is_some() { Outcome::Updated } else { Outcome::Inserted };
+    let mismatch = |(value, version): (&[u8], Version)| {
+        Decision::Keep(Outcome::Mismatch { value: value.to_vec(), version })
+    };
+    match (*operation, existing) {
+        (Operation::Put(value), _) => Decision::Store(Given(value), stored),
+        (Operation::Insert(value), None) => Decision::Store(Given(value), stored),
+        (Operation::Insert(_), Some(_)) => Decision::Keep(Outcome::Exists),
+        (Operation::Add(delta), existing) => add(delta, existing.map(|(value, _)| value)),
+        (_, None) => Decision::Keep(Outcome::Absent),
+        (Operation::Update(value), Some(_)) => Decision::Store(Given(value), stored),
+        (Operation::Delete, Some(_)) => Decision::Remove,
+        (Operation::CompareAndSwap { expected, value }, Some(pair)) => {
+            if pair.0 == expected {
+                Decision::Store(Given(value), stored)
+            } else {
+                mismatch(pair)
+            }
+        }
+        (Operation::CompareVersionAndSwap { version, value }, Some(pair)) => {
+            if pair.1 == version {
+                Decision::Store(Given(value), stored)
+            } else {
+                mismatch(pair)
+            }
+        }
+    }
+}
+
+fn add<'a>(delta: i64, existing: Option<&[u8]>) -> Decision<'a> {
+    let counter = match existing.map(<[u8; 8]>::try_from) {
+        None => 0,
+        Some(Ok(bytes)) => u64::from_le_bytes(bytes),
+        Some(Err(_)) => {
+            return Decision::Keep(Outcome::NotCounter { bytes: existing.map_or(0, <[u8]>::len) });
+        }
+    };
+    let sum = counter.wrapping_add_signed(delta);
+    Decision::Store(StoredValue::Counter(sum.to_le_bytes()), Outcome::Added(sum))
+}

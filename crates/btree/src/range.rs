@@ -1,0 +1,83 @@
+//! Ranges of keys, as range deletes see them.
+
+use std::ops::Bound;
+
+use crate::item::ValueReference;
+use crate::key::KeyParts;
+use crate::piece::{Piece, leaf_pieces};
+use crate::reader::Toward;
+use crate::view::View;
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KeyRange<'a> {
+    pub(crate) lower: Bound<&'a [u8]>,
+    pub(crate) upper: Bound<&'a [u8]>,
+}
+
+impl<'a> KeyRange<'a> {
+    /// Whether no key can be in the range.
+    pub(crate) fn is_empty(self) -> bool {
+        match (self.lower, self.upper) {
+            (Bound::Included(lower), Bound::Included(upper)) => lower > upper,
+            (
+                Bound::Included(lower) | Bound::Excluded(lower),
+                Bound::Included(upper) | Bound::Excluded(upper),
+            ) => lower >= upper,
+            _ => false,
+        }
+    }
+
+    /// The leaf that the range begins in.
+    pub(crate) fn first_leaf(self) -> Toward<'a> {
+        match self.lower {
+            Bound::Included(key) | Bound::Excluded(key) => Toward::Key(key),
+            Bound::Unbounded => Toward::First,
+        }
+    }
+
+    /// The leaf that the range ends in.
+    pub(crate) fn last_leaf(self) -> Toward<'a> {
+        match self.upper {
+            Bound::Included(key) | Bound::Excluded(key) => Toward::Key(key),
+            Bound::Unbounded => Toward::Last,
+        }
+    }
+
+    fn contains(self, key: KeyParts<'_>) -> bool {
+        let after_lower = match self.lower {
+            Bound::Included(lower) => key.compare(lower).is_ge(),
+            Bound::Excluded(lower) => key.compare(lower).is_gt(),
+            Bound::Unbounded => true,
+        };
+        let before_upper = match self.upper {
+            Bound::Included(upper) => key.compare(upper).is_le(),
+            Bound::Excluded(upper) => key.compare(upper).is_lt(),
+            Bound::Unbounded => true,
+        };
+        after_lower && before_upper
+    }
+
+    /// The items of a leaf that are not in the range, each a piece of its own.
+    pub(crate) fn outside(self, leaf: View<'_>) -> Vec<Piece<'_>> {
+        let pieces = leaf_pieces(leaf, None);
+        let mut outside = Vec::new();
+        for piece in pieces {
+            let prefix = piece.prefix;
+            let kept = piece.items().filter(|&item| !self.contains(piece.key(item)));
+            outside.extend(kept.map(|item| Piece { prefix, bytes: item.bytes }));
+        }
+        outside
+    }
+
+    /// How many items of a leaf are in the range, and their out-of-line values.
+    pub(crate) fn inside(self, leaf: View<'_>) -> (u64, Vec<ValueReference>) {
+        let (mut count, mut values) = (0, Vec::new());
+        for piece in leaf_pieces(leaf, None) {
+            for item in piece.items().filter(|&item| self.contains(piece.key(item))) {
+                count += 1;
+                values.extend(item.reference());
+            }
+        }
+        (count, values)
+    }
+}

@@ -1,0 +1,207 @@
+//! Readers: wait-free gets and scans at one version.
+//!
+//! A reader takes its read version once. No loop here depends on what writers do, but the walk along previous versions:
+//! its length is the number of times a node was replaced since the read version was taken, and is counted.
+
+use honeycomb_layout::node_header;
+use honeycomb_memory::{LeaseUse, Lid, Node, Pin};
+
+use crate::forest::{Forest, Root, Version};
+use crate::item::Item;
+use crate::key::tag;
+use crate::search::{LEFTMOST, child_at, child_before, child_for, last_child, lower_bound};
+use crate::view::View;
+
+/// One operation in flight on a forest, at one version. As long as it lives, nothing it can see is reclaimed.
+pub struct Reader<'a> {
+    forest: &'a Forest,
+    pin: Held<'a>,
+    version: Version,
+}
+
+/// What keeps memory from being reclaimed under a reader.
+enum Held<'a> {
+    Own(Pin<'a>),
+    Leased(&'a Pin<'a>),
+}
+
+/// A pair's value, and the version that `compare_version_and_swap` takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found<'a> {
+    /// The value's bytes.
+    pub value: &'a [u8],
+    /// Grows with every change of the pair, and may grow when its leaf is merged.
+    pub version: Version,
+}
+
+/// Which leaf to go down to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Toward<'a> {
+    /// The leaf that a key is routed to.
+    Key(&'a [u8]),
+    /// The leaf of the keys right before a key, which is a fence.
+    Before(&'a [u8]),
+    First,
+    Last,
+}
+
+impl Forest {
+    /// A reader of all that is visible now.
+    #[must_use]
+    pub fn reader(&self) -> Reader<'_> {
+        let pin = self.memory().pin();
+        // After the pin: what replaces something this version needs is released, and so retired, only later.
+        let version = self.read_version();
+        Reader { forest: self, pin: Held::Own(pin), version }
+    }
+
+    /// A reader at a version taken under a lease that is in use.
+    #[must_use]
+    pub fn reader_at<'a>(&'a self, lease: &'a LeaseUse<'a>, version: Version) -> Reader<'a> {
+        Reader { forest: self, pin: Held::Leased(lease.pin()), version }
+    }
+}
+
+impl Reader<'_> {
+    /// The version this reader sees.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// The value of a key.
+    #[must_use]
+    pub fn get(&self, root: Root, key: &[u8]) -> Option<Found<'_>> {
+        let leaf = self.descend(root, Toward::Key(key))?;
+        let suffix = &key[leaf.prefix_length()..];
+        let node_version = leaf.node_version();
+        if let Some((item, version)) = newest_in_log(leaf, suffix, node_version, self.version) {
+            return (!item.header.delete_marker()).then(|| Found { value: self.value(item), version });
+        }
+        let place = lower_bound(leaf, suffix);
+        place.found.then(|| Found { value: self.value(leaf.item(place.offset)), version: node_version })
+    }
+
+    pub(crate) fn forest(&self) -> &Forest {
+        self.forest
+    }
+
+    fn pin(&self) -> &Pin<'_> {
+        match &self.pin {
+            Held::Own(pin) => pin,
+            Held::Leased(pin) => pin,
+        }
+    }
+
+    /// The bytes of an item's value, wherever they are.
+    #[inline]
+    pub(crate) fn value<'s>(&'s self, item: Item<'s>) -> &'s [u8] {
+        match item.reference() {
+            None => item.value(),
+            Some(at) => self.forest.memory().value(self.pin(), at.address, at.length),
+        }
+    }
+
+    /// The node that a LID named at this reader's version; none if the LID is younger.
+    #[inline]
+    pub(crate) fn node(&self, lid: Lid) -> Option<View<'_>> {
+        let node = self.forest.node(self.pin(), lid);
+        if node.word(node_header::NODE_VERSION_OFFSET) <= self.version {
+            return Some(self.forest.view(node));
+        }
+        self.previous(node).map(|node| self.forest.view(node))
+    }
+
+    #[cold]
+    fn previous<'s>(&'s self, mut node: Node<'s>) -> Option<Node<'s>> {
+        let counters = &self.forest.counters;
+        let mut steps = 0;
+        while node.word(node_header::NODE_VERSION_OFFSET) > self.version {
+            node = node.previous()?;
+            steps += 1;
+        }
+        counters.version_chain_steps.add(steps);
+        counters.version_chain_max.at_least(steps);
+        Some(node)
+    }
+
+    /// Goes down to a leaf. None only if the tree is younger than the reader.
+    #[inline]
+    pub(crate) fn descend(&self, root: Root, toward: Toward<'_>) -> Option<View<'_>> {
+        let mut view = self.node(root.0)?;
+        while !view.is_leaf() {
+            let child = child_toward(view, toward).1;
+            if view.level() == 1 {
+                self.prefetch(child);
+            }
+            view = self.node(child).expect("a child is not younger than its parent");
+        }
+        Some(view)
+    }
+
+    /// Asks for a leaf's header and shortcuts at once: they are adjacent lines.
+    #[inline]
+    fn prefetch(&self, leaf: Lid) {
+        self.forest.node(self.pin(), leaf).prefetch(0, self.forest.geometry().sorted_start());
+    }
+}
+
+/// The child of an interior node on the way to a leaf, and its position.
+#[inline]
+pub(crate) fn child_toward(view: View<'_>, toward: Toward<'_>) -> (usize, Lid) {
+    let prefix = view.prefix_length();
+    let position = match toward {
+        Toward::Key(key) => return child_for(view, &key[prefix..]),
+        Toward::Before(fence) => position_before(view, fence),
+        Toward::First => LEFTMOST,
+        Toward::Last => last_child(view),
+    };
+    (position, child_at(view, position))
+}
+
+/// The last child whose keys all are smaller than `fence`, which is at most the node's high fence.
+fn position_before(view: View<'_>, fence: &[u8]) -> usize {
+    // The high fence itself need not have the prefix; then every child lies before it.
+    let Some(suffix) = fence.strip_prefix(view.prefix()) else { return last_child(view) };
+    let place = lower_bound(view, suffix);
+    child_before(view, place.offset).unwrap_or(LEFTMOST)
+}
+
+/// The newest log entry of a key that a read version sees, and its version.
+#[inline]
+pub(crate) fn newest_in_log<'a>(
+    leaf: View<'a>,
+    suffix: &[u8],
+    node_version: Version,
+    read_version: Version,
+) -> Option<(Item<'a>, Version)> {
+    if leaf.log_count() == 0 {
+        return None;
+    }
+    let candidates = tagged(leaf, tag(suffix));
+    if candidates == 0 && leaf.log_count() <= node_header::TAGS_COUNT {
+        return None;
+    }
+    let mut newest = None;
+    for (index, entry) in leaf.log_entries().enumerate() {
+        let version = node_version + entry.version_delta;
+        if version > read_version {
+            break;
+        }
+        let candidate = index >= node_header::TAGS_COUNT || candidates >> index & 1 == 1;
+        if candidate && entry.item.suffix() == suffix {
+            newest = Some((entry.item, version));
+        }
+    }
+    newest
+}
+
+/// A bit for each of the first log entries whose tag this is.
+#[inline]
+fn tagged(leaf: View<'_>, tag: u8) -> u32 {
+    let mut bits = 0;
+    for (index, &other) in leaf.tags().iter().enumerate() {
+        bits |= u32::from(other == tag) << index;
+    }
+    bits & ((1 << leaf.log_count().min(node_header::TAGS_COUNT)) - 1)
+}

@@ -1,0 +1,528 @@
+//! Merges, splits, joins, range deletes: one operation.
+//!
+//! A run of adjacent leaves, mostly a run of one, is replaced by a new run with the same key range. If that is one leaf
+//! for one leaf, it keeps its LID. Otherwise the new leaves get LIDs of their own and the run's parent is rebuilt with
+//! them; if it must be split, so is its parent, and so on. Only the topmost rebuilt node, the root of the split, keeps its
+//! LID: one store into the page table makes the change visible to traversals, and versions hide it from older readers.
+//! A LID's key range never changes.
+
+use std::ops::Bound;
+
+use honeycomb_memory::{Lid, LidReservation, NodeBuffer, Retired};
+
+use crate::builder::{Fences, Plan};
+use crate::divide::{Part, Share, divide, fits_one, run_bytes};
+use crate::error::Error;
+use crate::forest::{Root, Version};
+use crate::item::{ItemBytes, encode_child};
+use crate::piece::{Change, Piece, leaf_pieces};
+use crate::range::KeyRange;
+use crate::reader::Toward;
+use crate::search::{LEFTMOST, child_after, child_at, child_before, child_for, end_of_child};
+use crate::transaction::{Index, Stop, Transaction};
+use crate::view::View;
+
+/// What changes in leaves that are rebuilt.
+#[derive(Clone, Copy)]
+pub(crate) enum Edit<'a> {
+    /// One key of one leaf.
+    Change(Index, &'a Change<'a>),
+    /// The keys of a range go.
+    Remove(KeyRange<'a>),
+}
+
+impl<'a> Edit<'a> {
+    /// The items of a leaf after the edit.
+    fn pieces<'p>(&'p self, index: Index, leaf: View<'p>) -> Vec<Piece<'p>>
+    where
+        'a: 'p,
+    {
+        match *self {
+            Edit::Change(changed, change) => leaf_pieces(leaf, (changed == index).then_some(change)),
+            Edit::Remove(range) => range.outside(leaf),
+        }
+    }
+
+    fn is_append(&self) -> bool {
+        matches!(self, Edit::Change(_, change) if change.is_last)
+    }
+}
+
+/// A node that a run is replaced by.
+struct NewChild {
+    /// Its low fence.
+    low: Vec<u8>,
+    lid: Lid,
+}
+
+/// The first and the last of adjacent nodes of one level that are replaced.
+#[derive(Clone, Copy)]
+struct Ends {
+    first: Index,
+    last: Index,
+}
+
+impl<'f> Transaction<'f> {
+    /// Rebuilds the leaves from `first` to `last` with an edit; those between them go away.
+    pub(crate) fn rebuild(
+        &mut self,
+        root: Root,
+        first: Index,
+        last: Index,
+        edit: Edit<'_>,
+    ) -> Result<(), Stop> {
+        let shape = self.forest.shape();
+        let mut ends = Ends { first, last };
+        let mut bytes = self.bytes_after(ends, &edit);
+        let full = !self.one_leaf_fits(ends, &edit);
+        let small = bytes < shape.block_bytes() / 4;
+        let append = full && edit.is_append() && self.view(last).high_fence().is_none();
+        if first == last {
+            if (full || small) && !append {
+                ends = self.with_neighbour(root, first, bytes, full)?;
+            }
+            if !full && ends.first == ends.last {
+                return self.merge_one(first, &edit);
+            }
+            bytes = self.bytes_after(ends, &edit);
+        }
+        let share = if append { Share::LastApart } else { self.share(ends, bytes, full) };
+        let news = self.create_leaves(ends, &edit, share)?;
+        self.count_leaves(ends, news.len());
+        self.replace_run(root, ends, news)
+    }
+
+    /// One leaf for one leaf.
+    fn merge_one(&mut self, leaf: Index, edit: &Edit<'_>) -> Result<(), Stop> {
+        let view = self.view(leaf);
+        let (fences, pieces) = (Fences::spanning(view, view), edit.pieces(leaf, view));
+        let (low, high) = (&fences.low[..], fences.high.as_deref());
+        let plan = Plan { level: 0, low, high, left: view.left(), right: view.right(), pieces: &pieces };
+        let buffer = self.build(&plan)?;
+        self.replace(leaf, buffer);
+        self.forest.counters.merges.add(1);
+        Ok(())
+    }
+
+    fn build(&self, plan: &Plan<'_>) -> Result<NodeBuffer<'f>, Error> {
+        let forest = self.forest;
+        let mut buffer = forest.memory().allocate_node()?;
+        plan.build(forest.shape(), &mut buffer);
+        Ok(buffer)
+    }
+
+    fn run_fences(&self, ends: Ends) -> Fences {
+        Fences::spanning(self.view(ends.first), self.view(ends.last))
+    }
+
+    fn run_pieces<'p>(&'p self, ends: Ends, edit: &'p Edit<'_>) -> Vec<Piece<'p>> {
+        let mut pieces = edit.pieces(ends.first, self.view(ends.first));
+        if ends.first != ends.last {
+            pieces.extend(edit.pieces(ends.last, self.view(ends.last)));
+        }
+        pieces
+    }
+
+    fn bytes_after(&self, ends: Ends, edit: &Edit<'_>) -> usize {
+        run_bytes(&self.run_fences(ends), &self.run_pieces(ends, edit))
+    }
+
+    fn one_leaf_fits(&self, ends: Ends, edit: &Edit<'_>) -> bool {
+        let (fences, pieces) = (self.run_fences(ends), self.run_pieces(ends, edit));
+        let (low, high) = (&fences.low[..], fences.high.as_deref());
+        fits_one(self.forest.shape(), &Plan { level: 0, low, high, left: None, right: None, pieces: &pieces })
+    }
+
+    /// How many leaves the run becomes: full ones share with a neighbour, two full ones become three.
+    fn share(&self, ends: Ends, bytes: usize, full: bool) -> Share {
+        let block = self.forest.shape().block_bytes();
+        let joins = bytes <= block * 3 / 4;
+        let two = bytes <= 2 * block * 15 / 16;
+        Share::Evenly(match (joins, full, ends.first == ends.last, two) {
+            (true, false, ..) => 1,
+            (_, _, true, _) | (.., true) => 2,
+            _ => 3,
+        })
+    }
+
+    /// Takes a neighbour under the same parent into the run, if there is one whose lock can be had.
+    fn with_neighbour(&mut self, root: Root, leaf: Index, bytes: usize, full: bool) -> Result<Ends, Stop> {
+        let alone = Ends { first: leaf, last: leaf };
+        let path = self.path(root, self.view(leaf).low_fence());
+        let Some(&parent) = path.last() else { return Ok(alone) };
+        let Some((left, right)) = self.neighbours(parent, leaf) else { return Err(Stop::Busy) };
+        let used = |lid: &Lid| self.view_of(*lid).size();
+        let Some(lid) = [left, right].into_iter().flatten().min_by_key(used) else { return Ok(alone) };
+        if !full && bytes + used(&lid) > self.forest.shape().block_bytes() * 3 / 4 {
+            return Ok(alone);
+        }
+        Ok(match self.hold(lid) {
+            Ok(other) if Some(lid) == left => Ends { first: other, last: leaf },
+            Ok(other) => Ends { first: leaf, last: other },
+            Err(_) => alone,
+        })
+    }
+
+    /// The children of `parent` beside one of them; none if that is not its child any more.
+    fn neighbours(&self, parent: Lid, child: Index) -> Option<(Option<Lid>, Option<Lid>)> {
+        let view = self.view_of(parent);
+        let position = self.position_of(view, child)?;
+        let at = |position: Option<usize>| position.map(|position| child_at(view, position));
+        Some((at(child_before(view, position)), at(child_after(view, position))))
+    }
+
+    /// The position of a held node among the children of a node.
+    fn position_of(&self, parent: View<'_>, child: Index) -> Option<usize> {
+        let suffix = self.view(child).low_fence().strip_prefix(parent.prefix())?;
+        let (position, lid) = child_for(parent, suffix);
+        (lid == self.lid(child)).then_some(position)
+    }
+
+    /// The interior nodes from the root down to a key.
+    fn path(&self, root: Root, key: &[u8]) -> Vec<Lid> {
+        let (mut path, mut lid) = (Vec::new(), root.0);
+        loop {
+            let view = self.view_of(lid);
+            if view.is_leaf() {
+                return path;
+            }
+            path.push(lid);
+            lid = crate::reader::child_toward(view, Toward::Key(key)).1;
+        }
+    }
+
+    /// Builds the leaves that replace a run, linked among themselves and with the leaves beside the run.
+    fn create_leaves(&mut self, ends: Ends, edit: &Edit<'_>, share: Share) -> Result<Vec<NewChild>, Stop> {
+        let (left, right) = (self.left_of(ends.first), self.right_of(ends.last));
+        let outer_left = left.map(|lid| self.hold(lid)).transpose()?;
+        let outer_right = right.map(|lid| self.hold(lid)).transpose()?;
+        let fences = self.run_fences(ends);
+        let pieces = self.run_pieces(ends, edit);
+        let parts = divide(self.forest.shape(), 0, &fences, None, &pieces, share);
+        let built = self.build_parts(0, &parts, left, right)?;
+        let news = self.create_all(built);
+        if let Some(index) = outer_left {
+            self.set_right(index, news[0].lid);
+        }
+        if let Some(index) = outer_right {
+            self.set_left(index, news[news.len() - 1].lid);
+        }
+        Ok(news)
+    }
+
+    fn build_parts(
+        &self,
+        level: usize,
+        parts: &[Part<'_>],
+        left: Option<Lid>,
+        right: Option<Lid>,
+    ) -> Result<Vec<Built<'f>>, Error> {
+        let memory = self.forest.memory();
+        let reservations = parts.iter().map(|_| memory.reserve_lid()).collect::<Result<Vec<_>, _>>()?;
+        let lids: Vec<Lid> = reservations.iter().map(LidReservation::lid).collect();
+        let mut built = Vec::with_capacity(parts.len());
+        for (index, (part, reservation)) in parts.iter().zip(reservations).enumerate() {
+            let left = if index == 0 { left } else { Some(lids[index - 1]) };
+            let right = lids.get(index + 1).copied().or(right);
+            let buffer = self.build(&part.plan(level, left, right))?;
+            built.push(Built { low: part.low.clone(), buffer, reservation });
+        }
+        Ok(built)
+    }
+
+    fn create_all(&mut self, built: Vec<Built<'f>>) -> Vec<NewChild> {
+        let create = |node: Built<'f>| {
+            let lid = node.reservation.lid();
+            self.create(node.buffer, node.reservation);
+            NewChild { low: node.low, lid }
+        };
+        built.into_iter().map(create).collect()
+    }
+
+    fn count_leaves(&self, ends: Ends, news: usize) {
+        let counters = &self.forest.counters;
+        let olds = if ends.first == ends.last { 1 } else { 2 };
+        match news.cmp(&olds) {
+            std::cmp::Ordering::Greater => counters.leaf_splits.add(1),
+            std::cmp::Ordering::Equal => counters.leaf_shares.add(1),
+            std::cmp::Ordering::Less => counters.leaf_joins.add(1),
+        }
+    }
+
+    /// Puts new nodes in the place of a run, from its parent upward until one node takes them in.
+    fn replace_run(&mut self, root: Root, mut ends: Ends, mut news: Vec<NewChild>) -> Result<(), Stop> {
+        let mut left_path = self.path(root, self.view(ends.first).low_fence());
+        let mut right_path = self.path(root, self.view(ends.last).low_fence());
+        loop {
+            let (Some(left), Some(right)) = (left_path.pop(), right_path.pop()) else {
+                return self.grow(root, 1 + self.view(ends.first).level(), &news);
+            };
+            let parents = Ends { first: self.hold(left)?, last: self.hold(right)? };
+            let children = self.children_after(parents, ends, &news)?;
+            self.remove_run(parents, ends)?;
+            let is_root = left == root.0;
+            if is_root && children.pieces.is_empty() {
+                return self.collapse(parents.first, news[0].lid);
+            }
+            if parents.first == parents.last && (is_root || !self.is_small(&children)) {
+                if self.take_in(parents.first, &children)? {
+                    return Ok(());
+                }
+                self.forest.counters.interior_splits.add(1);
+            }
+            let level = children.level;
+            (ends, news) = self.replace_interiors(left_path.last().copied(), parents, children)?;
+            if is_root {
+                return self.grow(root, level + 1, &news);
+            }
+        }
+    }
+
+    /// The children of the parents of a run with the run replaced.
+    fn children_after(&self, parents: Ends, ends: Ends, news: &[NewChild]) -> Result<Children, Stop> {
+        let (left, right) = (self.view(parents.first), self.view(parents.last));
+        let first = self.position_of(left, ends.first).ok_or(Stop::Busy)?;
+        let last = self.position_of(right, ends.last).ok_or(Stop::Busy)?;
+        let start = left.items_start();
+        let before = if first == LEFTMOST { &[][..] } else { &left.from(start)[..first - start] };
+        let end = end_of_child(right, last);
+        let after = &right.from(end)[..right.sorted_end() - end];
+        let (leftmost, items) =
+            if first == LEFTMOST { (news[0].lid, &news[1..]) } else { (left.leftmost(), news) };
+        let mut children = Children::new(left.level(), Fences::spanning(left, right), leftmost);
+        children.push(left.prefix(), before);
+        for child in items {
+            children.push(&[], &encode_child(&child.low, child.lid));
+        }
+        children.push(right.prefix(), after);
+        Ok(children)
+    }
+
+    /// Takes away the nodes of a run: its ends and all that is between them.
+    fn remove_run(&mut self, parents: Ends, ends: Ends) -> Result<(), Stop> {
+        for lid in self.between(parents, ends)? {
+            self.remove_subtree(lid)?;
+        }
+        self.remove(ends.first);
+        if ends.first != ends.last {
+            self.remove(ends.last);
+        }
+        Ok(())
+    }
+
+    /// The children of the parents of a run that lie between its ends.
+    fn between(&self, parents: Ends, ends: Ends) -> Result<Vec<Lid>, Stop> {
+        let (left, right) = (self.view(parents.first), self.view(parents.last));
+        let first = self.position_of(left, ends.first).ok_or(Stop::Busy)?;
+        let last = self.position_of(right, ends.last).ok_or(Stop::Busy)?;
+        let after = |view, position| {
+            std::iter::successors(child_after(view, position), move |&at| child_after(view, at))
+        };
+        let before_last = |position: &usize| *position < last;
+        if parents.first == parents.last {
+            return Ok(after(left, first).take_while(before_last).map(|at| child_at(left, at)).collect());
+        }
+        let of_right = std::iter::once(LEFTMOST).chain(after(right, LEFTMOST)).take_while(before_last);
+        let of_left = after(left, first).map(|at| child_at(left, at));
+        Ok(of_left.chain(of_right.map(|at| child_at(right, at))).collect())
+    }
+
+    fn remove_subtree(&mut self, lid: Lid) -> Result<(), Stop> {
+        let index = self.hold(lid)?;
+        let view = self.view(index);
+        if !view.is_leaf() {
+            let items = view.items_from(view.items_start()).map(|(_, item)| item.child());
+            let children: Vec<Lid> = std::iter::once(view.leftmost()).chain(items).collect();
+            for child in children {
+                self.remove_subtree(child)?;
+            }
+        }
+        self.remove(index);
+        Ok(())
+    }
+
+    /// Rebuilds one interior node with its new children, if they fit.
+    fn take_in(&mut self, node: Index, children: &Children) -> Result<bool, Stop> {
+        let pieces = children.pieces();
+        let plan = children.plan(&pieces);
+        if !fits_one(self.forest.shape(), &plan) {
+            return Ok(false);
+        }
+        let buffer = self.build(&plan)?;
+        self.replace(node, buffer);
+        Ok(true)
+    }
+
+    fn is_small(&self, children: &Children) -> bool {
+        run_bytes(&children.fences, &children.pieces()) < self.forest.shape().block_bytes() / 4
+    }
+
+    /// Replaces one interior node, and a neighbour if it is small, or two and all between them, by new ones.
+    fn replace_interiors(
+        &mut self,
+        grandparent: Option<Lid>,
+        parents: Ends,
+        mut children: Children,
+    ) -> Result<(Ends, Vec<NewChild>), Stop> {
+        let mut ends = parents;
+        if let Some(grandparent) = grandparent
+            && parents.first == parents.last
+            && self.is_small(&children)
+        {
+            (ends, children) = self.join_interior(grandparent, parents.first, children)?;
+        }
+        let pieces = children.pieces();
+        let (shape, leftmost) = (self.forest.shape(), Some(children.leftmost));
+        let nodes = if fits_one(shape, &children.plan(&pieces)) { 1 } else { 2 };
+        let parts = divide(shape, children.level, &children.fences, leftmost, &pieces, Share::Evenly(nodes));
+        let built = self.build_parts(children.level, &parts, None, None)?;
+        Ok((ends, self.create_all(built)))
+    }
+
+    /// Takes the children of a neighbour under the same parent, if there is one whose lock can be had.
+    fn join_interior(
+        &mut self,
+        grandparent: Lid,
+        node: Index,
+        children: Children,
+    ) -> Result<(Ends, Children), Stop> {
+        let alone = Ends { first: node, last: node };
+        let (left, right) = self.neighbours(grandparent, node).ok_or(Stop::Busy)?;
+        let Some(lid) = left.or(right) else { return Ok((alone, children)) };
+        let Ok(other) = self.hold(lid) else { return Ok((alone, children)) };
+        self.forest.counters.interior_joins.add(1);
+        let theirs = Children::of(self.view(other));
+        Ok(if left.is_some() {
+            (Ends { first: other, last: node }, theirs.followed_by(children))
+        } else {
+            (Ends { first: node, last: other }, children.followed_by(theirs))
+        })
+    }
+
+    /// Makes the root the parent of new nodes: the tree gains a level.
+    fn grow(&mut self, root: Root, level: usize, news: &[NewChild]) -> Result<(), Stop> {
+        let fences = Fences { low: Vec::new(), high: None };
+        let mut children = Children::new(level, fences, news[0].lid);
+        for child in &news[1..] {
+            children.push(&[], &encode_child(&child.low, child.lid));
+        }
+        self.forest.counters.root_growths.add(1);
+        let index = self.hold(root.0)?;
+        if self.take_in(index, &children)? {
+            return Ok(());
+        }
+        let pieces = children.pieces();
+        let (shape, leftmost) = (self.forest.shape(), Some(children.leftmost));
+        let parts = divide(shape, level, &children.fences, leftmost, &pieces, Share::Evenly(2));
+        let built = self.build_parts(level, &parts, None, None)?;
+        let news = self.create_all(built);
+        self.grow(root, level + 1, &news)
+    }
+
+    /// Makes an only child the root, and its only child, and so on: the tree loses levels.
+    fn collapse(&mut self, root: Index, mut child: Lid) -> Result<(), Stop> {
+        // An only child that was there before stays one: it has no private buffer that could become the root's.
+        while let Some(buffer) = self.take_created(child) {
+            self.replace(root, buffer);
+            self.forest.counters.root_collapses.add(1);
+            let view = self.view(root);
+            if view.is_leaf() || view.sorted_count() > 0 {
+                break;
+            }
+            child = view.leftmost();
+        }
+        Ok(())
+    }
+
+    /// Removes a tree with everything in it.
+    pub(crate) fn fell(&mut self, root: Root) -> Result<(), Stop> {
+        self.delete_range(root, Bound::Unbounded, Bound::Unbounded)?;
+        self.remove_subtree(root.0)
+    }
+
+    /// Removes the pairs in a range: how many, and the newest version this depends on.
+    pub(crate) fn delete_range(
+        &mut self,
+        root: Root,
+        lower: Bound<&[u8]>,
+        upper: Bound<&[u8]>,
+    ) -> Result<(u64, Version), Stop> {
+        let range = KeyRange { lower, upper };
+        if range.is_empty() {
+            return Ok((0, 0));
+        }
+        let first = self.hold_leaf(root, range.first_leaf())?;
+        let last = self.hold_leaf(root, range.last_leaf())?;
+        let (mut leaf, mut count, mut newest) = (first, 0, 0);
+        loop {
+            let view = self.view(leaf);
+            newest = newest.max(crate::write::newest_version(view));
+            let (removed, values) = range.inside(view);
+            count += removed;
+            for value in values {
+                self.retire(Retired::Value(value.address, value.length));
+            }
+            if leaf == last {
+                break;
+            }
+            let right = self.right_of(leaf).ok_or(Stop::Busy)?;
+            leaf = self.hold(right)?;
+        }
+        if count > 0 {
+            self.rebuild(root, first, last, Edit::Remove(range))?;
+        }
+        Ok((count, newest))
+    }
+}
+
+/// A node that is built and not yet part of the transaction.
+struct Built<'f> {
+    low: Vec<u8>,
+    buffer: NodeBuffer<'f>,
+    reservation: LidReservation<'f>,
+}
+
+/// The children of interior nodes to be built, in memory of their own.
+struct Children {
+    level: usize,
+    fences: Fences,
+    leftmost: Lid,
+    /// Prefixes and items.
+    pieces: Vec<(Vec<u8>, ItemBytes)>,
+}
+
+impl Children {
+    fn new(level: usize, fences: Fences, leftmost: Lid) -> Self {
+        Self { level, fences, leftmost, pieces: Vec::new() }
+    }
+
+    fn of(view: View<'_>) -> Self {
+        let mut children = Self::new(view.level(), Fences::spanning(view, view), view.leftmost());
+        let start = view.items_start();
+        children.push(view.prefix(), &view.from(start)[..view.sorted_end() - start]);
+        children
+    }
+
+    fn push(&mut self, prefix: &[u8], items: &[u8]) {
+        if !items.is_empty() {
+            self.pieces.push((prefix.to_vec(), ItemBytes::from_slice(items)));
+        }
+    }
+
+    /// These children and, to the right of them, others: the first of those had no item.
+    fn followed_by(mut self, other: Self) -> Self {
+        self.push(&[], &encode_child(&other.fences.low, other.leftmost));
+        self.pieces.extend(other.pieces);
+        self.fences.high = other.fences.high;
+        self
+    }
+
+    fn pieces(&self) -> Vec<Piece<'_>> {
+        self.pieces.iter().map(|(prefix, bytes)| Piece { prefix, bytes }).collect()
+    }
+
+    fn plan<'a>(&'a self, pieces: &'a [Piece<'a>]) -> Plan<'a> {
+        let (low, high) = (&self.fences.low[..], self.fences.high.as_deref());
+        Plan { level: self.level, low, high, left: Some(self.leftmost), right: None, pieces }
+    }
+}

@@ -1,0 +1,262 @@
+//! Scans: the pairs between two bounds, in order, all of one version.
+
+use std::ops::{Bound, ControlFlow};
+
+use crate::cursor::Cursor;
+use crate::forest::Root;
+use crate::item::Item;
+use crate::key::KeyParts;
+use crate::reader::{Reader, Toward};
+use crate::view::View;
+
+/// Which pairs to scan, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct Scan<'a> {
+    /// Where the range begins.
+    pub lower: Bound<&'a [u8]>,
+    /// Where the range ends.
+    pub upper: Bound<&'a [u8]>,
+    /// Forward scans only: start at the largest key not greater than the key of `lower`, included or not, if there is
+    /// one, although it may lie before the range (Honeycomb, section 3: what a map of file offsets needs).
+    pub floor_start: bool,
+    /// From the end of the range to its beginning.
+    pub backward: bool,
+    /// Leave out the values.
+    pub keys_only: bool,
+    /// Most pairs.
+    pub limit: usize,
+}
+
+impl Default for Scan<'_> {
+    fn default() -> Self {
+        Self {
+            lower: Bound::Unbounded,
+            upper: Bound::Unbounded,
+            floor_start: false,
+            backward: false,
+            keys_only: false,
+            limit: usize::MAX,
+        }
+    }
+}
+
+/// A pair that a scan found.
+#[derive(Debug, Clone, Copy)]
+pub struct Pair<'a> {
+    key: KeyParts<'a>,
+    value: &'a [u8],
+}
+
+impl<'a> Pair<'a> {
+    /// The key: one part after the other.
+    #[must_use]
+    pub fn key_parts(&self) -> (&'a [u8], &'a [u8]) {
+        (self.key.prefix, self.key.suffix)
+    }
+
+    /// Bytes of the key.
+    #[must_use]
+    pub fn key_len(&self) -> usize {
+        self.key.len()
+    }
+
+    /// Appends the key.
+    pub fn copy_key_into(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.key.prefix);
+        out.extend_from_slice(self.key.suffix);
+    }
+
+    /// The value; empty if only keys were asked for.
+    #[must_use]
+    pub fn value(&self) -> &'a [u8] {
+        self.value
+    }
+}
+
+impl Reader<'_> {
+    /// Scans a range, handing each pair to `emit` until it breaks or the limit is reached.
+    pub fn scan<'s>(&'s self, root: Root, scan: &Scan<'_>, emit: impl FnMut(&Pair<'s>) -> ControlFlow<()>) {
+        let mut walk = Walk { reader: self, root, scan, left: scan.limit, emit };
+        if scan.limit == 0 {
+            return;
+        }
+        let _ = if scan.backward { walk.backward() } else { walk.forward() };
+    }
+
+    /// The leaf right of `leaf` at this reader's version.
+    fn right_of<'s>(&'s self, root: Root, leaf: View<'s>) -> Option<View<'s>> {
+        let sibling = leaf.right()?;
+        self.node(sibling).or_else(|| {
+            self.forest().counters.scan_descents.add(1);
+            let fence = leaf.high_fence().expect("a leaf with a right sibling has a high fence");
+            self.descend(root, Toward::Key(&fence.to_vec()))
+        })
+    }
+
+    /// The leaf left of `leaf` at this reader's version.
+    fn left_of<'s>(&'s self, root: Root, leaf: View<'s>) -> Option<View<'s>> {
+        let sibling = leaf.left()?;
+        self.node(sibling).or_else(|| {
+            self.forest().counters.scan_descents.add(1);
+            self.descend(root, Toward::Before(leaf.low_fence()))
+        })
+    }
+}
+
+/// A scan under way.
+struct Walk<'s, 'q, F> {
+    reader: &'s Reader<'s>,
+    root: Root,
+    scan: &'q Scan<'q>,
+    /// Pairs that may still be emitted.
+    left: usize,
+    emit: F,
+}
+
+/// A bound, seen from one leaf.
+enum InLeaf<'q> {
+    /// Every key of the leaf is on the inner side of the bound.
+    Inside,
+    /// The bound lies among the leaf's keys, at this suffix, which it excludes or not.
+    At { suffix: &'q [u8], excluded: bool },
+}
+
+impl<'s, 'q, F: FnMut(&Pair<'s>) -> ControlFlow<()>> Walk<'s, 'q, F> {
+    fn forward(&mut self) -> ControlFlow<()> {
+        let Some((mut leaf, mut cursor)) = self.first() else { return ControlFlow::Break(()) };
+        loop {
+            let upper = upper_in_leaf(leaf, self.scan.upper);
+            while let Some(item) = cursor.next() {
+                if let InLeaf::At { suffix, excluded } = upper
+                    && is_beyond(item.suffix(), suffix, excluded)
+                {
+                    return ControlFlow::Break(());
+                }
+                self.emit(leaf, item)?;
+            }
+            if matches!(upper, InLeaf::At { .. }) {
+                return ControlFlow::Break(());
+            }
+            let Some(next) = self.reader.right_of(self.root, leaf) else { return ControlFlow::Break(()) };
+            leaf = next;
+            cursor = Cursor::at_start(leaf, self.reader.version());
+        }
+    }
+
+    fn backward(&mut self) -> ControlFlow<()> {
+        let Some((mut leaf, mut cursor)) = self.last() else { return ControlFlow::Break(()) };
+        loop {
+            let lower = lower_in_leaf(leaf, self.scan.lower);
+            while let Some(item) = cursor.previous() {
+                if let InLeaf::At { suffix, excluded } = lower
+                    && is_beyond(suffix, item.suffix(), excluded)
+                {
+                    return ControlFlow::Break(());
+                }
+                self.emit(leaf, item)?;
+            }
+            if matches!(lower, InLeaf::At { .. }) {
+                return ControlFlow::Break(());
+            }
+            let Some(next) = self.reader.left_of(self.root, leaf) else { return ControlFlow::Break(()) };
+            leaf = next;
+            cursor = Cursor::at_end(leaf, self.reader.version());
+        }
+    }
+
+    #[inline]
+    fn emit(&mut self, leaf: View<'s>, item: Item<'s>) -> ControlFlow<()> {
+        let value = if self.scan.keys_only { &[] } else { self.reader.value(item) };
+        let pair = Pair { key: leaf.key(item), value };
+        (self.emit)(&pair)?;
+        self.left -= 1;
+        if self.left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Where a forward scan starts.
+    fn first(&self) -> Option<(View<'s>, Cursor<'s>)> {
+        let version = self.reader.version();
+        let (key, after) = match self.scan.lower {
+            Bound::Unbounded => {
+                let leaf = self.reader.descend(self.root, Toward::First)?;
+                return Some((leaf, Cursor::at_start(leaf, version)));
+            }
+            Bound::Included(key) => (key, false),
+            Bound::Excluded(key) => (key, true),
+        };
+        let leaf = self.reader.descend(self.root, Toward::Key(key))?;
+        let suffix = &key[leaf.prefix_length()..];
+        if self.scan.floor_start
+            && let Some(floor) = self.floor(leaf, suffix)
+        {
+            return Some(floor);
+        }
+        Some((leaf, Cursor::at_key(leaf, version, suffix, after)))
+    }
+
+    /// Before the largest key not greater than `suffix`, in this leaf or one on its left.
+    fn floor(&self, mut leaf: View<'s>, suffix: &[u8]) -> Option<(View<'s>, Cursor<'s>)> {
+        let version = self.reader.version();
+        let mut cursor = Cursor::at_key(leaf, version, suffix, true);
+        while cursor.previous().is_none() {
+            leaf = self.reader.left_of(self.root, leaf)?;
+            cursor = Cursor::at_end(leaf, version);
+        }
+        Some((leaf, cursor))
+    }
+
+    /// Where a backward scan starts.
+    fn last(&self) -> Option<(View<'s>, Cursor<'s>)> {
+        let version = self.reader.version();
+        let (key, after) = match self.scan.upper {
+            Bound::Unbounded => {
+                let leaf = self.reader.descend(self.root, Toward::Last)?;
+                return Some((leaf, Cursor::at_end(leaf, version)));
+            }
+            Bound::Included(key) => (key, true),
+            Bound::Excluded(key) => (key, false),
+        };
+        let leaf = self.reader.descend(self.root, Toward::Key(key))?;
+        Some((leaf, Cursor::at_key(leaf, version, &key[leaf.prefix_length()..], after)))
+    }
+}
+
+/// Whether `key` lies after `bound`, or at it if the bound is excluded.
+#[inline]
+fn is_beyond(key: &[u8], bound: &[u8], excluded: bool) -> bool {
+    if excluded { key >= bound } else { key > bound }
+}
+
+fn upper_in_leaf<'q>(leaf: View<'_>, upper: Bound<&'q [u8]>) -> InLeaf<'q> {
+    let (key, excluded) = match upper {
+        Bound::Unbounded => return InLeaf::Inside,
+        Bound::Included(key) => (key, false),
+        Bound::Excluded(key) => (key, true),
+    };
+    let beyond_leaf = leaf.high_fence().is_some_and(|high| high.compare(key).is_le());
+    if beyond_leaf {
+        return InLeaf::Inside;
+    }
+    // A key below the low fence ends the scan at the first pair, as the smallest suffix does.
+    let suffix = key.strip_prefix(leaf.prefix()).unwrap_or(&[]);
+    InLeaf::At { suffix, excluded: excluded || key < leaf.low_fence() }
+}
+
+fn lower_in_leaf<'q>(leaf: View<'_>, lower: Bound<&'q [u8]>) -> InLeaf<'q> {
+    let (key, excluded) = match lower {
+        Bound::Unbounded => return InLeaf::Inside,
+        Bound::Included(key) => (key, false),
+        Bound::Excluded(key) => (key, true),
+    };
+    if key < leaf.low_fence() {
+        return InLeaf::Inside;
+    }
+    match key.strip_prefix(leaf.prefix()) {
+        Some(suffix) => InLeaf::At { suffix, excluded },
+        // Beyond the high fence: no key of the leaf is in the range.
+        None => InLeaf::At { suffix: BEYOND_ALL, excluded: true },
+    }
+}
+
+/// Not smaller than any key suffix.
+const BEYOND_ALL: &[u8] = &[0xff; honeycomb_layout::KEY_BYTES_MAX + 1];

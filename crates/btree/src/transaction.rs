@@ -1,0 +1,394 @@
+//! A write under way: the nodes it has locked, what it has changed of them, and the one moment it becomes visible.
+//!
+//! Until `commit` nothing that a reader can see has changed, and dropping the transaction undoes everything: locks are
+//! released, private buffers, LIDs and values go back. All memory is taken before the commit, which cannot fail.
+//!
+//! Who may touch what, of the nodes of a transaction:
+//! 1. a published node's bytes past its size, its tags and its siblings: the transaction that locked it;
+//! 2. a private buffer: the transaction that made it, until `commit` maps it;
+//! 3. a buffer that was replaced or removed stays locked for ever: a writer that locks a node knows that it is current.
+//!
+//! A transaction sees its own changes: views come from here, not from the page table.
+
+use std::collections::HashMap;
+
+use honeycomb_layout::{log_entry_header, node_header};
+use honeycomb_memory::{Lid, LidReservation, LockedNode, NodeBuffer, Pin, Retired, ValueBuffer};
+
+use crate::builder::write_word;
+use crate::error::Error;
+use crate::forest::{Forest, Version};
+use crate::key::tag;
+use crate::log::{ENTRY_HEADER_BYTES, stamp_entries, write_entry};
+use crate::stages::{Stage, reach};
+use crate::view::View;
+
+/// Why a transaction cannot go on.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// Another writer holds a lock: begin again.
+    Busy,
+    Failed(Error),
+}
+
+impl<E: Into<Error>> From<E> for Stop {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// How long to wait for a lock before giving up all of one's own.
+const LOCK_ATTEMPTS: u32 = 128;
+
+/// A node of this transaction, by its place in `held`.
+pub(crate) type Index = usize;
+
+/// Where a node's changed bytes are.
+enum Body<'f> {
+    /// In place, under the lock: entries have been appended to the log block.
+    Locked(LockedNode<'f>),
+    /// In a new buffer, which will replace the one that is locked.
+    Replaced(LockedNode<'f>, NodeBuffer<'f>),
+    /// In a buffer for a LID of its own.
+    Created(NodeBuffer<'f>, LidReservation<'f>),
+    /// Nowhere: the node goes away.
+    Removed(LockedNode<'f>),
+    /// A created node that went away before anybody saw it. Its LID stays reserved, so that it names nothing else here.
+    Dropped { _reservation: LidReservation<'f> },
+    /// Only while a body is exchanged.
+    Exchanged,
+}
+
+struct HeldNode<'f> {
+    lid: Lid,
+    body: Body<'f>,
+    /// Of a node changed in place: its size and log count with what was appended.
+    size: usize,
+    log_count: usize,
+    /// New siblings of a leaf, wherever its bytes are.
+    left: Option<Lid>,
+    right: Option<Lid>,
+}
+
+pub(crate) struct Transaction<'f> {
+    pub(crate) forest: &'f Forest,
+    pin: &'f Pin<'f>,
+    held: Vec<HeldNode<'f>>,
+    /// Finds a LID in `held` once there are many.
+    index: HashMap<Lid, Index>,
+    values: Vec<ValueBuffer<'f>>,
+    retired: Vec<Retired>,
+}
+
+impl<'f> Transaction<'f> {
+    pub(crate) fn new(forest: &'f Forest, pin: &'f Pin<'f>) -> Self {
+        let (held, index) = (Vec::new(), HashMap::new());
+        Self { forest, pin, held, index, values: Vec::new(), retired: Vec::new() }
+    }
+
+    fn find(&self, lid: Lid) -> Option<Index> {
+        if self.index.is_empty() {
+            return self.held.iter().position(|held| held.lid == lid);
+        }
+        self.index.get(&lid).copied()
+    }
+
+    fn push(&mut self, node: HeldNode<'f>) -> Index {
+        const FEW: usize = 16;
+        let index = self.held.len();
+        if index == FEW {
+            self.index = self.held.iter().enumerate().map(|(index, held)| (held.lid, index)).collect();
+        }
+        if index >= FEW {
+            self.index.insert(node.lid, index);
+        }
+        self.held.push(node);
+        index
+    }
+
+    /// Locks a node, unless this transaction holds it already.
+    pub(crate) fn hold(&mut self, lid: Lid) -> Result<Index, Stop> {
+        if let Some(index) = self.find(lid) {
+            return Ok(index);
+        }
+        for _ in 0..LOCK_ATTEMPTS {
+            let node = self.forest.node(self.pin, lid);
+            if let Some(locked) = node.try_lock(node.lock_and_size()) {
+                let (size, log_count) = (locked.seen().size(), locked.seen().log_count());
+                let body = Body::Locked(locked);
+                reach(Stage::Locked);
+                return Ok(self.push(HeldNode { lid, body, size, log_count, left: None, right: None }));
+            }
+            honeycomb_memory::sync::hint::spin_loop();
+        }
+        Err(Stop::Busy)
+    }
+
+    /// The node that a LID names for this transaction.
+    pub(crate) fn view_of(&self, lid: Lid) -> View<'_> {
+        match self.find(lid) {
+            Some(index) => self.view(index),
+            None => self.forest.view(self.forest.node(self.pin, lid)),
+        }
+    }
+
+    /// A node that this transaction holds.
+    pub(crate) fn view(&self, index: Index) -> View<'_> {
+        let held = &self.held[index];
+        let geometry = self.forest.geometry();
+        match &held.body {
+            Body::Replaced(_, buffer) | Body::Created(buffer, _) => View::private(geometry, buffer),
+            Body::Locked(locked) | Body::Removed(locked) => {
+                View::locked(geometry, locked.node(), locked.bytes_up_to(held.size), held.log_count)
+            }
+            Body::Dropped { .. } | Body::Exchanged => {
+                unreachable!("a node that was dropped is not asked for again")
+            }
+        }
+    }
+
+    /// Asks for a leaf's header and shortcuts at once: they are adjacent lines.
+    pub(crate) fn prefetch(&self, leaf: Lid) {
+        if !self.held.is_empty() {
+            // It may be a leaf that this transaction made, which has no buffer in the page table yet.
+            return;
+        }
+        self.forest.node(self.pin, leaf).prefetch(0, self.forest.geometry().sorted_start());
+    }
+
+    pub(crate) fn lid(&self, index: Index) -> Lid {
+        self.held[index].lid
+    }
+
+    /// The bytes of an out-of-line value.
+    pub(crate) fn value(&self, reference: crate::item::ValueReference) -> &[u8] {
+        self.forest.memory().value(self.pin, reference.address, reference.length)
+    }
+
+    /// Keeps a value's buffer if the transaction commits.
+    pub(crate) fn keep_value(&mut self, value: ValueBuffer<'f>) {
+        self.values.push(value);
+    }
+
+    /// Retires something once the transaction is visible.
+    pub(crate) fn retire(&mut self, retired: Retired) {
+        self.retired.push(retired);
+    }
+
+    /// Whether one more log entry with this item may be appended to a leaf.
+    pub(crate) fn fits_log(&self, index: Index, item_bytes: usize) -> bool {
+        let (view, shape) = (self.view(index), self.forest.shape());
+        let entry_bytes = ENTRY_HEADER_BYTES + item_bytes;
+        view.log_bytes() + entry_bytes <= shape.log_threshold_bytes
+            && view.size() + entry_bytes <= shape.node_bytes
+            && view.log_count() < honeycomb_layout::LOG_ENTRIES_MAX
+            && self.fits_delta(view)
+    }
+
+    /// Whether the version this transaction will take is near enough to the node's.
+    fn fits_delta(&self, view: View<'_>) -> bool {
+        let latest = self.forest.versions.newest() + crate::shape::VERSION_SLACK;
+        latest.saturating_sub(view.node_version()) <= self.forest.shape().version_delta_max
+    }
+
+    /// Appends to a leaf's log an entry that `fits_log`.
+    pub(crate) fn append(&mut self, index: Index, back_pointer: usize, order_hint: usize, item: &[u8]) {
+        let view = self.view(index);
+        let suffix_tag = tag(crate::item::Item::read(item).suffix());
+        let tags = with_tag(view.tags(), view.log_count(), suffix_tag);
+        let held = &mut self.held[index];
+        let entry_bytes = ENTRY_HEADER_BYTES + item.len();
+        match &mut held.body {
+            Body::Locked(locked) => {
+                write_entry(locked.tail_mut(held.size), back_pointer, order_hint, item);
+                // Readers look at as many tags as there are published entries.
+                locked.set_word(node_header::TAGS_OFFSET, tags[0]);
+                locked.set_word(node_header::TAGS_OFFSET + 8, tags[1]);
+                held.size += entry_bytes;
+                held.log_count += 1;
+                reach(Stage::Appended);
+            }
+            Body::Replaced(_, buffer) | Body::Created(buffer, _) => {
+                append_private(buffer, back_pointer, order_hint, item, tags);
+            }
+            Body::Removed(_) | Body::Dropped { .. } | Body::Exchanged => {
+                unreachable!("a removed node takes no entries")
+            }
+        }
+    }
+
+    /// Gives a node a new buffer under the same LID.
+    pub(crate) fn replace(&mut self, index: Index, buffer: NodeBuffer<'f>) {
+        reach(Stage::Built);
+        let held = &mut self.held[index];
+        held.body = match std::mem::replace(&mut held.body, Body::Exchanged) {
+            Body::Locked(locked) | Body::Replaced(locked, _) => Body::Replaced(locked, buffer),
+            Body::Created(_, reservation) => Body::Created(buffer, reservation),
+            Body::Removed(_) | Body::Dropped { .. } | Body::Exchanged => {
+                unreachable!("a removed node is not replaced")
+            }
+        };
+    }
+
+    /// Takes a node away, LID and all.
+    pub(crate) fn remove(&mut self, index: Index) {
+        let held = &mut self.held[index];
+        held.body = match std::mem::replace(&mut held.body, Body::Exchanged) {
+            Body::Locked(locked) | Body::Replaced(locked, _) => Body::Removed(locked),
+            Body::Created(_, reservation) => Body::Dropped { _reservation: reservation },
+            Body::Removed(_) | Body::Dropped { .. } | Body::Exchanged => {
+                unreachable!("a node is removed once")
+            }
+        };
+    }
+
+    /// Adds a node under a LID of its own.
+    pub(crate) fn create(&mut self, buffer: NodeBuffer<'f>, reservation: LidReservation<'f>) -> Index {
+        let (lid, body) = (reservation.lid(), Body::Created(buffer, reservation));
+        self.push(HeldNode { lid, body, size: 0, log_count: 0, left: None, right: None })
+    }
+
+    /// Takes back the buffer of a node, without the node, if this transaction created it.
+    pub(crate) fn take_created(&mut self, lid: Lid) -> Option<NodeBuffer<'f>> {
+        let index = self.find(lid)?;
+        let held = &mut self.held[index];
+        match std::mem::replace(&mut held.body, Body::Exchanged) {
+            Body::Created(buffer, reservation) => {
+                held.body = Body::Dropped { _reservation: reservation };
+                Some(buffer)
+            }
+            other => {
+                held.body = other;
+                None
+            }
+        }
+    }
+
+    /// Sets a leaf's left sibling.
+    pub(crate) fn set_left(&mut self, index: Index, left: Lid) {
+        self.held[index].left = Some(left);
+    }
+
+    /// Sets a leaf's right sibling.
+    pub(crate) fn set_right(&mut self, index: Index, right: Lid) {
+        self.held[index].right = Some(right);
+    }
+
+    /// The left sibling a leaf has for this transaction.
+    pub(crate) fn left_of(&self, index: Index) -> Option<Lid> {
+        self.held[index].left.or_else(|| self.view(index).left())
+    }
+
+    /// The right sibling a leaf has for this transaction.
+    pub(crate) fn right_of(&self, index: Index) -> Option<Lid> {
+        self.held[index].right.or_else(|| self.view(index).right())
+    }
+
+    /// Makes all of it visible at once and returns its version, when every new reader sees it.
+    pub(crate) fn commit(self) -> Version {
+        let Self { forest, held, values, mut retired, .. } = self;
+        for value in values {
+            let _in_an_item = value.keep();
+        }
+        let version = if forest.mvcc() { forest.versions.take() } else { 0 };
+        reach(Stage::VersionTaken);
+        let (created, published): (Vec<_>, Vec<_>) =
+            held.into_iter().partition(|held| matches!(held.body, Body::Created(..)));
+        // Created nodes first: nothing leads to them before a published node does.
+        for node in created.into_iter().chain(published) {
+            publish(forest, node, version, &mut retired);
+            reach(Stage::Published);
+        }
+        if forest.mvcc() {
+            forest.versions.release(version);
+            forest.versions.wait_for(version);
+        }
+        reach(Stage::Released);
+        // Readers that began before the read version reached this one may still need what was replaced.
+        forest.memory().retire(retired);
+        version
+    }
+}
+
+fn publish(forest: &Forest, node: HeldNode<'_>, version: Version, retired: &mut Vec<Retired>) {
+    let HeldNode { lid, body, size, log_count, left, right } = node;
+    let siblings = [(node_header::LEFT_OFFSET, left), (node_header::RIGHT_OFFSET, right)];
+    match body {
+        Body::Created(mut buffer, reservation) => {
+            stamp(&mut buffer, version, siblings);
+            forest.memory().map(reservation.keep(), buffer);
+        }
+        Body::Replaced(locked, mut buffer) => {
+            let address = locked.node().address();
+            stamp(&mut buffer, version, siblings);
+            if forest.mvcc() {
+                write_word(&mut buffer, node_header::PREVIOUS_VERSION_OFFSET, address.get());
+            }
+            forest.memory().map(lid, buffer);
+            locked.abandon();
+            retired.push(Retired::Node(address));
+        }
+        Body::Removed(locked) => {
+            retired.extend([Retired::Node(locked.node().address()), Retired::Lid(lid)]);
+            locked.abandon();
+        }
+        Body::Locked(locked) => publish_in_place(locked, version, size, log_count, siblings),
+        Body::Dropped { .. } | Body::Exchanged => {}
+    }
+}
+
+/// New siblings, each with the header word it belongs to.
+type Siblings = [(usize, Option<Lid>); 2];
+
+fn stamp(buffer: &mut [u8], version: Version, siblings: Siblings) {
+    write_word(buffer, node_header::NODE_VERSION_OFFSET, version);
+    for (offset, lid) in siblings {
+        if let Some(lid) = lid {
+            write_word(buffer, offset, lid.get());
+        }
+    }
+}
+
+fn publish_in_place(
+    mut locked: LockedNode<'_>,
+    version: Version,
+    size: usize,
+    log_count: usize,
+    siblings: Siblings,
+) {
+    let relinked = siblings.iter().any(|(_, lid)| lid.is_some());
+    for (offset, lid) in siblings {
+        if let Some(lid) = lid {
+            locked.set_word(offset, lid.get());
+        }
+    }
+    let published = locked.seen().size();
+    if size > published {
+        let delta = version - locked.node().word(node_header::NODE_VERSION_OFFSET);
+        debug_assert!(delta >> (8 * log_entry_header::VERSION_DELTA_BYTES) == 0);
+        stamp_entries(&mut locked.tail_mut(published)[..size - published], delta);
+    }
+    if size > published || relinked {
+        locked.publish(size, log_count);
+    }
+}
+
+fn append_private(buffer: &mut [u8], back_pointer: usize, order_hint: usize, item: &[u8], tags: [u64; 2]) {
+    let word = u64::from_le_bytes(*buffer.first_chunk().expect("a node has a header"));
+    let state = honeycomb_memory::LockAndSize::from(word);
+    // The node gets the transaction's own version when it is published, so the delta is and stays zero.
+    write_entry(&mut buffer[state.size()..], back_pointer, order_hint, item);
+    let size = state.size() + ENTRY_HEADER_BYTES + item.len();
+    let state = honeycomb_memory::LockAndSize::new(size, state.log_count() + 1);
+    write_word(buffer, node_header::LOCK_AND_SIZE_OFFSET, u64::from(state));
+    write_word(buffer, node_header::TAGS_OFFSET, tags[0]);
+    write_word(buffer, node_header::TAGS_OFFSET + 8, tags[1]);
+}
+
+fn with_tag(mut tags: [u8; node_header::TAGS_COUNT], index: usize, tag: u8) -> [u64; 2] {
+    if let Some(slot) = tags.get_mut(index) {
+        *slot = tag;
+    }
+    let word = |half: &[u8]| u64::from_le_bytes(half.try_into().expect("eight tags"));
+    [word(&tags[..8]), word(&tags[8..])]
+}

@@ -1,0 +1,371 @@
+//! Checks every invariant of a forest that nobody else is using: nodes, order, links, versions, and every byte's owner.
+
+use std::collections::HashSet;
+
+use honeycomb_layout as layout;
+use honeycomb_memory::{Lid, Pin};
+use thiserror::Error;
+
+use crate::builder::fences_bytes;
+use crate::forest::{Forest, Root};
+use crate::item::{Item, ItemHeader};
+use crate::key::{head, prefix_length, tag};
+use crate::log::{LogEntry, overlay};
+use crate::search::lower_bound;
+use crate::view::View;
+
+/// What a clean verification counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Verified {
+    /// Pairs in all trees.
+    pub pairs: u64,
+    /// Leaves.
+    pub leaves: u64,
+    /// Interior nodes.
+    pub interior_nodes: u64,
+    /// Levels of the highest tree; a lone leaf is 1.
+    pub height: u64,
+    /// Log entries, delete markers among them.
+    pub log_entries: u64,
+    /// Bytes of all keys.
+    pub key_bytes: u64,
+    /// Bytes of all values.
+    pub value_bytes: u64,
+    /// Out-of-line values.
+    pub values_out_of_line: u64,
+    /// Bytes of the leaves' buffers that hold header, shortcuts, items or log entries.
+    pub leaf_bytes_used: u64,
+}
+
+/// An invariant that does not hold.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("node of LID {lid}: {what}")]
+pub struct Violation {
+    /// The node; 0 if it is not about one node.
+    pub lid: u64,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+macro_rules! check {
+    ($self:ident, $condition:expr, $($what:tt)+) => {
+        if !$condition {
+            return Err(Violation { lid: $self.lid, what: format!($($what)+) });
+        }
+    };
+}
+
+impl Forest {
+    /// Walks every tree and checks it. `roots` must name all trees there are.
+    ///
+    /// # Errors
+    /// The first [`Violation`] found.
+    pub fn verify(&mut self, roots: &[Root]) -> Result<Verified, Violation> {
+        let forest: &Self = self;
+        let pin = forest.memory().pin();
+        let mut check = Check {
+            forest,
+            pin: &pin,
+            lid: 0,
+            seen: HashSet::new(),
+            found: Verified::default(),
+            value_units: 0,
+        };
+        for root in roots {
+            check.tree(*root)?;
+        }
+        check.accounting()?;
+        Ok(check.found)
+    }
+}
+
+struct Check<'f> {
+    forest: &'f Forest,
+    pin: &'f Pin<'f>,
+    /// The node being checked.
+    lid: u64,
+    seen: HashSet<Lid>,
+    found: Verified,
+    /// Bytes of the buffers of out-of-line values.
+    value_units: u64,
+}
+
+/// What a node's parent says of it.
+struct Expected {
+    level: usize,
+    low: Vec<u8>,
+    high: Option<Vec<u8>>,
+}
+
+impl<'f> Check<'f> {
+    fn tree(&mut self, root: Root) -> Result<(), Violation> {
+        let level = self.forest.view(self.forest.node(self.pin, root.0)).level();
+        self.found.height = self.found.height.max(level as u64 + 1);
+        let mut leaves = Vec::new();
+        self.subtree(root.0, Expected { level, low: Vec::new(), high: None }, &mut leaves)?;
+        self.siblings(&leaves)
+    }
+
+    fn subtree(&mut self, lid: Lid, expected: Expected, leaves: &mut Vec<Lid>) -> Result<(), Violation> {
+        self.lid = lid.get();
+        check!(self, self.seen.insert(lid), "is reached twice");
+        let node = self.forest.node(self.pin, lid);
+        check!(self, !node.lock_and_size().locked(), "is locked although nobody writes");
+        let view = self.forest.view(node);
+        self.frame(view, &expected)?;
+        self.sorted_block(view)?;
+        self.shortcuts(view)?;
+        if view.is_leaf() {
+            leaves.push(lid);
+            return self.leaf(view);
+        }
+        self.children(view, &expected, leaves)
+    }
+
+    /// Header and fences.
+    fn frame(&self, view: View<'_>, expected: &Expected) -> Result<(), Violation> {
+        let shape = self.forest.shape();
+        check!(
+            self,
+            view.level() == expected.level,
+            "level {} under a node of {}",
+            view.level(),
+            expected.level + 1
+        );
+        check!(self, view.size() <= shape.node_bytes, "size {} is beyond the node", view.size());
+        check!(
+            self,
+            view.node_version() <= self.forest.read_version(),
+            "version {} is not released",
+            view.node_version()
+        );
+        check!(self, self.forest.mvcc() || view.node_version() == 0, "has a version without MVCC");
+        let (low, high) = (view.low_fence(), view.high_fence().map(|high| high.to_vec()));
+        check!(self, low == expected.low, "low fence {low:?} is not {:?}", expected.low);
+        check!(self, high == expected.high, "high fence {high:?} is not {:?}", expected.high);
+        let prefix = prefix_length(low, high.as_deref());
+        check!(
+            self,
+            view.prefix_length() == prefix,
+            "prefix length {} is not {prefix}",
+            view.prefix_length()
+        );
+        let start = view.geometry().sorted_start() + fences_bytes(low, high.as_deref());
+        check!(self, view.items_start() == start, "items start at {} and not at {start}", view.items_start());
+        check!(
+            self,
+            view.sorted_end() >= start && view.sorted_end() <= view.size(),
+            "sorted block ends at {}",
+            view.sorted_end()
+        );
+        Ok(())
+    }
+
+    fn sorted_block(&self, view: View<'_>) -> Result<(), Violation> {
+        let (mut offset, mut count, mut last) = (view.items_start(), 0, None);
+        for (at, item) in view.items_from(view.items_start()) {
+            check!(self, item.header.padding() == 0, "padding of the item at {at} is not zero");
+            check!(
+                self,
+                item.header == item.header.without_log_flags(),
+                "item at {at} has a log entry's flags"
+            );
+            check!(self, !item.header.delete_marker(), "item at {at} is a delete marker");
+            check!(self, last.is_none_or(|last| last < item.suffix()), "item at {at} is out of order");
+            self.in_fences(view, item, at)?;
+            (offset, last) = (at + item.bytes.len(), Some(item.suffix()));
+            count += 1;
+        }
+        check!(self, offset == view.sorted_end(), "items end at {offset}, not at {}", view.sorted_end());
+        check!(self, count == view.sorted_count(), "{count} items, header says {}", view.sorted_count());
+        Ok(())
+    }
+
+    fn in_fences(&self, view: View<'_>, item: Item<'_>, at: usize) -> Result<(), Violation> {
+        let key = view.key(item);
+        check!(self, key.len() <= self.forest.shape().key_bytes_max(), "key at {at} is too long");
+        check!(self, key.compare(view.low_fence()).is_ge(), "key at {at} is below the low fence");
+        let below = view.high_fence().is_none_or(|high| key.compare(&high.to_vec()).is_lt());
+        check!(self, below, "key at {at} is not below the high fence");
+        Ok(())
+    }
+
+    fn shortcuts(&self, view: View<'_>) -> Result<(), Violation> {
+        let count = view.shortcut_count();
+        check!(self, count <= view.geometry().shortcut_capacity(), "{count} shortcuts are too many");
+        check!(
+            self,
+            (count == 0) == (view.sorted_count() == 0),
+            "{count} shortcuts for {} items",
+            view.sorted_count()
+        );
+        check!(self, count == 0 || view.segment(0) == view.items_start(), "the first segment starts late");
+        let boundaries: HashSet<usize> = view.items_from(view.items_start()).map(|(at, _)| at).collect();
+        for index in 0..count {
+            let offset = view.segment(index);
+            check!(self, boundaries.contains(&offset), "segment {index} starts inside an item, at {offset}");
+            check!(self, offset < view.segment(index + 1), "segment {index} is empty");
+            let stored = u64::from_le_bytes(view.heads()[8 * index..][..8].try_into().expect("eight bytes"));
+            let expected = head(view.item(offset).suffix());
+            check!(self, stored == expected, "head {index} is {stored:#x}, not {expected:#x}");
+        }
+        Ok(())
+    }
+
+    fn leaf(&mut self, view: View<'_>) -> Result<(), Violation> {
+        self.log(view)?;
+        self.found.leaves += 1;
+        self.found.leaf_bytes_used += view.size() as u64;
+        self.found.log_entries += view.log_count() as u64;
+        let mut cursor = crate::cursor::Cursor::at_start(view, u64::MAX);
+        while let Some(item) = cursor.next() {
+            self.pair(view, item)?;
+        }
+        Ok(())
+    }
+
+    fn pair(&mut self, view: View<'_>, item: Item<'_>) -> Result<(), Violation> {
+        self.found.pairs += 1;
+        self.found.key_bytes += view.key(item).len() as u64;
+        let Some(value) = item.reference() else {
+            self.found.value_bytes += item.value().len() as u64;
+            return Ok(());
+        };
+        let inline = self.forest.shape().inline_value_bytes_max();
+        check!(
+            self,
+            value.length > inline && value.length <= layout::VALUE_BYTES_MAX,
+            "value of {} bytes out of line",
+            value.length
+        );
+        self.found.value_bytes += value.length as u64;
+        self.found.values_out_of_line += 1;
+        self.value_units += value.length.next_multiple_of(layout::ALLOCATION_UNIT_BYTES) as u64;
+        Ok(())
+    }
+
+    fn log(&self, view: View<'_>) -> Result<(), Violation> {
+        let bytes: usize = view.log_entries().map(LogEntry::bytes).sum();
+        check!(
+            self,
+            bytes == view.log_bytes(),
+            "log entries end after {bytes} of {} bytes",
+            view.log_bytes()
+        );
+        let mut order: Vec<LogEntry<'_>> = Vec::new();
+        let mut newest = 0;
+        for (index, entry) in view.log_entries().enumerate() {
+            self.entry(view, &order, entry, index)?;
+            check!(self, entry.version_delta >= newest, "log entry {index} is older than the one before");
+            newest = entry.version_delta;
+            order.insert(entry.order_hint, entry);
+        }
+        let released = view.node_version() + newest <= self.forest.read_version();
+        check!(self, released, "a log entry's version is not released");
+        let sorted = order.windows(2).all(|pair| pair[0].item.suffix() <= pair[1].item.suffix());
+        check!(self, sorted, "order hints do not sort the log");
+        let unique =
+            overlay(view, u64::MAX).windows(2).all(|pair| pair[0].item.suffix() < pair[1].item.suffix());
+        check!(self, unique, "the log's newest entries are not one a key");
+        Ok(())
+    }
+
+    /// One log entry, given those before it in key order.
+    fn entry(
+        &self,
+        view: View<'_>,
+        before: &[LogEntry<'_>],
+        entry: LogEntry<'_>,
+        index: usize,
+    ) -> Result<(), Violation> {
+        let (suffix, header) = (entry.item.suffix(), entry.item.header);
+        let rank = before.partition_point(|other| other.item.suffix() < suffix);
+        check!(
+            self,
+            entry.order_hint == rank,
+            "order hint of log entry {index} is {}, not {rank}",
+            entry.order_hint
+        );
+        let place = lower_bound(view, suffix);
+        check!(
+            self,
+            entry.back_pointer == place.offset,
+            "back pointer of log entry {index} is {}, not {}",
+            entry.back_pointer,
+            place.offset
+        );
+        check!(
+            self,
+            header.replaces() == place.found,
+            "log entry {index} replaces nothing, or does not say so"
+        );
+        let repeats = before.iter().any(|other| other.item.suffix() == suffix);
+        check!(self, header.repeats() == repeats, "log entry {index} repeats nothing, or does not say so");
+        check!(self, header.padding() == 0, "padding of log entry {index} is not zero");
+        let marker = !header.delete_marker() || header == delete_marker(header);
+        check!(self, marker, "delete marker {index} has a value");
+        let tag_stands = view.tags().get(index).is_none_or(|&other| other == tag(suffix));
+        check!(self, tag_stands, "tag of log entry {index} is not its key's");
+        self.in_fences(view, entry.item, index)
+    }
+
+    fn children(
+        &mut self,
+        view: View<'_>,
+        expected: &Expected,
+        leaves: &mut Vec<Lid>,
+    ) -> Result<(), Violation> {
+        check!(self, view.log_count() == 0 && view.log_bytes() == 0, "an interior node has a log");
+        check!(self, view.right().is_none(), "an interior node has a right sibling");
+        self.found.interior_nodes += 1;
+        let lid = self.lid;
+        let mut low = view.low_fence().to_vec();
+        let mut child = view.leftmost();
+        for (at, item) in view.items_from(view.items_start()) {
+            check!(self, item.value().len() == layout::child::SIZE, "item at {at} is no child");
+            let next = view.key(item).to_vec();
+            let high = Some(next.clone());
+            self.subtree(child, Expected { level: expected.level - 1, low, high }, leaves)?;
+            self.lid = lid;
+            (low, child) = (next, item.child());
+        }
+        let high = view.high_fence().map(|high| high.to_vec());
+        self.subtree(child, Expected { level: expected.level - 1, low, high }, leaves)
+    }
+
+    fn siblings(&mut self, leaves: &[Lid]) -> Result<(), Violation> {
+        for (index, &lid) in leaves.iter().enumerate() {
+            self.lid = lid.get();
+            let view = self.forest.view(self.forest.node(self.pin, lid));
+            let left = index.checked_sub(1).map(|left| leaves[left]);
+            let right = leaves.get(index + 1).copied();
+            check!(self, view.left() == left, "left sibling is {:?}, not {left:?}", view.left());
+            check!(self, view.right() == right, "right sibling is {:?}, not {right:?}", view.right());
+        }
+        Ok(())
+    }
+
+    /// Every buffer, LID and value that memory calls live was reached.
+    fn accounting(&mut self) -> Result<(), Violation> {
+        self.lid = 0;
+        let live = self.forest.memory().accounting();
+        let nodes = self.found.leaves + self.found.interior_nodes;
+        check!(self, live.live_nodes as u64 == nodes, "{} live buffers, {nodes} reached", live.live_nodes);
+        check!(self, live.live_lids as u64 == nodes, "{} live LIDs, {nodes} reached", live.live_lids);
+        let bytes = self.value_units;
+        check!(
+            self,
+            live.live_value_bytes as u64 == bytes,
+            "{} bytes of live values, {bytes} reached",
+            live.live_value_bytes
+        );
+        Ok(())
+    }
+}
+
+fn delete_marker(header: ItemHeader) -> ItemHeader {
+    ItemHeader::new(header.suffix_bytes(), 0)
+        .with_delete_marker(true)
+        .with_place(header.replaces(), header.repeats())
+}

@@ -1,0 +1,255 @@
+//! Read access to the bytes of a node, whether published, locked by the caller, or still private.
+//!
+//! ```text
+//! 0        64              sorted_start                          sorted_end          size      node_bytes
+//! | header | shortcut block | fences | items in key order ...     | log entries ...    | free    |
+//! ```
+//! Offsets are offsets in the node. What a view shows never changes while it lives: the header's immutable words and
+//! the bytes up to a size that was published, or that only the caller can write past.
+
+use honeycomb_layout::{fences, node_header};
+use honeycomb_memory::{Lid, LockAndSize, Node};
+
+use crate::item::Item;
+use crate::key::KeyParts;
+use crate::log::LogEntry;
+use crate::shape::Geometry;
+
+/// The words of the header that a view needs beyond those it decoded.
+#[derive(Clone, Copy)]
+enum Words<'a> {
+    Published(Node<'a>),
+    Private(&'a [u8]),
+}
+
+/// A node as it was at one moment.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    geometry: Geometry,
+    words: Words<'a>,
+    /// Bytes of the node from offset 64 up to its size.
+    body: &'a [u8],
+    /// The header word that holds `sorted_end` up to `level`.
+    counts: u64,
+    log_count: usize,
+}
+
+impl<'a> View<'a> {
+    /// A published node with all that was published when `seen` was loaded.
+    #[inline]
+    pub(crate) fn published(geometry: Geometry, node: Node<'a>, seen: LockAndSize) -> Self {
+        Self {
+            geometry,
+            words: Words::Published(node),
+            body: node.bytes(seen),
+            counts: node.word(node_header::SORTED_END_OFFSET),
+            log_count: seen.log_count(),
+        }
+    }
+
+    /// A published node that the caller has locked, with the log entries it has written and not yet published.
+    /// `body` holds the node's bytes from offset 64 on.
+    pub(crate) fn locked(geometry: Geometry, node: Node<'a>, body: &'a [u8], log_count: usize) -> Self {
+        let counts = node.word(node_header::SORTED_END_OFFSET);
+        Self { geometry, words: Words::Published(node), body, counts, log_count }
+    }
+
+    /// A buffer that only the caller can see. Its first word holds its size.
+    pub(crate) fn private(geometry: Geometry, buffer: &'a [u8]) -> Self {
+        let word = |offset| read_word(buffer, offset);
+        let state = LockAndSize::from(word(node_header::LOCK_AND_SIZE_OFFSET));
+        Self {
+            geometry,
+            words: Words::Private(buffer),
+            body: &buffer[node_header::SIZE..state.size()],
+            counts: word(node_header::SORTED_END_OFFSET),
+            log_count: state.log_count(),
+        }
+    }
+
+    #[inline]
+    fn word(self, offset: usize) -> u64 {
+        match self.words {
+            Words::Published(node) => node.word(offset),
+            Words::Private(buffer) => read_word(buffer, offset),
+        }
+    }
+
+    #[inline]
+    fn count(self, offset: usize, bytes: usize) -> usize {
+        let shift = 8 * (offset - node_header::SORTED_END_OFFSET);
+        (self.counts >> shift) as usize & ((1 << (8 * bytes)) - 1)
+    }
+
+    pub(crate) fn geometry(self) -> Geometry {
+        self.geometry
+    }
+
+    /// Bytes from the start of the node to the end of its log block.
+    pub(crate) fn size(self) -> usize {
+        node_header::SIZE + self.body.len()
+    }
+
+    #[inline]
+    pub(crate) fn node_version(self) -> u64 {
+        self.word(node_header::NODE_VERSION_OFFSET)
+    }
+
+    /// A leaf's left sibling.
+    pub(crate) fn left(self) -> Option<Lid> {
+        Lid::new(self.word(node_header::LEFT_OFFSET))
+    }
+
+    /// A leaf's right sibling.
+    pub(crate) fn right(self) -> Option<Lid> {
+        Lid::new(self.word(node_header::RIGHT_OFFSET))
+    }
+
+    /// An interior node's leftmost child.
+    pub(crate) fn leftmost(self) -> Lid {
+        self.left().expect("an interior node has a leftmost child")
+    }
+
+    #[inline]
+    pub(crate) fn level(self) -> usize {
+        self.count(node_header::LEVEL_OFFSET, node_header::LEVEL_BYTES)
+    }
+
+    #[inline]
+    pub(crate) fn is_leaf(self) -> bool {
+        self.level() == 0
+    }
+
+    #[inline]
+    pub(crate) fn sorted_end(self) -> usize {
+        self.count(node_header::SORTED_END_OFFSET, node_header::SORTED_END_BYTES)
+    }
+
+    pub(crate) fn sorted_count(self) -> usize {
+        self.count(node_header::SORTED_COUNT_OFFSET, node_header::SORTED_COUNT_BYTES)
+    }
+
+    #[inline]
+    pub(crate) fn prefix_length(self) -> usize {
+        self.count(node_header::PREFIX_LENGTH_OFFSET, node_header::PREFIX_LENGTH_BYTES)
+    }
+
+    #[inline]
+    pub(crate) fn shortcut_count(self) -> usize {
+        self.count(node_header::SHORTCUT_COUNT_OFFSET, node_header::SHORTCUT_COUNT_BYTES)
+    }
+
+    #[inline]
+    pub(crate) fn log_count(self) -> usize {
+        self.log_count
+    }
+
+    /// The tags of the first log entries, in their order.
+    #[inline]
+    pub(crate) fn tags(self) -> [u8; node_header::TAGS_COUNT] {
+        let mut tags = [0; node_header::TAGS_COUNT];
+        let (first, second) = tags.split_at_mut(8);
+        first.copy_from_slice(&self.word(node_header::TAGS_OFFSET).to_le_bytes());
+        second.copy_from_slice(&self.word(node_header::TAGS_OFFSET + 8).to_le_bytes());
+        tags
+    }
+
+    /// The bytes of the node from `offset` up to its size.
+    #[inline]
+    pub(crate) fn from(self, offset: usize) -> &'a [u8] {
+        &self.body[offset - node_header::SIZE..]
+    }
+
+    #[inline]
+    fn u16_at(self, offset: usize) -> usize {
+        let bytes = self.from(offset);
+        usize::from(u16::from_le_bytes([bytes[0], bytes[1]]))
+    }
+
+    /// The smallest key that is routed here; empty in the leftmost node of a level.
+    pub(crate) fn low_fence(self) -> &'a [u8] {
+        let start = self.geometry.sorted_start();
+        let length = self.u16_at(start + fences::LOW_LENGTH_OFFSET);
+        &self.from(start + fences::SIZE)[..length]
+    }
+
+    /// The smallest key that is routed to the right of here; none in the rightmost node of a level.
+    pub(crate) fn high_fence(self) -> Option<KeyParts<'a>> {
+        let start = self.geometry.sorted_start();
+        let length = self.u16_at(start + fences::HIGH_LENGTH_OFFSET);
+        let low = self.low_fence();
+        let prefix = &low[..self.prefix_length()];
+        let suffix = &self.from(start + fences::SIZE + low.len())[..length.saturating_sub(prefix.len())];
+        (length > 0).then_some(KeyParts { prefix, suffix })
+    }
+
+    /// The bytes that every key in the node begins with and no item repeats.
+    #[inline]
+    pub(crate) fn prefix(self) -> &'a [u8] {
+        &self.low_fence()[..self.prefix_length()]
+    }
+
+    /// Offset of the first item.
+    pub(crate) fn items_start(self) -> usize {
+        let high = self.high_fence().map_or(0, |high| high.suffix.len());
+        self.geometry.sorted_start() + fences::SIZE + self.low_fence().len() + high
+    }
+
+    #[inline]
+    pub(crate) fn item(self, offset: usize) -> Item<'a> {
+        Item::read(self.from(offset))
+    }
+
+    pub(crate) fn key(self, item: Item<'a>) -> KeyParts<'a> {
+        KeyParts { prefix: self.prefix(), suffix: item.suffix() }
+    }
+
+    /// The heads of the shortcuts, eight bytes each.
+    #[inline]
+    pub(crate) fn heads(self) -> &'a [u8] {
+        &self.body[..8 * self.shortcut_count()]
+    }
+
+    /// Offset of the first item of segment `index`; where the sorted block ends for the index after the last.
+    #[inline]
+    pub(crate) fn segment(self, index: usize) -> usize {
+        if index < self.shortcut_count() {
+            self.u16_at(self.geometry.segment_field_offset(index))
+        } else {
+            self.sorted_end()
+        }
+    }
+
+    /// The items from `offset` to the end of the sorted block, with their offsets.
+    pub(crate) fn items_from(self, mut offset: usize) -> impl Iterator<Item = (usize, Item<'a>)> {
+        let end = self.sorted_end();
+        std::iter::from_fn(move || {
+            let at = offset;
+            (at < end).then(|| {
+                let item = self.item(at);
+                offset += item.bytes.len();
+                (at, item)
+            })
+        })
+    }
+
+    /// The log entries in arrival order.
+    #[inline]
+    pub(crate) fn log_entries(self) -> impl Iterator<Item = LogEntry<'a>> {
+        let mut rest = self.from(self.sorted_end());
+        (0..self.log_count).map(move |_| {
+            let entry = LogEntry::read(rest);
+            rest = &rest[entry.bytes()..];
+            entry
+        })
+    }
+
+    /// Bytes of the log block.
+    pub(crate) fn log_bytes(self) -> usize {
+        self.size() - self.sorted_end()
+    }
+}
+
+fn read_word(buffer: &[u8], offset: usize) -> u64 {
+    u64::from_le_bytes(buffer[offset..offset + 8].try_into().expect("eight bytes"))
+}

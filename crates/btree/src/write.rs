@@ -1,0 +1,302 @@
+//! Writes: one operation, or a batch of them under one version.
+//!
+//! A writer goes down without locks, locks the leaf, and searches it under the lock. A leaf whose lock it got is current
+//! and holds every key routed to its LID, however old the way there was: a LID's key range never changes.
+
+use std::ops::Bound;
+
+use honeycomb_memory::{Lid, Retired};
+
+use crate::error::Error;
+use crate::forest::{Forest, Root, Version};
+use crate::item::{Item, ItemBytes, ItemHeader, encode};
+use crate::operation::{BatchOperation, BatchOutcome, Decision, Operation, Outcome, StoredValue, decide};
+use crate::piece::Change;
+use crate::reader::{Toward, child_toward};
+use crate::restructure::Edit;
+use crate::search::lower_bound;
+use crate::transaction::{Index, Stop, Transaction};
+use crate::view::View;
+
+/// Most operations of a batch.
+pub const BATCH_OPERATIONS_MAX: usize = 65_536;
+
+impl Forest {
+    /// Carries out one operation and returns when every new reader sees it.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`], [`Error::ValueLength`]; [`Error::Memory`] if there is no room. Nothing has changed then.
+    pub fn write(&self, root: Root, key: &[u8], operation: Operation<'_>) -> Result<Outcome, Error> {
+        self.write_versioned(root, key, operation).map(|(outcome, _)| outcome)
+    }
+
+    /// As [`Forest::write`], with the write's version: 0 if nothing was written, or without MVCC.
+    ///
+    /// # Errors
+    /// As [`Forest::write`].
+    pub fn write_versioned(
+        &self,
+        root: Root,
+        key: &[u8],
+        operation: Operation<'_>,
+    ) -> Result<(Outcome, Version), Error> {
+        self.check(key, &operation)?;
+        self.transact(|transaction| {
+            let (outcome, observed) = transaction.apply(root, key, &operation)?;
+            Ok(if outcome.wrote() { End::Commit(outcome) } else { End::Refused(outcome, observed) })
+        })
+    }
+
+    /// Carries out all operations under one version, or none. Operations on one key see those before them.
+    ///
+    /// # Errors
+    /// As [`Forest::write`], and [`Error::BatchTooLarge`]. Nothing has changed then.
+    pub fn apply(&self, operations: &[BatchOperation<'_>]) -> Result<BatchOutcome, Error> {
+        if operations.len() > BATCH_OPERATIONS_MAX {
+            return Err(Error::BatchTooLarge { operations: operations.len(), max: BATCH_OPERATIONS_MAX });
+        }
+        for operation in operations {
+            self.check(operation.key, &operation.operation)?;
+        }
+        // Locks are taken in key order, so that batches wait for each other and not in circles.
+        let mut order: Vec<usize> = (0..operations.len()).collect();
+        order.sort_by_key(|&index| (operations[index].root, operations[index].key));
+        let (outcome, committed) =
+            self.transact(|transaction| transaction.apply_batch(operations, &order))?;
+        Ok(match outcome {
+            BatchOutcome::Applied { outcomes, .. } => BatchOutcome::Applied { version: committed, outcomes },
+            refused => refused,
+        })
+    }
+
+    /// Removes every pair in a range, at one version, and says how many there were.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if there is no room for the new nodes at the range's ends. Nothing has changed then.
+    pub fn delete_range(&self, root: Root, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<u64, Error> {
+        self.delete_range_versioned(root, lower, upper).map(|(count, _)| count)
+    }
+
+    /// As [`Forest::delete_range`], with the version of the deletion: 0 if there was nothing to delete, or without MVCC.
+    ///
+    /// # Errors
+    /// As [`Forest::delete_range`].
+    pub fn delete_range_versioned(
+        &self,
+        root: Root,
+        lower: Bound<&[u8]>,
+        upper: Bound<&[u8]>,
+    ) -> Result<(u64, Version), Error> {
+        self.transact(|transaction| {
+            Ok(match transaction.delete_range(root, lower, upper)? {
+                (0, observed) => End::Refused(0, observed),
+                (count, _) => End::Commit(count),
+            })
+        })
+    }
+
+    /// Removes a tree and all in it. Nobody may use its root afterwards.
+    ///
+    /// # Errors
+    /// As [`Forest::delete_range`].
+    pub fn fell(&self, root: Root) -> Result<(), Error> {
+        self.transact(|transaction| transaction.fell(root).map(End::Commit)).map(|(done, _)| done)
+    }
+
+    fn check(&self, key: &[u8], operation: &Operation<'_>) -> Result<(), Error> {
+        self.check_key(key)?;
+        operation.value().map_or(Ok(()), |value| self.check_value(value))
+    }
+
+    /// Runs a transaction, from the beginning as often as another writer is in the way.
+    fn transact<T>(
+        &self,
+        mut run: impl FnMut(&mut Transaction<'_>) -> Result<End<T>, Stop>,
+    ) -> Result<(T, Version), Error> {
+        for attempt in 0.. {
+            let pin = self.memory().pin();
+            let mut transaction = Transaction::new(self, &pin);
+            match run(&mut transaction) {
+                Ok(End::Commit(result)) => return Ok((result, transaction.commit())),
+                Ok(End::Refused(result, observed)) => {
+                    drop(transaction);
+                    // What was refused because of a write must not be answered before that write is visible.
+                    self.versions.wait_for(observed);
+                    return Ok((result, 0));
+                }
+                Err(Stop::Failed(error)) => return Err(error),
+                Err(Stop::Busy) => drop(transaction),
+            }
+            drop(pin);
+            self.counters.restarts.add(1);
+            back_off(attempt);
+        }
+        unreachable!("attempts have no end")
+    }
+}
+
+/// How a transaction's work ended.
+enum End<T> {
+    Commit(T),
+    /// Nothing to change, on account of versions up to this one.
+    Refused(T, Version),
+}
+
+/// Waits a little, longer each time, so that the writer in the way gets on.
+fn back_off(attempt: u32) {
+    if attempt < 4 {
+        (0..16 << attempt).for_each(|_| honeycomb_memory::sync::hint::spin_loop());
+    } else {
+        honeycomb_memory::sync::thread::yield_now();
+    }
+}
+
+/// A pair as a writer finds it in a leaf.
+struct Existing<'a> {
+    item: Item<'a>,
+    version: Version,
+}
+
+/// Where a key is in a leaf: in its sorted block, in its log, in the order of its log.
+struct Found<'a> {
+    back_pointer: usize,
+    /// Whether the sorted item at the back pointer has the key.
+    replaces: bool,
+    /// Whether a log entry has the key.
+    repeats: bool,
+    order_hint: usize,
+    existing: Option<Existing<'a>>,
+}
+
+fn find<'a>(leaf: View<'a>, suffix: &[u8]) -> Found<'a> {
+    let place = lower_bound(leaf, suffix);
+    let node_version = leaf.node_version();
+    let sorted = place.found.then(|| Existing { item: leaf.item(place.offset), version: node_version });
+    let (mut order_hint, mut newest) = (0, None);
+    for entry in leaf.log_entries() {
+        match entry.item.suffix().cmp(suffix) {
+            std::cmp::Ordering::Less => order_hint += 1,
+            std::cmp::Ordering::Equal => {
+                newest = Some(Existing { item: entry.item, version: node_version + entry.version_delta });
+            }
+            std::cmp::Ordering::Greater => {}
+        }
+    }
+    let repeats = newest.is_some();
+    let existing = newest.or(sorted).filter(|existing| !existing.item.header.delete_marker());
+    Found { back_pointer: place.offset, replaces: place.found, repeats, order_hint, existing }
+}
+
+/// The newest version that a writer sees in a leaf.
+pub(crate) fn newest_version(leaf: View<'_>) -> Version {
+    leaf.node_version() + leaf.log_entries().last().map_or(0, |entry| entry.version_delta)
+}
+
+impl<'f> Transaction<'f> {
+    /// Carries out one operation: its outcome, and the newest version it depends on.
+    fn apply(
+        &mut self,
+        root: Root,
+        key: &[u8],
+        operation: &Operation<'_>,
+    ) -> Result<(Outcome, Version), Stop> {
+        let leaf = self.hold_leaf(root, Toward::Key(key))?;
+        let view = self.view(leaf);
+        let suffix = &key[view.prefix_length()..];
+        let found = find(view, suffix);
+        let superseded = found.existing.as_ref().and_then(|existing| existing.item.reference());
+        let existing = found.existing.as_ref().map(|existing| {
+            let value = superseded.map_or(existing.item.value(), |reference| self.value(reference));
+            (value, existing.version)
+        });
+        let (stored, outcome) = match decide(operation, existing) {
+            Decision::Keep(outcome) => return Ok((outcome, newest_version(view))),
+            Decision::Remove => (None, Outcome::Deleted),
+            Decision::Store(value, outcome) => (Some(value), outcome),
+        };
+        let (back_pointer, order_hint) = (found.back_pointer, found.order_hint);
+        let is_last = order_hint == view.log_count() && back_pointer == view.sorted_end();
+        let (replaces, repeats) = (found.replaces, found.repeats);
+        let item = self.encode(suffix, stored.as_ref(), |header| header.with_place(replaces, repeats))?;
+        if superseded.is_none() && self.fits_log(leaf, item.len()) {
+            self.append(leaf, back_pointer, order_hint, &item);
+        } else {
+            // A superseded out-of-line value goes at once: a log full of them would pin memory.
+            if let Some(reference) = superseded {
+                self.retire(Retired::Value(reference.address, reference.length));
+            }
+            let change = Change { is_last, back_pointer, replaces, item: &item };
+            self.rebuild(root, leaf, leaf, Edit::Change(leaf, &change))?;
+        }
+        Ok((outcome, 0))
+    }
+
+    /// Encodes a new item, or a delete marker, allocating the buffer of an out-of-line value.
+    fn encode(
+        &mut self,
+        suffix: &[u8],
+        stored: Option<&StoredValue<'_>>,
+        flags: impl FnOnce(ItemHeader) -> ItemHeader,
+    ) -> Result<ItemBytes, Stop> {
+        let Some(stored) = stored else {
+            let header = ItemHeader::new(suffix.len(), 0).with_delete_marker(true);
+            return Ok(encode(flags(header), suffix, &[]));
+        };
+        let bytes = stored.bytes();
+        if bytes.len() <= self.forest.shape().inline_value_bytes_max() {
+            return Ok(encode(flags(ItemHeader::new(suffix.len(), bytes.len())), suffix, bytes));
+        }
+        let value = self.forest.memory().allocate_value(bytes)?;
+        let reference = crate::item::ValueReference { address: value.address(), length: bytes.len() };
+        self.keep_value(value);
+        let reference = reference.to_bytes();
+        let header = ItemHeader::new(suffix.len(), reference.len()).with_out_of_line(true);
+        Ok(encode(flags(header), suffix, &reference))
+    }
+
+    /// Carries out the operations of a batch, in the order of their keys.
+    fn apply_batch(
+        &mut self,
+        operations: &[BatchOperation<'_>],
+        order: &[usize],
+    ) -> Result<End<BatchOutcome>, Stop> {
+        let mut outcomes = vec![Outcome::Absent; operations.len()];
+        let mut depends_on = 0;
+        for &index in order {
+            let BatchOperation { root, key, operation } = &operations[index];
+            let (outcome, observed) = self.apply(*root, key, operation)?;
+            depends_on = depends_on.max(observed);
+            let nothing_to_delete = *operation == Operation::Delete && outcome == Outcome::Absent;
+            if !outcome.wrote() && !nothing_to_delete {
+                return Ok(End::Refused(BatchOutcome::Refused { index, outcome }, depends_on));
+            }
+            outcomes[index] = outcome;
+        }
+        let wrote = outcomes.iter().any(Outcome::wrote);
+        let outcome = BatchOutcome::Applied { version: 0, outcomes };
+        Ok(if wrote { End::Commit(outcome) } else { End::Refused(outcome, depends_on) })
+    }
+
+    /// Goes down to a leaf and locks it.
+    pub(crate) fn hold_leaf(&mut self, root: Root, toward: Toward<'_>) -> Result<Index, Stop> {
+        let mut lid = root.0;
+        loop {
+            let view = self.view_of(lid);
+            if view.is_leaf() {
+                break;
+            }
+            let child = child_toward(view, toward).1;
+            self.prefetch_leaf(view, child);
+            lid = child;
+        }
+        let index = self.hold(lid)?;
+        // The root can grow between the look and the lock; no other LID changes its level.
+        if self.view(index).is_leaf() { Ok(index) } else { Err(Stop::Busy) }
+    }
+
+    fn prefetch_leaf(&self, parent: View<'_>, leaf: Lid) {
+        if parent.level() == 1 {
+            self.prefetch(leaf);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! What the tests of the ordered index share: shapes, keys, values, and a model to compare with.
+#![allow(dead_code, missing_docs, unreachable_pub, reason = "each test uses a part of it")]
+
+use std::collections::BTreeMap;
+use std::ops::{Bound, ControlFlow};
+
+use honeycomb_btree::{Config, Forest, Operation, Outcome, Reader, Root, Scan, Shape};
+use honeycomb_memory::MemoryConfig;
+use rand::Rng;
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+
+pub type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+pub type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
+
+pub const MIB: usize = 1 << 20;
+
+/// A node so small that a few pairs fill it.
+pub fn tiny(log_threshold_bytes: usize) -> Shape {
+    Shape {
+        node_bytes: 1024,
+        log_threshold_bytes,
+        segment_bytes_min: 32,
+        shortcut_block_bytes: 64,
+        ..Shape::default()
+    }
+}
+
+pub fn forest(shape: Shape, arena_bytes: usize, mvcc: bool) -> Forest {
+    let memory = MemoryConfig { arena_bytes, huge_pages: false, ..MemoryConfig::default() };
+    Forest::new(Config { memory, shape, mvcc }).unwrap()
+}
+
+/// How the keys of a test look.
+#[derive(Debug, Clone, Copy)]
+pub enum Keys {
+    /// Eight random bytes.
+    Random,
+    /// One byte to the longest allowed.
+    AnyLength,
+    /// Like paths: long shared beginnings.
+    Paths,
+    /// The same first bytes, so that heads are equal, and zeros and 0xff after them.
+    EqualHeads,
+    /// Numbers in order.
+    Counting,
+}
+
+pub fn key(keys: Keys, number: u64, max: usize) -> Vec<u8> {
+    let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
+    match keys {
+        Keys::Random => mixed.to_be_bytes().to_vec(),
+        Keys::AnyLength => {
+            let length = 1 + (mixed >> 32) as usize % max;
+            mixed.to_le_bytes().iter().copied().cycle().take(length).collect()
+        }
+        Keys::Paths => {
+            let path = format!("/usr/share/{}/{}/file-{number}", mixed % 5, (mixed >> 8) % 17);
+            path.into_bytes().into_iter().take(max).collect()
+        }
+        Keys::EqualHeads => {
+            let mut key = b"same-head".to_vec();
+            key.extend((0..number % 12).map(|bit| if mixed >> bit & 1 == 1 { 0xff } else { 0 }));
+            key.extend(&mixed.to_be_bytes()[..(mixed % 4) as usize]);
+            key
+        }
+        Keys::Counting => number.to_be_bytes().to_vec(),
+    }
+}
+
+/// A value, mostly short, at times around the limits of what is inline.
+pub fn value(rng: &mut StdRng, inline_max: usize) -> Vec<u8> {
+    let length = match rng.random_range(0..1000) {
+        0..800 => rng.random_range(0..24),
+        800..900 => 8,
+        900..960 => rng.random_range(0..=inline_max),
+        960..990 => [inline_max - 1, inline_max, inline_max + 1][rng.random_range(0..3)],
+        _ => rng.random_range(inline_max..8 * inline_max),
+    };
+    let byte = rng.random();
+    vec![byte; length]
+}
+
+pub fn borrow(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
+    bound.as_ref().map(Vec::as_slice)
+}
+
+pub fn is_inverted(lower: &Bound<Vec<u8>>, upper: &Bound<Vec<u8>>) -> bool {
+    match (lower, upper) {
+        (Bound::Included(a), Bound::Included(b)) => a > b,
+        (Bound::Included(a) | Bound::Excluded(a), Bound::Included(b) | Bound::Excluded(b)) => a >= b,
+        _ => false,
+    }
+}
+
+/// What the store should answer to a scan.
+pub fn expected_scan(model: &Model, scan: &Scan<'_>) -> Pairs {
+    let lower = scan.lower.map(<[u8]>::to_vec);
+    let upper = scan.upper.map(<[u8]>::to_vec);
+    let inverted = is_inverted(&lower, &upper);
+    let inside = |key: &Vec<u8>| {
+        let after = match &lower {
+            Bound::Included(lower) => key >= lower,
+            Bound::Excluded(lower) => key > lower,
+            Bound::Unbounded => true,
+        };
+        let before = match &upper {
+            Bound::Included(upper) => key <= upper,
+            Bound::Excluded(upper) => key < upper,
+            Bound::Unbounded => true,
+        };
+        after && before && !inverted
+    };
+    let pair = |(key, value): (&Vec<u8>, &Vec<u8>)| {
+        (key.clone(), if scan.keys_only { Vec::new() } else { value.clone() })
+    };
+    let in_range = model.iter().filter(|(key, _)| inside(key)).map(pair);
+    if scan.backward {
+        return in_range.rev().take(scan.limit).collect();
+    }
+    let floor = match (&lower, scan.floor_start) {
+        (Bound::Included(lower) | Bound::Excluded(lower), true) => model.range(..=lower.clone()).next_back(),
+        _ => None,
+    };
+    let floor = floor.filter(|(key, _)| !inside(key) && below_upper(key, &upper)).map(pair);
+    floor.into_iter().chain(in_range).take(scan.limit).collect()
+}
+
+fn below_upper(key: &Vec<u8>, upper: &Bound<Vec<u8>>) -> bool {
+    match upper {
+        Bound::Included(upper) => key <= upper,
+        Bound::Excluded(upper) => key < upper,
+        Bound::Unbounded => true,
+    }
+}
+
+pub fn scan(reader: &Reader<'_>, root: Root, scan: &Scan<'_>) -> Pairs {
+    let mut pairs = Vec::new();
+    reader.scan(root, scan, |pair| {
+        let mut key = Vec::new();
+        pair.copy_key_into(&mut key);
+        pairs.push((key, pair.value().to_vec()));
+        ControlFlow::Continue(())
+    });
+    pairs
+}
+
+pub fn everything(reader: &Reader<'_>, root: Root) -> Pairs {
+    scan(reader, root, &Scan::default())
+}
+
+/// Carries out an operation on the model. `version` is that of the pair in the store, if it has one.
+pub fn apply(model: &mut Model, key: &[u8], operation: Operation<'_>, version: Option<u64>) -> Outcome {
+    let old = model.get(key).cloned();
+    let stored = if old.is_some() { Outcome::Updated } else { Outcome::Inserted };
+    let mismatch = |value: Vec<u8>| Outcome::Mismatch { value, version: version.unwrap_or(0) };
+    let (value, outcome) = match (operation, old) {
+        (Operation::Put(value), _)
+        | (Operation::Insert(value), None)
+        | (Operation::Update(value), Some(_)) => (value.to_vec(), stored),
+        (Operation::Insert(_), Some(_)) => return Outcome::Exists,
+        (Operation::Add(delta), old) => {
+            let old = old.unwrap_or_else(|| vec![0; 8]);
+            let Ok(bytes) = <[u8; 8]>::try_from(&old[..]) else {
+                return Outcome::NotCounter { bytes: old.len() };
+            };
+            let sum = u64::from_le_bytes(bytes).wrapping_add_signed(delta);
+            (sum.to_le_bytes().to_vec(), Outcome::Added(sum))
+        }
+        (_, None) => return Outcome::Absent,
+        (Operation::Delete, Some(_)) => {
+            model.remove(key);
+            return Outcome::Deleted;
+        }
+        (Operation::CompareAndSwap { expected, value }, Some(old)) => {
+            if old != expected {
+                return mismatch(old);
+            }
+            (value.to_vec(), stored)
+        }
+        (Operation::CompareVersionAndSwap { version: expected, value }, Some(old)) => {
+            if version != Some(expected) {
+                return mismatch(old);
+            }
+            (value.to_vec(), stored)
+        }
+    };
+    model.insert(key.to_vec(), value);
+    outcome
+}
+
+pub fn pick<'a, T>(rng: &mut StdRng, of: &'a [T]) -> &'a T {
+    of.choose(rng).unwrap()
+}
+
+/// The seed of a test: from the environment, or this one. Printed, so that a failure can be repeated.
+pub fn seed(default: u64) -> u64 {
+    let seed = std::env::var("HONEYCOMB_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(default);
+    println!("seed {seed} (HONEYCOMB_SEED={seed} repeats it)");
+    seed
+}

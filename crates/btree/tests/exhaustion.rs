@@ -1,0 +1,169 @@
+//! Memory that runs out, at every allocation of every kind of write: an error, nothing lost, nothing leaked.
+#![allow(missing_docs)]
+
+mod common;
+
+use std::ops::Bound;
+
+use common::{Keys, MIB, Pairs, everything, key, tiny};
+use honeycomb_btree::{BatchOperation, Config, Error, Forest, Operation, Root};
+use honeycomb_memory::{Faults, MemoryConfig};
+
+/// A forest of two levels of interior nodes, and the faults it will meet.
+fn prepared(pairs: u64) -> (Forest, Root, Faults) {
+    let faults = Faults::default();
+    let memory = MemoryConfig {
+        arena_bytes: 8 * MIB,
+        huge_pages: false,
+        faults: faults.clone(),
+        ..MemoryConfig::default()
+    };
+    let forest = Forest::new(Config { memory, shape: tiny(128), mvcc: true }).unwrap();
+    let root = forest.plant().unwrap();
+    for number in 0..pairs {
+        let key = key(Keys::Random, number, 128);
+        let length = if number % 50 == 0 { 700 } else { 20 };
+        forest.write(root, &key, Operation::Put(&vec![number as u8; length])).unwrap();
+    }
+    (forest, root, faults)
+}
+
+fn contents(forest: &Forest, root: Root) -> Pairs {
+    everything(&forest.reader(), root)
+}
+
+/// Fails the first allocation of a write, then the second, and so on until it succeeds; says how many it makes.
+fn failing_everywhere(pairs: u64, write: fn(&Forest, Root) -> Result<(), Error>) -> u64 {
+    for nth in 0.. {
+        let (mut forest, root, faults) = prepared(pairs);
+        let before = contents(&forest, root);
+        faults.set(nth);
+        let result = write(&forest, root);
+        faults.clear();
+        forest.verify(&[root]).unwrap();
+        match result {
+            Ok(()) => {
+                assert_ne!(contents(&forest, root), before);
+                return nth;
+            }
+            Err(error) => {
+                assert!(matches!(error, Error::Memory(_)), "{error}");
+                assert_eq!(contents(&forest, root), before, "allocation {nth} failed");
+            }
+        }
+        // What failed for want of memory succeeds once there is some.
+        write(&forest, root).unwrap();
+        forest.verify(&[root]).unwrap();
+    }
+    unreachable!("a write has an end")
+}
+
+#[test]
+fn puts_that_merge_and_split() {
+    let mut most = 0;
+    for pairs in 380..420 {
+        most = most.max(failing_everywhere(pairs, |forest, root| {
+            forest.write(root, &key(Keys::Random, 5_000, 128), Operation::Put(&[9; 90])).map(drop)
+        }));
+    }
+    assert!(most >= 6, "a split allocates leaves, LIDs and parents: {most}");
+}
+
+#[test]
+fn large_values() {
+    let allocations = failing_everywhere(200, |forest, root| {
+        forest.write(root, &key(Keys::Random, 50, 128), Operation::Put(&[9; 5_000])).map(drop)
+    });
+    assert!(allocations >= 2);
+}
+
+#[test]
+fn other_operations_that_write() {
+    failing_everywhere(200, |forest, root| {
+        forest.write(root, b"fresh", Operation::Insert(&[1; 300])).map(drop)
+    });
+    failing_everywhere(200, |forest, root| {
+        forest.write(root, &key(Keys::Random, 100, 128), Operation::Update(&[1; 300])).map(drop)
+    });
+    failing_everywhere(200, |forest, root| {
+        forest.write(root, &key(Keys::Random, 100, 128), Operation::Delete).map(drop)
+    });
+    failing_everywhere(200, |forest, root| {
+        let swap = Operation::CompareAndSwap { expected: &[100; 700], value: &[1; 600] };
+        forest.write(root, &key(Keys::Random, 100, 128), swap).map(drop)
+    });
+    failing_everywhere(200, |forest, root| {
+        let key = key(Keys::Random, 100, 128);
+        let version = forest.reader().get(root, &key).unwrap().version;
+        let swap = Operation::CompareVersionAndSwap { version, value: &[1; 600] };
+        forest.write(root, &key, swap).map(drop)
+    });
+    for pairs in 200..220 {
+        failing_everywhere(pairs, |forest, root| forest.write(root, b"counter", Operation::Add(1)).map(drop));
+    }
+}
+
+#[test]
+fn batches() {
+    let allocations = failing_everywhere(300, |forest, root| {
+        let keys: Vec<Vec<u8>> = (290..340).map(|number| key(Keys::Random, number, 128)).collect();
+        let operation = |index: usize| match index % 3 {
+            0 => Operation::Delete,
+            1 => Operation::Put(&[8; 100]),
+            _ => Operation::Put(&[8; 600]),
+        };
+        let batch: Vec<_> = keys
+            .iter()
+            .enumerate()
+            .map(|(index, key)| BatchOperation { root, key, operation: operation(index) })
+            .collect();
+        forest.apply(&batch).map(drop)
+    });
+    assert!(allocations > 20);
+}
+
+#[test]
+fn range_deletes_and_joins() {
+    let allocations = failing_everywhere(400, |forest, root| {
+        let bounds = (Bound::Included(&[0x20][..]), Bound::Excluded(&[0xd0][..]));
+        forest.delete_range(root, bounds.0, bounds.1).map(drop)
+    });
+    assert!(allocations >= 2);
+}
+
+#[test]
+fn new_trees() {
+    let (mut forest, root, faults) = prepared(10);
+    for nth in 0..2 {
+        faults.set(nth);
+        assert!(forest.plant().is_err());
+        forest.verify(&[root]).unwrap();
+    }
+    faults.clear();
+    let second = forest.plant().unwrap();
+    forest.verify(&[root, second]).unwrap();
+}
+
+/// A store that is full refuses writes, answers reads, and takes writes again once something was deleted.
+#[test]
+fn a_full_arena_recovers() {
+    let memory = MemoryConfig { arena_bytes: MIB, huge_pages: false, ..MemoryConfig::default() };
+    let mut forest = Forest::new(Config { memory, shape: tiny(128), mvcc: true }).unwrap();
+    let root = forest.plant().unwrap();
+    let mut stored = 0;
+    let error = loop {
+        match forest.write(root, &key(Keys::Random, stored, 128), Operation::Put(&[3; 40])) {
+            Ok(_) => stored += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error, Error::Memory(_)), "{error}");
+    assert!(stored > 5_000, "{stored}");
+    forest.verify(&[root]).unwrap();
+    assert_eq!(contents(&forest, root).len() as u64, stored);
+    forest.delete_range(root, Bound::Unbounded, Bound::Excluded(&[0x40])).unwrap();
+    for number in 0..stored / 8 {
+        forest.write(root, &key(Keys::Random, stored + number, 128), Operation::Put(&[3; 40])).unwrap();
+    }
+    forest.verify(&[root]).unwrap();
+}

@@ -1,0 +1,403 @@
+//! Concurrent histories, checked: every result is the state at its version, and versions respect real time.
+//!
+//! Threads do random operations on few keys in tiny nodes, so that merges, splits, joins and range deletes race with
+//! everything. Each records what it did, what came of it, at which version, and when it began and ended. Afterwards:
+//! 1. the writes, replayed in the order of their versions, have the outcomes they had;
+//! 2. each get and scan shows exactly the state at its read version;
+//! 3. an operation that began after another had ended has a version that is not older (of a write: newer);
+//! 4. an operation that was refused was right at some version between those that it overlapped.
+//!
+//! `HONEYCOMB_SOAK_SECONDS=3600` runs rounds of it for an hour.
+#![allow(missing_docs)]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Barrier;
+use std::time::{Duration, Instant};
+
+use common::{Keys, MIB, Model, Pairs, apply, expected_scan, forest, key, scan, seed, tiny};
+use honeycomb_btree::{BatchOperation, BatchOutcome, Forest, Operation, Outcome, Root, Scan};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+#[derive(Debug, Clone)]
+enum Event {
+    /// A write, or a batch of them, at one version.
+    Wrote(Vec<(Vec<u8>, Write, Outcome)>),
+    DeletedRange {
+        lower: Vec<u8>,
+        upper: Vec<u8>,
+        count: u64,
+    },
+    /// A write that was refused because of the pair as it was.
+    Refused {
+        key: Vec<u8>,
+        write: Write,
+        outcome: Outcome,
+    },
+    NothingInRange {
+        lower: Vec<u8>,
+        upper: Vec<u8>,
+    },
+    Got {
+        key: Vec<u8>,
+        value: Option<Vec<u8>>,
+    },
+    Scanned {
+        lower: Vec<u8>,
+        upper: Vec<u8>,
+        backward: bool,
+        floor_start: bool,
+        limit: usize,
+        pairs: Pairs,
+    },
+}
+
+#[derive(Debug, Clone)]
+enum Write {
+    Put(Vec<u8>),
+    Insert(Vec<u8>),
+    Update(Vec<u8>),
+    Delete,
+    Swap { expected: Vec<u8>, value: Vec<u8> },
+    Add(i64),
+}
+
+impl Write {
+    fn operation(&self) -> Operation<'_> {
+        match self {
+            Self::Put(value) => Operation::Put(value),
+            Self::Insert(value) => Operation::Insert(value),
+            Self::Update(value) => Operation::Update(value),
+            Self::Delete => Operation::Delete,
+            Self::Swap { expected, value } => Operation::CompareAndSwap { expected, value },
+            Self::Add(delta) => Operation::Add(*delta),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Record {
+    began: Instant,
+    ended: Instant,
+    /// Of a refused operation: what was released before it began, and after it ended.
+    versions: (u64, u64),
+    event: Event,
+}
+
+struct Worker<'a> {
+    forest: &'a Forest,
+    root: Root,
+    rng: StdRng,
+    keys: Keys,
+    key_count: u64,
+    number: u64,
+    records: Vec<Record>,
+}
+
+impl Worker<'_> {
+    fn key(&mut self) -> Vec<u8> {
+        let number = self.rng.random_range(0..self.key_count);
+        key(self.keys, number, self.forest.shape().key_bytes_max())
+    }
+
+    /// A value nobody else writes; at times one that is out of line.
+    fn value(&mut self) -> Vec<u8> {
+        self.number += 1;
+        let mut value = self.number.to_le_bytes().to_vec();
+        if self.rng.random_bool(0.05) {
+            value.resize(self.forest.shape().inline_value_bytes_max() + 9, 7);
+        }
+        value
+    }
+
+    fn write(&mut self) -> Write {
+        match self.rng.random_range(0..100) {
+            0..35 => Write::Put(self.value()),
+            35..50 => Write::Insert(self.value()),
+            50..60 => Write::Update(self.value()),
+            60..88 => Write::Delete,
+            88..95 => {
+                let key = self.key();
+                let expected = self.forest.reader().get(self.root, &key).map(|found| found.value.to_vec());
+                Write::Swap { expected: expected.unwrap_or_default(), value: self.value() }
+            }
+            _ => Write::Add(1),
+        }
+    }
+
+    fn step(&mut self) {
+        let began = Instant::now();
+        let before = self.forest.read_version();
+        let (event, version) = match self.rng.random_range(0..1000) {
+            0..550 => self.write_one(),
+            550..570 => self.batch(),
+            570..573 => self.delete_range(),
+            573..780 => self.get(),
+            _ => self.scan(),
+        };
+        let versions =
+            version.map_or_else(|| (before, self.forest.read_version()), |version| (version, version));
+        let ended = Instant::now();
+        self.records.push(Record { began, ended, versions, event });
+    }
+
+    fn write_one(&mut self) -> (Event, Option<u64>) {
+        let (key, write) = (self.key(), self.write());
+        let (outcome, version) = self.forest.write_versioned(self.root, &key, write.operation()).unwrap();
+        if outcome.wrote() {
+            return (Event::Wrote(vec![(key, write, outcome)]), Some(version));
+        }
+        (Event::Refused { key, write, outcome }, None)
+    }
+
+    fn batch(&mut self) -> (Event, Option<u64>) {
+        let count = self.rng.random_range(2..8);
+        let mut writes: BTreeMap<Vec<u8>, Write> = BTreeMap::new();
+        for _ in 0..count {
+            let write = if self.rng.random_bool(0.6) { Write::Put(self.value()) } else { Write::Delete };
+            writes.insert(self.key(), write);
+        }
+        let root = self.root;
+        let batch: Vec<BatchOperation<'_>> = writes
+            .iter()
+            .map(|(key, write)| BatchOperation { root, key, operation: write.operation() })
+            .collect();
+        let BatchOutcome::Applied { version, outcomes } = self.forest.apply(&batch).unwrap() else {
+            panic!("puts and deletes are never refused")
+        };
+        if version == 0 {
+            let (key, write) = writes.into_iter().next().unwrap();
+            return (Event::Refused { key, write, outcome: Outcome::Absent }, None);
+        }
+        let wrote = writes.into_iter().zip(outcomes).map(|((key, write), outcome)| (key, write, outcome));
+        (Event::Wrote(wrote.collect()), Some(version))
+    }
+
+    fn range(&mut self) -> (Vec<u8>, Vec<u8>) {
+        let (a, b) = (self.key(), self.key());
+        if a < b { (a, b) } else { (b, a) }
+    }
+
+    fn delete_range(&mut self) -> (Event, Option<u64>) {
+        let (lower, upper) = self.range();
+        let bounds = (Bound::Included(&lower[..]), Bound::Excluded(&upper[..]));
+        let (count, version) = self.forest.delete_range_versioned(self.root, bounds.0, bounds.1).unwrap();
+        if count == 0 {
+            return (Event::NothingInRange { lower, upper }, None);
+        }
+        (Event::DeletedRange { lower, upper, count }, Some(version))
+    }
+
+    fn get(&mut self) -> (Event, Option<u64>) {
+        let key = self.key();
+        let reader = self.forest.reader();
+        let value = reader.get(self.root, &key).map(|found| found.value.to_vec());
+        (Event::Got { key, value }, Some(reader.version()))
+    }
+
+    fn scan(&mut self) -> (Event, Option<u64>) {
+        let (lower, upper) = self.range();
+        let (backward, floor_start) = (self.rng.random_bool(0.4), self.rng.random_bool(0.4));
+        let limit = if self.rng.random_bool(0.2) { usize::MAX } else { self.rng.random_range(1..20) };
+        let reader = self.forest.reader();
+        let pairs = scan(&reader, self.root, &scan_of(&lower, &upper, backward, floor_start, limit));
+        (Event::Scanned { lower, upper, backward, floor_start, limit, pairs }, Some(reader.version()))
+    }
+}
+
+fn scan_of<'a>(
+    lower: &'a [u8],
+    upper: &'a [u8],
+    backward: bool,
+    floor_start: bool,
+    limit: usize,
+) -> Scan<'a> {
+    let (lower, upper) = (Bound::Included(lower), Bound::Excluded(upper));
+    Scan { lower, upper, backward, floor_start, limit, ..Scan::default() }
+}
+
+/// Checks a whole history.
+fn check(records: &[Record]) {
+    check_real_time(records);
+    let mut writes: Vec<&Record> = records.iter().filter(|record| is_write(record)).collect();
+    writes.sort_by_key(|record| record.versions.0);
+    let mut at_version: Vec<&Record> = records.iter().filter(|record| is_read(record)).collect();
+    at_version.sort_by_key(|record| record.versions.0);
+    let mut histories = Histories::new();
+    let (mut model, mut reads) = (Model::new(), at_version.into_iter().peekable());
+    for write in writes {
+        while let Some(read) = reads.next_if(|read| read.versions.0 < write.versions.0) {
+            check_read(&model, read);
+        }
+        replay(&mut model, write, &mut histories);
+    }
+    reads.for_each(|read| check_read(&model, read));
+    records.iter().for_each(|record| check_refused(&histories, record));
+}
+
+fn is_write(record: &Record) -> bool {
+    matches!(record.event, Event::Wrote(_) | Event::DeletedRange { .. })
+}
+
+fn is_read(record: &Record) -> bool {
+    matches!(record.event, Event::Got { .. } | Event::Scanned { .. })
+}
+
+fn check_real_time(records: &[Record]) {
+    let mut by_begin: Vec<&Record> = records.iter().collect();
+    by_begin.sort_by_key(|record| record.began);
+    let mut by_end = by_begin.clone();
+    by_end.sort_by_key(|record| record.ended);
+    let mut ended = by_end.into_iter().peekable();
+    let mut newest = 0;
+    for record in by_begin {
+        while let Some(earlier) = ended.next_if(|earlier| earlier.ended < record.began) {
+            let version =
+                if is_write(earlier) || is_read(earlier) { earlier.versions.1 } else { earlier.versions.0 };
+            newest = newest.max(version);
+        }
+        let version = record.versions.1;
+        let fine = if is_write(record) { version > newest } else { version >= newest };
+        assert!(fine, "version {newest} was answered before this began: {record:?}");
+    }
+}
+
+fn check_read(model: &Model, record: &Record) {
+    match &record.event {
+        Event::Got { key, value } => assert_eq!(model.get(key), value.as_ref(), "{record:?}"),
+        Event::Scanned { lower, upper, backward, floor_start, limit, pairs } => {
+            let expected = expected_scan(model, &scan_of(lower, upper, *backward, *floor_start, *limit));
+            assert_eq!(pairs, &expected, "{record:?}");
+        }
+        _ => unreachable!("only reads are checked here"),
+    }
+}
+
+type Histories = BTreeMap<Vec<u8>, Vec<(u64, Option<Vec<u8>>)>>;
+
+fn replay(model: &mut Model, record: &Record, histories: &mut Histories) {
+    let version = record.versions.0;
+    let mut note = |key: &Vec<u8>, value: Option<&Vec<u8>>| {
+        histories.entry(key.clone()).or_default().push((version, value.cloned()));
+    };
+    match &record.event {
+        Event::Wrote(writes) => {
+            for (key, write, outcome) in writes {
+                assert_eq!(&apply(model, key, write.operation(), None), outcome, "{record:?}");
+                note(key, model.get(key));
+            }
+        }
+        Event::DeletedRange { lower, upper, count } => {
+            let doomed: Vec<Vec<u8>> =
+                model.range(lower.clone()..upper.clone()).map(|(key, _)| key.clone()).collect();
+            assert_eq!(doomed.len() as u64, *count, "{record:?}");
+            for key in doomed {
+                model.remove(&key);
+                note(&key, None);
+            }
+        }
+        _ => unreachable!("only writes are replayed"),
+    }
+}
+
+/// The values a key had between two versions.
+fn values_between<'h>(histories: &'h Histories, key: &[u8], from: u64, to: u64) -> Vec<Option<&'h Vec<u8>>> {
+    let Some(history) = histories.get(key) else { return vec![None] };
+    let start = history.partition_point(|(version, _)| *version <= from);
+    let end = history.partition_point(|(version, _)| *version <= to);
+    let first = start.checked_sub(1).and_then(|index| history[index].1.as_ref());
+    std::iter::once(first).chain(history[start..end].iter().map(|(_, value)| value.as_ref())).collect()
+}
+
+fn check_refused(histories: &Histories, record: &Record) {
+    let (from, to) = record.versions;
+    match &record.event {
+        Event::Refused { key, write, outcome } => {
+            let explained = values_between(histories, key, from, to).into_iter().any(|value| {
+                let mut model: Model = value.map(|value| (key.clone(), value.clone())).into_iter().collect();
+                let version =
+                    if let Outcome::Mismatch { version, .. } = outcome { Some(*version) } else { None };
+                apply(&mut model, key, write.operation(), version) == *outcome
+            });
+            assert!(explained, "no state from {from} to {to} explains {record:?}");
+        }
+        Event::NothingInRange { lower, upper } => {
+            let keys = histories.range(lower.clone()..upper.clone()).map(|(key, _)| key);
+            for key in keys {
+                let absent = values_between(histories, key, from, to).contains(&None);
+                assert!(absent, "{key:?} was there from {from} to {to}: {record:?}");
+            }
+        }
+        _ => {}
+    }
+}
+
+struct Round {
+    log_threshold_bytes: usize,
+    keys: Keys,
+    key_count: u64,
+    threads: u64,
+    steps: usize,
+}
+
+/// One round: threads start together; the history is checked, and the forest verified.
+fn run(round: &Round, seed: u64) -> usize {
+    let mut forest = forest(tiny(round.log_threshold_bytes), 64 * MIB, true);
+    let root = forest.plant().unwrap();
+    let barrier = Barrier::new(round.threads as usize);
+    let records = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..round.threads)
+            .map(|thread| {
+                let (forest, barrier) = (&forest, &barrier);
+                scope.spawn(move || {
+                    let rng = StdRng::seed_from_u64(seed.wrapping_mul(31).wrapping_add(thread));
+                    let (keys, key_count) = (round.keys, round.key_count);
+                    let mut worker = Worker {
+                        forest,
+                        root,
+                        rng,
+                        keys,
+                        key_count,
+                        number: thread << 40,
+                        records: Vec::new(),
+                    };
+                    barrier.wait();
+                    (0..round.steps).for_each(|_| worker.step());
+                    worker.records
+                })
+            })
+            .collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+    });
+    check(&records);
+    forest.verify(&[root]).unwrap();
+    records.len()
+}
+
+const ROUNDS: [Round; 5] = [
+    Round { log_threshold_bytes: 128, keys: Keys::Random, key_count: 200, threads: 4, steps: 2_000 },
+    Round { log_threshold_bytes: 256, keys: Keys::Paths, key_count: 60, threads: 4, steps: 2_000 },
+    Round { log_threshold_bytes: 200, keys: Keys::AnyLength, key_count: 40, threads: 6, steps: 1_500 },
+    Round { log_threshold_bytes: 0, keys: Keys::Counting, key_count: 300, threads: 4, steps: 2_000 },
+    Round { log_threshold_bytes: 512, keys: Keys::EqualHeads, key_count: 8, threads: 8, steps: 1_000 },
+];
+
+#[test]
+fn every_result_is_the_state_at_its_version() {
+    let seconds = std::env::var("HONEYCOMB_SOAK_SECONDS").ok().and_then(|text| text.parse().ok());
+    let until = Instant::now() + Duration::from_secs(seconds.unwrap_or(0));
+    let first_seed = seed(1);
+    let mut operations = 0;
+    for offset in 0.. {
+        for round in &ROUNDS {
+            operations += run(round, first_seed + offset);
+        }
+        if operations >= 200_000 && Instant::now() >= until {
+            break;
+        }
+    }
+    println!("{operations} operations checked");
+}

@@ -1,0 +1,79 @@
+//! How a memory is made.
+
+use honeycomb_layout as layout;
+
+use crate::error::MemoryError;
+use crate::faults::Faults;
+
+/// The parameters of a [`Memory`](crate::Memory).
+#[derive(Debug, Clone)]
+pub struct MemoryConfig {
+    /// Bytes of the arena, rounded down to whole nodes. Physical memory is committed on touch. Default 1 GiB.
+    pub arena_bytes: usize,
+    /// Bytes of a node's buffer: a power of two, 1 KiB to 16 KiB. Default 8 KiB.
+    pub node_bytes: usize,
+    /// Operations in flight at the same time, rounded up to a power of two: one more waits. Default 256.
+    pub participants: usize,
+    /// Leases held at the same time. Default 64.
+    pub leases: usize,
+    /// Devices at the same time. Default 8.
+    pub devices: usize,
+    /// Whether to ask for huge pages. Default true.
+    pub huge_pages: bool,
+    /// Allocations that are to fail, for tests. Default none.
+    pub faults: Faults,
+}
+
+impl Default for MemoryConfig {
+    fn default() -> Self {
+        Self {
+            arena_bytes: 1 << 30,
+            node_bytes: layout::NODE_BYTES_DEFAULT,
+            participants: 256,
+            leases: 64,
+            devices: 8,
+            huge_pages: true,
+            faults: Faults::default(),
+        }
+    }
+}
+
+/// The smallest arena, in nodes.
+const ARENA_NODES_MIN: usize = 4;
+/// The largest arena, in nodes: their indices have 32 bits, and there are a few more LIDs than nodes.
+const ARENA_NODES_MAX: usize = 1 << 31;
+/// The largest number of participants of one kind.
+const PARTICIPANTS_MAX: usize = 1 << 16;
+
+impl MemoryConfig {
+    pub(crate) fn check(&self) -> Result<(), MemoryError> {
+        let (min, max) = (layout::NODE_BYTES_MIN, layout::NODE_BYTES_MAX);
+        if !self.node_bytes.is_power_of_two() || !(min..=max).contains(&self.node_bytes) {
+            return Err(invalid(
+                "node_bytes",
+                self.node_bytes,
+                &format!("a power of two from {min} to {max}"),
+            ));
+        }
+        check_range(
+            "arena_bytes",
+            self.arena_bytes,
+            ARENA_NODES_MIN * self.node_bytes,
+            ARENA_NODES_MAX * self.node_bytes,
+        )?;
+        check_range("participants", self.participants, 1, PARTICIPANTS_MAX)?;
+        check_range("leases", self.leases, 0, PARTICIPANTS_MAX)?;
+        check_range("devices", self.devices, 0, PARTICIPANTS_MAX)
+    }
+}
+
+fn check_range(name: &str, value: usize, min: usize, max: usize) -> Result<(), MemoryError> {
+    if (min..=max).contains(&value) {
+        return Ok(());
+    }
+    Err(invalid(name, value, &format!("from {min} to {max}")))
+}
+
+fn invalid(name: &str, value: usize, allowed: &str) -> MemoryError {
+    MemoryError::InvalidConfig(format!("{name} is {value}, must be {allowed}"))
+}

@@ -1,0 +1,74 @@
+//! AVX-512 and AVX2.
+
+use std::arch::x86_64::*;
+
+use super::{Count, HEAD_BYTES, plain};
+
+#[inline]
+pub(super) fn has_avx512() -> bool {
+    is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt")
+}
+
+#[inline]
+pub(super) fn has_avx2() -> bool {
+    is_x86_feature_detected!("avx2")
+}
+
+/// Eight at a time. The machine must have AVX-512.
+#[inline]
+pub(super) fn avx512(heads: &[u8], head: u64) -> Count {
+    debug_assert!(has_avx512());
+    // SAFETY: the callers have asked `has_avx512`.
+    unsafe { count_avx512(heads, head) }
+}
+
+/// Four at a time. The machine must have AVX2.
+#[inline]
+pub(super) fn avx2(heads: &[u8], head: u64) -> Count {
+    debug_assert!(has_avx2());
+    // SAFETY: the callers have asked `has_avx2`.
+    unsafe { count_avx2(heads, head) }
+}
+
+#[target_feature(enable = "avx512f,popcnt")]
+fn count_avx512(heads: &[u8], head: u64) -> Count {
+    const LANES: usize = 8;
+    let wanted = _mm512_set1_epi64(head.cast_signed());
+    let mut count = Count::default();
+    for group in heads.chunks(LANES * HEAD_BYTES) {
+        let present = ((1_u32 << (group.len() / HEAD_BYTES)) - 1) as __mmask8;
+        // SAFETY: only the lanes that are in the group are read; loads need no alignment.
+        let others = unsafe { _mm512_maskz_loadu_epi64(present, group.as_ptr().cast()) };
+        count.less += _mm512_mask_cmplt_epu64_mask(present, others, wanted).count_ones() as usize;
+        count.less_or_equal += _mm512_mask_cmple_epu64_mask(present, others, wanted).count_ones() as usize;
+    }
+    count
+}
+
+#[target_feature(enable = "avx2")]
+fn count_avx2(heads: &[u8], head: u64) -> Count {
+    const LANES: usize = 4;
+    // Comparisons are signed: flipping the top bit turns the unsigned order into the signed one.
+    let flip = _mm256_set1_epi64x(i64::MIN);
+    let wanted = _mm256_xor_si256(_mm256_set1_epi64x(head.cast_signed()), flip);
+    // A comparison gives -1 where it holds, so that subtracting it counts.
+    let (mut less, mut equal) = (_mm256_setzero_si256(), _mm256_setzero_si256());
+    let (groups, rest) = heads.as_chunks::<{ LANES * HEAD_BYTES }>();
+    for group in groups {
+        // SAFETY: the group has four lanes; loads need no alignment.
+        let others = unsafe { _mm256_loadu_si256(group.as_ptr().cast()) };
+        let others = _mm256_xor_si256(others, flip);
+        less = _mm256_sub_epi64(less, _mm256_cmpgt_epi64(wanted, others));
+        equal = _mm256_sub_epi64(equal, _mm256_cmpeq_epi64(wanted, others));
+    }
+    let less = sum(less);
+    let in_rest = plain(rest, head);
+    Count { less: less + in_rest.less, less_or_equal: less + sum(equal) + in_rest.less_or_equal }
+}
+
+#[target_feature(enable = "avx2")]
+fn sum(counts: __m256i) -> usize {
+    let halves = _mm_add_epi64(_mm256_castsi256_si128(counts), _mm256_extracti128_si256::<1>(counts));
+    let total = _mm_add_epi64(halves, _mm_unpackhi_epi64(halves, halves));
+    _mm_cvtsi128_si64(total) as usize
+}

@@ -1,0 +1,155 @@
+//! What every unit of the arena is in use for: the check on who may give back what, and the source of accounting.
+//!
+//! 1. `kinds[unit]`: the owner of the buffer at that unit, whoever that is by the protocols of nodes, values and free
+//!    lists. A change names the kind before it, and one that does not find it there is a caller's mistake (what is no
+//!    buffer, or retired twice) that must not get further. The order of other memory never hangs on a kind.
+//! 2. `tallies`: anybody, by fetch-and-add on the stripe of its thread.
+
+use crate::arena::{MappedByte, MappedSlice};
+use crate::error::MemoryError;
+use crate::sync::{AtomicI64, Ordering, Padded};
+
+/// What a unit is in use for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// In the buddy system. Zero: the state of untouched pages.
+    Free,
+    /// Not the first unit of its buffer.
+    Inner,
+    /// A node's buffer in a free list.
+    FreeNode,
+    /// A node's buffer that is being built.
+    PrivateNode,
+    /// A node's buffer that the page table names, or named when its last version was replaced.
+    LiveNode,
+    /// A node's buffer that waits to be reclaimed.
+    RetiredNode,
+    /// A value's buffer that is being filled.
+    PrivateValue,
+    /// A value's buffer in use.
+    LiveValue,
+    /// A value's buffer that waits to be reclaimed.
+    RetiredValue,
+}
+
+const KINDS: usize = Kind::RetiredValue as usize + 1;
+
+/// Consecutive units of one buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Extent {
+    pub(crate) start: usize,
+    pub(crate) units: usize,
+}
+
+/// Units and buffers of one kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Held {
+    pub(crate) units: usize,
+    pub(crate) buffers: usize,
+}
+
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    kinds: MappedSlice<MappedByte>,
+    tallies: Box<[Padded<Tally>]>,
+}
+
+#[derive(Debug)]
+struct Tally {
+    units: [AtomicI64; KINDS],
+    buffers: [AtomicI64; KINDS],
+}
+
+impl Ledger {
+    /// All units free.
+    pub(crate) fn new(units: usize, stripes: usize) -> Result<Self, MemoryError> {
+        let zeroes = || std::array::from_fn(|_| AtomicI64::new(0));
+        let tally = || Padded(Tally { units: zeroes(), buffers: zeroes() });
+        let kinds = MappedSlice::new(units, false)?;
+        Ok(Self { kinds, tallies: (0..stripes).map(|_| tally()).collect() })
+    }
+
+    /// A buffer changes hands. `stripe` is any number.
+    ///
+    /// # Panics
+    /// If the buffer is not of kind `from`.
+    #[inline]
+    pub(crate) fn change(&self, stripe: usize, extent: Extent, from: Kind, to: Kind) {
+        let kind = self.kinds.get(extent.start);
+        let change = |kind: &MappedByte| {
+            kind.compare_exchange(from as u8, to as u8, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        };
+        assert!(kind.is_some_and(change), "no {from:?} begins at unit {}", extent.start);
+        self.count(stripe, extent, from, -1);
+        self.count(stripe, extent, to, 1);
+    }
+
+    /// Units leave the buddy system as a buffer.
+    pub(crate) fn begin(&self, stripe: usize, extent: Extent, kind: Kind) {
+        for inner in self.inner(extent) {
+            inner.store(Kind::Inner as u8, Ordering::Relaxed);
+        }
+        self.kinds[extent.start].store(kind as u8, Ordering::Relaxed);
+        self.count(stripe, extent, kind, 1);
+    }
+
+    /// A buffer is about to go back to the buddy system.
+    ///
+    /// # Panics
+    /// If the buffer is not of this kind or has other units.
+    pub(crate) fn end(&self, stripe: usize, extent: Extent, kind: Kind) {
+        self.check(extent, kind);
+        for inner in self.inner(extent) {
+            inner.store(Kind::Free as u8, Ordering::Relaxed);
+        }
+        self.kinds[extent.start].store(Kind::Free as u8, Ordering::Relaxed);
+        self.count(stripe, extent, kind, -1);
+    }
+
+    /// Whether a buffer of this kind has exactly these units.
+    ///
+    /// # Panics
+    /// If not.
+    pub(crate) fn check(&self, extent: Extent, kind: Kind) {
+        let is = |unit: usize, kind: Kind| {
+            self.kinds.get(unit).is_some_and(|at| at.load(Ordering::Relaxed) == kind as u8)
+        };
+        let end = extent.start + extent.units;
+        let exact = is(extent.start, kind)
+            && (extent.start + 1..end).all(|unit| is(unit, Kind::Inner))
+            && !is(end, Kind::Inner);
+        assert!(exact, "no {kind:?} of {} units begins at unit {}", extent.units, extent.start);
+    }
+
+    /// Whether a node that was published and not yet reclaimed begins at a unit.
+    pub(crate) fn holds_node(&self, unit: usize) -> bool {
+        let kind = self.kinds.get(unit).map(|kind| kind.load(Ordering::Relaxed));
+        kind == Some(Kind::LiveNode as u8) || kind == Some(Kind::RetiredNode as u8)
+    }
+
+    fn inner(&self, extent: Extent) -> &[MappedByte] {
+        &self.kinds[extent.start + 1..extent.start + extent.units]
+    }
+
+    fn count(&self, stripe: usize, extent: Extent, kind: Kind, sign: i64) {
+        let tally = &self.tallies[stripe % self.tallies.len()].0;
+        tally.units[kind as usize].fetch_add(sign * extent.units as i64, Ordering::Relaxed);
+        tally.buffers[kind as usize].fetch_add(sign, Ordering::Relaxed);
+    }
+
+    /// All there is of one kind. Exact only while nothing changes.
+    pub(crate) fn held(&self, kind: Kind) -> Held {
+        let sum = |part: fn(&Tally) -> &[AtomicI64; KINDS]| {
+            let parts =
+                self.tallies.iter().map(|tally| part(&tally.0)[kind as usize].load(Ordering::Relaxed));
+            usize::try_from(parts.sum::<i64>()).unwrap_or(0)
+        };
+        Held { units: sum(|tally| &tally.units), buffers: sum(|tally| &tally.buffers) }
+    }
+
+    /// Bytes of the kinds.
+    pub(crate) fn overhead_bytes(&self) -> usize {
+        self.kinds.len()
+    }
+}

@@ -1,0 +1,368 @@
+//! The memory of a store: allocation, mapping, retiring, reclaiming.
+//!
+//! Life of a buffer, and who may touch its bytes:
+//! 1. Free: nobody.
+//! 2. Private, from allocation to publication: its owner alone, as plain bytes.
+//! 3. Live, from `map` or `keep` on: everybody, by the protocol of nodes; the bytes of values do not change.
+//! 4. Retired: the operations that were in flight when its batch was closed, as before.
+//! 5. Reclaimed when all these have passed: free again.
+//!
+//! The step from 3 to 4 rests on the caller: what it retires must be out of reach of operations that begin later.
+
+use std::ptr::NonNull;
+use std::slice;
+
+use honeycomb_layout as layout;
+
+use crate::accounting::Accounting;
+use crate::address::{BusAddress, Lid};
+use crate::allocator::Allocator;
+use crate::arena::Mapping;
+use crate::buffer::{LidReservation, NodeBuffer, ValueBuffer};
+use crate::config::MemoryConfig;
+use crate::device::Device;
+use crate::epochs::{Epochs, Pin};
+use crate::error::MemoryError;
+use crate::faults::Faults;
+use crate::lease::Lease;
+use crate::ledger::{Extent, Kind};
+use crate::lock_word::LockAndSize;
+use crate::node::Node;
+use crate::page_table::{PageTable, State};
+use crate::retire::{RetireLists, Retired};
+use crate::sync::{Arc, AtomicU64, Ordering, thread_number};
+
+/// Arena, page table, allocator and epochs. Dropping it gives all of it back to the system.
+#[derive(Debug)]
+pub struct Memory {
+    arena: Mapping,
+    page_table: PageTable,
+    epochs: Arc<Epochs>,
+    node_bytes: usize,
+    allocator: Allocator,
+    retire_lists: RetireLists,
+    retired_bytes: AtomicU64,
+    faults: Faults,
+}
+
+const UNIT: usize = layout::ALLOCATION_UNIT_BYTES;
+
+/// LIDs beyond the number of nodes, so that those reserved or retired do not run out before nodes do.
+fn spare_lids(nodes: usize) -> usize {
+    nodes / 8 + 1024
+}
+
+/// Stripes for what threads keep apart: one a core, within reason.
+fn stripes() -> usize {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get().next_power_of_two().min(64))
+}
+
+impl Memory {
+    /// Reserves the arena.
+    ///
+    /// # Errors
+    /// [`MemoryError::InvalidConfig`] names the parameter that is not allowed, [`MemoryError::Reserve`] says that the
+    /// system has no room.
+    pub fn new(config: MemoryConfig) -> Result<Self, MemoryError> {
+        config.check()?;
+        let nodes = config.arena_bytes / config.node_bytes;
+        let arena_bytes = nodes * config.node_bytes;
+        let stripes = stripes();
+        let pins = config.participants.next_power_of_two();
+        Ok(Self {
+            arena: Mapping::new(arena_bytes, config.huge_pages)?,
+            page_table: PageTable::new(nodes + spare_lids(nodes), config.huge_pages)?,
+            epochs: Arc::new(Epochs::new(pins, config.leases, config.devices)),
+            node_bytes: config.node_bytes,
+            allocator: Allocator::new(arena_bytes / UNIT, config.node_bytes / UNIT, stripes)?,
+            retire_lists: RetireLists::new(stripes),
+            retired_bytes: AtomicU64::new(0),
+            faults: config.faults,
+        })
+    }
+
+    /// Bytes of a node's buffer.
+    #[must_use]
+    #[inline]
+    pub fn node_bytes(&self) -> usize {
+        self.node_bytes
+    }
+
+    /// Begins an operation. Nothing it can reach is reclaimed before the pin is dropped. Waits while as many
+    /// operations as the memory has participants are in flight; so a thread that holds pins must not wait for more
+    /// than there can be.
+    #[inline]
+    pub fn pin(&self) -> Pin<'_> {
+        self.epochs.pin(thread_number())
+    }
+
+    /// Takes a lease: a long-lived pin that can be revoked.
+    ///
+    /// # Errors
+    /// [`MemoryError::TooManyLeases`].
+    pub fn lease(&self) -> Result<Lease, MemoryError> {
+        Lease::new(Arc::clone(&self.epochs))
+    }
+
+    /// Takes a place for a device among the participants.
+    ///
+    /// # Errors
+    /// [`MemoryError::TooManyDevices`].
+    pub fn device(&self) -> Result<Device, MemoryError> {
+        Device::new(Arc::clone(&self.epochs))
+    }
+
+    /// A buffer for a node, with a zeroed header.
+    ///
+    /// # Errors
+    /// [`MemoryError::Exhausted`] if there is no room even after reclaiming.
+    pub fn allocate_node(&self) -> Result<NodeBuffer<'_>, MemoryError> {
+        let unit = self.allocate("node", self.node_bytes, || self.allocator.allocate_node())?;
+        // SAFETY: the allocator hands out a unit to one owner at a time, as the start of a whole node in the arena.
+        Ok(unsafe { NodeBuffer::new(self, unit, self.at(unit * UNIT)) })
+    }
+
+    /// A LID that nobody else has.
+    ///
+    /// # Errors
+    /// [`MemoryError::Exhausted`] if none is left even after reclaiming.
+    pub fn reserve_lid(&self) -> Result<LidReservation<'_>, MemoryError> {
+        let lid = self.allocate("LID", size_of::<u64>(), || self.page_table.reserve())?;
+        Ok(LidReservation::new(self, lid))
+    }
+
+    /// A buffer that holds a copy of a value.
+    ///
+    /// # Errors
+    /// [`MemoryError::ValueLength`] if the value is too long, [`MemoryError::Exhausted`] if there is no room in one
+    /// piece even after reclaiming.
+    pub fn allocate_value(&self, value: &[u8]) -> Result<ValueBuffer<'_>, MemoryError> {
+        let (bytes, max) = (value.len(), layout::VALUE_BYTES_MAX);
+        if bytes > max {
+            return Err(MemoryError::ValueLength { bytes, max });
+        }
+        let units = value_units(bytes);
+        let allocate = || {
+            self.allocator.allocate_value(units).or_else(|| {
+                self.allocator.flush_all();
+                self.allocator.allocate_value(units)
+            })
+        };
+        let start = self.allocate("value", bytes, allocate)?;
+        // SAFETY: the allocator hands out units to one owner at a time, within the arena; these hold `bytes`.
+        unsafe { self.at(start * UNIT).copy_from_nonoverlapping(NonNull::from(value).cast(), bytes) };
+        Ok(ValueBuffer::new(self, Extent { start, units }, bytes))
+    }
+
+    fn allocate<T>(
+        &self,
+        what: &'static str,
+        wanted_bytes: usize,
+        allocate: impl Fn() -> Option<T>,
+    ) -> Result<T, MemoryError> {
+        let retry = || {
+            self.reclaim();
+            allocate()
+        };
+        let allocated = if self.faults.hit() { None } else { allocate().or_else(retry) };
+        allocated.ok_or(MemoryError::Exhausted { what, wanted_bytes, arena_bytes: self.arena.bytes() })
+    }
+
+    /// The current buffer of a LID.
+    ///
+    /// # Panics
+    /// If the LID is not mapped, or the pin is not of this memory.
+    #[must_use]
+    #[inline]
+    pub fn node<'p>(&'p self, pin: &'p Pin<'_>, lid: Lid) -> Node<'p> {
+        assert!(pin.guards(&self.epochs), "the pin is not of this memory");
+        let address = self.page_table.load(lid);
+        assert!(address != 0, "LID {} is not mapped", lid.get());
+        // SAFETY: what the page table maps to is a published node in the arena; it was reachable after the pin began,
+        // so it is not reclaimed before the pin ends.
+        unsafe { Node::new(self, self.at(address as usize)) }
+    }
+
+    /// A value in a buffer of its own.
+    ///
+    /// # Panics
+    /// If there is no such value, or the pin is not of this memory.
+    #[must_use]
+    #[inline]
+    pub fn value<'p>(&'p self, pin: &'p Pin<'_>, address: BusAddress, length: usize) -> &'p [u8] {
+        assert!(pin.guards(&self.epochs), "the pin is not of this memory");
+        let start = address.unit() * UNIT;
+        let within = self.arena.bytes().checked_sub(start).is_some_and(|rest| length <= rest);
+        assert!(within, "a value of {length} bytes at {address:?} is beyond the arena");
+        // SAFETY: the bytes are initialised and within the arena. The caller found the address in a node, or made the
+        // value itself, so it is a value's buffer, whose bytes do not change before the pin ends.
+        unsafe { slice::from_raw_parts(self.at(start).as_ptr(), length) }
+    }
+
+    /// Publishes a node: from now on, the LID leads to this buffer.
+    ///
+    /// # Panics
+    /// If the LID is not kept, the buffer is not of this memory, or its lock-and-size word is not that of an unlocked
+    /// node of 64 to `node_bytes` bytes.
+    pub fn map(&self, lid: Lid, buffer: NodeBuffer<'_>) {
+        assert!(std::ptr::eq(buffer.memory(), self), "the buffer is not of this memory");
+        let word = u64::from_le_bytes(std::array::from_fn(|at| buffer[at]));
+        let state = LockAndSize::from(word);
+        let sizes = layout::node_header::SIZE..=self.node_bytes;
+        assert!(!state.locked() && sizes.contains(&state.size()), "not publishable: {state:?}");
+        self.page_table.store(lid, buffer.into_live());
+    }
+
+    /// Takes what no operation that begins from now on can reach, to reclaim it when those in flight have passed.
+    ///
+    /// # Panics
+    /// If something is not in use, or was retired before.
+    pub fn retire(&self, retired: impl IntoIterator<Item = Retired>) {
+        let (mut bytes, mut closed) = (0, false);
+        for entry in retired {
+            bytes += self.mark_retired(entry);
+            closed |= self.retire_lists.push(entry, &self.epochs);
+        }
+        self.retired_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        while closed && let Some(batch) = self.retire_lists.take_own(&self.epochs) {
+            self.free_batch(batch);
+        }
+    }
+
+    /// Frees all that was retired and that everybody in flight has passed. Returns the bytes freed.
+    pub fn reclaim(&self) -> usize {
+        let batches = std::iter::from_fn(|| self.retire_lists.take_any(&self.epochs));
+        batches.map(|batch| self.free_batch(batch)).sum()
+    }
+
+    /// Bytes of buffers ever retired.
+    #[must_use]
+    pub fn retired_bytes_total(&self) -> u64 {
+        self.retired_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Where the bytes of the arena are. Exact only while nothing is in flight.
+    #[must_use]
+    pub fn accounting(&self) -> Accounting {
+        let ledger = |kind| self.allocator.ledger.held(kind);
+        let bytes = |kind| ledger(kind).units * UNIT;
+        let count = |kind| ledger(kind).buffers;
+        Accounting {
+            arena_bytes: self.arena.bytes(),
+            reserved_bytes: UNIT,
+            free_bytes: self.allocator.free_units() * UNIT,
+            free_list_bytes: bytes(Kind::FreeNode),
+            free_list_nodes: count(Kind::FreeNode),
+            private_node_bytes: bytes(Kind::PrivateNode),
+            private_nodes: count(Kind::PrivateNode),
+            live_node_bytes: bytes(Kind::LiveNode),
+            live_nodes: count(Kind::LiveNode),
+            retired_node_bytes: bytes(Kind::RetiredNode),
+            retired_nodes: count(Kind::RetiredNode),
+            private_value_bytes: bytes(Kind::PrivateValue),
+            private_values: count(Kind::PrivateValue),
+            live_value_bytes: bytes(Kind::LiveValue),
+            live_values: count(Kind::LiveValue),
+            retired_value_bytes: bytes(Kind::RetiredValue),
+            retired_values: count(Kind::RetiredValue),
+            free_lids: self.page_table.count(State::Free),
+            reserved_lids: self.page_table.count(State::Reserved),
+            live_lids: self.page_table.count(State::Live),
+            retired_lids: self.page_table.count(State::Retired),
+            page_table_bytes: self.page_table.used_bytes(),
+            overhead_bytes: self.allocator.overhead_bytes() + self.page_table.overhead_bytes(),
+        }
+    }
+
+    fn mark_retired(&self, entry: Retired) -> usize {
+        match entry {
+            Retired::Node(address) => {
+                self.change_node(address.unit(), Kind::LiveNode, Kind::RetiredNode);
+                self.node_bytes
+            }
+            Retired::Value(address, bytes) => {
+                let extent = value_extent(address, bytes);
+                self.allocator.ledger.check(extent, Kind::LiveValue);
+                self.change(extent, Kind::LiveValue, Kind::RetiredValue);
+                extent.units * UNIT
+            }
+            Retired::Lid(lid) => {
+                self.page_table.change(lid, State::Live, State::Retired);
+                0
+            }
+        }
+    }
+
+    fn free_batch(&self, batch: Vec<Retired>) -> usize {
+        let free = |entry| match entry {
+            Retired::Node(address) => {
+                self.free_node(address.unit(), Kind::RetiredNode);
+                self.node_bytes
+            }
+            Retired::Value(address, bytes) => {
+                let extent = value_extent(address, bytes);
+                self.free_value(extent, Kind::RetiredValue);
+                extent.units * UNIT
+            }
+            Retired::Lid(lid) => {
+                self.page_table.free(lid, State::Retired);
+                0
+            }
+        };
+        batch.into_iter().map(free).sum()
+    }
+
+    /// A node that a header names as its previous version.
+    pub(crate) fn node_at(&self, address: BusAddress) -> Node<'_> {
+        let unit = address.unit();
+        assert!(self.allocator.ledger.holds_node(unit), "{address:?} is not the address of a node");
+        // SAFETY: a node that was published and not reclaimed begins there; it was reachable from the one that names
+        // it, so the pin of that one guards it as well.
+        unsafe { Node::new(self, self.at(unit * UNIT)) }
+    }
+
+    pub(crate) fn address_of(&self, at: NonNull<u8>) -> BusAddress {
+        let offset = at.as_ptr().addr() - self.arena.start().as_ptr().addr();
+        BusAddress::new(offset as u64).expect("no buffer begins at the start of the arena")
+    }
+
+    pub(crate) fn page_table(&self) -> &PageTable {
+        &self.page_table
+    }
+
+    pub(crate) fn change_node(&self, unit: usize, from: Kind, to: Kind) {
+        self.change(self.allocator.node(unit), from, to);
+    }
+
+    pub(crate) fn free_node(&self, unit: usize, from: Kind) {
+        self.allocator.free_node(unit, from);
+    }
+
+    pub(crate) fn keep_value(&self, extent: Extent) {
+        self.change(extent, Kind::PrivateValue, Kind::LiveValue);
+    }
+
+    pub(crate) fn free_value(&self, extent: Extent, from: Kind) {
+        self.allocator.free_value(extent, from);
+    }
+
+    fn change(&self, extent: Extent, from: Kind, to: Kind) {
+        self.allocator.ledger.change(thread_number(), extent, from, to);
+    }
+
+    #[inline]
+    fn at(&self, offset: usize) -> NonNull<u8> {
+        debug_assert!(offset < self.arena.bytes());
+        // SAFETY: callers stay within the arena: offsets are of units it has, or were checked against its bytes.
+        unsafe { self.arena.start().add(offset) }
+    }
+}
+
+/// Units of a value's buffer; one even for the empty value.
+fn value_units(bytes: usize) -> usize {
+    bytes.div_ceil(UNIT).max(1)
+}
+
+fn value_extent(address: BusAddress, bytes: usize) -> Extent {
+    Extent { start: address.unit(), units: value_units(bytes) }
+}

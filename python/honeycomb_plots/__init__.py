@@ -1,0 +1,1 @@
+"""Figures of what was measured, for documents and for the eye."""

@@ -1,0 +1,26 @@
+"""The command line: ``python3 -m honeycomb_plots bench out/bench/bench.json``."""
+
+import argparse
+import pathlib
+import sys
+
+from honeycomb_plots import bench
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python3 -m honeycomb_plots", description="Draws figures.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    command = commands.add_parser("bench", help="PNG and SVG of a benchmark, beside its bench.json")
+    command.add_argument("report", type=pathlib.Path, help="what honeycomb-bench run --out wrote")
+    arguments = parser.parse_args()
+    try:
+        for path in bench.draw(arguments.report):
+            print(path)
+    except (OSError, ValueError, KeyError) as error:
+        print(f"honeycomb_plots: {arguments.report}: {error!r}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+"""How all figures look, and how they are saved."""
+
+import pathlib
+
+import matplotlib
+from matplotlib.figure import Figure
+
+# No display is needed; and the same numbers make the same bytes.
+matplotlib.use("Agg")
+matplotlib.rcParams.update({
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "font.size": 9,
+    "grid.color": "#dddddd",
+    "svg.fonttype": "none",
+    "svg.hashsalt": "honeycomb",
+})
+
+# Honeycomb stands out, all others are alike.
+OURS = ("#d98c00", "#f5c666")
+OTHERS = ("#5b6b7b", "#aab6c2")
+
+
+def colors(name: str) -> tuple[str, str]:
+    """The colors of a map's first and second bar."""
+    return OURS if name == "honeycomb" else OTHERS
+
+
+def save(figure: Figure, stem: pathlib.Path) -> list[pathlib.Path]:
+    """Saves a figure as ``stem.png`` and ``stem.svg``."""
+    paths = [stem.with_suffix(".png"), stem.with_suffix(".svg")]
+    figure.savefig(paths[0], dpi=150, metadata={"Software": None})
+    figure.savefig(paths[1], metadata={"Date": None})
+    return paths
