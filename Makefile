@@ -1,0 +1,67 @@
+# The front door: `make help` lists what can be asked for.
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup run test bench figures lint generate soak python-tests rust-tests loom-tests mutants smoke
+
+# The Python of setup, which Verilator's makefiles find by its name.
+python := PATH="$(CURDIR)/.venv/bin:$$PATH" PYTHONPATH=python python
+# The Debian packages that are missing here, and how to become root to install them.
+lacks = $(shell $(1) >/dev/null 2>&1 || echo $(2))
+missing = $(strip $(call lacks,c++ --version,g++) $(call lacks,perl -MPod::Usage -e 1,perl) \
+	$(call lacks,python3 -c 'import ensurepip',python3-venv))
+sudo = $(if $(filter 0,$(shell id -u)),,$(or $(shell command -v sudo),$(error please install: $(missing))))
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 18
+
+setup: .venv/installed ## install what tests and plots need: missing Debian packages, Python tools in .venv
+
+run: ## index the files under /usr and look things up in them; needs nothing but Rust
+	cargo run --release -p honeycomb-cli -- index /usr
+
+test: setup lint python-tests rust-tests loom-tests mutants smoke ## everything that must pass
+
+bench: setup ## measure Honeycomb beside other ordered maps, about ten minutes, and plot: out/bench
+	cargo run --release -p honeycomb-bench -- run --out out/bench
+	$(python) -m honeycomb_plots bench out/bench/bench.json
+
+figures: bench ## make the figures of docs/figures anew
+	mkdir -p docs/figures && cp out/bench/*.svg docs/figures/
+
+lint: setup ## formatting, clippy, the rules of the house, SystemVerilog
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	cargo test -p honeycomb-tidy
+	root=$$(echo "$(CURDIR)"/.venv/lib/python3*/site-packages/verilator) && VERILATOR_ROOT=$$root \
+		$$root/bin/verilator_bin --lint-only -Wall rtl/layout_pkg.sv
+
+generate: ## write what layout/layout.toml defines: Rust, SystemVerilog, Python, Markdown
+	python3 layout/generate.py
+
+soak: ## an hour of random concurrent histories, checked for linearizability
+	HONEYCOMB_SOAK_SECONDS=3600 cargo test --release -p honeycomb-btree --test history -- --nocapture
+
+python-tests: setup
+	python3 layout/generate.py --check
+	$(python) -m unittest discover -s layout/test
+	$(python) -m unittest discover -s python
+
+rust-tests:
+	cargo test --workspace
+
+loom-tests:
+	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom \
+		cargo test --release --lib -p honeycomb-memory -p honeycomb-btree loom_
+
+mutants:
+	$(if $(wildcard tools/mutants.py),python3 tools/mutants.py)
+
+smoke: setup
+	cargo run --release -p honeycomb-bench -- run --smoke --out out/smoke
+	$(python) -m honeycomb_plots bench out/smoke/bench.json
+
+.venv/installed: requirements.txt
+	$(if $(missing),$(sudo) apt-get update && $(sudo) apt-get install -y --no-install-recommends $(missing))
+	cargo fmt --version && cargo clippy --version || rustup component add rustfmt clippy
+	python3 -m venv .venv && .venv/bin/pip install --quiet --requirement requirements.txt
+	touch $@

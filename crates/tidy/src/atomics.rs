@@ -1,0 +1,108 @@
+//! Atomics come through `honeycomb_memory::sync`, the seam where loom takes their place: an atomic that goes
+//! around it is one that no model checks.
+
+use proc_macro2::{Spacing, TokenStream, TokenTree};
+
+use crate::{Repository, Source, Violation, tokens};
+
+/// The seam itself, and the arena, whose words lie in memory that loom does not know.
+const SEAMS: [&str; 2] = ["crates/memory/src/sync.rs", "crates/memory/src/arena.rs"];
+
+/// Programs, not parts of a protocol. Tests are exempt too.
+const EXEMPT_CRATES: [&str; 3] = ["crates/bench/", "crates/cli/", "crates/tidy/"];
+
+const ATOMICS: [&str; 3] = ["std::sync::atomic", "core::sync::atomic", "loom::sync::atomic"];
+
+/// Finds paths into `std::sync::atomic` and its twins of `core` and loom.
+pub fn check(repository: &Repository) -> Vec<Violation> {
+    repository.with_extension("rs").filter(|source| !is_exempt(&source.path)).flat_map(check_source).collect()
+}
+
+fn is_exempt(path: &str) -> bool {
+    SEAMS.contains(&path)
+        || EXEMPT_CRATES.iter().any(|folder| path.starts_with(folder))
+        || path.contains("/tests/")
+}
+
+fn check_source(source: &Source) -> Vec<Violation> {
+    let mut found = Vec::new();
+    let Ok(tokens) = tokens::parse(source) else {
+        return found;
+    };
+    each_path(tokens::without_tests(tokens), "", &mut |path, line| {
+        if ATOMICS.contains(&path) {
+            found.push(
+                source.violation(line, format!("`{path}`; atomics come through `honeycomb_memory::sync`")),
+            );
+        }
+    });
+    found
+}
+
+/// Calls `visit` with every path and every beginning of one (`a`, `a::b` and `a::c` for `a::{b, c}`), and
+/// with the line of its last name. `prefix` is the path before the braces that `tokens` stand in.
+fn each_path(tokens: TokenStream, prefix: &str, visit: &mut impl FnMut(&str, usize)) {
+    let mut path = prefix.to_string();
+    // Whether a name would go on with `path`, and whether the last token was the first half of `::`.
+    let (mut joined, mut half) = (true, false);
+    for token in tokens {
+        match &token {
+            TokenTree::Ident(name) => {
+                path = if joined && !path.is_empty() { format!("{path}::{name}") } else { name.to_string() };
+                visit(&path, tokens::line(&token));
+                joined = false;
+            }
+            TokenTree::Punct(mark) if mark.as_char() == ':' && (half || mark.spacing() == Spacing::Joint) => {
+                joined = half;
+                half = !half;
+            }
+            TokenTree::Group(group) => {
+                each_path(group.stream(), if joined { &path } else { "" }, visit);
+                joined = false;
+            }
+            TokenTree::Punct(_) | TokenTree::Literal(_) => {
+                path = prefix.to_string();
+                joined = true;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(path: &str, text: &str) -> Vec<usize> {
+        let found = check(&Repository::sample(&[(path, text)]));
+        let mut lines: Vec<usize> = found.iter().map(|violation| violation.line).collect();
+        lines.sort_unstable();
+        lines
+    }
+
+    #[test]
+    fn finds_atomics_that_go_around_the_seam() {
+        let bad = "use std::sync::atomic::AtomicU64;\nuse core::{cell::Cell, sync::{Arc, atomic}};\n\
+            fn a(b: std::sync::atomic::Ordering) {\n    wax!(::loom::sync::atomic::fence());\n}\n";
+        assert_eq!(lines("crates/btree/src/lib.rs", bad), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn other_paths_are_fine() {
+        let good = "use std::sync::{Arc, Mutex};\nuse honeycomb_memory::sync::AtomicU64;\nmod atomic {}\n\
+            // std::sync::atomic\nuse std::{sync, atomic};\n";
+        assert!(lines("crates/btree/src/lib.rs", good).is_empty());
+    }
+
+    #[test]
+    fn the_seam_programs_and_tests_are_exempt() {
+        let text = "use std::sync::atomic::AtomicU64;\n";
+        assert!(lines("crates/memory/src/sync.rs", text).is_empty());
+        assert!(lines("crates/bench/src/main.rs", text).is_empty());
+        assert!(lines("crates/store/tests/limits.rs", text).is_empty());
+        assert_eq!(lines("crates/memory/src/lib.rs", text), [1]);
+        let module = format!("#[cfg(all(test, loom))]\nmod models {{\n{text}}}\n{text}");
+        assert_eq!(lines("crates/memory/src/lib.rs", &module), [5]);
+        let module = format!("#[cfg(not(test))]\nmod b {{\n{text}}}\n");
+        assert_eq!(lines("crates/memory/src/lib.rs", &module), [3]);
+    }
+}

@@ -1,0 +1,15 @@
+//! The rules of the house that no other tool checks.
+//!
+//! Each module is one rule: a function from the [`Repository`] to the [`Violation`]s it finds, tested on a
+//! bad sample beside it. `tests/repository.rs` holds this repository to all of them.
+
+pub mod atomics;
+pub mod docs;
+pub mod floors;
+pub mod lengths;
+mod repository;
+pub mod safety;
+mod tokens;
+pub mod words;
+
+pub use repository::{Repository, Source, Violation};

@@ -1,0 +1,64 @@
+//! Rust sources as tokens: comments and strings are no code, and code inside macros is.
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+use crate::{Source, Violation};
+
+/// The tokens of a Rust source.
+pub(crate) fn parse(source: &Source) -> Result<TokenStream, Violation> {
+    source.text.parse().map_err(|error: proc_macro2::LexError| {
+        source.violation(error.span().start().line, format!("not Rust: {error}"))
+    })
+}
+
+/// Calls `visit` with the tokens between each pair of brackets, and with the outermost ones.
+pub(crate) fn each_level(tokens: TokenStream, visit: &mut impl FnMut(&[TokenTree])) {
+    let level: Vec<TokenTree> = tokens.into_iter().collect();
+    visit(&level);
+    for token in level {
+        if let TokenTree::Group(group) = token {
+            each_level(group.stream(), visit);
+        }
+    }
+}
+
+/// Whether `token` is the word `word`.
+pub(crate) fn is_word(token: &TokenTree, word: &str) -> bool {
+    matches!(token, TokenTree::Ident(ident) if ident == word)
+}
+
+/// Whether `token` is a pair of braces and what is between them.
+pub(crate) fn is_braces(token: &TokenTree) -> bool {
+    matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace)
+}
+
+/// Whether `token` is the mark `mark`.
+pub(crate) fn is_mark(token: &TokenTree, mark: char) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == mark)
+}
+
+/// The line `token` starts at.
+pub(crate) fn line(token: &TokenTree) -> usize {
+    token.span().start().line
+}
+
+/// `tokens` without the items that only tests have: those under a `#[cfg(test)]` or the like.
+pub(crate) fn without_tests(tokens: TokenStream) -> TokenStream {
+    let mut in_tests = false;
+    let mut tokens = tokens.into_iter().peekable();
+    let mut kept = Vec::new();
+    while let Some(token) = tokens.next() {
+        in_tests |= is_mark(&token, '#') && tokens.peek().is_some_and(is_test_condition);
+        let ends = is_braces(&token) || is_mark(&token, ';');
+        if !in_tests {
+            kept.push(token);
+        }
+        in_tests &= !ends;
+    }
+    kept.into_iter().collect()
+}
+
+fn is_test_condition(attribute: &TokenTree) -> bool {
+    let text = attribute.to_string().replace(' ', "");
+    text.starts_with("[cfg(") && text.contains("test") && !text.contains("not(test")
+}
