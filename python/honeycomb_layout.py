@@ -118,7 +118,7 @@ SHORTCUT_BLOCK_BYTES_DEFAULT = 448
 SHORTCUT_BYTES = 10
 
 # No segment of a sorted block is made smaller on purpose.
-SEGMENT_BYTES_MIN_DEFAULT = 256
+SEGMENT_BYTES_MIN_DEFAULT = 128
 
 # A log block that would grow past this is merged.
 LOG_THRESHOLD_BYTES_DEFAULT = 512

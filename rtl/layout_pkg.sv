@@ -46,7 +46,7 @@ package layout_pkg;
   localparam int unsigned ShortcutBytes = 10;
 
   // no segment of a sorted block is made smaller on purpose
-  localparam int unsigned SegmentBytesMinDefault = 256;
+  localparam int unsigned SegmentBytesMinDefault = 128;
 
   // a log block that would grow past this is merged
   localparam int unsigned LogThresholdBytesDefault = 512;

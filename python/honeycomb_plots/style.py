@@ -25,7 +25,7 @@ OTHERS = ("#5b6b7b", "#aab6c2")
 
 def colors(name: str) -> tuple[str, str]:
     """The colors of a map's first and second bar."""
-    return OURS if name == "honeycomb" else OTHERS
+    return OURS if name.startswith("honeycomb") else OTHERS
 
 
 def save(figure: Figure, stem: pathlib.Path) -> list[pathlib.Path]:

@@ -90,27 +90,30 @@ fn write_fences(out: &mut [u8], low: &[u8], high: Option<&[u8]>) -> usize {
     fences::SIZE + low.len() + high_suffix.len()
 }
 
-/// Cuts the items into segments of similar size and writes a shortcut for each: counts of items and of shortcuts.
+/// Cuts the items into segments of similar size and writes a shortcut for each: counts of items and of
+/// shortcuts.
 fn write_shortcuts(shape: &Shape, buffer: &mut [u8], start: usize, end: usize) -> (usize, usize) {
     let geometry = shape.geometry();
     let capacity = geometry.shortcut_capacity();
     let segment_bytes = (end - start).div_ceil(capacity).max(shape.segment_bytes_min);
     let (shortcut_block, items) = buffer.split_at_mut(start);
+    let mut rest = &items[..end - start];
     let (mut item_count, mut shortcut_count) = (0, 0);
-    let (mut offset, mut next_segment) = (start, start);
-    while offset < end {
-        let item = &items[offset - start..];
-        let header = ItemHeader::read(item);
-        if offset >= next_segment {
-            let suffix = &item[crate::item::HEADER_BYTES..][..header.suffix_bytes()];
+    // Counted from the end, like `rest`.
+    let mut next_segment = rest.len();
+    while !rest.is_empty() {
+        let header = ItemHeader::read(rest);
+        if rest.len() <= next_segment {
+            let offset = end - rest.len();
             let field = geometry.segment_field_offset(shortcut_count);
+            let suffix = &rest[crate::item::HEADER_BYTES..][..header.suffix_bytes()];
             write_word(shortcut_block, geometry.head_offset(shortcut_count), head(suffix));
             shortcut_block[field..field + 2].copy_from_slice(&(offset as u16).to_le_bytes());
             shortcut_count += 1;
-            next_segment = offset + segment_bytes;
+            next_segment = rest.len().saturating_sub(segment_bytes);
         }
         item_count += 1;
-        offset += header.item_bytes();
+        rest = &rest[header.item_bytes()..];
     }
     debug_assert!(shortcut_count <= capacity);
     (item_count, shortcut_count)

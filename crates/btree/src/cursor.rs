@@ -1,10 +1,11 @@
 //! A cursor over the pairs of one leaf at one version: its sorted block with its log laid over it.
 //!
-//! The cursor stands between two pairs. `sorted` is the offset of the first sorted item after it, `log` the index of the
-//! first overlay entry after it. An entry comes before the sorted item at its back pointer, and instead of it if it
-//! `replaces` it, so merging compares no keys.
+//! The cursor stands between two pairs. `sorted` is the offset of the first sorted item after it, `log` the
+//! index of the first overlay entry after it. An entry comes before the sorted item at its back pointer, and
+//! instead of it if it `replaces` it, so merging compares no keys.
 
 use crate::item::Item;
+use crate::key::Wanted;
 use crate::log::{Overlay, overlay};
 use crate::search::{item_before, lower_bound};
 use crate::view::View;
@@ -31,7 +32,7 @@ impl<'a> Cursor<'a> {
     /// Before the first pair whose key is not smaller than `suffix`; with `after`, whose key is greater.
     pub(crate) fn at_key(view: View<'a>, read_version: u64, suffix: &[u8], after: bool) -> Self {
         let overlay = overlay(view, read_version);
-        let place = lower_bound(view, suffix);
+        let place = lower_bound(view, &Wanted::new(suffix));
         let mut sorted = place.offset;
         if after && place.found {
             sorted += view.item(sorted).bytes.len();

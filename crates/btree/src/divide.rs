@@ -125,7 +125,8 @@ impl<'a> Run<'a, '_> {
         for &cut in cuts {
             let high = self.separator(cut);
             parts.push(Part { low, high: Some(high.clone()), leftmost, pieces: self.slice(start..cut) });
-            // Between interior nodes the item at the cut moves up: its key is the fence, its child the leftmost.
+            // Between interior nodes the item at the cut moves up: its key is the fence, its child the
+            // leftmost.
             (low, start) = (high, cut + usize::from(self.level > 0));
             leftmost = (self.level > 0).then(|| self.units[cut].item.child());
         }
@@ -158,8 +159,8 @@ impl<'a> Run<'a, '_> {
     }
 }
 
-/// Bytes of a leaf that are kept free for its log when it is built: fewer than the log may grow to, so that leaves can
-/// be fuller, at the price of merging the fullest ones more often.
+/// Bytes of a leaf that are kept free for its log when it is built: fewer than the log may grow to, so that
+/// leaves can be fuller, at the price of merging the fullest ones more often.
 pub(crate) fn log_room(shape: &Shape, level: usize) -> usize {
     if level == 0 { shape.log_threshold_bytes.min(shape.block_bytes() / 40) } else { 0 }
 }

@@ -56,7 +56,8 @@ impl Forest {
     /// Reserves the arena.
     ///
     /// # Errors
-    /// [`Error::InvalidShape`] and [`Error::Memory`] say which parameter is not allowed, or that there is no memory.
+    /// [`Error::InvalidShape`] and [`Error::Memory`] say which parameter is not allowed, or that there is no
+    /// memory.
     pub fn new(config: Config) -> Result<Self, Error> {
         config.shape.check()?;
         let memory = MemoryConfig { node_bytes: config.shape.node_bytes, ..config.memory };

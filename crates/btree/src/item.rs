@@ -3,7 +3,8 @@
 //! ```text
 //! | item header, 3 | key suffix, 0..=460 | value, 0..=469 |
 //! ```
-//! The value of a leaf's item is the value's bytes or a `value_reference`; that of an interior node's is a `child`.
+//! The value of a leaf's item is the value's bytes or a `value_reference`; that of an interior node's is a
+//! `child`.
 
 use honeycomb_layout::{child, item_header, value_reference};
 use honeycomb_memory::{BusAddress, Lid};
@@ -26,7 +27,16 @@ impl ItemHeader {
 
     #[inline]
     pub(crate) fn read(bytes: &[u8]) -> Self {
-        Self(u64::from(bytes[0]) | u64::from(bytes[1]) << 8 | u64::from(bytes[2]) << 16)
+        // One load where a fourth byte is there to be loaded with it; only an empty last item has none after
+        // it.
+        let word =
+            bytes.first_chunk::<4>().map_or_else(|| Self::read_last(bytes), |four| u32::from_le_bytes(*four));
+        Self(u64::from(word) & ((1 << item_header::BITS) - 1))
+    }
+
+    #[cold]
+    fn read_last(bytes: &[u8]) -> u32 {
+        u32::from_le_bytes([bytes[0], bytes[1], bytes[2], 0])
     }
 
     pub(crate) fn write(self, bytes: &mut [u8]) {

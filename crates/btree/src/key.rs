@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use crate::item::{HEADER_BYTES, ItemHeader};
+
 /// A key in two parts, as a node holds it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KeyParts<'a> {
@@ -47,6 +49,45 @@ pub(crate) fn head(bytes: &[u8]) -> u64 {
     let mut padded = [0; 8];
     padded[..bytes.len()].copy_from_slice(bytes);
     u64::from_be_bytes(padded)
+}
+
+/// A key to be found in a node, without the node's prefix.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) suffix: &'a [u8],
+    pub(crate) head: u64,
+}
+
+impl<'a> Wanted<'a> {
+    #[inline]
+    pub(crate) fn new(suffix: &'a [u8]) -> Self {
+        Self { suffix, head: head(suffix) }
+    }
+
+    /// How the key of the item that starts `bytes` compares with this one, and how many bytes the item has.
+    /// Mostly the first eight bytes decide: the rest is looked at only if they are equal.
+    #[inline(always)]
+    pub(crate) fn compare_item(&self, bytes: &[u8]) -> (Ordering, usize) {
+        let header = ItemHeader::read(bytes);
+        let order = match item_head(bytes, header.suffix_bytes()).cmp(&self.head) {
+            Ordering::Equal => bytes[HEADER_BYTES..][..header.suffix_bytes()].cmp(self.suffix),
+            decided => decided,
+        };
+        (order, header.item_bytes())
+    }
+}
+
+/// The head of an item's key suffix.
+#[inline(always)]
+fn item_head(bytes: &[u8], suffix_bytes: usize) -> u64 {
+    // One load where eight bytes are there, whoever's they are: those after the suffix are cut off.
+    match bytes.first_chunk::<{ HEADER_BYTES + 8 }>() {
+        Some(chunk) => {
+            let word = u64::from_be_bytes(*chunk[HEADER_BYTES..].first_chunk().expect("eight bytes"));
+            if suffix_bytes >= 8 { word } else { word & !(u64::MAX >> (8 * suffix_bytes)) }
+        }
+        None => head(&bytes[HEADER_BYTES..][..suffix_bytes]),
+    }
 }
 
 /// How many first bytes two byte strings share.

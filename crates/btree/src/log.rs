@@ -3,14 +3,17 @@
 //! ```text
 //! | back pointer, 2 | order hint, 1 | version delta, 5 | item |
 //! ```
-//! Versions grow in arrival order, so what a read version sees of a log is a first part of it. Inserting the entries of
-//! that part one after the other at their order hints gives them in key order, the newest of equal keys first: no key
-//! is compared (section 3.1 of the Honeycomb paper).
+//! Versions grow in arrival order, so what a read version sees of a log is a first part of it. Inserting the
+//! entries of that part one after the other at their order hints gives them in key order, the newest of equal
+//! keys first: no key is compared (section 3.1 of the Honeycomb paper).
+
+use std::cmp::Ordering;
 
 use honeycomb_layout::log_entry_header as header;
 use smallvec::SmallVec;
 
 use crate::item::{Item, ItemHeader};
+use crate::key::Wanted;
 use crate::view::View;
 
 /// Bytes of an entry before its item.
@@ -46,6 +49,30 @@ impl<'a> LogEntry<'a> {
     pub(crate) fn bytes(self) -> usize {
         header::SIZE + self.item.bytes.len()
     }
+}
+
+/// Where a key is in the order of a leaf's log.
+pub(crate) struct InLog<'a> {
+    /// Entries of smaller keys.
+    pub(crate) rank: usize,
+    /// The newest entry of the key.
+    pub(crate) newest: Option<LogEntry<'a>>,
+}
+
+/// Looks a key up among all entries, whatever their versions.
+pub(crate) fn find_in_log<'a>(view: View<'a>, wanted: &Wanted<'_>) -> InLog<'a> {
+    let mut found = InLog { rank: 0, newest: None };
+    let mut rest = view.from(view.sorted_end());
+    for _ in 0..view.log_count() {
+        let (order, item_bytes) = wanted.compare_item(&rest[header::SIZE..]);
+        match order {
+            Ordering::Less => found.rank += 1,
+            Ordering::Equal => found.newest = Some(LogEntry::read(rest)),
+            Ordering::Greater => {}
+        }
+        rest = &rest[header::SIZE + item_bytes..];
+    }
+    found
 }
 
 /// Writes an entry without its version, which is known only once the entry is to be published.
@@ -85,7 +112,8 @@ pub(crate) fn overlay<'a>(view: View<'a>, read_version: u64) -> Overlay<'a> {
     order
 }
 
-/// Drops entries that a newer one of the same key precedes: after one that `repeats` comes an older one of its key.
+/// Drops entries that a newer one of the same key precedes: after one that `repeats` comes an older one of
+/// its key.
 fn keep_newest(order: &mut Overlay<'_>) {
     let mut older = false;
     order.retain(|entry| {

@@ -20,8 +20,8 @@ pub enum Operation<'a> {
         /// What it becomes.
         value: &'a [u8],
     },
-    /// Changes the value of a pair that has not changed since `version` was read with it. May be refused without a
-    /// change (the version grows when a leaf is merged); never succeeds after one.
+    /// Changes the value of a pair that has not changed since `version` was read with it. May be refused
+    /// without a change (the version grows when a leaf is merged); never succeeds after one.
     CompareVersionAndSwap {
         /// The version that came with the value.
         version: Version,

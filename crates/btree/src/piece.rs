@@ -1,7 +1,7 @@
 //! Pieces: the items of a node to be built, as runs of bytes in the nodes they come from.
 //!
-//! A merge or a split mostly moves items that do not change. A run of them is one copy as long as the node's prefix
-//! stays the same; where it changes, each item is written anew.
+//! A merge or a split mostly moves items that do not change. A run of them is one copy as long as the node's
+//! prefix stays the same; where it changes, each item is written anew.
 
 use crate::item::{HEADER_BYTES, Item, ItemBytes};
 use crate::key::KeyParts;

@@ -1,14 +1,15 @@
 //! Readers: wait-free gets and scans at one version.
 //!
-//! A reader takes its read version once. No loop here depends on what writers do, but the walk along previous versions:
-//! its length is the number of times a node was replaced since the read version was taken, and is counted.
+//! A reader takes its read version once. No loop here depends on what writers do, but the walk along previous
+//! versions: its length is the number of times a node was replaced since the read version was taken, and is
+//! counted.
 
 use honeycomb_layout::node_header;
 use honeycomb_memory::{LeaseUse, Lid, Node, Pin};
 
 use crate::forest::{Forest, Root, Version};
 use crate::item::Item;
-use crate::key::tag;
+use crate::key::{Wanted, tag};
 use crate::search::{LEFTMOST, child_at, child_before, child_for, last_child, lower_bound};
 use crate::view::View;
 
@@ -78,7 +79,7 @@ impl Reader<'_> {
         if let Some((item, version)) = newest_in_log(leaf, suffix, node_version, self.version) {
             return (!item.header.delete_marker()).then(|| Found { value: self.value(item), version });
         }
-        let place = lower_bound(leaf, suffix);
+        let place = lower_bound(leaf, &Wanted::new(suffix));
         place.found.then(|| Found { value: self.value(leaf.item(place.offset)), version: node_version })
     }
 
@@ -151,7 +152,7 @@ impl Reader<'_> {
 pub(crate) fn child_toward(view: View<'_>, toward: Toward<'_>) -> (usize, Lid) {
     let prefix = view.prefix_length();
     let position = match toward {
-        Toward::Key(key) => return child_for(view, &key[prefix..]),
+        Toward::Key(key) => return child_for(view, &Wanted::new(&key[prefix..])),
         Toward::Before(fence) => position_before(view, fence),
         Toward::First => LEFTMOST,
         Toward::Last => last_child(view),
@@ -163,7 +164,7 @@ pub(crate) fn child_toward(view: View<'_>, toward: Toward<'_>) -> (usize, Lid) {
 fn position_before(view: View<'_>, fence: &[u8]) -> usize {
     // The high fence itself need not have the prefix; then every child lies before it.
     let Some(suffix) = fence.strip_prefix(view.prefix()) else { return last_child(view) };
-    let place = lower_bound(view, suffix);
+    let place = lower_bound(view, &Wanted::new(suffix));
     child_before(view, place.offset).unwrap_or(LEFTMOST)
 }
 

@@ -1,20 +1,21 @@
 //! Merges, splits, joins, range deletes: one operation.
 //!
-//! A run of adjacent leaves, mostly a run of one, is replaced by a new run with the same key range. If that is one leaf
-//! for one leaf, it keeps its LID. Otherwise the new leaves get LIDs of their own and the run's parent is rebuilt with
-//! them; if it must be split, so is its parent, and so on. Only the topmost rebuilt node, the root of the split, keeps its
-//! LID: one store into the page table makes the change visible to traversals, and versions hide it from older readers.
-//! A LID's key range never changes.
+//! A run of adjacent leaves, mostly a run of one, is replaced by a new run with the same key range. If that
+//! is one leaf for one leaf, it keeps its LID. Otherwise the new leaves get LIDs of their own and the run's
+//! parent is rebuilt with them; if it must be split, so is its parent, and so on. Only the topmost rebuilt
+//! node, the root of the split, keeps its LID: one store into the page table makes the change visible to
+//! traversals, and versions hide it from older readers. A LID's key range never changes.
 
 use std::ops::Bound;
 
 use honeycomb_memory::{Lid, LidReservation, NodeBuffer, Retired};
 
 use crate::builder::{Fences, Plan};
-use crate::divide::{Part, Share, divide, fits_one, run_bytes};
+use crate::divide::{Part, Share, divide, fits_one, log_room, run_bytes};
 use crate::error::Error;
 use crate::forest::{Root, Version};
 use crate::item::{ItemBytes, encode_child};
+use crate::key::Wanted;
 use crate::piece::{Change, Piece, leaf_pieces};
 use crate::range::KeyRange;
 use crate::reader::Toward;
@@ -71,34 +72,40 @@ impl<'f> Transaction<'f> {
         last: Index,
         edit: Edit<'_>,
     ) -> Result<(), Stop> {
-        let shape = self.forest.shape();
+        let block = self.forest.shape().block_bytes();
         let mut ends = Ends { first, last };
-        let mut bytes = self.bytes_after(ends, &edit);
-        let full = !self.one_leaf_fits(ends, &edit);
-        let small = bytes < shape.block_bytes() / 4;
+        let run = self.run(ends, &edit);
+        let bytes = run.bytes();
+        let full = bytes + log_room(self.forest.shape(), 0) > block;
+        let small = bytes < block / 4;
         let append = full && edit.is_append() && self.view(last).high_fence().is_none();
-        if first == last {
-            if (full || small) && !append {
-                ends = self.with_neighbour(root, first, bytes, full)?;
-            }
-            if !full && ends.first == ends.last {
-                return self.merge_one(first, &edit);
-            }
-            bytes = self.bytes_after(ends, &edit);
+        if first == last && !full && !small {
+            let buffer = self.merge(first, &run)?;
+            return self.replace_merged(first, buffer);
         }
-        let share = if append { Share::LastApart } else { self.share(ends, bytes, full) };
+        drop(run);
+        if first == last && !append {
+            ends = self.with_neighbour(root, first, bytes, full)?;
+            if !full && ends.first == ends.last {
+                let buffer = self.merge(first, &self.run(ends, &edit))?;
+                return self.replace_merged(first, buffer);
+            }
+        }
+        let share =
+            if append { Share::LastApart } else { self.share(ends, self.run(ends, &edit).bytes(), full) };
         let news = self.create_leaves(ends, &edit, share)?;
         self.count_leaves(ends, news.len());
         self.replace_run(root, ends, news)
     }
 
-    /// One leaf for one leaf.
-    fn merge_one(&mut self, leaf: Index, edit: &Edit<'_>) -> Result<(), Stop> {
+    /// Builds one leaf for one leaf.
+    fn merge(&self, leaf: Index, run: &Run<'_>) -> Result<NodeBuffer<'f>, Error> {
         let view = self.view(leaf);
-        let (fences, pieces) = (Fences::spanning(view, view), edit.pieces(leaf, view));
-        let (low, high) = (&fences.low[..], fences.high.as_deref());
-        let plan = Plan { level: 0, low, high, left: view.left(), right: view.right(), pieces: &pieces };
-        let buffer = self.build(&plan)?;
+        let (low, high) = (&run.fences.low[..], run.fences.high.as_deref());
+        self.build(&Plan { level: 0, low, high, left: view.left(), right: view.right(), pieces: &run.pieces })
+    }
+
+    fn replace_merged(&mut self, leaf: Index, buffer: NodeBuffer<'f>) -> Result<(), Stop> {
         self.replace(leaf, buffer);
         self.forest.counters.merges.add(1);
         Ok(())
@@ -111,26 +118,14 @@ impl<'f> Transaction<'f> {
         Ok(buffer)
     }
 
-    fn run_fences(&self, ends: Ends) -> Fences {
-        Fences::spanning(self.view(ends.first), self.view(ends.last))
-    }
-
-    fn run_pieces<'p>(&'p self, ends: Ends, edit: &'p Edit<'_>) -> Vec<Piece<'p>> {
-        let mut pieces = edit.pieces(ends.first, self.view(ends.first));
+    /// What the leaves at the ends of a run hold after an edit.
+    fn run<'p>(&'p self, ends: Ends, edit: &'p Edit<'_>) -> Run<'p> {
+        let (first, last) = (self.view(ends.first), self.view(ends.last));
+        let mut pieces = edit.pieces(ends.first, first);
         if ends.first != ends.last {
-            pieces.extend(edit.pieces(ends.last, self.view(ends.last)));
+            pieces.extend(edit.pieces(ends.last, last));
         }
-        pieces
-    }
-
-    fn bytes_after(&self, ends: Ends, edit: &Edit<'_>) -> usize {
-        run_bytes(&self.run_fences(ends), &self.run_pieces(ends, edit))
-    }
-
-    fn one_leaf_fits(&self, ends: Ends, edit: &Edit<'_>) -> bool {
-        let (fences, pieces) = (self.run_fences(ends), self.run_pieces(ends, edit));
-        let (low, high) = (&fences.low[..], fences.high.as_deref());
-        fits_one(self.forest.shape(), &Plan { level: 0, low, high, left: None, right: None, pieces: &pieces })
+        Run { fences: Fences::spanning(first, last), pieces }
     }
 
     /// How many leaves the run becomes: full ones share with a neighbour, two full ones become three.
@@ -174,7 +169,7 @@ impl<'f> Transaction<'f> {
     /// The position of a held node among the children of a node.
     fn position_of(&self, parent: View<'_>, child: Index) -> Option<usize> {
         let suffix = self.view(child).low_fence().strip_prefix(parent.prefix())?;
-        let (position, lid) = child_for(parent, suffix);
+        let (position, lid) = child_for(parent, &Wanted::new(suffix));
         (lid == self.lid(child)).then_some(position)
     }
 
@@ -196,9 +191,8 @@ impl<'f> Transaction<'f> {
         let (left, right) = (self.left_of(ends.first), self.right_of(ends.last));
         let outer_left = left.map(|lid| self.hold(lid)).transpose()?;
         let outer_right = right.map(|lid| self.hold(lid)).transpose()?;
-        let fences = self.run_fences(ends);
-        let pieces = self.run_pieces(ends, edit);
-        let parts = divide(self.forest.shape(), 0, &fences, None, &pieces, share);
+        let run = self.run(ends, edit);
+        let parts = divide(self.forest.shape(), 0, &run.fences, None, &run.pieces, share);
         let built = self.build_parts(0, &parts, left, right)?;
         let news = self.create_all(built);
         if let Some(index) = outer_left {
@@ -421,7 +415,8 @@ impl<'f> Transaction<'f> {
 
     /// Makes an only child the root, and its only child, and so on: the tree loses levels.
     fn collapse(&mut self, root: Index, mut child: Lid) -> Result<(), Stop> {
-        // An only child that was there before stays one: it has no private buffer that could become the root's.
+        // An only child that was there before stays one: it has no private buffer that could become the
+        // root's.
         while let Some(buffer) = self.take_created(child) {
             self.replace(root, buffer);
             self.forest.counters.root_collapses.add(1);
@@ -472,6 +467,18 @@ impl<'f> Transaction<'f> {
             self.rebuild(root, first, last, Edit::Remove(range))?;
         }
         Ok((count, newest))
+    }
+}
+
+/// The fences and the items of a run of leaves.
+struct Run<'a> {
+    fences: Fences,
+    pieces: Vec<Piece<'a>>,
+}
+
+impl Run<'_> {
+    fn bytes(&self) -> usize {
+        run_bytes(&self.fences, &self.pieces)
     }
 }
 

@@ -16,8 +16,9 @@ pub struct Scan<'a> {
     pub lower: Bound<&'a [u8]>,
     /// Where the range ends.
     pub upper: Bound<&'a [u8]>,
-    /// Forward scans only: start at the largest key not greater than the key of `lower`, included or not, if there is
-    /// one, although it may lie before the range (Honeycomb, section 3: what a map of file offsets needs).
+    /// Forward scans only: start at the largest key not greater than the key of `lower`, included or not, if
+    /// there is one, although it may lie before the range (Honeycomb, section 3: what a map of file offsets
+    /// needs).
     pub floor_start: bool,
     /// From the end of the range to its beginning.
     pub backward: bool,

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 
 use honeycomb_memory::{Lid, heads};
 
-use crate::key::head;
+use crate::key::Wanted;
 use crate::view::View;
 
 /// Where a key is, or would be, in a sorted block.
@@ -21,34 +21,31 @@ pub(crate) struct Place {
 /// The child position of the leftmost child, which has no item.
 pub(crate) const LEFTMOST: usize = 0;
 
-/// The last segment whose first key is not greater than `suffix`; the first segment if there is none.
+/// The last segment whose first key is not greater than `wanted`; the first segment if there is none.
 #[inline]
-pub(crate) fn segment_of(view: View<'_>, suffix: &[u8]) -> usize {
-    let count = heads::count(view.heads(), head(suffix));
+fn segment_of(view: View<'_>, wanted: &Wanted<'_>) -> usize {
+    let count = heads::count(view.heads(), wanted.head);
     // Equal heads say nothing about the bytes after them: the keys do.
-    let equal = (count.less..count.less_or_equal).rev();
-    for index in equal {
-        if view.item(view.segment(index)).suffix() <= suffix {
+    for index in (count.less..count.less_or_equal).rev() {
+        if wanted.compare_item(view.from(view.segment(index))).0.is_le() {
             return index;
         }
     }
     count.less.saturating_sub(1)
 }
 
-/// The first item whose key is not smaller than `suffix`.
+/// The first item whose key is not smaller than `wanted`.
 #[inline]
-pub(crate) fn lower_bound(view: View<'_>, suffix: &[u8]) -> Place {
-    let mut offset = view.segment(segment_of(view, suffix));
-    let end = view.sorted_end();
-    while offset < end {
-        let item = view.item(offset);
-        match item.suffix().cmp(suffix) {
-            Ordering::Less => offset += item.bytes.len(),
-            Ordering::Equal => return Place { offset, found: true },
-            Ordering::Greater => break,
+pub(crate) fn lower_bound(view: View<'_>, wanted: &Wanted<'_>) -> Place {
+    let start = view.segment(segment_of(view, wanted));
+    let mut rest = view.sorted_from(start);
+    while !rest.is_empty() {
+        match wanted.compare_item(rest) {
+            (Ordering::Less, bytes) => rest = &rest[bytes..],
+            (order, _) => return Place { offset: view.sorted_end() - rest.len(), found: order.is_eq() },
         }
     }
-    Place { offset, found: false }
+    Place { offset: view.sorted_end(), found: false }
 }
 
 /// The last item that ends at or before `offset`, by its offset; none at the start of the block.
@@ -58,19 +55,18 @@ pub(crate) fn item_before(view: View<'_>, offset: usize) -> Option<usize> {
     view.items_from(segment).map(|(at, _)| at).take_while(|&at| at < offset).last()
 }
 
-/// The child of an interior node that the keys at `suffix` are routed to, and its position.
+/// The child of an interior node that `wanted` is routed to, and its position.
 #[inline]
-pub(crate) fn child_for(view: View<'_>, suffix: &[u8]) -> (usize, Lid) {
+pub(crate) fn child_for(view: View<'_>, wanted: &Wanted<'_>) -> (usize, Lid) {
     let mut position = LEFTMOST;
-    let mut offset = view.segment(segment_of(view, suffix));
-    let end = view.sorted_end();
-    while offset < end {
-        let item = view.item(offset);
-        if item.suffix() > suffix {
+    let mut rest = view.sorted_from(view.segment(segment_of(view, wanted)));
+    while !rest.is_empty() {
+        let (order, bytes) = wanted.compare_item(rest);
+        if order.is_gt() {
             break;
         }
-        position = offset;
-        offset += item.bytes.len();
+        position = view.sorted_end() - rest.len();
+        rest = &rest[bytes..];
     }
     (position, child_at(view, position))
 }

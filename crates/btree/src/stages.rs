@@ -1,4 +1,5 @@
-//! The points of a write at which a test can stop it, to see that readers do not care. Nothing outside of tests.
+//! The points of a write at which a test can stop it, to see that readers do not care. Nothing outside of
+//! tests.
 
 /// A point that a writer passes while it holds locks or has published a part of its changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,12 +1,15 @@
-//! A write under way: the nodes it has locked, what it has changed of them, and the one moment it becomes visible.
+//! A write under way: the nodes it has locked, what it has changed of them, and the one moment it becomes
+//! visible.
 //!
-//! Until `commit` nothing that a reader can see has changed, and dropping the transaction undoes everything: locks are
-//! released, private buffers, LIDs and values go back. All memory is taken before the commit, which cannot fail.
+//! Until `commit` nothing that a reader can see has changed, and dropping the transaction undoes everything:
+//! locks are released, private buffers, LIDs and values go back. All memory is taken before the commit, which
+//! cannot fail.
 //!
 //! Who may touch what, of the nodes of a transaction:
 //! 1. a published node's bytes past its size, its tags and its siblings: the transaction that locked it;
 //! 2. a private buffer: the transaction that made it, until `commit` maps it;
-//! 3. a buffer that was replaced or removed stays locked for ever: a writer that locks a node knows that it is current.
+//! 3. a buffer that was replaced or removed stays locked for ever: a writer that locks a node knows that it
+//!    is current.
 //!
 //! A transaction sees its own changes: views come from here, not from the page table.
 
@@ -53,9 +56,10 @@ enum Body<'f> {
     Created(NodeBuffer<'f>, LidReservation<'f>),
     /// Nowhere: the node goes away.
     Removed(LockedNode<'f>),
-    /// A created node that went away before anybody saw it. Its LID stays reserved, so that it names nothing else here.
+    /// A created node that went away before anybody saw it. Its LID stays reserved, so that it names nothing
+    /// else here.
     Dropped { _reservation: LidReservation<'f> },
-    /// Only while a body is exchanged.
+    /// While a body is exchanged, and after it was published.
     Exchanged,
 }
 
@@ -286,16 +290,18 @@ impl<'f> Transaction<'f> {
 
     /// Makes all of it visible at once and returns its version, when every new reader sees it.
     pub(crate) fn commit(self) -> Version {
-        let Self { forest, held, values, mut retired, .. } = self;
+        let Self { forest, mut held, values, mut retired, .. } = self;
         for value in values {
             let _in_an_item = value.keep();
         }
         let version = if forest.mvcc() { forest.versions.take() } else { 0 };
         reach(Stage::VersionTaken);
-        let (created, published): (Vec<_>, Vec<_>) =
-            held.into_iter().partition(|held| matches!(held.body, Body::Created(..)));
         // Created nodes first: nothing leads to them before a published node does.
-        for node in created.into_iter().chain(published) {
+        for node in held.iter_mut().filter(|held| matches!(held.body, Body::Created(..))) {
+            publish(forest, node, version, &mut retired);
+            reach(Stage::Published);
+        }
+        for node in &mut held {
             publish(forest, node, version, &mut retired);
             reach(Stage::Published);
         }
@@ -310,8 +316,10 @@ impl<'f> Transaction<'f> {
     }
 }
 
-fn publish(forest: &Forest, node: HeldNode<'_>, version: Version, retired: &mut Vec<Retired>) {
-    let HeldNode { lid, body, size, log_count, left, right } = node;
+/// Publishes a node; once that is done, there is nothing left of it to publish.
+fn publish(forest: &Forest, node: &mut HeldNode<'_>, version: Version, retired: &mut Vec<Retired>) {
+    let HeldNode { lid, ref mut body, size, log_count, left, right } = *node;
+    let body = std::mem::replace(body, Body::Exchanged);
     let siblings = [(node_header::LEFT_OFFSET, left), (node_header::RIGHT_OFFSET, right)];
     match body {
         Body::Created(mut buffer, reservation) => {

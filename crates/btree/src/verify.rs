@@ -1,4 +1,5 @@
-//! Checks every invariant of a forest that nobody else is using: nodes, order, links, versions, and every byte's owner.
+//! Checks every invariant of a forest that nobody else is using: nodes, order, links, versions, and every
+//! byte's owner.
 
 use std::collections::HashSet;
 
@@ -9,7 +10,7 @@ use thiserror::Error;
 use crate::builder::fences_bytes;
 use crate::forest::{Forest, Root};
 use crate::item::{Item, ItemHeader};
-use crate::key::{head, prefix_length, tag};
+use crate::key::{Wanted, head, prefix_length, tag};
 use crate::log::{LogEntry, overlay};
 use crate::search::lower_bound;
 use crate::view::View;
@@ -287,7 +288,7 @@ impl<'f> Check<'f> {
             "order hint of log entry {index} is {}, not {rank}",
             entry.order_hint
         );
-        let place = lower_bound(view, suffix);
+        let place = lower_bound(view, &Wanted::new(suffix));
         check!(
             self,
             entry.back_pointer == place.offset,

@@ -1,17 +1,18 @@
 //! Write versions, and their release to readers in order.
 //!
-//! A writer takes a version, publishes what it wrote, and marks the version done in a ring. Whoever closes the gap after
-//! the read version advances it over all that are done: no writer spins for another to release its own.
+//! A writer takes a version, publishes what it wrote, and marks the version done in a ring. Whoever closes
+//! the gap after the read version advances it over all that are done: no writer spins for another to release
+//! its own.
 //!
 //! Who may touch what:
 //! 1. `newest`: any writer, by fetch-and-add; what it returns plus one is the writer's alone.
 //! 2. `done[v % RING]`: the owner of version v stores v, once, while `read + RING > v`; anybody loads.
 //! 3. `read`: anybody, from r to r + 1 by compare-and-swap, once `done[(r + 1) % RING]` is r + 1.
 //!
-//! The store of `done` and the loads after it are sequentially consistent: of two writers that finish at the same time at
+//! Between the store of `done` and the loads after it stands a full fence: of two writers that finish at the same time at
 //! least one sees the other's mark, so no version that is done stays unreleased.
 
-use honeycomb_memory::sync::{AtomicU64, Ordering, hint, thread};
+use honeycomb_memory::sync::{AtomicU64, Ordering, fence, hint, thread};
 
 /// Versions that may be taken and not yet released.
 #[cfg(not(loom))]
@@ -39,7 +40,7 @@ impl Versions {
     /// The newest version of which every write is visible.
     #[inline]
     pub(crate) fn read_version(&self) -> u64 {
-        self.read.0.load(Ordering::SeqCst)
+        self.read.0.load(Ordering::Acquire)
     }
 
     /// The newest version taken; versions to come may be taken at any time.
@@ -56,10 +57,11 @@ impl Versions {
 
     /// Marks a version done: all its writes are published. Advances the read version as far as it goes.
     pub(crate) fn release(&self, version: u64) {
-        self.done[version as usize % RING].store(version, Ordering::SeqCst);
-        let mut read = self.read.0.load(Ordering::SeqCst);
-        while self.done[(read + 1) as usize % RING].load(Ordering::SeqCst) == read + 1 {
-            read = match self.read.0.compare_exchange(read, read + 1, Ordering::SeqCst, Ordering::SeqCst) {
+        self.done[version as usize % RING].store(version, Ordering::Release);
+        fence(Ordering::SeqCst);
+        let mut read = self.read.0.load(Ordering::Acquire);
+        while self.done[(read + 1) as usize % RING].load(Ordering::Acquire) == read + 1 {
+            read = match self.read.0.compare_exchange(read, read + 1, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => read + 1,
                 Err(now) => now,
             };
@@ -94,8 +96,8 @@ mod tests {
         assert_eq!(versions.read_version(), 3);
     }
 
-    /// Two writers that finish in any order leave nothing unreleased, and whoever sees the read version sees the writes.
-    /// Fails if `release` stores or loads `done` with less than sequential consistency.
+    /// Two writers that finish in any order leave nothing unreleased, and whoever sees the read version sees
+    /// the writes. Fails if `release` stores or loads `done` with less than sequential consistency.
     #[test]
     #[cfg(loom)]
     fn loom_no_version_stays_unreleased() {

@@ -4,8 +4,8 @@
 //! 0        64              sorted_start                          sorted_end          size      node_bytes
 //! | header | shortcut block | fences | items in key order ...     | log entries ...    | free    |
 //! ```
-//! Offsets are offsets in the node. What a view shows never changes while it lives: the header's immutable words and
-//! the bytes up to a size that was published, or that only the caller can write past.
+//! Offsets are offsets in the node. What a view shows never changes while it lives: the header's immutable
+//! words and the bytes up to a size that was published, or that only the caller can write past.
 
 use honeycomb_layout::{fences, node_header};
 use honeycomb_memory::{Lid, LockAndSize, Node};
@@ -47,8 +47,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// A published node that the caller has locked, with the log entries it has written and not yet published.
-    /// `body` holds the node's bytes from offset 64 on.
+    /// A published node that the caller has locked, with the log entries it has written and not yet
+    /// published. `body` holds the node's bytes from offset 64 on.
     pub(crate) fn locked(geometry: Geometry, node: Node<'a>, body: &'a [u8], log_count: usize) -> Self {
         let counts = node.word(node_header::SORTED_END_OFFSET);
         Self { geometry, words: Words::Published(node), body, counts, log_count }
@@ -160,6 +160,12 @@ impl<'a> View<'a> {
         &self.body[offset - node_header::SIZE..]
     }
 
+    /// The bytes of the sorted block from `offset` on.
+    #[inline]
+    pub(crate) fn sorted_from(self, offset: usize) -> &'a [u8] {
+        &self.body[offset - node_header::SIZE..self.sorted_end() - node_header::SIZE]
+    }
+
     #[inline]
     fn u16_at(self, offset: usize) -> usize {
         let bytes = self.from(offset);
@@ -242,6 +248,14 @@ impl<'a> View<'a> {
             rest = &rest[entry.bytes()..];
             entry
         })
+    }
+
+    /// Asks for the lines of the log block.
+    #[inline]
+    pub(crate) fn prefetch_log(self) {
+        if let Words::Published(node) = self.words {
+            node.prefetch(self.sorted_end(), self.size());
+        }
     }
 
     /// Bytes of the log block.

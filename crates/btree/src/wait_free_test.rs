@@ -1,5 +1,5 @@
-//! A writer is stopped at every stage of every kind of write, and readers go on: they see the state before it until its
-//! version is released, and the state after it from then on.
+//! A writer is stopped at every stage of every kind of write, and readers go on: they see the state before it
+//! until its version is released, and the state after it from then on.
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
@@ -62,7 +62,8 @@ fn stop_at(nth: usize, stopped: Sender<Stage>, go_on: Receiver<()>) {
     });
 }
 
-/// Runs `write` on a forest of `count` pairs once for every stage it has, stopped there; says how many there were.
+/// Runs `write` on a forest of `count` pairs once for every stage it has, stopped there; says how many there
+/// were.
 fn stopped_everywhere(count: u32, write: fn(&Forest, Root)) -> usize {
     for nth in 0.. {
         let mut forest = forest();

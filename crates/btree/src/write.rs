@@ -1,7 +1,8 @@
 //! Writes: one operation, or a batch of them under one version.
 //!
-//! A writer goes down without locks, locks the leaf, and searches it under the lock. A leaf whose lock it got is current
-//! and holds every key routed to its LID, however old the way there was: a LID's key range never changes.
+//! A writer goes down without locks, locks the leaf, and searches it under the lock. A leaf whose lock it got
+//! is current and holds every key routed to its LID, however old the way there was: a LID's key range never
+//! changes.
 
 use std::ops::Bound;
 
@@ -10,6 +11,8 @@ use honeycomb_memory::{Lid, Retired};
 use crate::error::Error;
 use crate::forest::{Forest, Root, Version};
 use crate::item::{Item, ItemBytes, ItemHeader, encode};
+use crate::key::Wanted;
+use crate::log::{LogEntry, find_in_log};
 use crate::operation::{BatchOperation, BatchOutcome, Decision, Operation, Outcome, StoredValue, decide};
 use crate::piece::Change;
 use crate::reader::{Toward, child_toward};
@@ -25,7 +28,8 @@ impl Forest {
     /// Carries out one operation and returns when every new reader sees it.
     ///
     /// # Errors
-    /// [`Error::KeyLength`], [`Error::ValueLength`]; [`Error::Memory`] if there is no room. Nothing has changed then.
+    /// [`Error::KeyLength`], [`Error::ValueLength`]; [`Error::Memory`] if there is no room. Nothing has
+    /// changed then.
     pub fn write(&self, root: Root, key: &[u8], operation: Operation<'_>) -> Result<Outcome, Error> {
         self.write_versioned(root, key, operation).map(|(outcome, _)| outcome)
     }
@@ -77,7 +81,8 @@ impl Forest {
         self.delete_range_versioned(root, lower, upper).map(|(count, _)| count)
     }
 
-    /// As [`Forest::delete_range`], with the version of the deletion: 0 if there was nothing to delete, or without MVCC.
+    /// As [`Forest::delete_range`], with the version of the deletion: 0 if there was nothing to delete, or
+    /// without MVCC.
     ///
     /// # Errors
     /// As [`Forest::delete_range`].
@@ -169,22 +174,16 @@ struct Found<'a> {
 }
 
 fn find<'a>(leaf: View<'a>, suffix: &[u8]) -> Found<'a> {
-    let place = lower_bound(leaf, suffix);
+    let wanted = Wanted::new(suffix);
+    let place = lower_bound(leaf, &wanted);
+    let log = find_in_log(leaf, &wanted);
     let node_version = leaf.node_version();
     let sorted = place.found.then(|| Existing { item: leaf.item(place.offset), version: node_version });
-    let (mut order_hint, mut newest) = (0, None);
-    for entry in leaf.log_entries() {
-        match entry.item.suffix().cmp(suffix) {
-            std::cmp::Ordering::Less => order_hint += 1,
-            std::cmp::Ordering::Equal => {
-                newest = Some(Existing { item: entry.item, version: node_version + entry.version_delta });
-            }
-            std::cmp::Ordering::Greater => {}
-        }
-    }
-    let repeats = newest.is_some();
-    let existing = newest.or(sorted).filter(|existing| !existing.item.header.delete_marker());
-    Found { back_pointer: place.offset, replaces: place.found, repeats, order_hint, existing }
+    let newest =
+        |entry: LogEntry<'a>| Existing { item: entry.item, version: node_version + entry.version_delta };
+    let repeats = log.newest.is_some();
+    let existing = log.newest.map(newest).or(sorted).filter(|existing| !existing.item.header.delete_marker());
+    Found { back_pointer: place.offset, replaces: place.found, repeats, order_hint: log.rank, existing }
 }
 
 /// The newest version that a writer sees in a leaf.
@@ -202,6 +201,8 @@ impl<'f> Transaction<'f> {
     ) -> Result<(Outcome, Version), Stop> {
         let leaf = self.hold_leaf(root, Toward::Key(key))?;
         let view = self.view(leaf);
+        // A writer looks at all of the log: it comes while the key's segment is being found.
+        view.prefetch_log();
         let suffix = &key[view.prefix_length()..];
         let found = find(view, suffix);
         let superseded = found.existing.as_ref().and_then(|existing| existing.item.reference());

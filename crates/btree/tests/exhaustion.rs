@@ -32,7 +32,8 @@ fn contents(forest: &Forest, root: Root) -> Pairs {
     everything(&forest.reader(), root)
 }
 
-/// Fails the first allocation of a write, then the second, and so on until it succeeds; says how many it makes.
+/// Fails the first allocation of a write, then the second, and so on until it succeeds; says how many it
+/// makes.
 fn failing_everywhere(pairs: u64, write: fn(&Forest, Root) -> Result<(), Error>) -> u64 {
     for nth in 0.. {
         let (mut forest, root, faults) = prepared(pairs);

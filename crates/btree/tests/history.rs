@@ -1,7 +1,8 @@
 //! Concurrent histories, checked: every result is the state at its version, and versions respect real time.
 //!
-//! Threads do random operations on few keys in tiny nodes, so that merges, splits, joins and range deletes race with
-//! everything. Each records what it did, what came of it, at which version, and when it began and ended. Afterwards:
+//! Threads do random operations on few keys in tiny nodes, so that merges, splits, joins and range deletes
+//! race with everything. Each records what it did, what came of it, at which version, and when it began and
+//! ended. Afterwards:
 //! 1. the writes, replayed in the order of their versions, have the outcomes they had;
 //! 2. each get and scan shows exactly the state at its read version;
 //! 3. an operation that began after another had ended has a version that is not older (of a write: newer);

@@ -212,8 +212,8 @@ impl Run {
     }
 }
 
-/// The outcomes of a batch on a model, or the one that refuses it, and the model after it. Operations are looked at in
-/// the order of their keys, which decides only which refusal is reported.
+/// The outcomes of a batch on a model, or the one that refuses it, and the model after it. Operations are
+/// looked at in the order of their keys, which decides only which refusal is reported.
 fn model_batch(model: &Model, batch: &[BatchOperation<'_>]) -> (Result<Vec<Outcome>, Outcome>, Model) {
     let mut after = model.clone();
     let mut outcomes = vec![Outcome::Absent; batch.len()];

@@ -52,7 +52,7 @@ pub const SHORTCUT_BLOCK_BYTES_DEFAULT: usize = 448;
 pub const SHORTCUT_BYTES: usize = 10;
 
 /// No segment of a sorted block is made smaller on purpose.
-pub const SEGMENT_BYTES_MIN_DEFAULT: usize = 256;
+pub const SEGMENT_BYTES_MIN_DEFAULT: usize = 128;
 
 /// A log block that would grow past this is merged.
 pub const LOG_THRESHOLD_BYTES_DEFAULT: usize = 512;

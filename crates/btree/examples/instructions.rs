@@ -1,0 +1,74 @@
+//! One kind of operation, many times, on one thread: to count its instructions where clocks are noisy.
+//!
+//! ```text
+//! cargo build --release -p honeycomb-btree --example instructions
+//! valgrind --tool=callgrind --toggle-collect='*measured*' target/release/examples/instructions get 100000 100000
+//! ```
+//! Arguments: get, update, insert, scan4 or scan50; pairs loaded; operations. Divide what it prints by the
+//! operations.
+
+use std::hint::black_box;
+use std::ops::{Bound, ControlFlow};
+use std::time::Instant;
+
+use honeycomb_btree::{Config, Forest, Operation, Root, Scan};
+use honeycomb_memory::MemoryConfig;
+
+fn key(number: u64) -> [u8; 16] {
+    let high = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let high = (high ^ high >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    let mut key = [0; 16];
+    key[..8].copy_from_slice(&(high ^ high >> 32).to_be_bytes());
+    key[8..].copy_from_slice(&number.to_be_bytes());
+    key
+}
+
+#[inline(never)]
+fn measured(forest: &Forest, root: Root, kind: &str, pairs: u64, operations: u64) -> u64 {
+    (0..operations).map(|number| operation(forest, root, kind, pairs, number)).sum()
+}
+
+fn operation(forest: &Forest, root: Root, kind: &str, pairs: u64, number: u64) -> u64 {
+    let chosen = key(number.wrapping_mul(0x2545_f491_4f6c_dd1d) % pairs);
+    match kind {
+        "get" => forest.reader().get(root, &chosen).map_or(0, |found| found.value.len() as u64),
+        "update" => u64::from(forest.write(root, &chosen, Operation::Update(&chosen)).unwrap().wrote()),
+        "insert" => {
+            let fresh = key(pairs + number);
+            u64::from(forest.write(root, &fresh, Operation::Insert(&fresh)).unwrap().wrote())
+        }
+        "scan4" => scan(forest, root, &chosen, 4),
+        "scan50" => scan(forest, root, &chosen, 50),
+        other => panic!("{other}: one of get, update, insert, scan4, scan50"),
+    }
+}
+
+fn scan(forest: &Forest, root: Root, lower: &[u8], limit: usize) -> u64 {
+    let request = Scan { lower: Bound::Included(lower), limit, ..Scan::default() };
+    let mut bytes = Vec::with_capacity(limit * 32);
+    forest.reader().scan(root, &request, |pair| {
+        pair.copy_key_into(&mut bytes);
+        bytes.extend_from_slice(pair.value());
+        ControlFlow::Continue(())
+    });
+    black_box(&bytes).len() as u64
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number =
+        |index: usize| arguments.get(index).and_then(|text| text.parse().ok()).unwrap_or(100_000_u64);
+    let (kind, pairs, operations) = (arguments.first().map_or("get", String::as_str), number(1), number(2));
+    let arena_bytes = (pairs as usize + operations as usize) * 120 + (64 << 20);
+    let memory = MemoryConfig { arena_bytes, ..MemoryConfig::default() };
+    let forest = Forest::new(Config { memory, ..Config::default() }).unwrap();
+    let root = forest.plant().unwrap();
+    for number in 0..pairs {
+        forest.write(root, &key(number), Operation::Put(&key(number))).unwrap();
+    }
+    let start = Instant::now();
+    black_box(measured(&forest, root, kind, pairs, operations));
+    let nanoseconds = start.elapsed().as_nanos() as f64 / operations as f64;
+    let (bytes, statistics) = (forest.memory().accounting(), forest.statistics());
+    println!("{kind}: {nanoseconds:.0} ns an operation\n{statistics:?}\n{bytes:?}");
+}
