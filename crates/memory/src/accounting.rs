@@ -52,7 +52,8 @@ pub struct Accounting {
 }
 
 impl Accounting {
-    /// Checks that every byte of the arena is in one place. Holds whenever nothing is in flight in any thread.
+    /// Checks that every byte of the arena is in one place. Holds whenever nothing is in flight in any
+    /// thread.
     ///
     /// # Panics
     /// If bytes are lost, or counted twice.

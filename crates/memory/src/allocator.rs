@@ -1,10 +1,10 @@
-//! Hands out the units of the arena: the buddy system under a lock, and in front of it free lists of node buffers
-//! without one.
+//! Hands out the units of the arena: the buddy system under a lock, and in front of it free lists of node
+//! buffers without one.
 //!
 //! 1. `buddy`: under its lock.
-//! 2. A node's buffer that is `FreeNode` is in exactly one of `lists`, or in the hands of the thread that moves it
-//!    between a list and the buddy system. Threads use the list of their number first; to take from another's is
-//!    allowed.
+//! 2. A node's buffer that is `FreeNode` is in exactly one of `lists`, or in the hands of the thread that
+//!    moves it between a list and the buddy system. Threads use the list of their number first; to take from
+//!    another's is allowed.
 //! 3. Whoever gets a buffer from here owns it, and gives it back at most once: the ledger checks that.
 
 use crate::buddy::Buddy;
@@ -20,7 +20,7 @@ const LIST_MAX: usize = 8 * REFILL;
 
 #[derive(Debug)]
 pub(crate) struct Allocator {
-    buddy: Mutex<Buddy>,
+    buddy: Padded<Mutex<Buddy>>,
     lists: Box<[Padded<FreeList>]>,
     links: Links,
     pub(crate) ledger: Ledger,
@@ -30,7 +30,7 @@ pub(crate) struct Allocator {
 impl Allocator {
     pub(crate) fn new(units: usize, node_units: usize, stripes: usize) -> Result<Self, MemoryError> {
         Ok(Self {
-            buddy: Mutex::new(Buddy::new(units)?),
+            buddy: Padded(Mutex::new(Buddy::new(units)?)),
             lists: (0..stripes).map(|_| Padded(FreeList::new())).collect(),
             links: new_links(units.div_ceil(node_units))?,
             ledger: Ledger::new(units, stripes)?,
@@ -58,7 +58,7 @@ impl Allocator {
 
     /// A value's buffer, by its first unit; of kind `PrivateValue`.
     pub(crate) fn allocate_value(&self, units: usize) -> Option<usize> {
-        let start = lock(&self.buddy).allocate(units)?;
+        let start = lock(&self.buddy.0).allocate(units)?;
         self.ledger.begin(thread_number(), Extent { start, units }, Kind::PrivateValue);
         Some(start)
     }
@@ -66,7 +66,7 @@ impl Allocator {
     /// Takes back a value's buffer of kind `from`.
     pub(crate) fn free_value(&self, extent: Extent, from: Kind) {
         self.ledger.end(thread_number(), extent, from);
-        lock(&self.buddy).free(extent.start, extent.units);
+        lock(&self.buddy.0).free(extent.start, extent.units);
     }
 
     /// Moves the node buffers of all lists to the buddy system, where they join to larger blocks.
@@ -78,13 +78,13 @@ impl Allocator {
 
     /// Units in the buddy system.
     pub(crate) fn free_units(&self) -> usize {
-        lock(&self.buddy).free_units()
+        lock(&self.buddy.0).free_units()
     }
 
     /// Bytes of all that is kept beside the arena.
     pub(crate) fn overhead_bytes(&self) -> usize {
         let links = self.links.len() * size_of::<AtomicU32>();
-        lock(&self.buddy).overhead_bytes() + links + self.ledger.overhead_bytes()
+        lock(&self.buddy.0).overhead_bytes() + links + self.ledger.overhead_bytes()
     }
 
     pub(crate) fn node(&self, unit: usize) -> Extent {
@@ -105,7 +105,7 @@ impl Allocator {
 
     /// Takes some buffers from the buddy system: one for the caller, the others for its list.
     fn refill(&self, stripe: usize) -> Option<usize> {
-        let mut buddy = lock(&self.buddy);
+        let mut buddy = lock(&self.buddy.0);
         let mut take = || {
             let unit = buddy.allocate(self.node_units)?;
             self.ledger.begin(stripe, self.node(unit), Kind::FreeNode);
@@ -124,7 +124,7 @@ impl Allocator {
     }
 
     fn flush(&self, stripe: usize, count: usize) {
-        let mut buddy = lock(&self.buddy);
+        let mut buddy = lock(&self.buddy.0);
         for unit in std::iter::from_fn(|| self.pop(stripe)).take(count) {
             self.ledger.end(stripe, self.node(unit), Kind::FreeNode);
             buddy.free(unit, self.node_units);

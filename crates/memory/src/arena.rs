@@ -1,4 +1,5 @@
-//! Memory from the system: the arena, and the arrays beside it. All of it is reserved once and committed on touch.
+//! Memory from the system: the arena, and the arrays beside it. All of it is reserved once and committed on
+//! touch.
 //!
 //! loom knows nothing of mapped memory: the words in it are the machine's atomics always. The protocol of the
 //! lock-and-size word is written over the [`Word`] trait, so that a model can run it.
@@ -74,7 +75,8 @@ pub(crate) struct Mapping {
     reserved_bytes: usize,
 }
 
-// SAFETY: a mapping is plain memory that no thread is tied to; who may touch which bytes is the matter of its users.
+// SAFETY: a mapping is plain memory that no thread is tied to; who may touch which bytes is the matter of its
+// users.
 unsafe impl Send for Mapping {}
 // SAFETY: as above; the mapping itself does not change.
 unsafe impl Sync for Mapping {}
@@ -125,7 +127,8 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: these are the address and the length that mmap was called with, and no borrow outlives `self`.
+        // SAFETY: these are the address and the length that mmap was called with, and no borrow outlives
+        // `self`.
         unsafe { libc::munmap(self.reserved.as_ptr().cast(), self.reserved_bytes) };
     }
 }
@@ -171,8 +174,8 @@ impl<T: Zero> Deref for MappedSlice<T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        // SAFETY: the mapping is aligned and long enough, its bytes were zero and then what safe code made of them, and
-        // it is touched through `self` alone.
+        // SAFETY: the mapping is aligned and long enough, its bytes were zero and then what safe code made of
+        // them, and it is touched through `self` alone.
         unsafe { slice::from_raw_parts(self.mapping.start.cast().as_ptr(), self.count) }
     }
 }

@@ -3,8 +3,8 @@
 use crate::arena::MappedSlice;
 use crate::error::MemoryError;
 
-/// Level 0 has a bit for each number, level n + 1 a bit for each word of level n that is not zero; the last level is
-/// one word.
+/// Level 0 has a bit for each number, level n + 1 a bit for each word of level n that is not zero; the last
+/// level is one word.
 #[derive(Debug)]
 pub(crate) struct Bitmap {
     words: MappedSlice<u64>,

@@ -1,8 +1,8 @@
 //! The free units of the arena: a buddy system with trimmed tails.
 //!
-//! Free space is kept as blocks of 2^k units that begin at multiples of 2^k, in a bitmap for each k: nothing is
-//! written into free units. An allocation of n units takes the lowest of the smallest blocks that hold it and gives
-//! back all behind the nth unit, so that no allocation is rounded up.
+//! Free space is kept as blocks of 2^k units that begin at multiples of 2^k, in a bitmap for each k: nothing
+//! is written into free units. An allocation of n units takes the lowest of the smallest blocks that hold it
+//! and gives back all behind the nth unit, so that no allocation is rounded up.
 
 use honeycomb_layout as layout;
 
@@ -68,5 +68,102 @@ impl Buddy {
     /// Bytes of the bitmaps.
     pub(crate) fn overhead_bytes(&self) -> usize {
         self.orders.iter().map(Bitmap::bytes).sum()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::random::{Random, seed};
+
+    /// The same, unit by unit.
+    struct Model {
+        taken: Vec<bool>,
+        extents: Vec<(usize, usize)>,
+    }
+
+    impl Model {
+        fn take(&mut self, start: usize, units: usize) {
+            assert!(start.is_multiple_of(units.next_power_of_two()), "{units} units at {start}");
+            let range = &mut self.taken[start..start + units];
+            assert!(range.iter().all(|taken| !taken), "{units} units at {start} overlap others");
+            range.fill(true);
+            self.extents.push((start, units));
+        }
+
+        fn give_back(&mut self, index: usize) -> (usize, usize) {
+            let (start, units) = self.extents.swap_remove(index);
+            self.taken[start..start + units].fill(false);
+            (start, units)
+        }
+
+        /// Whether a block of this many units, a power of two, is free.
+        fn has_block(&self, units: usize) -> bool {
+            self.taken.chunks_exact(units).any(|block| block.iter().all(|taken| !taken))
+        }
+
+        fn free_units(&self) -> usize {
+            self.taken.iter().filter(|taken| !**taken).count()
+        }
+    }
+
+    fn blocks(buddy: &Buddy, units: usize) -> Vec<(usize, usize)> {
+        let all = (0..ORDERS).flat_map(|order| (0..=units >> order).map(move |block| (order, block)));
+        all.filter(|&(order, block)| buddy.orders[order].contains(block)).collect()
+    }
+
+    fn run(units: usize, largest: usize, steps: usize, random: &mut Random) {
+        let mut buddy = Buddy::new(units).unwrap();
+        let fresh = blocks(&buddy, units);
+        let mut model = Model { taken: vec![false; units], extents: Vec::new() };
+        model.taken[0] = true;
+        for step in 0..steps {
+            // Phases in which it fills and phases in which it empties.
+            let filling = (step * 8 / steps).is_multiple_of(2);
+            if random.below(4) < if filling { 3 } else { 1 } {
+                // As many small ones as large ones.
+                let wanted = 1 + random.below(largest) % (1 << random.below(largest.ilog2() as usize + 1));
+                match buddy.allocate(wanted) {
+                    Some(start) => model.take(start, wanted),
+                    None => assert!(!model.has_block(wanted.next_power_of_two()), "{wanted} units fit"),
+                }
+            } else if !model.extents.is_empty() {
+                let (start, units) = model.give_back(random.below(model.extents.len()));
+                buddy.free(start, units);
+            }
+            if step % 64 == 0 {
+                assert_eq!(buddy.free_units(), model.free_units());
+            }
+        }
+        while !model.extents.is_empty() {
+            let (start, units) = model.give_back(random.below(model.extents.len()));
+            buddy.free(start, units);
+        }
+        assert_eq!(buddy.free_units(), units - 1);
+        assert_eq!(blocks(&buddy, units), fresh, "all joined again");
+    }
+
+    #[test]
+    fn agrees_with_a_model() {
+        let mut random = Random::new(seed());
+        for units in [2, 3, 64, 1000, 1024, 4097] {
+            run(units, units.min(128), 4000, &mut random);
+        }
+        // Up to the longest value, in an arena of a few of them.
+        run(5 * (1 << (ORDERS - 1)) + 77, 1 << (ORDERS - 1), 2000, &mut random);
+    }
+
+    #[test]
+    fn allocates_the_lowest_of_the_smallest_blocks() {
+        let mut buddy = Buddy::new(64).unwrap();
+        assert_eq!(buddy.allocate(16), Some(16), "unit 0 is not free");
+        assert_eq!(buddy.allocate(3), Some(4));
+        assert_eq!(buddy.allocate(1), Some(1));
+        assert_eq!(buddy.allocate(1), Some(7), "the tail of the three");
+        assert_eq!(buddy.allocate(32), Some(32));
+        assert_eq!(buddy.allocate(16), None);
+        buddy.free(16, 16);
+        assert_eq!(buddy.allocate(9), Some(16));
+        assert_eq!(buddy.free_units(), 63 - 16 + 16 - 3 - 1 - 1 - 32 - 9);
     }
 }

@@ -27,7 +27,8 @@ unsafe impl Sync for NodeBuffer<'_> {}
 
 impl<'m> NodeBuffer<'m> {
     /// # Safety
-    /// `unit` begins a buffer of `node_bytes` at `start` that is of kind `PrivateNode` and the caller's alone.
+    /// `unit` begins a buffer of `node_bytes` at `start` that is of kind `PrivateNode` and the caller's
+    /// alone.
     pub(crate) unsafe fn new(memory: &'m Memory, unit: usize, start: NonNull<u8>) -> Self {
         let mut buffer = Self { memory, unit, start };
         buffer[..node_header::SIZE].fill(0);

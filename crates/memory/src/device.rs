@@ -4,13 +4,14 @@ use crate::epochs::Epochs;
 use crate::error::MemoryError;
 use crate::sync::Arc;
 
-/// A participant with many operations in flight that end in any order, such as an accelerator. Dropping it says that
-/// none is in flight any more.
+/// A participant with many operations in flight that end in any order, such as an accelerator. Dropping it
+/// says that none is in flight any more.
 #[derive(Debug)]
 pub struct Device {
     epochs: Arc<Epochs>,
     index: usize,
-    /// Operations that former holders of the place have started: numbers there go on, the device's begin at 1.
+    /// Operations that former holders of the place have started: numbers there go on, the device's begin at
+    /// 1.
     base: u64,
     oldest_in_flight: u64,
     newest_started: u64,
@@ -23,9 +24,9 @@ impl Device {
         Ok(Self { epochs, index, base, oldest_in_flight: 1, newest_started: 0 })
     }
 
-    /// Publishes which operations are in flight: all from `oldest_in_flight` to `newest_started`, none if the former
-    /// is one greater. Operations are numbered from 1. An operation must be in a window before it reads anything, and
-    /// out of it only after it has read all.
+    /// Publishes which operations are in flight: all from `oldest_in_flight` to `newest_started`, none if the
+    /// former is one greater. Operations are numbered from 1. An operation must be in a window before it
+    /// reads anything, and out of it only after it has read all.
     ///
     /// # Panics
     /// If a number decreases, or `oldest_in_flight` is greater than `newest_started + 1`.

@@ -1,20 +1,22 @@
-//! Epochs: who is in flight, and when all that could see something have passed (section 3.2 of the Honeycomb paper).
+//! Epochs: who is in flight, and when all that could see something have passed (section 3.2 of the Honeycomb
+//! paper).
 //!
-//! Every participant numbers its operations. What is retired is stamped with the numbers in flight at that time, and
-//! reclaimed when each participant has finished those operations: whoever begins later cannot reach it.
+//! Every participant numbers its operations. What is retired is stamped with the numbers in flight at that
+//! time, and reclaimed when each participant has finished those operations: whoever begins later cannot reach
+//! it.
 //!
-//! A participant on the CPU is a slot with a sequence number: even while idle, odd while an operation is in flight.
-//! A device has a window: its oldest operation in flight and the newest it has started.
+//! A participant on the CPU is a slot with a sequence number: even while idle, odd while an operation is in
+//! flight. A device has a window: its oldest operation in flight and the newest it has started.
 //!
-//! 1. `slots[i]`: whoever makes an even number odd by compare-and-swap holds the slot, and makes it even again by a
-//!    release store. The first `pins` slots are for pins, the others for leases.
+//! 1. `slots[i]`: whoever makes an even number odd by compare-and-swap holds the slot, and makes it even
+//!    again by a release store. The first `pins` slots are for pins, the others for leases.
 //! 2. `devices[i].taken`: by compare-and-swap; who set it holds the device, and clears it by a release store.
 //! 3. `devices[i].newest` and `.oldest`: the holder stores both, neither ever decreases.
-//! 4. Who enters has a full fence between announcing itself and its first load; who stamps has one between making
-//!    things unreachable and loading the announcements. So of the two at least one sees the other: either the stamp
-//!    holds the operation, or the operation cannot reach what is retired.
-//! 5. What the operation read is ordered before its release store, and so before the reuse of what it could see by
-//!    whoever found with acquire that it had passed.
+//! 4. Who enters has a full fence between announcing itself and its first load; who stamps has one between
+//!    making things unreachable and loading the announcements. So of the two at least one sees the other:
+//!    either the stamp holds the operation, or the operation cannot reach what is retired.
+//! 5. What the operation read is ordered before its release store, and so before the reuse of what it could
+//!    see by whoever found with acquire that it had passed.
 
 use std::mem::ManuallyDrop;
 
@@ -213,18 +215,27 @@ pub(crate) mod models {
             reachable
         }
 
-        /// Makes the buffer unreachable.
-        pub(crate) fn replace(&self) -> Stamp {
+        pub(crate) fn make_unreachable(&self) {
             self.reachable.store(false, Ordering::Release);
+        }
+
+        /// Makes the buffer unreachable and stamps it.
+        pub(crate) fn replace(&self) -> Stamp {
+            self.make_unreachable();
             self.epochs.stamp()
+        }
+
+        /// Reuses the buffer.
+        pub(crate) fn write(&self) {
+            // SAFETY: nobody can reach the buffer any more, which is what loom is to check.
+            self.buffer.with_mut(|buffer| unsafe { *buffer = 1 });
         }
 
         /// Reuses the buffer if all have passed the stamp.
         pub(crate) fn reuse(&self, stamp: &Stamp) -> bool {
             let passed = self.epochs.passed(stamp);
             if passed {
-                // SAFETY: nobody can reach the buffer any more, which is what loom is to check.
-                self.buffer.with_mut(|buffer| unsafe { *buffer = 1 });
+                self.write();
             }
             passed
         }
@@ -248,8 +259,8 @@ pub(crate) mod models {
         shared.read();
     }
 
-    /// Fails if one of the two fences is left out (`enter`, `stamp`), or if the store in `drop` or the load in `passed`
-    /// or in `stamp` is weakened to Relaxed.
+    /// Fails if one of the two fences is left out (`enter`, `stamp`), or if the store in `drop` or the load
+    /// in `passed` or in `stamp` is weakened to Relaxed.
     #[test]
     fn loom_nothing_is_reused_under_a_pin() {
         loom::model(|| run(&Shared::new(1, 0, 0), [read_once]));
@@ -262,8 +273,8 @@ pub(crate) mod models {
         loom::model(move || run(&Shared::new(1, 0, 0), [read_twice]));
     }
 
-    /// Two threads that want the same slot, one of which goes elsewhere or comes later. Fails if the exchange in `enter`
-    /// is replaced by a store, or if the store in `drop` is weakened to Relaxed.
+    /// Two threads that want the same slot, one of which goes elsewhere or comes later. Fails if the exchange
+    /// in `enter` is replaced by a store, or if the store in `drop` is weakened to Relaxed.
     #[test]
     fn loom_a_slot_has_one_holder() {
         loom::model(|| {
@@ -283,7 +294,8 @@ pub(crate) mod models {
         });
     }
 
-    /// Fails if the fence in `publish_window` or in `stamp` is left out, or if the load of `oldest` is weakened to Relaxed.
+    /// Fails if the fence in `publish_window` or in `stamp` is left out, or if the load of `oldest` is
+    /// weakened to Relaxed.
     #[test]
     fn loom_nothing_is_reused_in_the_window_of_a_device() {
         let read_twice: fn(&Shared) = |shared| {

@@ -5,8 +5,8 @@
 
 use crate::sync::{Arc, AtomicU64, Ordering};
 
-/// Counts allocations of nodes, LIDs and values, and makes one of them fail. Clones share the count. The default
-/// never fails one.
+/// Counts allocations of nodes, LIDs and values, and makes one of them fail. Clones share the count. The
+/// default never fails one.
 #[derive(Debug, Clone)]
 pub struct Faults(Arc<Counts>);
 

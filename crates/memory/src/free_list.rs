@@ -1,12 +1,12 @@
 //! A lock-free stack of small numbers: free node buffers, or free LIDs.
 //!
-//! The head is one word: the number on top plus one (0: empty) and a tag that counts changes, so that a head that
-//! went away and came back is not taken for the one that was seen (it would take 2^32 changes during one pop).
-//! Links are kept beside, in an array that lists may share: nothing is written into free memory.
+//! The head is one word: the number on top plus one (0: empty) and a tag that counts changes, so that a head
+//! that went away and came back is not taken for the one that was seen (it would take 2^32 changes during one
+//! pop). Links are kept beside, in an array that lists may share: nothing is written into free memory.
 //!
 //! 1. `head`: anybody, by compare-and-swap; a push releases the link of what it pushes, a pop acquires it.
-//! 2. `links[n]`: the owner of n before it pushes n; anybody loads it, but what was loaded counts only if the head has
-//!    not changed since.
+//! 2. `links[n]`: the owner of n before it pushes n; anybody loads it, but what was loaded counts only if the
+//!    head has not changed since.
 //! 3. `length`: anybody, by fetch-and-add; a hint, it may lag behind the list.
 
 use crate::error::MemoryError;
@@ -79,6 +79,60 @@ fn changed(head: u64, top: u32) -> u64 {
     (head & !(TAG - 1)).wrapping_add(TAG) | u64::from(top)
 }
 
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::sync::{AtomicBool, thread};
+
+    #[test]
+    fn last_in_first_out() {
+        let (list, links) = (FreeList::new(), new_links(3).unwrap());
+        assert_eq!(list.pop(&links), None);
+        [2, 0, 1].into_iter().for_each(|number| list.push(&links, number));
+        assert_eq!(list.length(), 3);
+        let popped: Vec<u32> = std::iter::from_fn(|| list.pop(&links)).collect();
+        assert_eq!(popped, [1, 0, 2]);
+        assert_eq!(list.length(), 0);
+    }
+
+    #[test]
+    fn threads_never_own_the_same_number() {
+        const NUMBERS: usize = 16;
+        const ROUNDS: usize = 100_000;
+        let (list, links) = (FreeList::new(), new_links(NUMBERS).unwrap());
+        let owned: [AtomicBool; NUMBERS] = std::array::from_fn(|_| AtomicBool::new(false));
+        (0..NUMBERS as u32).for_each(|number| list.push(&links, number));
+        thread::scope(|scope| {
+            for thread in 0..4 {
+                let (list, links, owned) = (&list, &links, &owned);
+                let give_back = move |number: u32| {
+                    assert!(owned[number as usize].swap(false, Ordering::Relaxed));
+                    list.push(links, number);
+                };
+                let take = move || {
+                    let number = list.pop(links)?;
+                    assert!(!owned[number as usize].swap(true, Ordering::Relaxed), "{number} has two owners");
+                    Some(number)
+                };
+                scope.spawn(move || {
+                    let mut held = Vec::new();
+                    for round in 0..ROUNDS {
+                        if (round + thread) % 7 < 4 {
+                            held.extend(take());
+                        } else {
+                            held.pop().into_iter().for_each(give_back);
+                        }
+                    }
+                    held.into_iter().for_each(give_back);
+                });
+            }
+        });
+        let mut left: Vec<u32> = std::iter::from_fn(|| list.pop(&links)).collect();
+        left.sort_unstable();
+        assert!(left.into_iter().eq(0..NUMBERS as u32));
+    }
+}
+
 #[cfg(all(test, loom))]
 mod models {
     use loom::cell::UnsafeCell;
@@ -102,7 +156,8 @@ mod models {
             Arc::new(shared)
         }
 
-        /// loom sees it if two threads are here with one number, or if the former owner's access is not ordered before.
+        /// loom sees it if two threads are here with one number, or if the former owner's access is not
+        /// ordered before.
         fn pop(&self) -> Option<u32> {
             let number = self.list.pop(&self.links)?;
             self.owned[number as usize].with_mut(|_| ());
@@ -142,8 +197,9 @@ mod models {
         });
     }
 
-    /// While one thread pops, the top goes away and comes back over another number. Fails without the tag, and if the
-    /// first load of the head in `pop` is weakened to Relaxed, or the one of an exchange that failed.
+    /// While one thread pops, the top goes away and comes back over another number. Fails without the tag,
+    /// and if the first load of the head in `pop` is weakened to Relaxed, or the one of an exchange that
+    /// failed.
     #[test]
     fn loom_a_head_that_came_back_is_noticed() {
         loom::model(|| {

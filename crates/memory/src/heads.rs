@@ -1,7 +1,7 @@
 //! Counting the heads of a shortcut block that are smaller than a given one: the inner loop of every search.
 //!
-//! Heads are ascending 64-bit numbers, little-endian in memory. With vectors eight are compared at a time; there are
-//! at most a few tens, so all of them are compared and no comparison decides where the next one is.
+//! Heads are ascending 64-bit numbers, little-endian in memory. With vectors eight are compared at a time;
+//! there are at most a few tens, so all of them are compared and no comparison decides where the next one is.
 
 #[cfg(target_arch = "aarch64")]
 mod neon;
@@ -22,8 +22,8 @@ pub type Variant = fn(&[u8], u64) -> Count;
 
 const HEAD_BYTES: usize = size_of::<u64>();
 
-/// Counts with the fastest variant that this machine has. `heads` holds eight bytes a head, ascending; bytes at the
-/// end that are no whole head are left out.
+/// Counts with the fastest variant that this machine has. `heads` holds eight bytes a head, ascending; bytes
+/// at the end that are no whole head are left out.
 #[must_use]
 #[inline]
 pub fn count(heads: &[u8], head: u64) -> Count {

@@ -1,10 +1,11 @@
-//! Leases: long-lived pins that can be revoked, so that a reader that sleeps does not hold back reclaiming for ever.
+//! Leases: long-lived pins that can be revoked, so that a reader that sleeps does not hold back reclaiming
+//! for ever.
 //!
-//! 1. `state`: a bit that says revoked, and the number of users. Users enter by compare-and-swap while it is not
-//!    revoked and leave by fetch-and-sub; revoking sets the bit by fetch-and-or.
-//! 2. The lease's slot is in flight from the start. It is released once: by whoever revokes when there are no users,
-//!    else by the last user to leave. The state word decides which of the two it is, and orders what the users read
-//!    before the release.
+//! 1. `state`: a bit that says revoked, and the number of users. Users enter by compare-and-swap while it is
+//!    not revoked and leave by fetch-and-sub; revoking sets the bit by fetch-and-or.
+//! 2. The lease's slot is in flight from the start. It is released once: by whoever revokes when there are no
+//!    users, else by the last user to leave. The state word decides which of the two it is, and orders what
+//!    the users read before the release.
 
 use std::mem::ManuallyDrop;
 
@@ -12,8 +13,8 @@ use crate::epochs::{Epochs, Pin};
 use crate::error::MemoryError;
 use crate::sync::{Arc, AtomicU64, Ordering};
 
-/// A long-lived pin. Nothing that was reachable when it was taken is reclaimed before it is revoked and out of use.
-/// Dropping it revokes it.
+/// A long-lived pin. Nothing that was reachable when it was taken is reclaimed before it is revoked and out
+/// of use. Dropping it revokes it.
 #[derive(Debug)]
 pub struct Lease {
     epochs: Arc<Epochs>,
@@ -59,7 +60,8 @@ impl Lease {
         None
     }
 
-    /// Ends the lease for everybody who has not entered yet. It holds back reclaiming until those who have left.
+    /// Ends the lease for everybody who has not entered yet. It holds back reclaiming until those who have
+    /// left.
     pub fn revoke(&self) {
         if self.state.fetch_or(REVOKED, Ordering::Acquire) == 0 {
             self.release();
@@ -133,14 +135,15 @@ mod models {
         assert!(Lease::new(shared.epochs.clone()).is_ok(), "the slot is idle again");
     }
 
-    /// Fails if the exchange in `enter` is replaced by a store, if the fetch-and-sub of who leaves is weakened to Acquire,
-    /// or the fetch-and-or of who revokes to Relaxed.
+    /// Fails if the exchange in `enter` is replaced by a store, if the fetch-and-sub of who leaves is
+    /// weakened to Acquire, or the fetch-and-or of who revokes to Relaxed.
     #[test]
     fn loom_nothing_is_reused_under_a_user() {
         loom::model(|| run(Revoker::Outside));
     }
 
-    /// The last user out releases the slot for all of them. Fails if the fetch-and-sub is weakened to Release.
+    /// The last user out releases the slot for all of them. Fails if the fetch-and-sub is weakened to
+    /// Release.
     #[test]
     fn loom_nothing_is_reused_under_one_of_two_users() {
         loom::model(|| run(Revoker::User));

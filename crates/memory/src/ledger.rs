@@ -1,8 +1,10 @@
-//! What every unit of the arena is in use for: the check on who may give back what, and the source of accounting.
+//! What every unit of the arena is in use for: the check on who may give back what, and the source of
+//! accounting.
 //!
-//! 1. `kinds[unit]`: the owner of the buffer at that unit, whoever that is by the protocols of nodes, values and free
-//!    lists. A change names the kind before it, and one that does not find it there is a caller's mistake (what is no
-//!    buffer, or retired twice) that must not get further. The order of other memory never hangs on a kind.
+//! 1. `kinds[unit]`: the owner of the buffer at that unit, whoever that is by the protocols of nodes, values
+//!    and free lists. A change names the kind before it, and one that does not find it there is a caller's
+//!    mistake (what is no buffer, or retired twice) that must not get further. Anybody loads; the order of
+//!    other memory never hangs on a kind.
 //! 2. `tallies`: anybody, by fetch-and-add on the stripe of its thread.
 
 use crate::arena::{MappedByte, MappedSlice};
@@ -25,7 +27,7 @@ pub(crate) enum Kind {
     LiveNode,
     /// A node's buffer that waits to be reclaimed.
     RetiredNode,
-    /// A value's buffer that is being filled.
+    /// A value's buffer that is being filled. The kinds of values come last.
     PrivateValue,
     /// A value's buffer in use.
     LiveValue,
@@ -126,6 +128,17 @@ impl Ledger {
     pub(crate) fn holds_node(&self, unit: usize) -> bool {
         let kind = self.kinds.get(unit).map(|kind| kind.load(Ordering::Relaxed));
         kind == Some(Kind::LiveNode as u8) || kind == Some(Kind::RetiredNode as u8)
+    }
+
+    /// Whether a value's buffer begins with these units, in use or not yet or not any more.
+    #[inline]
+    pub(crate) fn holds_value(&self, extent: Extent) -> bool {
+        let Some(kinds) = self.kinds.get(extent.start..extent.start + extent.units) else { return false };
+        let kind = |at: &MappedByte| at.load(Ordering::Relaxed);
+        kinds.split_first().is_some_and(|(first, inner)| {
+            (Kind::PrivateValue as u8..=Kind::RetiredValue as u8).contains(&kind(first))
+                && inner.iter().all(|at| kind(at) == Kind::Inner as u8)
+        })
     }
 
     fn inner(&self, extent: Extent) -> &[MappedByte] {

@@ -1,13 +1,14 @@
 //! The memory that writers and readers share: one arena, and the rules under which its bytes change.
 //!
-//! Nodes and long values live in *buffers* of the arena and are named by bus address; nodes name each other by LID,
-//! and the page table maps a LID to the bus address of the node's current buffer. A buffer is private while it is
-//! built ([`NodeBuffer`], [`ValueBuffer`]), then published and immutable but for what the lock-and-size word
-//! governs ([`Node`], [`LockedNode`]), then retired, and reclaimed once every operation that could see it has passed
-//! ([`Pin`], [`Lease`], [`Device`]).
+//! Nodes and long values live in *buffers* of the arena and are named by bus address; nodes name each other
+//! by LID, and the page table maps a LID to the bus address of the node's current buffer. A buffer is private
+//! while it is built ([`NodeBuffer`], [`ValueBuffer`]), then published and immutable but for what the
+//! lock-and-size word governs ([`Node`], [`LockedNode`]), then retired, and reclaimed once every operation
+//! that could see it has passed ([`Pin`], [`Lease`], [`Device`]).
 //!
-//! This is the only crate of the index that may use `unsafe`. Its API is safe to use under one rule that no type can
-//! carry: what is given to [`Memory::retire`] must be out of reach of every operation that begins afterwards.
+//! This is the only crate of the index that may use `unsafe`. Its API is safe to use under one rule that no
+//! type can carry: what is given to [`Memory::retire`] must be out of reach of every operation that begins
+//! afterwards.
 
 #![allow(unsafe_code)]
 #![deny(unsafe_op_in_unsafe_fn)]
@@ -32,6 +33,9 @@ mod lock_word;
 mod memory;
 mod node;
 mod page_table;
+#[cfg(all(test, not(loom)))]
+#[path = "../tests/common/random.rs"]
+mod random;
 mod retire;
 pub mod sync;
 

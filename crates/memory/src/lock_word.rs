@@ -1,9 +1,10 @@
 //! The lock-and-size word: who may write to a published node, and what of it readers may read.
 //!
-//! 1. Unlocked: anybody may lock it by compare-and-swap from the word it has seen; so a word that was seen and locked
-//!    is the word as it was seen, with nothing published in between (2^31 publications would have to be).
-//! 2. Locked: only the holder stores it. It may write the bytes past the published size, and publishes them with the
-//!    new size, the next sequence number and the lock bit clear in one release store.
+//! 1. Unlocked: anybody may lock it by compare-and-swap from the word it has seen; so a word that was seen
+//!    and locked is the word as it was seen, with nothing published in between (2^31 publications would have
+//!    to be).
+//! 2. Locked: only the holder stores it. It may write the bytes past the published size, and publishes them
+//!    with the new size, the next sequence number and the lock bit clear in one release store.
 //! 3. Anybody loads it with acquire, and then reads no further than the size in it.
 //! 4. In a buffer that was replaced the lock bit stays set.
 
@@ -107,8 +108,8 @@ impl<W: Word> LockWord<'_, W> {
         self.0.store(seen.next(size, log_count).0, Ordering::Release);
     }
 
-    /// Of the holder, who saw `seen`: unlocks, with nothing published. What it wrote past the published size is
-    /// ordered before what the next holder writes there.
+    /// Of the holder, who saw `seen`: unlocks, with nothing published. What it wrote past the published size
+    /// is ordered before what the next holder writes there.
     #[inline]
     pub(crate) fn unlock(&self, seen: LockAndSize) {
         self.0.store(seen.0, Ordering::Release);

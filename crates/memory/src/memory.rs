@@ -7,7 +7,8 @@
 //! 4. Retired: the operations that were in flight when its batch was closed, as before.
 //! 5. Reclaimed when all these have passed: free again.
 //!
-//! The step from 3 to 4 rests on the caller: what it retires must be out of reach of operations that begin later.
+//! The step from 3 to 4 rests on the caller: what it retires must be out of reach of operations that begin
+//! later.
 
 use std::ptr::NonNull;
 use std::slice;
@@ -30,9 +31,10 @@ use crate::lock_word::LockAndSize;
 use crate::node::Node;
 use crate::page_table::{PageTable, State};
 use crate::retire::{RetireLists, Retired};
-use crate::sync::{Arc, AtomicU64, Ordering, thread_number};
+use crate::sync::{Arc, AtomicU64, Ordering, Padded, thread_number};
 
 /// Arena, page table, allocator and epochs. Dropping it gives all of it back to the system.
+// What changes often is padded, here and in the parts: readers need the rest of these lines all the time.
 #[derive(Debug)]
 pub struct Memory {
     arena: Mapping,
@@ -41,7 +43,7 @@ pub struct Memory {
     node_bytes: usize,
     allocator: Allocator,
     retire_lists: RetireLists,
-    retired_bytes: AtomicU64,
+    retired_bytes: Padded<AtomicU64>,
     faults: Faults,
 }
 
@@ -61,8 +63,8 @@ impl Memory {
     /// Reserves the arena.
     ///
     /// # Errors
-    /// [`MemoryError::InvalidConfig`] names the parameter that is not allowed, [`MemoryError::Reserve`] says that the
-    /// system has no room.
+    /// [`MemoryError::InvalidConfig`] names the parameter that is not allowed, [`MemoryError::Reserve`] says
+    /// that the system has no room.
     pub fn new(config: MemoryConfig) -> Result<Self, MemoryError> {
         config.check()?;
         let nodes = config.arena_bytes / config.node_bytes;
@@ -76,7 +78,7 @@ impl Memory {
             node_bytes: config.node_bytes,
             allocator: Allocator::new(arena_bytes / UNIT, config.node_bytes / UNIT, stripes)?,
             retire_lists: RetireLists::new(stripes),
-            retired_bytes: AtomicU64::new(0),
+            retired_bytes: Padded(AtomicU64::new(0)),
             faults: config.faults,
         })
     }
@@ -89,8 +91,8 @@ impl Memory {
     }
 
     /// Begins an operation. Nothing it can reach is reclaimed before the pin is dropped. Waits while as many
-    /// operations as the memory has participants are in flight; so a thread that holds pins must not wait for more
-    /// than there can be.
+    /// operations as the memory has participants are in flight; so a thread that holds pins must not wait for
+    /// more than there can be.
     #[inline]
     pub fn pin(&self) -> Pin<'_> {
         self.epochs.pin(thread_number())
@@ -118,7 +120,8 @@ impl Memory {
     /// [`MemoryError::Exhausted`] if there is no room even after reclaiming.
     pub fn allocate_node(&self) -> Result<NodeBuffer<'_>, MemoryError> {
         let unit = self.allocate("node", self.node_bytes, || self.allocator.allocate_node())?;
-        // SAFETY: the allocator hands out a unit to one owner at a time, as the start of a whole node in the arena.
+        // SAFETY: the allocator hands out a unit to one owner at a time, as the start of a whole node in the
+        // arena.
         Ok(unsafe { NodeBuffer::new(self, unit, self.at(unit * UNIT)) })
     }
 
@@ -134,8 +137,8 @@ impl Memory {
     /// A buffer that holds a copy of a value.
     ///
     /// # Errors
-    /// [`MemoryError::ValueLength`] if the value is too long, [`MemoryError::Exhausted`] if there is no room in one
-    /// piece even after reclaiming.
+    /// [`MemoryError::ValueLength`] if the value is too long, [`MemoryError::Exhausted`] if there is no room
+    /// in one piece even after reclaiming.
     pub fn allocate_value(&self, value: &[u8]) -> Result<ValueBuffer<'_>, MemoryError> {
         let (bytes, max) = (value.len(), layout::VALUE_BYTES_MAX);
         if bytes > max {
@@ -178,8 +181,8 @@ impl Memory {
         assert!(pin.guards(&self.epochs), "the pin is not of this memory");
         let address = self.page_table.load(lid);
         assert!(address != 0, "LID {} is not mapped", lid.get());
-        // SAFETY: what the page table maps to is a published node in the arena; it was reachable after the pin began,
-        // so it is not reclaimed before the pin ends.
+        // SAFETY: what the page table maps to is a published node in the arena; it was reachable after the
+        // pin began, so it is not reclaimed before the pin ends.
         unsafe { Node::new(self, self.at(address as usize)) }
     }
 
@@ -191,19 +194,18 @@ impl Memory {
     #[inline]
     pub fn value<'p>(&'p self, pin: &'p Pin<'_>, address: BusAddress, length: usize) -> &'p [u8] {
         assert!(pin.guards(&self.epochs), "the pin is not of this memory");
-        let start = address.unit() * UNIT;
-        let within = self.arena.bytes().checked_sub(start).is_some_and(|rest| length <= rest);
-        assert!(within, "a value of {length} bytes at {address:?} is beyond the arena");
-        // SAFETY: the bytes are initialised and within the arena. The caller found the address in a node, or made the
-        // value itself, so it is a value's buffer, whose bytes do not change before the pin ends.
-        unsafe { slice::from_raw_parts(self.at(start).as_ptr(), length) }
+        let extent = value_extent(address, length);
+        assert!(self.allocator.ledger.holds_value(extent), "no value of {length} bytes at {address:?}");
+        // SAFETY: these are bytes of a value's buffer. The caller knows its address from before it was
+        // retired, so it is not reclaimed before the pin ends; and the bytes do not change.
+        unsafe { slice::from_raw_parts(self.at(extent.start * UNIT).as_ptr(), length) }
     }
 
     /// Publishes a node: from now on, the LID leads to this buffer.
     ///
     /// # Panics
-    /// If the LID is not kept, the buffer is not of this memory, or its lock-and-size word is not that of an unlocked
-    /// node of 64 to `node_bytes` bytes.
+    /// If the LID is not kept, the buffer is not of this memory, or its lock-and-size word is not that of an
+    /// unlocked node of 64 to `node_bytes` bytes.
     pub fn map(&self, lid: Lid, buffer: NodeBuffer<'_>) {
         assert!(std::ptr::eq(buffer.memory(), self), "the buffer is not of this memory");
         let word = u64::from_le_bytes(std::array::from_fn(|at| buffer[at]));
@@ -213,17 +215,19 @@ impl Memory {
         self.page_table.store(lid, buffer.into_live());
     }
 
-    /// Takes what no operation that begins from now on can reach, to reclaim it when those in flight have passed.
+    /// Takes what no operation that begins from now on can reach, to reclaim it when those in flight have
+    /// passed.
     ///
     /// # Panics
     /// If something is not in use, or was retired before.
     pub fn retire(&self, retired: impl IntoIterator<Item = Retired>) {
         let (mut bytes, mut closed) = (0, false);
         for entry in retired {
-            bytes += self.mark_retired(entry);
-            closed |= self.retire_lists.push(entry, &self.epochs);
+            let entry_bytes = self.mark_retired(entry);
+            bytes += entry_bytes;
+            closed |= self.retire_lists.push(entry, entry_bytes, &self.epochs);
         }
-        self.retired_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.retired_bytes.0.fetch_add(bytes as u64, Ordering::Relaxed);
         while closed && let Some(batch) = self.retire_lists.take_own(&self.epochs) {
             self.free_batch(batch);
         }
@@ -238,7 +242,7 @@ impl Memory {
     /// Bytes of buffers ever retired.
     #[must_use]
     pub fn retired_bytes_total(&self) -> u64 {
-        self.retired_bytes.load(Ordering::Relaxed)
+        self.retired_bytes.0.load(Ordering::Relaxed)
     }
 
     /// Where the bytes of the arena are. Exact only while nothing is in flight.
@@ -316,8 +320,8 @@ impl Memory {
     pub(crate) fn node_at(&self, address: BusAddress) -> Node<'_> {
         let unit = address.unit();
         assert!(self.allocator.ledger.holds_node(unit), "{address:?} is not the address of a node");
-        // SAFETY: a node that was published and not reclaimed begins there; it was reachable from the one that names
-        // it, so the pin of that one guards it as well.
+        // SAFETY: a node that was published and not reclaimed begins there; it was reachable from the one
+        // that names it, so the pin of that one guards it as well.
         unsafe { Node::new(self, self.at(unit * UNIT)) }
     }
 
@@ -353,7 +357,8 @@ impl Memory {
     #[inline]
     fn at(&self, offset: usize) -> NonNull<u8> {
         debug_assert!(offset < self.arena.bytes());
-        // SAFETY: callers stay within the arena: offsets are of units it has, or were checked against its bytes.
+        // SAFETY: callers stay within the arena: offsets are of units it has, or were checked against its
+        // bytes.
         unsafe { self.arena.start().add(offset) }
     }
 }

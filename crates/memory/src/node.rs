@@ -1,10 +1,10 @@
 //! Published nodes: what readers may read, and what the holder of the lock may write.
 //!
 //! 1. Word 0, lock-and-size: see `lock_word`.
-//! 2. The other words of the header are accessed as atomic words only. The holder of the lock stores the siblings and
-//!    the tags; the rest of them never changes.
-//! 3. Bytes from 64 up to the published size never change until the buffer is reclaimed, which no pin that can reach
-//!    the node sees.
+//! 2. The other words of the header are accessed as atomic words only. The holder of the lock stores the
+//!    siblings and the tags; the rest of them never changes.
+//! 3. Bytes from 64 up to the published size never change until the buffer is reclaimed, which no pin that
+//!    can reach the node sees.
 //! 4. Bytes from the published size on are the lock holder's alone: nobody else reads or writes them.
 
 use std::ptr::NonNull;
@@ -75,8 +75,8 @@ impl<'p> Node<'p> {
         let size = published.size();
         // A size never shrinks, so every word the node has had passes.
         assert!((header::SIZE..=self.lock_and_size().size()).contains(&size), "no size of this node: {size}");
-        // SAFETY: invariant 3, for bytes up to a size that was published; the acquire load above saw it or a later
-        // one, and sizes are at most `node_bytes`.
+        // SAFETY: invariant 3, for bytes up to a size that was published; the acquire load above saw it or a
+        // later one, and sizes are at most `node_bytes`.
         unsafe { self.body(size) }
     }
 
@@ -121,8 +121,8 @@ impl<'p> Node<'p> {
             offset < header::SIZE && offset.is_multiple_of(WORD),
             "no word of a header begins at byte {offset}"
         );
-        // SAFETY: the header is initialised and aligned to 64 bytes, and published headers are accessed as atomic
-        // words only (invariant 2).
+        // SAFETY: the header is initialised and aligned to 64 bytes, and published headers are accessed as
+        // atomic words only (invariant 2).
         unsafe { self.start.add(offset).cast::<MappedWord>().as_ref() }
     }
 
@@ -206,8 +206,8 @@ impl<'p> LockedNode<'p> {
     pub fn tail_mut(&mut self, from: usize) -> &mut [u8] {
         let end = self.node.memory.node_bytes();
         assert!((self.seen.size()..=end).contains(&from), "offset {from} is not in the free end of a node");
-        // SAFETY: the bytes are within the node and past the published size, so this holder's alone (invariant 4),
-        // which is borrowed exclusively.
+        // SAFETY: the bytes are within the node and past the published size, so this holder's alone
+        // (invariant 4), which is borrowed exclusively.
         unsafe { slice::from_raw_parts_mut(self.node.start.add(from).as_ptr(), end - from) }
     }
 
@@ -225,11 +225,12 @@ impl<'p> LockedNode<'p> {
         self.node.header_word(offset).store(value, Ordering::Relaxed);
     }
 
-    /// Makes all this holder wrote up to `size` visible to readers, with `log_count` entries in the log block, and
-    /// unlocks the node.
+    /// Makes all this holder wrote up to `size` visible to readers, with `log_count` entries in the log
+    /// block, and unlocks the node.
     ///
     /// # Panics
-    /// If `size` is less than the published size or more than the node's bytes, or `log_count` is more than 255.
+    /// If `size` is less than the published size or more than the node's bytes, or `log_count` is more than
+    /// 255.
     #[inline]
     pub fn publish(self, size: usize, log_count: usize) {
         let sizes = self.seen.size()..=self.node.memory.node_bytes();

@@ -1,9 +1,11 @@
 //! The page table: from LID to the bus address of the node's current buffer.
 //!
-//! 1. `entries[lid]`: the owner of a reserved LID, and then whoever holds the lock of the node it replaces, by a
-//!    release store of a bus address; anybody loads it with acquire. Who reclaims a retired LID stores 0.
-//! 2. `states[lid]`: free -> reserved (who took it from the free list or from `fresh`) -> live (the same) -> retired
-//!    (who retires it) -> free (who reclaims it); a change that does not find the state before it is refused.
+//! 1. `entries[lid]`: the owner of a reserved LID, and then whoever holds the lock of the node it replaces,
+//!    by a release store of a bus address; anybody loads it with acquire. Who reclaims a retired LID stores
+//!    0.
+//! 2. `states[lid]`: free -> reserved (who took it from the free list or from `fresh`) -> live (the same) ->
+//!    retired (who retires it) -> free (who reclaims it); a change that does not find the state before it is
+//!    refused.
 //! 3. `fresh`: anybody, by compare-and-swap, up to the capacity. LIDs from it on were never used.
 //! 4. `free`: see `free_list`.
 
@@ -11,13 +13,19 @@ use crate::address::{BusAddress, Lid};
 use crate::arena::{MappedByte, MappedSlice, MappedWord};
 use crate::error::MemoryError;
 use crate::free_list::{FreeList, Links, new_links};
-use crate::sync::{AtomicU32, AtomicUsize, Ordering};
+use crate::sync::{AtomicU32, AtomicUsize, Ordering, Padded};
 
 #[derive(Debug)]
 pub(crate) struct PageTable {
     entries: MappedSlice<MappedWord>,
     states: MappedSlice<MappedByte>,
     links: Links,
+    allotment: Padded<Allotment>,
+}
+
+/// Which LIDs there are to reserve, and how many are in which state.
+#[derive(Debug)]
+struct Allotment {
     free: FreeList,
     fresh: AtomicUsize,
     counts: [AtomicUsize; STATES],
@@ -42,9 +50,11 @@ impl PageTable {
             entries: MappedSlice::new(capacity + 1, huge_pages)?,
             states: MappedSlice::new(capacity + 1, false)?,
             links: new_links(capacity + 1)?,
-            free: FreeList::new(),
-            fresh: AtomicUsize::new(1),
-            counts: std::array::from_fn(|_| AtomicUsize::new(0)),
+            allotment: Padded(Allotment {
+                free: FreeList::new(),
+                fresh: AtomicUsize::new(1),
+                counts: std::array::from_fn(|_| AtomicUsize::new(0)),
+            }),
         })
     }
 
@@ -66,7 +76,13 @@ impl PageTable {
 
     /// A free LID, now reserved.
     pub(crate) fn reserve(&self) -> Option<Lid> {
-        let index = self.free.pop(&self.links).map(|index| index as usize).or_else(|| self.take_fresh())?;
+        let index = self
+            .allotment
+            .0
+            .free
+            .pop(&self.links)
+            .map(|index| index as usize)
+            .or_else(|| self.take_fresh())?;
         let lid = Lid::new(index as u64)?;
         self.change(lid, State::Free, State::Reserved);
         Some(lid)
@@ -82,10 +98,10 @@ impl PageTable {
         };
         assert!(self.states.get(lid.index()).is_some_and(change), "LID {} is not {from:?}", lid.get());
         if !matches!(from, State::Free) {
-            self.counts[from as usize].fetch_sub(1, Ordering::Relaxed);
+            self.allotment.0.counts[from as usize].fetch_sub(1, Ordering::Relaxed);
         }
         if !matches!(to, State::Free) {
-            self.counts[to as usize].fetch_add(1, Ordering::Relaxed);
+            self.allotment.0.counts[to as usize].fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -93,12 +109,12 @@ impl PageTable {
     pub(crate) fn free(&self, lid: Lid, from: State) {
         self.entries[lid.index()].store(0, Ordering::Relaxed);
         self.change(lid, from, State::Free);
-        self.free.push(&self.links, lid.index() as u32);
+        self.allotment.0.free.push(&self.links, lid.index() as u32);
     }
 
     /// LIDs in a state.
     pub(crate) fn count(&self, state: State) -> usize {
-        let used = |state: State| self.counts[state as usize].load(Ordering::Relaxed);
+        let used = |state: State| self.allotment.0.counts[state as usize].load(Ordering::Relaxed);
         match state {
             State::Free => {
                 let others = [State::Reserved, State::Live, State::Retired];
@@ -110,7 +126,7 @@ impl PageTable {
 
     /// Bytes of the entries that were ever in use.
     pub(crate) fn used_bytes(&self) -> usize {
-        self.fresh.load(Ordering::Relaxed) * size_of::<MappedWord>()
+        self.allotment.0.fresh.load(Ordering::Relaxed) * size_of::<MappedWord>()
     }
 
     /// Bytes beside the entries.
@@ -120,6 +136,6 @@ impl PageTable {
 
     fn take_fresh(&self) -> Option<usize> {
         let below_capacity = |fresh| (fresh < self.states.len()).then_some(fresh + 1);
-        self.fresh.fetch_update(Ordering::Relaxed, Ordering::Relaxed, below_capacity).ok()
+        self.allotment.0.fresh.fetch_update(Ordering::Relaxed, Ordering::Relaxed, below_capacity).ok()
     }
 }

@@ -1,8 +1,8 @@
 //! Retired buffers and LIDs on their way to be reclaimed.
 //!
 //! Entries gather in the open batch of their thread's stripe. A batch that is full, or that somebody wants to
-//! reclaim, is closed: stamped with the operations in flight. The stamps of a stripe only grow, so its batches pass in
-//! the order in which they were closed.
+//! reclaim, is closed: stamped with the operations in flight. The stamps of a stripe only grow, so its
+//! batches pass in the order in which they were closed.
 //!
 //! 1. A stripe's lists: under its lock.
 //! 2. What was taken out of the lists is the taker's alone.
@@ -25,7 +25,9 @@ pub enum Retired {
 }
 
 /// Entries of a full batch.
-const BATCH: usize = 64;
+const BATCH_ENTRIES: usize = 64;
+/// Bytes of a full batch, if it has fewer entries.
+const BATCH_BYTES: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(crate) struct RetireLists {
@@ -35,12 +37,14 @@ pub(crate) struct RetireLists {
 #[derive(Debug, Default)]
 struct Lists {
     open: Vec<Retired>,
+    open_bytes: usize,
     closed: VecDeque<(Stamp, Vec<Retired>)>,
 }
 
 impl Lists {
     fn close(&mut self, epochs: &Epochs) {
-        let batch = std::mem::replace(&mut self.open, Vec::with_capacity(BATCH));
+        let batch = std::mem::replace(&mut self.open, Vec::with_capacity(BATCH_ENTRIES));
+        self.open_bytes = 0;
         self.closed.push_back((epochs.stamp(), batch));
     }
 }
@@ -50,11 +54,12 @@ impl RetireLists {
         Self { stripes: (0..stripes).map(|_| Padded(Mutex::new(Lists::default()))).collect() }
     }
 
-    /// Adds an entry. True if that closed a batch of this thread's stripe.
-    pub(crate) fn push(&self, entry: Retired, epochs: &Epochs) -> bool {
+    /// Adds an entry of so many bytes. True if that closed a batch of this thread's stripe.
+    pub(crate) fn push(&self, entry: Retired, bytes: usize, epochs: &Epochs) -> bool {
         let mut lists = lock(self.stripe(thread_number()));
         lists.open.push(entry);
-        let full = lists.open.len() >= BATCH;
+        lists.open_bytes += bytes;
+        let full = lists.open.len() >= BATCH_ENTRIES || lists.open_bytes >= BATCH_BYTES;
         if full {
             lists.close(epochs);
         }
@@ -88,4 +93,45 @@ fn take(lists: &mut Lists, epochs: &Epochs) -> Option<Vec<Retired>> {
         return None;
     }
     lists.closed.pop_front().map(|(_, batch)| batch)
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use loom::thread;
+
+    use super::*;
+    use crate::epochs::models::Shared;
+    use crate::sync::Arc;
+
+    /// What one thread retires, another may reclaim: the lock orders the one's making it unreachable before
+    /// the other's stamp. Fails if the fence in `Epochs::stamp` is left out.
+    #[test]
+    fn loom_one_thread_reclaims_what_another_retired() {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(|| {
+            let shared = Shared::new(1, 0, 0);
+            let lists = Arc::new(RetireLists::new(1));
+            let reader = thread::spawn({
+                let shared = shared.clone();
+                move || {
+                    let _pin = shared.epochs.pin(0);
+                    shared.read();
+                }
+            });
+            let writer = thread::spawn({
+                let (shared, lists) = (shared.clone(), lists.clone());
+                move || {
+                    shared.make_unreachable();
+                    let address = BusAddress::new(512).unwrap();
+                    assert!(!lists.push(Retired::Node(address), 0, &shared.epochs));
+                }
+            });
+            if lists.take_any(&shared.epochs).is_some() {
+                shared.write();
+            }
+            reader.join().unwrap();
+            writer.join().unwrap();
+        });
+    }
 }

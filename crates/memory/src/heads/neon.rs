@@ -10,7 +10,8 @@ pub(super) fn neon(heads: &[u8], head: u64) -> Count {
     const LANES: usize = 2;
     let (groups, rest) = heads.as_chunks::<{ LANES * HEAD_BYTES }>();
     let in_rest = plain(rest, head);
-    // SAFETY: NEON is part of the base of aarch64; a group has two lanes, and loads of bytes need no alignment.
+    // SAFETY: NEON is part of the base of aarch64; a group has two lanes, and loads of bytes need no
+    // alignment.
     let (less, equal) = unsafe {
         let wanted = vdupq_n_u64(head);
         // A comparison gives all ones where it holds, which is -1, so that subtracting it counts.

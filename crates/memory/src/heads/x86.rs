@@ -34,15 +34,19 @@ pub(super) fn avx2(heads: &[u8], head: u64) -> Count {
 fn count_avx512(heads: &[u8], head: u64) -> Count {
     const LANES: usize = 8;
     let wanted = _mm512_set1_epi64(head.cast_signed());
-    let mut count = Count::default();
-    for group in heads.chunks(LANES * HEAD_BYTES) {
-        let present = ((1_u32 << (group.len() / HEAD_BYTES)) - 1) as __mmask8;
-        // SAFETY: only the lanes that are in the group are read; loads need no alignment.
-        let others = unsafe { _mm512_maskz_loadu_epi64(present, group.as_ptr().cast()) };
-        count.less += _mm512_mask_cmplt_epu64_mask(present, others, wanted).count_ones() as usize;
-        count.less_or_equal += _mm512_mask_cmple_epu64_mask(present, others, wanted).count_ones() as usize;
+    let (groups, rest) = heads.as_chunks::<{ LANES * HEAD_BYTES }>();
+    let present = ((1_u32 << (rest.len() / HEAD_BYTES)) - 1) as __mmask8;
+    // SAFETY: only lanes that are in the rest are read; loads need no alignment.
+    let others = unsafe { _mm512_maskz_loadu_epi64(present, rest.as_ptr().cast()) };
+    let mut less = _mm512_mask_cmplt_epu64_mask(present, others, wanted).count_ones();
+    let mut less_or_equal = _mm512_mask_cmple_epu64_mask(present, others, wanted).count_ones();
+    for group in groups {
+        // SAFETY: the group has eight lanes; loads need no alignment.
+        let others = unsafe { _mm512_loadu_epi64(group.as_ptr().cast()) };
+        less += _mm512_cmplt_epu64_mask(others, wanted).count_ones();
+        less_or_equal += _mm512_cmple_epu64_mask(others, wanted).count_ones();
     }
-    count
+    Count { less: less as usize, less_or_equal: less_or_equal as usize }
 }
 
 #[target_feature(enable = "avx2")]

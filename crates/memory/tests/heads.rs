@@ -1,0 +1,62 @@
+//! Every way to count heads agrees with counting them one by one.
+#![cfg(not(loom))]
+
+mod common;
+
+use common::{Random, seed};
+use honeycomb_memory::heads::{self, Count};
+
+fn check(heads: &[u64], head: u64) {
+    let bytes: Vec<u8> = heads.iter().flat_map(|other| other.to_le_bytes()).collect();
+    let less = heads.iter().filter(|&&other| other < head).count();
+    let expected = Count { less, less_or_equal: less + heads.iter().filter(|&&other| other == head).count() };
+    // At any alignment, and right up to the end of what is allocated.
+    for shift in [0, 1, 8] {
+        let shifted: Vec<u8> = vec![0xff; shift].into_iter().chain(bytes.iter().copied()).collect();
+        for (name, variant) in heads::variants() {
+            assert_eq!(variant(&shifted[shift..], head), expected, "{name}: {head} in {heads:?}");
+        }
+        assert_eq!(heads::count(&shifted[shift..], head), expected);
+    }
+}
+
+#[test]
+fn variants_agree_on_edges() {
+    let edges = [0, 1, 2, (1 << 63) - 1, 1 << 63, (1 << 63) + 1, u64::MAX - 1, u64::MAX];
+    for count in 0..=64 {
+        for (at, &first) in edges.iter().enumerate() {
+            for &second in &edges[at..] {
+                for split in [0, count / 2, count] {
+                    let mut heads = vec![first; split];
+                    heads.resize(count, second);
+                    edges.iter().for_each(|&head| check(&heads, head));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn variants_agree_on_random_heads() {
+    let mut random = Random::new(seed());
+    for round in 0..2000 {
+        let bits = 1 + random.below(64) as u32;
+        let mut heads: Vec<u64> = (0..round % 65).map(|_| random.next() >> (64 - bits)).collect();
+        heads.sort_unstable();
+        for _ in 0..8 {
+            check(&heads, random.next() >> (64 - bits));
+            heads.get(random.below(65)).into_iter().for_each(|&head| check(&heads, head));
+        }
+    }
+}
+
+#[test]
+fn bytes_that_are_no_whole_head_are_left_out() {
+    let bytes: Vec<u8> = [1_u64, 2, 3].iter().flat_map(|head| head.to_le_bytes()).collect();
+    for end in 0..=bytes.len() {
+        for (name, variant) in heads::variants() {
+            let expected = Count { less: end / 8, less_or_equal: end / 8 };
+            assert_eq!(variant(&bytes[..end], 9), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Published nodes and their locks.
+#![cfg(not(loom))]
+
+mod common;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
+
+use common::{memory, new_node};
+use honeycomb_layout::{lock_and_size as word, node_header};
+use honeycomb_memory::{LockAndSize, LockedNode, Node};
+
+fn panics<T>(act: impl FnOnce() -> T) -> bool {
+    catch_unwind(AssertUnwindSafe(act)).is_err()
+}
+
+#[test]
+fn a_word_holds_what_was_put_in() {
+    let state = LockAndSize::new(8192, 255);
+    assert_eq!((state.size(), state.log_count(), state.sequence(), state.locked()), (8192, 255, 0, false));
+    assert_eq!(LockAndSize::from(u64::from(state)), state);
+    assert!(LockAndSize::from(u64::from(state) | 1).locked());
+    assert!(panics(|| LockAndSize::new(1 << 16, 0)));
+    assert!(panics(|| LockAndSize::new(64, 256)));
+}
+
+#[test]
+fn one_holder_at_a_time() {
+    let memory = memory(64);
+    let lid = new_node(&memory, b"body");
+    let pin = memory.pin();
+    let node = memory.node(&pin, lid);
+    let seen = node.lock_and_size();
+    let locked = node.try_lock(seen).unwrap();
+    assert_eq!(locked.seen(), seen);
+    assert!(node.lock_and_size().locked());
+    assert!(node.try_lock(seen).is_none(), "it is held");
+    assert!(node.try_lock(node.lock_and_size()).is_none(), "a locked word locks nothing");
+    drop(locked);
+    assert_eq!(node.lock_and_size(), seen, "nothing was published");
+    node.try_lock(seen).unwrap().publish(seen.size(), 0);
+    assert_eq!(node.lock_and_size().sequence(), seen.sequence() + 1);
+    assert!(node.try_lock(seen).is_none(), "the word has changed");
+    node.try_lock(node.lock_and_size()).unwrap().abandon();
+    assert!(node.lock_and_size().locked());
+}
+
+#[test]
+fn what_is_published_is_read() {
+    let memory = memory(64);
+    let lid = new_node(&memory, b"body");
+    let pin = memory.pin();
+    let node = memory.node(&pin, lid);
+    let before = node.lock_and_size();
+    let mut locked = node.try_lock(before).unwrap();
+    locked.tail_mut(before.size())[..5].copy_from_slice(b", log");
+    assert_eq!(locked.bytes_up_to(before.size() + 5), b"body, log");
+    assert_eq!(node.bytes(before), b"body");
+    locked.set_word(node_header::RIGHT_OFFSET, 7);
+    locked.set_word(node_header::TAGS_OFFSET + 8, u64::MAX);
+    locked.publish(before.size() + 5, 1);
+    let after = node.lock_and_size();
+    assert_eq!((after.log_count(), after.locked()), (1, false));
+    assert_eq!(node.bytes(after), b"body, log");
+    assert_eq!(node.bytes(before), b"body", "what was seen before is still there");
+    assert_eq!(node.word(node_header::RIGHT_OFFSET), 7);
+    assert_eq!(node.word(node_header::TAGS_OFFSET + 8), u64::MAX);
+    node.prefetch(0, usize::MAX);
+    node.prefetch(100, 0);
+}
+
+#[test]
+fn a_node_can_be_filled_to_its_end() {
+    let memory = memory(64);
+    let lid = new_node(&memory, b"");
+    let pin = memory.pin();
+    let node = memory.node(&pin, lid);
+    let mut locked = node.try_lock(node.lock_and_size()).unwrap();
+    locked.tail_mut(64).fill(9);
+    assert!(locked.tail_mut(memory.node_bytes()).is_empty());
+    locked.publish(memory.node_bytes(), 255);
+    let bytes = node.bytes(node.lock_and_size());
+    assert!(bytes.len() == memory.node_bytes() - 64 && bytes.iter().all(|&byte| byte == 9));
+}
+
+#[test]
+fn the_sequence_number_wraps() {
+    let memory = memory(64);
+    let lid = memory.reserve_lid().unwrap().keep();
+    let mut buffer = memory.allocate_node().unwrap();
+    let last = word::with_sequence_number(LockAndSize::new(64, 0).into(), word::SEQUENCE_NUMBER_MASK);
+    buffer[..8].copy_from_slice(&last.to_le_bytes());
+    memory.map(lid, buffer);
+    let pin = memory.pin();
+    let node = memory.node(&pin, lid);
+    node.try_lock(LockAndSize::from(last)).unwrap().publish(72, 3);
+    let state = node.lock_and_size();
+    assert_eq!((state.sequence(), state.size(), state.log_count()), (0, 72, 3));
+}
+
+#[test]
+fn mistakes_are_caught() {
+    let memory = memory(64);
+    let lid = new_node(&memory, b"body");
+    let pin = memory.pin();
+    let node = memory.node(&pin, lid);
+    let lock = || node.try_lock(node.lock_and_size()).unwrap();
+    for offset in [0, 4, 12, 64, usize::MAX] {
+        assert!(panics(|| node.word(offset)), "word at {offset}");
+    }
+    for size in [0, 63, 69, 8192] {
+        assert!(panics(|| node.bytes(LockAndSize::new(size, 0))), "{size} bytes were never published");
+    }
+    for offset in [0, 8, 16, 25, 40, 64] {
+        assert!(panics(|| lock().set_word(offset, 0)), "the word at {offset} does not change");
+    }
+    for from in [0, 64, 67, 8193] {
+        assert!(panics(|| lock().tail_mut(from).len()), "{from} is not in the free end");
+    }
+    for size in [63, 8193] {
+        assert!(panics(|| lock().bytes_up_to(size).len()));
+    }
+    for (size, log_count) in [(67, 0), (8193, 0), (68, 256)] {
+        assert!(panics(|| lock().publish(size, log_count)));
+    }
+    assert!(!node.lock_and_size().locked(), "each of them has unlocked");
+    // A previous version that is no node.
+    common::map_node(&memory, lid, b"", Some(memory.allocate_value(b"value").unwrap().keep()));
+    assert!(panics(|| memory.node(&pin, lid).previous()));
+}
+
+/// Adds one entry of eight bytes to the node's log.
+fn append(mut locked: LockedNode<'_>) {
+    let (size, count) = (locked.seen().size(), locked.seen().log_count());
+    locked.tail_mut(size)[..8].copy_from_slice(&(count as u64).to_le_bytes());
+    locked.publish(size + 8, count + 1);
+}
+
+fn check_entries(node: Node<'_>) -> usize {
+    let seen = node.lock_and_size();
+    let entries = node.bytes(seen).as_chunks::<8>().0.iter().map(|entry| u64::from_le_bytes(*entry));
+    assert!(entries.eq(0..seen.log_count() as u64));
+    seen.log_count()
+}
+
+#[test]
+fn threads_append_without_loss() {
+    const ENTRIES: usize = 240;
+    for _ in 0..50 {
+        let memory = memory(64);
+        let lid = new_node(&memory, b"");
+        let work = || {
+            let pin = memory.pin();
+            let node = memory.node(&pin, lid);
+            let mut appended = 0;
+            while check_entries(node) < ENTRIES {
+                if let Some(locked) = node.try_lock(node.lock_and_size()) {
+                    // Another thread may have filled it meanwhile.
+                    if locked.seen().log_count() < ENTRIES {
+                        append(locked);
+                        appended += 1;
+                    }
+                }
+            }
+            appended
+        };
+        let appended: usize = thread::scope(|scope| {
+            let threads: Vec<_> = (0..3).map(|_| scope.spawn(work)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+        });
+        assert_eq!(appended, ENTRIES);
+    }
+}
