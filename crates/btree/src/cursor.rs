@@ -6,7 +6,7 @@
 
 use crate::item::Item;
 use crate::key::Wanted;
-use crate::log::{Overlay, overlay};
+use crate::log::Overlay;
 use crate::search::{item_before, lower_bound};
 use crate::view::View;
 
@@ -20,43 +20,42 @@ pub(crate) struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     /// Before the first pair.
     pub(crate) fn at_start(view: View<'a>, read_version: u64) -> Self {
-        Self { view, overlay: overlay(view, read_version), sorted: view.items_start(), log: 0 }
+        Self { view, overlay: Overlay::new(view, read_version), sorted: view.items_start(), log: 0 }
     }
 
     /// After the last pair.
     pub(crate) fn at_end(view: View<'a>, read_version: u64) -> Self {
-        let overlay = overlay(view, read_version);
+        let overlay = Overlay::new(view, read_version);
         Self { view, sorted: view.sorted_end(), log: overlay.len(), overlay }
     }
 
     /// Before the first pair whose key is not smaller than `suffix`; with `after`, whose key is greater.
     pub(crate) fn at_key(view: View<'a>, read_version: u64, suffix: &[u8], after: bool) -> Self {
-        let overlay = overlay(view, read_version);
-        let place = lower_bound(view, &Wanted::new(suffix));
+        let wanted = Wanted::new(suffix);
+        let place = lower_bound(view, &wanted);
         let mut sorted = place.offset;
         if after && place.found {
             sorted += view.item(sorted).bytes.len();
         }
-        let log = overlay.partition_point(|entry| match entry.item.suffix() {
-            key if after => key <= suffix,
-            key => key < suffix,
-        });
+        let overlay = Overlay::new(view, read_version);
+        let log = overlay.before(&wanted, after);
         Self { view, overlay, sorted, log }
     }
 
     /// Steps over the next pair.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<Item<'a>> {
-        while let Some(entry) = self.overlay.get(self.log) {
-            if entry.back_pointer > self.sorted {
+        while let Some(back_pointer) = self.overlay.back_pointer(self.log) {
+            if back_pointer > self.sorted {
                 break;
             }
+            let item = self.overlay.item(self.log);
             self.log += 1;
-            if entry.item.header.replaces() {
+            if item.header.replaces() {
                 self.sorted += self.view.item(self.sorted).bytes.len();
             }
-            if !entry.item.header.delete_marker() {
-                return Some(entry.item);
+            if !item.header.delete_marker() {
+                return Some(item);
             }
         }
         (self.sorted < self.view.sorted_end()).then(|| {
@@ -70,20 +69,19 @@ impl<'a> Cursor<'a> {
     pub(crate) fn previous(&mut self) -> Option<Item<'a>> {
         loop {
             let before = item_before(self.view, self.sorted);
-            let Some(entry) = self.log.checked_sub(1).map(|index| self.overlay[index]) else {
-                return self.step_back_sorted(before);
-            };
-            let replaces = entry.item.header.replaces();
-            let is_last = entry.back_pointer >= self.sorted || replaces && Some(entry.back_pointer) == before;
+            let Some(last) = self.log.checked_sub(1) else { return self.step_back_sorted(before) };
+            let (item, back_pointer) = (self.overlay.item(last), self.overlay.back_pointer(last)?);
+            let replaces = item.header.replaces();
+            let is_last = back_pointer >= self.sorted || replaces && Some(back_pointer) == before;
             if !is_last {
                 return self.step_back_sorted(before);
             }
-            self.log -= 1;
+            self.log = last;
             if replaces {
-                self.sorted = entry.back_pointer;
+                self.sorted = back_pointer;
             }
-            if !entry.item.header.delete_marker() {
-                return Some(entry.item);
+            if !item.header.delete_marker() {
+                return Some(item);
             }
         }
     }

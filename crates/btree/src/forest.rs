@@ -131,6 +131,12 @@ impl Forest {
         self.memory.node(pin, lid)
     }
 
+    /// Asks for a leaf's header, shortcuts and fences at once: they are adjacent lines.
+    #[inline]
+    pub(crate) fn prefetch(&self, leaf: Node<'_>) {
+        leaf.prefetch(0, self.geometry.sorted_start() + 64);
+    }
+
     pub(crate) fn check_key(&self, key: &[u8]) -> Result<(), Error> {
         let max = self.shape.key_bytes_max();
         if (layout::KEY_BYTES_MIN..=max).contains(&key.len()) {

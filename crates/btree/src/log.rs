@@ -31,15 +31,45 @@ pub(crate) struct LogEntry<'a> {
     pub(crate) item: Item<'a>,
 }
 
+/// The eight bytes before the item of an entry.
+#[derive(Clone, Copy)]
+struct EntryWord(u64);
+
+impl EntryWord {
+    #[inline]
+    fn read(bytes: &[u8]) -> Self {
+        Self(u64::from_le_bytes(*bytes.first_chunk().expect("an entry has a header")))
+    }
+
+    #[inline]
+    fn field(self, offset: usize, bytes: usize) -> u64 {
+        (self.0 >> (8 * offset)) & ((1 << (8 * bytes)) - 1)
+    }
+
+    #[inline]
+    fn back_pointer(self) -> usize {
+        self.field(header::BACK_POINTER_OFFSET, header::BACK_POINTER_BYTES) as usize
+    }
+
+    #[inline]
+    fn order_hint(self) -> usize {
+        self.field(header::ORDER_HINT_OFFSET, header::ORDER_HINT_BYTES) as usize
+    }
+
+    #[inline]
+    fn version_delta(self) -> u64 {
+        self.field(header::VERSION_DELTA_OFFSET, header::VERSION_DELTA_BYTES)
+    }
+}
+
 impl<'a> LogEntry<'a> {
     #[inline]
     pub(crate) fn read(bytes: &'a [u8]) -> Self {
-        let word = u64::from_le_bytes(*bytes.first_chunk().expect("an entry has a header"));
-        let field = |offset: usize, bytes: usize| (word >> (8 * offset)) & ((1 << (8 * bytes)) - 1);
+        let word = EntryWord::read(bytes);
         Self {
-            back_pointer: field(header::BACK_POINTER_OFFSET, header::BACK_POINTER_BYTES) as usize,
-            order_hint: field(header::ORDER_HINT_OFFSET, header::ORDER_HINT_BYTES) as usize,
-            version_delta: field(header::VERSION_DELTA_OFFSET, header::VERSION_DELTA_BYTES),
+            back_pointer: word.back_pointer(),
+            order_hint: word.order_hint(),
+            version_delta: word.version_delta(),
             item: Item::read(&bytes[header::SIZE..]),
         }
     }
@@ -93,32 +123,83 @@ pub(crate) fn stamp_entries(mut entries: &mut [u8], delta: u64) {
 }
 
 /// The entries of a log in key order, one for each key: what lies over the sorted block.
-pub(crate) type Overlay<'a> = SmallVec<[LogEntry<'a>; 16]>;
-
-/// Sorts the part of a leaf's log that `read_version` sees, and keeps the newest entry of each key.
-pub(crate) fn overlay<'a>(view: View<'a>, read_version: u64) -> Overlay<'a> {
-    let mut order = Overlay::new();
-    if view.log_count() == 0 {
-        return order;
-    }
-    let node_version = view.node_version();
-    for entry in view.log_entries() {
-        if node_version + entry.version_delta > read_version {
-            break;
-        }
-        order.insert(entry.order_hint, entry);
-    }
-    keep_newest(&mut order);
-    order
+pub(crate) struct Overlay<'a> {
+    view: View<'a>,
+    order: SmallVec<[Laid; 32]>,
 }
 
-/// Drops entries that a newer one of the same key precedes: after one that `repeats` comes an older one of
-/// its key.
-fn keep_newest(order: &mut Overlay<'_>) {
-    let mut older = false;
-    order.retain(|entry| {
-        let keep = !older;
-        older = entry.item.header.repeats();
-        keep
-    });
+/// One entry of an overlay, by its place in the node.
+#[derive(Clone, Copy)]
+struct Laid {
+    back_pointer: u16,
+    item: u16,
+}
+
+impl<'a> Overlay<'a> {
+    /// Sorts the part of a leaf's log that `read_version` sees, and keeps the newest entry of each key.
+    #[inline]
+    pub(crate) fn new(view: View<'a>, read_version: u64) -> Self {
+        let mut overlay = Self { view, order: SmallVec::new() };
+        if view.log_count() > 0 && overlay.sort(read_version) {
+            overlay.keep_newest();
+        }
+        overlay
+    }
+
+    /// Puts the entries in key order; says whether any key repeats.
+    fn sort(&mut self, read_version: u64) -> bool {
+        let node_version = self.view.node_version();
+        let mut rest = self.view.from(self.view.sorted_end());
+        let mut repeats = false;
+        for _ in 0..self.view.log_count() {
+            let word = EntryWord::read(rest);
+            if node_version + word.version_delta() > read_version {
+                break;
+            }
+            let header = ItemHeader::read(&rest[header::SIZE..]);
+            repeats |= header.repeats();
+            let item = (self.view.size() - rest.len() + header::SIZE) as u16;
+            self.order.insert(word.order_hint(), Laid { back_pointer: word.back_pointer() as u16, item });
+            rest = &rest[header::SIZE + header.item_bytes()..];
+        }
+        repeats
+    }
+
+    /// Drops entries that a newer one of the same key precedes: after one that `repeats` comes an older one of its key.
+    fn keep_newest(&mut self) {
+        let (view, mut older) = (self.view, false);
+        self.order.retain(|laid| {
+            let keep = !older;
+            older = view.item(usize::from(laid.item)).header.repeats();
+            keep
+        });
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Offset of the first sorted item whose key is not smaller than that of an entry; none after the last entry.
+    #[inline]
+    pub(crate) fn back_pointer(&self, index: usize) -> Option<usize> {
+        self.order.get(index).map(|laid| usize::from(laid.back_pointer))
+    }
+
+    #[inline]
+    pub(crate) fn item(&self, index: usize) -> Item<'a> {
+        self.view.item(usize::from(self.order[index].item))
+    }
+
+    /// How many entries come before `wanted`; with `after`, those of its own key as well.
+    #[inline]
+    pub(crate) fn before(&self, wanted: &Wanted<'_>, after: bool) -> usize {
+        self.order.partition_point(|laid| {
+            match wanted.compare_item(self.view.from(usize::from(laid.item))).0 {
+                Ordering::Less => true,
+                Ordering::Equal => after,
+                Ordering::Greater => false,
+            }
+        })
+    }
 }

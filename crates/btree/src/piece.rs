@@ -4,8 +4,8 @@
 //! prefix stays the same; where it changes, each item is written anew.
 
 use crate::item::{HEADER_BYTES, Item, ItemBytes};
-use crate::key::KeyParts;
-use crate::log::{LogEntry, Overlay};
+use crate::key::{KeyParts, Wanted};
+use crate::log::Overlay;
 use crate::view::View;
 
 /// Whole items, one after the other, whose keys lack `prefix`.
@@ -84,46 +84,62 @@ pub(crate) struct Change<'a> {
     pub(crate) is_last: bool,
     /// Offset of the first sorted item whose key is not smaller.
     pub(crate) back_pointer: usize,
-    /// Whether that item has the key.
-    pub(crate) replaces: bool,
     /// The new item, or a delete marker, encoded with the leaf's prefix.
     pub(crate) item: &'a ItemBytes,
 }
 
 /// The pieces of a leaf: its sorted block with its log and one more change merged in.
 pub(crate) fn leaf_pieces<'a>(view: View<'a>, change: Option<&'a Change<'a>>) -> Vec<Piece<'a>> {
-    let mut overlay = crate::log::overlay(view, u64::MAX);
-    if let Some(change) = change {
-        lay_over(&mut overlay, change);
-    }
-    let piece = |bytes| Piece { prefix: view.prefix(), bytes };
-    let mut pieces = Vec::with_capacity(2 * overlay.len() + 1);
-    let mut offset = view.items_start();
-    let sorted = |from: usize, to: usize| &view.from(from)[..to - from];
-    for entry in overlay {
-        if entry.back_pointer > offset {
-            pieces.push(piece(sorted(offset, entry.back_pointer)));
-            offset = entry.back_pointer;
+    let overlay = Overlay::new(view, u64::MAX);
+    let mut merge =
+        Merge { view, offset: view.items_start(), pieces: Vec::with_capacity(2 * overlay.len() + 4) };
+    let lay = |merge: &mut Merge<'a>, from: usize, to: usize| {
+        for index in from..to {
+            merge.lay(overlay.back_pointer(index).expect("below its length"), overlay.item(index));
         }
-        if entry.item.header.replaces() {
-            offset += view.item(offset).bytes.len();
-        }
-        if !entry.item.header.delete_marker() {
-            pieces.push(piece(entry.item.bytes));
+    };
+    match change {
+        None => lay(&mut merge, 0, overlay.len()),
+        Some(change) => {
+            let item = Item::read(change.item);
+            let wanted = Wanted::new(item.suffix());
+            lay(&mut merge, 0, overlay.before(&wanted, false));
+            merge.lay(change.back_pointer, item);
+            lay(&mut merge, overlay.before(&wanted, true), overlay.len());
         }
     }
-    if offset < view.sorted_end() {
-        pieces.push(piece(sorted(offset, view.sorted_end())));
-    }
-    pieces
+    merge.finish()
 }
 
-fn lay_over<'a>(overlay: &mut Overlay<'a>, change: &'a Change<'a>) {
-    let item = Item::read(change.item);
-    let entry = LogEntry { back_pointer: change.back_pointer, order_hint: 0, version_delta: 0, item };
-    match overlay.binary_search_by(|other| other.item.suffix().cmp(item.suffix())) {
-        Ok(index) => overlay[index] = entry,
-        Err(index) => overlay.insert(index, entry),
+/// A sorted block into which changes are merged in key order.
+struct Merge<'a> {
+    view: View<'a>,
+    /// Where the sorted items begin that are not merged yet.
+    offset: usize,
+    pieces: Vec<Piece<'a>>,
+}
+
+impl<'a> Merge<'a> {
+    fn lay(&mut self, back_pointer: usize, item: Item<'a>) {
+        self.sorted_up_to(back_pointer);
+        if item.header.replaces() {
+            self.offset += self.view.item(self.offset).bytes.len();
+        }
+        if !item.header.delete_marker() {
+            self.pieces.push(Piece { prefix: self.view.prefix(), bytes: item.bytes });
+        }
     }
-    debug_assert_eq!(change.replaces, item.header.replaces());
+
+    fn sorted_up_to(&mut self, offset: usize) {
+        if offset > self.offset {
+            let bytes = &self.view.from(self.offset)[..offset - self.offset];
+            self.pieces.push(Piece { prefix: self.view.prefix(), bytes });
+            self.offset = offset;
+        }
+    }
+
+    fn finish(mut self) -> Vec<Piece<'a>> {
+        self.sorted_up_to(self.view.sorted_end());
+        self.pieces
+    }
 }

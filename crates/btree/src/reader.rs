@@ -133,17 +133,11 @@ impl Reader<'_> {
         while !view.is_leaf() {
             let child = child_toward(view, toward).1;
             if view.level() == 1 {
-                self.prefetch(child);
+                self.forest.prefetch(self.forest.node(self.pin(), child));
             }
             view = self.node(child).expect("a child is not younger than its parent");
         }
         Some(view)
-    }
-
-    /// Asks for a leaf's header and shortcuts at once: they are adjacent lines.
-    #[inline]
-    fn prefetch(&self, leaf: Lid) {
-        self.forest.node(self.pin(), leaf).prefetch(0, self.forest.geometry().sorted_start());
     }
 }
 

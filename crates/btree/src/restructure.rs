@@ -74,6 +74,8 @@ impl<'f> Transaction<'f> {
     ) -> Result<(), Stop> {
         let block = self.forest.shape().block_bytes();
         let mut ends = Ends { first, last };
+        // All of the leaf is going to be read.
+        self.view(first).prefetch(0, self.view(first).size());
         let run = self.run(ends, &edit);
         let bytes = run.bytes();
         let full = bytes + log_room(self.forest.shape(), 0) > block;

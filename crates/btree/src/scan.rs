@@ -126,14 +126,14 @@ impl<'s, 'q, F: FnMut(&Pair<'s>) -> ControlFlow<()>> Walk<'s, 'q, F> {
     fn forward(&mut self) -> ControlFlow<()> {
         let Some((mut leaf, mut cursor)) = self.first() else { return ControlFlow::Break(()) };
         loop {
-            let upper = upper_in_leaf(leaf, self.scan.upper);
+            let (upper, prefix) = (upper_in_leaf(leaf, self.scan.upper), leaf.prefix());
             while let Some(item) = cursor.next() {
                 if let InLeaf::At { suffix, excluded } = upper
                     && is_beyond(item.suffix(), suffix, excluded)
                 {
                     return ControlFlow::Break(());
                 }
-                self.emit(leaf, item)?;
+                self.emit(prefix, item)?;
             }
             if matches!(upper, InLeaf::At { .. }) {
                 return ControlFlow::Break(());
@@ -147,14 +147,14 @@ impl<'s, 'q, F: FnMut(&Pair<'s>) -> ControlFlow<()>> Walk<'s, 'q, F> {
     fn backward(&mut self) -> ControlFlow<()> {
         let Some((mut leaf, mut cursor)) = self.last() else { return ControlFlow::Break(()) };
         loop {
-            let lower = lower_in_leaf(leaf, self.scan.lower);
+            let (lower, prefix) = (lower_in_leaf(leaf, self.scan.lower), leaf.prefix());
             while let Some(item) = cursor.previous() {
                 if let InLeaf::At { suffix, excluded } = lower
                     && is_beyond(suffix, item.suffix(), excluded)
                 {
                     return ControlFlow::Break(());
                 }
-                self.emit(leaf, item)?;
+                self.emit(prefix, item)?;
             }
             if matches!(lower, InLeaf::At { .. }) {
                 return ControlFlow::Break(());
@@ -166,9 +166,9 @@ impl<'s, 'q, F: FnMut(&Pair<'s>) -> ControlFlow<()>> Walk<'s, 'q, F> {
     }
 
     #[inline]
-    fn emit(&mut self, leaf: View<'s>, item: Item<'s>) -> ControlFlow<()> {
+    fn emit(&mut self, prefix: &'s [u8], item: Item<'s>) -> ControlFlow<()> {
         let value = if self.scan.keys_only { &[] } else { self.reader.value(item) };
-        let pair = Pair { key: leaf.key(item), value };
+        let pair = Pair { key: KeyParts { prefix, suffix: item.suffix() }, value };
         (self.emit)(&pair)?;
         self.left -= 1;
         if self.left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

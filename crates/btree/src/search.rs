@@ -37,7 +37,10 @@ fn segment_of(view: View<'_>, wanted: &Wanted<'_>) -> usize {
 /// The first item whose key is not smaller than `wanted`.
 #[inline]
 pub(crate) fn lower_bound(view: View<'_>, wanted: &Wanted<'_>) -> Place {
-    let start = view.segment(segment_of(view, wanted));
+    let segment = segment_of(view, wanted);
+    let start = view.segment(segment);
+    // An item's place depends on the lengths before it: without this, each line would be a miss after the other.
+    view.prefetch(start, view.segment(segment + 1));
     let mut rest = view.sorted_from(start);
     while !rest.is_empty() {
         match wanted.compare_item(rest) {

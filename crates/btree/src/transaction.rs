@@ -157,7 +157,7 @@ impl<'f> Transaction<'f> {
             // It may be a leaf that this transaction made, which has no buffer in the page table yet.
             return;
         }
-        self.forest.node(self.pin, leaf).prefetch(0, self.forest.geometry().sorted_start());
+        self.forest.prefetch(self.forest.node(self.pin, leaf));
     }
 
     pub(crate) fn lid(&self, index: Index) -> Lid {
@@ -311,7 +311,9 @@ impl<'f> Transaction<'f> {
         }
         reach(Stage::Released);
         // Readers that began before the read version reached this one may still need what was replaced.
-        forest.memory().retire(retired);
+        if !retired.is_empty() {
+            forest.memory().retire(retired);
+        }
         version
     }
 }

@@ -11,7 +11,7 @@ use crate::builder::fences_bytes;
 use crate::forest::{Forest, Root};
 use crate::item::{Item, ItemHeader};
 use crate::key::{Wanted, head, prefix_length, tag};
-use crate::log::{LogEntry, overlay};
+use crate::log::{LogEntry, Overlay};
 use crate::search::lower_bound;
 use crate::view::View;
 
@@ -266,8 +266,9 @@ impl<'f> Check<'f> {
         check!(self, released, "a log entry's version is not released");
         let sorted = order.windows(2).all(|pair| pair[0].item.suffix() <= pair[1].item.suffix());
         check!(self, sorted, "order hints do not sort the log");
-        let unique =
-            overlay(view, u64::MAX).windows(2).all(|pair| pair[0].item.suffix() < pair[1].item.suffix());
+        let overlay = Overlay::new(view, u64::MAX);
+        let keys: Vec<&[u8]> = (0..overlay.len()).map(|index| overlay.item(index).suffix()).collect();
+        let unique = keys.windows(2).all(|pair| pair[0] < pair[1]);
         check!(self, unique, "the log's newest entries are not one a key");
         Ok(())
     }

@@ -250,11 +250,11 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Asks for the lines of the log block.
+    /// Asks for the lines from one offset to another.
     #[inline]
-    pub(crate) fn prefetch_log(self) {
+    pub(crate) fn prefetch(self, from: usize, to: usize) {
         if let Words::Published(node) = self.words {
-            node.prefetch(self.sorted_end(), self.size());
+            node.prefetch(from, to);
         }
     }
 

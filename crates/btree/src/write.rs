@@ -202,7 +202,7 @@ impl<'f> Transaction<'f> {
         let leaf = self.hold_leaf(root, Toward::Key(key))?;
         let view = self.view(leaf);
         // A writer looks at all of the log: it comes while the key's segment is being found.
-        view.prefetch_log();
+        view.prefetch(view.sorted_end(), view.size());
         let suffix = &key[view.prefix_length()..];
         let found = find(view, suffix);
         let superseded = found.existing.as_ref().and_then(|existing| existing.item.reference());
@@ -226,7 +226,7 @@ impl<'f> Transaction<'f> {
             if let Some(reference) = superseded {
                 self.retire(Retired::Value(reference.address, reference.length));
             }
-            let change = Change { is_last, back_pointer, replaces, item: &item };
+            let change = Change { is_last, back_pointer, item: &item };
             self.rebuild(root, leaf, leaf, Edit::Change(leaf, &change))?;
         }
         Ok((outcome, 0))
