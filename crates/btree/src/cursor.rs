@@ -32,6 +32,8 @@ impl<'a> Cursor<'a> {
     /// Before the first pair whose key is not smaller than `suffix`; with `after`, whose key is greater.
     pub(crate) fn at_key(view: View<'a>, read_version: u64, suffix: &[u8], after: bool) -> Self {
         let wanted = Wanted::new(suffix);
+        // The log comes while the key's segment is being found.
+        view.prefetch(view.sorted_end(), view.size());
         let place = lower_bound(view, &wanted);
         let mut sorted = place.offset;
         if after && place.found {

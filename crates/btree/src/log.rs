@@ -165,7 +165,8 @@ impl<'a> Overlay<'a> {
         repeats
     }
 
-    /// Drops entries that a newer one of the same key precedes: after one that `repeats` comes an older one of its key.
+    /// Drops entries that a newer one of the same key precedes: after one that `repeats` comes an older one
+    /// of its key.
     fn keep_newest(&mut self) {
         let (view, mut older) = (self.view, false);
         self.order.retain(|laid| {
@@ -180,7 +181,8 @@ impl<'a> Overlay<'a> {
         self.order.len()
     }
 
-    /// Offset of the first sorted item whose key is not smaller than that of an entry; none after the last entry.
+    /// Offset of the first sorted item whose key is not smaller than that of an entry; none after the last
+    /// entry.
     #[inline]
     pub(crate) fn back_pointer(&self, index: usize) -> Option<usize> {
         self.order.get(index).map(|laid| usize::from(laid.back_pointer))

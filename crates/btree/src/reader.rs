@@ -132,9 +132,7 @@ impl Reader<'_> {
         let mut view = self.node(root.0)?;
         while !view.is_leaf() {
             let child = child_toward(view, toward).1;
-            if view.level() == 1 {
-                self.forest.prefetch(self.forest.node(self.pin(), child));
-            }
+            self.forest.prefetch(self.forest.node(self.pin(), child));
             view = self.node(child).expect("a child is not younger than its parent");
         }
         Some(view)

@@ -39,7 +39,8 @@ fn segment_of(view: View<'_>, wanted: &Wanted<'_>) -> usize {
 pub(crate) fn lower_bound(view: View<'_>, wanted: &Wanted<'_>) -> Place {
     let segment = segment_of(view, wanted);
     let start = view.segment(segment);
-    // An item's place depends on the lengths before it: without this, each line would be a miss after the other.
+    // An item's place depends on the lengths before it: without this, each line would be a miss after the
+    // other.
     view.prefetch(start, view.segment(segment + 1));
     let mut rest = view.sorted_from(start);
     while !rest.is_empty() {

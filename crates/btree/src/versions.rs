@@ -9,8 +9,8 @@
 //! 2. `done[v % RING]`: the owner of version v stores v, once, while `read + RING > v`; anybody loads.
 //! 3. `read`: anybody, from r to r + 1 by compare-and-swap, once `done[(r + 1) % RING]` is r + 1.
 //!
-//! Between the store of `done` and the loads after it stands a full fence: of two writers that finish at the same time at
-//! least one sees the other's mark, so no version that is done stays unreleased.
+//! Between the store of `done` and the loads after it stands a full fence: of two writers that finish at the
+//! same time at least one sees the other's mark, so no version that is done stays unreleased.
 
 use honeycomb_memory::sync::{AtomicU64, Ordering, fence, hint, thread};
 

@@ -6,7 +6,7 @@
 
 use std::ops::Bound;
 
-use honeycomb_memory::{Lid, Retired};
+use honeycomb_memory::Retired;
 
 use crate::error::Error;
 use crate::forest::{Forest, Root, Version};
@@ -287,17 +287,11 @@ impl<'f> Transaction<'f> {
                 break;
             }
             let child = child_toward(view, toward).1;
-            self.prefetch_leaf(view, child);
+            self.prefetch(child);
             lid = child;
         }
         let index = self.hold(lid)?;
         // The root can grow between the look and the lock; no other LID changes its level.
         if self.view(index).is_leaf() { Ok(index) } else { Err(Stop::Busy) }
-    }
-
-    fn prefetch_leaf(&self, parent: View<'_>, leaf: Lid) {
-        if parent.level() == 1 {
-            self.prefetch(leaf);
-        }
     }
 }
