@@ -1,0 +1,199 @@
+//! What moved between two reports beyond noise.
+//!
+//! The same machine is faster on one day than on another, so a number is first divided by the drift: the
+//! median, over the other maps that both reports have for the same workload, of how much they changed. What
+//! is left has moved if the samples of the two reports do not overlap, which by chance happens once in a
+//! hundred times with five samples each, and if the medians differ by more than [`LEAST`].
+
+use serde::Serialize;
+
+use crate::report::{Measurement, Report, Subject};
+use crate::summary::median;
+use crate::table::{columns, count_threads};
+
+/// Smaller changes are not called moves.
+pub const LEAST: f64 = 0.03;
+
+/// How one number changed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Change {
+    /// Of what.
+    #[serde(flatten)]
+    pub subject: Subject,
+    /// Median before, operations a second.
+    pub before: f64,
+    /// Median after, operations a second.
+    pub after: f64,
+    /// How much the other maps changed; 1 if there are none.
+    pub drift: f64,
+    /// `after` over `before`, divided by the drift.
+    pub ratio: f64,
+    /// What to think of it.
+    pub verdict: Verdict,
+}
+
+/// Whether a number moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Beyond noise, to more.
+    Faster,
+    /// Beyond noise, to less.
+    Slower,
+    /// Not beyond noise.
+    Same,
+}
+
+/// The changes of all numbers that both reports have, in the order of `before`.
+pub fn compare(before: &Report, after: &Report) -> Vec<Change> {
+    let pairs: Vec<_> =
+        before.measurements.iter().filter_map(|one| Some((one, after.measurement(&one.subject)?))).collect();
+    pairs.iter().map(|(before, after)| change(before, after, drift(&before.subject, &pairs))).collect()
+}
+
+/// The changes as text: those that moved, and how many did not.
+pub fn render(changes: &[Change]) -> String {
+    let names = ["moved beyond noise", "before", "after", "drift", "change", ""].map(String::from);
+    let mut rows = vec![names.to_vec()];
+    let moved = changes.iter().filter(|change| change.verdict != Verdict::Same);
+    rows.extend(moved.map(row));
+    let same = changes.len() + 1 - rows.len();
+    let mut text = if rows.len() > 1 { columns(&rows) } else { String::new() };
+    text.push_str(&format!("{same} of {} numbers did not move beyond noise.\n", changes.len()));
+    text
+}
+
+fn row(change: &Change) -> Vec<String> {
+    let Subject { group, threads, distribution, workload, peer } = change.subject;
+    let threads = count_threads(threads);
+    let mut name = format!("{} {} {} {threads}", peer.name(), workload.name(), distribution.name());
+    if group > 1 {
+        name.push_str(&format!(" group {group}"));
+    }
+    let million = |rate: f64| format!("{:.3} M/s", rate / 1e6);
+    let percent = |ratio: f64| format!("{:+.1} %", 100.0 * (ratio - 1.0));
+    let verdict = if change.verdict == Verdict::Faster { "faster" } else { "SLOWER" };
+    let numbers =
+        [million(change.before), million(change.after), percent(change.drift), percent(change.ratio)];
+    [vec![name], numbers.to_vec(), vec![verdict.into()]].concat()
+}
+
+fn drift(subject: &Subject, pairs: &[(&Measurement, &Measurement)]) -> f64 {
+    let is_other =
+        |other: &Subject| other.peer != subject.peer && Subject { peer: subject.peer, ..*other } == *subject;
+    let others = pairs.iter().filter(|(before, _)| is_other(&before.subject));
+    let ratios: Vec<f64> =
+        others.map(|(before, after)| after.summary.median / before.summary.median).collect();
+    if ratios.is_empty() { 1.0 } else { median(&ratios) }
+}
+
+fn change(before: &Measurement, after: &Measurement, drift: f64) -> Change {
+    let (old, new) = (before.summary, after.summary);
+    let ratio = new.median / old.median / drift;
+    let verdict = if ratio > 1.0 + LEAST && new.min / drift > old.max {
+        Verdict::Faster
+    } else if ratio < 1.0 - LEAST && new.max / drift < old.min {
+        Verdict::Slower
+    } else {
+        Verdict::Same
+    };
+    Change { subject: before.subject, before: old.median, after: new.median, drift, ratio, verdict }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::adapters::Peer;
+    use crate::machine::Machine;
+    use crate::map::Failure;
+    use crate::plan::Plan;
+    use crate::report::Setup;
+    use crate::summary::Summary;
+    use crate::workload::{Distribution, Workload};
+
+    const HONEYCOMB: Peer = Peer::Honeycomb;
+
+    /// A report of gets.
+    fn report(samples: &[(Peer, &[f64])]) -> Result<Report, Failure> {
+        let plan = Plan {
+            pairs: 1_000,
+            peers: Vec::new(),
+            workloads: Vec::new(),
+            distributions: Vec::new(),
+            threads: Vec::new(),
+            repetitions: 3,
+            slice: Duration::from_secs(1),
+            seed: 1,
+        };
+        let (date, revision, overhead) = Default::default();
+        let machine = Machine::this()?;
+        let setup = Setup { date, revision, key_bytes: 16, value_bytes: 16, plan, machine, overhead };
+        let (distribution, workload) = (Distribution::Uniform, Workload::Get);
+        let measurement = |(peer, samples): &(Peer, &[f64])| Measurement {
+            subject: Subject { group: 1, threads: 1, distribution, workload, peer: *peer },
+            summary: Summary::of(samples),
+            samples: samples.to_vec(),
+        };
+        let measurements = samples.iter().map(measurement).collect();
+        Ok(Report { setup, measurements, memory: Vec::new(), failures: Vec::new() })
+    }
+
+    /// What is said of Honeycomb, and its ratio in per cent.
+    fn verdict(before: &[(Peer, &[f64])], after: &[(Peer, &[f64])]) -> Result<(Verdict, f64), Failure> {
+        let changes = compare(&report(before)?, &report(after)?);
+        let change = changes.iter().find(|change| change.subject.peer == HONEYCOMB).ok_or("no change")?;
+        Ok((change.verdict, (change.ratio * 100.0).round()))
+    }
+
+    #[test]
+    fn samples_that_do_not_overlap_have_moved() -> Result<(), Failure> {
+        let before = [(HONEYCOMB, &[100.0, 105.0, 95.0][..])];
+        assert_eq!(verdict(&before, &[(HONEYCOMB, &[110.0, 120.0, 106.0])])?, (Verdict::Faster, 110.0));
+        assert_eq!(verdict(&before, &[(HONEYCOMB, &[110.0, 120.0, 104.0])])?, (Verdict::Same, 110.0));
+        assert_eq!(verdict(&before, &[(HONEYCOMB, &[90.0, 94.0, 80.0])])?, (Verdict::Slower, 90.0));
+        assert_eq!(verdict(&before, &[(HONEYCOMB, &[90.0, 96.0, 80.0])])?, (Verdict::Same, 90.0));
+        Ok(())
+    }
+
+    #[test]
+    fn a_small_change_is_no_move() -> Result<(), Failure> {
+        let before = [(HONEYCOMB, &[100.0, 100.0][..])];
+        assert_eq!(verdict(&before, &[(HONEYCOMB, &[102.0, 102.0])])?, (Verdict::Same, 102.0));
+        assert_eq!(verdict(&before, &[(HONEYCOMB, &[104.0, 104.0])])?, (Verdict::Faster, 104.0));
+        Ok(())
+    }
+
+    #[test]
+    fn a_faster_day_is_no_move() -> Result<(), Failure> {
+        let peers = [Peer::Masstree, Peer::Congee, Peer::BTreeMap];
+        let before = [(HONEYCOMB, 100.0), (peers[0], 50.0), (peers[1], 70.0), (peers[2], 80.0)];
+        let samples = before.map(|(peer, median)| (peer, [median - 1.0, median, median + 1.0]));
+        let twice = samples.map(|(peer, rates)| (peer, rates.map(|rate| 2.0 * rate)));
+        let (before, mut after) = (samples.each_ref().map(slices), twice.each_ref().map(slices));
+        assert_eq!(verdict(&before, &after)?, (Verdict::Same, 100.0));
+        // Not even if one of the others stood still.
+        after[1].1 = before[1].1;
+        assert_eq!(verdict(&before, &after)?, (Verdict::Same, 100.0));
+        after[0].1 = before[0].1;
+        assert_eq!(verdict(&before, &after)?, (Verdict::Slower, 50.0));
+        Ok(())
+    }
+
+    fn slices((peer, rates): &(Peer, [f64; 3])) -> (Peer, &[f64]) {
+        (*peer, rates)
+    }
+
+    #[test]
+    fn text_names_what_moved_and_counts_the_rest() -> Result<(), Failure> {
+        let before = report(&[(HONEYCOMB, &[1e6]), (Peer::Masstree, &[2e6])])?;
+        let after = report(&[(HONEYCOMB, &[2e6]), (Peer::Congee, &[2e6])])?;
+        let text = render(&compare(&before, &after));
+        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+        let expected = "honeycomb get uniform 1 thread 1.000 M/s 2.000 M/s +0.0 % +100.0 % faster";
+        assert_eq!(lines[1], expected.split(' ').collect::<Vec<_>>(), "{text}");
+        assert!(text.ends_with("0 of 1 numbers did not move beyond noise.\n"), "{text}");
+        Ok(())
+    }
+}

@@ -1,0 +1,182 @@
+//! The command `honeycomb-bench`.
+
+use std::io::{Write, stdout};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+use honeycomb_bench::adapters::Peer;
+use honeycomb_bench::compare::{self, compare};
+use honeycomb_bench::map::Failure;
+use honeycomb_bench::memory::available_bytes;
+use honeycomb_bench::plan::Plan;
+use honeycomb_bench::report::Report;
+use honeycomb_bench::workload::{Distribution, Workload};
+use honeycomb_bench::{runner, table, worker};
+use mimalloc::MiMalloc;
+
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
+
+/// Honeycomb beside other ordered maps
+#[derive(Parser)]
+#[command(name = "honeycomb-bench", version, after_help = EXAMPLES)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  honeycomb-bench run --out out/bench              everything: 20 million pairs, about ten minutes
+  honeycomb-bench run --quick                      a first impression: 1 million pairs, half a minute
+  honeycomb-bench run --peers honeycomb,masstree --workloads get,scan4 --threads 1
+  perf record -g honeycomb-bench run --peers honeycomb --workloads get --seconds-per-slice 5
+  honeycomb-bench compare before/bench.json after/bench.json";
+
+#[derive(Subcommand)]
+enum Command {
+    /// Measure
+    Run(Box<RunArguments>),
+    /// Say what moved between two runs beyond noise
+    Compare(CompareArguments),
+    /// Hold one map and do what the run says
+    #[command(hide = true)]
+    Worker { peer: Peer, pairs: u64 },
+}
+
+#[derive(Args)]
+struct RunArguments {
+    /// Half a minute: fewer pairs, fewer repetitions, shorter slices, unless they are given
+    #[arg(long, conflicts_with = "smoke")]
+    quick: bool,
+    /// A few seconds, only to see that everything runs: the numbers mean nothing
+    #[arg(long)]
+    smoke: bool,
+    /// Pairs to load, of 16 + 16 bytes [default: 20000000]
+    #[arg(long)]
+    pairs: Option<u64>,
+    /// Maps to measure, separated by commas [default: all but honeycomb-unversioned]
+    #[arg(long, value_delimiter = ',', value_enum, default_values_t = Peer::DEFAULT)]
+    #[arg(hide_default_value = true)]
+    peers: Vec<Peer>,
+    /// Workloads to measure, separated by commas, besides the load, which always is
+    #[arg(long, value_delimiter = ',', value_enum, default_values_t = Workload::DEFAULT)]
+    workloads: Vec<Workload>,
+    /// How pairs are chosen
+    #[arg(long, value_delimiter = ',', value_enum, default_values_t = Distribution::ALL)]
+    distributions: Vec<Distribution>,
+    /// Numbers of threads
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 2])]
+    threads: Vec<usize>,
+    /// How often everything is measured, in turn [default: 5]
+    #[arg(long)]
+    repetitions: Option<u64>,
+    /// How long each map is measured before the next has its turn, in seconds [default: 0.5]
+    #[arg(long)]
+    seconds_per_slice: Option<f64>,
+    /// Where all randomness comes from
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Memory for maps loaded at once, in GiB; more maps are measured group by group
+    #[arg(long, default_value_t = 18.0)]
+    memory: f64,
+    /// Folder for bench.json and bench.csv
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    json: bool,
+    /// Revision of the sources, for the record
+    #[arg(long, env = "HONEYCOMB_REVISION")]
+    revision: Option<String>,
+}
+
+#[derive(Args)]
+struct CompareArguments {
+    /// The earlier bench.json
+    before: PathBuf,
+    /// The later bench.json
+    after: PathBuf,
+    /// Print all changes as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Run(arguments) => run(*arguments),
+        Command::Compare(arguments) => compare_files(&arguments),
+        Command::Worker { peer, pairs } => worker::serve(peer, pairs),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("honeycomb-bench: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: RunArguments) -> Result<(), Failure> {
+    let memory_bytes = memory_bytes(arguments.memory)?;
+    let report = runner::run(arguments.plan()?, memory_bytes, arguments.revision)?;
+    if let Some(folder) = &arguments.out {
+        report.write(folder)?;
+    }
+    let text = if arguments.json { report.json()? + "\n" } else { table::render(&report) };
+    print(&text)?;
+    if report.failures.is_empty() { Ok(()) } else { Err("not all maps ran to the end".into()) }
+}
+
+impl RunArguments {
+    fn plan(&self) -> Result<Plan, Failure> {
+        let (pairs, repetitions, seconds) = match self {
+            RunArguments { smoke: true, .. } => (20_000, 1, 0.002),
+            RunArguments { quick: true, .. } => (1_000_000, 3, 0.05),
+            _ => (20_000_000, 5, 0.5),
+        };
+        Ok(Plan {
+            pairs: self.pairs.unwrap_or(pairs),
+            peers: unique(self.peers.clone()),
+            workloads: unique(self.workloads.clone()),
+            distributions: unique(self.distributions.clone()),
+            threads: unique(self.threads.clone()),
+            repetitions: self.repetitions.unwrap_or(repetitions),
+            slice: Duration::try_from_secs_f64(self.seconds_per_slice.unwrap_or(seconds))
+                .map_err(|error| format!("--seconds-per-slice: {error}"))?,
+            seed: self.seed,
+        })
+    }
+}
+
+/// What is given twice is measured once.
+fn unique<T: Ord>(mut values: Vec<T>) -> Vec<T> {
+    values.sort_unstable();
+    values.dedup();
+    values
+}
+
+/// What is allowed, but no more than the machine has.
+fn memory_bytes(allowed_gib: f64) -> Result<u64, Failure> {
+    let available = available_bytes()? / 10 * 9;
+    Ok(available.min((allowed_gib * f64::from(1 << 30)) as u64))
+}
+
+fn compare_files(arguments: &CompareArguments) -> Result<(), Failure> {
+    let changes = compare(&Report::read(&arguments.before)?, &Report::read(&arguments.after)?);
+    if arguments.json {
+        print(&(serde_json::to_string_pretty(&changes)? + "\n"))
+    } else {
+        print(&compare::render(&changes))
+    }
+}
+
+/// Prints to a reader who may have gone away.
+fn print(text: &str) -> Result<(), Failure> {
+    match stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}

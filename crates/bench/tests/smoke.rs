@@ -1,0 +1,88 @@
+//! The whole benchmark, small: it runs, and what it writes can be read and compared.
+
+use std::process::{Command, Output};
+
+use honeycomb_bench::adapters::Peer;
+use honeycomb_bench::map::Failure;
+use honeycomb_bench::report::Report;
+use honeycomb_bench::workload::Workload;
+
+fn bench(arguments: &[&str]) -> Result<Output, Failure> {
+    Ok(Command::new(env!("CARGO_BIN_EXE_honeycomb-bench")).args(arguments).output()?)
+}
+
+/// What a command that must succeed prints.
+fn printed(arguments: &[&str]) -> Result<String, Failure> {
+    let output = bench(arguments)?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+#[test]
+fn a_small_run_measures_everything() -> Result<(), Failure> {
+    let folder = tempfile::tempdir()?;
+    let out = folder.path().to_str().ok_or("path")?;
+    let table = printed(&["run", "--smoke", "--out", out, "--revision", "abc"])?;
+    let report = Report::read(&folder.path().join("bench.json"))?;
+
+    let peers = Peer::DEFAULT;
+    // Load and insert know no distribution; all others have two, and all have two numbers of threads.
+    let numbers = peers.len() * 2 * (1 + 1 + 2 * (Workload::DEFAULT.len() - 1));
+    assert_eq!(report.measurements.len(), numbers);
+    assert!(report.measurements.iter().all(|one| one.summary.min > 0.0));
+    assert_eq!((report.memory.len(), report.failures.len()), (2 * peers.len(), 0));
+    assert_eq!(report.setup.revision.as_deref(), Some("abc"));
+    assert!(peers.iter().all(|peer| table.contains(&peer.name())), "{table}");
+
+    let csv = std::fs::read_to_string(folder.path().join("bench.csv"))?;
+    assert_eq!(csv.lines().count(), 1 + numbers);
+
+    let json = format!("{out}/bench.json");
+    let same = printed(&["compare", &json, &json])?;
+    assert_eq!(same, format!("{numbers} of {numbers} numbers did not move beyond noise.\n"));
+    let changes: Vec<serde_json::Value> =
+        serde_json::from_str(&printed(&["compare", "--json", &json, &json])?)?;
+    assert_eq!(changes.len(), numbers);
+    Ok(())
+}
+
+#[test]
+fn json_goes_to_standard_output() -> Result<(), Failure> {
+    let few = ["--peers", "b-tree-map", "--workloads", "get", "--threads", "1", "--distributions", "zipf"];
+    let json = printed(&[&["run", "--smoke", "--json"], &few[..]].concat())?;
+    let report: Report = serde_json::from_str(&json)?;
+    assert_eq!(report.measurements.len(), 2);
+    Ok(())
+}
+
+#[test]
+fn maps_that_do_not_fit_together_are_measured_in_groups() -> Result<(), Failure> {
+    let few = ["--peers", "honeycomb,masstree,congee", "--workloads", "get", "--threads", "1"];
+    let json = printed(&[&["run", "--smoke", "--json", "--memory", "0.005"], &few[..]].concat())?;
+    let report: Report = serde_json::from_str(&json)?;
+    let mut maps: Vec<_> =
+        report.measurements.iter().map(|one| (one.subject.group, one.subject.peer)).collect();
+    maps.sort_unstable();
+    maps.dedup();
+    let expected = [(1, Peer::Honeycomb), (1, Peer::Masstree), (2, Peer::Honeycomb), (2, Peer::Congee)];
+    assert_eq!(maps, expected);
+    assert!(report.measurements.iter().all(|one| report.ratio(&one.subject).is_some()));
+    Ok(())
+}
+
+#[test]
+fn wrong_arguments_are_named() -> Result<(), Failure> {
+    for (arguments, reason) in [
+        (["run", "--pairs", "10"], "10 pairs: 1000 to"),
+        (["run", "--memory", "0.001"], "try fewer --pairs"),
+        (["run", "--threads", "0"], "number of threads"),
+        (["run", "--seconds-per-slice", "inf"], "--seconds-per-slice"),
+        (["run", "--repetitions", "0"], "0 repetitions"),
+        (["compare", "/nowhere", "/nowhere"], "/nowhere"),
+    ] {
+        let output = bench(&arguments)?;
+        let errors = String::from_utf8(output.stderr)?;
+        assert!(!output.status.success() && errors.contains(reason), "{arguments:?}: {errors}");
+    }
+    Ok(())
+}

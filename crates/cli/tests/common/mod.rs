@@ -1,0 +1,115 @@
+//! Runs the command and looks at what it printed.
+
+#![allow(dead_code, reason = "every test program uses a part of it")]
+
+use serde_json::Value;
+use std::{
+    ffi::OsStr,
+    fmt, fs,
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+use tempfile::TempDir;
+
+/// What a run of the command did.
+pub(crate) struct Run {
+    pub(crate) status: i32,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+/// Runs `honeycomb` with nothing on standard input.
+pub(crate) fn honeycomb<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Run {
+    honeycomb_with(arguments, b"")
+}
+
+/// Runs `honeycomb` with `input` on standard input.
+pub(crate) fn honeycomb_with<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>, input: &[u8]) -> Run {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_honeycomb"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    // A run that fails early does not read its input; that the pipe closes is no failure of the test.
+    let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    Run { status: output.status.code().unwrap(), stdout: output.stdout, stderr }
+}
+
+impl fmt::Debug for Run {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stdout = String::from_utf8_lossy(&self.stdout);
+        write!(formatter, "status {}\n--- stdout\n{stdout}\n--- stderr\n{}", self.status, self.stderr)
+    }
+}
+
+impl Run {
+    /// What was printed, after a success.
+    pub(crate) fn good(self) -> String {
+        assert_eq!(self.status, 0, "{self:?}");
+        String::from_utf8(self.stdout).unwrap()
+    }
+
+    /// What was printed as JSON, after a success.
+    pub(crate) fn json(self) -> Value {
+        serde_json::from_str(&self.good()).unwrap()
+    }
+
+    /// Checks that it failed with an error that says all of `parts`.
+    pub(crate) fn fails_with(self, parts: &[&str]) {
+        assert_eq!(self.status, 2, "{self:?}");
+        assert!(self.stdout.is_empty(), "{self:?}");
+        for part in parts {
+            assert!(self.stderr.contains(part), "no {part:?} in {}", self.stderr);
+        }
+    }
+}
+
+/// A new folder for one test's files.
+pub(crate) struct Folder(TempDir);
+
+impl Folder {
+    pub(crate) fn new() -> Folder {
+        Folder(tempfile::tempdir().unwrap())
+    }
+
+    /// The path of `name`, as text.
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.0.path().join(name).to_str().unwrap().into()
+    }
+
+    /// Writes a file, makes its folders, and returns its path.
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = PathBuf::from(self.path(name));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        self.path(name)
+    }
+
+    /// Saves a store with the pairs of `lines` (TSV, escaped) in table `default`, and returns the image's
+    /// path.
+    pub(crate) fn store(&self, lines: &str) -> String {
+        let image = self.path("store.honeycomb");
+        let run = honeycomb_with(
+            ["load", "--store", &image, "--format", "tsv", "--escaped", "-"],
+            lines.as_bytes(),
+        );
+        run.good();
+        image
+    }
+
+    /// The names of what lies directly in the folder.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
+        let mut names: Vec<_> = fs::read_dir(AsRef::<Path>::as_ref(&self.0)).unwrap().map(name).collect();
+        names.sort();
+        names
+    }
+}

@@ -1,0 +1,195 @@
+//! `honeycomb index` on generated directory trees.
+
+mod common;
+
+use common::{Folder, Run, honeycomb};
+use serde_json::Value;
+use std::{
+    ffi::OsStr,
+    fs,
+    os::unix::{ffi::OsStrExt, fs::symlink},
+    path::Path,
+};
+
+/// A tree with what file systems have: large and empty files, links, odd names, depth.
+fn tree(folder: &Folder) -> String {
+    folder.write("tree/README", "read me");
+    folder.write("tree/empty", "");
+    folder.write("tree/bin/bee", vec![7; 100_000]);
+    folder.write("tree/bin-more/wax", vec![8; 65_536]);
+    folder.write("tree/bin/deep/er/still/honey", "golden");
+    folder.write("tree/tab\tand\\slash\n", "odd");
+    (0..300).for_each(|number| drop(folder.write(&format!("tree/many/{number}"), number.to_string())));
+    let root = folder.path("tree");
+    fs::create_dir(Path::new(&root).join("bare")).unwrap();
+    fs::write(Path::new(&root).join(OsStr::from_bytes(b"not\xffutf8\x01")), "odd").unwrap();
+    // 5 MiB: 40 chunks of 128 KiB, no two alike.
+    folder.write("tree/large", (0..5_u32 << 18).flat_map(u32::to_le_bytes).collect::<Vec<_>>());
+    symlink("/no/such/place", Path::new(&root).join("dangling")).unwrap();
+    symlink("bin", Path::new(&root).join("link")).unwrap();
+    root
+}
+
+fn index(root: &str, arguments: &[&str]) -> Run {
+    honeycomb(["index", "--ranges", "500", root].into_iter().chain(arguments.iter().copied()))
+}
+
+/// Checks that every answer was compared and agreed.
+fn assert_agrees(report: &Value) {
+    for kind in ["listings", "ranges", "largest"] {
+        let compared = &report["comparison"][kind];
+        assert_eq!(compared["agree"], compared["planned"], "{report}");
+        assert!(compared["agree"].as_u64() > Some(0), "{report}");
+    }
+}
+
+#[test]
+fn a_tree_is_indexed_and_compared() {
+    let folder = Folder::new();
+    let report = index(&tree(&folder), &["--json", "--seed", "7"]).json();
+    assert_agrees(&report);
+    let walk = &report["walk"];
+    let kinds = [&walk["files"], &walk["directories"], &walk["others"]];
+    assert_eq!(kinds, [308, 8, 2].map(Value::from).each_ref(), "{walk}");
+    assert_eq!(report["seed"], 7);
+    assert_eq!(report["stored"]["chunks"], 305 + 2 + 40);
+    assert_eq!(report["stored"]["read_bytes"], walk["file_bytes"]);
+    let shown = &report["shown"];
+    assert_eq!(shown["largest"][0]["bytes"], 5 << 20);
+    assert_eq!(shown["listing"].as_array().unwrap().len(), 11);
+    assert_eq!(shown["listing"][9], "not\\xffutf8\\x01");
+    let middle = &shown["range"]["chunks"];
+    assert_eq!(
+        (&middle[0]["offset"], &middle[0]["bytes"]),
+        (&(20 * (128 << 10)).into(), &(128 << 10).into())
+    );
+    assert!(middle[0]["crc32c"].is_string(), "{middle}");
+}
+
+#[test]
+fn the_report_for_people_says_that_nothing_differs() {
+    let folder = Folder::new();
+    let printed = index(&tree(&folder), &[]).good();
+    for part in [
+        "walked in",
+        "308",
+        "compared with the file system in ",
+        ", seed ",
+        "no answer differs",
+        "tree height",
+    ] {
+        assert!(printed.contains(part), "no {part:?} in {printed}");
+    }
+    assert!(printed.lines().all(|line| line == line.trim_end()), "{printed:?}");
+}
+
+#[test]
+fn without_checksums_nothing_is_read() {
+    let folder = Folder::new();
+    let report = index(&tree(&folder), &["--json", "--no-checksum"]).json();
+    assert_agrees(&report);
+    assert_eq!(report["stored"]["read_bytes"], 0);
+    assert!(report["shown"]["range"]["chunks"][0]["crc32c"].is_null());
+}
+
+#[test]
+fn without_time_it_says_that_nothing_was_compared() {
+    let folder = Folder::new();
+    let printed = index(&tree(&folder), &["--compare-seconds", "0"]).good();
+    assert!(
+        printed.contains("no answer was compared") && printed.contains("no time for 8 more"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn a_saved_index_answers() {
+    let folder = Folder::new();
+    let (root, image) = (fs::canonicalize(tree(&folder)).unwrap(), folder.path("image"));
+    let root = root.to_str().unwrap();
+    index(root, &["--store", &image]).good();
+    let scan = |prefix: &str| {
+        let scan = ["scan", "--store", &image, "--table", "files", "--keys-only", "--prefix"];
+        let printed = honeycomb(scan.into_iter().chain([format!("{root}{prefix}").as_str()])).good();
+        printed.lines().map(|line| line.strip_prefix(root).unwrap().to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(scan("/bin/\\x00"), ["/bin/\\x00bee", "/bin/\\x00deep"]);
+    let below = ["/bin/\\x00bee", "/bin/\\x00deep", "/bin/deep/\\x00er", "/bin/deep/er/\\x00still"];
+    assert_eq!(scan("/bin/")[..4], below);
+    let record = ["get", "--store", &image, "--table", "files", "--hex"];
+    let key: String = format!("{root}/\0README").bytes().map(|byte| format!("{byte:02x}")).collect();
+    let record = honeycomb(record.into_iter().chain([key.as_str()])).good();
+    assert_eq!(record.trim_end().len(), 2 * 48);
+    assert_eq!(record[32..48], *"0700000000000000");
+    honeycomb(["verify", "--store", &image]).good();
+}
+
+#[test]
+fn indexing_again_replaces_what_was_there() {
+    let folder = Folder::new();
+    let (root, image) = (tree(&folder), folder.path("image"));
+    index(&root, &["--store", &image]).good();
+    fs::remove_dir_all(Path::new(&root).join("many")).unwrap();
+    folder.write("tree/new", "new");
+    let report = index(&root, &["--store", &image, "--json"]).json();
+    assert_agrees(&report);
+    let stored = |name: &str| report["stored"][name].as_u64().unwrap();
+    assert_eq!(stored("forgotten") + 1 - 301, stored("files"));
+    // The counter that numbers files is one pair.
+    assert_eq!(report["saved"]["pairs"].as_u64(), Some(stored("files") + stored("chunks") + 1));
+}
+
+#[test]
+fn two_trees_share_a_store() {
+    let folder = Folder::new();
+    let (root, image) = (tree(&folder), folder.path("image"));
+    let other = folder.write("other/file", "content").replace("/file", "");
+    index(&root, &["--store", &image]).good();
+    let report = index(&other, &["--store", &image, "--json"]).json();
+    assert_agrees(&report);
+    assert_eq!((&report["stored"]["forgotten"], &report["stored"]["files"]), (&0.into(), &2.into()));
+    assert!(report["saved"]["pairs"].as_u64() > Some(317));
+}
+
+#[test]
+fn paths_too_long_for_a_key_are_counted_and_named() {
+    let folder = Folder::new();
+    let root = tree(&folder);
+    let deep = ["d"; 6].map(|name| name.repeat(80)).join("/");
+    folder.write(&format!("tree/{deep}/file"), "out of reach");
+    let report = index(&root, &["--json"]).json();
+    assert_agrees(&report);
+    assert!(report["walk"]["too_long"]["count"].as_u64() >= Some(2), "{report}");
+    assert!(report["walk"]["too_long"]["named"][0].as_str().unwrap().contains("dddd"));
+    let printed = index(&root, &[]).good();
+    assert!(printed.contains("too long a path"), "{printed}");
+}
+
+#[test]
+fn a_link_to_a_directory_is_resolved() {
+    let folder = Folder::new();
+    let root = tree(&folder);
+    let report = index(&format!("{root}/link"), &["--json"]).json();
+    assert_agrees(&report);
+    assert!(report["walk"]["directory"].as_str().unwrap().ends_with("/tree/bin"), "{report}");
+}
+
+#[test]
+fn an_empty_directory_can_be_indexed() {
+    let folder = Folder::new();
+    let root = format!("{}/bare", tree(&folder));
+    let printed = index(&root, &[]).good();
+    assert!(printed.contains("no answer differs"), "{printed}");
+}
+
+#[test]
+fn what_cannot_be_indexed_is_refused() {
+    let folder = Folder::new();
+    let file = folder.write("file", "");
+    index(&file, &[]).fails_with(&["cannot list ", "file: "]);
+    index("/no/such/directory", &[]).fails_with(&["cannot read /no/such/directory: "]);
+    let root = tree(&folder);
+    index(&root, &["--store", &file]).fails_with(&[&format!("cannot load {file}")]);
+    index(&root, &["--memory", "1"]).fails_with(&["such as 4GiB"]);
+    index(&root, &["--memory", "64KiB"]).fails_with(&["out of memory", "--memory 4GiB"]);
+}

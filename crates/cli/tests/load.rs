@@ -1,0 +1,166 @@
+//! `honeycomb load`: every format, every way to write bytes, and what bad input is told.
+
+mod common;
+
+use common::{Folder, honeycomb, honeycomb_with};
+
+/// Loads `input` in `format` with more arguments and returns what the store then holds.
+fn loaded(format: &str, arguments: &[&str], input: &[u8]) -> String {
+    let folder = Folder::new();
+    let image = folder.path("image");
+    let load =
+        ["load", "--store", &image, "--format", format, "-"].into_iter().chain(arguments.iter().copied());
+    honeycomb_with(load, input).good();
+    honeycomb(["scan", "--store", &image]).good()
+}
+
+#[test]
+fn tsv_takes_columns_as_they_are() {
+    assert_eq!(loaded("tsv", &[], b"b\t\"2\"\na\t1\\t\textra\n\nc\t\r\n"), "a\t1\\\\t\nb\t\"2\"\nc\t\n");
+}
+
+#[test]
+fn csv_has_quotes_and_headers() {
+    let input = b"name,age,email\n\"Ada, Countess\",36,ada@x\nBob,\"4\"\"2\",bob@x\n";
+    let arguments = ["--key-column", "email", "--value-column", "name"];
+    assert_eq!(loaded("csv", &arguments, input), "ada@x\tAda, Countess\nbob@x\tBob\n");
+    let arguments = ["--header", "--key-column", "3", "--value-column", "2"];
+    assert_eq!(loaded("csv", &arguments, input), "ada@x\t36\nbob@x\t4\"2\n");
+}
+
+#[test]
+fn json_lines_are_objects() {
+    let input = "{\"key\": \"k\\u00e9\", \"value\": \"a\\nb\"}\n\n  {\"value\":\"\",\"key\":\"x\"}";
+    assert_eq!(loaded("jsonl", &[], input.as_bytes()), "ké\ta\\nb\nx\t\n");
+}
+
+#[test]
+fn the_last_value_of_a_key_stays() {
+    assert_eq!(loaded("tsv", &[], b"a\t1\na\t2\n"), "a\t2\n");
+}
+
+#[test]
+fn bytes_can_be_written_in_four_ways() {
+    let expected = "\\x00\\xff\tv\n";
+    assert_eq!(loaded("tsv", &["--escaped"], b"\\x00\\xff\tv\n"), expected);
+    assert_eq!(loaded("csv", &["--hex"], b"00FF,76\n"), expected);
+    assert_eq!(loaded("jsonl", &["--base64"], b"{\"key\":\"AP8=\",\"value\":\"dg==\"}"), expected);
+    assert_eq!(loaded("tsv", &[], b"\0\xff\tv\n"), expected);
+}
+
+#[test]
+fn what_scan_prints_loads_again() {
+    let folder = Folder::new();
+    let image = folder.store("a\\\\b\t\\x00\\t\\n\nz\\xff\té\n");
+    for (form, json) in [("--escaped", false), ("--escaped", true), ("--hex", false), ("--base64", true)] {
+        let scan = ["scan", "--store", &image].into_iter().map(String::from);
+        let form_of_scan = (form != "--escaped").then(|| form.to_string());
+        let printed = honeycomb(scan.chain(form_of_scan).chain(json.then(|| "--json".into()))).good();
+        let again = loaded(if json { "jsonl" } else { "tsv" }, &[form], printed.as_bytes());
+        assert_eq!(again, honeycomb(["scan", "--store", &image]).good(), "{form} {json}");
+    }
+}
+
+#[test]
+fn files_tell_their_format_by_extension() {
+    let folder = Folder::new();
+    for (name, content) in [
+        ("a.tsv", "k\tv\n"),
+        ("a.TAB", "k\tv\n"),
+        ("a.csv", "k,v\n"),
+        ("a.jsonl", "{\"key\":\"k\",\"value\":\"v\"}\n"),
+        ("a.ndjson", "{\"key\":\"k\",\"value\":\"v\"}\n"),
+    ] {
+        let report = honeycomb(["load", "--json", &folder.write(name, content)]).json();
+        assert_eq!((&report["pairs"], &report["raw_bytes"]), (&1.into(), &2.into()), "{name}: {report}");
+    }
+    let path = folder.write("a.txt", "k\tv\n");
+    honeycomb(["load", &path]).fails_with(&[&path, "tells no format", "--format tsv, csv or jsonl"]);
+    honeycomb(["load", "-"]).fails_with(&["standard input tells no format"]);
+}
+
+#[test]
+fn a_load_extends_a_store() {
+    let folder = Folder::new();
+    let image = folder.store("a\t1\nb\t2\n");
+    let load = ["load", "--store", &image, "--format", "tsv", "-"];
+    let printed = honeycomb_with(load, b"b\t3\nc\t4\n").good();
+    assert!(printed.contains("saved in") && printed.contains("pairs"), "{printed}");
+    honeycomb_with(load.into_iter().chain(["--table", "other"]), b"x\ty\n").good();
+    assert_eq!(honeycomb(["scan", "--store", &image]).good(), "a\t1\nb\t3\nc\t4\n");
+    assert_eq!(honeycomb(["scan", "--store", &image, "--table", "other"]).good(), "x\ty\n");
+    assert_eq!(folder.names(), ["store.honeycomb"]);
+}
+
+#[test]
+fn a_bad_line_is_named_and_nothing_is_saved() {
+    let folder = Folder::new();
+    let image = folder.path("image");
+    let long = format!("ok\tv\n{}\tv\n", "k".repeat(461));
+    for (format, arguments, input, parts) in [
+        ("tsv", &[][..], "a\tb\nc\n", &[":2: no column 2: the line has 1"][..]),
+        ("csv", &["--key-column", "3"], "a,b\n", &[":1: no column 3: the line has 2"]),
+        ("csv", &[], "a,\"b\n1\"\nc\n", &[":3: no column 2"]),
+        (
+            "jsonl",
+            &[],
+            "{\"key\":\"a\",\"value\":\"b\"}\nnot json\n",
+            &[":2: column 2:", "allowed is one object"],
+        ),
+        ("jsonl", &[], "{\"key\":1,\"value\":\"b\"}\n", &[":1:", "invalid type: integer `1`", "two strings"]),
+        ("jsonl", &[], "{\"key\":\"a\"}\n", &[":1:", "missing field `value`"]),
+        ("jsonl", &[], "{\"key\":\"a\",\"value\":\"b\",\"x\":1}\n", &[":1:", "unknown field `x`"]),
+        ("tsv", &["--hex"], "00\t0g\n", &[":1: value: `g` is no hexadecimal digit"]),
+        ("tsv", &["--base64"], "?\tAA==\n", &[":1: key: not Base64"]),
+        ("tsv", &["--escaped"], "a\t\\q\n", &[":1: value: no such escape: `\\q`"]),
+        ("tsv", &[], "\tempty key\n", &[":1: ", "460"]),
+        ("tsv", &[], &long, &[":2: ", "461", "460"]),
+    ] {
+        let load =
+            ["load", "--store", &image, "--format", format, "-"].into_iter().chain(arguments.iter().copied());
+        let run = honeycomb_with(load, input.as_bytes());
+        run.fails_with(&[&["standard input"], parts].concat());
+        assert_eq!(folder.names(), [""; 0], "{input}");
+    }
+}
+
+#[test]
+fn bad_lines_can_be_skipped_and_are_counted() {
+    let input = b"a\t1\nbad\nb\t2\nworse\n";
+    let load = ["load", "--format", "tsv", "--skip-bad", "-"];
+    let report = honeycomb_with(load.into_iter().chain(["--json"]), input).json();
+    assert_eq!((&report["pairs"], &report["skipped"]["count"]), (&2.into(), &2.into()), "{report}");
+    assert!(report["skipped"]["named"][1].as_str().unwrap().starts_with("standard input:4: no column 2"));
+    let printed = honeycomb_with(load, input).good();
+    assert!(
+        printed.contains("lines that are not pairs") && printed.contains("standard input:2:"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn bad_arguments_are_refused_with_what_is_allowed() {
+    let load = |arguments: &[&str]| {
+        honeycomb_with(
+            ["load", "--format", "csv", "-"].into_iter().chain(arguments.iter().copied()),
+            b"a,b\n1,2\n",
+        )
+    };
+    load(&["--key-column", "c"]).fails_with(&["no column `c`", "`a`, `b`"]);
+    load(&["--key-column", "0"]).fails_with(&["no column 0", "numbered from 1"]);
+    load(&["--hex", "--base64"]).fails_with(&["--hex", "--base64"]);
+    load(&["--memory", "4GB"]).fails_with(&["4GB", "unknown unit `GB`", "such as 4GiB"]);
+    load(&["--memory", "7B"]).fails_with(&["honeycomb: "]);
+    load(&["--table", ""]).fails_with(&["honeycomb: "]);
+    honeycomb(["load", "/no/such/file.csv"]).fails_with(&["cannot open /no/such/file.csv: "]);
+    honeycomb(["load", "--format", "xml", "-"]).fails_with(&["xml", "tsv, csv, jsonl"]);
+    honeycomb(["load", "--format", "csv", "--store", "/no/such/folder/image", "-"])
+        .fails_with(&["cannot create /no/"]);
+}
+
+#[test]
+fn a_store_that_is_full_says_so() {
+    let pairs: String = (0..100_000).map(|key| format!("{key}\t{}\n", "v".repeat(100))).collect();
+    let run = honeycomb_with(["load", "--format", "tsv", "--memory", "4MiB", "-"], pairs.as_bytes());
+    run.fails_with(&["out of memory", "--memory 4GiB"]);
+}

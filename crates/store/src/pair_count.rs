@@ -1,0 +1,48 @@
+//! How many pairs a table has, counted without writers meeting in one cache line.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::thread;
+
+use honeycomb_btree::{Operation, Outcome};
+use honeycomb_memory::sync::{AtomicU64, Ordering, Padded};
+
+const STRIPES: usize = 16;
+
+/// A count in stripes. Single stripes wrap below zero; their sum does not, once no write is under way.
+#[derive(Default)]
+pub(crate) struct PairCount {
+    stripes: [Padded<AtomicU64>; STRIPES],
+}
+
+thread_local! {
+    static STRIPE: usize = {
+        let mut hasher = DefaultHasher::new();
+        thread::current().id().hash(&mut hasher);
+        hasher.finish() as usize % STRIPES
+    };
+}
+
+impl PairCount {
+    /// Counts what came of a write.
+    pub(crate) fn note(&self, operation: &Operation<'_>, outcome: &Outcome) {
+        match (operation, outcome) {
+            (_, Outcome::Inserted) => self.add(1),
+            (_, Outcome::Deleted) => self.subtract(1),
+            (Operation::Add(delta), Outcome::Added(value)) if *value == *delta as u64 => self.add(1),
+            _ => {}
+        }
+    }
+
+    pub(crate) fn subtract(&self, count: u64) {
+        self.add(count.wrapping_neg());
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.stripes.iter().fold(0, |sum, stripe| sum.wrapping_add(stripe.0.load(Ordering::Relaxed)))
+    }
+
+    fn add(&self, count: u64) {
+        let stripe = STRIPE.try_with(|stripe| *stripe).unwrap_or(0);
+        self.stripes[stripe].0.fetch_add(count, Ordering::Relaxed);
+    }
+}

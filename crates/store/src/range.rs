@@ -1,0 +1,106 @@
+//! Ranges of keys: as users give them, and as trees take them.
+
+use std::cmp::Ordering;
+use std::ops::{Bound, RangeBounds};
+
+/// A lower and an upper bound.
+pub(crate) type Bounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
+
+/// The bounds of a range of anything that has bytes.
+pub(crate) fn bounds<'a, K: AsRef<[u8]> + ?Sized + 'a>(range: &impl RangeBounds<&'a K>) -> Bounds<'a> {
+    let bytes = |bound: Bound<&&'a K>| bound.map(|key| (*key).as_ref());
+    (bytes(range.start_bound()), bytes(range.end_bound()))
+}
+
+/// The same range with bounds of 1 to `max` bytes; none if no key can be in it. With `floor_start` the lower
+/// bound says where to look for the floor, so it may lie above the upper bound.
+pub(crate) fn allowed((lower, upper): Bounds<'_>, floor_start: bool, max: usize) -> Option<Bounds<'_>> {
+    let lower = match lower {
+        Bound::Included([]) | Bound::Excluded([]) => Bound::Unbounded,
+        // No key equals a bound that is too long: what follows it follows its beginning.
+        Bound::Included(key) | Bound::Excluded(key) if key.len() > max && floor_start => {
+            Bound::Included(&key[..max])
+        }
+        Bound::Included(key) | Bound::Excluded(key) if key.len() > max => Bound::Excluded(&key[..max]),
+        other => other,
+    };
+    let upper = match upper {
+        Bound::Included([]) | Bound::Excluded([]) => return None,
+        Bound::Included(key) | Bound::Excluded(key) if key.len() > max => Bound::Included(&key[..max]),
+        other => other,
+    };
+    (floor_start || !is_inverted((lower, upper))).then_some((lower, upper))
+}
+
+fn is_inverted((lower, upper): Bounds<'_>) -> bool {
+    let (low, high, both_included) = match (lower, upper) {
+        (Bound::Unbounded, _) | (_, Bound::Unbounded) => return false,
+        (Bound::Included(low), Bound::Included(high)) => (low, high, true),
+        (Bound::Included(low) | Bound::Excluded(low), Bound::Included(high) | Bound::Excluded(high)) => {
+            (low, high, false)
+        }
+    };
+    match low.cmp(high) {
+        Ordering::Less => false,
+        Ordering::Equal => !both_included,
+        Ordering::Greater => true,
+    }
+}
+
+/// The smallest byte string above all that start with `prefix`; none if there is no such.
+pub(crate) fn end_of_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|&byte| byte != u8::MAX)?;
+    let mut end = prefix[..=last].to_vec();
+    end[last] += 1;
+    Some(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Bound::{Excluded, Included, Unbounded};
+
+    #[test]
+    fn ends_of_prefixes() {
+        assert_eq!(end_of_prefix(b"ab"), Some(b"ac".to_vec()));
+        assert_eq!(end_of_prefix(b"a\xff\xff"), Some(b"b".to_vec()));
+        assert_eq!(end_of_prefix(b"\xff"), None);
+        assert_eq!(end_of_prefix(b""), None);
+    }
+
+    #[test]
+    fn every_kind_of_range_becomes_bounds() {
+        let (a, c) = (b"a".to_vec(), b"c".to_vec());
+        assert_eq!(bounds(&("a".."c")), (Included(&b"a"[..]), Excluded(&b"c"[..])));
+        assert_eq!(bounds(&(&a..=&c)), (Included(&b"a"[..]), Included(&b"c"[..])));
+        assert_eq!(bounds(&(&a[..]..)), (Included(&b"a"[..]), Unbounded));
+        assert_eq!(bounds(&(Excluded(b"a"), Unbounded)), (Excluded(&b"a"[..]), Unbounded));
+    }
+
+    #[test]
+    fn bounds_are_brought_to_the_lengths_of_keys() {
+        let all = (Unbounded, Unbounded);
+        assert_eq!(allowed(all, false, 3), Some(all));
+        assert_eq!(allowed((Included(b""), Unbounded), false, 3), Some(all));
+        assert_eq!(allowed((Excluded(b""), Unbounded), true, 3), Some(all));
+        assert_eq!(allowed((Unbounded, Included(b"")), false, 3), None);
+        let (at, above) = ((Included(&b"abc"[..]), Unbounded), (Included(&b"abcd"[..]), Unbounded));
+        assert_eq!(allowed(at, false, 3), Some(at));
+        assert_eq!(allowed(above, false, 3), Some((Excluded(&b"abc"[..]), Unbounded)));
+        assert_eq!(allowed(above, true, 3), Some(at));
+        assert_eq!(
+            allowed((Unbounded, Excluded(b"abcd")), false, 3),
+            Some((Unbounded, Included(&b"abc"[..])))
+        );
+    }
+
+    #[test]
+    fn ranges_that_hold_no_key_are_none() {
+        assert_eq!(allowed((Included(b"b"), Included(b"a")), false, 3), None);
+        assert_eq!(allowed((Included(b"a"), Excluded(b"a")), false, 3), None);
+        assert_eq!(allowed((Excluded(b"a"), Included(b"a")), false, 3), None);
+        assert!(allowed((Included(b"a"), Included(b"a")), false, 3).is_some());
+        assert!(allowed((Included(b"a"), Excluded(b"b")), false, 3).is_some());
+        assert!(allowed((Included(b"b"), Included(b"a")), true, 3).is_some());
+    }
+}

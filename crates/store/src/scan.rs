@@ -1,0 +1,110 @@
+//! What to scan for.
+
+use std::borrow::Cow;
+use std::ops::{Bound, RangeBounds};
+
+use crate::range;
+
+/// Which pairs to scan for, and how: a range and what is said of it.
+///
+/// Bounds may have any length. Keys compare as bytes.
+///
+/// ```
+/// use honeycomb_store::Scan;
+///
+/// let newest_ten = Scan::prefix("log/").backward().limit(10);
+/// let names_only = Scan::range("a".."c").keys_only();
+/// let chunk_of_an_offset = Scan::from(&[0, 0, 7][..]).floor_start().limit(1);
+/// # let _ = (newest_ten, names_only, chunk_of_an_offset);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Scan<'a> {
+    lower: Bound<&'a [u8]>,
+    upper: Bound<Cow<'a, [u8]>>,
+    floor_start: bool,
+    backward: bool,
+    keys_only: bool,
+    limit: usize,
+}
+
+impl<'a> Scan<'a> {
+    /// All pairs of a table.
+    #[must_use]
+    pub fn all() -> Self {
+        Self::between((Bound::Unbounded, Bound::Unbounded))
+    }
+
+    /// The pairs with keys in a range, such as `"a".."c"`, `&low..=&high` or `(Bound::Excluded(low),
+    /// Bound::Unbounded)`.
+    #[must_use]
+    pub fn range<K: AsRef<[u8]> + ?Sized + 'a>(range: impl RangeBounds<&'a K>) -> Self {
+        Self::between(range::bounds(&range))
+    }
+
+    /// The pairs from a key on.
+    #[must_use]
+    pub fn from<K: AsRef<[u8]> + ?Sized>(key: &'a K) -> Self {
+        Self::between((Bound::Included(key.as_ref()), Bound::Unbounded))
+    }
+
+    /// The pairs whose keys start with `prefix`.
+    #[must_use]
+    pub fn prefix<K: AsRef<[u8]> + ?Sized>(prefix: &'a K) -> Self {
+        let prefix = prefix.as_ref();
+        let end = range::end_of_prefix(prefix);
+        let upper = end.map_or(Bound::Unbounded, |end| Bound::Excluded(Cow::Owned(end)));
+        Self { lower: Bound::Included(prefix), upper, ..Self::all() }
+    }
+
+    /// Starts at the largest key not above that of the lower bound, included or not, although it may lie
+    /// before the range; if there is none, or it lies beyond the upper bound, the scan is as without this.
+    /// Backward scans, and scans without a lower bound, do not heed it.
+    #[must_use]
+    pub fn floor_start(mut self) -> Self {
+        self.floor_start = true;
+        self
+    }
+
+    /// From the end of the range to its beginning.
+    #[must_use]
+    pub fn backward(mut self) -> Self {
+        self.backward = true;
+        self
+    }
+
+    /// Leaves out the values: they are empty.
+    #[must_use]
+    pub fn keys_only(mut self) -> Self {
+        self.keys_only = true;
+        self
+    }
+
+    /// At most so many pairs.
+    #[must_use]
+    pub fn limit(mut self, pairs: usize) -> Self {
+        self.limit = pairs;
+        self
+    }
+
+    fn between((lower, upper): range::Bounds<'a>) -> Self {
+        let upper = upper.map(Cow::Borrowed);
+        Self { lower, upper, floor_start: false, backward: false, keys_only: false, limit: usize::MAX }
+    }
+
+    /// What a tree is asked for; none if no key can be in the range.
+    pub(crate) fn request(
+        &self,
+        key_bytes_max: usize,
+        pairs_max: usize,
+    ) -> Option<honeycomb_btree::Scan<'_>> {
+        let upper = match &self.upper {
+            Bound::Included(key) => Bound::Included(&**key),
+            Bound::Excluded(key) => Bound::Excluded(&**key),
+            Bound::Unbounded => Bound::Unbounded,
+        };
+        let floor_start = self.floor_start && !self.backward;
+        let (lower, upper) = range::allowed((self.lower, upper), floor_start, key_bytes_max)?;
+        let (backward, keys_only, limit) = (self.backward, self.keys_only, self.limit.min(pairs_max));
+        Some(honeycomb_btree::Scan { lower, upper, floor_start, backward, keys_only, limit })
+    }
+}

@@ -1,0 +1,163 @@
+//! What all handles of a store share: the trees, their names, the leases; and the way every write takes.
+
+use std::cell::Cell;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use honeycomb_btree::{Error as TreeError, Forest, Reader, Root};
+use honeycomb_memory::MemoryError;
+
+use crate::config::{Config, LeaseLimits};
+use crate::directory::Directory;
+use crate::error::Error;
+use crate::lease::Leases;
+use crate::pairs::Pairs;
+use crate::reserve::Reserve;
+use crate::scan::Scan;
+
+pub(crate) struct Shared {
+    pub(crate) forest: Forest,
+    pub(crate) directory: Directory,
+    pub(crate) leases: Leases,
+    pub(crate) reserve: Reserve,
+    abandoned: Mutex<Vec<Root>>,
+    pub(crate) lease_limits: LeaseLimits,
+    pub(crate) scan_pairs_max: usize,
+    pub(crate) key_bytes_max: usize,
+}
+
+/// Writes of a thread between two looks at the leases.
+const WRITES_A_LOOK: u32 = 256;
+
+/// How often a write that finds no room is tried again.
+const ATTEMPTS_MAX: usize = 1000;
+/// How long such a write waits for operations in flight before it is tried again.
+const PAUSE: Duration = Duration::from_micros(100);
+
+thread_local! {
+    static WRITES: Cell<u32> = const { Cell::new(0) };
+}
+
+impl Shared {
+    pub(crate) fn new(config: &Config) -> Result<Self, Error> {
+        let forest = Forest::new(config.forest())?;
+        Ok(Self {
+            directory: Directory::default(),
+            leases: Leases::new(config),
+            reserve: Reserve::new(forest.memory())?,
+            abandoned: Mutex::default(),
+            lease_limits: config.lease,
+            scan_pairs_max: config.scan_pairs_max,
+            key_bytes_max: forest.shape().key_bytes_max(),
+            forest,
+        })
+    }
+
+    pub(crate) fn check_key(&self, key: &[u8]) -> Result<(), Error> {
+        if (1..=self.key_bytes_max).contains(&key.len()) {
+            return Ok(());
+        }
+        Err(Error::KeyLength { bytes: key.len(), max: self.key_bytes_max })
+    }
+
+    /// Appends the value of a key to `out`: whether there is one.
+    pub(crate) fn get_into(
+        &self,
+        reader: &Reader<'_>,
+        root: Root,
+        key: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Error> {
+        self.check_key(key)?;
+        let found = reader.get(root, key);
+        out.extend_from_slice(found.map_or(&[], |found| found.value));
+        Ok(found.is_some())
+    }
+
+    /// Appends what a scan finds to `pairs`, which are empty.
+    pub(crate) fn scan_into(&self, reader: &Reader<'_>, root: Root, scan: &Scan<'_>, pairs: &mut Pairs) {
+        if let Some(request) = scan.request(self.key_bytes_max, self.scan_pairs_max) {
+            pairs.fill(reader, root, &request, usize::MAX);
+        }
+    }
+
+    /// Carries out a write that may take room for good.
+    pub(crate) fn write<T>(&self, attempt: impl Fn(&Forest) -> Result<T, TreeError>) -> Result<T, Error> {
+        self.look_at_leases();
+        let result = self.with_room(|| {
+            self.reserve.fill(self.forest.memory())?;
+            attempt(&self.forest)
+        });
+        Ok(result?)
+    }
+
+    /// Carries out a write that makes room in the end, so it may use the reserve.
+    pub(crate) fn remove<T>(&self, attempt: impl Fn(&Forest) -> Result<T, TreeError>) -> Result<T, Error> {
+        self.look_at_leases();
+        let mut result = self.with_room(|| attempt(&self.forest));
+        // If another removal has the reserve, it will give back more than that.
+        for _ in 0..ATTEMPTS_MAX {
+            if !is_exhausted(&result) {
+                break;
+            }
+            self.reserve.give_up(self.forest.memory());
+            self.make_room();
+            result = attempt(&self.forest);
+        }
+        Ok(result?)
+    }
+
+    /// Removes a tree that nobody can name any more: now, or if that fails, with the next one.
+    pub(crate) fn abandon(&self, root: Root) {
+        let mut abandoned = self.abandoned();
+        abandoned.push(root);
+        abandoned.retain(|&root| self.remove(|forest| forest.fell(root)).is_err());
+    }
+
+    /// The trees that could not be removed yet.
+    pub(crate) fn abandoned(&self) -> MutexGuard<'_, Vec<Root>> {
+        self.abandoned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tries a write as long as it finds no room and some can be made.
+    fn with_room<T>(&self, attempt: impl Fn() -> Result<T, TreeError>) -> Result<T, TreeError> {
+        let mut result = attempt();
+        for _ in 0..ATTEMPTS_MAX {
+            if !is_exhausted(&result) || !self.make_room() {
+                break;
+            }
+            result = attempt();
+        }
+        result
+    }
+
+    /// Makes room by what comes first: reclaiming what the attempt itself held back, ending a lease, waiting.
+    /// Writes win over snapshots, since a snapshot can be taken again and a refused write is refused. False
+    /// if there is nothing to wait for.
+    fn make_room(&self) -> bool {
+        let memory = self.forest.memory();
+        if memory.reclaim() > 0 || self.leases.give_way(memory) {
+            return true;
+        }
+        // Operations in flight hold back what was retired, but not for long.
+        thread::sleep(PAUSE);
+        let accounting = memory.accounting();
+        accounting.retired_node_bytes + accounting.retired_value_bytes > 0
+    }
+
+    /// Ends overdue leases now and then, so that they end although nobody uses them.
+    fn look_at_leases(&self) {
+        let due = WRITES.try_with(|writes| {
+            writes.set((writes.get() + 1) % WRITES_A_LOOK);
+            writes.get() == 0
+        });
+        if due.unwrap_or(true) {
+            self.leases.end_overdue(self.forest.memory());
+        }
+    }
+}
+
+fn is_exhausted<T>(result: &Result<T, TreeError>) -> bool {
+    matches!(result, Err(TreeError::Memory(MemoryError::Exhausted { .. })))
+}

@@ -1,0 +1,171 @@
+//! Stores: tables by name, and what concerns more than one of them.
+
+use std::fmt;
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+use honeycomb_btree::{BatchOutcome, Verified};
+
+use crate::batch::Batch;
+use crate::config::{Config, LeaseLimits};
+use crate::directory::{self, Entry};
+use crate::error::Error;
+use crate::image;
+use crate::shared::Shared;
+use crate::snapshot::{Snapshot, SnapshotToken};
+use crate::statistics::Statistics;
+use crate::table::Table;
+
+/// A handle on a store: tables in one arena, under one order of versions. Cheap to clone; the store goes away
+/// with its last handle ([`Store`], [`Table`], [`Snapshot`], [`Batch`] or iterator).
+#[derive(Clone)]
+pub struct Store {
+    shared: Arc<Shared>,
+}
+
+impl Store {
+    /// Makes an empty store.
+    ///
+    /// # Errors
+    /// [`Error::InvalidConfig`] says which parameter is not allowed, [`Error::Reserve`] that there is no
+    /// memory.
+    pub fn open(config: Config) -> Result<Self, Error> {
+        Ok(Self { shared: Arc::new(Shared::new(&config)?) })
+    }
+
+    /// Opens a table, making it if there is none of this name (1 to 255 bytes).
+    ///
+    /// # Errors
+    /// [`Error::TableName`], [`Error::OutOfMemory`].
+    pub fn table(&self, name: &str) -> Result<Table, Error> {
+        directory::check_name(name)?;
+        if let Some(entry) = self.shared.directory.read().get(name) {
+            return Ok(self.handle(entry));
+        }
+        let mut tables = self.shared.directory.write();
+        if let Some(entry) = tables.get(name) {
+            return Ok(self.handle(entry));
+        }
+        let root = self.shared.write(|forest| forest.plant())?;
+        let entry = Arc::new(Entry::new(name, root));
+        tables.insert(name.to_owned(), entry.clone());
+        Ok(Table::new(self.shared.clone(), entry))
+    }
+
+    /// The names of all tables, in order.
+    #[must_use]
+    pub fn tables(&self) -> Vec<String> {
+        self.shared.directory.read().keys().cloned().collect()
+    }
+
+    /// Removes a table and all its pairs: false if there is none of this name.
+    ///
+    /// # Errors
+    /// [`Error::TableInUse`] while there are handles on the table.
+    pub fn drop_table(&self, name: &str) -> Result<bool, Error> {
+        let mut tables = self.shared.directory.write();
+        let Some(entry) = tables.get_mut(name) else { return Ok(false) };
+        // New handles are made from existing ones and from the directory, which is locked.
+        let Some(&mut Entry { root, .. }) = Arc::get_mut(entry) else {
+            return Err(Error::TableInUse { name: name.to_owned() });
+        };
+        tables.remove(name);
+        drop(tables);
+        self.shared.abandon(root);
+        Ok(true)
+    }
+
+    /// Applies a batch: all of it at one moment and under one version, or nothing.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`], [`Error::ValueLength`], [`Error::BatchTooLarge`], [`Error::ForeignTable`],
+    /// [`Error::OutOfMemory`]. A write that is refused is no error, but [`BatchOutcome::Refused`].
+    pub fn apply(&self, batch: &Batch) -> Result<BatchOutcome, Error> {
+        batch.tables().iter().try_for_each(|table| table.check_store(&self.shared))?;
+        let operations = batch.operations();
+        let outcome = self.shared.write(|forest| forest.apply(&operations))?;
+        if let BatchOutcome::Applied { outcomes, .. } = &outcome {
+            let noted = operations.iter().zip(outcomes).enumerate();
+            noted.for_each(|(index, (write, outcome))| batch.table(index).note(&write.operation, outcome));
+        }
+        Ok(outcome)
+    }
+
+    /// A snapshot of what is visible now, with the limits of [`Config::lease`].
+    ///
+    /// # Errors
+    /// [`Error::MvccOff`], [`Error::TooManySnapshots`].
+    pub fn snapshot(&self) -> Result<Snapshot, Error> {
+        self.snapshot_with(self.shared.lease_limits)
+    }
+
+    /// A snapshot of what is visible now, with limits of its own.
+    ///
+    /// # Errors
+    /// As [`Store::snapshot`].
+    pub fn snapshot_with(&self, limits: LeaseLimits) -> Result<Snapshot, Error> {
+        Snapshot::take(&self.shared, limits)
+    }
+
+    /// Another handle on a snapshot whose token was taken.
+    ///
+    /// # Errors
+    /// [`Error::SnapshotTooOld`] if the snapshot has ended, [`Error::UnknownSnapshot`] if there never was
+    /// such a token.
+    pub fn resume(&self, token: SnapshotToken) -> Result<Snapshot, Error> {
+        Snapshot::resume(&self.shared, token)
+    }
+
+    /// What the store holds and what has happened in it.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        Statistics::of(&self.shared)
+    }
+
+    /// Checks every invariant of every tree, and that every byte of the arena is accounted for. Takes the
+    /// time of reading everything once.
+    ///
+    /// # Errors
+    /// [`Error::InUse`] unless this is the only handle; [`Error::Corrupt`] says what is wrong.
+    pub fn verify(&mut self) -> Result<Verified, Error> {
+        let others = Arc::strong_count(&self.shared) - 1;
+        let Some(shared) = Arc::get_mut(&mut self.shared) else { return Err(Error::InUse { others }) };
+        let mut roots = shared.abandoned().clone();
+        roots.extend(shared.directory.read().values().map(|entry| entry.root));
+        // Nobody refers to the reserve's buffers: they would count as lost.
+        shared.reserve.give_up(shared.forest.memory());
+        shared.forest.verify(&roots).map_err(|violation| Error::Corrupt(violation.to_string()))
+    }
+
+    /// Writes an image of all tables as they are now: how many pairs that are. It is written under a
+    /// snapshot, which is renewed with every page; without MVCC the caller has to see to it that nobody
+    /// writes.
+    ///
+    /// # Errors
+    /// [`Error::Image`] if `writer` fails; [`Error::TooManySnapshots`], [`Error::SnapshotTooOld`].
+    pub fn save(&self, writer: impl Write) -> Result<u64, Error> {
+        image::save(&self.shared, writer)
+    }
+
+    /// Adds the tables of an image: how many pairs they have. Nothing of them is visible before all are.
+    /// Reads no further than to the image's end.
+    ///
+    /// # Errors
+    /// [`Error::Image`] if `reader` fails or what it reads is not exactly what [`Store::save`] wrote;
+    /// [`Error::TableExists`] if the store has a table of the image already; [`Error::OutOfMemory`]; and
+    /// [`Error::KeyLength`] if this store's nodes are too small for the image's keys. The store's tables are
+    /// as they were then.
+    pub fn load(&self, reader: impl Read) -> Result<u64, Error> {
+        image::load(&self.shared, reader)
+    }
+
+    fn handle(&self, entry: &Arc<Entry>) -> Table {
+        Table::new(self.shared.clone(), entry.clone())
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("tables", &self.tables()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,308 @@
+//! Tables: the operations on pairs.
+
+use std::fmt;
+use std::ops::RangeBounds;
+use std::sync::Arc;
+
+use honeycomb_btree::{Operation, Outcome, Root, Version};
+
+use crate::directory::Entry;
+use crate::error::Error;
+use crate::iter::{Iter, Source};
+use crate::pairs::Pairs;
+use crate::range;
+use crate::scan::Scan;
+use crate::shared::Shared;
+
+/// A handle on a table: ordered pairs of keys (1 to 460 bytes) and values (up to 16 MiB).
+///
+/// Every operation is linearizable: it takes effect at one moment between its call and its return. Handles
+/// are cheap to clone and can be used from many threads.
+///
+/// ```
+/// use honeycomb_store::{Config, Store};
+///
+/// let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() })?;
+/// let users = store.table("users")?;
+/// assert!(users.insert(b"ada", b"1815")?);
+/// assert!(!users.insert(b"ada", b"1816")?, "there is one");
+/// assert_eq!(users.get(b"ada")?.as_deref(), Some(&b"1815"[..]));
+/// assert_eq!(users.add(b"visits", 2)?, 2);
+/// assert!(users.delete(b"ada")?);
+/// # Ok::<(), honeycomb_store::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Table {
+    shared: Arc<Shared>,
+    entry: Arc<Entry>,
+}
+
+/// A value and the version that [`Table::compare_version_and_swap`] takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Versioned {
+    /// The value.
+    pub value: Vec<u8>,
+    /// Grows with every change of the pair, and may grow without one.
+    pub version: Version,
+}
+
+/// What came of a compare-and-swap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "a swap may have been refused"]
+pub enum Swap {
+    /// The pair was as expected and has the new value.
+    Swapped,
+    /// There is no such key.
+    Absent,
+    /// The pair is not as expected, but this.
+    Mismatch(Versioned),
+}
+
+impl Swap {
+    /// Whether the value was swapped.
+    #[must_use]
+    pub fn swapped(&self) -> bool {
+        *self == Self::Swapped
+    }
+}
+
+impl Table {
+    pub(crate) fn new(shared: Arc<Shared>, entry: Arc<Entry>) -> Self {
+        Self { shared, entry }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.entry.name
+    }
+
+    /// How many pairs it has. Writes under way may be counted or not.
+    #[must_use]
+    pub fn pair_count(&self) -> u64 {
+        self.entry.pairs.get()
+    }
+
+    /// The value of a key.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`].
+    pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        let mut value = Vec::new();
+        Ok(self.get_into(key, &mut value)?.then_some(value))
+    }
+
+    /// Puts the value of a key in place of what `value` holds: whether there is one. Allocates nothing if
+    /// there is room in `value`.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`].
+    pub fn get_into(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool, Error> {
+        value.clear();
+        self.shared.get_into(&self.shared.forest.reader(), self.root(), key, value)
+    }
+
+    /// The value of a key and its version.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`].
+    pub fn get_versioned(&self, key: &[u8]) -> Result<Option<Versioned>, Error> {
+        self.shared.check_key(key)?;
+        let reader = self.shared.forest.reader();
+        let found = reader.get(self.root(), key);
+        Ok(found.map(|found| Versioned { value: found.value.to_vec(), version: found.version }))
+    }
+
+    /// Whether a key exists.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`].
+    pub fn contains(&self, key: &[u8]) -> Result<bool, Error> {
+        self.shared.check_key(key)?;
+        Ok(self.shared.forest.reader().get(self.root(), key).is_some())
+    }
+
+    /// Adds a pair: false if the key exists, and nothing has changed.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`], [`Error::ValueLength`], [`Error::OutOfMemory`].
+    pub fn insert(&self, key: &[u8], value: &[u8]) -> Result<bool, Error> {
+        Ok(self.write(key, Operation::Insert(value))?.wrote())
+    }
+
+    /// Changes a value: false if the key is absent, and nothing has changed.
+    ///
+    /// # Errors
+    /// As [`Table::insert`].
+    pub fn update(&self, key: &[u8], value: &[u8]) -> Result<bool, Error> {
+        Ok(self.write(key, Operation::Update(value))?.wrote())
+    }
+
+    /// Adds a pair or changes its value.
+    ///
+    /// # Errors
+    /// As [`Table::insert`].
+    pub fn put(&self, key: &[u8], value: &[u8]) -> Result<(), Error> {
+        self.write(key, Operation::Put(value)).map(drop)
+    }
+
+    /// Removes a pair: false if the key is absent.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`], [`Error::OutOfMemory`].
+    pub fn delete(&self, key: &[u8]) -> Result<bool, Error> {
+        let outcome = self.shared.remove(|forest| forest.write(self.root(), key, Operation::Delete))?;
+        self.note(&Operation::Delete, &outcome);
+        Ok(outcome.wrote())
+    }
+
+    /// Changes a value that equals `expected`.
+    ///
+    /// # Errors
+    /// As [`Table::insert`].
+    pub fn compare_and_swap(&self, key: &[u8], expected: &[u8], value: &[u8]) -> Result<Swap, Error> {
+        self.write(key, Operation::CompareAndSwap { expected, value }).map(swap)
+    }
+
+    /// Changes the value of a pair that has not changed since [`Table::get_versioned`] gave `version`. May be
+    /// refused although nothing has changed (then try with the version it says), never succeeds after a
+    /// change.
+    ///
+    /// # Errors
+    /// As [`Table::insert`].
+    pub fn compare_version_and_swap(
+        &self,
+        key: &[u8],
+        version: Version,
+        value: &[u8],
+    ) -> Result<Swap, Error> {
+        self.write(key, Operation::CompareVersionAndSwap { version, value }).map(swap)
+    }
+
+    /// Adds to a counter, a value of 8 bytes little-endian, and returns its new value. An absent counter
+    /// counts as zero; at both ends of `u64` it wraps around.
+    ///
+    /// # Errors
+    /// [`Error::NotCounter`], [`Error::KeyLength`], [`Error::OutOfMemory`].
+    pub fn add(&self, key: &[u8], delta: i64) -> Result<u64, Error> {
+        match self.write(key, Operation::Add(delta))? {
+            Outcome::Added(value) => Ok(value),
+            Outcome::NotCounter { bytes } => Err(Error::NotCounter { bytes }),
+            other => unreachable!("add came to {other:?}"),
+        }
+    }
+
+    /// Removes every pair with a key in the range, at one moment: how many there were.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]: new nodes are needed at the range's ends.
+    pub fn delete_range<'k, K: AsRef<[u8]> + ?Sized + 'k>(
+        &self,
+        range: impl RangeBounds<&'k K>,
+    ) -> Result<u64, Error> {
+        let bounds = range::bounds(&range);
+        let Some((lower, upper)) = range::allowed(bounds, false, self.key_bytes_max()) else { return Ok(0) };
+        let count = self.shared.remove(|forest| forest.delete_range(self.root(), lower, upper))?;
+        self.entry.pairs.subtract(count);
+        Ok(count)
+    }
+
+    /// The pairs that a scan finds, all of one version: at most
+    /// [`Config::scan_pairs_max`](crate::Config::scan_pairs_max).
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn scan(&self, scan: &Scan<'_>) -> Result<Pairs, Error> {
+        let mut pairs = Pairs::default();
+        self.scan_into(scan, &mut pairs)?;
+        Ok(pairs)
+    }
+
+    /// As [`Table::scan`], into buffers that are used again.
+    ///
+    /// # Errors
+    /// As [`Table::scan`].
+    pub fn scan_into(&self, scan: &Scan<'_>, pairs: &mut Pairs) -> Result<(), Error> {
+        pairs.clear();
+        self.shared.scan_into(&self.shared.forest.reader(), self.root(), scan, pairs);
+        Ok(())
+    }
+
+    /// Iterates over all pairs; [`Table::range`] says more.
+    ///
+    /// # Errors
+    /// As [`Table::range`].
+    pub fn iter(&self) -> Result<Iter, Error> {
+        self.range::<[u8]>(..)
+    }
+
+    /// Iterates over the pairs with keys in a range, forward and backward, as they are now. The iterator
+    /// holds a [`Snapshot`](crate::Snapshot) with the store's lease limits; without MVCC it holds none, and
+    /// its pages are not of one version.
+    ///
+    /// ```
+    /// use honeycomb_store::{Config, Store};
+    ///
+    /// let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() })?;
+    /// let table = store.table("letters")?;
+    /// for key in [b"a", b"b", b"c", b"d"] {
+    ///     table.put(key, b"")?;
+    /// }
+    /// let pairs: Vec<_> = table.range("b"..)?.rev().collect::<Result<_, _>>()?;
+    /// assert!(pairs.iter().map(|(key, _)| key).eq([b"d", b"c", b"b"]));
+    /// # Ok::<(), honeycomb_store::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::TooManySnapshots`]. The items can be [`Error::SnapshotTooOld`].
+    pub fn range<'k, K: AsRef<[u8]> + ?Sized + 'k>(
+        &self,
+        range: impl RangeBounds<&'k K>,
+    ) -> Result<Iter, Error> {
+        Ok(Iter::new(Source::of(&self.shared)?, self.clone(), range::bounds(&range)))
+    }
+
+    pub(crate) fn root(&self) -> Root {
+        self.entry.root
+    }
+
+    pub(crate) fn key_bytes_max(&self) -> usize {
+        self.shared.key_bytes_max
+    }
+
+    /// Notes in the table's count what came of a write.
+    pub(crate) fn note(&self, operation: &Operation<'_>, outcome: &Outcome) {
+        self.entry.pairs.note(operation, outcome);
+    }
+
+    pub(crate) fn check_store(&self, shared: &Arc<Shared>) -> Result<(), Error> {
+        if Arc::ptr_eq(&self.shared, shared) {
+            return Ok(());
+        }
+        Err(Error::ForeignTable { name: self.name().to_owned() })
+    }
+
+    pub(crate) fn is_same_as(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.entry, &other.entry)
+    }
+
+    fn write(&self, key: &[u8], operation: Operation<'_>) -> Result<Outcome, Error> {
+        let outcome = self.shared.write(|forest| forest.write(self.root(), key, operation))?;
+        self.note(&operation, &outcome);
+        Ok(outcome)
+    }
+}
+
+fn swap(outcome: Outcome) -> Swap {
+    match outcome {
+        Outcome::Absent => Swap::Absent,
+        Outcome::Mismatch { value, version } => Swap::Mismatch(Versioned { value, version }),
+        _ => Swap::Swapped,
+    }
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table").field("name", &self.name()).finish_non_exhaustive()
+    }
+}

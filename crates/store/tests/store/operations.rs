@@ -1,0 +1,225 @@
+//! Each operation on a pair, and each of its errors.
+
+use std::collections::BTreeMap;
+
+use honeycomb_store::{Config, Error, Store, Swap, Table, Versioned};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use super::{MIB, config, pairs, table};
+
+#[test]
+fn put_adds_and_changes() {
+    let table = table();
+    assert_eq!(table.get(b"k").unwrap(), None);
+    table.put(b"k", b"1").unwrap();
+    table.put(b"k", b"2").unwrap();
+    assert_eq!(table.get(b"k").unwrap().unwrap(), b"2");
+    assert_eq!(table.pair_count(), 1);
+}
+
+#[test]
+fn insert_refuses_what_exists_and_update_what_does_not() {
+    let table = table();
+    assert!(!table.update(b"k", b"0").unwrap());
+    assert!(table.insert(b"k", b"1").unwrap());
+    assert!(!table.insert(b"k", b"2").unwrap());
+    assert_eq!(table.get(b"k").unwrap().unwrap(), b"1");
+    assert!(table.update(b"k", b"3").unwrap());
+    assert_eq!(table.get(b"k").unwrap().unwrap(), b"3");
+}
+
+#[test]
+fn delete_says_whether_there_was_something() {
+    let table = table();
+    assert!(!table.delete(b"k").unwrap());
+    table.put(b"k", b"").unwrap();
+    assert!(table.contains(b"k").unwrap());
+    assert!(table.delete(b"k").unwrap());
+    assert!(!table.contains(b"k").unwrap());
+    assert_eq!(table.pair_count(), 0);
+}
+
+#[test]
+fn get_into_replaces_what_was_there() {
+    let table = table();
+    table.put(b"k", b"new").unwrap();
+    let mut value = b"something long".to_vec();
+    let capacity = value.capacity();
+    assert!(table.get_into(b"k", &mut value).unwrap());
+    assert_eq!((&value[..], value.capacity()), (&b"new"[..], capacity));
+    assert!(!table.get_into(b"absent", &mut value).unwrap());
+    assert!(value.is_empty());
+}
+
+#[test]
+fn compare_and_swap_says_what_it_found() {
+    let table = table();
+    assert_eq!(table.compare_and_swap(b"k", b"", b"1").unwrap(), Swap::Absent);
+    table.put(b"k", b"1").unwrap();
+    assert!(table.compare_and_swap(b"k", b"1", b"2").unwrap().swapped());
+    let Swap::Mismatch(found) = table.compare_and_swap(b"k", b"1", b"3").unwrap() else { panic!() };
+    assert_eq!(found.value, b"2");
+    assert_eq!(table.get_versioned(b"k").unwrap(), Some(found));
+}
+
+#[test]
+fn compare_version_and_swap_refuses_what_has_changed() {
+    let table = table();
+    assert_eq!(table.compare_version_and_swap(b"k", 0, b"1").unwrap(), Swap::Absent);
+    table.put(b"k", b"1").unwrap();
+    let Versioned { version, .. } = table.get_versioned(b"k").unwrap().unwrap();
+    assert!(table.compare_version_and_swap(b"k", version, b"2").unwrap().swapped());
+    let Swap::Mismatch(found) = table.compare_version_and_swap(b"k", version, b"3").unwrap() else {
+        panic!()
+    };
+    assert_eq!(found.value, b"2");
+    assert!(found.version > version);
+    assert!(table.compare_version_and_swap(b"k", found.version, b"4").unwrap().swapped());
+    assert_eq!(table.get_versioned(b"absent").unwrap(), None);
+}
+
+#[test]
+fn add_counts_up_and_down_and_wraps() {
+    let table = table();
+    assert_eq!(table.add(b"n", 5).unwrap(), 5);
+    assert_eq!(table.add(b"n", -2).unwrap(), 3);
+    assert_eq!(table.add(b"n", -4).unwrap(), u64::MAX);
+    assert_eq!(table.add(b"n", 1).unwrap(), 0);
+    assert_eq!(table.add(b"n", i64::MIN).unwrap(), 1 << 63);
+    assert_eq!(table.get(b"n").unwrap().unwrap(), (1_u64 << 63).to_le_bytes());
+    assert_eq!(table.pair_count(), 1);
+}
+
+#[test]
+fn add_refuses_what_is_no_counter() {
+    let table = table();
+    for bytes in [0, 7, 9] {
+        table.put(b"n", &vec![1; bytes]).unwrap();
+        assert!(matches!(table.add(b"n", 1), Err(Error::NotCounter { bytes: found }) if found == bytes));
+        assert_eq!(table.get(b"n").unwrap().unwrap(), vec![1; bytes]);
+    }
+}
+
+#[test]
+fn delete_range_counts_what_it_removes() {
+    let table = table();
+    for key in ["a", "b", "c", "d", "e"] {
+        table.put(key.as_bytes(), b"").unwrap();
+    }
+    assert_eq!(table.delete_range("b".."d").unwrap(), 2);
+    assert_eq!(table.delete_range("b".."d").unwrap(), 0);
+    assert_eq!(table.delete_range("z".."a").unwrap(), 0);
+    assert_eq!(table.delete_range("d"..="d").unwrap(), 1);
+    assert_eq!(table.pair_count(), 2);
+    assert_eq!(table.delete_range::<str>(..).unwrap(), 2);
+    assert!(pairs(&table).is_empty());
+}
+
+/// Every operation that takes a key.
+fn all_with_key(table: &Table, key: &[u8]) -> Vec<Result<(), Error>> {
+    vec![
+        table.get(key).map(drop),
+        table.get_into(key, &mut Vec::new()).map(drop),
+        table.get_versioned(key).map(drop),
+        table.contains(key).map(drop),
+        table.insert(key, b"").map(drop),
+        table.update(key, b"").map(drop),
+        table.put(key, b"").map(drop),
+        table.compare_and_swap(key, b"", b"").map(drop),
+        table.compare_version_and_swap(key, 0, b"").map(drop),
+        table.delete(key).map(drop),
+        table.add(key, 1).map(drop),
+    ]
+}
+
+#[test]
+fn keys_have_1_to_460_bytes() {
+    let table = table();
+    for bytes in [1, 459, 460] {
+        assert!(all_with_key(&table, &vec![b'k'; bytes]).iter().all(Result::is_ok), "{bytes}");
+    }
+    for bytes in [0, 461, 100_000] {
+        for result in all_with_key(&table, &vec![b'k'; bytes]) {
+            let error = result.unwrap_err();
+            assert_eq!(error.to_string(), format!("key of {bytes} bytes: a key has 1 to 460 bytes"));
+        }
+    }
+    assert_eq!(table.pair_count(), 3);
+}
+
+#[test]
+fn small_nodes_have_shorter_keys() {
+    let store = Store::open(Config { node_bytes: 1024, ..config() }).unwrap();
+    let table = store.table("table").unwrap();
+    let Err(Error::KeyLength { bytes: 460, max }) = table.put(&[1; 460], b"") else { panic!() };
+    table.put(&vec![1; max], b"").unwrap();
+    assert!(table.contains(&vec![1; max]).unwrap());
+    assert!(matches!(table.get(&vec![1; max + 1]), Err(Error::KeyLength { .. })));
+}
+
+#[test]
+fn values_have_up_to_16_mib() {
+    let store = Store::open(Config { memory_bytes: 128 * MIB, ..Config::default() }).unwrap();
+    let table = store.table("table").unwrap();
+    for bytes in [0, 1, 469, 470, 8192, 16 * MIB - 1, 16 * MIB] {
+        let value = vec![bytes as u8; bytes];
+        table.put(b"k", &value).unwrap();
+        assert!(table.get(b"k").unwrap().unwrap() == value, "{bytes}");
+    }
+    let error = table.put(b"k", &vec![0; 16 * MIB + 1]).unwrap_err();
+    assert_eq!(error.to_string(), "value of 16777217 bytes: a value has at most 16777216 bytes");
+    assert_eq!(table.get(b"k").unwrap().unwrap().len(), 16 * MIB);
+}
+
+#[test]
+fn random_operations_match_a_map() {
+    for mvcc in [true, false] {
+        let store = Store::open(Config { mvcc, ..config() }).unwrap();
+        let table = store.table("table").unwrap();
+        let mut model = BTreeMap::new();
+        let mut random = StdRng::seed_from_u64(1);
+        for _ in 0..20_000 {
+            step(&table, &mut model, &mut random);
+        }
+        assert_eq!(table.pair_count(), model.len() as u64);
+        assert!(pairs(&table).into_iter().eq(model));
+        drop(table);
+        let mut store = store;
+        store.verify().unwrap();
+    }
+}
+
+fn step(table: &Table, model: &mut BTreeMap<Vec<u8>, Vec<u8>>, random: &mut StdRng) {
+    let key = random.random_range(0..500_u32).to_string().into_bytes();
+    let value =
+        vec![random.random(); if random.random_ratio(1, 50) { 2000 } else { random.random_range(0..40) }];
+    let existing = model.get(&key).cloned();
+    assert_eq!(table.get(&key).unwrap(), existing);
+    match random.random_range(0..6) {
+        0 => {
+            assert_eq!(table.insert(&key, &value).unwrap(), existing.is_none());
+            model.entry(key).or_insert(value);
+        }
+        1 => {
+            assert_eq!(table.update(&key, &value).unwrap(), existing.is_some());
+            model.entry(key).and_modify(|old| *old = value);
+        }
+        2 => {
+            table.put(&key, &value).unwrap();
+            model.insert(key, value);
+        }
+        3 => {
+            let swap = table.compare_and_swap(&key, existing.as_deref().unwrap_or(b""), &value).unwrap();
+            assert_eq!(swap.swapped(), existing.is_some());
+            model.entry(key).and_modify(|old| *old = value);
+        }
+        4 if random.random_ratio(1, 20) => {
+            let end = [&key[..], b"5"].concat();
+            let inside: Vec<_> = model.range(key.clone()..end.clone()).map(|(key, _)| key.clone()).collect();
+            assert_eq!(table.delete_range(&key..&end).unwrap(), inside.len() as u64);
+            inside.iter().for_each(|key| drop(model.remove(key)));
+        }
+        _ => assert_eq!(table.delete(&key).unwrap(), model.remove(&key).is_some()),
+    }
+}

@@ -1,0 +1,305 @@
+//! Snapshots: what they see, and when they end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use honeycomb_store::{
+    Config, Error, LeaseLimits, ManualClock, Scan, Snapshot, SnapshotToken, Store, Table, Version,
+};
+
+use super::{MIB, config, fill, key, pairs};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A store with a clock that stands still, a table with 1000 pairs, and limits of 10 seconds and 1 MiB.
+struct Fixture {
+    clock: Arc<ManualClock>,
+    store: Store,
+    table: Table,
+}
+
+fn fixture() -> Fixture {
+    fixture_with(config())
+}
+
+fn fixture_with(config: Config) -> Fixture {
+    let clock = Arc::new(ManualClock::default());
+    let lease = LeaseLimits { time: 10 * SECOND, bytes: MIB as u64 };
+    let store = Store::open(Config { clock: clock.clone(), lease, ..config }).unwrap();
+    let table = store.table("table").unwrap();
+    fill(&table, 1000);
+    Fixture { clock, store, table }
+}
+
+/// Replaces at least so many bytes.
+fn replace(table: &Table, bytes: usize) {
+    (0..bytes.div_ceil(64 << 10)).for_each(|_| table.put(b"big", &vec![0; 64 << 10]).unwrap());
+    table.put(b"big", b"").unwrap();
+}
+
+fn is_too_old<T>(result: Result<T, Error>) -> bool {
+    matches!(result, Err(Error::SnapshotTooOld))
+}
+
+/// Whether every use of a snapshot says that it is too old.
+fn has_ended(snapshot: &Snapshot, table: &Table) -> bool {
+    let uses = [
+        is_too_old(snapshot.get(table, b"k")),
+        is_too_old(snapshot.get_into(table, b"k", &mut Vec::new())),
+        is_too_old(snapshot.scan(table, &Scan::all())),
+        is_too_old(snapshot.renew()),
+        is_too_old(snapshot.iter::<str>(table, ..).unwrap().next().unwrap()),
+    ];
+    assert!(uses.iter().all(|ended| *ended == uses[0]), "{uses:?}");
+    uses[0]
+}
+
+#[test]
+fn a_snapshot_sees_what_was_there() {
+    let Fixture { store, table, .. } = fixture();
+    let before = pairs(&table);
+    let snapshot = store.snapshot().unwrap();
+    assert!(table.delete(&key(0)).unwrap());
+    table.put(&key(1), b"changed").unwrap();
+    (2000..4000).for_each(|number| table.put(&key(number), b"new").unwrap());
+    table.delete_range(&key(500)..&key(700)).unwrap();
+    assert_eq!(snapshot.get(&table, &key(1)).unwrap().unwrap(), b"value 1");
+    assert_eq!(snapshot.get(&table, &key(2000)).unwrap(), None);
+    let mut value = b"left over".to_vec();
+    assert!(snapshot.get_into(&table, &key(600), &mut value).unwrap());
+    assert_eq!(value, b"value 600");
+    let scanned = snapshot.scan(&table, &Scan::all()).unwrap();
+    assert!(scanned.iter().eq(before.iter().map(|(key, value)| (&key[..], &value[..]))));
+    let iterated: Vec<_> = snapshot.iter::<str>(&table, ..).unwrap().collect::<Result<_, _>>().unwrap();
+    assert_eq!(iterated, before);
+    let now = store.snapshot().unwrap();
+    assert!(now.version() > snapshot.version());
+    assert_eq!(now.get(&table, &key(1)).unwrap().unwrap(), b"changed");
+}
+
+#[test]
+fn a_snapshot_covers_all_tables_and_none_of_later() {
+    let Fixture { store, table, .. } = fixture();
+    let other = store.table("other").unwrap();
+    other.put(b"k", b"1").unwrap();
+    let snapshot = store.snapshot().unwrap();
+    other.put(b"k", b"2").unwrap();
+    let later = store.table("later").unwrap();
+    fill(&later, 100);
+    assert_eq!(snapshot.get(&other, b"k").unwrap().unwrap(), b"1");
+    assert_eq!(snapshot.scan(&table, &Scan::all()).unwrap().len(), 1000);
+    assert_eq!(snapshot.get(&later, &key(7)).unwrap(), None);
+    assert!(snapshot.scan(&later, &Scan::all()).unwrap().is_empty());
+    assert!(snapshot.scan(&later, &Scan::all().backward()).unwrap().is_empty());
+}
+
+#[test]
+fn errors_of_use() {
+    let Fixture { store, .. } = fixture();
+    let snapshot = store.snapshot().unwrap();
+    let foreign = super::table();
+    assert!(matches!(snapshot.get(&foreign, b"k"), Err(Error::ForeignTable { .. })));
+    assert!(matches!(snapshot.scan(&foreign, &Scan::all()), Err(Error::ForeignTable { .. })));
+    assert!(matches!(snapshot.iter::<str>(&foreign, ..), Err(Error::ForeignTable { .. })));
+    let table = store.table("table").unwrap();
+    assert!(matches!(snapshot.get(&table, b""), Err(Error::KeyLength { bytes: 0, max: 460 })));
+}
+
+#[test]
+fn time_ends_a_snapshot() {
+    let Fixture { clock, store, table } = fixture();
+    let snapshot = store.snapshot().unwrap();
+    clock.advance(10 * SECOND);
+    assert!(!has_ended(&snapshot, &table), "its time is 10 seconds");
+    // Using it renewed it.
+    clock.advance(10 * SECOND);
+    assert!(!has_ended(&snapshot, &table));
+    clock.advance(10 * SECOND + Duration::from_nanos(1));
+    assert!(has_ended(&snapshot, &table));
+    assert!(table.get(&key(1)).unwrap().is_some());
+}
+
+#[test]
+fn renewing_begins_the_time_again() {
+    let Fixture { clock, store, table } = fixture();
+    let snapshot = store.snapshot().unwrap();
+    for _ in 0..5 {
+        clock.advance(9 * SECOND);
+        snapshot.renew().unwrap();
+    }
+    clock.advance(11 * SECOND);
+    assert!(is_too_old(snapshot.renew()));
+    assert!(has_ended(&snapshot, &table));
+}
+
+#[test]
+fn replaced_bytes_end_a_snapshot_even_if_renewed() {
+    let Fixture { store, table, .. } = fixture();
+    let snapshot = store.snapshot().unwrap();
+    replace(&table, MIB / 2);
+    assert!(!has_ended(&snapshot, &table));
+    replace(&table, MIB / 2);
+    assert!(has_ended(&snapshot, &table));
+}
+
+#[test]
+fn limits_can_be_given() {
+    let Fixture { clock, store, table } = fixture();
+    let brief = store.snapshot_with(LeaseLimits { time: SECOND, bytes: u64::MAX }).unwrap();
+    let small = store.snapshot_with(LeaseLimits { time: Duration::MAX, bytes: 0 }).unwrap();
+    assert!(!has_ended(&brief, &table) && !has_ended(&small, &table));
+    clock.advance(1000 * SECOND);
+    assert!(has_ended(&brief, &table) && !has_ended(&small, &table));
+    replace(&table, 1);
+    assert!(has_ended(&small, &table));
+}
+
+#[test]
+fn writers_end_what_nobody_uses() {
+    let Fixture { clock, store, table } = fixture();
+    let (by_time, by_bytes) = (store.snapshot().unwrap(), store.snapshot().unwrap());
+    assert_eq!(store.statistics().snapshots.count, 2);
+    clock.advance(11 * SECOND);
+    by_bytes.renew().unwrap_err();
+    assert_eq!(store.statistics().snapshots.count, 1);
+    fill(&table, 256);
+    assert_eq!(store.statistics().snapshots.count, 0);
+    let by_bytes = store.snapshot().unwrap();
+    (0..256).for_each(|_| replace(&table, 8192));
+    assert_eq!(store.statistics().snapshots.count, 0);
+    assert!(has_ended(&by_time, &table) && has_ended(&by_bytes, &table));
+}
+
+#[test]
+fn taking_a_snapshot_ends_what_is_overdue() {
+    let Fixture { clock, store, .. } = fixture_with(Config { snapshots_max: 2, ..config() });
+    let _held = [store.snapshot().unwrap(), store.snapshot().unwrap()];
+    let error = store.snapshot().unwrap_err();
+    assert_eq!(error.to_string(), "too many snapshots: at most 2 at one time (iterators count)");
+    clock.advance(11 * SECOND);
+    let _third = store.snapshot().unwrap();
+    assert_eq!(store.statistics().snapshots.count, 1);
+}
+
+#[test]
+fn dropping_the_last_handle_ends_a_snapshot() {
+    let Fixture { store, table, .. } = fixture_with(Config { snapshots_max: 1, ..config() });
+    let snapshot = store.snapshot().unwrap();
+    let iter = snapshot.iter::<str>(&table, ..).unwrap();
+    let clone = snapshot.clone();
+    drop(snapshot);
+    drop(clone);
+    assert!(store.snapshot().is_err(), "the iterator is a handle");
+    drop(iter);
+    assert!(store.snapshot().is_ok());
+}
+
+#[test]
+fn a_token_lets_a_snapshot_outlive_its_handles() {
+    let Fixture { clock, store, table } = fixture();
+    let snapshot = store.snapshot().unwrap();
+    let (token, version): (SnapshotToken, Version) = (snapshot.token(), snapshot.version());
+    table.put(&key(1), b"changed").unwrap();
+    drop(snapshot);
+    let resumed = store.resume(SnapshotToken::new(token.get())).unwrap();
+    assert_eq!((resumed.version(), resumed.token()), (version, token));
+    assert_eq!(resumed.get(&table, &key(1)).unwrap().unwrap(), b"value 1");
+    drop(resumed);
+    let (one, other) = (store.resume(token).unwrap(), store.resume(token).unwrap());
+    one.release();
+    assert!(has_ended(&other, &table));
+    assert!(is_too_old(store.resume(token)));
+    let token = store.snapshot().unwrap().token();
+    clock.advance(11 * SECOND);
+    assert!(is_too_old(store.resume(token)));
+    let unknown = SnapshotToken::new(token.get() + 1);
+    assert!(matches!(store.resume(unknown), Err(Error::UnknownSnapshot { token }) if token == unknown.get()));
+}
+
+#[test]
+fn without_versions_there_are_no_snapshots() {
+    let Fixture { store, .. } = fixture_with(Config { mvcc: false, ..config() });
+    let error = store.snapshot().unwrap_err();
+    assert_eq!(error.to_string(), "this store has no snapshots: it was opened with mvcc = false");
+    assert!(matches!(store.resume(SnapshotToken::new(0)), Err(Error::UnknownSnapshot { token: 0 })));
+}
+
+#[test]
+fn statistics_tell_of_the_oldest() {
+    let Fixture { clock, store, table } = fixture();
+    let _oldest = store.snapshot().unwrap();
+    clock.advance(2 * SECOND);
+    replace(&table, 100_000);
+    let _newest = store.snapshot().unwrap();
+    let snapshots = store.statistics().snapshots;
+    assert_eq!((snapshots.count, snapshots.oldest_seconds), (2, 2.0));
+    assert!((100_000..MIB as u64).contains(&snapshots.pinned_bytes), "{}", snapshots.pinned_bytes);
+}
+
+#[test]
+fn the_oldest_snapshot_gives_way_to_a_write_without_room() {
+    let unlimited = LeaseLimits { time: Duration::MAX, bytes: u64::MAX };
+    let store = Store::open(Config { memory_bytes: 2 * MIB, lease: unlimited, ..Config::default() }).unwrap();
+    let table = store.table("table").unwrap();
+    fill(&table, 10_000);
+    let oldest = store.snapshot().unwrap();
+    replace(&table, MIB / 2);
+    let newest = store.snapshot().unwrap();
+    // The room runs out half way, if nothing of the first half may be reclaimed.
+    replace(&table, 2 * MIB);
+    assert!(has_ended(&oldest, &table));
+    // However often all is replaced, there is room for it.
+    replace(&table, 20 * MIB);
+    assert!(has_ended(&newest, &table));
+    assert_eq!(table.pair_count(), 10_001);
+}
+
+#[test]
+fn under_pressure_a_snapshot_answers_right_or_not_at_all() {
+    const KEYS: u64 = 2000;
+    let unlimited = LeaseLimits { time: Duration::MAX, bytes: u64::MAX };
+    let store = Store::open(Config { memory_bytes: 2 * MIB, lease: unlimited, ..Config::default() }).unwrap();
+    let table = store.table("table").unwrap();
+    fill(&table, KEYS);
+    let stop = AtomicBool::new(false);
+    let (right, ended) = (AtomicU64::new(0), AtomicU64::new(0));
+    thread::scope(|scope| {
+        for reader in 0..2 {
+            let (store, table, stop, right, ended) = (&store, &table, &stop, &right, &ended);
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    let snapshot = store.snapshot().unwrap();
+                    let Ok(first) = snapshot.scan(table, &Scan::all()) else { continue };
+                    assert_eq!(first.len() as u64, KEYS);
+                    for _ in 0..3 << reader {
+                        match snapshot.scan(table, &Scan::all()) {
+                            Ok(again) => assert!(again.iter().eq(first.iter())),
+                            Err(Error::SnapshotTooOld) => drop(ended.fetch_add(1, Ordering::Relaxed)),
+                            Err(other) => panic!("{other}"),
+                        }
+                        right.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+        for round in 0..60_000_u64 {
+            let value = vec![round as u8; (round % 50) as usize];
+            let updated = table.update(&key(round.wrapping_mul(7919) % KEYS), &value);
+            stop.store(updated.is_err() || round == 59_999, Ordering::Relaxed);
+            assert!(updated.unwrap());
+        }
+    });
+    assert!(right.into_inner() > 0 && ended.into_inner() > 0);
+}
+
+#[test]
+fn a_snapshot_that_pins_nothing_does_not_give_way() {
+    let store = Store::open(Config { memory_bytes: 2 * MIB, ..Config::default() }).unwrap();
+    let table = store.table("table").unwrap();
+    table.put(b"k", b"v").unwrap();
+    let snapshot = store.snapshot().unwrap();
+    assert!(matches!(table.put(b"big", &vec![0; 4 * MIB]), Err(Error::OutOfMemory { .. })));
+    assert_eq!(snapshot.get(&table, b"k").unwrap().unwrap(), b"v");
+}
