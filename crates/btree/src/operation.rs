@@ -55,8 +55,13 @@ pub enum Outcome {
     Updated,
     /// The pair is gone.
     Deleted,
-    /// The counter has this value now.
-    Added(u64),
+    /// The counter has a new value.
+    Added {
+        /// The value it has now.
+        sum: u64,
+        /// Whether it was absent.
+        inserted: bool,
+    },
     /// Refused: the key exists.
     Exists,
     /// Refused, or nothing to delete: the key is absent.
@@ -79,7 +84,7 @@ impl Outcome {
     /// Whether the operation changed anything.
     #[must_use]
     pub fn wrote(&self) -> bool {
-        matches!(self, Self::Inserted | Self::Updated | Self::Deleted | Self::Added(_))
+        matches!(self, Self::Inserted | Self::Updated | Self::Deleted | Self::Added { .. })
     }
 }
 
@@ -179,5 +184,6 @@ fn add<'a>(delta: i64, existing: Option<&[u8]>) -> Decision<'a> {
         }
     };
     let sum = counter.wrapping_add_signed(delta);
-    Decision::Store(StoredValue::Counter(sum.to_le_bytes()), Outcome::Added(sum))
+    let outcome = Outcome::Added { sum, inserted: existing.is_none() };
+    Decision::Store(StoredValue::Counter(sum.to_le_bytes()), outcome)
 }

@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::thread;
 
-use honeycomb_btree::{Operation, Outcome};
+use honeycomb_btree::Outcome;
 use honeycomb_memory::sync::{AtomicU64, Ordering, Padded};
 
 const STRIPES: usize = 16;
@@ -24,11 +24,10 @@ thread_local! {
 
 impl PairCount {
     /// Counts what came of a write.
-    pub(crate) fn note(&self, operation: &Operation<'_>, outcome: &Outcome) {
-        match (operation, outcome) {
-            (_, Outcome::Inserted) => self.add(1),
-            (_, Outcome::Deleted) => self.subtract(1),
-            (Operation::Add(delta), Outcome::Added(value)) if *value == *delta as u64 => self.add(1),
+    pub(crate) fn note(&self, outcome: &Outcome) {
+        match outcome {
+            Outcome::Inserted | Outcome::Added { inserted: true, .. } => self.add(1),
+            Outcome::Deleted => self.subtract(1),
             _ => {}
         }
     }

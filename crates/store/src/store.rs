@@ -85,8 +85,7 @@ impl Store {
         let operations = batch.operations();
         let outcome = self.shared.write(|forest| forest.apply(&operations))?;
         if let BatchOutcome::Applied { outcomes, .. } = &outcome {
-            let noted = operations.iter().zip(outcomes).enumerate();
-            noted.for_each(|(index, (write, outcome))| batch.table(index).note(&write.operation, outcome));
+            outcomes.iter().enumerate().for_each(|(index, outcome)| batch.table(index).note(outcome));
         }
         Ok(outcome)
     }

@@ -152,7 +152,7 @@ impl Table {
     /// [`Error::KeyLength`], [`Error::OutOfMemory`].
     pub fn delete(&self, key: &[u8]) -> Result<bool, Error> {
         let outcome = self.shared.remove(|forest| forest.write(self.root(), key, Operation::Delete))?;
-        self.note(&Operation::Delete, &outcome);
+        self.note(&outcome);
         Ok(outcome.wrote())
     }
 
@@ -186,7 +186,7 @@ impl Table {
     /// [`Error::NotCounter`], [`Error::KeyLength`], [`Error::OutOfMemory`].
     pub fn add(&self, key: &[u8], delta: i64) -> Result<u64, Error> {
         match self.write(key, Operation::Add(delta))? {
-            Outcome::Added(value) => Ok(value),
+            Outcome::Added { sum, .. } => Ok(sum),
             Outcome::NotCounter { bytes } => Err(Error::NotCounter { bytes }),
             other => unreachable!("add came to {other:?}"),
         }
@@ -271,8 +271,8 @@ impl Table {
     }
 
     /// Notes in the table's count what came of a write.
-    pub(crate) fn note(&self, operation: &Operation<'_>, outcome: &Outcome) {
-        self.entry.pairs.note(operation, outcome);
+    pub(crate) fn note(&self, outcome: &Outcome) {
+        self.entry.pairs.note(outcome);
     }
 
     pub(crate) fn check_store(&self, shared: &Arc<Shared>) -> Result<(), Error> {
@@ -288,7 +288,7 @@ impl Table {
 
     fn write(&self, key: &[u8], operation: Operation<'_>) -> Result<Outcome, Error> {
         let outcome = self.shared.write(|forest| forest.write(self.root(), key, operation))?;
-        self.note(&operation, &outcome);
+        self.note(&outcome);
         Ok(outcome)
     }
 }

@@ -65,7 +65,7 @@ impl Arrivals<'_> {
             };
             let put = Operation::Put(value);
             let outcome = self.shared.write(|forest| forest.write(entry.root, key, put))?;
-            entry.pairs.note(&put, &outcome);
+            entry.pairs.note(&outcome);
             *pairs += 1;
         }
         Ok(None)

@@ -22,7 +22,10 @@ fn a_batch_is_applied_over_tables() {
     assert_eq!(batch.len(), 5);
     let BatchOutcome::Applied { version, outcomes } = store.apply(&batch).unwrap() else { panic!() };
     let (inserted, updated, absent) = (Outcome::Inserted, Outcome::Updated, Outcome::Absent);
-    assert_eq!(outcomes, [inserted.clone(), inserted, updated, absent, Outcome::Added(u64::MAX)]);
+    assert_eq!(
+        outcomes,
+        [inserted.clone(), inserted, updated, absent, Outcome::Added { sum: u64::MAX, inserted: true }]
+    );
     assert_eq!(a.get_versioned(b"k").unwrap().unwrap().version, version);
     assert_eq!(b.get(b"old").unwrap().unwrap(), b"3");
     assert_eq!((a.pair_count(), b.pair_count()), (2, 2));
