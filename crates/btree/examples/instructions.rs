@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! cargo build --release -p honeycomb-btree --example instructions
-//! valgrind --tool=callgrind --toggle-collect='*measured*' target/release/examples/instructions get 100000 100000
+//! valgrind --tool=callgrind --toggle-collect="*measured*" \
+//!   target/release/examples/instructions get 200000 20000
 //! ```
 //! Arguments: get, update, insert, scan4 or scan50; pairs loaded; operations. Divide what it prints by the
 //! operations.
@@ -11,7 +12,7 @@ use std::hint::black_box;
 use std::ops::{Bound, ControlFlow};
 use std::time::Instant;
 
-use honeycomb_btree::{Config, Forest, Operation, Root, Scan};
+use honeycomb_btree::{Config, Forest, Operation, Root, Scan, Shape};
 use honeycomb_memory::MemoryConfig;
 
 fn key(number: u64) -> [u8; 16] {
@@ -61,7 +62,11 @@ fn main() {
     let (kind, pairs, operations) = (arguments.first().map_or("get", String::as_str), number(1), number(2));
     let arena_bytes = (pairs as usize + operations as usize) * 120 + (64 << 20);
     let memory = MemoryConfig { arena_bytes, ..MemoryConfig::default() };
-    let forest = Forest::new(Config { memory, ..Config::default() }).unwrap();
+    let mut shape = Shape::default();
+    shape.log_threshold_bytes =
+        arguments.get(3).map_or(shape.log_threshold_bytes, |text| text.parse().unwrap());
+    shape.segment_bytes_min = arguments.get(4).map_or(shape.segment_bytes_min, |text| text.parse().unwrap());
+    let forest = Forest::new(Config { memory, shape, mvcc: true }).unwrap();
     let root = forest.plant().unwrap();
     for number in 0..pairs {
         forest.write(root, &key(number), Operation::Put(&key(number))).unwrap();
