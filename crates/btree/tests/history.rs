@@ -1,8 +1,9 @@
 //! Concurrent histories, checked: every result is the state at its version, and versions respect real time.
 //!
 //! Threads do random operations on few keys in tiny nodes, so that merges, splits, joins and range deletes
-//! race with everything. Each records what it did, what came of it, at which version, and when it began and
-//! ended. Afterwards:
+//! race with everything. Readers stop here and there, so that much happens between their steps; large batches
+//! take long, so that what comes after them waits to be released; what may be reclaimed is reclaimed at once.
+//! Each thread records what it did, what came of it, at which version, and when it began and ended. Afterwards:
 //! 1. the writes, replayed in the order of their versions, have the outcomes they had;
 //! 2. each get and scan shows exactly the state at its read version;
 //! 3. an operation that began after another had ended has a version that is not older (of a write: newer);
@@ -14,11 +15,12 @@
 mod common;
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
 use std::sync::Barrier;
+use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Keys, MIB, Model, Pairs, apply, expected_scan, forest, key, scan, seed, tiny};
+use common::{Keys, MIB, Model, Pairs, apply, expected_scan, forest, key, seed, tiny};
 use honeycomb_btree::{BatchOperation, BatchOutcome, Forest, Operation, Outcome, Root, Scan};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -92,16 +94,15 @@ struct Worker<'a> {
     forest: &'a Forest,
     root: Root,
     rng: StdRng,
-    keys: Keys,
-    key_count: u64,
+    round: &'a Round,
     number: u64,
     records: Vec<Record>,
 }
 
 impl Worker<'_> {
     fn key(&mut self) -> Vec<u8> {
-        let number = self.rng.random_range(0..self.key_count);
-        key(self.keys, number, self.forest.shape().key_bytes_max())
+        let number = self.rng.random_range(0..self.round.key_count);
+        key(self.round.keys, number, self.forest.shape().key_bytes_max())
     }
 
     /// A value nobody else writes; at times one that is out of line.
@@ -143,6 +144,9 @@ impl Worker<'_> {
             version.map_or_else(|| (before, self.forest.read_version()), |version| (version, version));
         let ended = Instant::now();
         self.records.push(Record { began, ended, versions, event });
+        if self.rng.random_bool(0.02) {
+            self.forest.memory().reclaim();
+        }
     }
 
     fn write_one(&mut self) -> (Event, Option<u64>) {
@@ -155,7 +159,8 @@ impl Worker<'_> {
     }
 
     fn batch(&mut self) -> (Event, Option<u64>) {
-        let count = self.rng.random_range(2..8);
+        let most = if self.rng.random_bool(0.2) { self.round.batch_max } else { 8 };
+        let count = self.rng.random_range(2..most);
         let mut writes: BTreeMap<Vec<u8>, Write> = BTreeMap::new();
         for _ in 0..count {
             let write = if self.rng.random_bool(0.6) { Write::Put(self.value()) } else { Write::Delete };
@@ -195,6 +200,7 @@ impl Worker<'_> {
     fn get(&mut self) -> (Event, Option<u64>) {
         let key = self.key();
         let reader = self.forest.reader();
+        pause(&mut self.rng);
         let value = reader.get(self.root, &key).map(|found| found.value.to_vec());
         (Event::Got { key, value }, Some(reader.version()))
     }
@@ -204,8 +210,23 @@ impl Worker<'_> {
         let (backward, floor_start) = (self.rng.random_bool(0.4), self.rng.random_bool(0.4));
         let limit = if self.rng.random_bool(0.2) { usize::MAX } else { self.rng.random_range(1..20) };
         let reader = self.forest.reader();
-        let pairs = scan(&reader, self.root, &scan_of(&lower, &upper, backward, floor_start, limit));
+        pause(&mut self.rng);
+        let mut pairs = Pairs::new();
+        reader.scan(self.root, &scan_of(&lower, &upper, backward, floor_start, limit), |pair| {
+            let mut key = Vec::new();
+            pair.copy_key_into(&mut key);
+            pairs.push((key, pair.value().to_vec()));
+            pause(&mut self.rng);
+            ControlFlow::Continue(())
+        });
         (Event::Scanned { lower, upper, backward, floor_start, limit, pairs }, Some(reader.version()))
+    }
+}
+
+/// Stops at times, so that others run.
+fn pause(rng: &mut StdRng) {
+    if rng.random_bool(0.02) {
+        thread::yield_now();
     }
 }
 
@@ -337,34 +358,27 @@ fn check_refused(histories: &Histories, record: &Record) {
 }
 
 struct Round {
-    log_threshold_bytes: usize,
+    log_bytes: usize,
     keys: Keys,
     key_count: u64,
+    batch_max: usize,
     threads: u64,
     steps: usize,
 }
 
 /// One round: threads start together; the history is checked, and the forest verified.
 fn run(round: &Round, seed: u64) -> usize {
-    let mut forest = forest(tiny(round.log_threshold_bytes), 64 * MIB, true);
+    let mut forest = forest(tiny(round.log_bytes), 64 * MIB, true);
     let root = forest.plant().unwrap();
     let barrier = Barrier::new(round.threads as usize);
-    let records = std::thread::scope(|scope| {
+    let records = thread::scope(|scope| {
         let threads: Vec<_> = (0..round.threads)
             .map(|thread| {
                 let (forest, barrier) = (&forest, &barrier);
                 scope.spawn(move || {
                     let rng = StdRng::seed_from_u64(seed.wrapping_mul(31).wrapping_add(thread));
-                    let (keys, key_count) = (round.keys, round.key_count);
-                    let mut worker = Worker {
-                        forest,
-                        root,
-                        rng,
-                        keys,
-                        key_count,
-                        number: thread << 40,
-                        records: Vec::new(),
-                    };
+                    let number = thread << 40;
+                    let mut worker = Worker { forest, root, rng, round, number, records: Vec::new() };
                     barrier.wait();
                     (0..round.steps).for_each(|_| worker.step());
                     worker.records
@@ -378,12 +392,13 @@ fn run(round: &Round, seed: u64) -> usize {
     records.len()
 }
 
-const ROUNDS: [Round; 5] = [
-    Round { log_threshold_bytes: 128, keys: Keys::Random, key_count: 200, threads: 4, steps: 2_000 },
-    Round { log_threshold_bytes: 256, keys: Keys::Paths, key_count: 60, threads: 4, steps: 2_000 },
-    Round { log_threshold_bytes: 200, keys: Keys::AnyLength, key_count: 40, threads: 6, steps: 1_500 },
-    Round { log_threshold_bytes: 0, keys: Keys::Counting, key_count: 300, threads: 4, steps: 2_000 },
-    Round { log_threshold_bytes: 512, keys: Keys::EqualHeads, key_count: 8, threads: 8, steps: 1_000 },
+const ROUNDS: [Round; 6] = [
+    Round { log_bytes: 128, keys: Keys::Random, key_count: 200, batch_max: 16, threads: 4, steps: 2_000 },
+    Round { log_bytes: 256, keys: Keys::Paths, key_count: 60, batch_max: 16, threads: 4, steps: 2_000 },
+    Round { log_bytes: 200, keys: Keys::AnyLength, key_count: 40, batch_max: 16, threads: 6, steps: 1_500 },
+    Round { log_bytes: 0, keys: Keys::Counting, key_count: 300, batch_max: 16, threads: 4, steps: 2_000 },
+    Round { log_bytes: 512, keys: Keys::EqualHeads, key_count: 8, batch_max: 8, threads: 8, steps: 1_000 },
+    Round { log_bytes: 128, keys: Keys::AnyLength, key_count: 900, batch_max: 900, threads: 6, steps: 700 },
 ];
 
 #[test]
