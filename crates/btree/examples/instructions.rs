@@ -5,8 +5,8 @@
 //! valgrind --tool=callgrind --toggle-collect="*measured*" \
 //!   target/release/examples/instructions get 200000 20000
 //! ```
-//! Arguments: get, update, insert, scan4 or scan50; pairs loaded; operations; bytes of the log threshold; bytes
-//! of the smallest segment. Divide what it prints by the operations.
+//! Arguments: get, update, insert, scan4 or scan50; pairs loaded; operations; bytes of the log threshold;
+//! bytes of the smallest segment. Divide what it prints by the operations.
 
 use std::hint::black_box;
 use std::ops::{Bound, ControlFlow};

@@ -1,8 +1,9 @@
-//! Without MVCC single operations stay linearizable: counters under several writers, in nodes that are merged, split
-//! and joined all the time.
+//! Without MVCC single operations stay linearizable: counters under several writers, in nodes that are
+//! merged, split and joined all the time.
 //!
-//! Every addition returns a sum that no other returns, so the sums of a counter are its versions. An operation that
-//! began after another had ended must not have an older sum (an addition: must have a newer one).
+//! Every addition returns a sum that no other returns, so the sums of a counter are its versions. An
+//! operation that began after another had ended must not have an older sum (an addition: must have a newer
+//! one).
 #![allow(missing_docs)]
 
 mod common;
