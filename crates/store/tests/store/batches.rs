@@ -151,13 +151,13 @@ fn scans_see_all_of_a_batch_or_nothing() {
     (0..KEYS * 1000).step_by(7).filter(|n| n % 1000 != 0).for_each(|n| table.put(&key(n), b"").unwrap());
     let start = Barrier::new(2);
     thread::scope(|scope| {
-        scope.spawn(|| {
+        let writer = scope.spawn(|| {
             start.wait();
             (1..300).for_each(set);
         });
         start.wait();
         let mut last = 0;
-        while last < 299 {
+        while !writer.is_finished() {
             let pairs = table.scan(&Scan::all()).unwrap();
             let mut values = pairs.iter().filter(|(_, value)| !value.is_empty()).map(|(_, value)| value);
             let first = values.next().unwrap();
