@@ -54,7 +54,7 @@ loom-tests:
 		cargo test --release --lib -p honeycomb-memory -p honeycomb-btree loom_
 
 mutants:
-	$(if $(wildcard tools/mutants.py),python3 tools/mutants.py)
+	python3 tools/mutants.py
 
 smoke: setup
 	cargo run --release -p honeycomb-bench -- run --smoke --out out/smoke

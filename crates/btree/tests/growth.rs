@@ -1,0 +1,126 @@
+//! Trees whose roots grow under writers: what one finds on its way down may be on another level by the time
+//! it gets there.
+#![allow(missing_docs)]
+
+mod common;
+
+use std::ops::Bound;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::{MIB, forest, seed, tiny};
+use honeycomb_btree::{Forest, Operation, Outcome, Root};
+use honeycomb_layout::node_header;
+use honeycomb_memory::{LockAndSize, Node, NodeBuffer, Retired};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+const RUN: Duration = Duration::from_millis(500);
+const THREADS: u8 = 3;
+
+/// Keys that in pairs differ in their last byte alone: fences are long, so that interior nodes have few
+/// children, and trees are high.
+fn key(thread: u8, number: u8) -> Vec<u8> {
+    [&[thread][..], &[number / 2; 120], &[number]].concat()
+}
+
+/// Adds pairs in a range that nobody else touches, sees that they are there, and takes them away.
+fn add_and_remove(forest: &Forest, root: Root, thread: u8, count: u8) {
+    let keys: Vec<_> = (0..count).map(|number| key(thread, number)).collect();
+    for key in &keys {
+        assert_eq!(forest.write(root, key, Operation::Insert(key)).unwrap(), Outcome::Inserted);
+    }
+    for key in &keys {
+        assert_eq!(forest.reader().get(root, key).map(|found| found.value), Some(&key[..]));
+    }
+    let (lower, upper) = ([thread], [thread + 1]);
+    let bounds = (Bound::Included(&lower[..]), Bound::Excluded(&upper[..]));
+    assert_eq!(forest.delete_range(root, bounds.0, bounds.1).unwrap(), u64::from(count));
+}
+
+/// Each thread has up to `most` pairs in the tree.
+fn run(most: u8) {
+    let mut forest = forest(tiny(128), 64 * MIB, true);
+    let root = forest.plant().unwrap();
+    let (end, seed) = (Instant::now() + RUN, seed(1));
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let forest = &forest;
+            let mut rng = StdRng::seed_from_u64(seed + u64::from(thread));
+            scope.spawn(move || {
+                while Instant::now() < end {
+                    add_and_remove(forest, root, thread, rng.random_range(1..=most));
+                }
+            });
+        }
+    });
+    assert_eq!(forest.verify(&[root]).unwrap().pairs, 0);
+    let statistics = forest.statistics();
+    println!("{statistics:?}");
+    assert!(statistics.root_growths > 10 && statistics.root_collapses > 10);
+}
+
+#[test]
+fn a_tree_grows_and_shrinks_under_writers() {
+    // Between one leaf and a few; between two levels and three.
+    run(4);
+    run(40);
+}
+
+/// A private copy of a node.
+fn copy_of<'m>(forest: &'m Forest, node: Node<'_>) -> NodeBuffer<'m> {
+    let mut buffer = forest.memory().allocate_node().unwrap();
+    let seen = node.lock_and_size();
+    let state = LockAndSize::new(seen.size(), seen.log_count());
+    put(&mut buffer, node_header::LOCK_AND_SIZE_OFFSET, u64::from(state));
+    for offset in (8..node_header::SIZE).step_by(8) {
+        put(&mut buffer, offset, node.word(offset));
+    }
+    buffer[node_header::SIZE..seen.size()].copy_from_slice(node.bytes(seen));
+    buffer
+}
+
+fn put(buffer: &mut [u8], offset: usize, word: u64) {
+    buffer[offset..offset + 8].copy_from_slice(&word.to_le_bytes());
+}
+
+/// Writes to a tree of some pairs while its root is locked. When a writer waits for that, the root's place is
+/// taken by a new root over a copy of the old one.
+fn grow_under_a_waiting_writer(pairs: u8, round: u8) {
+    let mut forest = forest(tiny(0), 4 * MIB, false);
+    let (root, empty) = (forest.plant().unwrap(), forest.plant().unwrap());
+    let insert = |number| drop(forest.write(root, &key(0, number), Operation::Insert(&[7; 100])).unwrap());
+    (0..pairs).map(|number| 20 * number).for_each(insert);
+    let (memory, pin) = (forest.memory(), forest.memory().pin());
+    let node = |root: Root| memory.node(&pin, root.lid());
+    let old = node(root);
+    let locked = old.try_lock(old.lock_and_size()).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| (0..pairs).map(|number| 20 * number + 1 + round % 10).for_each(insert));
+        let restarts = forest.statistics().restarts;
+        while forest.statistics().restarts < restarts + 2 {
+            thread::yield_now();
+        }
+        let lid = memory.reserve_lid().unwrap();
+        let (below, mut above) = (copy_of(&forest, old), copy_of(&forest, node(empty)));
+        put(&mut above, node_header::LEFT_OFFSET, lid.lid().get());
+        above[node_header::LEVEL_OFFSET] = below[node_header::LEVEL_OFFSET] + 1;
+        memory.map(lid.keep(), below);
+        memory.map(root.lid(), above);
+        locked.abandon();
+    });
+    memory.retire([Retired::Node(old.address())]);
+    drop(pin);
+    assert_eq!(forest.verify(&[root, empty]).unwrap().pairs, 2 * u64::from(pairs));
+}
+
+#[test]
+fn a_root_that_grew_is_no_leaf() {
+    (0..40).for_each(|round| grow_under_a_waiting_writer(2, round));
+}
+
+#[test]
+fn a_root_that_grew_is_no_parent_of_leaves() {
+    // Two levels: a leaf that is to be split asks for the root's lock.
+    (0..40).for_each(|round| grow_under_a_waiting_writer(10, round));
+}

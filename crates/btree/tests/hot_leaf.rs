@@ -1,0 +1,74 @@
+//! One leaf where all write and read at once, so that steps meet which a few instructions part.
+#![allow(missing_docs)]
+
+mod common;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use common::{MIB, everything, forest, tiny};
+use honeycomb_btree::{Forest, Operation, Outcome, Root};
+
+const RUN: Duration = Duration::from_millis(300);
+const WRITERS: u64 = 3;
+const COUNTERS: u64 = 3;
+
+fn key(counter: u64) -> Vec<u8> {
+    counter.to_be_bytes().to_vec()
+}
+
+/// Adds one, to one counter after the other; says how often.
+fn add(forest: &Forest, root: Root, done: &AtomicBool) -> u64 {
+    let mut additions = 0;
+    while !done.load(Ordering::Relaxed) {
+        let outcome = forest.write(root, &key(additions % COUNTERS), Operation::Add(1)).unwrap();
+        assert!(matches!(outcome, Outcome::Added { .. }));
+        additions += 1;
+    }
+    additions
+}
+
+/// Reads one counter by a get and all by a scan; none ever goes back.
+fn read(forest: &Forest, root: Root, done: &AtomicBool) {
+    let mut before = 0;
+    while !done.load(Ordering::Relaxed) {
+        let reader = forest.reader();
+        let got = reader.get(root, &key(0)).unwrap().value.to_vec();
+        let counters = everything(&reader, root);
+        assert_eq!(counters.len() as u64, COUNTERS);
+        assert_eq!(counters[0].1, got);
+        let now = u64::from_le_bytes(got.try_into().unwrap());
+        assert!(now >= before, "{now} after {before}");
+        before = now;
+    }
+}
+
+fn run(log_threshold_bytes: usize) {
+    let forest = forest(tiny(log_threshold_bytes), 16 * MIB, true);
+    let root = forest.plant().unwrap();
+    for counter in 0..COUNTERS {
+        forest.write(root, &key(counter), Operation::Add(0)).unwrap();
+    }
+    let done = AtomicBool::new(false);
+    let additions: u64 = thread::scope(|scope| {
+        let (forest, done) = (&forest, &done);
+        let writers: Vec<_> = (0..WRITERS).map(|_| scope.spawn(move || add(forest, root, done))).collect();
+        (0..2).for_each(|_| drop(scope.spawn(move || read(forest, root, done))));
+        thread::sleep(RUN);
+        done.store(true, Ordering::Relaxed);
+        writers.into_iter().map(|writer| writer.join().unwrap()).sum()
+    });
+    let value = |(_, value): (Vec<u8>, Vec<u8>)| u64::from_le_bytes(value.try_into().unwrap());
+    assert_eq!(everything(&forest.reader(), root).into_iter().map(value).sum::<u64>(), additions);
+}
+
+#[test]
+fn no_addition_is_lost_in_a_log() {
+    run(512);
+}
+
+#[test]
+fn no_addition_is_lost_in_buffers_that_are_replaced() {
+    run(0);
+}

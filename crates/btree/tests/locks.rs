@@ -1,0 +1,83 @@
+//! A leaf that stays locked: readers do not care, and writers hold nothing while they wait for it.
+#![allow(missing_docs)]
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::{MIB, everything, forest, tiny};
+use honeycomb_btree::{BatchOperation, Forest, Operation, Root};
+use honeycomb_memory::{LockedNode, Node, Pin};
+
+/// What is to happen has happened by then.
+const SOON: Duration = Duration::from_secs(3);
+
+/// Two trees of one leaf each.
+fn two_trees() -> (Arc<Forest>, Root, Root) {
+    let forest = Arc::new(forest(tiny(128), 4 * MIB, true));
+    let (first, second) = (forest.plant().unwrap(), forest.plant().unwrap());
+    for root in [first, second] {
+        forest.write(root, b"key", Operation::Put(b"value")).unwrap();
+    }
+    (forest, first, second)
+}
+
+fn leaf<'p>(forest: &'p Forest, pin: &'p Pin<'_>, root: Root) -> Node<'p> {
+    forest.memory().node(pin, root.lid())
+}
+
+fn lock<'p>(forest: &'p Forest, pin: &'p Pin<'_>, root: Root) -> LockedNode<'p> {
+    let leaf = leaf(forest, pin, root);
+    leaf.try_lock(leaf.lock_and_size()).unwrap()
+}
+
+fn begin(forest: &Arc<Forest>, work: impl FnOnce(&Forest) + Send + 'static) -> Receiver<()> {
+    let ((sender, receiver), forest) = (channel(), forest.clone());
+    thread::spawn(move || {
+        work(&forest);
+        sender.send(())
+    });
+    receiver
+}
+
+fn wait_until(reached: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !reached() {
+        assert!(began.elapsed() < SOON);
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn readers_do_not_wait_for_a_lock() {
+    let (forest, root, _) = two_trees();
+    let pin = forest.memory().pin();
+    let _locked = lock(&forest, &pin, root);
+    let answer = begin(&forest, move |forest| {
+        let reader = forest.reader();
+        assert_eq!(reader.get(root, b"key").unwrap().value, b"value");
+        assert_eq!(everything(&reader, root).len(), 1);
+    });
+    answer.recv_timeout(SOON).unwrap();
+}
+
+#[test]
+fn a_writer_that_waits_for_a_lock_gives_up_its_own() {
+    let (forest, first, second) = two_trees();
+    let pin = forest.memory().pin();
+    let locked = lock(&forest, &pin, second);
+    let answer = begin(&forest, move |forest| {
+        let put = |root| BatchOperation { root, key: b"key", operation: Operation::Put(b"new") };
+        forest.apply(&[put(first), put(second)]).unwrap();
+    });
+    let held = || leaf(&forest, &pin, first).lock_and_size().locked();
+    wait_until(held);
+    wait_until(|| !held());
+    assert_eq!(forest.reader().get(first, b"key").unwrap().value, b"value");
+    drop(locked);
+    answer.recv_timeout(SOON).unwrap();
+    assert_eq!(forest.reader().get(first, b"key").unwrap().value, b"new");
+}

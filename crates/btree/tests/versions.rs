@@ -1,0 +1,128 @@
+//! Versions: when readers take theirs, what they see at it, and how far apart versions in a node may be.
+#![allow(missing_docs)]
+
+mod common;
+
+use std::ops::Bound;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use common::{MIB, Model, Pairs, everything, forest, scan, tiny};
+use honeycomb_btree::{BatchOperation, Config, Forest, Operation, Reader, Root, Scan, Shape};
+use honeycomb_memory::MemoryConfig;
+
+/// With room for one operation in flight, a reader waits for its pin while a batch is under way; its version
+/// is of the time after.
+#[test]
+fn a_reader_takes_its_version_under_its_pin() {
+    let memory =
+        MemoryConfig { arena_bytes: 16 * MIB, participants: 1, huge_pages: false, ..MemoryConfig::default() };
+    let forest = Forest::new(Config { memory, shape: tiny(128), mvcc: true }).unwrap();
+    let root = forest.plant().unwrap();
+    let keys: Vec<[u8; 4]> = (0..5_000_u32).map(u32::to_be_bytes).collect();
+    let operation = Operation::Add(1);
+    let batch: Vec<_> = keys.iter().map(|key| BatchOperation { root, key, operation }).collect();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                let reader = forest.reader();
+                assert_eq!(reader.version(), forest.read_version());
+            }
+        });
+        (0..40).for_each(|_| drop(forest.apply(&batch).unwrap()));
+        done.store(true, Ordering::Relaxed);
+    });
+}
+
+/// A tree of four levels, for its keys are long, and fences are too: they differ in their last byte alone.
+struct Tall {
+    forest: Forest,
+    root: Root,
+    model: Model,
+}
+
+const TALL: u64 = 600;
+
+impl Tall {
+    fn key(number: u64) -> Vec<u8> {
+        let group = (number / 3 * 181 % 199) as u8;
+        [vec![group; 120], vec![(number % 3) as u8]].concat()
+    }
+
+    fn write(&mut self, numbers: impl Iterator<Item = u64>, value: Option<&[u8]>) {
+        for key in numbers.map(Self::key) {
+            let operation = value.map_or(Operation::Delete, Operation::Put);
+            self.forest.write(self.root, &key, operation).unwrap();
+            match value {
+                Some(value) => drop(self.model.insert(key, value.to_vec())),
+                None => drop(self.model.remove(&key)),
+            }
+        }
+    }
+
+    fn delete_range(&mut self, lower: u8, upper: u8) {
+        let (lower, upper) = (vec![lower], vec![upper]);
+        let bounds = (Bound::Included(&lower[..]), Bound::Excluded(&upper[..]));
+        self.forest.delete_range(self.root, bounds.0, bounds.1).unwrap();
+        self.model.retain(|key, _| *key < lower || *key >= upper);
+    }
+}
+
+fn check(reader: &Reader<'_>, root: Root, expected: &Model) {
+    let mut pairs: Pairs = expected.clone().into_iter().collect();
+    assert_eq!(everything(reader, root), pairs, "at version {}", reader.version());
+    pairs.reverse();
+    assert_eq!(scan(reader, root, &Scan { backward: true, ..Scan::default() }), pairs);
+    for key in (0..TALL).map(Tall::key) {
+        let found = reader.get(root, &key).map(|found| found.value);
+        assert_eq!(found, expected.get(&key).map(Vec::as_slice), "at version {}", reader.version());
+    }
+}
+
+/// Readers stay while the tree grows, changes, shrinks and grows again: each sees what was there when it
+/// began.
+#[test]
+fn readers_see_the_tree_as_it_was() {
+    let forest = forest(tiny(400), 16 * MIB, true);
+    let root = forest.plant().unwrap();
+    let mut tall = Tall { forest, root, model: Model::new() };
+    let changes: [fn(&mut Tall); 8] = [
+        |tall| tall.write(0..TALL / 4, Some(b"first")),
+        |tall| tall.write(0..TALL, Some(b"second")),
+        |tall| tall.write((0..TALL).step_by(9), Some(b"third")),
+        |tall| tall.write((0..TALL).filter(|number| number % 7 != 0), None),
+        |tall| tall.write((0..TALL).step_by(3), Some(b"fourth")),
+        |tall| tall.delete_range(20, 150),
+        |tall| tall.write((0..TALL).step_by(2), Some(b"fifth")),
+        |tall| tall.delete_range(0, 255),
+    ];
+    let mut kept = Vec::new();
+    for change in changes {
+        let lease = tall.forest.memory().lease().unwrap();
+        kept.push((lease, tall.forest.read_version(), tall.model.clone()));
+        change(&mut tall);
+        for (lease, version, model) in &kept {
+            check(&tall.forest.reader_at(&lease.enter().unwrap(), *version), root, model);
+        }
+        check(&tall.forest.reader(), root, &tall.model);
+    }
+    let statistics = tall.forest.statistics();
+    assert!(statistics.root_growths >= 3 && statistics.scan_descents > 0, "{statistics:?}");
+}
+
+#[test]
+fn an_entry_too_far_from_its_node_forces_a_merge() {
+    let forest = forest(Shape { version_delta_max: 2_000, ..tiny(512) }, 4 * MIB, true);
+    let (seldom, often) = (forest.plant().unwrap(), forest.plant().unwrap());
+    let put = |root| forest.write(root, b"key", Operation::Put(b"value")).map(drop).unwrap();
+    put(seldom);
+    (0..900).for_each(|_| forest.write(often, b"counter", Operation::Add(1)).map(drop).unwrap());
+    let merges = forest.statistics().merges;
+    put(seldom);
+    assert_eq!(forest.statistics().merges, merges, "near enough");
+    (0..200).for_each(|_| forest.write(often, b"counter", Operation::Add(1)).map(drop).unwrap());
+    let merges = forest.statistics().merges;
+    put(seldom);
+    assert_eq!(forest.statistics().merges, merges + 1, "not near enough");
+}

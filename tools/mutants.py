@@ -1,0 +1,313 @@
+#!/usr/bin/env python3
+"""Checks that the tests hold the rules: takes each rule out of the code, one at a time, and a test must fail.
+
+tools/mutants.toml names the rules, what to replace to take each one out, and the test that then must fail.
+All is done in a copy of the crates below target/mutants, which also keeps what was built: a second run is
+faster.
+
+example:
+  python3 tools/mutants.py                                every rule
+  python3 tools/mutants.py --only retire-after-release    one rule; may be repeated
+  python3 tools/mutants.py --list --markdown > docs/rules.md
+"""
+
+import argparse
+import os
+import queue
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LIST = ROOT / "tools/mutants.toml"
+RULES = ROOT / "docs/rules.md"
+SCRATCH = ROOT / "target/mutants"
+CRATES = ("layout", "memory", "btree")
+
+# A race may not show in one run of a test: a mutant has survived when its test has passed this often.
+ATTEMPTS = 6
+# After a panic a test has this long to end: often the other threads wait for the one that is gone.
+SECONDS_AFTER_PANIC = 5
+
+PREFACE = """# Rules
+
+Take any one of these rules out of the code and a test fails: `tools/mutants.py` does so, one rule at a time,
+with what `tools/mutants.toml` says. From there this page is generated:
+`python3 tools/mutants.py --list --markdown > docs/rules.md`.
+
+| | rule | caught by |
+|---|---|---|
+"""
+
+
+class Refusal(Exception):
+    """What is wrong with the list, or with the code without any change."""
+
+
+@dataclass(frozen=True)
+class Test:
+    """A command that must fail for a mutant and pass without one."""
+
+    name: str
+    command: str
+    seconds: int
+
+
+@dataclass(frozen=True)
+class Mutant:
+    name: str
+    rule: str
+    file: str
+    find: str
+    replace: str
+    test: Test
+    only: str
+
+    def caught_by(self) -> str:
+        return f"{self.test.name}: {self.only}" if self.only else self.test.name
+
+    def mutate(self, text: str) -> str:
+        """The file's text without the rule."""
+        return text.replace(self.find, self.replace)
+
+    def staleness(self) -> str:
+        """Why there is nothing to replace; empty if there is."""
+        path = ROOT / self.file
+        count = path.read_text().count(self.find) if path.exists() else 0
+        stale = f"the mutant {self.name} is stale: {self.file} has its text {count} times, not once"
+        return "" if count == 1 else stale
+
+
+@dataclass(frozen=True)
+class Result:
+    mutant: Mutant
+    caught: bool
+    how: str
+    seconds: float
+
+    def line(self) -> str:
+        verdict = "caught" if self.caught else "FAILED"
+        return f"{verdict}  {self.seconds:5.1f} s  {self.mutant.name}: {self.how}"
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    try:
+        mutants = load(LIST, arguments.only)
+        if arguments.list:
+            sys.stdout.write(markdown(mutants) if arguments.markdown else listing(mutants))
+            return 0
+        check_rules(load(LIST, []))
+        results = run_all(mutants, arguments.jobs)
+    except Refusal as refusal:
+        print(f"mutants: {refusal}", file=sys.stderr)
+        return 1
+    print_table(results)
+    return 0 if all(result.caught for result in results) else 1
+
+
+def parse_arguments() -> argparse.Namespace:
+    about, example = __doc__.split("\nexample:\n")
+    parser = argparse.ArgumentParser(
+        description=about, epilog=f"example:\n{example}", formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--list", action="store_true", help="name the rules and run nothing")
+    parser.add_argument("--markdown", action="store_true", help="with --list: as docs/rules.md")
+    parser.add_argument("--only", metavar="NAME", action="append", default=[], help="only this mutant")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="mutants at a time (default 1)")
+    arguments = parser.parse_args()
+    if arguments.jobs < 1:
+        parser.error("--jobs: at least 1")
+    return arguments
+
+
+def load(path: Path, only: list[str]) -> list[Mutant]:
+    """The mutants of the list, or those named."""
+    source = tomllib.loads(path.read_text())
+    tests = {name: Test(name, test["command"], test["seconds"]) for name, test in source["test"].items()}
+    mutants = {}
+    for entry in source["mutant"]:
+        entry = {"only": ""} | entry | {"test": tests[entry["test"]]}
+        if entry["name"] in mutants:
+            raise Refusal(f"two mutants have the name {entry['name']}")
+        mutants[entry["name"]] = Mutant(**entry)
+    unknown = [name for name in only if name not in mutants]
+    if unknown:
+        raise Refusal(f"no mutant has the name {unknown[0]}; --list names them")
+    return [mutants[name] for name in only or mutants]
+
+
+def listing(mutants: list[Mutant]) -> str:
+    return "".join(f"{mutant.name}\n    {mutant.rule}\n    {mutant.caught_by()}\n" for mutant in mutants)
+
+
+def markdown(mutants: list[Mutant]) -> str:
+    numbered = enumerate(mutants, start=1)
+    rows = (f"| {number} | {mutant.rule} | {mutant.caught_by()} |\n" for number, mutant in numbered)
+    return PREFACE + "".join(rows)
+
+
+def check_rules(mutants: list[Mutant]) -> None:
+    if not RULES.exists() or RULES.read_text() != markdown(mutants):
+        how = "tools/mutants.py --list --markdown > docs/rules.md"
+        raise Refusal(f"docs/rules.md is not what the list says: {how}")
+
+
+def check_current(mutants: list[Mutant]) -> None:
+    stale = [mutant.staleness() for mutant in mutants if mutant.staleness()]
+    if stale:
+        raise Refusal("\n".join(stale))
+
+
+def run_all(mutants: list[Mutant], jobs: int) -> list[Result]:
+    """Every result, in the order of the list. Refuses if a test fails without any mutant."""
+    check_current(mutants)
+    lanes = [Lane(SCRATCH / str(number)) for number in range(min(jobs, len(mutants)))]
+    lanes[0].check_unchanged(mutants)
+    results: dict[Mutant, Result] = {}
+    waiting: queue.SimpleQueue[Mutant] = queue.SimpleQueue()
+    for mutant in mutants:
+        waiting.put(mutant)
+
+    def work(lane: Lane) -> None:
+        while not waiting.empty():
+            mutant = waiting.get()
+            results[mutant] = lane.judge(mutant)
+            print(f"[{len(results):2}/{len(mutants)}] {results[mutant].line()}", flush=True)
+
+    threads = [threading.Thread(target=work, args=(lane,)) for lane in lanes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return [results[mutant] for mutant in mutants]
+
+
+def print_table(results: list[Result]) -> None:
+    width = max(len(result.mutant.name) for result in results)
+    print()
+    for result in results:
+        mutant = result.mutant
+        print(f"{mutant.name:{width}}  {result.seconds:5.1f} s  {result.how}\n{'':{width}}  {mutant.rule}")
+    failed = sum(not result.caught for result in results)
+    print(f"\n{len(results) - failed} passed, {failed} failed")
+
+
+class Lane:
+    """A copy of the crates in which one mutant at a time lives."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name in ("Cargo.toml", "Cargo.lock"):
+            update(folder / name, (ROOT / name).read_bytes())
+        for crate in CRATES:
+            update_tree(ROOT / "crates" / crate, folder / "crates" / crate)
+
+    def check_unchanged(self, mutants: list[Mutant]) -> None:
+        for test in dict.fromkeys(mutant.test for mutant in mutants):
+            print(f"without a mutant: {test.name} ...", end=" ", flush=True)
+            start = time.monotonic()
+            self.build(test)
+            how = self.run(test, "", "unchanged")
+            if how:
+                log = self.log("unchanged")
+                raise Refusal(f"{test.name} does not pass without a mutant: {how}; see {log}")
+            print(f"passes, {time.monotonic() - start:.1f} s", flush=True)
+
+    def judge(self, mutant: Mutant) -> Result:
+        """What a mutant's test says to it."""
+        path, start = self.folder / mutant.file, time.monotonic()
+        original = path.read_text()
+        path.write_text(mutant.mutate(original))
+        try:
+            self.build(mutant.test)
+            runs = (self.run(mutant.test, mutant.only, mutant.name) for _ in range(ATTEMPTS))
+            how = next((how for how in runs if how), "")
+            caught, how = bool(how), how or f"survived {mutant.caught_by()}, {ATTEMPTS} times"
+        except Refusal as refusal:
+            caught, how = False, str(refusal)
+        finally:
+            path.write_text(original)
+        return Result(mutant, caught, how, time.monotonic() - start)
+
+    def build(self, test: Test) -> None:
+        done = subprocess.run(**self.cargo(test, ["--no-run"]), capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Refusal(f"{test.name} does not build:\n{done.stderr}")
+
+    def run(self, test: Test, only: str, name: str) -> str:
+        """How a test fails; empty if it passes."""
+        log = self.log(name)
+        with log.open("wb") as output:
+            cargo = self.cargo(test, ["--", "--nocapture", *only.split()])
+            process = subprocess.Popen(**cargo, stdout=output, stderr=output, start_new_session=True)
+        try:
+            code = wait(process, log, test.seconds)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        return verdict(code, log.read_text(errors="replace"), test)
+
+    def cargo(self, test: Test, more: list[str]) -> dict:
+        """What to run, for subprocess. Variables before the command choose another folder to build in."""
+        words = shlex.split(test.command)
+        variables = [word.split("=", 1) for word in words if re.match("[A-Z_]+=", word)]
+        names = "-".join(["built", *(name for name, _ in variables)])
+        built = self.folder / names
+        environment = os.environ | {"CARGO_TARGET_DIR": str(built), "RUST_BACKTRACE": "0"} | dict(variables)
+        return {"args": words[len(variables) :] + more, "cwd": self.folder, "env": environment}
+
+    def log(self, name: str) -> Path:
+        return self.folder / f"{name}.log"
+
+
+def update_tree(source: Path, copy: Path) -> None:
+    """Makes `copy` equal to `source` and leaves alone what is: what was built from it stays valid."""
+    files = {path.relative_to(source) for path in source.rglob("*") if path.is_file()}
+    for path in files:
+        update(copy / path, (source / path).read_bytes())
+    for path in [path for path in copy.rglob("*") if path.is_file()]:
+        if path.relative_to(copy) not in files:
+            path.unlink()
+
+
+def update(path: Path, content: bytes) -> None:
+    if not path.exists() or path.read_bytes() != content:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def wait(process: subprocess.Popen, log: Path, seconds: float) -> int | None:
+    """The exit code; none if there is none in time."""
+    end, panicked = time.monotonic() + seconds, False
+    while process.poll() is None and time.monotonic() < end:
+        time.sleep(0.05)
+        if not panicked and b"panicked at" in log.read_bytes():
+            panicked, end = True, min(end, time.monotonic() + SECONDS_AFTER_PANIC)
+    return process.returncode
+
+
+def verdict(code: int | None, output: str, test: Test) -> str:
+    """How a run failed; empty if it did not."""
+    if code == 0:
+        if not re.search(r"test result: ok\. [1-9]", output):
+            raise Refusal(f"{test.name}: no test was run")
+        return ""
+    panic = re.search(r"panicked at \S+", output)
+    if code is None:
+        return f"{test.name} hangs" + (f", {panic[0].rstrip(':')}" if panic else f", {test.seconds} s")
+    failed = re.findall(r"^    (\S+)$", output.rpartition("\nfailures:\n")[2], re.MULTILINE)
+    return f"{test.name}: " + (", ".join(failed) or f"exit code {code}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
