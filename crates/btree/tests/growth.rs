@@ -16,6 +16,8 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 const RUN: Duration = Duration::from_millis(500);
+/// Enough for what is retired while the system lets an operation in flight wait for all of the test.
+const ARENA: usize = 1024 * MIB;
 const THREADS: u8 = 3;
 
 /// Keys that in pairs differ in their last byte alone: fences are long, so that interior nodes have few
@@ -40,7 +42,7 @@ fn add_and_remove(forest: &Forest, root: Root, thread: u8, count: u8) {
 
 /// Each thread has up to `most` pairs in the tree.
 fn run(most: u8) {
-    let mut forest = forest(tiny(128), 64 * MIB, true);
+    let mut forest = forest(tiny(128), ARENA, true);
     let root = forest.plant().unwrap();
     let (end, seed) = (Instant::now() + RUN, seed(1));
     thread::scope(|scope| {

@@ -358,6 +358,8 @@ fn check_refused(histories: &Histories, record: &Record) {
     }
 }
 
+/// Enough for what is retired while the system lets an operation in flight wait for all of the test.
+const ARENA: usize = 1024 * MIB;
 struct Round {
     log_bytes: usize,
     keys: Keys,
@@ -369,7 +371,7 @@ struct Round {
 
 /// One round: threads start together; the history is checked, and the forest verified.
 fn run(round: &Round, seed: u64) -> usize {
-    let mut forest = forest(tiny(round.log_bytes), 64 * MIB, true);
+    let mut forest = forest(tiny(round.log_bytes), ARENA, true);
     let root = forest.plant().unwrap();
     let barrier = Barrier::new(round.threads as usize);
     let records = thread::scope(|scope| {

@@ -11,6 +11,8 @@ use common::{MIB, everything, forest, tiny};
 use honeycomb_btree::{Forest, Operation, Outcome, Root};
 
 const RUN: Duration = Duration::from_millis(300);
+/// Enough for what is retired while the system lets an operation in flight wait for all of the test.
+const ARENA: usize = 1024 * MIB;
 const WRITERS: u64 = 3;
 const COUNTERS: u64 = 3;
 
@@ -45,7 +47,7 @@ fn read(forest: &Forest, root: Root, done: &AtomicBool) {
 }
 
 fn run(log_threshold_bytes: usize) {
-    let forest = forest(tiny(log_threshold_bytes), 16 * MIB, true);
+    let forest = forest(tiny(log_threshold_bytes), ARENA, true);
     let root = forest.plant().unwrap();
     for counter in 0..COUNTERS {
         forest.write(root, &key(counter), Operation::Add(0)).unwrap();

@@ -15,6 +15,8 @@ use honeycomb_btree::{Forest, Operation, Outcome, Root};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
+/// Enough for what is retired while the system lets an operation in flight wait for all of the test.
+const ARENA: usize = 1024 * MIB;
 const THREADS: u64 = 4;
 const COUNTERS: u64 = 6;
 const STEPS: usize = 20_000;
@@ -75,7 +77,7 @@ fn check(mut records: Vec<Record>) {
 
 #[test]
 fn counters_are_linearizable_without_versions() {
-    let mut forest = forest(tiny(128), 64 * MIB, false);
+    let mut forest = forest(tiny(128), ARENA, false);
     let root = forest.plant().unwrap();
     let first_seed = seed(1);
     let mut records = std::thread::scope(|scope| {
