@@ -6,23 +6,23 @@ All is done in a copy of the crates below target/mutants, which also keeps what 
 faster.
 
 example:
-  python3 tools/mutants.py                                every rule
-  python3 tools/mutants.py --only retire-after-release    one rule; may be repeated
+  python3 tools/mutants.py                               every rule: some minutes
+  python3 tools/mutants.py --only retire-when-visible    one rule; may be repeated
   python3 tools/mutants.py --list --markdown > docs/rules.md
 """
 
 import argparse
+import itertools
 import os
 import queue
 import re
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,15 +36,14 @@ CRATES = ("layout", "memory", "btree")
 ATTEMPTS = 6
 # After a panic a test has this long to end: often the other threads wait for the one that is gone.
 SECONDS_AFTER_PANIC = 5
+# Names of failed tests that are shown.
+NAMES_MAX = 2
 
 PREFACE = """# Rules
 
 Take any one of these rules out of the code and a test fails: `tools/mutants.py` does so, one rule at a time,
 with what `tools/mutants.toml` says. From there this page is generated:
 `python3 tools/mutants.py --list --markdown > docs/rules.md`.
-
-| | rule | caught by |
-|---|---|---|
 """
 
 
@@ -63,13 +62,14 @@ class Test:
 
 @dataclass(frozen=True)
 class Mutant:
+    part: str
     name: str
     rule: str
     file: str
     find: str
     replace: str
     test: Test
-    only: str
+    only: str = ""
 
     def caught_by(self) -> str:
         return f"{self.test.name}: {self.only}" if self.only else self.test.name
@@ -132,13 +132,14 @@ def parse_arguments() -> argparse.Namespace:
 def load(path: Path, only: list[str]) -> list[Mutant]:
     """The mutants of the list, or those named."""
     source = tomllib.loads(path.read_text())
-    tests = {name: Test(name, test["command"], test["seconds"]) for name, test in source["test"].items()}
+    tests = {name: Test(name, **test) for name, test in source["test"].items()}
     mutants = {}
-    for entry in source["mutant"]:
-        entry = {"only": ""} | entry | {"test": tests[entry["test"]]}
-        if entry["name"] in mutants:
-            raise Refusal(f"two mutants have the name {entry['name']}")
-        mutants[entry["name"]] = Mutant(**entry)
+    for part in source["part"]:
+        for entry in part["mutant"]:
+            if entry["name"] in mutants:
+                raise Refusal(f"two mutants have the name {entry['name']}")
+            entry = entry | {"part": part["title"], "test": tests[entry["test"]]}
+            mutants[entry["name"]] = Mutant(**entry)
     unknown = [name for name in only if name not in mutants]
     if unknown:
         raise Refusal(f"no mutant has the name {unknown[0]}; --list names them")
@@ -150,9 +151,11 @@ def listing(mutants: list[Mutant]) -> str:
 
 
 def markdown(mutants: list[Mutant]) -> str:
-    numbered = enumerate(mutants, start=1)
-    rows = (f"| {number} | {mutant.rule} | {mutant.caught_by()} |\n" for number, mutant in numbered)
-    return PREFACE + "".join(rows)
+    lines, numbers = [PREFACE], itertools.count(1)
+    for part, members in itertools.groupby(mutants, key=lambda mutant: mutant.part):
+        lines.append(f"\n## {part}\n\n| | rule | caught by |\n|---|---|---|\n")
+        lines.extend(f"| {next(numbers)} | {mutant.rule} | {mutant.caught_by()} |\n" for mutant in members)
+    return "".join(lines)
 
 
 def check_rules(mutants: list[Mutant]) -> None:
@@ -170,25 +173,28 @@ def check_current(mutants: list[Mutant]) -> None:
 def run_all(mutants: list[Mutant], jobs: int) -> list[Result]:
     """Every result, in the order of the list. Refuses if a test fails without any mutant."""
     check_current(mutants)
-    lanes = [Lane(SCRATCH / str(number)) for number in range(min(jobs, len(mutants)))]
+    lanes = [Lane(SCRATCH / str(number)) for number in range(jobs)]
     lanes[0].check_unchanged(mutants)
-    results: dict[Mutant, Result] = {}
-    waiting: queue.SimpleQueue[Mutant] = queue.SimpleQueue()
-    for mutant in mutants:
-        waiting.put(mutant)
+    free: queue.SimpleQueue[Lane] = queue.SimpleQueue()
+    for lane in lanes:
+        free.put(lane)
 
-    def work(lane: Lane) -> None:
-        while not waiting.empty():
-            mutant = waiting.get()
-            results[mutant] = lane.judge(mutant)
-            print(f"[{len(results):2}/{len(mutants)}] {results[mutant].line()}", flush=True)
+    def judge(mutant: Mutant) -> Result:
+        lane = free.get()
+        try:
+            return lane.judge(mutant)
+        finally:
+            free.put(lane)
 
-    threads = [threading.Thread(target=work, args=(lane,)) for lane in lanes]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return [results[mutant] for mutant in mutants]
+    results = []
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            for result in pool.map(judge, mutants):
+                results.append(result)
+                print(f"[{len(results):2}/{len(mutants)}] {result.line()}", flush=True)
+        finally:
+            pool.shutdown(cancel_futures=True)
+    return results
 
 
 def print_table(results: list[Result]) -> None:
@@ -216,7 +222,7 @@ class Lane:
             print(f"without a mutant: {test.name} ...", end=" ", flush=True)
             start = time.monotonic()
             self.build(test)
-            how = self.run(test, "", "unchanged")
+            how = self.run(test, "", "unchanged", test.seconds)
             if how:
                 log = self.log("unchanged")
                 raise Refusal(f"{test.name} does not pass without a mutant: {how}; see {log}")
@@ -228,29 +234,35 @@ class Lane:
         original = path.read_text()
         path.write_text(mutant.mutate(original))
         try:
-            self.build(mutant.test)
-            runs = (self.run(mutant.test, mutant.only, mutant.name) for _ in range(ATTEMPTS))
-            how = next((how for how in runs if how), "")
-            caught, how = bool(how), how or f"survived {mutant.caught_by()}, {ATTEMPTS} times"
+            caught, how = self.attempt(mutant)
         except Refusal as refusal:
             caught, how = False, str(refusal)
         finally:
             path.write_text(original)
         return Result(mutant, caught, how, time.monotonic() - start)
 
+    def attempt(self, mutant: Mutant) -> tuple[bool, str]:
+        """Whether a test fails, and how."""
+        self.build(mutant.test)
+        for _ in range(ATTEMPTS):
+            how = self.run(mutant.test, mutant.only, mutant.name, SECONDS_AFTER_PANIC)
+            if how:
+                return True, how
+        return False, f"survived {mutant.caught_by()}, {ATTEMPTS} times"
+
     def build(self, test: Test) -> None:
         done = subprocess.run(**self.cargo(test, ["--no-run"]), capture_output=True, text=True)
         if done.returncode != 0:
             raise Refusal(f"{test.name} does not build:\n{done.stderr}")
 
-    def run(self, test: Test, only: str, name: str) -> str:
+    def run(self, test: Test, only: str, name: str, after_panic: float) -> str:
         """How a test fails; empty if it passes."""
         log = self.log(name)
         with log.open("wb") as output:
             cargo = self.cargo(test, ["--", "--nocapture", *only.split()])
             process = subprocess.Popen(**cargo, stdout=output, stderr=output, start_new_session=True)
         try:
-            code = wait(process, log, test.seconds)
+            code = wait(process, log, test.seconds, after_panic)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -261,8 +273,7 @@ class Lane:
         """What to run, for subprocess. Variables before the command choose another folder to build in."""
         words = shlex.split(test.command)
         variables = [word.split("=", 1) for word in words if re.match("[A-Z_]+=", word)]
-        names = "-".join(["built", *(name for name, _ in variables)])
-        built = self.folder / names
+        built = self.folder / "-".join(["built", *(name for name, _ in variables)])
         environment = os.environ | {"CARGO_TARGET_DIR": str(built), "RUST_BACKTRACE": "0"} | dict(variables)
         return {"args": words[len(variables) :] + more, "cwd": self.folder, "env": environment}
 
@@ -286,13 +297,13 @@ def update(path: Path, content: bytes) -> None:
         path.write_bytes(content)
 
 
-def wait(process: subprocess.Popen, log: Path, seconds: float) -> int | None:
+def wait(process: subprocess.Popen, log: Path, seconds: float, after_panic: float) -> int | None:
     """The exit code; none if there is none in time."""
     end, panicked = time.monotonic() + seconds, False
     while process.poll() is None and time.monotonic() < end:
         time.sleep(0.05)
         if not panicked and b"panicked at" in log.read_bytes():
-            panicked, end = True, min(end, time.monotonic() + SECONDS_AFTER_PANIC)
+            panicked, end = True, min(end, time.monotonic() + after_panic)
     return process.returncode
 
 
@@ -306,7 +317,9 @@ def verdict(code: int | None, output: str, test: Test) -> str:
     if code is None:
         return f"{test.name} hangs" + (f", {panic[0].rstrip(':')}" if panic else f", {test.seconds} s")
     failed = re.findall(r"^    (\S+)$", output.rpartition("\nfailures:\n")[2], re.MULTILINE)
-    return f"{test.name}: " + (", ".join(failed) or f"exit code {code}")
+    names = [name.rpartition("::")[2] for name in failed[:NAMES_MAX]] or [f"exit code {code}"]
+    more = [f"{len(failed) - NAMES_MAX} more"] if len(failed) > NAMES_MAX else []
+    return f"{test.name}: " + ", ".join(names + more)
 
 
 if __name__ == "__main__":

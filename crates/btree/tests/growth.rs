@@ -4,6 +4,7 @@
 
 mod common;
 
+use std::hint;
 use std::ops::Bound;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -86,28 +87,29 @@ fn put(buffer: &mut [u8], offset: usize, word: u64) {
     buffer[offset..offset + 8].copy_from_slice(&word.to_le_bytes());
 }
 
-/// Writes to a tree of some pairs while its root is locked. When a writer waits for that, the root's place is
-/// taken by a new root over a copy of the old one.
-fn grow_under_a_waiting_writer(pairs: u8, round: u8) {
+/// Writes to a tree of some pairs while its root is locked. While a writer waits for the lock, a new root over
+/// a copy of the old one takes its place; in each round a little later, so that in some the writer is just
+/// about to get it.
+fn grow_under_a_waiting_writer(pairs: u8, round: u32) {
     let mut forest = forest(tiny(0), 4 * MIB, false);
     let (root, empty) = (forest.plant().unwrap(), forest.plant().unwrap());
     let insert = |number| drop(forest.write(root, &key(0, number), Operation::Insert(&[7; 100])).unwrap());
     (0..pairs).map(|number| 20 * number).for_each(insert);
     let (memory, pin) = (forest.memory(), forest.memory().pin());
-    let node = |root: Root| memory.node(&pin, root.lid());
-    let old = node(root);
+    let old = memory.node(&pin, root.lid());
+    let (below, mut above) = (copy_of(&forest, old), copy_of(&forest, memory.node(&pin, empty.lid())));
+    let lid = memory.reserve_lid().unwrap().keep();
+    put(&mut above, node_header::LEFT_OFFSET, lid.get());
+    above[node_header::LEVEL_OFFSET] = below[node_header::LEVEL_OFFSET] + 1;
     let locked = old.try_lock(old.lock_and_size()).unwrap();
+    let restarts = || forest.statistics().restarts;
+    let before = restarts();
     thread::scope(|scope| {
-        scope.spawn(|| (0..pairs).map(|number| 20 * number + 1 + round % 10).for_each(insert));
-        let restarts = forest.statistics().restarts;
-        while forest.statistics().restarts < restarts + 2 {
-            thread::yield_now();
-        }
-        let lid = memory.reserve_lid().unwrap();
-        let (below, mut above) = (copy_of(&forest, old), copy_of(&forest, node(empty)));
-        put(&mut above, node_header::LEFT_OFFSET, lid.lid().get());
-        above[node_header::LEVEL_OFFSET] = below[node_header::LEVEL_OFFSET] + 1;
-        memory.map(lid.keep(), below);
+        scope.spawn(|| (0..pairs).map(|number| 20 * number + 1).for_each(insert));
+        // No yields: the writer yields too, once it has waited for long.
+        while restarts() == before {}
+        (0..16 * round).for_each(|_| hint::spin_loop());
+        memory.map(lid, below);
         memory.map(root.lid(), above);
         locked.abandon();
     });
@@ -118,11 +120,11 @@ fn grow_under_a_waiting_writer(pairs: u8, round: u8) {
 
 #[test]
 fn a_root_that_grew_is_no_leaf() {
-    (0..40).for_each(|round| grow_under_a_waiting_writer(2, round));
+    (0..100).for_each(|round| grow_under_a_waiting_writer(2, round));
 }
 
 #[test]
 fn a_root_that_grew_is_no_parent_of_leaves() {
     // Two levels: a leaf that is to be split asks for the root's lock.
-    (0..40).for_each(|round| grow_under_a_waiting_writer(10, round));
+    (0..100).for_each(|round| grow_under_a_waiting_writer(10, round));
 }
