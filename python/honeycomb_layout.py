@@ -126,6 +126,37 @@ LOG_THRESHOLD_BYTES_DEFAULT = 512
 # An order hint is one byte.
 LOG_ENTRIES_MAX = 255
 
+# Tables that an accelerator knows the roots of.
+TABLES_MAX = 65536
+
+# Request: the value of one key.
+OPCODE_GET = 1
+
+# Request: the pairs of a range.
+OPCODE_SCAN = 2
+
+# Completion: the value or the pairs follow.
+STATUS_FOUND = 0
+
+# Completion: a get found no such key.
+STATUS_ABSENT = 1
+
+# Completion: a field has a value that is not allowed, or the request is cut off; if it is, what
+# follows it is lost.
+STATUS_MALFORMED = 2
+
+# Completion: no such operation.
+STATUS_UNKNOWN_OPCODE = 3
+
+# Completion: a key is too long, or the key of a get is empty.
+STATUS_KEY_LENGTH = 4
+
+# Completion: the table has no root.
+STATUS_UNKNOWN_TABLE = 5
+
+# Completion: the read version is not held for any reader: the snapshot is too old.
+STATUS_VERSION_NOT_HELD = 6
+
 
 @dataclass(frozen=True)
 class NodeHeader(_Record):
@@ -289,6 +320,124 @@ class LogEntryHeader(_Record):
 
 
 @dataclass(frozen=True)
+class Request(_Record):
+    """A read; then the lower key and the upper key, and zeros up to a multiple of 8 bytes.
+
+    +---------------------------------------------------------------------------------------+
+    | 0..8                                                                                  |
+    | identifier                                                                            |
+    +---------------------------------------------------------------------------------------+
+    | 8..16                                                                                 |
+    | read_version                                                                          |
+    +-------------------------------------------+-------------------------------------------+
+    | 16..20                                    | 20..24                                    |
+    | pairs_max                                 | bytes_max                                 |
+    +---------------------+---------------------+---------------------+----------+----------+
+    | 24..26              | 26..28              | 28..30              | 30       | 31       |
+    | table_number        | lower_length        | upper_length        | opcode   | flags    |
+    +---------------------+---------------------+---------------------+----------+----------+
+    """
+
+    SIZE: ClassVar[int] = 32
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "identifier": Field(0, 64, None, 0xffffffffffffffff),
+        "read_version": Field(64, 64, None, 0xffffffffffffffff),
+        "pairs_max": Field(128, 32, None, 0xffffffff),
+        "bytes_max": Field(160, 32, None, 0xffffffff),
+        "table_number": Field(192, 16, None, 0xffff),
+        "lower_length": Field(208, 16, None, 0xffff),
+        "upper_length": Field(224, 16, None, 0xffff),
+        "opcode": Field(240, 8, None, 0xff),
+        "flags": Field(248, 8, None, 0xff),
+    }
+
+    # Chosen by who asks, echoed by the completion.
+    identifier: int = 0
+    # A version that is held for this reader; 0: what is visible now.
+    read_version: int = 0
+    # Scan: most pairs; get: 0.
+    pairs_max: int = 0
+    # Scan: no further pair once keys and values have so many bytes; get: 0.
+    bytes_max: int = 0
+    # Whose root is read from.
+    table_number: int = 0
+    # Bytes of the key (get), of the lower bound (scan; 0: unbounded).
+    lower_length: int = 0
+    # Bytes of the upper bound (scan; 0: unbounded); get: 0.
+    upper_length: int = 0
+    # Opcode_get or opcode_scan.
+    opcode: int = 0
+    # Word request_flags.
+    flags: int = 0
+
+
+@dataclass(frozen=True)
+class Completion(_Record):
+    """An answer, or a part of one; then the value (get) or the pairs (scan), and zeros up to a multiple
+    of 8 bytes.
+
+    +---------------------------------------------------------------------------------------+
+    | 0..8                                                                                  |
+    | identifier                                                                            |
+    +---------------------------------------------------------------------------------------+
+    | 8..16                                                                                 |
+    | read_version                                                                          |
+    +---------------------------------------------------------------------------------------+
+    | 16..24                                                                                |
+    | pair_version                                                                          |
+    +-------------------------------------------+-------------------------------------------+
+    | 24..28                                    | 28..32                                    |
+    | bytes                                     | outcome                                   |
+    +-------------------------------------------+-------------------------------------------+
+    """
+
+    SIZE: ClassVar[int] = 32
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "identifier": Field(0, 64, None, 0xffffffffffffffff),
+        "read_version": Field(64, 64, None, 0xffffffffffffffff),
+        "pair_version": Field(128, 64, None, 0xffffffffffffffff),
+        "bytes": Field(192, 32, None, 0xffffffff),
+        "outcome": Field(224, 32, None, 0xffffffff),
+    }
+
+    # That of the request.
+    identifier: int = 0
+    # The version that was read; 0 without MVCC.
+    read_version: int = 0
+    # Get: the version of the pair; scan: 0.
+    pair_version: int = 0
+    # Bytes that follow, without the zeros.
+    bytes: int = 0
+    # Word completion_outcome.
+    outcome: int = 0
+
+
+@dataclass(frozen=True)
+class CompletionPair(_Record):
+    """A pair of a scan; then its key and its value.
+
+    +-------------------------------------------+---------------------+---------------------+
+    | 0..4                                      | 4..6                | 6..8                |
+    | value_length                              | key_length          | padding             |
+    +-------------------------------------------+---------------------+---------------------+
+    """
+
+    SIZE: ClassVar[int] = 8
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "value_length": Field(0, 32, None, 0xffffffff),
+        "key_length": Field(32, 16, None, 0xffff),
+        "padding": Field(48, 16, None, 0x0),
+    }
+
+    # Bytes of the value.
+    value_length: int = 0
+    # Bytes of the key.
+    key_length: int = 0
+    # Zero.
+    padding: int = 0
+
+
+@dataclass(frozen=True)
 class LockAndSize(_Record):
     """Lock bit, sequence number, published size and count of log entries: one store publishes them all.
 
@@ -354,3 +503,65 @@ class ItemHeader(_Record):
     repeats: int = 0
     # Zero.
     padding: int = 0
+
+
+@dataclass(frozen=True)
+class RequestFlags(_Record):
+    """How a scan reads; all zero for a get.
+
+    +---------+-----------+----------+-------------+----------------+----------------+
+    | 7:5     | 4         | 3        | 2           | 1              | 0              |
+    | padding | keys_only | backward | floor_start | upper_excluded | lower_excluded |
+    +---------+-----------+----------+-------------+----------------+----------------+
+    """
+
+    SIZE: ClassVar[int] = 1
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "lower_excluded": Field(0, 1, None, 0x1),
+        "upper_excluded": Field(1, 1, None, 0x1),
+        "floor_start": Field(2, 1, None, 0x1),
+        "backward": Field(3, 1, None, 0x1),
+        "keys_only": Field(4, 1, None, 0x1),
+        "padding": Field(5, 3, None, 0x0),
+    }
+
+    # The lower bound is not in the range.
+    lower_excluded: int = 0
+    # The upper bound is not in the range.
+    upper_excluded: int = 0
+    # Start at the largest key not greater than the lower bound.
+    floor_start: int = 0
+    # From the end of the range to its beginning.
+    backward: int = 0
+    # Leave out the values.
+    keys_only: int = 0
+    # Zero.
+    padding: int = 0
+
+
+@dataclass(frozen=True)
+class CompletionOutcome(_Record):
+    """What came of a request.
+
+    +-------+------+-----------+--------+
+    | 31:10 | 9    | 8         | 7:0    |
+    | pairs | more | continued | status |
+    +-------+------+-----------+--------+
+    """
+
+    SIZE: ClassVar[int] = 4
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "status": Field(0, 8, None, 0xff),
+        "continued": Field(8, 1, None, 0x1),
+        "more": Field(9, 1, None, 0x1),
+        "pairs": Field(10, 22, None, 0x3fffff),
+    }
+
+    # One of the constants status_*.
+    status: int = 0
+    # Further completions of this request follow, and continue this one.
+    continued: int = 0
+    # A limit ended the scan before the range did.
+    more: int = 0
+    # Pairs in this completion.
+    pairs: int = 0

@@ -54,6 +54,37 @@ package layout_pkg;
   // an order hint is one byte
   localparam int unsigned LogEntriesMax = 255;
 
+  // tables that an accelerator knows the roots of
+  localparam int unsigned TablesMax = 65536;
+
+  // request: the value of one key
+  localparam int unsigned OpcodeGet = 1;
+
+  // request: the pairs of a range
+  localparam int unsigned OpcodeScan = 2;
+
+  // completion: the value or the pairs follow
+  localparam int unsigned StatusFound = 0;
+
+  // completion: a get found no such key
+  localparam int unsigned StatusAbsent = 1;
+
+  // completion: a field has a value that is not allowed, or the request is cut off; if it is, what
+  // follows it is lost
+  localparam int unsigned StatusMalformed = 2;
+
+  // completion: no such operation
+  localparam int unsigned StatusUnknownOpcode = 3;
+
+  // completion: a key is too long, or the key of a get is empty
+  localparam int unsigned StatusKeyLength = 4;
+
+  // completion: the table has no root
+  localparam int unsigned StatusUnknownTable = 5;
+
+  // completion: the read version is not held for any reader: the snapshot is too old
+  localparam int unsigned StatusVersionNotHeld = 6;
+
   // node_header: the first cache line of a node
   //
   // +---------------------------------------------------------------------------------------+
@@ -210,6 +241,126 @@ package layout_pkg;
     logic [15:0] back_pointer;
   } log_entry_header_t;
 
+  // request: a read; then the lower key and the upper key, and zeros up to a multiple of 8 bytes
+  //
+  // +---------------------------------------------------------------------------------------+
+  // | 0..8                                                                                  |
+  // | identifier                                                                            |
+  // +---------------------------------------------------------------------------------------+
+  // | 8..16                                                                                 |
+  // | read_version                                                                          |
+  // +-------------------------------------------+-------------------------------------------+
+  // | 16..20                                    | 20..24                                    |
+  // | pairs_max                                 | bytes_max                                 |
+  // +---------------------+---------------------+---------------------+----------+----------+
+  // | 24..26              | 26..28              | 28..30              | 30       | 31       |
+  // | table_number        | lower_length        | upper_length        | opcode   | flags    |
+  // +---------------------+---------------------+---------------------+----------+----------+
+  localparam int unsigned RequestSize = 32;
+  localparam int unsigned RequestIdentifierOffset = 0;
+  localparam int unsigned RequestIdentifierBytes = 8;
+  localparam int unsigned RequestReadVersionOffset = 8;
+  localparam int unsigned RequestReadVersionBytes = 8;
+  localparam int unsigned RequestPairsMaxOffset = 16;
+  localparam int unsigned RequestPairsMaxBytes = 4;
+  localparam int unsigned RequestBytesMaxOffset = 20;
+  localparam int unsigned RequestBytesMaxBytes = 4;
+  localparam int unsigned RequestTableNumberOffset = 24;
+  localparam int unsigned RequestTableNumberBytes = 2;
+  localparam int unsigned RequestLowerLengthOffset = 26;
+  localparam int unsigned RequestLowerLengthBytes = 2;
+  localparam int unsigned RequestUpperLengthOffset = 28;
+  localparam int unsigned RequestUpperLengthBytes = 2;
+  localparam int unsigned RequestOpcodeOffset = 30;
+  localparam int unsigned RequestOpcodeBytes = 1;
+  localparam int unsigned RequestFlagsOffset = 31;
+  localparam int unsigned RequestFlagsBytes = 1;
+
+  typedef struct packed {
+    // word request_flags
+    logic [7:0] flags;
+    // opcode_get or opcode_scan
+    logic [7:0] opcode;
+    // bytes of the upper bound (scan; 0: unbounded); get: 0
+    logic [15:0] upper_length;
+    // bytes of the key (get), of the lower bound (scan; 0: unbounded)
+    logic [15:0] lower_length;
+    // whose root is read from
+    logic [15:0] table_number;
+    // scan: no further pair once keys and values have so many bytes; get: 0
+    logic [31:0] bytes_max;
+    // scan: most pairs; get: 0
+    logic [31:0] pairs_max;
+    // a version that is held for this reader; 0: what is visible now
+    logic [63:0] read_version;
+    // chosen by who asks, echoed by the completion
+    logic [63:0] identifier;
+  } request_t;
+
+  // completion: an answer, or a part of one; then the value (get) or the pairs (scan), and zeros up
+  // to a multiple of 8 bytes
+  //
+  // +---------------------------------------------------------------------------------------+
+  // | 0..8                                                                                  |
+  // | identifier                                                                            |
+  // +---------------------------------------------------------------------------------------+
+  // | 8..16                                                                                 |
+  // | read_version                                                                          |
+  // +---------------------------------------------------------------------------------------+
+  // | 16..24                                                                                |
+  // | pair_version                                                                          |
+  // +-------------------------------------------+-------------------------------------------+
+  // | 24..28                                    | 28..32                                    |
+  // | bytes                                     | outcome                                   |
+  // +-------------------------------------------+-------------------------------------------+
+  localparam int unsigned CompletionSize = 32;
+  localparam int unsigned CompletionIdentifierOffset = 0;
+  localparam int unsigned CompletionIdentifierBytes = 8;
+  localparam int unsigned CompletionReadVersionOffset = 8;
+  localparam int unsigned CompletionReadVersionBytes = 8;
+  localparam int unsigned CompletionPairVersionOffset = 16;
+  localparam int unsigned CompletionPairVersionBytes = 8;
+  localparam int unsigned CompletionBytesOffset = 24;
+  localparam int unsigned CompletionBytesBytes = 4;
+  localparam int unsigned CompletionOutcomeOffset = 28;
+  localparam int unsigned CompletionOutcomeBytes = 4;
+
+  typedef struct packed {
+    // word completion_outcome
+    logic [31:0] outcome;
+    // bytes that follow, without the zeros
+    logic [31:0] bytes;
+    // get: the version of the pair; scan: 0
+    logic [63:0] pair_version;
+    // the version that was read; 0 without MVCC
+    logic [63:0] read_version;
+    // that of the request
+    logic [63:0] identifier;
+  } completion_t;
+
+  // completion_pair: a pair of a scan; then its key and its value
+  //
+  // +-------------------------------------------+---------------------+---------------------+
+  // | 0..4                                      | 4..6                | 6..8                |
+  // | value_length                              | key_length          | padding             |
+  // +-------------------------------------------+---------------------+---------------------+
+  localparam int unsigned CompletionPairSize = 8;
+  localparam int unsigned CompletionPairValueLengthOffset = 0;
+  localparam int unsigned CompletionPairValueLengthBytes = 4;
+  localparam int unsigned CompletionPairKeyLengthOffset = 4;
+  localparam int unsigned CompletionPairKeyLengthBytes = 2;
+  localparam int unsigned CompletionPairPaddingOffset = 6;
+  localparam int unsigned CompletionPairPaddingBytes = 2;
+
+  typedef struct packed {
+    // zero
+    logic [15:0] padding;
+    // bytes of the key
+    logic [15:0] key_length;
+    // bytes of the value
+    logic [31:0] value_length;
+  } completion_pair_t;
+
   // lock_and_size: lock bit, sequence number, published size and count of log entries: one store
   // publishes them all
   //
@@ -280,6 +431,68 @@ package layout_pkg;
     // bytes of the key after the node's prefix
     logic [8:0] suffix_length;
   } item_header_t;
+
+  // request_flags: how a scan reads; all zero for a get
+  //
+  // +---------+-----------+----------+-------------+----------------+----------------+
+  // | 7:5     | 4         | 3        | 2           | 1              | 0              |
+  // | padding | keys_only | backward | floor_start | upper_excluded | lower_excluded |
+  // +---------+-----------+----------+-------------+----------------+----------------+
+  localparam int unsigned RequestFlagsBits = 8;
+  localparam int unsigned RequestFlagsLowerExcludedShift = 0;
+  localparam int unsigned RequestFlagsLowerExcludedBits = 1;
+  localparam int unsigned RequestFlagsUpperExcludedShift = 1;
+  localparam int unsigned RequestFlagsUpperExcludedBits = 1;
+  localparam int unsigned RequestFlagsFloorStartShift = 2;
+  localparam int unsigned RequestFlagsFloorStartBits = 1;
+  localparam int unsigned RequestFlagsBackwardShift = 3;
+  localparam int unsigned RequestFlagsBackwardBits = 1;
+  localparam int unsigned RequestFlagsKeysOnlyShift = 4;
+  localparam int unsigned RequestFlagsKeysOnlyBits = 1;
+  localparam int unsigned RequestFlagsPaddingShift = 5;
+  localparam int unsigned RequestFlagsPaddingBits = 3;
+
+  typedef struct packed {
+    // zero
+    logic [2:0] padding;
+    // leave out the values
+    logic keys_only;
+    // from the end of the range to its beginning
+    logic backward;
+    // start at the largest key not greater than the lower bound
+    logic floor_start;
+    // the upper bound is not in the range
+    logic upper_excluded;
+    // the lower bound is not in the range
+    logic lower_excluded;
+  } request_flags_t;
+
+  // completion_outcome: what came of a request
+  //
+  // +-------+------+-----------+--------+
+  // | 31:10 | 9    | 8         | 7:0    |
+  // | pairs | more | continued | status |
+  // +-------+------+-----------+--------+
+  localparam int unsigned CompletionOutcomeBits = 32;
+  localparam int unsigned CompletionOutcomeStatusShift = 0;
+  localparam int unsigned CompletionOutcomeStatusBits = 8;
+  localparam int unsigned CompletionOutcomeContinuedShift = 8;
+  localparam int unsigned CompletionOutcomeContinuedBits = 1;
+  localparam int unsigned CompletionOutcomeMoreShift = 9;
+  localparam int unsigned CompletionOutcomeMoreBits = 1;
+  localparam int unsigned CompletionOutcomePairsShift = 10;
+  localparam int unsigned CompletionOutcomePairsBits = 22;
+
+  typedef struct packed {
+    // pairs in this completion
+    logic [21:0] pairs;
+    // a limit ended the scan before the range did
+    logic more;
+    // further completions of this request follow, and continue this one
+    logic continued;
+    // one of the constants status_*
+    logic [7:0] status;
+  } completion_outcome_t;
 
   // verilator lint_on UNUSEDPARAM
 

@@ -4,10 +4,11 @@
 //! index of the first overlay entry after it. An entry comes before the sorted item at its back pointer, and
 //! instead of it if it `replaces` it, so merging compares no keys.
 
+use crate::descent::Landing;
 use crate::item::Item;
 use crate::key::Wanted;
 use crate::log::Overlay;
-use crate::search::{item_before, lower_bound};
+use crate::search::{item_before, lower_bound_in};
 use crate::view::View;
 
 pub(crate) struct Cursor<'a> {
@@ -29,12 +30,12 @@ impl<'a> Cursor<'a> {
         Self { view, sorted: view.sorted_end(), log: overlay.len(), overlay }
     }
 
-    /// Before the first pair whose key is not smaller than `suffix`; with `after`, whose key is greater.
-    pub(crate) fn at_key(view: View<'a>, read_version: u64, suffix: &[u8], after: bool) -> Self {
-        let wanted = Wanted::new(suffix);
-        // The log comes while the key's segment is being found.
-        view.prefetch(view.sorted_end(), view.size());
-        let place = lower_bound(view, &wanted);
+    /// Before the first pair whose key is not smaller than `key`, which has led here; with `after`, whose key is
+    /// greater.
+    pub(crate) fn at_key(landing: Landing<'a>, read_version: u64, key: &[u8], after: bool) -> Self {
+        let view = landing.leaf;
+        let wanted = Wanted::new(&key[view.prefix_length()..]);
+        let place = lower_bound_in(view, &wanted, landing.segment);
         let mut sorted = place.offset;
         if after && place.found {
             sorted += view.item(sorted).bytes.len();

@@ -1,7 +1,7 @@
 //! What the trees of a store share: memory, versions, the shape of nodes, counters.
 
 use honeycomb_layout as layout;
-use honeycomb_memory::{Lid, Memory, MemoryConfig, Node, Pin};
+use honeycomb_memory::{Lid, Memory, MemoryConfig, Node, Pin, Published};
 
 use crate::builder::EMPTY_LEAF;
 use crate::counters::{Counters, Statistics};
@@ -35,6 +35,12 @@ pub type Version = u64;
 pub struct Root(pub(crate) Lid);
 
 impl Root {
+    /// The tree whose root has this LID.
+    #[must_use]
+    pub fn at(lid: Lid) -> Self {
+        Self(lid)
+    }
+
     /// The root's LID.
     #[must_use]
     pub fn lid(self) -> Lid {
@@ -122,7 +128,13 @@ impl Forest {
     /// A published node as it is now.
     #[inline]
     pub(crate) fn view<'a>(&'a self, node: Node<'a>) -> View<'a> {
-        View::published(self.geometry, node, node.lock_and_size())
+        self.view_of(node.published())
+    }
+
+    /// A published node as it was.
+    #[inline]
+    pub(crate) fn view_of<'a>(&'a self, published: Published<'a>) -> View<'a> {
+        View::published(self.geometry, published)
     }
 
     /// The current buffer of a LID.
@@ -131,10 +143,10 @@ impl Forest {
         self.memory.node(pin, lid)
     }
 
-    /// Asks for a leaf's header, shortcuts and fences at once: they are adjacent lines.
+    /// Asks for a node's header and shortcuts at once: they are adjacent lines.
     #[inline]
-    pub(crate) fn prefetch(&self, leaf: Node<'_>) {
-        leaf.prefetch(0, self.geometry.sorted_start() + 64);
+    pub(crate) fn prefetch(&self, node: Node<'_>) {
+        node.prefetch(0, self.geometry.sorted_start());
     }
 
     pub(crate) fn check_key(&self, key: &[u8]) -> Result<(), Error> {

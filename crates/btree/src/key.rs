@@ -110,7 +110,7 @@ pub(crate) fn separator(left: KeyParts<'_>, right: KeyParts<'_>) -> Vec<u8> {
 /// The low byte of the CRC-32C of a key suffix: the tag of a log entry.
 #[inline]
 pub(crate) fn tag(suffix: &[u8]) -> u8 {
-    crc32c::crc32c(suffix) as u8
+    honeycomb_memory::crc32c(suffix) as u8
 }
 
 #[cfg(test)]

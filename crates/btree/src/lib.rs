@@ -9,15 +9,21 @@ mod versions;
 #[cfg(not(loom))]
 mod builder;
 #[cfg(not(loom))]
+mod candidates;
+#[cfg(not(loom))]
 mod counters;
 #[cfg(not(loom))]
 mod cursor;
+#[cfg(not(loom))]
+mod descent;
 #[cfg(not(loom))]
 mod divide;
 #[cfg(not(loom))]
 mod error;
 #[cfg(not(loom))]
 mod forest;
+#[cfg(not(loom))]
+mod get;
 #[cfg(not(loom))]
 mod item;
 #[cfg(not(loom))]
@@ -56,6 +62,7 @@ mod write;
 #[cfg(not(loom))]
 pub use crate::{
     counters::Statistics,
+    descent::Descent,
     error::Error,
     forest::{Config, Forest, Root, Version},
     operation::{BatchOperation, BatchOutcome, Operation, Outcome},

@@ -5,11 +5,11 @@
 //! counted.
 
 use honeycomb_layout::node_header;
-use honeycomb_memory::{LeaseUse, Lid, Node, Pin};
+use honeycomb_memory::{LeaseUse, Lid, Node, Pin, Published};
 
 use crate::forest::{Forest, Root, Version};
 use crate::item::Item;
-use crate::key::{Wanted, tag};
+use crate::key::Wanted;
 use crate::search::{LEFTMOST, child_at, child_before, child_for, last_child, lower_bound};
 use crate::view::View;
 
@@ -73,14 +73,7 @@ impl Reader<'_> {
     /// The value of a key.
     #[must_use]
     pub fn get(&self, root: Root, key: &[u8]) -> Option<Found<'_>> {
-        let leaf = self.descend(root, Toward::Key(key))?;
-        let suffix = &key[leaf.prefix_length()..];
-        let node_version = leaf.node_version();
-        if let Some((item, version)) = newest_in_log(leaf, suffix, node_version, self.version) {
-            return (!item.header.delete_marker()).then(|| Found { value: self.value(item), version });
-        }
-        let place = lower_bound(leaf, &Wanted::new(suffix));
-        place.found.then(|| Found { value: self.value(leaf.item(place.offset)), version: node_version })
+        self.descend_to_get(root, key).get()
     }
 
     pub(crate) fn forest(&self) -> &Forest {
@@ -106,11 +99,22 @@ impl Reader<'_> {
     /// The node that a LID named at this reader's version; none if the LID is younger.
     #[inline]
     pub(crate) fn node(&self, lid: Lid) -> Option<View<'_>> {
-        let node = self.forest.node(self.pin(), lid);
+        self.at_version(self.current(lid)).map(|published| self.forest.view_of(published))
+    }
+
+    /// The current node of a LID, of which nothing was read yet.
+    #[inline]
+    pub(crate) fn current(&self, lid: Lid) -> Node<'_> {
+        self.forest.node(self.pin(), lid)
+    }
+
+    /// The node as it was at this reader's version; none if it is younger.
+    #[inline]
+    pub(crate) fn at_version<'s>(&'s self, node: Node<'s>) -> Option<Published<'s>> {
         if node.word(node_header::NODE_VERSION_OFFSET) <= self.version {
-            return Some(self.forest.view(node));
+            return Some(node.published());
         }
-        self.previous(node).map(|node| self.forest.view(node))
+        self.previous(node).map(Node::published)
     }
 
     #[cold]
@@ -126,14 +130,11 @@ impl Reader<'_> {
         Some(node)
     }
 
-    /// Goes down to a leaf. None only if the tree is younger than the reader.
-    #[inline]
+    /// Goes down to a leaf that no key leads to. None only if the tree is younger than the reader.
     pub(crate) fn descend(&self, root: Root, toward: Toward<'_>) -> Option<View<'_>> {
         let mut view = self.node(root.0)?;
         while !view.is_leaf() {
-            let child = child_toward(view, toward).1;
-            self.forest.prefetch(self.forest.node(self.pin(), child));
-            view = self.node(child).expect("a child is not younger than its parent");
+            view = self.node(child_toward(view, toward).1).expect("a child is not younger than its parent");
         }
         Some(view)
     }
@@ -158,43 +159,4 @@ fn position_before(view: View<'_>, fence: &[u8]) -> usize {
     let Some(suffix) = fence.strip_prefix(view.prefix()) else { return last_child(view) };
     let place = lower_bound(view, &Wanted::new(suffix));
     child_before(view, place.offset).unwrap_or(LEFTMOST)
-}
-
-/// The newest log entry of a key that a read version sees, and its version.
-#[inline]
-pub(crate) fn newest_in_log<'a>(
-    leaf: View<'a>,
-    suffix: &[u8],
-    node_version: Version,
-    read_version: Version,
-) -> Option<(Item<'a>, Version)> {
-    if leaf.log_count() == 0 {
-        return None;
-    }
-    let candidates = tagged(leaf, tag(suffix));
-    if candidates == 0 && leaf.log_count() <= node_header::TAGS_COUNT {
-        return None;
-    }
-    let mut newest = None;
-    for (index, entry) in leaf.log_entries().enumerate() {
-        let version = node_version + entry.version_delta;
-        if version > read_version {
-            break;
-        }
-        let candidate = index >= node_header::TAGS_COUNT || candidates >> index & 1 == 1;
-        if candidate && entry.item.suffix() == suffix {
-            newest = Some((entry.item, version));
-        }
-    }
-    newest
-}
-
-/// A bit for each of the first log entries whose tag this is.
-#[inline]
-fn tagged(leaf: View<'_>, tag: u8) -> u32 {
-    let mut bits = 0;
-    for (index, &other) in leaf.tags().iter().enumerate() {
-        bits |= u32::from(other == tag) << index;
-    }
-    bits & ((1 << leaf.log_count().min(node_header::TAGS_COUNT)) - 1)
 }

@@ -3,6 +3,7 @@
 use std::ops::{Bound, ControlFlow};
 
 use crate::cursor::Cursor;
+use crate::descent::{Descent, Landing};
 use crate::forest::Root;
 use crate::item::Item;
 use crate::key::KeyParts;
@@ -74,14 +75,36 @@ impl<'a> Pair<'a> {
     }
 }
 
+impl<'a> Scan<'a> {
+    /// The key that leads to the first leaf; none if the scan starts at an end of the tree.
+    #[must_use]
+    pub fn start(&self) -> Option<&'a [u8]> {
+        match if self.backward { self.upper } else { self.lower } {
+            Bound::Included(key) | Bound::Excluded(key) => Some(key),
+            Bound::Unbounded => None,
+        }
+    }
+}
+
+impl<'r> Descent<'r, '_> {
+    /// Scans a range whose [`Scan::start`] is the key of this descent, handing each pair to `emit` until it
+    /// breaks or the limit is reached.
+    pub fn scan(self, scan: &Scan<'_>, emit: impl FnMut(&Pair<'r>) -> ControlFlow<()>) {
+        debug_assert_eq!(scan.start(), Some(self.key()));
+        let (reader, root) = (self.reader(), self.root());
+        if let Some(landing) = self.land() {
+            Walk { reader, root, scan, landing: Some(landing), left: scan.limit, emit }.run();
+        }
+    }
+}
+
 impl Reader<'_> {
     /// Scans a range, handing each pair to `emit` until it breaks or the limit is reached.
     pub fn scan<'s>(&'s self, root: Root, scan: &Scan<'_>, emit: impl FnMut(&Pair<'s>) -> ControlFlow<()>) {
-        let mut walk = Walk { reader: self, root, scan, left: scan.limit, emit };
-        if scan.limit == 0 {
-            return;
+        match scan.start() {
+            Some(key) => self.descend_to_scan(root, key).scan(scan, emit),
+            None => Walk { reader: self, root, scan, landing: None, left: scan.limit, emit }.run(),
         }
-        let _ = if scan.backward { walk.backward() } else { walk.forward() };
     }
 
     /// The leaf right of `leaf` at this reader's version.
@@ -90,7 +113,7 @@ impl Reader<'_> {
         self.node(sibling).or_else(|| {
             self.forest().counters.scan_descents.add(1);
             let fence = leaf.high_fence().expect("a leaf with a right sibling has a high fence");
-            self.descend(root, Toward::Key(&fence.to_vec()))
+            self.land(root, &fence.to_vec()).map(|landing| landing.leaf)
         })
     }
 
@@ -109,6 +132,8 @@ struct Walk<'s, 'q, F> {
     reader: &'s Reader<'s>,
     root: Root,
     scan: &'q Scan<'q>,
+    /// The leaf that it starts in, if a key leads there.
+    landing: Option<Landing<'s>>,
     /// Pairs that may still be emitted.
     left: usize,
     emit: F,
@@ -123,6 +148,12 @@ enum InLeaf<'q> {
 }
 
 impl<'s, 'q, F: FnMut(&Pair<'s>) -> ControlFlow<()>> Walk<'s, 'q, F> {
+    fn run(mut self) {
+        if self.left > 0 {
+            let _ = if self.scan.backward { self.backward() } else { self.forward() };
+        }
+    }
+
     fn forward(&mut self) -> ControlFlow<()> {
         let Some((mut leaf, mut cursor)) = self.first() else { return ControlFlow::Break(()) };
         loop {
@@ -177,28 +208,20 @@ impl<'s, 'q, F: FnMut(&Pair<'s>) -> ControlFlow<()>> Walk<'s, 'q, F> {
     /// Where a forward scan starts.
     fn first(&self) -> Option<(View<'s>, Cursor<'s>)> {
         let version = self.reader.version();
-        let (key, after) = match self.scan.lower {
-            Bound::Unbounded => {
-                let leaf = self.reader.descend(self.root, Toward::First)?;
-                return Some((leaf, Cursor::at_start(leaf, version)));
-            }
-            Bound::Included(key) => (key, false),
-            Bound::Excluded(key) => (key, true),
+        let (Some(landing), Bound::Included(key) | Bound::Excluded(key)) = (self.landing, self.scan.lower)
+        else {
+            let leaf = self.reader.descend(self.root, Toward::First)?;
+            return Some((leaf, Cursor::at_start(leaf, version)));
         };
-        let leaf = self.reader.descend(self.root, Toward::Key(key))?;
-        let suffix = &key[leaf.prefix_length()..];
-        if self.scan.floor_start
-            && let Some(floor) = self.floor(leaf, suffix)
-        {
-            return Some(floor);
-        }
-        Some((leaf, Cursor::at_key(leaf, version, suffix, after)))
+        let after = matches!(self.scan.lower, Bound::Excluded(_));
+        let floor = if self.scan.floor_start { self.floor(landing, key) } else { None };
+        floor.or_else(|| Some((landing.leaf, Cursor::at_key(landing, version, key, after))))
     }
 
-    /// Before the largest key not greater than `suffix`, in this leaf or one on its left.
-    fn floor(&self, mut leaf: View<'s>, suffix: &[u8]) -> Option<(View<'s>, Cursor<'s>)> {
+    /// Before the largest key not greater than `key`, in this leaf or one on its left.
+    fn floor(&self, landing: Landing<'s>, key: &[u8]) -> Option<(View<'s>, Cursor<'s>)> {
         let version = self.reader.version();
-        let mut cursor = Cursor::at_key(leaf, version, suffix, true);
+        let (mut leaf, mut cursor) = (landing.leaf, Cursor::at_key(landing, version, key, true));
         while cursor.previous().is_none() {
             leaf = self.reader.left_of(self.root, leaf)?;
             cursor = Cursor::at_end(leaf, version);
@@ -209,16 +232,13 @@ impl<'s, 'q, F: FnMut(&Pair<'s>) -> ControlFlow<()>> Walk<'s, 'q, F> {
     /// Where a backward scan starts.
     fn last(&self) -> Option<(View<'s>, Cursor<'s>)> {
         let version = self.reader.version();
-        let (key, after) = match self.scan.upper {
-            Bound::Unbounded => {
-                let leaf = self.reader.descend(self.root, Toward::Last)?;
-                return Some((leaf, Cursor::at_end(leaf, version)));
-            }
-            Bound::Included(key) => (key, true),
-            Bound::Excluded(key) => (key, false),
+        let (Some(landing), Bound::Included(key) | Bound::Excluded(key)) = (self.landing, self.scan.upper)
+        else {
+            let leaf = self.reader.descend(self.root, Toward::Last)?;
+            return Some((leaf, Cursor::at_end(leaf, version)));
         };
-        let leaf = self.reader.descend(self.root, Toward::Key(key))?;
-        Some((leaf, Cursor::at_key(leaf, version, &key[leaf.prefix_length()..], after)))
+        let after = matches!(self.scan.upper, Bound::Included(_));
+        Some((landing.leaf, Cursor::at_key(landing, version, key, after)))
     }
 }
 

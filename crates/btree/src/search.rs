@@ -21,28 +21,38 @@ pub(crate) struct Place {
 /// The child position of the leftmost child, which has no item.
 pub(crate) const LEFTMOST: usize = 0;
 
-/// The last segment whose first key is not greater than `wanted`; the first segment if there is none.
-#[inline]
-fn segment_of(view: View<'_>, wanted: &Wanted<'_>) -> usize {
-    let count = heads::count(view.heads(), wanted.head);
-    // Equal heads say nothing about the bytes after them: the keys do.
-    for index in (count.less..count.less_or_equal).rev() {
-        if wanted.compare_item(view.from(view.segment(index))).0.is_le() {
-            return index;
-        }
+/// The last segment whose head is not greater than that of `wanted`; the first segment if there is none. Asks for
+/// its lines: an item's place depends on the lengths before it, so each line would be a miss after the other.
+#[inline(always)]
+pub(crate) fn find_segment(view: View<'_>, wanted: &Wanted<'_>) -> usize {
+    let segment = heads::count_not_greater(view.heads(), wanted.head).saturating_sub(1);
+    view.prefetch(view.segment(segment), view.segment(segment + 1));
+    segment
+}
+
+/// Offset of the last segment from `segment` down whose first key is not greater than `wanted`; of the first
+/// segment if there is none. Equal heads say nothing about the bytes after them: the keys do.
+#[inline(always)]
+fn settle(view: View<'_>, wanted: &Wanted<'_>, mut segment: usize) -> usize {
+    while segment > 0
+        && view.head(segment) == wanted.head
+        && wanted.compare_item(view.from(view.segment(segment))).0.is_gt()
+    {
+        segment -= 1;
     }
-    count.less.saturating_sub(1)
+    view.segment(segment)
 }
 
 /// The first item whose key is not smaller than `wanted`.
 #[inline]
 pub(crate) fn lower_bound(view: View<'_>, wanted: &Wanted<'_>) -> Place {
-    let segment = segment_of(view, wanted);
-    let start = view.segment(segment);
-    // An item's place depends on the lengths before it: without this, each line would be a miss after the
-    // other.
-    view.prefetch(start, view.segment(segment + 1));
-    let mut rest = view.sorted_from(start);
+    lower_bound_in(view, wanted, find_segment(view, wanted))
+}
+
+/// The first item whose key is not smaller than `wanted`, for which `find_segment` found the segment.
+#[inline]
+pub(crate) fn lower_bound_in(view: View<'_>, wanted: &Wanted<'_>, segment: usize) -> Place {
+    let mut rest = view.sorted_from(settle(view, wanted, segment));
     while !rest.is_empty() {
         match wanted.compare_item(rest) {
             (Ordering::Less, bytes) => rest = &rest[bytes..],
@@ -52,18 +62,17 @@ pub(crate) fn lower_bound(view: View<'_>, wanted: &Wanted<'_>) -> Place {
     Place { offset: view.sorted_end(), found: false }
 }
 
-/// The last item that ends at or before `offset`, by its offset; none at the start of the block.
-pub(crate) fn item_before(view: View<'_>, offset: usize) -> Option<usize> {
-    let segment =
-        (0..view.shortcut_count()).rev().map(|index| view.segment(index)).find(|&start| start < offset)?;
-    view.items_from(segment).map(|(at, _)| at).take_while(|&at| at < offset).last()
-}
-
 /// The child of an interior node that `wanted` is routed to, and its position.
 #[inline]
 pub(crate) fn child_for(view: View<'_>, wanted: &Wanted<'_>) -> (usize, Lid) {
+    child_in(view, wanted, find_segment(view, wanted))
+}
+
+/// The child that `wanted` is routed to and its position, if `find_segment` found the segment.
+#[inline]
+pub(crate) fn child_in(view: View<'_>, wanted: &Wanted<'_>, segment: usize) -> (usize, Lid) {
     let mut position = LEFTMOST;
-    let mut rest = view.sorted_from(view.segment(segment_of(view, wanted)));
+    let mut rest = view.sorted_from(settle(view, wanted, segment));
     while !rest.is_empty() {
         let (order, bytes) = wanted.compare_item(rest);
         if order.is_gt() {
@@ -73,6 +82,13 @@ pub(crate) fn child_for(view: View<'_>, wanted: &Wanted<'_>) -> (usize, Lid) {
         rest = &rest[bytes..];
     }
     (position, child_at(view, position))
+}
+
+/// The last item that ends at or before `offset`, by its offset; none at the start of the block.
+pub(crate) fn item_before(view: View<'_>, offset: usize) -> Option<usize> {
+    let segment =
+        (0..view.shortcut_count()).rev().map(|index| view.segment(index)).find(|&start| start < offset)?;
+    view.items_from(segment).map(|(at, _)| at).take_while(|&at| at < offset).last()
 }
 
 /// The child of an interior node at a position.

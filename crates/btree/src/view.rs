@@ -8,7 +8,7 @@
 //! words and the bytes up to a size that was published, or that only the caller can write past.
 
 use honeycomb_layout::{fences, node_header};
-use honeycomb_memory::{Lid, LockAndSize, Node};
+use honeycomb_memory::{Lid, LockAndSize, Node, Published};
 
 use crate::item::Item;
 use crate::key::KeyParts;
@@ -35,15 +35,16 @@ pub(crate) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// A published node with all that was published when `seen` was loaded.
+    /// A published node.
     #[inline]
-    pub(crate) fn published(geometry: Geometry, node: Node<'a>, seen: LockAndSize) -> Self {
+    pub(crate) fn published(geometry: Geometry, published: Published<'a>) -> Self {
+        let node = published.node();
         Self {
             geometry,
             words: Words::Published(node),
-            body: node.bytes(seen),
+            body: published.bytes(),
             counts: node.word(node_header::SORTED_END_OFFSET),
-            log_count: seen.log_count(),
+            log_count: published.state().log_count(),
         }
     }
 
@@ -148,10 +149,16 @@ impl<'a> View<'a> {
     #[inline]
     pub(crate) fn tags(self) -> [u8; node_header::TAGS_COUNT] {
         let mut tags = [0; node_header::TAGS_COUNT];
-        let (first, second) = tags.split_at_mut(8);
-        first.copy_from_slice(&self.word(node_header::TAGS_OFFSET).to_le_bytes());
-        second.copy_from_slice(&self.word(node_header::TAGS_OFFSET + 8).to_le_bytes());
+        for (eight, word) in tags.as_chunks_mut::<8>().0.iter_mut().zip(self.tag_words()) {
+            *eight = word.to_le_bytes();
+        }
         tags
+    }
+
+    /// The tags, eight in a word.
+    #[inline]
+    pub(crate) fn tag_words(self) -> [u64; 2] {
+        [self.word(node_header::TAGS_OFFSET), self.word(node_header::TAGS_OFFSET + 8)]
     }
 
     /// The bytes of the node from `offset` up to its size.
@@ -214,6 +221,12 @@ impl<'a> View<'a> {
     #[inline]
     pub(crate) fn heads(self) -> &'a [u8] {
         &self.body[..8 * self.shortcut_count()]
+    }
+
+    /// The head of the shortcut to segment `index`.
+    #[inline]
+    pub(crate) fn head(self, index: usize) -> u64 {
+        u64::from_le_bytes(*self.body[8 * index..].first_chunk().expect("eight bytes"))
     }
 
     /// Offset of the first item of segment `index`; where the sorted block ends for the index after the last.

@@ -73,13 +73,13 @@ fn a_tree_grows_and_shrinks_under_writers() {
 /// A private copy of a node.
 fn copy_of<'m>(forest: &'m Forest, node: Node<'_>) -> NodeBuffer<'m> {
     let mut buffer = forest.memory().allocate_node().unwrap();
-    let seen = node.lock_and_size();
+    let (seen, bytes) = (node.published().state(), node.published().bytes());
     let state = LockAndSize::new(seen.size(), seen.log_count());
     put(&mut buffer, node_header::LOCK_AND_SIZE_OFFSET, u64::from(state));
     for offset in (8..node_header::SIZE).step_by(8) {
         put(&mut buffer, offset, node.word(offset));
     }
-    buffer[node_header::SIZE..seen.size()].copy_from_slice(node.bytes(seen));
+    buffer[node_header::SIZE..seen.size()].copy_from_slice(bytes);
     buffer
 }
 

@@ -60,6 +60,37 @@ pub const LOG_THRESHOLD_BYTES_DEFAULT: usize = 512;
 /// An order hint is one byte.
 pub const LOG_ENTRIES_MAX: usize = 255;
 
+/// Tables that an accelerator knows the roots of.
+pub const TABLES_MAX: usize = 65536;
+
+/// Request: the value of one key.
+pub const OPCODE_GET: usize = 1;
+
+/// Request: the pairs of a range.
+pub const OPCODE_SCAN: usize = 2;
+
+/// Completion: the value or the pairs follow.
+pub const STATUS_FOUND: usize = 0;
+
+/// Completion: a get found no such key.
+pub const STATUS_ABSENT: usize = 1;
+
+/// Completion: a field has a value that is not allowed, or the request is cut off; if it is, what
+/// follows it is lost.
+pub const STATUS_MALFORMED: usize = 2;
+
+/// Completion: no such operation.
+pub const STATUS_UNKNOWN_OPCODE: usize = 3;
+
+/// Completion: a key is too long, or the key of a get is empty.
+pub const STATUS_KEY_LENGTH: usize = 4;
+
+/// Completion: the table has no root.
+pub const STATUS_UNKNOWN_TABLE: usize = 5;
+
+/// Completion: the read version is not held for any reader: the snapshot is too old.
+pub const STATUS_VERSION_NOT_HELD: usize = 6;
+
 /// The first cache line of a node.
 ///
 /// ```text
@@ -286,6 +317,181 @@ pub mod log_entry_header {
         let end = end + ORDER_HINT_BYTES;
         assert!(VERSION_DELTA_OFFSET == end);
         let end = end + VERSION_DELTA_BYTES;
+        assert!(SIZE == end);
+    };
+}
+
+/// A read; then the lower key and the upper key, and zeros up to a multiple of 8 bytes.
+///
+/// ```text
+/// +---------------------------------------------------------------------------------------+
+/// | 0..8                                                                                  |
+/// | identifier                                                                            |
+/// +---------------------------------------------------------------------------------------+
+/// | 8..16                                                                                 |
+/// | read_version                                                                          |
+/// +-------------------------------------------+-------------------------------------------+
+/// | 16..20                                    | 20..24                                    |
+/// | pairs_max                                 | bytes_max                                 |
+/// +---------------------+---------------------+---------------------+----------+----------+
+/// | 24..26              | 26..28              | 28..30              | 30       | 31       |
+/// | table_number        | lower_length        | upper_length        | opcode   | flags    |
+/// +---------------------+---------------------+---------------------+----------+----------+
+/// ```
+pub mod request {
+    /// Bytes of the whole.
+    pub const SIZE: usize = 32;
+    /// Chosen by who asks, echoed by the completion.
+    pub const IDENTIFIER_OFFSET: usize = 0;
+    /// Bytes of `identifier`.
+    pub const IDENTIFIER_BYTES: usize = 8;
+    /// A version that is held for this reader; 0: what is visible now.
+    pub const READ_VERSION_OFFSET: usize = 8;
+    /// Bytes of `read_version`.
+    pub const READ_VERSION_BYTES: usize = 8;
+    /// Scan: most pairs; get: 0.
+    pub const PAIRS_MAX_OFFSET: usize = 16;
+    /// Bytes of `pairs_max`.
+    pub const PAIRS_MAX_BYTES: usize = 4;
+    /// Scan: no further pair once keys and values have so many bytes; get: 0.
+    pub const BYTES_MAX_OFFSET: usize = 20;
+    /// Bytes of `bytes_max`.
+    pub const BYTES_MAX_BYTES: usize = 4;
+    /// Whose root is read from.
+    pub const TABLE_NUMBER_OFFSET: usize = 24;
+    /// Bytes of `table_number`.
+    pub const TABLE_NUMBER_BYTES: usize = 2;
+    /// Bytes of the key (get), of the lower bound (scan; 0: unbounded).
+    pub const LOWER_LENGTH_OFFSET: usize = 26;
+    /// Bytes of `lower_length`.
+    pub const LOWER_LENGTH_BYTES: usize = 2;
+    /// Bytes of the upper bound (scan; 0: unbounded); get: 0.
+    pub const UPPER_LENGTH_OFFSET: usize = 28;
+    /// Bytes of `upper_length`.
+    pub const UPPER_LENGTH_BYTES: usize = 2;
+    /// Opcode_get or opcode_scan.
+    pub const OPCODE_OFFSET: usize = 30;
+    /// Bytes of `opcode`.
+    pub const OPCODE_BYTES: usize = 1;
+    /// Word request_flags.
+    pub const FLAGS_OFFSET: usize = 31;
+    /// Bytes of `flags`.
+    pub const FLAGS_BYTES: usize = 1;
+
+    const _: () = {
+        let end = 0;
+        assert!(IDENTIFIER_OFFSET == end);
+        let end = end + IDENTIFIER_BYTES;
+        assert!(READ_VERSION_OFFSET == end);
+        let end = end + READ_VERSION_BYTES;
+        assert!(PAIRS_MAX_OFFSET == end);
+        let end = end + PAIRS_MAX_BYTES;
+        assert!(BYTES_MAX_OFFSET == end);
+        let end = end + BYTES_MAX_BYTES;
+        assert!(TABLE_NUMBER_OFFSET == end);
+        let end = end + TABLE_NUMBER_BYTES;
+        assert!(LOWER_LENGTH_OFFSET == end);
+        let end = end + LOWER_LENGTH_BYTES;
+        assert!(UPPER_LENGTH_OFFSET == end);
+        let end = end + UPPER_LENGTH_BYTES;
+        assert!(OPCODE_OFFSET == end);
+        let end = end + OPCODE_BYTES;
+        assert!(FLAGS_OFFSET == end);
+        let end = end + FLAGS_BYTES;
+        assert!(SIZE == end);
+    };
+}
+
+/// An answer, or a part of one; then the value (get) or the pairs (scan), and zeros up to a
+/// multiple of 8 bytes.
+///
+/// ```text
+/// +---------------------------------------------------------------------------------------+
+/// | 0..8                                                                                  |
+/// | identifier                                                                            |
+/// +---------------------------------------------------------------------------------------+
+/// | 8..16                                                                                 |
+/// | read_version                                                                          |
+/// +---------------------------------------------------------------------------------------+
+/// | 16..24                                                                                |
+/// | pair_version                                                                          |
+/// +-------------------------------------------+-------------------------------------------+
+/// | 24..28                                    | 28..32                                    |
+/// | bytes                                     | outcome                                   |
+/// +-------------------------------------------+-------------------------------------------+
+/// ```
+pub mod completion {
+    /// Bytes of the whole.
+    pub const SIZE: usize = 32;
+    /// That of the request.
+    pub const IDENTIFIER_OFFSET: usize = 0;
+    /// Bytes of `identifier`.
+    pub const IDENTIFIER_BYTES: usize = 8;
+    /// The version that was read; 0 without MVCC.
+    pub const READ_VERSION_OFFSET: usize = 8;
+    /// Bytes of `read_version`.
+    pub const READ_VERSION_BYTES: usize = 8;
+    /// Get: the version of the pair; scan: 0.
+    pub const PAIR_VERSION_OFFSET: usize = 16;
+    /// Bytes of `pair_version`.
+    pub const PAIR_VERSION_BYTES: usize = 8;
+    /// Bytes that follow, without the zeros.
+    pub const BYTES_OFFSET: usize = 24;
+    /// Bytes of `bytes`.
+    pub const BYTES_BYTES: usize = 4;
+    /// Word completion_outcome.
+    pub const OUTCOME_OFFSET: usize = 28;
+    /// Bytes of `outcome`.
+    pub const OUTCOME_BYTES: usize = 4;
+
+    const _: () = {
+        let end = 0;
+        assert!(IDENTIFIER_OFFSET == end);
+        let end = end + IDENTIFIER_BYTES;
+        assert!(READ_VERSION_OFFSET == end);
+        let end = end + READ_VERSION_BYTES;
+        assert!(PAIR_VERSION_OFFSET == end);
+        let end = end + PAIR_VERSION_BYTES;
+        assert!(BYTES_OFFSET == end);
+        let end = end + BYTES_BYTES;
+        assert!(OUTCOME_OFFSET == end);
+        let end = end + OUTCOME_BYTES;
+        assert!(SIZE == end);
+    };
+}
+
+/// A pair of a scan; then its key and its value.
+///
+/// ```text
+/// +-------------------------------------------+---------------------+---------------------+
+/// | 0..4                                      | 4..6                | 6..8                |
+/// | value_length                              | key_length          | padding             |
+/// +-------------------------------------------+---------------------+---------------------+
+/// ```
+pub mod completion_pair {
+    /// Bytes of the whole.
+    pub const SIZE: usize = 8;
+    /// Bytes of the value.
+    pub const VALUE_LENGTH_OFFSET: usize = 0;
+    /// Bytes of `value_length`.
+    pub const VALUE_LENGTH_BYTES: usize = 4;
+    /// Bytes of the key.
+    pub const KEY_LENGTH_OFFSET: usize = 4;
+    /// Bytes of `key_length`.
+    pub const KEY_LENGTH_BYTES: usize = 2;
+    /// Zero.
+    pub const PADDING_OFFSET: usize = 6;
+    /// Bytes of `padding`.
+    pub const PADDING_BYTES: usize = 2;
+
+    const _: () = {
+        let end = 0;
+        assert!(VALUE_LENGTH_OFFSET == end);
+        let end = end + VALUE_LENGTH_BYTES;
+        assert!(KEY_LENGTH_OFFSET == end);
+        let end = end + KEY_LENGTH_BYTES;
+        assert!(PADDING_OFFSET == end);
+        let end = end + PADDING_BYTES;
         assert!(SIZE == end);
     };
 }
@@ -564,5 +770,241 @@ pub mod item_header {
     #[inline]
     pub const fn with_padding(word: u64, value: u64) -> u64 {
         super::replace(word, PADDING_SHIFT, PADDING_MASK, value)
+    }
+}
+
+/// How a scan reads; all zero for a get.
+///
+/// ```text
+/// +---------+-----------+----------+-------------+----------------+----------------+
+/// | 7:5     | 4         | 3        | 2           | 1              | 0              |
+/// | padding | keys_only | backward | floor_start | upper_excluded | lower_excluded |
+/// +---------+-----------+----------+-------------+----------------+----------------+
+/// ```
+pub mod request_flags {
+    /// Bits of the whole.
+    pub const BITS: u32 = 8;
+    /// Lowest bit of `lower_excluded`.
+    pub const LOWER_EXCLUDED_SHIFT: u32 = 0;
+    /// Bits of `lower_excluded`.
+    pub const LOWER_EXCLUDED_BITS: u32 = 1;
+    /// The largest `lower_excluded`: the mask after the shift.
+    pub const LOWER_EXCLUDED_MASK: u64 = 0x1;
+    /// Lowest bit of `upper_excluded`.
+    pub const UPPER_EXCLUDED_SHIFT: u32 = 1;
+    /// Bits of `upper_excluded`.
+    pub const UPPER_EXCLUDED_BITS: u32 = 1;
+    /// The largest `upper_excluded`: the mask after the shift.
+    pub const UPPER_EXCLUDED_MASK: u64 = 0x1;
+    /// Lowest bit of `floor_start`.
+    pub const FLOOR_START_SHIFT: u32 = 2;
+    /// Bits of `floor_start`.
+    pub const FLOOR_START_BITS: u32 = 1;
+    /// The largest `floor_start`: the mask after the shift.
+    pub const FLOOR_START_MASK: u64 = 0x1;
+    /// Lowest bit of `backward`.
+    pub const BACKWARD_SHIFT: u32 = 3;
+    /// Bits of `backward`.
+    pub const BACKWARD_BITS: u32 = 1;
+    /// The largest `backward`: the mask after the shift.
+    pub const BACKWARD_MASK: u64 = 0x1;
+    /// Lowest bit of `keys_only`.
+    pub const KEYS_ONLY_SHIFT: u32 = 4;
+    /// Bits of `keys_only`.
+    pub const KEYS_ONLY_BITS: u32 = 1;
+    /// The largest `keys_only`: the mask after the shift.
+    pub const KEYS_ONLY_MASK: u64 = 0x1;
+    /// Lowest bit of `padding`.
+    pub const PADDING_SHIFT: u32 = 5;
+    /// Bits of `padding`.
+    pub const PADDING_BITS: u32 = 3;
+    /// The largest `padding`: the mask after the shift.
+    pub const PADDING_MASK: u64 = 0x7;
+
+    const _: () = {
+        let end = 0;
+        assert!(LOWER_EXCLUDED_SHIFT == end);
+        let end = end + LOWER_EXCLUDED_BITS;
+        assert!(UPPER_EXCLUDED_SHIFT == end);
+        let end = end + UPPER_EXCLUDED_BITS;
+        assert!(FLOOR_START_SHIFT == end);
+        let end = end + FLOOR_START_BITS;
+        assert!(BACKWARD_SHIFT == end);
+        let end = end + BACKWARD_BITS;
+        assert!(KEYS_ONLY_SHIFT == end);
+        let end = end + KEYS_ONLY_BITS;
+        assert!(PADDING_SHIFT == end);
+        let end = end + PADDING_BITS;
+        assert!(BITS == end);
+    };
+
+    /// The lower bound is not in the range.
+    #[inline]
+    pub const fn lower_excluded(word: u64) -> u64 {
+        super::extract(word, LOWER_EXCLUDED_SHIFT, LOWER_EXCLUDED_MASK)
+    }
+
+    /// `word` with another `lower_excluded`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_lower_excluded(word: u64, value: u64) -> u64 {
+        super::replace(word, LOWER_EXCLUDED_SHIFT, LOWER_EXCLUDED_MASK, value)
+    }
+
+    /// The upper bound is not in the range.
+    #[inline]
+    pub const fn upper_excluded(word: u64) -> u64 {
+        super::extract(word, UPPER_EXCLUDED_SHIFT, UPPER_EXCLUDED_MASK)
+    }
+
+    /// `word` with another `upper_excluded`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_upper_excluded(word: u64, value: u64) -> u64 {
+        super::replace(word, UPPER_EXCLUDED_SHIFT, UPPER_EXCLUDED_MASK, value)
+    }
+
+    /// Start at the largest key not greater than the lower bound.
+    #[inline]
+    pub const fn floor_start(word: u64) -> u64 {
+        super::extract(word, FLOOR_START_SHIFT, FLOOR_START_MASK)
+    }
+
+    /// `word` with another `floor_start`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_floor_start(word: u64, value: u64) -> u64 {
+        super::replace(word, FLOOR_START_SHIFT, FLOOR_START_MASK, value)
+    }
+
+    /// From the end of the range to its beginning.
+    #[inline]
+    pub const fn backward(word: u64) -> u64 {
+        super::extract(word, BACKWARD_SHIFT, BACKWARD_MASK)
+    }
+
+    /// `word` with another `backward`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_backward(word: u64, value: u64) -> u64 {
+        super::replace(word, BACKWARD_SHIFT, BACKWARD_MASK, value)
+    }
+
+    /// Leave out the values.
+    #[inline]
+    pub const fn keys_only(word: u64) -> u64 {
+        super::extract(word, KEYS_ONLY_SHIFT, KEYS_ONLY_MASK)
+    }
+
+    /// `word` with another `keys_only`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_keys_only(word: u64, value: u64) -> u64 {
+        super::replace(word, KEYS_ONLY_SHIFT, KEYS_ONLY_MASK, value)
+    }
+
+    /// Zero.
+    #[inline]
+    pub const fn padding(word: u64) -> u64 {
+        super::extract(word, PADDING_SHIFT, PADDING_MASK)
+    }
+
+    /// `word` with another `padding`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_padding(word: u64, value: u64) -> u64 {
+        super::replace(word, PADDING_SHIFT, PADDING_MASK, value)
+    }
+}
+
+/// What came of a request.
+///
+/// ```text
+/// +-------+------+-----------+--------+
+/// | 31:10 | 9    | 8         | 7:0    |
+/// | pairs | more | continued | status |
+/// +-------+------+-----------+--------+
+/// ```
+pub mod completion_outcome {
+    /// Bits of the whole.
+    pub const BITS: u32 = 32;
+    /// Lowest bit of `status`.
+    pub const STATUS_SHIFT: u32 = 0;
+    /// Bits of `status`.
+    pub const STATUS_BITS: u32 = 8;
+    /// The largest `status`: the mask after the shift.
+    pub const STATUS_MASK: u64 = 0xff;
+    /// Lowest bit of `continued`.
+    pub const CONTINUED_SHIFT: u32 = 8;
+    /// Bits of `continued`.
+    pub const CONTINUED_BITS: u32 = 1;
+    /// The largest `continued`: the mask after the shift.
+    pub const CONTINUED_MASK: u64 = 0x1;
+    /// Lowest bit of `more`.
+    pub const MORE_SHIFT: u32 = 9;
+    /// Bits of `more`.
+    pub const MORE_BITS: u32 = 1;
+    /// The largest `more`: the mask after the shift.
+    pub const MORE_MASK: u64 = 0x1;
+    /// Lowest bit of `pairs`.
+    pub const PAIRS_SHIFT: u32 = 10;
+    /// Bits of `pairs`.
+    pub const PAIRS_BITS: u32 = 22;
+    /// The largest `pairs`: the mask after the shift.
+    pub const PAIRS_MASK: u64 = 0x3fffff;
+
+    const _: () = {
+        let end = 0;
+        assert!(STATUS_SHIFT == end);
+        let end = end + STATUS_BITS;
+        assert!(CONTINUED_SHIFT == end);
+        let end = end + CONTINUED_BITS;
+        assert!(MORE_SHIFT == end);
+        let end = end + MORE_BITS;
+        assert!(PAIRS_SHIFT == end);
+        let end = end + PAIRS_BITS;
+        assert!(BITS == end);
+    };
+
+    /// One of the constants status_*.
+    #[inline]
+    pub const fn status(word: u64) -> u64 {
+        super::extract(word, STATUS_SHIFT, STATUS_MASK)
+    }
+
+    /// `word` with another `status`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_status(word: u64, value: u64) -> u64 {
+        super::replace(word, STATUS_SHIFT, STATUS_MASK, value)
+    }
+
+    /// Further completions of this request follow, and continue this one.
+    #[inline]
+    pub const fn continued(word: u64) -> u64 {
+        super::extract(word, CONTINUED_SHIFT, CONTINUED_MASK)
+    }
+
+    /// `word` with another `continued`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_continued(word: u64, value: u64) -> u64 {
+        super::replace(word, CONTINUED_SHIFT, CONTINUED_MASK, value)
+    }
+
+    /// A limit ended the scan before the range did.
+    #[inline]
+    pub const fn more(word: u64) -> u64 {
+        super::extract(word, MORE_SHIFT, MORE_MASK)
+    }
+
+    /// `word` with another `more`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_more(word: u64, value: u64) -> u64 {
+        super::replace(word, MORE_SHIFT, MORE_MASK, value)
+    }
+
+    /// Pairs in this completion.
+    #[inline]
+    pub const fn pairs(word: u64) -> u64 {
+        super::extract(word, PAIRS_SHIFT, PAIRS_MASK)
+    }
+
+    /// `word` with another `pairs`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_pairs(word: u64, value: u64) -> u64 {
+        super::replace(word, PAIRS_SHIFT, PAIRS_MASK, value)
     }
 }

@@ -1,4 +1,4 @@
-//! Counting the heads of a shortcut block that are smaller than a given one: the inner loop of every search.
+//! Counting the heads of a shortcut block that are not greater than a given one: the inner loop of every search.
 //!
 //! Heads are ascending 64-bit numbers, little-endian in memory. With vectors eight are compared at a time;
 //! there are at most a few tens, so all of them are compared and no comparison decides where the next one is.
@@ -8,25 +8,16 @@ mod neon;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-/// How many heads are less than a given one, and how many are less or equal.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Count {
-    /// Heads that are less.
-    pub less: usize,
-    /// Heads that are less or equal.
-    pub less_or_equal: usize,
-}
-
 /// One way to count.
-pub type Variant = fn(&[u8], u64) -> Count;
+pub type Variant = fn(&[u8], u64) -> usize;
 
 const HEAD_BYTES: usize = size_of::<u64>();
 
-/// Counts with the fastest variant that this machine has. `heads` holds eight bytes a head, ascending; bytes
-/// at the end that are no whole head are left out.
+/// How many heads are less or equal, counted with the fastest variant that this machine has. `heads` holds eight
+/// bytes a head, ascending; bytes at the end that are no whole head are left out.
 #[must_use]
 #[inline]
-pub fn count(heads: &[u8], head: u64) -> Count {
+pub fn count_not_greater(heads: &[u8], head: u64) -> usize {
     #[cfg(target_arch = "x86_64")]
     {
         if x86::has_avx512() {
@@ -62,12 +53,6 @@ pub fn variants() -> Vec<(&'static str, Variant)> {
 }
 
 #[inline]
-fn plain(heads: &[u8], head: u64) -> Count {
-    let mut count = Count::default();
-    for bytes in heads.as_chunks::<HEAD_BYTES>().0 {
-        let other = u64::from_le_bytes(*bytes);
-        count.less += usize::from(other < head);
-        count.less_or_equal += usize::from(other <= head);
-    }
-    count
+fn plain(heads: &[u8], head: u64) -> usize {
+    heads.as_chunks::<HEAD_BYTES>().0.iter().filter(|bytes| u64::from_le_bytes(**bytes) <= head).count()
 }

@@ -186,6 +186,12 @@ impl Memory {
         unsafe { Node::new(self, self.at(address as usize)) }
     }
 
+    /// Asks for the cache line that says where the current buffer of a LID is.
+    #[inline]
+    pub fn prefetch_entry(&self, lid: Lid) {
+        self.page_table.prefetch(lid);
+    }
+
     /// A value in a buffer of its own.
     ///
     /// # Panics

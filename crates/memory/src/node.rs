@@ -65,19 +65,11 @@ impl<'p> Node<'p> {
         self.header_word(offset).load(Ordering::Relaxed)
     }
 
-    /// The node's bytes from offset 64 up to the size in `published`, a word this node has had.
-    ///
-    /// # Panics
-    /// If the node was never that large.
+    /// All of the node that is published now.
     #[must_use]
     #[inline]
-    pub fn bytes(self, published: LockAndSize) -> &'p [u8] {
-        let size = published.size();
-        // A size never shrinks, so every word the node has had passes.
-        assert!((header::SIZE..=self.lock_and_size().size()).contains(&size), "no size of this node: {size}");
-        // SAFETY: invariant 3, for bytes up to a size that was published; the acquire load above saw it or a
-        // later one, and sizes are at most `node_bytes`.
-        unsafe { self.body(size) }
+    pub fn published(self) -> Published<'p> {
+        Published { node: self, state: self.lock_and_size() }
     }
 
     /// The node that this one replaced, if there is one.
@@ -95,10 +87,11 @@ impl<'p> Node<'p> {
     #[inline]
     pub fn prefetch(self, from: usize, to: usize) {
         const LINE: usize = 64;
-        let end = to.min(self.memory.node_bytes());
-        for offset in (from / LINE * LINE..end).step_by(LINE) {
+        let (mut offset, end) = (from & !(LINE - 1), to.min(self.memory.node_bytes()));
+        while offset < end {
             // SAFETY: `offset` is below `node_bytes`, so within the node.
             prefetch_line(unsafe { self.start.add(offset) });
+            offset += LINE;
         }
     }
 
@@ -135,6 +128,39 @@ impl<'p> Node<'p> {
     }
 }
 
+/// A node as far as it was published at one moment.
+#[derive(Debug, Clone, Copy)]
+pub struct Published<'p> {
+    node: Node<'p>,
+    /// A lock-and-size word that this node has had.
+    state: LockAndSize,
+}
+
+impl<'p> Published<'p> {
+    /// The node.
+    #[must_use]
+    #[inline]
+    pub fn node(self) -> Node<'p> {
+        self.node
+    }
+
+    /// The lock-and-size word as it was.
+    #[must_use]
+    #[inline]
+    pub fn state(self) -> LockAndSize {
+        self.state
+    }
+
+    /// The bytes from offset 64 up to the size that was published.
+    #[must_use]
+    #[inline]
+    pub fn bytes(self) -> &'p [u8] {
+        // SAFETY: invariant 3; the acquire load of the word saw these bytes, and a published size is from 64 to
+        // `node_bytes`.
+        unsafe { self.node.body(self.state.size()) }
+    }
+}
+
 impl fmt::Debug for Node<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Node")
@@ -145,7 +171,7 @@ impl fmt::Debug for Node<'_> {
 }
 
 #[inline]
-fn prefetch_line(line: NonNull<u8>) {
+pub(crate) fn prefetch_line(line: NonNull<u8>) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: SSE is part of x86-64; a prefetch has no effect but on the caches.
     unsafe {

@@ -9,10 +9,13 @@
 //! 3. `fresh`: anybody, by compare-and-swap, up to the capacity. LIDs from it on were never used.
 //! 4. `free`: see `free_list`.
 
+use std::ptr::NonNull;
+
 use crate::address::{BusAddress, Lid};
 use crate::arena::{MappedByte, MappedSlice, MappedWord};
 use crate::error::MemoryError;
 use crate::free_list::{FreeList, Links, new_links};
+use crate::node::prefetch_line;
 use crate::sync::{AtomicU32, AtomicUsize, Ordering, Padded};
 
 #[derive(Debug)]
@@ -65,6 +68,14 @@ impl PageTable {
     #[inline]
     pub(crate) fn load(&self, lid: Lid) -> u64 {
         self.entries[lid.index()].load(Ordering::Acquire)
+    }
+
+    /// Asks for the cache line of an entry.
+    #[inline]
+    pub(crate) fn prefetch(&self, lid: Lid) {
+        if let Some(entry) = self.entries.get(lid.index()) {
+            prefetch_line(NonNull::from(entry).cast());
+        }
     }
 
     /// Maps a LID to a buffer, whose bytes everybody who finds it there will see.

@@ -151,7 +151,7 @@ fn a_lease_holds_back_until_it_is_revoked_and_out_of_use() {
     assert!(lease.is_revoked() && lease.enter().is_none());
     assert!(!reclaims(&memory), "it is still in use");
     let node = memory.node(second.pin(), lid);
-    assert_eq!(node.bytes(node.lock_and_size()), b"leased");
+    assert_eq!(node.published().bytes(), b"leased");
     drop(second);
     assert!(reclaims(&memory));
     lease.revoke();
@@ -197,7 +197,7 @@ fn a_lease_is_revoked_while_threads_use_it() {
                 scope.spawn(|| {
                     while let Some(user) = lease.enter() {
                         let node = memory.node(user.pin(), lid);
-                        assert_eq!(node.bytes(node.lock_and_size()), b"leased");
+                        assert_eq!(node.published().bytes(), b"leased");
                     }
                 });
             }

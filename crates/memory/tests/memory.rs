@@ -12,7 +12,7 @@ fn a_node_lives_from_allocation_to_reclaiming() {
     let lid = new_node(&memory, b"first");
     let pin = memory.pin();
     let node = memory.node(&pin, lid);
-    assert_eq!(node.bytes(node.lock_and_size()), b"first");
+    assert_eq!(node.published().bytes(), b"first");
     assert_eq!(node.previous().map(|node| node.address()), None);
     let old = node.address();
     let locked = node.try_lock(node.lock_and_size()).expect("nobody holds it");
@@ -21,9 +21,9 @@ fn a_node_lives_from_allocation_to_reclaiming() {
     memory.retire([Retired::Node(old)]);
     assert_eq!(memory.reclaim(), 0, "the pin holds it back");
     let now = memory.node(&pin, lid);
-    assert_eq!(now.bytes(now.lock_and_size()), b"second");
+    assert_eq!(now.published().bytes(), b"second");
     let before = now.previous().expect("it replaced one");
-    assert_eq!(before.bytes(before.lock_and_size()), b"first");
+    assert_eq!(before.published().bytes(), b"first");
     assert!(before.lock_and_size().locked());
     drop(pin);
     assert_eq!(memory.reclaim(), memory.node_bytes());

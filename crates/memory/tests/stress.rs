@@ -14,7 +14,7 @@ const RUN: Duration = Duration::from_millis(1500);
 
 /// A body of one byte repeated, which tells readers that it is whole.
 fn check_body(node: Node<'_>) {
-    let bytes = node.bytes(node.lock_and_size());
+    let bytes = node.published().bytes();
     assert!(bytes.iter().all(|byte| byte == &bytes[0]), "a buffer was reused under a reader");
 }
 

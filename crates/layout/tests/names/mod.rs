@@ -17,6 +17,16 @@ names! {
         segment_bytes_min_default: SEGMENT_BYTES_MIN_DEFAULT,
         log_threshold_bytes_default: LOG_THRESHOLD_BYTES_DEFAULT,
         log_entries_max: LOG_ENTRIES_MAX,
+        tables_max: TABLES_MAX,
+        opcode_get: OPCODE_GET,
+        opcode_scan: OPCODE_SCAN,
+        status_found: STATUS_FOUND,
+        status_absent: STATUS_ABSENT,
+        status_malformed: STATUS_MALFORMED,
+        status_unknown_opcode: STATUS_UNKNOWN_OPCODE,
+        status_key_length: STATUS_KEY_LENGTH,
+        status_unknown_table: STATUS_UNKNOWN_TABLE,
+        status_version_not_held: STATUS_VERSION_NOT_HELD,
     }
     structs {
         node_header {
@@ -48,6 +58,29 @@ names! {
             order_hint: ORDER_HINT_OFFSET, ORDER_HINT_BYTES, 1,
             version_delta: VERSION_DELTA_OFFSET, VERSION_DELTA_BYTES, 1,
         }
+        request {
+            identifier: IDENTIFIER_OFFSET, IDENTIFIER_BYTES, 1,
+            read_version: READ_VERSION_OFFSET, READ_VERSION_BYTES, 1,
+            pairs_max: PAIRS_MAX_OFFSET, PAIRS_MAX_BYTES, 1,
+            bytes_max: BYTES_MAX_OFFSET, BYTES_MAX_BYTES, 1,
+            table_number: TABLE_NUMBER_OFFSET, TABLE_NUMBER_BYTES, 1,
+            lower_length: LOWER_LENGTH_OFFSET, LOWER_LENGTH_BYTES, 1,
+            upper_length: UPPER_LENGTH_OFFSET, UPPER_LENGTH_BYTES, 1,
+            opcode: OPCODE_OFFSET, OPCODE_BYTES, 1,
+            flags: FLAGS_OFFSET, FLAGS_BYTES, 1,
+        }
+        completion {
+            identifier: IDENTIFIER_OFFSET, IDENTIFIER_BYTES, 1,
+            read_version: READ_VERSION_OFFSET, READ_VERSION_BYTES, 1,
+            pair_version: PAIR_VERSION_OFFSET, PAIR_VERSION_BYTES, 1,
+            bytes: BYTES_OFFSET, BYTES_BYTES, 1,
+            outcome: OUTCOME_OFFSET, OUTCOME_BYTES, 1,
+        }
+        completion_pair {
+            value_length: VALUE_LENGTH_OFFSET, VALUE_LENGTH_BYTES, 1,
+            key_length: KEY_LENGTH_OFFSET, KEY_LENGTH_BYTES, 1,
+            padding: PADDING_OFFSET, PADDING_BYTES, 1,
+        }
     }
     words {
         lock_and_size {
@@ -65,6 +98,20 @@ names! {
             replaces, with_replaces: REPLACES_SHIFT, REPLACES_BITS, REPLACES_MASK,
             repeats, with_repeats: REPEATS_SHIFT, REPEATS_BITS, REPEATS_MASK,
             padding, with_padding: PADDING_SHIFT, PADDING_BITS, PADDING_MASK,
+        }
+        request_flags {
+            lower_excluded, with_lower_excluded: LOWER_EXCLUDED_SHIFT, LOWER_EXCLUDED_BITS, LOWER_EXCLUDED_MASK,
+            upper_excluded, with_upper_excluded: UPPER_EXCLUDED_SHIFT, UPPER_EXCLUDED_BITS, UPPER_EXCLUDED_MASK,
+            floor_start, with_floor_start: FLOOR_START_SHIFT, FLOOR_START_BITS, FLOOR_START_MASK,
+            backward, with_backward: BACKWARD_SHIFT, BACKWARD_BITS, BACKWARD_MASK,
+            keys_only, with_keys_only: KEYS_ONLY_SHIFT, KEYS_ONLY_BITS, KEYS_ONLY_MASK,
+            padding, with_padding: PADDING_SHIFT, PADDING_BITS, PADDING_MASK,
+        }
+        completion_outcome {
+            status, with_status: STATUS_SHIFT, STATUS_BITS, STATUS_MASK,
+            continued, with_continued: CONTINUED_SHIFT, CONTINUED_BITS, CONTINUED_MASK,
+            more, with_more: MORE_SHIFT, MORE_BITS, MORE_MASK,
+            pairs, with_pairs: PAIRS_SHIFT, PAIRS_BITS, PAIRS_MASK,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{Count, HEAD_BYTES, plain};
+use super::{HEAD_BYTES, plain};
 
 #[inline]
 pub(super) fn has_avx512() -> bool {
@@ -16,7 +16,7 @@ pub(super) fn has_avx2() -> bool {
 
 /// Eight at a time. The machine must have AVX-512.
 #[inline]
-pub(super) fn avx512(heads: &[u8], head: u64) -> Count {
+pub(super) fn avx512(heads: &[u8], head: u64) -> usize {
     debug_assert!(has_avx512());
     // SAFETY: the callers have asked `has_avx512`.
     unsafe { count_avx512(heads, head) }
@@ -24,50 +24,45 @@ pub(super) fn avx512(heads: &[u8], head: u64) -> Count {
 
 /// Four at a time. The machine must have AVX2.
 #[inline]
-pub(super) fn avx2(heads: &[u8], head: u64) -> Count {
+pub(super) fn avx2(heads: &[u8], head: u64) -> usize {
     debug_assert!(has_avx2());
     // SAFETY: the callers have asked `has_avx2`.
     unsafe { count_avx2(heads, head) }
 }
 
 #[target_feature(enable = "avx512f,popcnt")]
-fn count_avx512(heads: &[u8], head: u64) -> Count {
+fn count_avx512(heads: &[u8], head: u64) -> usize {
     const LANES: usize = 8;
     let wanted = _mm512_set1_epi64(head.cast_signed());
     let (groups, rest) = heads.as_chunks::<{ LANES * HEAD_BYTES }>();
     let present = ((1_u32 << (rest.len() / HEAD_BYTES)) - 1) as __mmask8;
     // SAFETY: only lanes that are in the rest are read; loads need no alignment.
     let others = unsafe { _mm512_maskz_loadu_epi64(present, rest.as_ptr().cast()) };
-    let mut less = _mm512_mask_cmplt_epu64_mask(present, others, wanted).count_ones();
-    let mut less_or_equal = _mm512_mask_cmple_epu64_mask(present, others, wanted).count_ones();
+    let mut not_greater = _mm512_mask_cmple_epu64_mask(present, others, wanted).count_ones();
     for group in groups {
         // SAFETY: the group has eight lanes; loads need no alignment.
         let others = unsafe { _mm512_loadu_epi64(group.as_ptr().cast()) };
-        less += _mm512_cmplt_epu64_mask(others, wanted).count_ones();
-        less_or_equal += _mm512_cmple_epu64_mask(others, wanted).count_ones();
+        not_greater += _mm512_cmple_epu64_mask(others, wanted).count_ones();
     }
-    Count { less: less as usize, less_or_equal: less_or_equal as usize }
+    not_greater as usize
 }
 
 #[target_feature(enable = "avx2")]
-fn count_avx2(heads: &[u8], head: u64) -> Count {
+fn count_avx2(heads: &[u8], head: u64) -> usize {
     const LANES: usize = 4;
     // Comparisons are signed: flipping the top bit turns the unsigned order into the signed one.
     let flip = _mm256_set1_epi64x(i64::MIN);
     let wanted = _mm256_xor_si256(_mm256_set1_epi64x(head.cast_signed()), flip);
-    // A comparison gives -1 where it holds, so that subtracting it counts.
-    let (mut less, mut equal) = (_mm256_setzero_si256(), _mm256_setzero_si256());
+    // A comparison gives -1 where it holds, so that adding it to the number of groups counts where it does not.
     let (groups, rest) = heads.as_chunks::<{ LANES * HEAD_BYTES }>();
+    let mut counts = _mm256_set1_epi64x(groups.len().cast_signed() as i64);
     for group in groups {
         // SAFETY: the group has four lanes; loads need no alignment.
         let others = unsafe { _mm256_loadu_si256(group.as_ptr().cast()) };
-        let others = _mm256_xor_si256(others, flip);
-        less = _mm256_sub_epi64(less, _mm256_cmpgt_epi64(wanted, others));
-        equal = _mm256_sub_epi64(equal, _mm256_cmpeq_epi64(wanted, others));
+        let greater = _mm256_cmpgt_epi64(_mm256_xor_si256(others, flip), wanted);
+        counts = _mm256_add_epi64(counts, greater);
     }
-    let less = sum(less);
-    let in_rest = plain(rest, head);
-    Count { less: less + in_rest.less, less_or_equal: less + sum(equal) + in_rest.less_or_equal }
+    sum(counts) + plain(rest, head)
 }
 
 #[target_feature(enable = "avx2")]

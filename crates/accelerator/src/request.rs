@@ -1,0 +1,238 @@
+//! Requests: as bytes, and parsed.
+//!
+//! ```text
+//! | request, 32 bytes | lower key | upper key | zeros up to a multiple of 8 |
+//! ```
+//! Their lengths say where the next request begins, even if the rest of one is not allowed.
+
+use std::ops::Bound;
+
+use honeycomb_btree::{Scan, Version};
+use honeycomb_layout::{
+    KEY_BYTES_MAX, KEY_BYTES_MIN, OPCODE_GET, OPCODE_SCAN, request as layout, request_flags as flags,
+};
+
+use crate::status::Status;
+
+/// A read that an accelerator is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// Chosen by who asks; completions echo it.
+    pub identifier: u64,
+    /// The number of the table.
+    pub table: u16,
+    /// The version to read at, which must be held; none for what is visible now.
+    pub version: Option<Version>,
+    /// What to read.
+    pub read: Read<'a>,
+}
+
+/// What to read.
+#[derive(Debug, Clone, Copy)]
+pub enum Read<'a> {
+    /// The value of a key.
+    Get(&'a [u8]),
+    /// The pairs of a range. An empty bound counts as unbounded, as it does in the bytes.
+    Scan {
+        /// Which pairs; at most `u32::MAX`.
+        scan: Scan<'a>,
+        /// No further pair once keys and values have so many bytes.
+        bytes_max: u32,
+    },
+}
+
+/// A key is longer than any key can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a key of {bytes} bytes: at most {KEY_BYTES_MAX} are allowed")]
+pub struct KeyTooLong {
+    /// Its length.
+    pub bytes: usize,
+}
+
+/// Requests one after the other, to be submitted. Made to be used again.
+#[derive(Debug, Clone, Default)]
+pub struct Requests {
+    bytes: Vec<u8>,
+}
+
+/// A request that is not allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rejected {
+    pub(crate) identifier: u64,
+    pub(crate) status: Status,
+}
+
+const ALIGNMENT: usize = 8;
+const WORDS: usize = layout::SIZE / 8;
+/// In the fourth word of a request.
+const FOURTH: usize = 8 * (WORDS - 1);
+
+const _: () = {
+    assert!(layout::IDENTIFIER_OFFSET == 0 && layout::READ_VERSION_OFFSET == 8);
+    assert!(layout::PAIRS_MAX_OFFSET == 16 && layout::BYTES_MAX_OFFSET == 20);
+    assert!(layout::TABLE_NUMBER_OFFSET == FOURTH && layout::FLAGS_OFFSET == layout::SIZE - 1);
+};
+
+const fn shift(offset: usize) -> usize {
+    8 * (offset - FOURTH)
+}
+
+impl Requests {
+    /// Removes all requests.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+    }
+
+    /// The requests as bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Appends a request.
+    ///
+    /// # Errors
+    /// [`KeyTooLong`].
+    pub fn push(&mut self, request: &Request<'_>) -> Result<(), KeyTooLong> {
+        let (lower, upper, pairs_max, bytes_max, opcode, how) = fields(&request.read);
+        for key in [lower, upper] {
+            if key.len() > KEY_BYTES_MAX {
+                return Err(KeyTooLong { bytes: key.len() });
+            }
+        }
+        let fourth = u64::from(request.table)
+            | (lower.len() as u64) << shift(layout::LOWER_LENGTH_OFFSET)
+            | (upper.len() as u64) << shift(layout::UPPER_LENGTH_OFFSET)
+            | (opcode as u64) << shift(layout::OPCODE_OFFSET)
+            | how << shift(layout::FLAGS_OFFSET);
+        let limits = u64::from(pairs_max) | u64::from(bytes_max) << 32;
+        let header = [request.identifier, request.version.unwrap_or(0), limits, fourth].map(u64::to_le_bytes);
+        self.bytes.extend_from_slice(header.as_flattened());
+        self.bytes.extend_from_slice(lower);
+        self.bytes.extend_from_slice(upper);
+        self.bytes.resize(self.bytes.len().next_multiple_of(ALIGNMENT), 0);
+        Ok(())
+    }
+}
+
+/// What the fields of a request hold: keys, limits, opcode and flags.
+fn fields<'a>(read: &Read<'a>) -> (&'a [u8], &'a [u8], u32, u32, usize, u64) {
+    let (scan, bytes_max) = match *read {
+        Read::Get(key) => return (key, &[], 0, 0, OPCODE_GET, 0),
+        Read::Scan { ref scan, bytes_max } => (scan, bytes_max),
+    };
+    let bytes = |bound: Bound<&'a [u8]>| match bound {
+        Bound::Included(key) => (key, 0),
+        Bound::Excluded(key) => (key, u64::from(!key.is_empty())),
+        Bound::Unbounded => (&[][..], 0),
+    };
+    let ((lower, lower_excluded), (upper, upper_excluded)) = (bytes(scan.lower), bytes(scan.upper));
+    let how = flags::with_lower_excluded(0, lower_excluded);
+    let how = flags::with_upper_excluded(how, upper_excluded);
+    let how = flags::with_floor_start(how, u64::from(scan.floor_start));
+    let how = flags::with_backward(how, u64::from(scan.backward));
+    let how = flags::with_keys_only(how, u64::from(scan.keys_only));
+    (lower, upper, u32::try_from(scan.limit).unwrap_or(u32::MAX), bytes_max, OPCODE_SCAN, how)
+}
+
+/// The four words of a request, and its keys.
+struct Frame<'a> {
+    words: [u64; WORDS],
+    keys: &'a [u8],
+}
+
+impl<'a> Frame<'a> {
+    /// The frame at the start of `bytes`, if it is all there, and how many bytes it has.
+    #[inline]
+    fn read(bytes: &'a [u8]) -> Option<(Self, usize)> {
+        let (header, rest) = bytes.split_first_chunk::<{ layout::SIZE }>()?;
+        let words = std::array::from_fn(|index| u64::from_le_bytes(header.as_chunks::<8>().0[index]));
+        let mut frame = Self { words, keys: &[] };
+        let keys_bytes = frame.lower_length() + frame.upper_length();
+        frame.keys = rest.get(..keys_bytes)?;
+        let bytes = (layout::SIZE + keys_bytes).next_multiple_of(ALIGNMENT);
+        (bytes <= rest.len() + layout::SIZE).then_some((frame, bytes))
+    }
+
+    #[inline]
+    fn field(&self, offset: usize, bytes: usize) -> u64 {
+        self.words[WORDS - 1] >> shift(offset) & ((1 << (8 * bytes)) - 1)
+    }
+
+    #[inline]
+    fn lower_length(&self) -> usize {
+        self.field(layout::LOWER_LENGTH_OFFSET, layout::LOWER_LENGTH_BYTES) as usize
+    }
+
+    #[inline]
+    fn upper_length(&self) -> usize {
+        self.field(layout::UPPER_LENGTH_OFFSET, layout::UPPER_LENGTH_BYTES) as usize
+    }
+
+    #[inline]
+    fn parse(&self) -> Result<Request<'a>, Status> {
+        let [identifier, version, limits, _] = self.words;
+        if self.lower_length() > KEY_BYTES_MAX || self.upper_length() > KEY_BYTES_MAX {
+            return Err(Status::KeyLength);
+        }
+        let how = self.field(layout::FLAGS_OFFSET, layout::FLAGS_BYTES);
+        let read = match self.field(layout::OPCODE_OFFSET, layout::OPCODE_BYTES) as usize {
+            OPCODE_GET if self.lower_length() < KEY_BYTES_MIN => return Err(Status::KeyLength),
+            OPCODE_GET if limits == 0 && how == 0 && self.upper_length() == 0 => Read::Get(self.keys),
+            OPCODE_SCAN => Read::Scan { scan: self.scan(limits, how)?, bytes_max: (limits >> 32) as u32 },
+            OPCODE_GET => return Err(Status::Malformed),
+            _ => return Err(Status::UnknownOpcode),
+        };
+        let table = self.field(layout::TABLE_NUMBER_OFFSET, layout::TABLE_NUMBER_BYTES) as u16;
+        Ok(Request { identifier, table, version: (version != 0).then_some(version), read })
+    }
+
+    fn scan(&self, limits: u64, how: u64) -> Result<Scan<'a>, Status> {
+        let (lower, upper) = self.keys.split_at(self.lower_length());
+        let lower = bound(lower, flags::lower_excluded(how))?;
+        let upper = bound(upper, flags::upper_excluded(how))?;
+        let scan = Scan {
+            lower,
+            upper,
+            floor_start: flags::floor_start(how) != 0,
+            backward: flags::backward(how) != 0,
+            keys_only: flags::keys_only(how) != 0,
+            limit: limits as u32 as usize,
+        };
+        let allowed = flags::padding(how) == 0 && !(scan.floor_start && scan.backward);
+        if allowed { Ok(scan) } else { Err(Status::Malformed) }
+    }
+}
+
+fn bound(key: &[u8], excluded: u64) -> Result<Bound<&[u8]>, Status> {
+    match (key.is_empty(), excluded != 0) {
+        (true, true) => Err(Status::Malformed),
+        (true, false) => Ok(Bound::Unbounded),
+        (false, true) => Ok(Bound::Excluded(key)),
+        (false, false) => Ok(Bound::Included(key)),
+    }
+}
+
+/// The request at the start of `bytes`, and how many bytes it has. One that is cut off has all of them.
+#[inline]
+pub(crate) fn parse(bytes: &[u8]) -> (Result<Request<'_>, Rejected>, usize) {
+    let Some((frame, length)) = Frame::read(bytes) else {
+        let identifier = bytes.first_chunk().map_or(0, |first| u64::from_le_bytes(*first));
+        return (Err(Rejected { identifier, status: Status::Malformed }), bytes.len());
+    };
+    let reject = |status| Rejected { identifier: frame.words[0], status };
+    (frame.parse().map_err(reject), length)
+}
+
+/// How many bytes of `bytes` are whole requests of at most `room` bytes. What is cut off counts as whole.
+pub(crate) fn whole_requests(bytes: &[u8], room: usize) -> usize {
+    let mut end = 0;
+    while end < bytes.len() {
+        let length = Frame::read(&bytes[end..]).map_or(bytes.len() - end, |(_, length)| length);
+        if end + length > room {
+            break;
+        }
+        end += length;
+    }
+    end
+}

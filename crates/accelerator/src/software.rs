@@ -1,0 +1,103 @@
+//! The software accelerator: the paper's pipeline as code on the CPU of whoever polls (Honeycomb, section 4).
+//!
+//! A request is a small state machine, a [`Descent`](honeycomb_btree::Descent): each step ends by asking memory for
+//! what the next one reads. A queue takes steps of many requests in turn, so that one's memory comes while another
+//! computes.
+
+mod emission;
+mod held;
+mod long_scan;
+mod pipeline;
+mod queue;
+mod roots;
+
+use std::sync::Arc;
+
+use honeycomb_btree::{Forest, Root, Version};
+use honeycomb_memory::Lease;
+
+use crate::accelerator::{Accelerator, Back, Error, Queue};
+use held::Held;
+use queue::SoftwareQueue;
+use roots::Roots;
+
+/// Most requests that a queue may have on their way at once.
+pub(crate) const IN_FLIGHT_MAX: usize = 64;
+
+/// The parameters of the software accelerator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Software {
+    /// Requests that a queue has on their way at once: 1 to 64. Default 16.
+    pub in_flight: usize,
+    /// Pairs that a scan reads before other requests have their turn: at least 1. A scan of no more is done in one
+    /// go. Default 128.
+    pub scan_pairs_a_turn: usize,
+    /// Bytes of requests that a queue holds: at least 2048. Default 1 MiB.
+    pub queue_bytes: usize,
+}
+
+impl Default for Software {
+    fn default() -> Self {
+        Self { in_flight: 16, scan_pairs_a_turn: 128, queue_bytes: 1 << 20 }
+    }
+}
+
+impl Software {
+    fn check(&self) -> Result<(), Error> {
+        let refuse = |name, value, allowed| Err(Error::Parameter { name, value, allowed });
+        match *self {
+            Self { in_flight, .. } if !(1..=IN_FLIGHT_MAX).contains(&in_flight) => {
+                refuse("in_flight", in_flight, "1 to 64")
+            }
+            Self { scan_pairs_a_turn: 0, .. } => refuse("scan_pairs_a_turn", 0, "1 and more"),
+            Self { queue_bytes, .. } if queue_bytes < 2048 => {
+                refuse("queue_bytes", queue_bytes, "2048 and more")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Back for Software {
+    fn attach(&self, forest: &Arc<Forest>) -> Result<Box<dyn Accelerator>, Error> {
+        self.check()?;
+        let known = Arc::new(Known { forest: forest.clone(), roots: Roots::new(), held: Held::default() });
+        Ok(Box::new(SoftwareAccelerator { parameters: *self, known }))
+    }
+}
+
+/// What all queues know.
+struct Known {
+    forest: Arc<Forest>,
+    roots: Roots,
+    held: Held,
+}
+
+struct SoftwareAccelerator {
+    parameters: Software,
+    known: Arc<Known>,
+}
+
+impl Accelerator for SoftwareAccelerator {
+    fn set_root(&self, table: u16, root: Option<Root>) {
+        self.known.roots.set(table, root);
+    }
+
+    fn hold(&self, version: Version, lease: &Arc<Lease>) {
+        self.known.held.hold(version, lease);
+    }
+
+    fn let_go(&self, version: Version, lease: &Arc<Lease>) {
+        self.known.held.let_go(version, lease);
+    }
+
+    fn queue(&self) -> Box<dyn Queue> {
+        Box::new(SoftwareQueue::new(self.parameters, self.known.clone()))
+    }
+}
+
+impl std::fmt::Debug for SoftwareAccelerator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SoftwareAccelerator").field("parameters", &self.parameters).finish_non_exhaustive()
+    }
+}

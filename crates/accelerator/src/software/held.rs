@@ -1,0 +1,35 @@
+//! The versions that requests may name: those that a lease guards.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use honeycomb_btree::Version;
+use honeycomb_memory::Lease;
+
+#[derive(Default)]
+pub(super) struct Held(Mutex<BTreeMap<Version, Vec<Arc<Lease>>>>);
+
+impl Held {
+    pub(super) fn hold(&self, version: Version, lease: &Arc<Lease>) {
+        self.lock().entry(version).or_default().push(lease.clone());
+    }
+
+    pub(super) fn let_go(&self, version: Version, lease: &Arc<Lease>) {
+        let mut held = self.lock();
+        if let Some(leases) = held.get_mut(&version) {
+            leases.retain(|other| !Arc::ptr_eq(other, lease));
+            if leases.is_empty() {
+                held.remove(&version);
+            }
+        }
+    }
+
+    /// A lease that guards a version and was not revoked.
+    pub(super) fn lease(&self, version: Version) -> Option<Arc<Lease>> {
+        self.lock().get(&version)?.iter().find(|lease| !lease.is_revoked()).cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Version, Vec<Arc<Lease>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,98 @@
+//! Scans of many pairs, which are done a turn at a time. Between two turns such a scan is a version that a lease
+//! guards and the key to go on from: no node, so it needs no pin.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use honeycomb_btree::{Forest, Root, Scan, Version};
+use honeycomb_memory::Lease;
+
+use crate::completion::Completions;
+use crate::request::{Read, Request};
+use crate::software::emission::{Emission, Ended, Limits};
+use crate::status::Status;
+
+pub(super) struct LongScan {
+    identifier: u64,
+    root: Root,
+    version: Version,
+    lease: Arc<Lease>,
+    lower: Bound<Vec<u8>>,
+    upper: Bound<Vec<u8>>,
+    floor_start: bool,
+    backward: bool,
+    keys_only: bool,
+    left: Limits,
+}
+
+/// What is to be done after a turn.
+#[derive(Debug, PartialEq)]
+pub(super) enum Turn {
+    Again,
+    Done,
+}
+
+impl LongScan {
+    /// A scan at the version that `lease` guards; without one, at what is visible now under a lease of its own. None
+    /// if there is no lease to be had, or the request is no scan.
+    pub(super) fn new(
+        forest: &Forest,
+        lease: Option<&Arc<Lease>>,
+        request: &Request<'_>,
+        root: Root,
+    ) -> Option<Self> {
+        let Read::Scan { scan, bytes_max } = &request.read else { return None };
+        let lease = lease.cloned().or_else(|| forest.memory().lease().ok().map(Arc::new))?;
+        // After the lease: what this version needs is retired later, so the lease guards it.
+        let version = request.version.unwrap_or_else(|| forest.read_version());
+        Some(Self {
+            identifier: request.identifier,
+            root,
+            version,
+            lease,
+            lower: scan.lower.map(<[u8]>::to_vec),
+            upper: scan.upper.map(<[u8]>::to_vec),
+            floor_start: scan.floor_start,
+            backward: scan.backward,
+            keys_only: scan.keys_only,
+            left: Limits { pairs: scan.limit, bytes: *bytes_max as usize },
+        })
+    }
+
+    /// Emits up to `pairs` pairs.
+    pub(super) fn turn(&mut self, forest: &Forest, pairs: usize, completions: &mut Completions) -> Turn {
+        let lease = self.lease.clone();
+        let Some(in_use) = lease.enter() else {
+            completions.push_refusal(self.identifier, Status::VersionNotHeld);
+            return Turn::Done;
+        };
+        let reader = forest.reader_at(&in_use, self.version);
+        let writer = completions.begin_scan(self.identifier, self.version);
+        let mut emission = Emission::new(writer, self.left, pairs);
+        reader.scan(self.root, &self.scan(), |pair| emission.push(pair));
+        self.left = emission.left();
+        let last_key = emission.last_key().to_vec();
+        match emission.finish() {
+            Ended::Turn => self.go_on_after(last_key),
+            Ended::Range | Ended::Limit => return Turn::Done,
+        }
+        Turn::Again
+    }
+
+    fn scan(&self) -> Scan<'_> {
+        Scan {
+            lower: self.lower.as_ref().map(Vec::as_slice),
+            upper: self.upper.as_ref().map(Vec::as_slice),
+            floor_start: self.floor_start,
+            backward: self.backward,
+            keys_only: self.keys_only,
+            limit: usize::MAX,
+        }
+    }
+
+    fn go_on_after(&mut self, key: Vec<u8>) {
+        self.floor_start = false;
+        let bound = if self.backward { &mut self.upper } else { &mut self.lower };
+        *bound = Bound::Excluded(key);
+    }
+}

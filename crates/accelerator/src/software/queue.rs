@@ -1,0 +1,103 @@
+//! A queue: the requests of one reader.
+//!
+//! A poll works on what was submitted in runs of requests that read the same version, each under one pin. Scans of
+//! many pairs are set aside and have one turn a poll, so that they hold up nobody.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+
+use honeycomb_btree::Reader;
+use honeycomb_memory::Lease;
+
+use crate::accelerator::Queue;
+use crate::completion::Completions;
+use crate::request::whole_requests;
+use crate::software::long_scan::{LongScan, Turn};
+use crate::software::pipeline::{Admission, Pipeline};
+use crate::software::{Known, Software};
+use crate::status::Status;
+
+pub(super) struct SoftwareQueue {
+    parameters: Software,
+    known: Arc<Known>,
+    /// Requests that were submitted and not looked at.
+    waiting: Vec<u8>,
+    long_scans: VecDeque<LongScan>,
+}
+
+impl SoftwareQueue {
+    pub(super) fn new(parameters: Software, known: Arc<Known>) -> Self {
+        Self { parameters, known, waiting: Vec::new(), long_scans: VecDeque::new() }
+    }
+
+    /// Works on a run of requests that read the same version.
+    fn run(&mut self, admission: &mut Admission<'_>, completions: &mut Completions) {
+        let known = self.known.clone();
+        let Some(version) = admission.version() else {
+            return self.run_at(&known.forest.reader(), None, admission, completions);
+        };
+        let lease = known.held.lease(version);
+        match lease.as_ref().and_then(|lease| lease.enter()) {
+            Some(in_use) => {
+                let reader = known.forest.reader_at(&in_use, version);
+                self.run_at(&reader, lease.as_ref(), admission, completions);
+            }
+            None => admission.refuse_all(Status::VersionNotHeld, completions),
+        }
+    }
+
+    fn run_at(
+        &mut self,
+        reader: &Reader<'_>,
+        lease: Option<&Arc<Lease>>,
+        admission: &mut Admission<'_>,
+        completions: &mut Completions,
+    ) {
+        let (known, parameters, long_scans) = (&*self.known, &self.parameters, &mut self.long_scans);
+        Pipeline { reader, known, parameters, lease, long_scans, completions }.run(admission);
+    }
+
+    /// Gives each scan that was set aside its turn.
+    fn turn(&mut self, completions: &mut Completions) {
+        for _ in 0..self.long_scans.len() {
+            let Some(mut scan) = self.long_scans.pop_front() else { return };
+            if scan.turn(&self.known.forest, self.parameters.scan_pairs_a_turn, completions) == Turn::Again {
+                self.long_scans.push_back(scan);
+            }
+        }
+    }
+}
+
+impl Queue for SoftwareQueue {
+    fn submit(&mut self, requests: &[u8]) -> usize {
+        let room = self.parameters.queue_bytes.saturating_sub(self.waiting.len());
+        let taken = if requests.len() <= room { requests.len() } else { whole_requests(requests, room) };
+        self.waiting.extend_from_slice(&requests[..taken]);
+        taken
+    }
+
+    fn poll(&mut self, completions: &mut Completions) -> usize {
+        // Scans that were set aside before have had to wait: theirs is the first turn.
+        self.turn(completions);
+        let mut waiting = std::mem::take(&mut self.waiting);
+        let mut rest = &waiting[..];
+        while !rest.is_empty() {
+            let mut admission = Admission::new(rest);
+            self.run(&mut admission, completions);
+            rest = admission.rest();
+        }
+        waiting.clear();
+        self.waiting = waiting;
+        self.long_scans.len()
+    }
+}
+
+impl fmt::Debug for SoftwareQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SoftwareQueue")
+            .field("waiting_bytes", &self.waiting.len())
+            .field("long_scans", &self.long_scans.len())
+            .finish_non_exhaustive()
+    }
+}
