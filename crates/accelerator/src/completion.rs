@@ -259,6 +259,13 @@ impl<'a> Completion<'a> {
         (self.status == Status::Found).then_some(self.body)
     }
 
+    /// Bytes of the whole completion.
+    #[must_use]
+    #[inline]
+    pub fn length(&self) -> usize {
+        (layout::SIZE + self.body.len()).next_multiple_of(ALIGNMENT)
+    }
+
     /// The pairs of a scan, in order.
     #[must_use]
     pub fn pairs(&self) -> PairsOf<'a> {

@@ -58,11 +58,12 @@ macro_rules! check {
 }
 
 impl Forest {
-    /// Walks every tree and checks it. `roots` must name all trees there are.
+    /// Walks every tree and checks it. `roots` must name all trees there are, and nobody may write meanwhile: what
+    /// is being written would be found missing or wrong.
     ///
     /// # Errors
     /// The first [`Violation`] found.
-    pub fn verify(&mut self, roots: &[Root]) -> Result<Verified, Violation> {
+    pub fn verify(&self, roots: &[Root]) -> Result<Verified, Violation> {
         let forest: &Self = self;
         let pin = forest.memory().pin();
         let mut check = Check {

@@ -42,7 +42,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// A small number of the calling thread, to spread threads over stripes and slots.
 #[inline]
-pub(crate) fn thread_number() -> usize {
+pub fn thread_number() -> usize {
     use std::cell::Cell;
     use std::sync::atomic;
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use honeycomb_accelerator::{Back, Software};
 use honeycomb_btree::Shape;
 use honeycomb_memory::{Faults, MemoryConfig};
 
@@ -26,7 +27,7 @@ pub struct Config {
     pub node_bytes: usize,
     /// Bytes a leaf's log block may grow to before it is merged. Default 512.
     pub log_threshold_bytes: usize,
-    /// Bytes below which no segment of a sorted block is made on purpose. Default 256.
+    /// Bytes below which no segment of a sorted block is made on purpose. Default 128.
     pub segment_bytes_min: usize,
     /// Bytes of a node's shortcut block: a multiple of 64, at most half the node. Default 448.
     pub shortcut_block_bytes: usize,
@@ -45,6 +46,8 @@ pub struct Config {
     pub snapshots_max: usize,
     /// Most pairs that one scan returns. Default 65,536.
     pub scan_pairs_max: usize,
+    /// What runs the reads. Default: the [software accelerator](Software).
+    pub accelerator: Arc<dyn Back>,
     /// What leases are timed by. Default: [`SystemClock`].
     pub clock: Arc<dyn Clock>,
     /// Makes allocations fail, for tests. Default: never.
@@ -83,11 +86,15 @@ impl Default for Config {
             concurrent_operations: 256,
             snapshots_max: 64,
             scan_pairs_max: 65_536,
+            accelerator: Arc::new(Software::default()),
             clock: Arc::new(SystemClock::default()),
             faults: Faults::default(),
         }
     }
 }
+
+/// Leases beside those of snapshots: for scans that the accelerator does in several turns.
+const LONG_SCANS_MAX: usize = 32;
 
 impl Config {
     /// What the trees are told.
@@ -97,7 +104,7 @@ impl Config {
                 arena_bytes: self.memory_bytes,
                 node_bytes: self.node_bytes,
                 participants: self.concurrent_operations,
-                leases: self.snapshots_max,
+                leases: self.snapshots_max + LONG_SCANS_MAX,
                 huge_pages: self.huge_pages,
                 faults: self.faults.clone(),
                 ..MemoryConfig::default()

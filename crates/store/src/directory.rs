@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use honeycomb_btree::Root;
 
 use crate::error::Error;
+use crate::numbers::Number;
 use crate::pair_count::PairCount;
 
 /// Longest name of a table, in bytes.
@@ -15,6 +16,7 @@ pub const TABLE_NAME_BYTES_MAX: usize = 255;
 pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) root: Root,
+    pub(crate) number: Number,
     pub(crate) pairs: PairCount,
 }
 
@@ -36,8 +38,8 @@ impl Directory {
 }
 
 impl Entry {
-    pub(crate) fn new(name: &str, root: Root) -> Self {
-        Self { name: name.to_owned(), root, pairs: PairCount::default() }
+    pub(crate) fn new(name: &str, root: Root, number: Number) -> Self {
+        Self { name: name.to_owned(), root, number, pairs: PairCount::default() }
     }
 }
 

@@ -35,6 +35,18 @@ pub enum Error {
         /// Most operations allowed.
         max: usize,
     },
+    /// There are as many tables as there can be.
+    #[error("no further table: a store has at most {max}")]
+    TooManyTables {
+        /// Most tables allowed.
+        max: usize,
+    },
+    /// The accelerator cannot be had, or broke its contract.
+    #[error("accelerator: {0}")]
+    Accelerator(&'static str),
+    /// A parameter of the accelerator is not allowed.
+    #[error("accelerator: {0}")]
+    AcceleratorParameter(#[from] honeycomb_accelerator::Error),
     /// `add` met a value that is not a counter.
     #[error("value of {bytes} bytes is not a counter: a counter has 8 bytes, little-endian")]
     NotCounter {
@@ -175,5 +187,11 @@ impl From<MemoryError> for Error {
             MemoryError::InvalidConfig(message) => Self::InvalidConfig(message),
             other => Self::Reserve(other),
         }
+    }
+}
+
+impl From<honeycomb_accelerator::KeyTooLong> for Error {
+    fn from(error: honeycomb_accelerator::KeyTooLong) -> Self {
+        Self::KeyLength { bytes: error.bytes, max: honeycomb_layout::KEY_BYTES_MAX }
     }
 }

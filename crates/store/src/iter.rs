@@ -5,8 +5,6 @@ use std::iter::FusedIterator;
 use std::ops::{Bound, Range};
 use std::sync::Arc;
 
-use honeycomb_btree::Reader;
-
 use crate::error::Error;
 use crate::pairs::Pairs;
 use crate::range::{self, Bounds};
@@ -19,14 +17,14 @@ const PAGE_PAIRS_MIN: usize = 64;
 /// Pairs of the largest page.
 const PAGE_PAIRS_MAX: usize = 4096;
 /// Bytes after which a page takes no further pair.
-const PAGE_BYTES_MAX: usize = 1 << 20;
+const PAGE_BYTES_MAX: u32 = 1 << 20;
 
 /// Iterates over the pairs of a range in the order of their keys, or from the end with [`Iterator::rev`]. All
 /// pairs are of one version, whatever is written meanwhile; without MVCC only each page is read in one go.
 ///
 /// If the iterator's snapshot ends, the last item is [`Error::SnapshotTooOld`].
 pub struct Iter {
-    source: Source,
+    source: Pages,
     table: Table,
     /// The keys that neither side has read yet.
     unread: OwnedBounds,
@@ -36,7 +34,7 @@ pub struct Iter {
 
 /// What an iterator reads from.
 #[derive(Clone)]
-pub(crate) enum Source {
+pub(crate) enum Pages {
     /// What is visible at each read.
     Now(Arc<Shared>),
     At(Snapshot),
@@ -52,7 +50,7 @@ struct Side {
 }
 
 impl Iter {
-    pub(crate) fn new(source: Source, table: Table, (lower, upper): Bounds<'_>) -> Self {
+    pub(crate) fn new(source: Pages, table: Table, (lower, upper): Bounds<'_>) -> Self {
         let unread = (lower.map(<[u8]>::to_vec), upper.map(<[u8]>::to_vec));
         Self { source, table, unread, front: Side::new(), back: Side::new() }
     }
@@ -87,10 +85,10 @@ impl Iter {
         let limit = side.page_pairs;
         side.page_pairs = PAGE_PAIRS_MAX.min(4 * limit);
         let bounds = (as_slice(&self.unread.0), as_slice(&self.unread.1));
-        let (page, root) = (&mut side.page, self.table.root());
+        let page = &mut side.page;
         if let Some((lower, upper)) = range::allowed(bounds, false, self.table.key_bytes_max()) {
             let request = honeycomb_btree::Scan { lower, upper, backward, limit, ..Default::default() };
-            self.source.read(|reader| page.fill(reader, root, &request, PAGE_BYTES_MAX))?;
+            self.source.read(&self.table, &request, page)?;
         }
         side.left = 0..side.page.len();
         let last = side.page.last().filter(|_| side.page.more());
@@ -116,7 +114,7 @@ impl Side {
     }
 }
 
-impl Source {
+impl Pages {
     /// A snapshot, if the store has such.
     pub(crate) fn of(shared: &Arc<Shared>) -> Result<Self, Error> {
         if !shared.forest.mvcc() {
@@ -133,10 +131,17 @@ impl Source {
         }
     }
 
-    fn read<T>(&self, use_reader: impl FnOnce(&Reader<'_>) -> T) -> Result<T, Error> {
+    fn read(
+        &self,
+        table: &Table,
+        request: &honeycomb_btree::Scan<'_>,
+        page: &mut Pairs,
+    ) -> Result<(), Error> {
         match self {
-            Self::Now(shared) => Ok(use_reader(&shared.forest.reader())),
-            Self::At(snapshot) => snapshot.read(use_reader),
+            Self::Now(shared) => shared.fill(table.source(), request, PAGE_BYTES_MAX, page),
+            Self::At(snapshot) => {
+                snapshot.read(table, |source| snapshot.shared().fill(source, request, PAGE_BYTES_MAX, page))
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use honeycomb_accelerator::Accelerator;
 use honeycomb_btree::{Forest, Version};
 use honeycomb_memory::sync::{AtomicBool, AtomicU64, Ordering};
 use honeycomb_memory::{Lease, LeaseUse, Memory, MemoryError};
@@ -18,7 +19,7 @@ use crate::error::Error;
 
 /// A lease and what it was given for.
 pub(crate) struct Held {
-    lease: Lease,
+    lease: Arc<Lease>,
     pub(crate) token: u64,
     pub(crate) version: Version,
     limits: LeaseLimits,
@@ -34,6 +35,7 @@ pub(crate) struct Held {
 /// All leases that have not ended.
 pub(crate) struct Leases {
     clock: Arc<dyn Clock>,
+    accelerator: Arc<dyn Accelerator>,
     max: usize,
     held: Mutex<HeldByToken>,
 }
@@ -53,8 +55,8 @@ pub(crate) struct LeaseTotals {
 }
 
 impl Leases {
-    pub(crate) fn new(config: &Config) -> Self {
-        Self { clock: config.clock.clone(), max: config.snapshots_max, held: Mutex::default() }
+    pub(crate) fn new(config: &Config, accelerator: Arc<dyn Accelerator>) -> Self {
+        Self { clock: config.clock.clone(), accelerator, max: config.snapshots_max, held: Mutex::default() }
     }
 
     /// A new lease on what is visible now.
@@ -62,7 +64,10 @@ impl Leases {
         self.end_overdue(forest.memory());
         let mut held = self.lock();
         let retired_before = forest.memory().retired_bytes_total();
-        let lease = forest.memory().lease().map_err(|error| self.too_many(error))?;
+        if held.by_token.len() == self.max {
+            return Err(Error::TooManySnapshots { max: self.max });
+        }
+        let lease = Arc::new(forest.memory().lease().map_err(|error| self.too_many(error))?);
         // After the lease: what this version needs is retired later, so the lease pins it.
         let version = forest.read_version();
         let token = held.next_token;
@@ -70,6 +75,7 @@ impl Leases {
         let taken = self.clock.now();
         let (renewed, kept) = (AtomicU64::new(nanoseconds(taken)), AtomicBool::new(false));
         let new = Arc::new(Held { lease, token, version, limits, retired_before, taken, renewed, kept });
+        self.accelerator.hold(version, &new.lease);
         held.by_token.insert(token, new.clone());
         Ok(new)
     }
@@ -102,7 +108,7 @@ impl Leases {
 
     /// Ends one lease.
     pub(crate) fn end(&self, held: &Held) {
-        held.lease.revoke();
+        self.revoke(held);
         self.lock().by_token.remove(&held.token);
     }
 
@@ -117,7 +123,7 @@ impl Leases {
         held.by_token.retain(|_, lease| {
             let overdue = lease.is_overdue(now, retired);
             if overdue {
-                lease.lease.revoke();
+                self.revoke(lease);
             }
             !overdue
         });
@@ -135,7 +141,7 @@ impl Leases {
         let Some(oldest) = held.by_token.first_entry() else { return false };
         let pins = oldest.get().pinned_bytes(memory.retired_bytes_total()) > 0;
         if pins {
-            oldest.remove().lease.revoke();
+            self.revoke(&oldest.remove());
         }
         pins
     }
@@ -148,6 +154,11 @@ impl Leases {
             oldest: self.clock.now().saturating_sub(oldest.taken),
             pinned_bytes: oldest.pinned_bytes(memory.retired_bytes_total()),
         }
+    }
+
+    fn revoke(&self, held: &Held) {
+        held.lease.revoke();
+        self.accelerator.let_go(held.version, &held.lease);
     }
 
     fn too_many(&self, error: MemoryError) -> Error {

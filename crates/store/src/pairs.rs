@@ -1,9 +1,11 @@
 //! What a scan found: many pairs in two buffers, which the next scan uses again.
 
 use std::iter::FusedIterator;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
-use honeycomb_btree::{Reader, Root};
+use honeycomb_accelerator::Completions;
+
+use crate::error::Error;
 
 /// Pairs in the order in which they were found. Made to be used again: a scan into it allocates nothing once
 /// its buffers have grown.
@@ -25,30 +27,31 @@ use honeycomb_btree::{Reader, Root};
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Pairs {
-    /// Key, value, key, value, ...
-    bytes: Vec<u8>,
-    ends: Vec<Ends>,
+    /// As the accelerator wrote them.
+    completions: Completions,
+    places: Vec<Place>,
     more: bool,
 }
 
-/// Where a pair's key and value end in the bytes.
+/// Where a pair is in the bytes of the completions: its key, and after that its value.
 #[derive(Debug, Clone, Copy)]
-struct Ends {
+struct Place {
     key: usize,
     value: usize,
+    end: usize,
 }
 
 impl Pairs {
     /// How many pairs there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.places.len()
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.places.is_empty()
     }
 
     /// Whether the scan found more than it was allowed to return: continue after the last key.
@@ -60,9 +63,8 @@ impl Pairs {
     /// Key and value of the pair at `index`, counted from 0.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<(&[u8], &[u8])> {
-        let ends = self.ends.get(index)?;
-        let start = index.checked_sub(1).map_or(0, |before| self.ends[before].value);
-        Some((&self.bytes[start..ends.key], &self.bytes[ends.key..ends.value]))
+        let (place, bytes) = (self.places.get(index)?, self.completions.bytes());
+        Some((&bytes[place.key..place.value], &bytes[place.value..place.end]))
     }
 
     /// Key and value of the first pair.
@@ -85,36 +87,33 @@ impl Pairs {
 
     /// Removes all pairs and keeps the buffers.
     pub fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
+        self.completions.clear();
+        self.places.clear();
         self.more = false;
     }
 
-    /// Appends what a scan of a tree finds, up to the pair that reaches `bytes_max`. Must be empty.
+    /// Puts the pairs of the completions that `scan` appends in place of what this held.
+    #[inline]
     pub(crate) fn fill(
         &mut self,
-        reader: &Reader<'_>,
-        root: Root,
-        request: &honeycomb_btree::Scan<'_>,
-        bytes_max: usize,
-    ) {
-        let limit = request.limit;
-        // One pair further than the limit, to know whether there are more.
-        let request = honeycomb_btree::Scan { limit: limit.saturating_add(1), ..*request };
-        let Self { bytes, ends, more } = self;
-        reader.scan(root, &request, |pair| {
-            if ends.len() == limit || bytes.len() >= bytes_max {
-                *more = true;
-                return ControlFlow::Break(());
+        scan: impl FnOnce(&mut Completions) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.clear();
+        scan(&mut self.completions)?;
+        let bytes = self.completions.bytes();
+        let offset = |part: &[u8]| part.as_ptr().addr() - bytes.as_ptr().addr();
+        for completion in &self.completions {
+            self.more |= completion.more;
+            for (key, value) in completion.pairs() {
+                let (key_start, value_start) = (offset(key), offset(value));
+                self.places.push(Place {
+                    key: key_start,
+                    value: value_start,
+                    end: value_start + value.len(),
+                });
             }
-            let (prefix, suffix) = pair.key_parts();
-            bytes.extend_from_slice(prefix);
-            bytes.extend_from_slice(suffix);
-            let key = bytes.len();
-            bytes.extend_from_slice(pair.value());
-            ends.push(Ends { key, value: bytes.len() });
-            ControlFlow::Continue(())
-        });
+        }
+        Ok(())
     }
 }
 

@@ -1,23 +1,28 @@
 //! What all handles of a store share: the trees, their names, the leases; and the way every write takes.
 
 use std::cell::Cell;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use honeycomb_btree::{Error as TreeError, Forest, Reader, Root};
+use honeycomb_accelerator::Accelerator;
+use honeycomb_btree::{Error as TreeError, Forest, Root, Version};
 use honeycomb_memory::MemoryError;
 
 use crate::config::{Config, LeaseLimits};
-use crate::directory::Directory;
+use crate::directory::{Directory, Entry};
 use crate::error::Error;
+use crate::lanes::{Lanes, Source};
 use crate::lease::Leases;
+use crate::numbers::Numbers;
 use crate::pairs::Pairs;
 use crate::reserve::Reserve;
 use crate::scan::Scan;
 
 pub(crate) struct Shared {
-    pub(crate) forest: Forest,
+    pub(crate) forest: Arc<Forest>,
+    pub(crate) lanes: Lanes,
+    pub(crate) numbers: Arc<Numbers>,
     pub(crate) directory: Directory,
     pub(crate) leases: Leases,
     pub(crate) reserve: Reserve,
@@ -41,10 +46,13 @@ thread_local! {
 
 impl Shared {
     pub(crate) fn new(config: &Config) -> Result<Self, Error> {
-        let forest = Forest::new(config.forest())?;
+        let forest = Arc::new(Forest::new(config.forest())?);
+        let accelerator: Arc<dyn Accelerator> = config.accelerator.attach(&forest)?.into();
         Ok(Self {
             directory: Directory::default(),
-            leases: Leases::new(config),
+            numbers: Numbers::new(accelerator.clone()),
+            lanes: Lanes::new(accelerator.clone()),
+            leases: Leases::new(config, accelerator),
             reserve: Reserve::new(forest.memory())?,
             abandoned: Mutex::default(),
             lease_limits: config.lease,
@@ -61,25 +69,44 @@ impl Shared {
         Err(Error::KeyLength { bytes: key.len(), max: self.key_bytes_max })
     }
 
-    /// Appends the value of a key to `out`: whether there is one.
-    pub(crate) fn get_into(
-        &self,
-        reader: &Reader<'_>,
-        root: Root,
-        key: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Result<bool, Error> {
-        self.check_key(key)?;
-        let found = reader.get(root, key);
-        out.extend_from_slice(found.map_or(&[], |found| found.value));
-        Ok(found.is_some())
+    /// What the directory says of a table. A tree that gets no number is removed.
+    pub(crate) fn entry(&self, name: &str, root: Root) -> Result<Entry, Error> {
+        let number = self.numbers.take(root).inspect_err(|_| self.abandon(root))?;
+        Ok(Entry::new(name, root, number))
     }
 
-    /// Appends what a scan finds to `pairs`, which are empty.
-    pub(crate) fn scan_into(&self, reader: &Reader<'_>, root: Root, scan: &Scan<'_>, pairs: &mut Pairs) {
-        if let Some(request) = scan.request(self.key_bytes_max, self.scan_pairs_max) {
-            pairs.fill(reader, root, &request, usize::MAX);
-        }
+    /// Hands the value of a key and its version to `use_found`, or that there is none.
+    #[inline]
+    pub(crate) fn get<T>(
+        &self,
+        source: Source,
+        key: &[u8],
+        use_found: impl FnOnce(Option<(&[u8], Version)>) -> T,
+    ) -> Result<T, Error> {
+        self.check_key(key)?;
+        self.lanes.with(|lane| {
+            let found = lane.get(source, key)?;
+            Ok(use_found(found.value().map(|value| (value, found.pair_version))))
+        })
+    }
+
+    /// Puts what a scan finds into `pairs`.
+    #[inline]
+    pub(crate) fn scan_into(&self, source: Source, scan: &Scan<'_>, pairs: &mut Pairs) -> Result<(), Error> {
+        let request = scan.request(self.key_bytes_max, self.scan_pairs_max);
+        request.map_or(Ok(()), |request| self.fill(source, &request, u32::MAX, pairs))
+    }
+
+    /// Puts what a tree is asked for into `pairs`, up to the pair that reaches `bytes_max`.
+    #[inline]
+    pub(crate) fn fill(
+        &self,
+        source: Source,
+        request: &honeycomb_btree::Scan<'_>,
+        bytes_max: u32,
+        pairs: &mut Pairs,
+    ) -> Result<(), Error> {
+        pairs.fill(|completions| self.lanes.with(|lane| lane.scan(source, request, bytes_max, completions)))
     }
 
     /// Carries out a write that may take room for good.

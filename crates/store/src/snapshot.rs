@@ -4,17 +4,18 @@ use std::fmt;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-use honeycomb_btree::{Reader, Version};
+use honeycomb_btree::Version;
 
 use crate::config::LeaseLimits;
 use crate::error::Error;
-use crate::iter::{Iter, Source};
+use crate::iter::{Iter, Pages};
+use crate::lanes::Source;
 use crate::lease::Held;
 use crate::pairs::Pairs;
 use crate::range;
 use crate::scan::Scan;
 use crate::shared::Shared;
-use crate::table::Table;
+use crate::table::{Table, append_found};
 
 /// All tables as they were at one moment.
 ///
@@ -140,7 +141,7 @@ impl Snapshot {
     pub fn get_into(&self, table: &Table, key: &[u8], value: &mut Vec<u8>) -> Result<bool, Error> {
         value.clear();
         table.check_store(&self.handle.shared)?;
-        self.read(|reader| self.handle.shared.get_into(reader, table.root(), key, value))?
+        self.read(table, |source| self.handle.shared.get(source, key, |found| append_found(found, value)))
     }
 
     /// The pairs that a scan finds: at most [`Config::scan_pairs_max`](crate::Config::scan_pairs_max).
@@ -160,7 +161,7 @@ impl Snapshot {
     pub fn scan_into(&self, table: &Table, scan: &Scan<'_>, pairs: &mut Pairs) -> Result<(), Error> {
         pairs.clear();
         table.check_store(&self.handle.shared)?;
-        self.read(|reader| self.handle.shared.scan_into(reader, table.root(), scan, pairs))
+        self.read(table, |source| self.handle.shared.scan_into(source, scan, pairs))
     }
 
     /// Iterates over a range, forward and backward; [`Table::range`] says more.
@@ -173,15 +174,22 @@ impl Snapshot {
         range: impl RangeBounds<&'k K>,
     ) -> Result<Iter, Error> {
         table.check_store(&self.handle.shared)?;
-        Ok(Iter::new(Source::At(self.clone()), table.clone(), range::bounds(&range)))
+        Ok(Iter::new(Pages::At(self.clone()), table.clone(), range::bounds(&range)))
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.handle.shared
     }
 
     /// One use of the lease.
-    pub(crate) fn read<T>(&self, use_reader: impl FnOnce(&Reader<'_>) -> T) -> Result<T, Error> {
+    pub(crate) fn read<T>(
+        &self,
+        table: &Table,
+        read: impl FnOnce(Source) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let Handle { shared, held } = &*self.handle;
-        let lease = shared.leases.enter(held, shared.forest.memory())?;
-        let reader = shared.forest.reader_at(&lease, held.version);
-        Ok(use_reader(&reader))
+        let _in_use = shared.leases.enter(held, shared.forest.memory())?;
+        read(table.source_at(held.version))
     }
 }
 

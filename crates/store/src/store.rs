@@ -11,6 +11,7 @@ use crate::config::{Config, LeaseLimits};
 use crate::directory::{self, Entry};
 use crate::error::Error;
 use crate::image;
+use crate::reads::Reads;
 use crate::shared::Shared;
 use crate::snapshot::{Snapshot, SnapshotToken};
 use crate::statistics::Statistics;
@@ -47,7 +48,7 @@ impl Store {
             return Ok(self.handle(entry));
         }
         let root = self.shared.write(|forest| forest.plant())?;
-        let entry = Arc::new(Entry::new(name, root));
+        let entry = Arc::new(self.shared.entry(name, root)?);
         tables.insert(name.to_owned(), entry.clone());
         Ok(Table::new(self.shared.clone(), entry))
     }
@@ -73,6 +74,15 @@ impl Store {
         drop(tables);
         self.shared.abandon(root);
         Ok(true)
+    }
+
+    /// Runs reads together; `reads` then has their answers.
+    ///
+    /// # Errors
+    /// [`Error::ForeignTable`]; [`Error::Accelerator`] if the accelerator breaks its contract.
+    pub fn read(&self, reads: &mut Reads) -> Result<(), Error> {
+        reads.tables().iter().try_for_each(|table| table.check_store(&self.shared))?;
+        reads.run(&self.shared.lanes)
     }
 
     /// Applies a batch: all of it at one moment and under one version, or nothing.

@@ -8,7 +8,8 @@ use honeycomb_btree::{Operation, Outcome, Root, Version};
 
 use crate::directory::Entry;
 use crate::error::Error;
-use crate::iter::{Iter, Source};
+use crate::iter::{Iter, Pages};
+use crate::lanes::Source;
 use crate::pairs::Pairs;
 use crate::range;
 use crate::scan::Scan;
@@ -99,7 +100,7 @@ impl Table {
     /// [`Error::KeyLength`].
     pub fn get_into(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool, Error> {
         value.clear();
-        self.shared.get_into(&self.shared.forest.reader(), self.root(), key, value)
+        self.shared.get(self.source(), key, |found| append_found(found, value))
     }
 
     /// The value of a key and its version.
@@ -107,10 +108,8 @@ impl Table {
     /// # Errors
     /// [`Error::KeyLength`].
     pub fn get_versioned(&self, key: &[u8]) -> Result<Option<Versioned>, Error> {
-        self.shared.check_key(key)?;
-        let reader = self.shared.forest.reader();
-        let found = reader.get(self.root(), key);
-        Ok(found.map(|found| Versioned { value: found.value.to_vec(), version: found.version }))
+        let versioned = |(value, version): (&[u8], Version)| Versioned { value: value.to_vec(), version };
+        self.shared.get(self.source(), key, |found| found.map(versioned))
     }
 
     /// Whether a key exists.
@@ -118,8 +117,7 @@ impl Table {
     /// # Errors
     /// [`Error::KeyLength`].
     pub fn contains(&self, key: &[u8]) -> Result<bool, Error> {
-        self.shared.check_key(key)?;
-        Ok(self.shared.forest.reader().get(self.root(), key).is_some())
+        self.shared.get(self.source(), key, |found| found.is_some())
     }
 
     /// Adds a pair: false if the key exists, and nothing has changed.
@@ -211,7 +209,7 @@ impl Table {
     /// [`Config::scan_pairs_max`](crate::Config::scan_pairs_max).
     ///
     /// # Errors
-    /// None at present.
+    /// [`Error::Accelerator`] if the accelerator breaks its contract.
     pub fn scan(&self, scan: &Scan<'_>) -> Result<Pairs, Error> {
         let mut pairs = Pairs::default();
         self.scan_into(scan, &mut pairs)?;
@@ -224,8 +222,7 @@ impl Table {
     /// As [`Table::scan`].
     pub fn scan_into(&self, scan: &Scan<'_>, pairs: &mut Pairs) -> Result<(), Error> {
         pairs.clear();
-        self.shared.scan_into(&self.shared.forest.reader(), self.root(), scan, pairs);
-        Ok(())
+        self.shared.scan_into(self.source(), scan, pairs)
     }
 
     /// Iterates over all pairs; [`Table::range`] says more.
@@ -259,11 +256,31 @@ impl Table {
         &self,
         range: impl RangeBounds<&'k K>,
     ) -> Result<Iter, Error> {
-        Ok(Iter::new(Source::of(&self.shared)?, self.clone(), range::bounds(&range)))
+        Ok(Iter::new(Pages::of(&self.shared)?, self.clone(), range::bounds(&range)))
     }
 
     pub(crate) fn root(&self) -> Root {
         self.entry.root
+    }
+
+    /// Where its pairs are read as they are now.
+    #[inline]
+    pub(crate) fn source(&self) -> Source {
+        Source { table: self.entry.number.get(), version: None }
+    }
+
+    /// Where its pairs are read as they were.
+    pub(crate) fn source_at(&self, version: Version) -> Source {
+        Source { version: Some(version), ..self.source() }
+    }
+
+    pub(crate) fn check_key(&self, key: &[u8]) -> Result<(), Error> {
+        self.shared.check_key(key)
+    }
+
+    /// What the tree is asked for; none if no key can be in the range.
+    pub(crate) fn request<'s>(&self, scan: &'s Scan<'_>) -> Option<honeycomb_btree::Scan<'s>> {
+        scan.request(self.shared.key_bytes_max, self.shared.scan_pairs_max)
     }
 
     pub(crate) fn key_bytes_max(&self) -> usize {
@@ -291,6 +308,12 @@ impl Table {
         self.note(&outcome);
         Ok(outcome)
     }
+}
+
+/// Appends a value to `out`, if there is one: whether there is.
+pub(crate) fn append_found(found: Option<(&[u8], Version)>, out: &mut Vec<u8>) -> bool {
+    out.extend_from_slice(found.map_or(&[], |(value, _)| value));
+    found.is_some()
 }
 
 fn swap(outcome: Outcome) -> Swap {

@@ -53,7 +53,7 @@ impl Arrivals<'_> {
         // Again when all is read; now already, so as not to read all in vain.
         self.refuse_existing(name, self.shared.directory.read().contains_key(name))?;
         let root = self.shared.write(|forest| forest.plant())?;
-        self.entries.push(Arc::new(Entry::new(name, root)));
+        self.entries.push(Arc::new(self.shared.entry(name, root)?));
         Ok(None)
     }
 

@@ -8,7 +8,7 @@ use crc32c::{crc32c, crc32c_append};
 
 use super::{END, FORMAT, FRAME_HEADER_BYTES, MAGIC, PAIRS, TABLE};
 use crate::error::{Error, ImageError};
-use crate::iter::{Iter, Source};
+use crate::iter::{Iter, Pages};
 use crate::pairs::Pairs;
 use crate::shared::Shared;
 use crate::table::Table;
@@ -20,7 +20,7 @@ pub(crate) fn save(shared: &Arc<Shared>, writer: impl Write) -> Result<u64, Erro
         let directory = shared.directory.read();
         let tables: Vec<_> =
             directory.values().map(|entry| Table::new(shared.clone(), entry.clone())).collect();
-        (Source::of(shared)?, tables)
+        (Pages::of(shared)?, tables)
     };
     let mut frames = Frames::begin(writer)?;
     let mut pairs = 0;
