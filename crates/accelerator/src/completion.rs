@@ -5,8 +5,10 @@
 //! | completion, 32 bytes | pair, 8 bytes | key | value | ...  | zeros up to a multiple of 8 |    a scan
 //! ```
 
-use honeycomb_btree::Version;
-use honeycomb_layout::{completion as layout, completion_outcome as outcome, completion_pair as pair};
+use honeycomb_btree::{Pair, Version};
+use honeycomb_layout::{
+    completion as layout, completion_outcome as outcome, completion_pair as layout_of_pair,
+};
 
 use crate::status::Status;
 
@@ -53,11 +55,13 @@ const ALIGNMENT: usize = 8;
 const _: () = {
     assert!(layout::SIZE == 32 && layout::IDENTIFIER_OFFSET == 0 && layout::READ_VERSION_OFFSET == 8);
     assert!(layout::PAIR_VERSION_OFFSET == 16 && layout::BYTES_OFFSET == 24 && layout::OUTCOME_OFFSET == 28);
-    assert!(pair::SIZE == 8 && pair::VALUE_LENGTH_OFFSET == 0 && pair::KEY_LENGTH_OFFSET == 4);
+    assert!(layout_of_pair::SIZE == 8 && layout_of_pair::VALUE_LENGTH_OFFSET == 0);
 };
 
 /// Pairs that one completion can count.
 const PAIRS_MAX: usize = outcome::PAIRS_MASK as usize;
+/// Room for what is copied with a pair and cut off again.
+const SPARE_BYTES: usize = 64;
 /// Bytes after which a completion takes no further pair: the next one does.
 const COMPLETION_BYTES_MAX: usize = 1 << 20;
 
@@ -171,18 +175,17 @@ pub(crate) struct ScanWriter<'c> {
 
 impl ScanWriter<'_> {
     #[inline]
-    pub(crate) fn push(&mut self, (prefix, suffix): (&[u8], &[u8]), value: &[u8]) {
+    pub(crate) fn push(&mut self, pair: &Pair<'_>) {
         if self.is_full() {
             self.cut();
         }
         let bytes = &mut self.completions.bytes;
-        let key_length = prefix.len() + suffix.len();
-        let header = value.len() as u64 | (key_length as u64) << (8 * pair::KEY_LENGTH_OFFSET);
+        let (key_length, value_length) = (pair.key_len(), pair.value().len());
+        let header = value_length as u64 | (key_length as u64) << (8 * layout_of_pair::KEY_LENGTH_OFFSET);
+        bytes.reserve(layout_of_pair::SIZE + key_length + value_length + SPARE_BYTES);
         bytes.extend_from_slice(&header.to_le_bytes());
         self.last_key = (bytes.len(), key_length);
-        bytes.extend_from_slice(prefix);
-        bytes.extend_from_slice(suffix);
-        bytes.extend_from_slice(value);
+        pair.copy_into(bytes);
         self.pairs += 1;
     }
 
@@ -319,7 +322,7 @@ impl<'a> Iterator for PairsOf<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let (header, rest) = self.rest.split_first_chunk::<{ pair::SIZE }>()?;
+        let (header, rest) = self.rest.split_first_chunk::<{ layout_of_pair::SIZE }>()?;
         let word = u64::from_le_bytes(*header);
         let (key_length, value_length) = ((word >> 32) as u16 as usize, word as u32 as usize);
         let (key, rest) = rest.split_at_checked(key_length)?;

@@ -19,19 +19,33 @@ use crate::reader::Reader;
 use crate::search::{child_in, find_segment};
 use crate::view::View;
 
+/// Pairs that a segment is taken to have, when it is said how far a scan reads.
+const PAIRS_A_SEGMENT: usize = 4;
+/// Most segments that are asked for at once; the processor sees by itself that more are read.
+const SEGMENTS_MAX: usize = 8;
+const LINE: usize = 64;
+
 /// A read on its way to the leaf that its key is routed to.
 // Small, and changed in place: a step is a few tens of instructions.
 pub struct Descent<'r, 'k> {
     reader: &'r Reader<'r>,
     root: Root,
     key: &'k [u8],
-    /// Whether all of the leaf's log block is read, or only what may be of the key.
-    whole_log: bool,
+    purpose: Purpose,
     at: At<'r>,
     /// At a segment: which one of its node.
     segment: usize,
     /// At a leaf's segment: the log entries that are read.
     candidates: Candidates,
+}
+
+/// What is read of the leaf.
+#[derive(Clone, Copy, PartialEq)]
+enum Purpose {
+    /// The key's segment, and of the log block what may be of the key.
+    Get,
+    /// Fence keys, so many segments, and all of the log block.
+    Scan { segments: usize },
 }
 
 /// Where a descent is.
@@ -64,27 +78,29 @@ impl<'r> Reader<'r> {
     #[must_use]
     #[inline]
     pub fn descend_to_get<'k>(&'r self, root: Root, key: &'k [u8]) -> Descent<'r, 'k> {
-        Descent::new(self, root, key, false)
+        Descent::new(self, root, key, Purpose::Get)
     }
 
-    /// Begins to go down to the leaf that a scan starts in.
+    /// Begins to go down to the leaf that a scan of about so many pairs starts in.
     #[must_use]
     #[inline]
-    pub fn descend_to_scan<'k>(&'r self, root: Root, key: &'k [u8]) -> Descent<'r, 'k> {
-        Descent::new(self, root, key, true)
+    pub fn descend_to_scan<'k>(&'r self, root: Root, key: &'k [u8], pairs: usize) -> Descent<'r, 'k> {
+        // Where a scan starts in its first segment is not known, so it most often needs one more.
+        let segments = (pairs / PAIRS_A_SEGMENT + 2).min(SEGMENTS_MAX);
+        Descent::new(self, root, key, Purpose::Scan { segments })
     }
 
     /// Goes down to the leaf of a key. None only if the tree is younger than the reader.
     pub(crate) fn land(&'r self, root: Root, key: &[u8]) -> Option<Landing<'r>> {
-        self.descend_to_scan(root, key).land()
+        self.descend_to_scan(root, key, 0).land()
     }
 }
 
 impl<'r, 'k> Descent<'r, 'k> {
     #[inline]
-    fn new(reader: &'r Reader<'r>, root: Root, key: &'k [u8], whole_log: bool) -> Self {
+    fn new(reader: &'r Reader<'r>, root: Root, key: &'k [u8], purpose: Purpose) -> Self {
         let at = At::Node(reader.current(root.0));
-        Self { reader, root, key, whole_log, at, segment: 0, candidates: Candidates::ALL }
+        Self { reader, root, key, purpose, at, segment: 0, candidates: Candidates::ALL }
     }
 
     /// Takes a step, which is worth waiting for a little. False once there is none to take: all that the
@@ -100,9 +116,9 @@ impl<'r, 'k> Descent<'r, 'k> {
         true
     }
 
-    /// Takes all steps. None if the tree is younger than the reader.
+    /// Takes all steps that are left. None if the tree is younger than the reader.
     #[inline]
-    pub(crate) fn land(mut self) -> Option<Landing<'r>> {
+    pub(crate) fn land(&mut self) -> Option<Landing<'r>> {
         while self.step() {}
         let At::Leaf(published) = self.at else { return None };
         let leaf = self.reader.forest().view_of(published);
@@ -135,8 +151,13 @@ impl<'r, 'k> Descent<'r, 'k> {
             return;
         }
         self.at = At::Leaf(published);
-        if !self.whole_log {
-            self.candidates = Candidates::of(view, &wanted);
+        match self.purpose {
+            Purpose::Get => self.candidates = Candidates::of(view, &wanted),
+            Purpose::Scan { segments } => {
+                let start = self.reader.forest().geometry().sorted_start();
+                view.prefetch(start, start + LINE);
+                view.prefetch(view.segment(self.segment + 1), view.segment(self.segment + segments));
+            }
         }
         if !self.candidates.is_empty() {
             view.prefetch(view.sorted_end(), view.size());

@@ -13,7 +13,7 @@ impl<'r> Descent<'r, '_> {
     /// The value of the key.
     #[must_use]
     #[inline]
-    pub fn get(self) -> Option<Found<'r>> {
+    pub fn get(&mut self) -> Option<Found<'r>> {
         let (reader, key) = (self.reader(), self.key());
         let Landing { leaf, segment, candidates } = self.land()?;
         let wanted = Wanted::new(&key[leaf.prefix_length()..]);

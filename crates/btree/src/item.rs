@@ -9,6 +9,8 @@
 use honeycomb_layout::{child, item_header, value_reference};
 use honeycomb_memory::{BusAddress, Lid};
 
+use crate::in_node::InNode;
+
 /// Bytes of an item's header.
 pub(crate) const HEADER_BYTES: usize = (item_header::BITS / 8) as usize;
 
@@ -108,6 +110,8 @@ pub(crate) struct Item<'a> {
     pub(crate) header: ItemHeader,
     /// The whole item: header, key suffix, value.
     pub(crate) bytes: &'a [u8],
+    /// The item and what stands behind it.
+    from: &'a [u8],
 }
 
 impl<'a> Item<'a> {
@@ -115,7 +119,7 @@ impl<'a> Item<'a> {
     #[inline]
     pub(crate) fn read(bytes: &'a [u8]) -> Self {
         let header = ItemHeader::read(bytes);
-        Self { header, bytes: &bytes[..header.item_bytes()] }
+        Self { header, bytes: &bytes[..header.item_bytes()], from: bytes }
     }
 
     #[inline]
@@ -126,6 +130,12 @@ impl<'a> Item<'a> {
     #[inline]
     pub(crate) fn value(self) -> &'a [u8] {
         &self.bytes[HEADER_BYTES + self.header.suffix_bytes()..]
+    }
+
+    /// The first bytes after the header: the suffix, and the value if `length` says so.
+    #[inline]
+    pub(crate) fn after_header(self, length: usize) -> InNode<'a> {
+        InNode::new(&self.from[HEADER_BYTES..], length)
     }
 
     /// Address and length of an out-of-line value.

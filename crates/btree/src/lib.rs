@@ -25,6 +25,8 @@ mod forest;
 #[cfg(not(loom))]
 mod get;
 #[cfg(not(loom))]
+mod in_node;
+#[cfg(not(loom))]
 mod item;
 #[cfg(not(loom))]
 mod key;

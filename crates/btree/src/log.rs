@@ -125,7 +125,7 @@ pub(crate) fn stamp_entries(mut entries: &mut [u8], delta: u64) {
 /// The entries of a log in key order, one for each key: what lies over the sorted block.
 pub(crate) struct Overlay<'a> {
     view: View<'a>,
-    order: SmallVec<[Laid; 32]>,
+    order: SmallVec<[Laid; 16]>,
 }
 
 /// One entry of an overlay, by its place in the node.
@@ -191,6 +191,12 @@ impl<'a> Overlay<'a> {
     #[inline]
     pub(crate) fn item(&self, index: usize) -> Item<'a> {
         self.view.item(usize::from(self.order[index].item))
+    }
+
+    /// How many entries have a smaller back pointer.
+    #[inline]
+    pub(crate) fn first_from(&self, offset: usize) -> usize {
+        self.order.partition_point(|laid| usize::from(laid.back_pointer) < offset)
     }
 
     /// How many entries come before `wanted`; with `after`, those of its own key as well.

@@ -5,8 +5,8 @@ use std::ops::{Bound, ControlFlow};
 use crate::cursor::Cursor;
 use crate::descent::{Descent, Landing};
 use crate::forest::Root;
-use crate::item::Item;
-use crate::key::KeyParts;
+use crate::in_node::InNode;
+use crate::item::{HEADER_BYTES, Item};
 use crate::reader::{Reader, Toward};
 use crate::view::View;
 
@@ -45,33 +45,51 @@ impl Default for Scan<'_> {
 /// A pair that a scan found.
 #[derive(Debug, Clone, Copy)]
 pub struct Pair<'a> {
-    key: KeyParts<'a>,
-    value: &'a [u8],
+    prefix: InNode<'a>,
+    item: Item<'a>,
+    /// The value where it stands; none if it is the item's, or only keys were asked for.
+    elsewhere: Option<&'a [u8]>,
 }
 
 impl<'a> Pair<'a> {
     /// The key: one part after the other.
     #[must_use]
     pub fn key_parts(&self) -> (&'a [u8], &'a [u8]) {
-        (self.key.prefix, self.key.suffix)
+        (self.prefix.bytes(), self.item.suffix())
     }
 
     /// Bytes of the key.
     #[must_use]
+    #[inline]
     pub fn key_len(&self) -> usize {
-        self.key.len()
-    }
-
-    /// Appends the key.
-    pub fn copy_key_into(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(self.key.prefix);
-        out.extend_from_slice(self.key.suffix);
+        self.prefix.len() + self.item.header.suffix_bytes()
     }
 
     /// The value; empty if only keys were asked for.
     #[must_use]
+    #[inline]
     pub fn value(&self) -> &'a [u8] {
-        self.value
+        self.elsewhere.unwrap_or_else(|| self.item.value())
+    }
+
+    /// Appends the key.
+    pub fn copy_key_into(&self, out: &mut Vec<u8>) {
+        self.prefix.append_to(out);
+        self.item.after_header(self.item.header.suffix_bytes()).append_to(out);
+    }
+
+    /// Appends the key and then the value.
+    #[inline]
+    pub fn copy_into(&self, out: &mut Vec<u8>) {
+        self.prefix.append_to(out);
+        match self.elsewhere {
+            // Suffix and value stand together.
+            None => self.item.after_header(self.item.bytes.len() - HEADER_BYTES).append_to(out),
+            Some(value) => {
+                out.extend_from_slice(self.item.suffix());
+                out.extend_from_slice(value);
+            }
+        }
     }
 }
 
@@ -89,7 +107,7 @@ impl<'a> Scan<'a> {
 impl<'r> Descent<'r, '_> {
     /// Scans a range whose [`Scan::start`] is the key of this descent, handing each pair to `emit` until it
     /// breaks or the limit is reached.
-    pub fn scan(self, scan: &Scan<'_>, emit: impl FnMut(&Pair<'r>) -> ControlFlow<()>) {
+    pub fn scan(&mut self, scan: &Scan<'_>, emit: impl FnMut(&Pair<'r>) -> ControlFlow<()>) {
         debug_assert_eq!(scan.start(), Some(self.key()));
         let (reader, root) = (self.reader(), self.root());
         if let Some(landing) = self.land() {
@@ -102,7 +120,7 @@ impl Reader<'_> {
     /// Scans a range, handing each pair to `emit` until it breaks or the limit is reached.
     pub fn scan<'s>(&'s self, root: Root, scan: &Scan<'_>, emit: impl FnMut(&Pair<'s>) -> ControlFlow<()>) {
         match scan.start() {
-            Some(key) => self.descend_to_scan(root, key).scan(scan, emit),
+            Some(key) => self.descend_to_scan(root, key, scan.limit).scan(scan, emit),
             None => Walk { reader: self, root, scan, landing: None, left: scan.limit, emit }.run(),
         }
     }
@@ -157,7 +175,7 @@ impl<'s, 'q, F: FnMut(&Pair<'s>) -> ControlFlow<()>> Walk<'s, 'q, F> {
     fn forward(&mut self) -> ControlFlow<()> {
         let Some((mut leaf, mut cursor)) = self.first() else { return ControlFlow::Break(()) };
         loop {
-            let (upper, prefix) = (upper_in_leaf(leaf, self.scan.upper), leaf.prefix());
+            let (upper, prefix) = (upper_in_leaf(leaf, self.scan.upper), leaf.prefix_in_node());
             while let Some(item) = cursor.next() {
                 if let InLeaf::At { suffix, excluded } = upper
                     && is_beyond(item.suffix(), suffix, excluded)
@@ -178,7 +196,7 @@ impl<'s, 'q, F: FnMut(&Pair<'s>) -> ControlFlow<()>> Walk<'s, 'q, F> {
     fn backward(&mut self) -> ControlFlow<()> {
         let Some((mut leaf, mut cursor)) = self.last() else { return ControlFlow::Break(()) };
         loop {
-            let (lower, prefix) = (lower_in_leaf(leaf, self.scan.lower), leaf.prefix());
+            let (lower, prefix) = (lower_in_leaf(leaf, self.scan.lower), leaf.prefix_in_node());
             while let Some(item) = cursor.previous() {
                 if let InLeaf::At { suffix, excluded } = lower
                     && is_beyond(suffix, item.suffix(), excluded)
@@ -197,10 +215,15 @@ impl<'s, 'q, F: FnMut(&Pair<'s>) -> ControlFlow<()>> Walk<'s, 'q, F> {
     }
 
     #[inline]
-    fn emit(&mut self, prefix: &'s [u8], item: Item<'s>) -> ControlFlow<()> {
-        let value = if self.scan.keys_only { &[] } else { self.reader.value(item) };
-        let pair = Pair { key: KeyParts { prefix, suffix: item.suffix() }, value };
-        (self.emit)(&pair)?;
+    fn emit(&mut self, prefix: InNode<'s>, item: Item<'s>) -> ControlFlow<()> {
+        let elsewhere = if self.scan.keys_only {
+            Some(&[][..])
+        } else if item.header.out_of_line() {
+            Some(self.reader.value(item))
+        } else {
+            None
+        };
+        (self.emit)(&Pair { prefix, item, elsewhere })?;
         self.left -= 1;
         if self.left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }

@@ -10,6 +10,7 @@
 use honeycomb_layout::{fences, node_header};
 use honeycomb_memory::{Lid, LockAndSize, Node, Published};
 
+use crate::in_node::InNode;
 use crate::item::Item;
 use crate::key::KeyParts;
 use crate::log::LogEntry;
@@ -200,6 +201,12 @@ impl<'a> View<'a> {
     #[inline]
     pub(crate) fn prefix(self) -> &'a [u8] {
         &self.low_fence()[..self.prefix_length()]
+    }
+
+    /// The prefix, and what stands behind it.
+    #[inline]
+    pub(crate) fn prefix_in_node(self) -> InNode<'a> {
+        InNode::new(self.from(self.geometry.sorted_start() + fences::SIZE), self.prefix_length())
     }
 
     /// Offset of the first item.

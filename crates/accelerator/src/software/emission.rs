@@ -66,7 +66,7 @@ impl<'c> Emission<'c> {
             self.ended = Ended::Turn;
             return ControlFlow::Break(());
         }
-        self.writer.push(pair.key_parts(), pair.value());
+        self.writer.push(pair);
         self.left.pairs -= 1;
         self.left.bytes = self.left.bytes.saturating_sub(pair.key_len() + pair.value().len());
         self.pairs_left_this_turn -= 1;

@@ -38,21 +38,22 @@ impl<'q> Admission<'q> {
 
     /// Refuses all requests.
     pub(super) fn refuse_all(&mut self, status: Status, completions: &mut Completions) {
-        while let Some(request) = self.next(completions) {
+        while let Some((request, _)) = self.next(completions) {
             completions.push_refusal(request.identifier, status);
         }
     }
 
-    /// The next request; on the way there, what is none is refused.
+    /// The next request, and its bytes; on the way there, what is none is refused.
     #[inline]
-    fn next(&mut self, completions: &mut Completions) -> Option<Request<'q>> {
+    fn next(&mut self, completions: &mut Completions) -> Option<(Request<'q>, &'q [u8])> {
         while !self.rest.is_empty() {
             let (parsed, length) = parse(self.rest);
             match parsed {
                 Ok(request) if request.version != self.version => return None,
                 Ok(request) => {
-                    self.rest = &self.rest[length..];
-                    return Some(request);
+                    let (bytes, rest) = self.rest.split_at(length);
+                    self.rest = rest;
+                    return Some((request, bytes));
                 }
                 Err(Rejected { identifier, status }) => completions.push_refusal(identifier, status),
             }
@@ -74,9 +75,12 @@ pub(super) struct Pipeline<'p, 'r> {
 }
 
 /// A request on its way.
+// Small: it is moved when it is admitted and when it is completed.
 struct Flight<'r, 'q> {
     descent: Descent<'r, 'q>,
-    request: Request<'q>,
+    identifier: u64,
+    /// Of a scan: the request, to be parsed again when it is wanted.
+    scan: Option<&'q [u8]>,
 }
 
 impl<'r> Pipeline<'_, 'r> {
@@ -95,11 +99,11 @@ impl<'r> Pipeline<'_, 'r> {
                     index += 1;
                     continue;
                 }
+                self.complete(&mut flights[index]);
                 match self.admit(admission) {
-                    Some(next) => self.complete(std::mem::replace(&mut flights[index], next)),
-                    None => self.complete(flights.swap_remove(index)),
+                    Some(next) => flights[index] = next,
+                    None => drop(flights.swap_remove(index)),
                 }
-                index += 1;
             }
         }
     }
@@ -108,27 +112,27 @@ impl<'r> Pipeline<'_, 'r> {
     #[inline]
     fn admit<'q>(&mut self, admission: &mut Admission<'q>) -> Option<Flight<'r, 'q>> {
         loop {
-            let request = admission.next(self.completions)?;
+            let (request, bytes) = admission.next(self.completions)?;
+            let identifier = request.identifier;
             let Some(root) = self.known.roots.get(request.table) else {
-                self.completions.push_refusal(request.identifier, Status::UnknownTable);
+                self.completions.push_refusal(identifier, Status::UnknownTable);
                 continue;
             };
             match &request.read {
                 Read::Get(key) => {
                     let descent = self.reader.descend_to_get(root, key);
-                    return Some(Flight { descent, request });
+                    return Some(Flight { descent, identifier, scan: None });
                 }
                 Read::Scan { scan, bytes_max } => {
                     if scan.limit > self.parameters.scan_pairs_a_turn && self.set_aside(&request, root) {
                         continue;
                     }
                     if let Some(key) = scan.start() {
-                        let descent = self.reader.descend_to_scan(root, key);
-                        return Some(Flight { descent, request });
+                        let descent = self.reader.descend_to_scan(root, key, scan.limit);
+                        return Some(Flight { descent, identifier, scan: Some(bytes) });
                     }
                     let version = self.reader.version();
-                    let mut emission =
-                        Emission::of(self.completions, request.identifier, version, scan, *bytes_max);
+                    let mut emission = Emission::of(self.completions, identifier, version, scan, *bytes_max);
                     self.reader.scan(root, &emission.scan(scan), |pair| emission.push(pair));
                     emission.finish();
                 }
@@ -145,19 +149,17 @@ impl<'r> Pipeline<'_, 'r> {
     }
 
     #[inline]
-    fn complete(&mut self, flight: Flight<'r, '_>) {
-        let (Flight { descent, request }, version) = (flight, self.reader.version());
-        match &request.read {
-            Read::Get(_) => {
-                let found = descent.get().map(|found| (found.value, found.version));
-                self.completions.push_get(request.identifier, version, found);
-            }
-            Read::Scan { scan, bytes_max } => {
-                let mut emission =
-                    Emission::of(self.completions, request.identifier, version, scan, *bytes_max);
-                descent.scan(&emission.scan(scan), |pair| emission.push(pair));
-                emission.finish();
-            }
-        }
+    fn complete(&mut self, flight: &mut Flight<'r, '_>) {
+        let (identifier, version) = (flight.identifier, self.reader.version());
+        let Some(bytes) = flight.scan else {
+            let found = flight.descent.get().map(|found| (found.value, found.version));
+            return self.completions.push_get(identifier, version, found);
+        };
+        let Ok(Request { read: Read::Scan { scan, bytes_max }, .. }) = parse(bytes).0 else {
+            unreachable!("it was a scan when it was admitted")
+        };
+        let mut emission = Emission::of(self.completions, identifier, version, &scan, bytes_max);
+        flight.descent.scan(&emission.scan(&scan), |pair| emission.push(pair));
+        emission.finish();
     }
 }
