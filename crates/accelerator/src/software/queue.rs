@@ -30,42 +30,49 @@ impl SoftwareQueue {
     pub(super) fn new(parameters: Software, known: Arc<Known>) -> Self {
         Self { parameters, known, waiting: Vec::new(), long_scans: VecDeque::new() }
     }
+}
+
+/// What a poll works with, besides the requests.
+struct Poll<'q> {
+    parameters: &'q Software,
+    known: &'q Known,
+    long_scans: &'q mut VecDeque<LongScan>,
+    completions: &'q mut Completions,
+}
+
+impl Poll<'_> {
+    /// Gives each scan that was set aside its turn.
+    fn turn(&mut self) {
+        for _ in 0..self.long_scans.len() {
+            let Some(mut scan) = self.long_scans.pop_front() else { return };
+            let turn = scan.turn(&self.known.forest, self.parameters.scan_pairs_a_turn, self.completions);
+            if turn == Turn::Again {
+                self.long_scans.push_back(scan);
+            }
+        }
+    }
 
     /// Works on a run of requests that read the same version.
-    fn run(&mut self, admission: &mut Admission<'_>, completions: &mut Completions) {
-        let known = self.known.clone();
+    #[inline]
+    fn run(&mut self, admission: &mut Admission<'_>) {
+        let known = self.known;
         let Some(version) = admission.version() else {
-            return self.run_at(&known.forest.reader(), None, admission, completions);
+            return self.run_at(&known.forest.reader(), None, admission);
         };
         let lease = known.held.lease(version);
         match lease.as_ref().and_then(|lease| lease.enter()) {
             Some(in_use) => {
                 let reader = known.forest.reader_at(&in_use, version);
-                self.run_at(&reader, lease.as_ref(), admission, completions);
+                self.run_at(&reader, lease.as_ref(), admission);
             }
-            None => admission.refuse_all(Status::VersionNotHeld, completions),
+            None => admission.refuse_all(Status::VersionNotHeld, self.completions),
         }
     }
 
-    fn run_at(
-        &mut self,
-        reader: &Reader<'_>,
-        lease: Option<&Arc<Lease>>,
-        admission: &mut Admission<'_>,
-        completions: &mut Completions,
-    ) {
-        let (known, parameters, long_scans) = (&*self.known, &self.parameters, &mut self.long_scans);
+    #[inline]
+    fn run_at(&mut self, reader: &Reader<'_>, lease: Option<&Arc<Lease>>, admission: &mut Admission<'_>) {
+        let Self { parameters, known, ref mut long_scans, ref mut completions } = *self;
         Pipeline { reader, known, parameters, lease, long_scans, completions }.run(admission);
-    }
-
-    /// Gives each scan that was set aside its turn.
-    fn turn(&mut self, completions: &mut Completions) {
-        for _ in 0..self.long_scans.len() {
-            let Some(mut scan) = self.long_scans.pop_front() else { return };
-            if scan.turn(&self.known.forest, self.parameters.scan_pairs_a_turn, completions) == Turn::Again {
-                self.long_scans.push_back(scan);
-            }
-        }
     }
 }
 
@@ -78,17 +85,17 @@ impl Queue for SoftwareQueue {
     }
 
     fn poll(&mut self, completions: &mut Completions) -> usize {
+        let Self { parameters, known, waiting, long_scans } = self;
+        let mut poll = Poll { parameters, known, long_scans, completions };
         // Scans that were set aside before have had to wait: theirs is the first turn.
-        self.turn(completions);
-        let mut waiting = std::mem::take(&mut self.waiting);
+        poll.turn();
         let mut rest = &waiting[..];
         while !rest.is_empty() {
             let mut admission = Admission::new(rest);
-            self.run(&mut admission, completions);
+            poll.run(&mut admission);
             rest = admission.rest();
         }
         waiting.clear();
-        self.waiting = waiting;
         self.long_scans.len()
     }
 }
