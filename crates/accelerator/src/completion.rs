@@ -10,8 +10,8 @@ use honeycomb_layout::{completion as layout, completion_outcome as outcome, comp
 
 use crate::status::Status;
 
-/// Completions one after the other, in the buffer of who asked. Made to be used again: once it has grown, nothing
-/// is allocated.
+/// Completions one after the other, in the buffer of who asked. Made to be used again: once it has grown,
+/// nothing is allocated.
 #[derive(Debug, Clone, Default)]
 pub struct Completions {
     bytes: Vec<u8>,

@@ -64,6 +64,10 @@ pub(crate) struct Rejected {
 
 const ALIGNMENT: usize = 8;
 const WORDS: usize = layout::SIZE / 8;
+/// Bytes of the longest request that can be framed, be it allowed or not.
+pub(crate) const FRAME_BYTES_MAX: usize = (layout::SIZE + 2 * 0xffff_usize).next_multiple_of(ALIGNMENT);
+/// Bytes of the longest request that is allowed.
+pub(crate) const REQUEST_BYTES_MAX: usize = (layout::SIZE + 2 * KEY_BYTES_MAX).next_multiple_of(ALIGNMENT);
 /// In the fourth word of a request.
 const FOURTH: usize = 8 * (WORDS - 1);
 
@@ -224,15 +228,28 @@ pub(crate) fn parse(bytes: &[u8]) -> (Result<Request<'_>, Rejected>, usize) {
     (frame.parse().map_err(reject), length)
 }
 
-/// How many bytes of `bytes` are whole requests of at most `room` bytes. What is cut off counts as whole.
-pub(crate) fn whole_requests(bytes: &[u8], room: usize) -> usize {
-    let mut end = 0;
-    while end < bytes.len() {
-        let length = Frame::read(&bytes[end..]).map_or(bytes.len() - end, |(_, length)| length);
-        if end + length > room {
-            break;
+/// The requests at the front of some bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Front {
+    /// Bytes of them together.
+    pub(crate) bytes: usize,
+    /// Whether the last one is cut off. It counts as whole.
+    pub(crate) is_cut_off: bool,
+}
+
+impl Front {
+    /// The whole requests of at most `room` bytes.
+    pub(crate) fn of(requests: &[u8], room: usize) -> Self {
+        let mut front = Self { bytes: 0, is_cut_off: false };
+        while front.bytes < requests.len() {
+            let rest = &requests[front.bytes..];
+            let frame = Frame::read(rest);
+            let length = frame.as_ref().map_or(rest.len(), |(_, length)| *length);
+            if front.bytes + length > room {
+                break;
+            }
+            front = Self { bytes: front.bytes + length, is_cut_off: frame.is_none() };
         }
-        end += length;
+        front
     }
-    end
 }

@@ -1,18 +1,17 @@
 //! A queue: the requests of one reader.
 //!
-//! A poll works on what was submitted in runs of requests that read the same version, each under one pin. Scans of
-//! many pairs are set aside and have one turn a poll, so that they hold up nobody.
+//! A poll works on what was submitted in runs of requests that read the same version, each under one pin.
+//! Scans of many pairs are set aside and have one turn a poll, so that they hold up nobody.
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
 use honeycomb_btree::Reader;
-use honeycomb_memory::Lease;
 
 use crate::accelerator::Queue;
 use crate::completion::Completions;
-use crate::request::whole_requests;
+use crate::request::{Front, REQUEST_BYTES_MAX};
 use crate::software::long_scan::{LongScan, Turn};
 use crate::software::pipeline::{Admission, Pipeline};
 use crate::software::{Known, Software};
@@ -23,46 +22,48 @@ pub(super) struct SoftwareQueue {
     known: Arc<Known>,
     /// Requests that were submitted and not looked at.
     waiting: Vec<u8>,
+    /// Whether the last of them is cut off. Then no more are taken for now, or they would be read as its
+    /// rest.
+    is_cut_off: bool,
     long_scans: VecDeque<LongScan>,
 }
 
 impl SoftwareQueue {
     pub(super) fn new(parameters: Software, known: Arc<Known>) -> Self {
-        Self { parameters, known, waiting: Vec::new(), long_scans: VecDeque::new() }
+        Self { parameters, known, waiting: Vec::new(), is_cut_off: false, long_scans: VecDeque::new() }
     }
 
     /// Works on a run of requests that read the same version.
     fn run(&mut self, admission: &mut Admission<'_>, completions: &mut Completions) {
         let known = self.known.clone();
         let Some(version) = admission.version() else {
-            return self.run_at(&known.forest.reader(), None, admission, completions);
+            return self.run_at(&known.forest.reader(), admission, completions);
         };
-        let lease = known.held.lease(version);
-        match lease.as_ref().and_then(|lease| lease.enter()) {
-            Some(in_use) => {
-                let reader = known.forest.reader_at(&in_use, version);
-                self.run_at(&reader, lease.as_ref(), admission, completions);
-            }
-            None => admission.refuse_all(Status::VersionNotHeld, completions),
+        let done = known.held.under(version, |in_use| {
+            self.run_at(&known.forest.reader_at(in_use, version), admission, completions);
+        });
+        if done.is_none() {
+            admission.refuse_all(Status::VersionNotHeld, completions);
         }
     }
 
-    fn run_at(
-        &mut self,
-        reader: &Reader<'_>,
-        lease: Option<&Arc<Lease>>,
-        admission: &mut Admission<'_>,
-        completions: &mut Completions,
-    ) {
+    fn run_at(&mut self, reader: &Reader<'_>, admission: &mut Admission<'_>, completions: &mut Completions) {
         let (known, parameters, long_scans) = (&*self.known, &self.parameters, &mut self.long_scans);
-        Pipeline { reader, known, parameters, lease, long_scans, completions }.run(admission);
+        Pipeline { reader, known, parameters, long_scans, completions }.run(admission);
+    }
+
+    /// Bytes of further requests that there is room for. A scan that was set aside takes as much as any
+    /// request.
+    fn room(&self) -> usize {
+        let in_flight = self.waiting.len() + self.long_scans.len() * REQUEST_BYTES_MAX;
+        self.parameters.queue_bytes.saturating_sub(in_flight)
     }
 
     /// Gives each scan that was set aside its turn.
     fn turn(&mut self, completions: &mut Completions) {
         for _ in 0..self.long_scans.len() {
             let Some(mut scan) = self.long_scans.pop_front() else { return };
-            if scan.turn(&self.known.forest, self.parameters.scan_pairs_a_turn, completions) == Turn::Again {
+            if scan.turn(&self.known, self.parameters.scan_pairs_a_turn, completions) == Turn::Again {
                 self.long_scans.push_back(scan);
             }
         }
@@ -71,10 +72,13 @@ impl SoftwareQueue {
 
 impl Queue for SoftwareQueue {
     fn submit(&mut self, requests: &[u8]) -> usize {
-        let room = self.parameters.queue_bytes.saturating_sub(self.waiting.len());
-        let taken = if requests.len() <= room { requests.len() } else { whole_requests(requests, room) };
-        self.waiting.extend_from_slice(&requests[..taken]);
-        taken
+        if self.is_cut_off {
+            return 0;
+        }
+        let front = Front::of(requests, self.room());
+        self.is_cut_off = front.is_cut_off;
+        self.waiting.extend_from_slice(&requests[..front.bytes]);
+        front.bytes
     }
 
     fn poll(&mut self, completions: &mut Completions) -> usize {
@@ -88,6 +92,7 @@ impl Queue for SoftwareQueue {
             rest = admission.rest();
         }
         waiting.clear();
+        self.is_cut_off = false;
         self.waiting = waiting;
         self.long_scans.len()
     }
