@@ -31,6 +31,8 @@ use honeycomb_memory::MemoryConfig;
 
 use crate::accelerator::Back;
 use random::Random;
+#[cfg(test)]
+pub(crate) use random::seed;
 use world::World;
 
 /// Pairs of a table that no back scans within one poll.

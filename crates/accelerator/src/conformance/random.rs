@@ -2,6 +2,15 @@
 
 pub(super) struct Random(u64);
 
+/// The seed of a test: that in `HONEYCOMB_SEED`, or one that differs from run to run. It is printed.
+#[cfg(test)]
+pub(crate) fn seed() -> u64 {
+    let given = std::env::var("HONEYCOMB_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = given.unwrap_or_else(rand::random);
+    println!("HONEYCOMB_SEED={seed}");
+    seed
+}
+
 impl Random {
     pub(super) fn new(seed: u64) -> Self {
         Self(seed)
