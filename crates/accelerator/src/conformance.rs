@@ -57,6 +57,7 @@ pub fn check(back: &dyn Back, seed: u64) {
         on(hostile::bytes_that_are_no_requests_are_refused);
         on(hostile::mutated_requests_do_no_harm);
         if config.mvcc {
+            on(pressure::scans_under_way_fill_a_queue);
             on(held::a_held_version_is_read_until_it_is_let_go);
             on(held::one_lease_of_two_is_enough);
             on(held::a_long_scan_ends_when_its_version_is_held_no_more);
