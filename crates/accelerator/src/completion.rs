@@ -12,8 +12,8 @@ use honeycomb_layout::{
 
 use crate::status::Status;
 
-/// Completions one after the other, in the buffer of who asked. Made to be used again: once it has grown, nothing
-/// is allocated.
+/// Completions one after the other, in the buffer of who asked. Made to be used again: once it has grown,
+/// nothing is allocated.
 #[derive(Debug, Clone, Default)]
 pub struct Completions {
     bytes: Vec<u8>,
@@ -176,16 +176,21 @@ pub(crate) struct ScanWriter<'c> {
 impl ScanWriter<'_> {
     #[inline]
     pub(crate) fn push(&mut self, pair: &Pair<'_>) {
+        self.push_with(pair.key_len(), pair.value().len(), |bytes| pair.copy_into(bytes));
+    }
+
+    /// Appends a pair whose key and value `append` appends.
+    #[inline]
+    fn push_with(&mut self, key_length: usize, value_length: usize, append: impl FnOnce(&mut Vec<u8>)) {
         if self.is_full() {
             self.cut();
         }
         let bytes = &mut self.completions.bytes;
-        let (key_length, value_length) = (pair.key_len(), pair.value().len());
         let header = value_length as u64 | (key_length as u64) << (8 * layout_of_pair::KEY_LENGTH_OFFSET);
         bytes.reserve(layout_of_pair::SIZE + key_length + value_length + SPARE_BYTES);
         bytes.extend_from_slice(&header.to_le_bytes());
         self.last_key = (bytes.len(), key_length);
-        pair.copy_into(bytes);
+        append(bytes);
         self.pairs += 1;
     }
 
@@ -329,5 +334,172 @@ impl<'a> Iterator for PairsOf<'a> {
         let (value, rest) = rest.split_at_checked(value_length)?;
         self.rest = rest;
         Some((key, value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::rngs::StdRng;
+    use rand::{Rng, SeedableRng};
+
+    use super::*;
+    use crate::conformance::seed;
+
+    fn push(scan: &mut ScanWriter<'_>, key: &[u8], value: &[u8]) {
+        scan.push_with(key.len(), value.len(), |bytes| {
+            bytes.extend_from_slice(key);
+            bytes.extend_from_slice(value);
+        });
+    }
+
+    /// A get that found, one that did not, a refusal, a scan in two parts, and one that found nothing.
+    fn sample() -> Completions {
+        let mut completions = Completions::default();
+        completions.push_get(1, 10, Some((b"value", 7)));
+        completions.push_get(2, 11, None);
+        completions.push_refusal(3, Status::UnknownTable);
+        let mut scan = completions.begin_scan(4, 12);
+        push(&mut scan, b"prefix", b"first");
+        scan.cut();
+        push(&mut scan, b"key", b"");
+        push(&mut scan, b"k", b"12345678");
+        scan.finish(false, true);
+        completions.begin_scan(5, 13).finish(false, false);
+        completions
+    }
+
+    fn described(completion: &Completion<'_>) -> String {
+        let Completion { identifier, status, read_version, pair_version, continued, more, .. } = *completion;
+        let pairs: Vec<_> = completion.pairs().collect();
+        assert_eq!(pairs.len(), completion.pair_count);
+        let value = completion.value().filter(|_| pairs.is_empty());
+        format!(
+            "{identifier} {status:?} {read_version} {pair_version} {continued} {more} {value:?} {pairs:?}"
+        )
+    }
+
+    fn refused(bytes: &[u8]) -> Malformed {
+        let mut completions = sample();
+        let before = completions.bytes().to_vec();
+        let malformed = completions.extend_from_bytes(bytes).unwrap_err();
+        assert_eq!(completions.bytes(), before, "nothing was appended");
+        malformed
+    }
+
+    #[test]
+    fn every_field_comes_back() {
+        let mut copy = Completions::default();
+        copy.extend_from_bytes(sample().bytes()).unwrap();
+        let expected = [
+            "1 Found 10 7 false false Some([118, 97, 108, 117, 101]) []".to_owned(),
+            "2 Absent 11 0 false false None []".to_owned(),
+            "3 UnknownTable 0 0 false false None []".to_owned(),
+            format!("4 Found 12 0 true false None {:?}", [(b"prefix", b"first")]),
+            format!("4 Found 12 0 false true None {:?}", [(&b"key"[..], &b""[..]), (b"k", b"12345678")]),
+            "5 Found 13 0 false false Some([]) []".to_owned(),
+        ];
+        assert_eq!(copy.iter().map(|completion| described(&completion)).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_completion_stands_as_the_layout_says() {
+        let mut completions = Completions::default();
+        let mut scan = completions.begin_scan(0x0807, 0x0a09);
+        push(&mut scan, b"key", b"value");
+        scan.finish(true, true);
+        let words = [0x0807, 0x0a09, 0, 16 | (1 << 10 | 1 << 9 | 1 << 8) << 32, 5 | 3 << 32_u64];
+        assert_eq!(completions.bytes()[..40], words.map(u64::to_le_bytes).concat());
+        assert_eq!(&completions.bytes()[40..], b"keyvalue");
+        completions.clear();
+        completions.push_get(1, 2, Some((b"v", 3)));
+        let words = [1, 2, 3, 1, u64::from(b'v')];
+        assert_eq!(completions.bytes(), words.map(u64::to_le_bytes).concat());
+    }
+
+    #[test]
+    fn a_completion_is_found_where_it_begins() {
+        let completions = sample();
+        assert_eq!(completions.at(40).unwrap().identifier, 2);
+        assert!(completions.at(completions.bytes().len()).is_none());
+        assert!(completions.at(usize::MAX).is_none());
+    }
+
+    #[test]
+    fn a_scan_of_many_bytes_has_several_completions() {
+        let mut completions = Completions::default();
+        let mut scan = completions.begin_scan(1, 2);
+        let value = vec![7; COMPLETION_BYTES_MAX / 4];
+        for number in 0..11_u8 {
+            push(&mut scan, &[number], &value);
+            assert_eq!(scan.last_key(), [number]);
+        }
+        scan.finish(false, false);
+        let parts: Vec<_> = completions.iter().map(|part| (part.pair_count, part.continued)).collect();
+        assert_eq!(parts, [(4, true), (4, true), (3, false)]);
+        assert!(completions.iter().all(|part| part.read_version == 2 && part.identifier == 1));
+    }
+
+    #[test]
+    fn malformed_bytes_are_refused() {
+        let sample = sample().bytes;
+        let mut offset = 0;
+        while let Some((_, length)) = parse(&sample[offset..]) {
+            for bytes in 1..length {
+                assert_eq!(refused(&sample[..offset + bytes]), Malformed { offset, bytes });
+            }
+            offset += length;
+        }
+        assert_eq!(offset, sample.len());
+        assert_eq!(refused(&[1, 2, 3]).to_string(), "not a completion: 3 bytes from byte 0 on");
+        let with_status = |status| {
+            let mut bytes = sample.clone();
+            bytes[layout::OUTCOME_OFFSET] = status;
+            bytes
+        };
+        assert_eq!(refused(&with_status(7)).offset, 0);
+        assert_eq!(refused(&with_status(255)).offset, 0);
+    }
+
+    #[test]
+    fn pairs_fill_their_completion() {
+        let one = |change: fn(&mut Vec<u8>)| {
+            let mut completions = Completions::default();
+            let mut scan = completions.begin_scan(1, 2);
+            push(&mut scan, b"key", b"value");
+            push(&mut scan, b"four", b"");
+            scan.finish(false, false);
+            let mut bytes = completions.bytes;
+            change(&mut bytes);
+            bytes
+        };
+        Completions::default().extend_from_bytes(&one(|_| {})).unwrap();
+        refused(&one(|bytes| bytes[layout::SIZE] += 1));
+        refused(&one(|bytes| bytes[layout::SIZE] -= 1));
+        refused(&one(|bytes| bytes[layout::SIZE + 3] = 0xff));
+        refused(&one(|bytes| bytes[layout::SIZE + 4] += 1));
+        refused(&one(|bytes| bytes[layout::BYTES_OFFSET] -= 1));
+        refused(&one(|bytes| bytes[layout::OUTCOME_OFFSET + 1] += 1 << 2));
+        refused(&one(|bytes| bytes[layout::OUTCOME_OFFSET + 1] -= 1 << 2));
+    }
+
+    #[test]
+    fn any_bytes_are_completions_or_refused() {
+        let (mut rng, sample) = (StdRng::seed_from_u64(seed()), sample().bytes);
+        for _ in 0..200_000 {
+            let mut bytes = sample.clone();
+            for _ in 0..rng.random_range(0..4) {
+                let at = rng.random_range(0..bytes.len());
+                bytes[at] = if rng.random() { rng.random() } else { bytes[at] ^ 1 << rng.random_range(0..8) };
+            }
+            bytes.truncate(rng.random_range(0..=bytes.len()));
+            let mut completions = Completions::default();
+            if completions.extend_from_bytes(&bytes).is_ok() {
+                let lengths = completions.iter().map(|completion| described(&completion).len());
+                assert_eq!(lengths.sum::<usize>() > 0, !bytes.is_empty());
+                assert_eq!(completions.bytes(), bytes);
+            } else {
+                assert!(completions.is_empty());
+            }
+        }
     }
 }

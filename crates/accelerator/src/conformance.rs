@@ -1,1 +1,94 @@
 //! What every back must pass.
+//!
+//! [`check`] attaches a back to forests of several shapes, writes, asks, and compares each completion with
+//! what maps of the same pairs answer. Nothing here knows one back from another, nor runs more than one
+//! thread: races are for the tests of each back.
+//!
+//! | file | what it is about |
+//! |---|---|
+//! | `world` | a forest, the accelerator that is checked, and the maps |
+//! | `session` | a queue, what it was asked and what it answered |
+//! | `oracle` | what the answer to a request must be |
+//! | `reads` | random reads |
+//! | the others | one promise of the seam each |
+
+mod answers;
+mod batches;
+mod fairness;
+mod held;
+mod hostile;
+mod long_scans;
+mod oracle;
+mod pressure;
+mod random;
+mod reads;
+mod session;
+mod tables;
+mod world;
+
+use honeycomb_btree::{Config, Shape};
+use honeycomb_memory::MemoryConfig;
+
+use crate::accelerator::Back;
+use random::Random;
+#[cfg(test)]
+pub(crate) use random::seed;
+use world::World;
+
+/// Pairs of a table that no back scans within one poll.
+pub const PAIRS_OF_A_LONG_SCAN: u64 = 4_000;
+
+/// Panics unless a back does what the seam promises. What is random follows from the seed, which is printed.
+pub fn check(back: &dyn Back, seed: u64) {
+    println!("conformance of {back:?} with seed {seed}");
+    let mut random = Random::new(seed);
+    for config in [tiny(128), tiny(0), default(), few_leases(), unversioned()] {
+        println!("{config:?}");
+        let mut on = |promise: fn(&mut World)| {
+            let mut world = World::new(back, &config, random.next());
+            promise(&mut world);
+            world.finish();
+        };
+        on(batches::any_requests_are_answered);
+        on(batches::identifiers_are_echoed);
+        on(pressure::a_full_queue_takes_no_more);
+        on(fairness::a_get_does_not_wait_for_a_scan_of_all_pairs);
+        on(tables::only_tables_with_a_root_are_read);
+        on(hostile::bytes_that_are_no_requests_are_refused);
+        on(hostile::mutated_requests_do_no_harm);
+        if config.mvcc {
+            on(pressure::scans_under_way_fill_a_queue);
+            on(held::a_held_version_is_read_until_it_is_let_go);
+            on(held::one_lease_of_two_is_enough);
+            on(held::a_long_scan_ends_when_its_version_is_held_no_more);
+            on(long_scans::a_long_scan_is_of_one_version);
+        }
+    }
+}
+
+/// Nodes that a few pairs fill.
+fn tiny(log_threshold_bytes: usize) -> Config {
+    let shape = Shape {
+        node_bytes: 1024,
+        log_threshold_bytes,
+        segment_bytes_min: 32,
+        shortcut_block_bytes: 64,
+        ..Shape::default()
+    };
+    Config { shape, ..default() }
+}
+
+fn default() -> Config {
+    let memory = MemoryConfig { arena_bytes: 256 << 20, huge_pages: false, ..MemoryConfig::default() };
+    Config { memory, ..Config::default() }
+}
+
+/// Less leases than there are long scans at times.
+fn few_leases() -> Config {
+    let config = tiny(256);
+    Config { memory: MemoryConfig { leases: 3, ..config.memory }, ..config }
+}
+
+fn unversioned() -> Config {
+    Config { mvcc: false, ..tiny(200) }
+}

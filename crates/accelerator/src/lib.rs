@@ -1,16 +1,16 @@
 //! The accelerator seam: what runs a store's reads, and how it is asked.
 //!
-//! Whoever reads has a [`Queue`]. Requests go in by the batch, as bytes of the layout ([`Requests`]); completions
-//! come out in any order, as bytes too ([`Completions`]), and are told apart by the identifiers in them. A queue
-//! that is full takes a part of a batch: that is the back-pressure.
+//! Whoever reads has a [`Queue`]. Requests go in by the batch, as bytes of the layout ([`Requests`]);
+//! completions come out in any order, as bytes too ([`Completions`]), and are told apart by the identifiers
+//! in them. A queue that is full takes a part of a batch: that is the back-pressure.
 //!
 //! ```text
 //!   store ── Requests ──> Queue ── Completions ──> store
 //!   store ── roots, held versions ──> Accelerator <── the same arena ── writers
 //! ```
 //!
-//! Several backs offer this: [`Software`] runs on the CPU of whoever polls. [`conformance`] is what each of them
-//! must pass.
+//! Several backs offer this: [`Software`] runs on the CPU of whoever polls. [`conformance`] is what each of
+//! them must pass.
 #![forbid(unsafe_code)]
 
 mod accelerator;

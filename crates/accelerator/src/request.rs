@@ -64,6 +64,10 @@ pub(crate) struct Rejected {
 
 const ALIGNMENT: usize = 8;
 const WORDS: usize = layout::SIZE / 8;
+/// Bytes of the longest request that can be framed, be it allowed or not.
+pub(crate) const FRAME_BYTES_MAX: usize = (layout::SIZE + 2 * 0xffff_usize).next_multiple_of(ALIGNMENT);
+/// Bytes of the longest request that is allowed.
+pub(crate) const REQUEST_BYTES_MAX: usize = (layout::SIZE + 2 * KEY_BYTES_MAX).next_multiple_of(ALIGNMENT);
 /// In the fourth word of a request.
 const FOURTH: usize = 8 * (WORDS - 1);
 
@@ -224,15 +228,189 @@ pub(crate) fn parse(bytes: &[u8]) -> (Result<Request<'_>, Rejected>, usize) {
     (frame.parse().map_err(reject), length)
 }
 
-/// How many bytes of `bytes` are whole requests of at most `room` bytes. What is cut off counts as whole.
-pub(crate) fn whole_requests(bytes: &[u8], room: usize) -> usize {
-    let mut end = 0;
-    while end < bytes.len() {
-        let length = Frame::read(&bytes[end..]).map_or(bytes.len() - end, |(_, length)| length);
-        if end + length > room {
-            break;
+/// The requests at the front of some bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Front {
+    /// Bytes of them together.
+    pub(crate) bytes: usize,
+    /// Whether the last one is cut off. It counts as whole.
+    pub(crate) is_cut_off: bool,
+}
+
+impl Front {
+    /// The whole requests of at most `room` bytes.
+    pub(crate) fn of(requests: &[u8], room: usize) -> Self {
+        let mut front = Self { bytes: 0, is_cut_off: false };
+        while front.bytes < requests.len() {
+            let rest = &requests[front.bytes..];
+            let frame = Frame::read(rest);
+            let length = frame.as_ref().map_or(rest.len(), |(_, length)| *length);
+            if front.bytes + length > room {
+                break;
+            }
+            front = Self { bytes: front.bytes + length, is_cut_off: frame.is_none() };
         }
-        end += length;
+        front
     }
-    end
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::rngs::StdRng;
+    use rand::{Rng, SeedableRng};
+
+    use super::*;
+    use crate::conformance::seed;
+
+    const GET: Request<'_> = Request { identifier: 1, table: 2, version: None, read: Read::Get(b"key") };
+
+    fn bytes_of(request: &Request<'_>) -> Vec<u8> {
+        let mut requests = Requests::default();
+        requests.push(request).unwrap();
+        requests.bytes
+    }
+
+    fn reparsed(request: &Request<'_>) -> String {
+        let bytes = bytes_of(request);
+        let (parsed, length) = parse(&bytes);
+        assert_eq!(length, bytes.len());
+        format!("{:?}", parsed.unwrap())
+    }
+
+    fn scan(scan: Scan<'_>) -> Request<'_> {
+        Request { read: Read::Scan { scan, bytes_max: 9 }, ..GET }
+    }
+
+    fn status_of(bytes: &[u8]) -> Option<Status> {
+        parse(bytes).0.err().map(|rejected| rejected.status)
+    }
+
+    #[test]
+    fn a_request_stands_as_the_layout_says() {
+        let scan = Scan {
+            lower: Bound::Excluded(b"lower"),
+            upper: Bound::Included(b"up"),
+            floor_start: true,
+            backward: false,
+            keys_only: true,
+            limit: 0x1514_1312,
+        };
+        let read = Read::Scan { scan, bytes_max: 0x1918_1716 };
+        let bytes = bytes_of(&Request { identifier: 0x0807, table: 0x2524, version: Some(0x0a09), read });
+        let words = [0x0807, 0x0a09, 0x1918_1716_1514_1312, 0x1502_0002_0005_2524_u64];
+        assert_eq!(bytes[..32], words.map(u64::to_le_bytes).concat());
+        assert_eq!(&bytes[32..], b"lowerup\0");
+    }
+
+    #[test]
+    fn every_field_comes_back() {
+        let mut rng = StdRng::seed_from_u64(seed());
+        let keys: Vec<Vec<u8>> = [1, 7, 8, 9, 459, 460].map(|length| vec![length as u8; length]).into();
+        for _ in 0..20_000 {
+            let mut bound = || match (rng.random_range(0..3), &keys[rng.random_range(0..keys.len())]) {
+                (0, _) => Bound::Unbounded,
+                (1, key) => Bound::Included(&key[..]),
+                (_, key) => Bound::Excluded(&key[..]),
+            };
+            let (lower, upper) = (bound(), bound());
+            let (floor_start, backward) =
+                [(false, false), (true, false), (false, true)][rng.random_range(0..3)];
+            let limit = rng.random::<u32>() as usize;
+            let scan = Scan { lower, upper, floor_start, backward, keys_only: rng.random(), limit };
+            let read = match rng.random_range(0..2) {
+                0 => Read::Get(&keys[rng.random_range(0..keys.len())]),
+                _ => Read::Scan { scan, bytes_max: rng.random() },
+            };
+            let version = rng.random_bool(0.5).then(|| rng.random_range(1..=u64::MAX));
+            let request = Request { identifier: rng.random(), table: rng.random(), version, read };
+            assert_eq!(reparsed(&request), format!("{request:?}"));
+        }
+    }
+
+    #[test]
+    fn what_the_bytes_cannot_say_counts_as_its_like() {
+        let of = |lower, limit| scan(Scan { lower, limit, ..Scan::default() });
+        let unbounded = format!("{:?}", of(Bound::Unbounded, u32::MAX as usize));
+        for (lower, limit) in [
+            (Bound::Unbounded, usize::MAX),
+            (Bound::Unbounded, 1 << 32),
+            (Bound::Included(&[][..]), u32::MAX as usize),
+            (Bound::Excluded(&[][..]), u32::MAX as usize),
+        ] {
+            assert_eq!(reparsed(&of(lower, limit)), unbounded);
+        }
+    }
+
+    #[test]
+    fn keys_at_below_and_above_their_limit() {
+        let key = [7; 461];
+        for length in [1, 459, 460] {
+            assert_eq!(status_of(&bytes_of(&Request { read: Read::Get(&key[..length]), ..GET })), None);
+        }
+        let empty = Request { read: Read::Get(&[]), ..GET };
+        assert_eq!(status_of(&bytes_of(&empty)), Some(Status::KeyLength));
+        let bound = Bound::Included(&key[..]);
+        let long = [
+            Request { read: Read::Get(&key), ..GET },
+            scan(Scan { lower: bound, ..Scan::default() }),
+            scan(Scan { upper: bound, ..Scan::default() }),
+        ];
+        for request in long {
+            let mut requests = Requests::default();
+            let error = requests.push(&request).unwrap_err();
+            assert_eq!(error.to_string(), "a key of 461 bytes: at most 460 are allowed");
+            assert!(requests.bytes().is_empty(), "nothing was appended");
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_requests_or_refused() {
+        let mut rng = StdRng::seed_from_u64(seed());
+        let whole = bytes_of(&scan(Scan { lower: Bound::Excluded(&[7; 30]), ..Scan::default() }));
+        for _ in 0..200_000 {
+            let mut bytes = [whole.as_slice(), &whole].concat();
+            for _ in 0..rng.random_range(1..4) {
+                let at = rng.random_range(0..bytes.len());
+                bytes[at] = if rng.random() { rng.random() } else { bytes[at] ^ 1 << rng.random_range(0..8) };
+            }
+            bytes.truncate(rng.random_range(1..=bytes.len()));
+            let (parsed, length) = parse(&bytes);
+            assert!((1..=bytes.len()).contains(&length), "{bytes:?}");
+            let first = bytes.first_chunk().map_or(0, |first| u64::from_le_bytes(*first));
+            match parsed {
+                // What is allowed says the same again; only the zeros at its end are not looked at.
+                Ok(request) => {
+                    let again = bytes_of(&request);
+                    assert_eq!((again.len(), &again[..32]), (length, &bytes[..32]), "{bytes:?}");
+                }
+                Err(rejected) => assert_eq!(rejected.identifier, first, "{bytes:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_cut_off_takes_the_rest() {
+        let bytes = bytes_of(&GET);
+        for length in 1..bytes.len() {
+            let identifier = if length < 8 { 0 } else { GET.identifier };
+            let rejected = Rejected { identifier, status: Status::Malformed };
+            let (parsed, taken) = parse(&bytes[..length]);
+            assert_eq!((parsed.unwrap_err(), taken), (rejected, length));
+        }
+    }
+
+    #[test]
+    fn the_front_has_whole_requests() {
+        let two = [bytes_of(&GET), bytes_of(&GET)].concat();
+        let front = |bytes: &[u8], room| {
+            let Front { bytes, is_cut_off } = Front::of(bytes, room);
+            (bytes, is_cut_off)
+        };
+        for (room, bytes) in [(0, 0), (39, 0), (40, 40), (79, 40), (80, 80), (1_000, 80)] {
+            assert_eq!(front(&two, room), (bytes, false), "a room of {room}");
+        }
+        assert_eq!(front(&two[..79], 79), (79, true));
+        assert_eq!(front(&two[..79], 78), (40, false), "there is no room for what is cut off");
+        assert_eq!(front(&[], 100), (0, false));
+    }
 }

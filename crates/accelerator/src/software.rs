@@ -1,8 +1,8 @@
 //! The software accelerator: the paper's pipeline as code on the CPU of whoever polls (Honeycomb, section 4).
 //!
-//! A request is a small state machine, a [`Descent`](honeycomb_btree::Descent): each step ends by asking memory for
-//! what the next one reads. A queue takes steps of many requests in turn, so that one's memory comes while another
-//! computes.
+//! A request is a small state machine, a [`Descent`](honeycomb_btree::Descent): each step ends by asking
+//! memory for what the next one reads. A queue takes steps of many requests in turn, so that one's memory
+//! comes while another computes.
 
 mod emission;
 mod held;
@@ -17,22 +17,24 @@ use honeycomb_btree::{Forest, Root, Version};
 use honeycomb_memory::Lease;
 
 use crate::accelerator::{Accelerator, Back, Error, Queue};
+use crate::request::FRAME_BYTES_MAX;
 use held::Held;
 use queue::SoftwareQueue;
 use roots::Roots;
 
 /// Most requests that a queue may have on their way at once.
-pub(crate) const IN_FLIGHT_MAX: usize = 64;
+const IN_FLIGHT_MAX: usize = 64;
 
 /// The parameters of the software accelerator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Software {
     /// Requests that a queue has on their way at once: 1 to 64. Default 16.
     pub in_flight: usize,
-    /// Pairs that a scan reads before other requests have their turn: at least 1. A scan of no more is done in one
-    /// go. Default 128.
+    /// Pairs that a scan reads before other requests have their turn: at least 1. A scan of no more is done
+    /// in one go. Default 128.
     pub scan_pairs_a_turn: usize,
-    /// Bytes of requests that a queue holds: at least 2048. Default 1 MiB.
+    /// Bytes of requests that a queue holds: at least 131104, for so long a peer may say that a request is.
+    /// Default 1 MiB.
     pub queue_bytes: usize,
 }
 
@@ -50,8 +52,8 @@ impl Software {
                 refuse("in_flight", in_flight, "1 to 64")
             }
             Self { scan_pairs_a_turn: 0, .. } => refuse("scan_pairs_a_turn", 0, "1 and more"),
-            Self { queue_bytes, .. } if queue_bytes < 2048 => {
-                refuse("queue_bytes", queue_bytes, "2048 and more")
+            Self { queue_bytes, .. } if queue_bytes < FRAME_BYTES_MAX => {
+                refuse("queue_bytes", queue_bytes, "131104 and more")
             }
             _ => Ok(()),
         }

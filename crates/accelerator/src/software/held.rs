@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use honeycomb_btree::Version;
-use honeycomb_memory::Lease;
+use honeycomb_memory::{Lease, LeaseUse};
 
 #[derive(Default)]
 pub(super) struct Held(Mutex<BTreeMap<Version, Vec<Arc<Lease>>>>);
@@ -24,8 +24,18 @@ impl Held {
         }
     }
 
-    /// A lease that guards a version and was not revoked.
-    pub(super) fn lease(&self, version: Version) -> Option<Arc<Lease>> {
+    /// Reads under a lease that guards a version; none if none does that was not revoked.
+    pub(super) fn under<T>(&self, version: Version, read: impl FnOnce(&LeaseUse<'_>) -> T) -> Option<T> {
+        loop {
+            let lease = self.lease(version)?;
+            // If it was revoked meanwhile, another one may guard the version still.
+            if let Some(in_use) = lease.enter() {
+                return Some(read(&in_use));
+            }
+        }
+    }
+
+    fn lease(&self, version: Version) -> Option<Arc<Lease>> {
         self.lock().get(&version)?.iter().find(|lease| !lease.is_revoked()).cloned()
     }
 

@@ -1,14 +1,15 @@
-//! Scans of many pairs, which are done a turn at a time. Between two turns such a scan is a version that a lease
-//! guards and the key to go on from: no node, so it needs no pin.
+//! Scans of many pairs, which are done a turn at a time. Between two turns such a scan is a version that a
+//! lease guards and the key to go on from: no node, so it needs no pin.
 
 use std::ops::Bound;
 use std::sync::Arc;
 
-use honeycomb_btree::{Forest, Root, Scan, Version};
+use honeycomb_btree::{Reader, Root, Scan, Version};
 use honeycomb_memory::Lease;
 
 use crate::completion::Completions;
 use crate::request::{Read, Request};
+use crate::software::Known;
 use crate::software::emission::{Emission, Ended, Limits};
 use crate::status::Status;
 
@@ -16,7 +17,8 @@ pub(super) struct LongScan {
     identifier: u64,
     root: Root,
     version: Version,
-    lease: Arc<Lease>,
+    /// What guards the version, unless it is one that requests may name: then whoever holds it.
+    own_lease: Option<Arc<Lease>>,
     lower: Bound<Vec<u8>>,
     upper: Bound<Vec<u8>>,
     floor_start: bool,
@@ -33,23 +35,21 @@ pub(super) enum Turn {
 }
 
 impl LongScan {
-    /// A scan at the version that `lease` guards; without one, at what is visible now under a lease of its own. None
-    /// if there is no lease to be had, or the request is no scan.
-    pub(super) fn new(
-        forest: &Forest,
-        lease: Option<&Arc<Lease>>,
-        request: &Request<'_>,
-        root: Root,
-    ) -> Option<Self> {
+    /// A scan at the version that the request names and that is held now; if it names none, at what is
+    /// visible, under a lease of its own. None if there is no lease to be had, or the request is no scan of
+    /// a table.
+    pub(super) fn new(known: &Known, request: &Request<'_>) -> Option<Self> {
         let Read::Scan { scan, bytes_max } = &request.read else { return None };
-        let lease = lease.cloned().or_else(|| forest.memory().lease().ok().map(Arc::new))?;
-        // After the lease: what this version needs is retired later, so the lease guards it.
-        let version = request.version.unwrap_or_else(|| forest.read_version());
+        let own_lease = match request.version {
+            Some(_) => None,
+            None => Some(Arc::new(known.forest.memory().lease().ok()?)),
+        };
         Some(Self {
             identifier: request.identifier,
-            root,
-            version,
-            lease,
+            // Root and version after the lease: what they need is retired later, so the lease guards it.
+            root: known.roots.get(request.table)?,
+            version: request.version.unwrap_or_else(|| known.forest.read_version()),
+            own_lease,
             lower: scan.lower.map(<[u8]>::to_vec),
             upper: scan.upper.map(<[u8]>::to_vec),
             floor_start: scan.floor_start,
@@ -60,13 +60,23 @@ impl LongScan {
     }
 
     /// Emits up to `pairs` pairs.
-    pub(super) fn turn(&mut self, forest: &Forest, pairs: usize, completions: &mut Completions) -> Turn {
-        let lease = self.lease.clone();
-        let Some(in_use) = lease.enter() else {
-            completions.push_refusal(self.identifier, Status::VersionNotHeld);
-            return Turn::Done;
+    pub(super) fn turn(&mut self, known: &Known, pairs: usize, completions: &mut Completions) -> Turn {
+        let (forest, version) = (&known.forest, self.version);
+        let turn = match self.own_lease.clone() {
+            Some(lease) => {
+                lease.enter().map(|in_use| self.emit(&forest.reader_at(&in_use, version), pairs, completions))
+            }
+            None => known
+                .held
+                .under(version, |in_use| self.emit(&forest.reader_at(in_use, version), pairs, completions)),
         };
-        let reader = forest.reader_at(&in_use, self.version);
+        turn.unwrap_or_else(|| {
+            completions.push_refusal(self.identifier, Status::VersionNotHeld);
+            Turn::Done
+        })
+    }
+
+    fn emit(&mut self, reader: &Reader<'_>, pairs: usize, completions: &mut Completions) -> Turn {
         let writer = completions.begin_scan(self.identifier, self.version);
         let mut emission = Emission::new(writer, self.left, pairs);
         reader.scan(self.root, &self.scan(), |pair| emission.push(pair));

@@ -1,17 +1,14 @@
 //! The pipeline: many requests on their way down the tree, a step of each in turn.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
-
-use honeycomb_btree::{Descent, Reader, Root, Version};
-use honeycomb_memory::Lease;
+use honeycomb_btree::{Descent, Reader, Version};
 use smallvec::SmallVec;
+use std::collections::VecDeque;
 
 use crate::completion::Completions;
 use crate::request::{Read, Rejected, Request, parse};
 use crate::software::emission::Emission;
 use crate::software::long_scan::LongScan;
-use crate::software::{IN_FLIGHT_MAX, Known, Software};
+use crate::software::{Known, Software};
 use crate::status::Status;
 
 /// Requests of one version, in the order of their submission.
@@ -68,8 +65,6 @@ pub(super) struct Pipeline<'p, 'r> {
     pub(super) reader: &'r Reader<'r>,
     pub(super) known: &'p Known,
     pub(super) parameters: &'p Software,
-    /// What guards the version, if the requests name one.
-    pub(super) lease: Option<&'p Arc<Lease>>,
     pub(super) long_scans: &'p mut VecDeque<LongScan>,
     pub(super) completions: &'p mut Completions,
 }
@@ -86,8 +81,7 @@ struct Flight<'r, 'q> {
 impl<'r> Pipeline<'_, 'r> {
     pub(super) fn run<'q>(mut self, admission: &mut Admission<'q>) {
         let mut flights: SmallVec<[Flight<'r, 'q>; 16]> = SmallVec::new();
-        let in_flight = self.parameters.in_flight.min(IN_FLIGHT_MAX);
-        while flights.len() < in_flight
+        while flights.len() < self.parameters.in_flight
             && let Some(flight) = self.admit(admission)
         {
             flights.push(flight);
@@ -124,7 +118,7 @@ impl<'r> Pipeline<'_, 'r> {
                     return Some(Flight { descent, identifier, scan: None });
                 }
                 Read::Scan { scan, bytes_max } => {
-                    if scan.limit > self.parameters.scan_pairs_a_turn && self.set_aside(&request, root) {
+                    if scan.limit > self.parameters.scan_pairs_a_turn && self.set_aside(&request) {
                         continue;
                     }
                     if let Some(key) = scan.start() {
@@ -141,8 +135,8 @@ impl<'r> Pipeline<'_, 'r> {
     }
 
     /// Sets a scan of many pairs aside, if there is a lease for it. If there is none, it is done in one go.
-    fn set_aside(&mut self, request: &Request<'_>, root: Root) -> bool {
-        let scan = LongScan::new(&self.known.forest, self.lease, request, root);
+    fn set_aside(&mut self, request: &Request<'_>) -> bool {
+        let scan = LongScan::new(self.known, request);
         let is_set_aside = scan.is_some();
         self.long_scans.extend(scan);
         is_set_aside

@@ -1,18 +1,17 @@
 //! A queue: the requests of one reader.
 //!
-//! A poll works on what was submitted in runs of requests that read the same version, each under one pin. Scans of
-//! many pairs are set aside and have one turn a poll, so that they hold up nobody.
+//! A poll works on what was submitted in runs of requests that read the same version, each under one pin.
+//! Scans of many pairs are set aside and have one turn a poll, so that they hold up nobody.
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
 use honeycomb_btree::Reader;
-use honeycomb_memory::Lease;
 
 use crate::accelerator::Queue;
 use crate::completion::Completions;
-use crate::request::whole_requests;
+use crate::request::{Front, REQUEST_BYTES_MAX};
 use crate::software::long_scan::{LongScan, Turn};
 use crate::software::pipeline::{Admission, Pipeline};
 use crate::software::{Known, Software};
@@ -23,12 +22,22 @@ pub(super) struct SoftwareQueue {
     known: Arc<Known>,
     /// Requests that were submitted and not looked at.
     waiting: Vec<u8>,
+    /// Whether the last of them is cut off. Then no more are taken for now, or they would be read as its
+    /// rest.
+    is_cut_off: bool,
     long_scans: VecDeque<LongScan>,
 }
 
 impl SoftwareQueue {
     pub(super) fn new(parameters: Software, known: Arc<Known>) -> Self {
-        Self { parameters, known, waiting: Vec::new(), long_scans: VecDeque::new() }
+        Self { parameters, known, waiting: Vec::new(), is_cut_off: false, long_scans: VecDeque::new() }
+    }
+
+    /// Bytes of further requests that there is room for. A scan that was set aside takes as much as any
+    /// request.
+    fn room(&self) -> usize {
+        let in_flight = self.waiting.len() + self.long_scans.len() * REQUEST_BYTES_MAX;
+        self.parameters.queue_bytes.saturating_sub(in_flight)
     }
 }
 
@@ -45,7 +54,7 @@ impl Poll<'_> {
     fn turn(&mut self) {
         for _ in 0..self.long_scans.len() {
             let Some(mut scan) = self.long_scans.pop_front() else { return };
-            let turn = scan.turn(&self.known.forest, self.parameters.scan_pairs_a_turn, self.completions);
+            let turn = scan.turn(self.known, self.parameters.scan_pairs_a_turn, self.completions);
             if turn == Turn::Again {
                 self.long_scans.push_back(scan);
             }
@@ -57,35 +66,36 @@ impl Poll<'_> {
     fn run(&mut self, admission: &mut Admission<'_>) {
         let known = self.known;
         let Some(version) = admission.version() else {
-            return self.run_at(&known.forest.reader(), None, admission);
+            return self.run_at(&known.forest.reader(), admission);
         };
-        let lease = known.held.lease(version);
-        match lease.as_ref().and_then(|lease| lease.enter()) {
-            Some(in_use) => {
-                let reader = known.forest.reader_at(&in_use, version);
-                self.run_at(&reader, lease.as_ref(), admission);
-            }
-            None => admission.refuse_all(Status::VersionNotHeld, self.completions),
+        let done = known
+            .held
+            .under(version, |in_use| self.run_at(&known.forest.reader_at(in_use, version), admission));
+        if done.is_none() {
+            admission.refuse_all(Status::VersionNotHeld, self.completions);
         }
     }
 
     #[inline]
-    fn run_at(&mut self, reader: &Reader<'_>, lease: Option<&Arc<Lease>>, admission: &mut Admission<'_>) {
+    fn run_at(&mut self, reader: &Reader<'_>, admission: &mut Admission<'_>) {
         let Self { parameters, known, ref mut long_scans, ref mut completions } = *self;
-        Pipeline { reader, known, parameters, lease, long_scans, completions }.run(admission);
+        Pipeline { reader, known, parameters, long_scans, completions }.run(admission);
     }
 }
 
 impl Queue for SoftwareQueue {
     fn submit(&mut self, requests: &[u8]) -> usize {
-        let room = self.parameters.queue_bytes.saturating_sub(self.waiting.len());
-        let taken = if requests.len() <= room { requests.len() } else { whole_requests(requests, room) };
-        self.waiting.extend_from_slice(&requests[..taken]);
-        taken
+        if self.is_cut_off {
+            return 0;
+        }
+        let front = Front::of(requests, self.room());
+        self.is_cut_off = front.is_cut_off;
+        self.waiting.extend_from_slice(&requests[..front.bytes]);
+        front.bytes
     }
 
     fn poll(&mut self, completions: &mut Completions) -> usize {
-        let Self { parameters, known, waiting, long_scans } = self;
+        let Self { parameters, known, waiting, is_cut_off, long_scans } = self;
         let mut poll = Poll { parameters, known, long_scans, completions };
         // Scans that were set aside before have had to wait: theirs is the first turn.
         poll.turn();
@@ -96,6 +106,7 @@ impl Queue for SoftwareQueue {
             rest = admission.rest();
         }
         waiting.clear();
+        *is_cut_off = false;
         self.long_scans.len()
     }
 }

@@ -5,8 +5,8 @@ use honeycomb_layout::TABLES_MAX;
 use honeycomb_memory::Lid;
 use honeycomb_memory::sync::{AtomicU64, Ordering};
 
-/// The LID of each table's root; 0 for none. A root is loaded under the pin of the operation that reads it, so it
-/// is not reclaimed meanwhile.
+/// The LID of each table's root; 0 for none. A root is loaded under the pin of the operation that reads it,
+/// so it is not reclaimed meanwhile.
 pub(super) struct Roots(Box<[AtomicU64]>);
 
 impl Roots {
