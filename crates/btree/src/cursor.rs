@@ -1,4 +1,5 @@
-//! A cursor over the pairs of one leaf at one version: its sorted block, with its log laid over it once that matters.
+//! A cursor over the pairs of one leaf at one version: its sorted block, with its log laid over it once that
+//! matters.
 //!
 //! The cursor stands between two pairs. `sorted` is the offset of the first sorted item after it, `log` the
 //! index of the first overlay entry after it. An entry comes before the sorted item at its back pointer, and
@@ -41,8 +42,8 @@ impl<'a> Cursor<'a> {
         cursor
     }
 
-    /// Before the first pair whose key is not smaller than `key`, which has led here; with `after`, whose key is
-    /// greater.
+    /// Before the first pair whose key is not smaller than `key`, which has led here; with `after`, whose key
+    /// is greater.
     pub(crate) fn at_key(landing: Landing<'a>, read_version: u64, key: &[u8], after: bool) -> Self {
         let view = landing.leaf;
         let wanted = Wanted::new(&key[view.prefix_length()..]);
@@ -149,8 +150,8 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The smallest back pointer from `offset` on among the log entries that a read version sees; none is above all
-/// offsets.
+/// The smallest back pointer from `offset` on among the log entries that a read version sees; none is above
+/// all offsets.
 #[inline]
 fn next_back_pointer(view: View<'_>, read_version: u64, offset: usize) -> usize {
     let node_version = view.node_version();

@@ -1,5 +1,5 @@
-//! Bytes that stand in a node, copied in chunks of a fixed size: most are short, and a call of `memcpy` takes as long
-//! as copying them.
+//! Bytes that stand in a node, copied in chunks of a fixed size: most are short, and a call of `memcpy` takes
+//! as long as copying them.
 
 /// Some bytes of a node, and what stands behind them, which may be copied with them and is cut off again.
 #[derive(Debug, Clone, Copy)]

@@ -21,8 +21,9 @@ pub(crate) struct Place {
 /// The child position of the leftmost child, which has no item.
 pub(crate) const LEFTMOST: usize = 0;
 
-/// The last segment whose head is not greater than that of `wanted`; the first segment if there is none. Asks for
-/// its lines: an item's place depends on the lengths before it, so each line would be a miss after the other.
+/// The last segment whose head is not greater than that of `wanted`; the first segment if there is none. Asks
+/// for its lines: an item's place depends on the lengths before it, so each line would be a miss after the
+/// other.
 #[inline(always)]
 pub(crate) fn find_segment(view: View<'_>, wanted: &Wanted<'_>) -> usize {
     let segment = heads::count_not_greater(view.heads(), wanted.head).saturating_sub(1);

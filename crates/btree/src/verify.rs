@@ -58,8 +58,8 @@ macro_rules! check {
 }
 
 impl Forest {
-    /// Walks every tree and checks it. `roots` must name all trees there are, and nobody may write meanwhile: what
-    /// is being written would be found missing or wrong.
+    /// Walks every tree and checks it. `roots` must name all trees there are, and nobody may write meanwhile:
+    /// what is being written would be found missing or wrong.
     ///
     /// # Errors
     /// The first [`Violation`] found.

@@ -87,9 +87,9 @@ fn put(buffer: &mut [u8], offset: usize, word: u64) {
     buffer[offset..offset + 8].copy_from_slice(&word.to_le_bytes());
 }
 
-/// Writes to a tree of some pairs while its root is locked. While a writer waits for the lock, a new root over
-/// a copy of the old one takes its place; in each round a little later, so that in some the writer is just
-/// about to get it.
+/// Writes to a tree of some pairs while its root is locked. While a writer waits for the lock, a new root
+/// over a copy of the old one takes its place; in each round a little later, so that in some the writer is
+/// just about to get it.
 fn grow_under_a_waiting_writer(pairs: u8, round: u32) {
     let mut forest = forest(tiny(0), 4 * MIB, false);
     let (root, empty) = (forest.plant().unwrap(), forest.plant().unwrap());

@@ -1,5 +1,5 @@
-//! CRC-32C of short byte strings: the machine's instruction for it, where there is one. Libraries are made for
-//! long strings; for a key suffix they take ten times the instructions.
+//! CRC-32C of short byte strings: the machine's instruction for it, where there is one. Libraries are made
+//! for long strings; for a key suffix they take ten times the instructions.
 
 /// The CRC-32C of `bytes`.
 #[must_use]

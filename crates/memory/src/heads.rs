@@ -1,4 +1,5 @@
-//! Counting the heads of a shortcut block that are not greater than a given one: the inner loop of every search.
+//! Counting the heads of a shortcut block that are not greater than a given one: the inner loop of every
+//! search.
 //!
 //! Heads are ascending 64-bit numbers, little-endian in memory. With vectors eight are compared at a time;
 //! there are at most a few tens, so all of them are compared and no comparison decides where the next one is.
@@ -13,8 +14,8 @@ pub type Variant = fn(&[u8], u64) -> usize;
 
 const HEAD_BYTES: usize = size_of::<u64>();
 
-/// How many heads are less or equal, counted with the fastest variant that this machine has. `heads` holds eight
-/// bytes a head, ascending; bytes at the end that are no whole head are left out.
+/// How many heads are less or equal, counted with the fastest variant that this machine has. `heads` holds
+/// eight bytes a head, ascending; bytes at the end that are no whole head are left out.
 #[must_use]
 #[inline]
 pub fn count_not_greater(heads: &[u8], head: u64) -> usize {

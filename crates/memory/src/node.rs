@@ -155,8 +155,8 @@ impl<'p> Published<'p> {
     #[must_use]
     #[inline]
     pub fn bytes(self) -> &'p [u8] {
-        // SAFETY: invariant 3; the acquire load of the word saw these bytes, and a published size is from 64 to
-        // `node_bytes`.
+        // SAFETY: invariant 3; the acquire load of the word saw these bytes, and a published size is from 64
+        // to `node_bytes`.
         unsafe { self.node.body(self.state.size()) }
     }
 }

@@ -1,7 +1,7 @@
 //! The way every read takes: a lane, which is a queue of the accelerator with buffers of its own.
 //!
-//! A thread has its lane for the time of a call, so no call waits for another. There are as many lanes as threads
-//! have shown to need at once, up to a limit; beyond it a lane is made for the call.
+//! A thread has its lane for the time of a call, so no call waits for another. There are as many lanes as
+//! threads have shown to need at once, up to a limit; beyond it a lane is made for the call.
 
 use std::sync::{Arc, Mutex, TryLockError};
 

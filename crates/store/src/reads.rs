@@ -7,8 +7,9 @@ use crate::lanes::{Lanes, Source, check};
 use crate::scan::Scan;
 use crate::table::Table;
 
-/// Many gets and scans, over any tables, in one call: [`Store::read`](crate::Store::read) has them all on their way at
-/// once, which takes a fraction of the time of one after the other. Each is linearizable for itself.
+/// Many gets and scans, over any tables, in one call: [`Store::read`](crate::Store::read) has them all on
+/// their way at once, which takes a fraction of the time of one after the other. Each is linearizable for
+/// itself.
 ///
 /// Made to be used again: once its buffers have grown, nothing is allocated.
 ///

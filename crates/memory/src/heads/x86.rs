@@ -53,7 +53,8 @@ fn count_avx2(heads: &[u8], head: u64) -> usize {
     // Comparisons are signed: flipping the top bit turns the unsigned order into the signed one.
     let flip = _mm256_set1_epi64x(i64::MIN);
     let wanted = _mm256_xor_si256(_mm256_set1_epi64x(head.cast_signed()), flip);
-    // A comparison gives -1 where it holds, so that adding it to the number of groups counts where it does not.
+    // A comparison gives -1 where it holds, so that adding it to the number of groups counts where it does
+    // not.
     let (groups, rest) = heads.as_chunks::<{ LANES * HEAD_BYTES }>();
     let mut counts = _mm256_set1_epi64x(groups.len().cast_signed() as i64);
     for group in groups {
