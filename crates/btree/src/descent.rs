@@ -4,7 +4,7 @@
 //!
 //! | at | reads | asks for |
 //! |---|---|---|
-//! | a node | header and shortcuts | the segment that the key is in; of a leaf also its log block, if need be |
+//! | a node | header and shortcuts | the key's segment; of a leaf also its log block, if need be |
 //! | a segment of an interior node | the segment, the page table | the child's header and shortcuts |
 //! | a leaf's segment | | |
 //!

@@ -4,7 +4,7 @@
 //! cargo run --release -p honeycomb-store --example reads -- 20000000
 //! ```
 //! Arguments: pairs loaded; seconds of one turn; a part of the names of the ways to take, all without.
-//! the median of nanoseconds an operation.
+//! Prints the median of nanoseconds an operation.
 
 use std::time::{Duration, Instant};
 
