@@ -44,15 +44,14 @@ impl<'a> Plan<'a> {
     pub(crate) fn build(&self, shape: &Shape, buffer: &mut [u8]) {
         let mut at = shape.geometry().sorted_start();
         at += self.fences.write(&mut buffer[at..]);
-        let mut segments = Segments::new(shape, at, self.items_bytes);
+        let (start, mut segments) = (at, Segments::new(shape));
         for piece in self.pieces {
-            let bytes = piece.write(&mut buffer[at..], self.prefix_length);
             if self.prefix_length == piece.prefix.len() {
-                piece.starts().for_each(|start| segments.start(buffer, at + start));
+                segments.keep(buffer, piece.starts, piece.offset, at);
             }
-            at += bytes;
+            at += piece.write(&mut buffer[at..], self.prefix_length);
         }
-        let shortcut_count = segments.finish(buffer, at);
+        let shortcut_count = segments.finish(shape, buffer, start..at);
         self.write_header(buffer, at, shortcut_count);
     }
 
@@ -77,6 +76,11 @@ impl<'a> Plan<'a> {
 /// A field of the header's word of counts.
 fn count_field(offset: usize, value: usize) -> u64 {
     (value as u64) << (8 * (offset - node_header::SORTED_END_OFFSET))
+}
+
+/// Loads a word of a private buffer.
+pub(crate) fn read_word(buffer: &[u8], offset: usize) -> u64 {
+    u64::from_le_bytes(*buffer[offset..].first_chunk().expect("eight bytes"))
 }
 
 /// Stores a word of a private buffer.

@@ -167,9 +167,9 @@ impl<'a> Run<'a> {
 
     /// The items from one place to another, or to the end.
     fn slice(&self, start: Cut, end: Option<Cut>) -> Items<'a> {
-        let mut items = Items::default();
-        let last = end.map_or(self.items.pieces.len() - 1, |end| end.piece);
-        for index in start.piece..=last {
+        let past = end.map_or(self.items.pieces.len(), |end| end.piece + 1);
+        let mut items = Items::with_capacity(past - start.piece);
+        for index in start.piece..past {
             let mut piece = self.items.pieces[index];
             if let Some(end) = end.filter(|end| end.piece == index) {
                 piece = piece.split_at(end.at).0;

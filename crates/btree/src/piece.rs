@@ -3,9 +3,7 @@
 //! A merge or a split mostly moves items that do not change. A run of them is one copy as long as the node's
 //! prefix stays the same; where it changes, each item is written anew.
 
-use std::ops::AddAssign;
-
-use smallvec::SmallVec;
+use std::ops::{AddAssign, Range};
 
 use crate::item::{HEADER_BYTES, Item, ItemBytes, ItemHeader};
 use crate::key::{KeyParts, Wanted};
@@ -24,14 +22,11 @@ pub(crate) struct Piece<'a> {
     pub(crate) starts: Starts<'a>,
 }
 
-/// The pieces of most merges fit on the stack.
-type Pieces<'a> = SmallVec<[Piece<'a>; 32]>;
-
 /// Items in key order.
 #[derive(Debug, Default)]
 pub(crate) struct Items<'a> {
     /// None is empty.
-    pub(crate) pieces: Pieces<'a>,
+    pub(crate) pieces: Vec<Piece<'a>>,
     pub(crate) tally: Tally,
     /// Bytes of all pieces.
     bytes: usize,
@@ -61,7 +56,13 @@ impl AddAssign for Tally {
 }
 
 impl<'a> Items<'a> {
+    /// No items, with room for so many pieces.
+    pub(crate) fn with_capacity(pieces: usize) -> Self {
+        Self { pieces: Vec::with_capacity(pieces), ..Self::default() }
+    }
+
     /// Adds a piece, unless it is empty. Its items are to be added to the tally.
+    #[inline]
     pub(crate) fn push(&mut self, piece: Piece<'a>) {
         if !piece.bytes.is_empty() {
             self.bytes += piece.bytes.len();
@@ -77,7 +78,8 @@ impl<'a> Items<'a> {
 
     /// Adds the items of a node to the right.
     pub(crate) fn extend(&mut self, others: Self) {
-        others.pieces.into_iter().for_each(|piece| self.push(piece));
+        self.pieces.extend(others.pieces);
+        self.bytes += others.bytes;
         self.tally += others.tally;
     }
 
@@ -111,9 +113,9 @@ impl<'a> Piece<'a> {
     }
 
     pub(crate) fn count(self) -> usize {
-        let (mut rest, mut count) = (self.bytes, 0);
-        while !rest.is_empty() {
-            rest = &rest[ItemHeader::read(rest).item_bytes()..];
+        let (mut at, mut count) = (0, 0);
+        while at < self.bytes.len() {
+            at += ItemHeader::read(&self.bytes[at..]).item_bytes();
             count += 1;
         }
         count
@@ -156,12 +158,17 @@ impl<'a> Piece<'a> {
     }
 
     /// Writes the items for a node with a prefix of `prefix_length` bytes, and says how many bytes they took.
+    #[inline]
     pub(crate) fn write(self, out: &mut [u8], prefix_length: usize) -> usize {
         if prefix_length == self.prefix.len() {
             out[..self.bytes.len()].copy_from_slice(self.bytes);
             clear_log_flags(out);
             return self.bytes.len();
         }
+        self.write_anew(out, prefix_length)
+    }
+
+    fn write_anew(self, out: &mut [u8], prefix_length: usize) -> usize {
         let mut at = 0;
         for item in self.items() {
             at += write_item(&mut out[at..], self.key(item), item, prefix_length);
@@ -171,6 +178,7 @@ impl<'a> Piece<'a> {
 }
 
 /// Only the first item of a piece can come from a log: an entry's item is a piece of its own.
+#[inline]
 fn clear_log_flags(out: &mut [u8]) {
     ItemHeader::read(out).without_log_flags().write(out);
 }
@@ -200,20 +208,17 @@ pub(crate) struct Change<'a> {
 /// The items of a leaf: its sorted block with its log and one more change merged in.
 pub(crate) fn leaf_items<'a>(view: View<'a>, change: Option<&'a Change<'a>>) -> Items<'a> {
     let overlay = Overlay::new(view, u64::MAX);
-    let mut merge = Merge::new(view);
-    let lay = |merge: &mut Merge<'a>, from: usize, to: usize| {
-        for index in from..to {
-            merge.lay(overlay.back_pointer(index).expect("below its length"), overlay.item(index));
-        }
-    };
+    let mut merge = Merge::new(view, overlay.len() + 1);
     match change {
-        None => lay(&mut merge, 0, overlay.len()),
+        None => merge.lay_all(&overlay, 0..overlay.len()),
         Some(change) => {
             let item = Item::read(change.item);
             let wanted = Wanted::new(item.suffix());
-            lay(&mut merge, 0, overlay.before(&wanted, false));
+            let before = overlay.before(&wanted, false);
+            merge.lay_all(&overlay, 0..before);
             merge.lay(change.back_pointer, item);
-            lay(&mut merge, overlay.before(&wanted, true), overlay.len());
+            // Of the entry whose key this one repeats nothing stays.
+            merge.lay_all(&overlay, before + usize::from(item.header.repeats())..overlay.len());
         }
     }
     merge.finish()
@@ -233,11 +238,19 @@ struct Merge<'a> {
 }
 
 impl<'a> Merge<'a> {
-    fn new(view: View<'a>) -> Self {
-        let (offset, starts, items) = (view.items_start(), Starts::of(view), Items::default());
+    fn new(view: View<'a>, changes: usize) -> Self {
+        let (offset, starts) = (view.items_start(), Starts::of(view));
+        let items = Items::with_capacity(2 * changes + 1);
         Self { view, prefix: view.prefix(), offset, starts, items, count: view.sorted_count() }
     }
 
+    fn lay_all(&mut self, overlay: &Overlay<'a>, entries: Range<usize>) {
+        for (back_pointer, item) in overlay.entries(entries) {
+            self.lay(back_pointer, item);
+        }
+    }
+
+    #[inline(always)]
     fn lay(&mut self, back_pointer: usize, item: Item<'a>) {
         self.sorted_up_to(back_pointer);
         let mut starts = Starts::default();
@@ -252,6 +265,7 @@ impl<'a> Merge<'a> {
         }
     }
 
+    #[inline(always)]
     fn sorted_up_to(&mut self, offset: usize) {
         if offset > self.offset {
             let bytes = &self.view.from(self.offset)[..offset - self.offset];

@@ -512,7 +512,7 @@ struct OwnedPiece {
 
 impl OwnedPiece {
     fn borrow(&self) -> Piece<'_> {
-        let starts = Starts::from_bytes(&self.starts);
+        let starts = Starts(&self.starts);
         Piece { prefix: &self.prefix, bytes: &self.bytes, offset: self.offset, starts }
     }
 }
@@ -536,7 +536,7 @@ impl Children {
                 prefix: piece.prefix.to_vec(),
                 bytes: ItemBytes::from_slice(piece.bytes),
                 offset: piece.offset,
-                starts: piece.starts.as_bytes().to_vec(),
+                starts: piece.starts.0.to_vec(),
             });
         }
     }
