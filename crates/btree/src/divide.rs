@@ -1,13 +1,12 @@
 //! Dividing the items of one or more nodes among new nodes, evenly by bytes.
 
-use std::ops::Range;
-
 use honeycomb_memory::Lid;
 
-use crate::builder::{Fences, Plan, fences_bytes};
-use crate::item::Item;
-use crate::key::{prefix_length, separator};
-use crate::piece::{Piece, item_bytes_with_prefix};
+use crate::builder::Plan;
+use crate::fences::{Fences, OwnedFences};
+use crate::item::{Item, ItemHeader};
+use crate::key::{KeyParts, separator};
+use crate::piece::{Items, Piece};
 use crate::shape::Shape;
 
 /// How to divide.
@@ -21,11 +20,10 @@ pub(crate) enum Share {
 
 /// What one of the new nodes will hold.
 pub(crate) struct Part<'a> {
-    pub(crate) low: Vec<u8>,
-    pub(crate) high: Option<Vec<u8>>,
+    pub(crate) fences: OwnedFences,
     /// Interior nodes only.
     pub(crate) leftmost: Option<Lid>,
-    pub(crate) pieces: Vec<Piece<'a>>,
+    pub(crate) items: Items<'a>,
 }
 
 impl Part<'_> {
@@ -33,130 +31,174 @@ impl Part<'_> {
     pub(crate) fn plan(&self, level: usize, left: Option<Lid>, right: Option<Lid>) -> Plan<'_> {
         let left = if level == 0 { left } else { self.leftmost };
         let right = right.filter(|_| level == 0);
-        Plan { level, low: &self.low, high: self.high.as_deref(), left, right, pieces: &self.pieces }
+        Plan::new(level, self.fences.borrow(), [left, right], &self.items)
     }
 }
 
-/// One item, by the piece it is in.
-struct Unit<'a> {
+/// What a run of nodes holds.
+pub(crate) struct Run<'a> {
+    pub(crate) level: usize,
+    pub(crate) fences: Fences<'a>,
+    /// Interior nodes only.
+    pub(crate) leftmost: Option<Lid>,
+    pub(crate) items: Items<'a>,
+}
+
+/// A place between items, by the item after it: the first of the next node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Cut {
     piece: usize,
-    offset: usize,
-    item: Item<'a>,
+    /// Where in the piece's bytes the item is.
+    at: usize,
 }
 
-/// The items of a run of nodes.
-struct Run<'a, 'p> {
-    shape: &'a Shape,
-    level: usize,
-    fences: &'a Fences,
-    leftmost: Option<Lid>,
-    pieces: &'p [Piece<'a>],
-    units: Vec<Unit<'a>>,
-}
-
-/// Divides `pieces` among as many nodes as `share` says and as fit; `leftmost` is given for interior nodes.
-pub(crate) fn divide<'a>(
-    shape: &'a Shape,
-    level: usize,
-    fences: &'a Fences,
-    leftmost: Option<Lid>,
-    pieces: &[Piece<'a>],
-    share: Share,
-) -> Vec<Part<'a>> {
-    let run = Run { shape, level, fences, leftmost, pieces, units: units(pieces) };
-    if share == Share::LastApart && run.units.len() > 1 {
-        let parts = run.parts(&[run.units.len() - 1]);
-        if parts.iter().all(|part| run.fits(part, false)) {
+/// Divides a run among as many nodes as `share` says and as fit.
+pub(crate) fn divide<'a>(shape: &Shape, run: &Run<'a>, share: Share) -> Vec<Part<'a>> {
+    let all_fit = |parts: &[Part<'_>], room| {
+        parts.iter().all(|part| fits(shape, &part.plan(run.level, None, None), room))
+    };
+    let room = log_room(shape, run.level);
+    if share == Share::LastApart && run.items.tally.count > 1 {
+        let parts = run.parts(&[run.last_item()]);
+        if all_fit(&parts, 0) {
             return parts;
         }
     }
     let wanted = if let Share::Evenly(nodes) = share { nodes } else { 2 };
-    for nodes in wanted..=run.units.len() {
+    for nodes in wanted..=run.items.tally.count {
         let parts = run.parts(&run.cuts(nodes));
-        if parts.iter().all(|part| run.fits(part, true)) {
+        if all_fit(&parts, room) {
             return parts;
         }
     }
     // Fewer items than nodes wanted: as many nodes as there are items, or an empty one.
-    let parts = run.parts(&run.cuts(run.units.len().max(1)));
-    assert!(parts.iter().all(|part| run.fits(part, false)), "the limits of keys and values let one item fit");
+    let parts = run.parts(&run.cuts(run.items.tally.count.max(1)));
+    assert!(all_fit(&parts, 0), "the limits of keys and values let one item fit");
     parts
 }
 
-fn units<'a>(pieces: &[Piece<'a>]) -> Vec<Unit<'a>> {
-    let mut units = Vec::new();
-    for (index, piece) in pieces.iter().enumerate() {
-        let mut offset = 0;
-        for item in piece.items() {
-            units.push(Unit { piece: index, offset, item });
-            offset += item.bytes.len();
-        }
-    }
-    units
-}
-
-impl<'a> Run<'a, '_> {
-    fn fits(&self, part: &Part<'_>, with_room: bool) -> bool {
-        let room = if with_room { log_room(self.shape, self.level) } else { 0 };
-        part.plan(self.level, None, None).sorted_bytes() + room <= self.shape.block_bytes()
+impl<'a> Run<'a> {
+    /// The run as one node, with these siblings if it is a leaf.
+    pub(crate) fn plan(&self, left: Option<Lid>, right: Option<Lid>) -> Plan<'_> {
+        Plan::new(self.level, self.fences, [self.leftmost.or(left), right], &self.items)
     }
 
-    /// Where to cut for `nodes` nodes: each cut is the first unit of the next node.
-    fn cuts(&self, nodes: usize) -> Vec<usize> {
-        let prefix = prefix_length(&self.fences.low, self.fences.high.as_deref());
-        let bytes = |unit: &Unit<'a>| {
-            item_bytes_with_prefix(self.pieces[unit.piece].key(unit.item), unit.item, prefix)
-        };
-        let total: usize = self.units.iter().map(bytes).sum();
-        let (mut cuts, mut before) = (Vec::new(), 0);
-        for (index, unit) in self.units.iter().enumerate() {
-            let goal = total * (cuts.len() + 1) / nodes;
-            if index > 0 && cuts.len() + 1 < nodes && before + bytes(unit) / 2 >= goal {
-                cuts.push(index);
-            }
-            before += bytes(unit);
+    /// Bytes of the sorted block of a node that holds all of it.
+    pub(crate) fn bytes(&self) -> usize {
+        self.plan(None, None).sorted_bytes()
+    }
+
+    fn piece(&self, cut: Cut) -> Piece<'a> {
+        self.items.pieces[cut.piece]
+    }
+
+    fn item(&self, cut: Cut) -> Item<'a> {
+        Item::read(&self.piece(cut).bytes[cut.at..])
+    }
+
+    fn last_item(&self) -> Cut {
+        let piece = self.items.pieces.len() - 1;
+        let bytes = self.items.pieces[piece].bytes.len();
+        Cut { piece, at: bytes - self.items.pieces[piece].last_before(bytes).bytes.len() }
+    }
+
+    /// Where to cut for `nodes` nodes.
+    fn cuts(&self, nodes: usize) -> Vec<Cut> {
+        let prefix = self.fences.prefix_length();
+        let total = self.items.bytes_with_prefix(prefix);
+        let (mut cuts, mut last) = (Vec::with_capacity(nodes), Cut { piece: 0, at: 0 });
+        for node in 1..nodes {
+            let Some(cut) = self.cut_after(last, total * node / nodes, prefix) else { break };
+            cuts.push(cut);
+            last = cut;
         }
         cuts
     }
 
-    fn parts(&self, cuts: &[usize]) -> Vec<Part<'a>> {
+    /// The first item after `last` the middle of whose bytes is `goal` bytes or more into the run, in a node
+    /// with a prefix of `prefix` bytes.
+    fn cut_after(&self, last: Cut, goal: usize, prefix: usize) -> Option<Cut> {
+        let mut before = 0;
+        for (index, piece) in self.items.pieces.iter().enumerate() {
+            let bytes = piece.bytes_with_prefix(prefix);
+            if before + bytes >= goal && index >= last.piece {
+                let after = if index == last.piece { Some(last.at) } else { None };
+                let found = item_at(*piece, goal.saturating_sub(before), prefix, after);
+                if let Some(at) = found {
+                    return Some(Cut { piece: index, at });
+                }
+            }
+            before += bytes;
+        }
+        None
+    }
+
+    fn parts(&self, cuts: &[Cut]) -> Vec<Part<'a>> {
         let mut parts = Vec::with_capacity(cuts.len() + 1);
-        let (mut start, mut low, mut leftmost) = (0, self.fences.low.clone(), self.leftmost);
+        let (mut start, mut low, mut leftmost) =
+            (Cut { piece: 0, at: 0 }, self.fences.low.to_vec(), self.leftmost);
         for &cut in cuts {
             let high = self.separator(cut);
-            parts.push(Part { low, high: Some(high.clone()), leftmost, pieces: self.slice(start..cut) });
-            // Between interior nodes the item at the cut moves up: its key is the fence, its child the
-            // leftmost.
-            (low, start) = (high, cut + usize::from(self.level > 0));
-            leftmost = (self.level > 0).then(|| self.units[cut].item.child());
+            let fences = OwnedFences { low, high: Some(high.clone()) };
+            parts.push(Part { fences, leftmost, items: self.slice(start, Some(cut)) });
+            (low, start) = (high, cut);
+            if self.level > 0 {
+                // Between interior nodes the item at the cut moves up: its key is the fence, its child the
+                // leftmost.
+                leftmost = Some(self.item(cut).child());
+                start.at += self.item(cut).bytes.len();
+            }
         }
-        let high = self.fences.high.clone();
-        parts.push(Part { low, high, leftmost, pieces: self.slice(start..self.units.len()) });
+        let fences = OwnedFences { low, high: self.fences.high.map(KeyParts::to_vec) };
+        parts.push(Part { fences, leftmost, items: self.slice(start, None) });
         parts
     }
 
-    /// The fence between the units before and from `cut`.
-    fn separator(&self, cut: usize) -> Vec<u8> {
-        let key = |unit: &Unit<'a>| self.pieces[unit.piece].key(unit.item);
-        let right = key(&self.units[cut]);
-        if self.level > 0 { right.to_vec() } else { separator(key(&self.units[cut - 1]), right) }
+    /// The fence between the items before and from `cut`.
+    fn separator(&self, cut: Cut) -> Vec<u8> {
+        let right = self.piece(cut).key(self.item(cut));
+        if self.level > 0 {
+            return right.to_vec();
+        }
+        let before = if cut.at > 0 { (cut.piece, cut.at) } else { (cut.piece - 1, usize::MAX) };
+        let piece = self.items.pieces[before.0];
+        separator(piece.key(piece.last_before(before.1.min(piece.bytes.len()))), right)
     }
 
-    /// The pieces of a range of units.
-    fn slice(&self, range: Range<usize>) -> Vec<Piece<'a>> {
-        let mut slices: Vec<Piece<'a>> = Vec::new();
-        let mut start = range.start;
-        while start < range.end {
-            let piece = self.pieces[self.units[start].piece];
-            let rest = &self.units[start..range.end];
-            let count = rest.partition_point(|unit| unit.piece == self.units[start].piece);
-            let last = &rest[count - 1];
-            let bytes = &piece.bytes[self.units[start].offset..last.offset + last.item.bytes.len()];
-            slices.push(Piece { prefix: piece.prefix, bytes });
-            start += count;
+    /// The items from one place to another, or to the end.
+    fn slice(&self, start: Cut, end: Option<Cut>) -> Items<'a> {
+        let past = end.map_or(self.items.pieces.len(), |end| end.piece + 1);
+        let mut items = Items::with_capacity(past - start.piece);
+        for index in start.piece..past {
+            let mut piece = self.items.pieces[index];
+            if let Some(end) = end.filter(|end| end.piece == index) {
+                piece = piece.split_at(end.at).0;
+            }
+            if start.piece == index {
+                piece = piece.split_at(start.at).1;
+            }
+            items.push_counted(piece);
         }
-        slices
+        items
     }
+}
+
+/// The first item of a piece after the one at `after`, if given, the middle of whose bytes is `goal` or more
+/// bytes into the piece.
+fn item_at(piece: Piece<'_>, goal: usize, prefix: usize, after: Option<usize>) -> Option<usize> {
+    // Where items keep their bytes, those before a start that comes before the goal need no look.
+    let same = prefix == piece.prefix.len();
+    let mut at = piece.starts().take_while(|&start| same && start <= goal).last().unwrap_or(0);
+    let mut before = at;
+    while at < piece.bytes.len() {
+        let item = ItemHeader::read(&piece.bytes[at..]).item_bytes();
+        let bytes = item + piece.prefix.len() - prefix;
+        if before + bytes / 2 >= goal && after.is_none_or(|after| at > after) {
+            return Some(at);
+        }
+        (at, before) = (at + item, before + bytes);
+    }
+    None
 }
 
 /// Bytes of a leaf that are kept free for its log when it is built: fewer than the log may grow to, so that
@@ -165,14 +207,7 @@ pub(crate) fn log_room(shape: &Shape, level: usize) -> usize {
     if level == 0 { shape.log_threshold_bytes.min(shape.block_bytes() / 40) } else { 0 }
 }
 
-/// Whether a node with these fences and pieces can be one node.
-pub(crate) fn fits_one(shape: &Shape, plan: &Plan<'_>) -> bool {
-    plan.sorted_bytes() + log_room(shape, plan.level) <= shape.block_bytes()
-}
-
-/// Bytes of the fences and of the pieces under the prefix that the fences share.
-pub(crate) fn run_bytes(fences: &Fences, pieces: &[Piece<'_>]) -> usize {
-    let prefix = prefix_length(&fences.low, fences.high.as_deref());
-    let items: usize = pieces.iter().map(|piece| piece.bytes_with_prefix(prefix)).sum();
-    fences_bytes(&fences.low, fences.high.as_deref()) + items
+/// Whether a node can be built, with this room left for its log.
+pub(crate) fn fits(shape: &Shape, plan: &Plan<'_>, room: usize) -> bool {
+    plan.sorted_bytes() + room <= shape.block_bytes()
 }

@@ -3,7 +3,7 @@
 use honeycomb_layout as layout;
 use honeycomb_memory::{Lid, Memory, MemoryConfig, Node, Pin, Published};
 
-use crate::builder::EMPTY_LEAF;
+use crate::builder::Plan;
 use crate::counters::{Counters, Statistics};
 use crate::error::Error;
 use crate::shape::{Geometry, Shape};
@@ -84,7 +84,7 @@ impl Forest {
     pub fn plant(&self) -> Result<Root, Error> {
         let lid = self.memory.reserve_lid()?;
         let mut buffer = self.memory.allocate_node()?;
-        EMPTY_LEAF.build(&self.shape, &mut buffer);
+        Plan::EMPTY_LEAF.build(&self.shape, &mut buffer);
         let lid = lid.keep();
         self.memory.map(lid, buffer);
         Ok(Root(lid))

@@ -21,6 +21,8 @@ mod divide;
 #[cfg(not(loom))]
 mod error;
 #[cfg(not(loom))]
+mod fences;
+#[cfg(not(loom))]
 mod forest;
 #[cfg(not(loom))]
 mod get;
@@ -46,6 +48,8 @@ mod restructure;
 mod scan;
 #[cfg(not(loom))]
 mod search;
+#[cfg(not(loom))]
+mod segments;
 #[cfg(not(loom))]
 mod shape;
 #[cfg(not(loom))]

@@ -8,16 +8,14 @@
 //! keys first: no key is compared (section 3.1 of the Honeycomb paper).
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use honeycomb_layout::log_entry_header as header;
 use smallvec::SmallVec;
 
-use crate::item::{Item, ItemHeader};
+use crate::item::{HEADER_BYTES, Item, ItemHeader};
 use crate::key::Wanted;
 use crate::view::View;
-
-/// Bytes of an entry before its item.
-pub(crate) const ENTRY_HEADER_BYTES: usize = header::SIZE;
 
 /// A log entry where it stands in a node.
 #[derive(Debug, Clone, Copy)]
@@ -90,30 +88,61 @@ pub(crate) struct InLog<'a> {
 }
 
 /// Looks a key up among all entries, whatever their versions.
+#[inline]
 pub(crate) fn find_in_log<'a>(view: View<'a>, wanted: &Wanted<'_>) -> InLog<'a> {
     let mut found = InLog { rank: 0, newest: None };
     let mut rest = view.from(view.sorted_end());
     for _ in 0..view.log_count() {
         let (order, item_bytes) = wanted.compare_item(&rest[header::SIZE..]);
-        match order {
-            Ordering::Less => found.rank += 1,
-            Ordering::Equal => found.newest = Some(LogEntry::read(rest)),
-            Ordering::Greater => {}
+        found.rank += usize::from(order.is_lt());
+        if order.is_eq() {
+            found.newest = Some(LogEntry::read(rest));
         }
         rest = &rest[header::SIZE + item_bytes..];
     }
     found
 }
 
-/// Writes an entry without its version, which is known only once the entry is to be published.
-pub(crate) fn write_entry(out: &mut [u8], back_pointer: usize, order_hint: usize, item: &[u8]) {
-    let word = back_pointer as u64 | (order_hint as u64) << (8 * header::ORDER_HINT_OFFSET);
-    out[..header::SIZE].copy_from_slice(&word.to_le_bytes());
-    out[header::SIZE..header::SIZE + item.len()].copy_from_slice(item);
+/// An item that is not in a node yet.
+#[derive(Clone, Copy)]
+pub(crate) struct NewItem<'a> {
+    pub(crate) header: ItemHeader,
+    pub(crate) suffix: &'a [u8],
+    pub(crate) value: &'a [u8],
 }
 
-/// Gives every entry at the start of `entries` (whole entries and nothing else) its version.
+/// A log entry to be written, without its version, which is known only once the entry is to be published.
+#[derive(Clone, Copy)]
+pub(crate) struct NewEntry<'a> {
+    /// Offset of the first sorted item whose key is not smaller.
+    pub(crate) back_pointer: usize,
+    /// Rank among the entries that are there.
+    pub(crate) order_hint: usize,
+    pub(crate) item: NewItem<'a>,
+}
+
+impl NewEntry<'_> {
+    /// Bytes of the whole entry.
+    pub(crate) fn bytes(&self) -> usize {
+        header::SIZE + self.item.header.item_bytes()
+    }
+
+    #[inline]
+    pub(crate) fn write(&self, out: &mut [u8]) {
+        let (suffix, value) = (self.item.suffix, self.item.value);
+        let word = self.back_pointer as u64 | (self.order_hint as u64) << (8 * header::ORDER_HINT_OFFSET);
+        let (head, rest) = out[..self.bytes()].split_at_mut(header::SIZE + HEADER_BYTES);
+        head[..header::SIZE].copy_from_slice(&word.to_le_bytes());
+        self.item.header.write(&mut head[header::SIZE..]);
+        rest[..suffix.len()].copy_from_slice(suffix);
+        rest[suffix.len()..].copy_from_slice(value);
+    }
+}
+
+/// Gives every entry in `entries` (whole entries and nothing else) its version.
+#[inline]
 pub(crate) fn stamp_entries(mut entries: &mut [u8], delta: u64) {
+    debug_assert!(entries.is_empty() || delta >> (8 * header::VERSION_DELTA_BYTES) == 0);
     while !entries.is_empty() {
         let bytes = header::SIZE + ItemHeader::read(&entries[header::SIZE..]).item_bytes();
         entries[header::VERSION_DELTA_OFFSET..header::SIZE]
@@ -197,6 +226,13 @@ impl<'a> Overlay<'a> {
     #[inline]
     pub(crate) fn first_from(&self, offset: usize) -> usize {
         self.order.partition_point(|laid| usize::from(laid.back_pointer) < offset)
+    }
+
+    /// Some of the entries: their back pointers and items.
+    pub(crate) fn entries(&self, range: Range<usize>) -> impl Iterator<Item = (usize, Item<'a>)> {
+        self.order[range]
+            .iter()
+            .map(|laid| (usize::from(laid.back_pointer), self.view.item(usize::from(laid.item))))
     }
 
     /// How many entries come before `wanted`; with `after`, those of its own key as well.

@@ -1,5 +1,7 @@
 //! What can be done to one pair, and what came of it.
 
+use honeycomb_layout::value_reference;
+
 use crate::forest::{Root, Version};
 
 /// A write to one key.
@@ -128,10 +130,12 @@ pub(crate) enum Decision<'a> {
     Remove,
 }
 
-/// A value to store.
+/// A value to store, as it stands in the item.
 pub(crate) enum StoredValue<'a> {
     Given(&'a [u8]),
     Counter([u8; 8]),
+    /// Out of line: its reference.
+    Reference([u8; value_reference::SIZE]),
 }
 
 impl StoredValue<'_> {
@@ -139,11 +143,13 @@ impl StoredValue<'_> {
         match self {
             Self::Given(bytes) => bytes,
             Self::Counter(bytes) => bytes,
+            Self::Reference(bytes) => bytes,
         }
     }
 }
 
 /// Decides an operation on a pair whose value and version are `existing`.
+#[inline]
 pub(crate) fn decide<'a>(operation: &Operation<'a>, existing: Option<(&[u8], Version)>) -> Decision<'a> {
     use StoredValue::Given;
     let stored = if existing.is_some() { Outcome::Updated } else { Outcome::Inserted };

@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use crate::item::ValueReference;
 use crate::key::KeyParts;
-use crate::piece::{Piece, leaf_pieces};
+use crate::piece::{Items, Piece, leaf_items};
 use crate::reader::Toward;
 use crate::view::View;
 
@@ -58,13 +58,11 @@ impl<'a> KeyRange<'a> {
     }
 
     /// The items of a leaf that are not in the range, each a piece of its own.
-    pub(crate) fn outside(self, leaf: View<'_>) -> Vec<Piece<'_>> {
-        let pieces = leaf_pieces(leaf, None);
-        let mut outside = Vec::new();
-        for piece in pieces {
-            let prefix = piece.prefix;
+    pub(crate) fn outside(self, leaf: View<'_>) -> Items<'_> {
+        let mut outside = Items::default();
+        for piece in leaf_items(leaf, None).pieces {
             let kept = piece.items().filter(|&item| !self.contains(piece.key(item)));
-            outside.extend(kept.map(|item| Piece { prefix, bytes: item.bytes }));
+            kept.for_each(|item| outside.push_counted(Piece::new(piece.prefix, item.bytes)));
         }
         outside
     }
@@ -72,7 +70,7 @@ impl<'a> KeyRange<'a> {
     /// How many items of a leaf are in the range, and their out-of-line values.
     pub(crate) fn inside(self, leaf: View<'_>) -> (u64, Vec<ValueReference>) {
         let (mut count, mut values) = (0, Vec::new());
-        for piece in leaf_pieces(leaf, None) {
+        for piece in leaf_items(leaf, None).pieces {
             for item in piece.items().filter(|&item| self.contains(piece.key(item))) {
                 count += 1;
                 values.extend(item.reference());

@@ -10,16 +10,18 @@ use std::ops::Bound;
 
 use honeycomb_memory::{Lid, LidReservation, NodeBuffer, Retired};
 
-use crate::builder::{Fences, Plan};
-use crate::divide::{Part, Share, divide, fits_one, log_room, run_bytes};
+use crate::builder::Plan;
+use crate::divide::{Part, Run, Share, divide, fits, log_room};
 use crate::error::Error;
+use crate::fences::{Fences, OwnedFences};
 use crate::forest::{Root, Version};
 use crate::item::{ItemBytes, encode_child};
 use crate::key::Wanted;
-use crate::piece::{Change, Piece, leaf_pieces};
+use crate::piece::{Change, Items, Piece, Tally, leaf_items};
 use crate::range::KeyRange;
 use crate::reader::Toward;
 use crate::search::{LEFTMOST, child_after, child_at, child_before, child_for, end_of_child};
+use crate::segments::Starts;
 use crate::transaction::{Index, Stop, Transaction};
 use crate::view::View;
 
@@ -34,12 +36,12 @@ pub(crate) enum Edit<'a> {
 
 impl<'a> Edit<'a> {
     /// The items of a leaf after the edit.
-    fn pieces<'p>(&'p self, index: Index, leaf: View<'p>) -> Vec<Piece<'p>>
+    fn items<'p>(&'p self, index: Index, leaf: View<'p>) -> Items<'p>
     where
         'a: 'p,
     {
         match *self {
-            Edit::Change(changed, change) => leaf_pieces(leaf, (changed == index).then_some(change)),
+            Edit::Change(changed, change) => leaf_items(leaf, (changed == index).then_some(change)),
             Edit::Remove(range) => range.outside(leaf),
         }
     }
@@ -76,35 +78,33 @@ impl<'f> Transaction<'f> {
         let mut ends = Ends { first, last };
         // All of the leaf is going to be read.
         self.view(first).prefetch(0, self.view(first).size());
-        let run = self.run(ends, &edit);
-        let bytes = run.bytes();
+        let leaves = self.leaves(ends, &edit);
+        let plan = self.merged(first, &leaves);
+        let bytes = plan.sorted_bytes();
         let full = bytes + log_room(self.forest.shape(), 0) > block;
         let small = bytes < block / 4;
         let append = full && edit.is_append() && self.view(last).high_fence().is_none();
-        if first == last && !full && !small {
-            let buffer = self.merge(first, &run)?;
+        let merged = (first == last && !full && !small).then(|| self.build(&plan)).transpose()?;
+        drop(leaves);
+        if let Some(buffer) = merged {
             return self.replace_merged(first, buffer);
         }
-        drop(run);
         if first == last && !append {
             ends = self.with_neighbour(root, first, bytes, full)?;
             if !full && ends.first == ends.last {
-                let buffer = self.merge(first, &self.run(ends, &edit))?;
+                let buffer = self.build(&self.merged(first, &self.leaves(ends, &edit)))?;
                 return self.replace_merged(first, buffer);
             }
         }
-        let share =
-            if append { Share::LastApart } else { self.share(ends, self.run(ends, &edit).bytes(), full) };
-        let news = self.create_leaves(ends, &edit, share)?;
+        let news = self.create_leaves(ends, &edit, full, append)?;
         self.count_leaves(ends, news.len());
         self.replace_run(root, ends, news)
     }
 
-    /// Builds one leaf for one leaf.
-    fn merge(&self, leaf: Index, run: &Run<'_>) -> Result<NodeBuffer<'f>, Error> {
+    /// One leaf for one leaf.
+    fn merged<'p>(&self, leaf: Index, run: &'p Run<'_>) -> Plan<'p> {
         let view = self.view(leaf);
-        let (low, high) = (&run.fences.low[..], run.fences.high.as_deref());
-        self.build(&Plan { level: 0, low, high, left: view.left(), right: view.right(), pieces: &run.pieces })
+        run.plan(view.left(), view.right())
     }
 
     fn replace_merged(&mut self, leaf: Index, buffer: NodeBuffer<'f>) -> Result<(), Stop> {
@@ -121,13 +121,13 @@ impl<'f> Transaction<'f> {
     }
 
     /// What the leaves at the ends of a run hold after an edit.
-    fn run<'p>(&'p self, ends: Ends, edit: &'p Edit<'_>) -> Run<'p> {
+    fn leaves<'p>(&'p self, ends: Ends, edit: &'p Edit<'_>) -> Run<'p> {
         let (first, last) = (self.view(ends.first), self.view(ends.last));
-        let mut pieces = edit.pieces(ends.first, first);
+        let mut items = edit.items(ends.first, first);
         if ends.first != ends.last {
-            pieces.extend(edit.pieces(ends.last, last));
+            items.extend(edit.items(ends.last, last));
         }
-        Run { fences: Fences::spanning(first, last), pieces }
+        Run { level: 0, fences: Fences::spanning(first, last), leftmost: None, items }
     }
 
     /// How many leaves the run becomes: full ones share with a neighbour, two full ones become three.
@@ -189,13 +189,21 @@ impl<'f> Transaction<'f> {
     }
 
     /// Builds the leaves that replace a run, linked among themselves and with the leaves beside the run.
-    fn create_leaves(&mut self, ends: Ends, edit: &Edit<'_>, share: Share) -> Result<Vec<NewChild>, Stop> {
+    fn create_leaves(
+        &mut self,
+        ends: Ends,
+        edit: &Edit<'_>,
+        full: bool,
+        append: bool,
+    ) -> Result<Vec<NewChild>, Stop> {
         let (left, right) = (self.left_of(ends.first), self.right_of(ends.last));
         let outer_left = left.map(|lid| self.hold(lid)).transpose()?;
         let outer_right = right.map(|lid| self.hold(lid)).transpose()?;
-        let run = self.run(ends, edit);
-        let parts = divide(self.forest.shape(), 0, &run.fences, None, &run.pieces, share);
+        let run = self.leaves(ends, edit);
+        let share = if append { Share::LastApart } else { self.share(ends, run.bytes(), full) };
+        let parts = divide(self.forest.shape(), &run, share);
         let built = self.build_parts(0, &parts, left, right)?;
+        drop((parts, run));
         let news = self.create_all(built);
         if let Some(index) = outer_left {
             self.set_right(index, news[0].lid);
@@ -221,7 +229,7 @@ impl<'f> Transaction<'f> {
             let left = if index == 0 { left } else { Some(lids[index - 1]) };
             let right = lids.get(index + 1).copied().or(right);
             let buffer = self.build(&part.plan(level, left, right))?;
-            built.push(Built { low: part.low.clone(), buffer, reservation });
+            built.push(Built { low: part.fences.low.clone(), buffer, reservation });
         }
         Ok(built)
     }
@@ -279,18 +287,27 @@ impl<'f> Transaction<'f> {
         let (left, right) = (self.view(parents.first), self.view(parents.last));
         let first = self.position_of(left, ends.first).ok_or(Stop::Busy)?;
         let last = self.position_of(right, ends.last).ok_or(Stop::Busy)?;
-        let start = left.items_start();
-        let before = if first == LEFTMOST { &[][..] } else { &left.from(start)[..first - start] };
-        let end = end_of_child(right, last);
-        let after = &right.from(end)[..right.sorted_end() - end];
+        let start = if first == LEFTMOST { left.items_start() } else { first };
         let (leftmost, items) =
             if first == LEFTMOST { (news[0].lid, &news[1..]) } else { (left.leftmost(), news) };
         let mut children = Children::new(left.level(), Fences::spanning(left, right), leftmost);
-        children.push(left.prefix(), before);
+        let end = end_of_child(right, last);
+        children.push(Piece::sorted(left, left.items_start(), start));
         for child in items {
-            children.push(&[], &encode_child(&child.low, child.lid));
+            children.push(Piece::new(&[], &encode_child(&child.low, child.lid)));
         }
-        children.push(right.prefix(), after);
+        children.push(Piece::sorted(right, end, right.sorted_end()));
+        // What goes is little, and counted rather than what stays.
+        let stays = |view: View<'_>, from, to| {
+            Tally::new(view.sorted_count() - Piece::sorted(view, from, to).count(), view.prefix())
+        };
+        if parents.first == parents.last {
+            children.tally += stays(left, start, end);
+        } else {
+            children.tally += stays(left, start, left.sorted_end());
+            children.tally += stays(right, right.items_start(), end);
+        }
+        children.tally += Tally::new(items.len(), &[]);
         Ok(children)
     }
 
@@ -339,9 +356,9 @@ impl<'f> Transaction<'f> {
 
     /// Rebuilds one interior node with its new children, if they fit.
     fn take_in(&mut self, node: Index, children: &Children) -> Result<bool, Stop> {
-        let pieces = children.pieces();
-        let plan = children.plan(&pieces);
-        if !fits_one(self.forest.shape(), &plan) {
+        let run = children.run();
+        let plan = run.plan(None, None);
+        if !fits(self.forest.shape(), &plan, 0) {
             return Ok(false);
         }
         let buffer = self.build(&plan)?;
@@ -350,7 +367,7 @@ impl<'f> Transaction<'f> {
     }
 
     fn is_small(&self, children: &Children) -> bool {
-        run_bytes(&children.fences, &children.pieces()) < self.forest.shape().block_bytes() / 4
+        children.run().bytes() < self.forest.shape().block_bytes() / 4
     }
 
     /// Replaces one interior node, and a neighbour if it is small, or two and all between them, by new ones.
@@ -367,10 +384,9 @@ impl<'f> Transaction<'f> {
         {
             (ends, children) = self.join_interior(grandparent, parents.first, children)?;
         }
-        let pieces = children.pieces();
-        let (shape, leftmost) = (self.forest.shape(), Some(children.leftmost));
-        let nodes = if fits_one(shape, &children.plan(&pieces)) { 1 } else { 2 };
-        let parts = divide(shape, children.level, &children.fences, leftmost, &pieces, Share::Evenly(nodes));
+        let run = children.run();
+        let nodes = if fits(self.forest.shape(), &run.plan(None, None), 0) { 1 } else { 2 };
+        let parts = divide(self.forest.shape(), &run, Share::Evenly(nodes));
         let built = self.build_parts(children.level, &parts, None, None)?;
         Ok((ends, self.create_all(built)))
     }
@@ -397,19 +413,17 @@ impl<'f> Transaction<'f> {
 
     /// Makes the root the parent of new nodes: the tree gains a level.
     fn grow(&mut self, root: Root, level: usize, news: &[NewChild]) -> Result<(), Stop> {
-        let fences = Fences { low: Vec::new(), high: None };
-        let mut children = Children::new(level, fences, news[0].lid);
+        let mut children = Children::new(level, Fences::NONE, news[0].lid);
         for child in &news[1..] {
-            children.push(&[], &encode_child(&child.low, child.lid));
+            children.push(Piece::new(&[], &encode_child(&child.low, child.lid)));
         }
+        children.tally += Tally::new(news.len() - 1, &[]);
         self.forest.counters.root_growths.add(1);
         let index = self.hold(root.0)?;
         if self.take_in(index, &children)? {
             return Ok(());
         }
-        let pieces = children.pieces();
-        let (shape, leftmost) = (self.forest.shape(), Some(children.leftmost));
-        let parts = divide(shape, level, &children.fences, leftmost, &pieces, Share::Evenly(2));
+        let parts = divide(self.forest.shape(), &children.run(), Share::Evenly(2));
         let built = self.build_parts(level, &parts, None, None)?;
         let news = self.create_all(built);
         self.grow(root, level + 1, &news)
@@ -472,18 +486,6 @@ impl<'f> Transaction<'f> {
     }
 }
 
-/// The fences and the items of a run of leaves.
-struct Run<'a> {
-    fences: Fences,
-    pieces: Vec<Piece<'a>>,
-}
-
-impl Run<'_> {
-    fn bytes(&self) -> usize {
-        run_bytes(&self.fences, &self.pieces)
-    }
-}
-
 /// A node that is built and not yet part of the transaction.
 struct Built<'f> {
     low: Vec<u8>,
@@ -494,44 +496,65 @@ struct Built<'f> {
 /// The children of interior nodes to be built, in memory of their own.
 struct Children {
     level: usize,
-    fences: Fences,
+    fences: OwnedFences,
     leftmost: Lid,
-    /// Prefixes and items.
-    pieces: Vec<(Vec<u8>, ItemBytes)>,
+    pieces: Vec<OwnedPiece>,
+    tally: Tally,
+}
+
+/// A piece in memory of its own.
+struct OwnedPiece {
+    prefix: Vec<u8>,
+    bytes: ItemBytes,
+    offset: usize,
+    starts: Vec<[u8; 2]>,
+}
+
+impl OwnedPiece {
+    fn borrow(&self) -> Piece<'_> {
+        let starts = Starts(&self.starts);
+        Piece { prefix: &self.prefix, bytes: &self.bytes, offset: self.offset, starts }
+    }
 }
 
 impl Children {
-    fn new(level: usize, fences: Fences, leftmost: Lid) -> Self {
-        Self { level, fences, leftmost, pieces: Vec::new() }
+    fn new(level: usize, fences: Fences<'_>, leftmost: Lid) -> Self {
+        Self { level, fences: fences.into(), leftmost, pieces: Vec::new(), tally: Tally::default() }
     }
 
     fn of(view: View<'_>) -> Self {
         let mut children = Self::new(view.level(), Fences::spanning(view, view), view.leftmost());
-        let start = view.items_start();
-        children.push(view.prefix(), &view.from(start)[..view.sorted_end() - start]);
+        children.push(Piece::sorted(view, view.items_start(), view.sorted_end()));
+        children.tally = Tally::new(view.sorted_count(), view.prefix());
         children
     }
 
-    fn push(&mut self, prefix: &[u8], items: &[u8]) {
-        if !items.is_empty() {
-            self.pieces.push((prefix.to_vec(), ItemBytes::from_slice(items)));
+    /// Adds a piece, unless it is empty. Its items are to be added to the tally.
+    fn push(&mut self, piece: Piece<'_>) {
+        if !piece.bytes.is_empty() {
+            self.pieces.push(OwnedPiece {
+                prefix: piece.prefix.to_vec(),
+                bytes: ItemBytes::from_slice(piece.bytes),
+                offset: piece.offset,
+                starts: piece.starts.0.to_vec(),
+            });
         }
     }
 
     /// These children and, to the right of them, others: the first of those had no item.
     fn followed_by(mut self, other: Self) -> Self {
-        self.push(&[], &encode_child(&other.fences.low, other.leftmost));
+        self.push(Piece::new(&[], &encode_child(&other.fences.low, other.leftmost)));
         self.pieces.extend(other.pieces);
+        self.tally += Tally::new(1, &[]);
+        self.tally += other.tally;
         self.fences.high = other.fences.high;
         self
     }
 
-    fn pieces(&self) -> Vec<Piece<'_>> {
-        self.pieces.iter().map(|(prefix, bytes)| Piece { prefix, bytes }).collect()
-    }
-
-    fn plan<'a>(&'a self, pieces: &'a [Piece<'a>]) -> Plan<'a> {
-        let (low, high) = (&self.fences.low[..], self.fences.high.as_deref());
-        Plan { level: self.level, low, high, left: Some(self.leftmost), right: None, pieces }
+    fn run(&self) -> Run<'_> {
+        let mut items = Items::default();
+        self.pieces.iter().for_each(|piece| items.push(piece.borrow()));
+        items.tally += self.tally;
+        Run { level: self.level, fences: self.fences.borrow(), leftmost: Some(self.leftmost), items }
     }
 }

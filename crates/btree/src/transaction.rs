@@ -15,14 +15,15 @@
 
 use std::collections::HashMap;
 
-use honeycomb_layout::{log_entry_header, node_header};
-use honeycomb_memory::{Lid, LidReservation, LockedNode, NodeBuffer, Pin, Retired, ValueBuffer};
+use honeycomb_layout::node_header;
+use honeycomb_memory::{Lid, LidReservation, LockAndSize, LockedNode, NodeBuffer, Pin, Retired, ValueBuffer};
+use smallvec::SmallVec;
 
-use crate::builder::write_word;
+use crate::builder::{read_word, write_word};
 use crate::error::Error;
 use crate::forest::{Forest, Version};
 use crate::key::tag;
-use crate::log::{ENTRY_HEADER_BYTES, stamp_entries, write_entry};
+use crate::log::{NewEntry, stamp_entries};
 use crate::stages::{Stage, reach};
 use crate::view::View;
 
@@ -74,37 +75,54 @@ struct HeldNode<'f> {
     right: Option<Lid>,
 }
 
+impl HeldNode<'_> {
+    fn view(&self, forest: &Forest) -> View<'_> {
+        match &self.body {
+            Body::Replaced(_, buffer) | Body::Created(buffer, _) => View::private(forest.geometry(), buffer),
+            Body::Locked(locked) | Body::Removed(locked) => self.view_in_place(forest, locked),
+            Body::Dropped { .. } | Body::Exchanged => {
+                unreachable!("a node that was dropped is not asked for again")
+            }
+        }
+    }
+
+    #[inline]
+    fn view_in_place<'a>(&self, forest: &Forest, locked: &'a LockedNode<'_>) -> View<'a> {
+        View::locked(forest.geometry(), locked.node(), locked.bytes_up_to(self.size), self.log_count)
+    }
+}
+
 pub(crate) struct Transaction<'f> {
     pub(crate) forest: &'f Forest,
     pin: &'f Pin<'f>,
-    held: Vec<HeldNode<'f>>,
+    /// Most transactions hold one leaf.
+    held: SmallVec<[HeldNode<'f>; 1]>,
     /// Finds a LID in `held` once there are many.
-    index: HashMap<Lid, Index>,
+    index: Option<HashMap<Lid, Index>>,
     values: Vec<ValueBuffer<'f>>,
     retired: Vec<Retired>,
 }
 
 impl<'f> Transaction<'f> {
     pub(crate) fn new(forest: &'f Forest, pin: &'f Pin<'f>) -> Self {
-        let (held, index) = (Vec::new(), HashMap::new());
-        Self { forest, pin, held, index, values: Vec::new(), retired: Vec::new() }
+        Self { forest, pin, held: SmallVec::new(), index: None, values: Vec::new(), retired: Vec::new() }
     }
 
+    #[inline]
     fn find(&self, lid: Lid) -> Option<Index> {
-        if self.index.is_empty() {
-            return self.held.iter().position(|held| held.lid == lid);
+        match &self.index {
+            None => self.held.iter().position(|held| held.lid == lid),
+            Some(index) => index.get(&lid).copied(),
         }
-        self.index.get(&lid).copied()
     }
 
+    #[inline(always)]
     fn push(&mut self, node: HeldNode<'f>) -> Index {
         const FEW: usize = 16;
         let index = self.held.len();
-        if index == FEW {
-            self.index = self.held.iter().enumerate().map(|(index, held)| (held.lid, index)).collect();
-        }
         if index >= FEW {
-            self.index.insert(node.lid, index);
+            let of_few = || self.held.iter().enumerate().map(|(index, held)| (held.lid, index)).collect();
+            self.index.get_or_insert_with(of_few).insert(node.lid, index);
         }
         self.held.push(node);
         index
@@ -129,6 +147,7 @@ impl<'f> Transaction<'f> {
     }
 
     /// The node that a LID names for this transaction.
+    #[inline(always)]
     pub(crate) fn view_of(&self, lid: Lid) -> View<'_> {
         match self.find(lid) {
             Some(index) => self.view(index),
@@ -137,27 +156,27 @@ impl<'f> Transaction<'f> {
     }
 
     /// A node that this transaction holds.
+    #[inline(always)]
     pub(crate) fn view(&self, index: Index) -> View<'_> {
         let held = &self.held[index];
-        let geometry = self.forest.geometry();
         match &held.body {
-            Body::Replaced(_, buffer) | Body::Created(buffer, _) => View::private(geometry, buffer),
-            Body::Locked(locked) | Body::Removed(locked) => {
-                View::locked(geometry, locked.node(), locked.bytes_up_to(held.size), held.log_count)
-            }
-            Body::Dropped { .. } | Body::Exchanged => {
-                unreachable!("a node that was dropped is not asked for again")
-            }
+            Body::Locked(locked) => held.view_in_place(self.forest, locked),
+            _ => held.view(self.forest),
         }
     }
 
-    /// Asks for a leaf's header and shortcuts at once: they are adjacent lines.
-    pub(crate) fn prefetch(&self, leaf: Lid) {
-        if !self.held.is_empty() {
-            // It may be a leaf that this transaction made, which has no buffer in the page table yet.
-            return;
-        }
-        self.forest.prefetch(self.forest.node(self.pin, leaf));
+    /// Whether this transaction holds any nodes, so sees some otherwise than others do.
+    pub(crate) fn holds_any(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// The node that a LID names for everybody. Its header and shortcuts, which are adjacent lines, are asked
+    /// for at once.
+    #[inline(always)]
+    pub(crate) fn view_ahead(&self, lid: Lid) -> View<'_> {
+        let node = self.forest.node(self.pin, lid);
+        self.forest.prefetch(node);
+        self.forest.view(node)
     }
 
     pub(crate) fn lid(&self, index: Index) -> Lid {
@@ -179,14 +198,14 @@ impl<'f> Transaction<'f> {
         self.retired.push(retired);
     }
 
-    /// Whether one more log entry with this item may be appended to a leaf.
-    pub(crate) fn fits_log(&self, index: Index, item_bytes: usize) -> bool {
-        let (view, shape) = (self.view(index), self.forest.shape());
-        let entry_bytes = ENTRY_HEADER_BYTES + item_bytes;
-        view.log_bytes() + entry_bytes <= shape.log_threshold_bytes
-            && view.size() + entry_bytes <= shape.node_bytes
-            && view.log_count() < honeycomb_layout::LOG_ENTRIES_MAX
-            && self.fits_delta(view)
+    /// Bytes that one more entry in a leaf's log may have; 0 if there can be none.
+    pub(crate) fn log_room(&self, leaf: View<'_>) -> usize {
+        let shape = self.forest.shape();
+        if leaf.log_count() == honeycomb_layout::LOG_ENTRIES_MAX || !self.fits_delta(leaf) {
+            return 0;
+        }
+        let below_threshold = shape.log_threshold_bytes.saturating_sub(leaf.log_bytes());
+        below_threshold.min(shape.node_bytes - leaf.size())
     }
 
     /// Whether the version this transaction will take is near enough to the node's.
@@ -195,26 +214,21 @@ impl<'f> Transaction<'f> {
         latest.saturating_sub(view.node_version()) <= self.forest.shape().version_delta_max
     }
 
-    /// Appends to a leaf's log an entry that `fits_log`.
-    pub(crate) fn append(&mut self, index: Index, back_pointer: usize, order_hint: usize, item: &[u8]) {
-        let view = self.view(index);
-        let suffix_tag = tag(crate::item::Item::read(item).suffix());
-        let tags = with_tag(view.tags(), view.log_count(), suffix_tag);
+    /// Appends to a leaf's log an entry that there is room for.
+    pub(crate) fn append(&mut self, index: Index, entry: &NewEntry<'_>) {
         let held = &mut self.held[index];
-        let entry_bytes = ENTRY_HEADER_BYTES + item.len();
         match &mut held.body {
             Body::Locked(locked) => {
-                write_entry(locked.tail_mut(held.size), back_pointer, order_hint, item);
+                entry.write(locked.tail_mut(held.size));
                 // Readers look at as many tags as there are published entries.
-                locked.set_word(node_header::TAGS_OFFSET, tags[0]);
-                locked.set_word(node_header::TAGS_OFFSET + 8, tags[1]);
-                held.size += entry_bytes;
+                if let Some(tag) = TagPlace::of(held.log_count) {
+                    locked.set_word(tag.offset, tag.put(locked.node().word(tag.offset), entry.item.suffix));
+                }
+                held.size += entry.bytes();
                 held.log_count += 1;
                 reach(Stage::Appended);
             }
-            Body::Replaced(_, buffer) | Body::Created(buffer, _) => {
-                append_private(buffer, back_pointer, order_hint, item, tags);
-            }
+            Body::Replaced(_, buffer) | Body::Created(buffer, _) => append_private(buffer, entry),
             Body::Removed(_) | Body::Dropped { .. } | Body::Exchanged => {
                 unreachable!("a removed node takes no entries")
             }
@@ -289,21 +303,20 @@ impl<'f> Transaction<'f> {
     }
 
     /// Makes all of it visible at once and returns its version, when every new reader sees it.
-    pub(crate) fn commit(self) -> Version {
-        let Self { forest, mut held, values, mut retired, .. } = self;
-        for value in values {
+    pub(crate) fn commit(&mut self) -> Version {
+        let forest = self.forest;
+        while let Some(value) = self.values.pop() {
             let _in_an_item = value.keep();
         }
         let version = if forest.mvcc() { forest.versions.take() } else { 0 };
         reach(Stage::VersionTaken);
         // Created nodes first: nothing leads to them before a published node does.
-        for node in held.iter_mut().filter(|held| matches!(held.body, Body::Created(..))) {
-            publish(forest, node, version, &mut retired);
-            reach(Stage::Published);
-        }
-        for node in &mut held {
-            publish(forest, node, version, &mut retired);
-            reach(Stage::Published);
+        for created in [true, false] {
+            let is_now = |held: &&mut HeldNode<'_>| matches!(held.body, Body::Created(..)) == created;
+            for node in self.held.iter_mut().filter(is_now) {
+                publish(forest, node, version, &mut self.retired);
+                reach(Stage::Published);
+            }
         }
         if forest.mvcc() {
             forest.versions.release(version);
@@ -311,14 +324,15 @@ impl<'f> Transaction<'f> {
         }
         reach(Stage::Released);
         // Readers that began before the read version reached this one may still need what was replaced.
-        if !retired.is_empty() {
-            forest.memory().retire(retired);
+        if !self.retired.is_empty() {
+            forest.memory().retire(self.retired.drain(..));
         }
         version
     }
 }
 
 /// Publishes a node; once that is done, there is nothing left of it to publish.
+#[inline(always)]
 fn publish(forest: &Forest, node: &mut HeldNode<'_>, version: Version, retired: &mut Vec<Retired>) {
     let HeldNode { lid, ref mut body, size, log_count, left, right } = *node;
     let body = std::mem::replace(body, Body::Exchanged);
@@ -342,7 +356,11 @@ fn publish(forest: &Forest, node: &mut HeldNode<'_>, version: Version, retired: 
             retired.extend([Retired::Node(locked.node().address()), Retired::Lid(lid)]);
             locked.abandon();
         }
-        Body::Locked(locked) => publish_in_place(locked, version, size, log_count, siblings),
+        Body::Locked(locked) => {
+            if size > locked.seen().size() || left.is_some() || right.is_some() {
+                publish_in_place(locked, version, size, log_count, siblings);
+            }
+        }
         Body::Dropped { .. } | Body::Exchanged => {}
     }
 }
@@ -359,6 +377,7 @@ fn stamp(buffer: &mut [u8], version: Version, siblings: Siblings) {
     }
 }
 
+#[inline]
 fn publish_in_place(
     mut locked: LockedNode<'_>,
     version: Version,
@@ -366,39 +385,44 @@ fn publish_in_place(
     log_count: usize,
     siblings: Siblings,
 ) {
-    let relinked = siblings.iter().any(|(_, lid)| lid.is_some());
     for (offset, lid) in siblings {
         if let Some(lid) = lid {
             locked.set_word(offset, lid.get());
         }
     }
     let published = locked.seen().size();
-    if size > published {
-        let delta = version - locked.node().word(node_header::NODE_VERSION_OFFSET);
-        debug_assert!(delta >> (8 * log_entry_header::VERSION_DELTA_BYTES) == 0);
-        stamp_entries(&mut locked.tail_mut(published)[..size - published], delta);
-    }
-    if size > published || relinked {
-        locked.publish(size, log_count);
-    }
+    let delta = version - locked.node().word(node_header::NODE_VERSION_OFFSET);
+    stamp_entries(&mut locked.tail_mut(published)[..size - published], delta);
+    locked.publish(size, log_count);
 }
 
-fn append_private(buffer: &mut [u8], back_pointer: usize, order_hint: usize, item: &[u8], tags: [u64; 2]) {
-    let word = u64::from_le_bytes(*buffer.first_chunk().expect("a node has a header"));
-    let state = honeycomb_memory::LockAndSize::from(word);
+fn append_private(buffer: &mut [u8], entry: &NewEntry<'_>) {
+    let state = LockAndSize::from(read_word(buffer, node_header::LOCK_AND_SIZE_OFFSET));
     // The node gets the transaction's own version when it is published, so the delta is and stays zero.
-    write_entry(&mut buffer[state.size()..], back_pointer, order_hint, item);
-    let size = state.size() + ENTRY_HEADER_BYTES + item.len();
-    let state = honeycomb_memory::LockAndSize::new(size, state.log_count() + 1);
+    entry.write(&mut buffer[state.size()..]);
+    if let Some(tag) = TagPlace::of(state.log_count()) {
+        let tags = tag.put(read_word(buffer, tag.offset), entry.item.suffix);
+        write_word(buffer, tag.offset, tags);
+    }
+    let state = LockAndSize::new(state.size() + entry.bytes(), state.log_count() + 1);
     write_word(buffer, node_header::LOCK_AND_SIZE_OFFSET, u64::from(state));
-    write_word(buffer, node_header::TAGS_OFFSET, tags[0]);
-    write_word(buffer, node_header::TAGS_OFFSET + 8, tags[1]);
 }
 
-fn with_tag(mut tags: [u8; node_header::TAGS_COUNT], index: usize, tag: u8) -> [u64; 2] {
-    if let Some(slot) = tags.get_mut(index) {
-        *slot = tag;
+/// Where the tag of a log entry is: the offset of a word of the header, and the tag's place in it.
+struct TagPlace {
+    offset: usize,
+    shift: usize,
+}
+
+impl TagPlace {
+    /// None if the entry, by its place in the log, is one of those without a tag.
+    fn of(entry: usize) -> Option<Self> {
+        let offset = node_header::TAGS_OFFSET + entry / 8 * 8;
+        (entry < node_header::TAGS_COUNT).then_some(Self { offset, shift: entry % 8 * 8 })
     }
-    let word = |half: &[u8]| u64::from_le_bytes(half.try_into().expect("eight tags"));
-    [word(&tags[..8]), word(&tags[8..])]
+
+    /// The word with the tag of a key suffix.
+    fn put(&self, word: u64, suffix: &[u8]) -> u64 {
+        word & !(0xff << self.shift) | u64::from(tag(suffix)) << self.shift
+    }
 }

@@ -7,7 +7,7 @@ use honeycomb_layout as layout;
 use honeycomb_memory::{Lid, Pin};
 use thiserror::Error;
 
-use crate::builder::fences_bytes;
+use crate::fences::Fences;
 use crate::forest::{Forest, Root};
 use crate::item::{Item, ItemHeader};
 use crate::key::{Wanted, head, prefix_length, tag};
@@ -153,7 +153,7 @@ impl<'f> Check<'f> {
             "prefix length {} is not {prefix}",
             view.prefix_length()
         );
-        let start = view.geometry().sorted_start() + fences_bytes(low, high.as_deref());
+        let start = view.geometry().sorted_start() + Fences::spanning(view, view).bytes();
         check!(self, view.items_start() == start, "items start at {} and not at {start}", view.items_start());
         check!(
             self,

@@ -6,13 +6,13 @@
 
 use std::ops::Bound;
 
-use honeycomb_memory::Retired;
+use honeycomb_memory::{Lid, Retired};
 
 use crate::error::Error;
 use crate::forest::{Forest, Root, Version};
-use crate::item::{Item, ItemBytes, ItemHeader, encode};
+use crate::item::{Item, ItemHeader, ValueReference, encode};
 use crate::key::Wanted;
-use crate::log::{LogEntry, find_in_log};
+use crate::log::{LogEntry, NewEntry, NewItem, find_in_log};
 use crate::operation::{BatchOperation, BatchOutcome, Decision, Operation, Outcome, StoredValue, decide};
 use crate::piece::Change;
 use crate::reader::{Toward, child_toward};
@@ -173,6 +173,7 @@ struct Found<'a> {
     existing: Option<Existing<'a>>,
 }
 
+#[inline]
 fn find<'a>(leaf: View<'a>, suffix: &[u8]) -> Found<'a> {
     let wanted = Wanted::new(suffix);
     let place = lower_bound(leaf, &wanted);
@@ -215,44 +216,44 @@ impl<'f> Transaction<'f> {
             Decision::Remove => (None, Outcome::Deleted),
             Decision::Store(value, outcome) => (Some(value), outcome),
         };
-        let (back_pointer, order_hint) = (found.back_pointer, found.order_hint);
+        let Found { back_pointer, order_hint, replaces, repeats, .. } = found;
         let is_last = order_hint == view.log_count() && back_pointer == view.sorted_end();
-        let (replaces, repeats) = (found.replaces, found.repeats);
-        let item = self.encode(suffix, stored.as_ref(), |header| header.with_place(replaces, repeats))?;
-        if superseded.is_none() && self.fits_log(leaf, item.len()) {
-            self.append(leaf, back_pointer, order_hint, &item);
-        } else {
-            // A superseded out-of-line value goes at once: a log full of them would pin memory.
-            if let Some(reference) = superseded {
-                self.retire(Retired::Value(reference.address, reference.length));
-            }
-            let change = Change { is_last, back_pointer, item: &item };
-            self.rebuild(root, leaf, leaf, Edit::Change(leaf, &change))?;
+        let room = self.log_room(view);
+        let stored = match stored {
+            Some(value) if self.is_long(&value) => Some(self.out_of_line(&value)?),
+            stored => stored,
+        };
+        let value = stored.as_ref().map_or(&[][..], StoredValue::bytes);
+        let header = ItemHeader::new(suffix.len(), value.len())
+            .with_delete_marker(stored.is_none())
+            .with_out_of_line(matches!(stored, Some(StoredValue::Reference(_))))
+            .with_place(replaces, repeats);
+        let entry = NewEntry { back_pointer, order_hint, item: NewItem { header, suffix, value } };
+        if superseded.is_none() && entry.bytes() <= room {
+            self.append(leaf, &entry);
+            return Ok((outcome, 0));
         }
+        // A superseded out-of-line value goes at once: a log full of them would pin memory.
+        if let Some(reference) = superseded {
+            self.retire(Retired::Value(reference.address, reference.length));
+        }
+        let item = encode(header, suffix, value);
+        let change = Change { is_last, back_pointer, item: &item };
+        self.rebuild(root, leaf, leaf, Edit::Change(leaf, &change))?;
         Ok((outcome, 0))
     }
 
-    /// Encodes a new item, or a delete marker, allocating the buffer of an out-of-line value.
-    fn encode(
-        &mut self,
-        suffix: &[u8],
-        stored: Option<&StoredValue<'_>>,
-        flags: impl FnOnce(ItemHeader) -> ItemHeader,
-    ) -> Result<ItemBytes, Stop> {
-        let Some(stored) = stored else {
-            let header = ItemHeader::new(suffix.len(), 0).with_delete_marker(true);
-            return Ok(encode(flags(header), suffix, &[]));
-        };
-        let bytes = stored.bytes();
-        if bytes.len() <= self.forest.shape().inline_value_bytes_max() {
-            return Ok(encode(flags(ItemHeader::new(suffix.len(), bytes.len())), suffix, bytes));
-        }
-        let value = self.forest.memory().allocate_value(bytes)?;
-        let reference = crate::item::ValueReference { address: value.address(), length: bytes.len() };
+    /// Whether a value is too long for an item.
+    fn is_long(&self, value: &StoredValue<'_>) -> bool {
+        value.bytes().len() > self.forest.shape().inline_value_bytes_max()
+    }
+
+    /// Puts a value into a buffer of its own.
+    fn out_of_line(&mut self, stored: &StoredValue<'_>) -> Result<StoredValue<'static>, Stop> {
+        let value = self.forest.memory().allocate_value(stored.bytes())?;
+        let reference = ValueReference { address: value.address(), length: value.len() };
         self.keep_value(value);
-        let reference = reference.to_bytes();
-        let header = ItemHeader::new(suffix.len(), reference.len()).with_out_of_line(true);
-        Ok(encode(flags(header), suffix, &reference))
+        Ok(StoredValue::Reference(reference.to_bytes()))
     }
 
     /// Carries out the operations of a batch, in the order of their keys.
@@ -280,18 +281,29 @@ impl<'f> Transaction<'f> {
 
     /// Goes down to a leaf and locks it.
     pub(crate) fn hold_leaf(&mut self, root: Root, toward: Toward<'_>) -> Result<Index, Stop> {
-        let mut lid = root.0;
-        loop {
-            let view = self.view_of(lid);
-            if view.is_leaf() {
-                break;
-            }
-            let child = child_toward(view, toward).1;
-            self.prefetch(child);
-            lid = child;
-        }
+        let (top, lid) = (self.view_of(root.0), root.0);
+        let lid = if self.holds_any() {
+            leaf_toward(lid, top, toward, |lid| self.view_of(lid))
+        } else {
+            leaf_toward(lid, top, toward, |lid| self.view_ahead(lid))
+        };
         let index = self.hold(lid)?;
         // The root can grow between the look and the lock; no other LID changes its level.
-        if self.view(index).is_leaf() { Ok(index) } else { Err(Stop::Busy) }
+        if lid != root.0 || self.view(index).is_leaf() { Ok(index) } else { Err(Stop::Busy) }
     }
+}
+
+/// The leaf on the way down from a node.
+#[inline(always)]
+fn leaf_toward<'a>(
+    mut lid: Lid,
+    mut view: View<'a>,
+    toward: Toward<'_>,
+    view_of: impl Fn(Lid) -> View<'a>,
+) -> Lid {
+    while !view.is_leaf() {
+        lid = child_toward(view, toward).1;
+        view = view_of(lid);
+    }
+    lid
 }

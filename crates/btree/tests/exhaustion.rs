@@ -36,7 +36,7 @@ fn contents(forest: &Forest, root: Root) -> Pairs {
 /// makes.
 fn failing_everywhere(pairs: u64, write: fn(&Forest, Root) -> Result<(), Error>) -> u64 {
     for nth in 0.. {
-        let (mut forest, root, faults) = prepared(pairs);
+        let (forest, root, faults) = prepared(pairs);
         let before = contents(&forest, root);
         faults.set(nth);
         let result = write(&forest, root);
@@ -134,7 +134,7 @@ fn range_deletes_and_joins() {
 
 #[test]
 fn new_trees() {
-    let (mut forest, root, faults) = prepared(10);
+    let (forest, root, faults) = prepared(10);
     for nth in 0..2 {
         faults.set(nth);
         assert!(forest.plant().is_err());
@@ -149,7 +149,7 @@ fn new_trees() {
 #[test]
 fn a_full_arena_recovers() {
     let memory = MemoryConfig { arena_bytes: MIB, huge_pages: false, ..MemoryConfig::default() };
-    let mut forest = Forest::new(Config { memory, shape: tiny(128), mvcc: true }).unwrap();
+    let forest = Forest::new(Config { memory, shape: tiny(128), mvcc: true }).unwrap();
     let root = forest.plant().unwrap();
     let mut stored = 0;
     let error = loop {

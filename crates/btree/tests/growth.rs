@@ -43,7 +43,7 @@ fn add_and_remove(forest: &Forest, root: Root, thread: u8, count: u8) {
 
 /// Each thread has up to `most` pairs in the tree.
 fn run(most: u8) {
-    let mut forest = forest(tiny(128), ARENA, true);
+    let forest = forest(tiny(128), ARENA, true);
     let root = forest.plant().unwrap();
     let (end, seed) = (Instant::now() + RUN, seed(1));
     thread::scope(|scope| {
@@ -91,7 +91,7 @@ fn put(buffer: &mut [u8], offset: usize, word: u64) {
 /// over a copy of the old one takes its place; in each round a little later, so that in some the writer is
 /// just about to get it.
 fn grow_under_a_waiting_writer(pairs: u8, round: u32) {
-    let mut forest = forest(tiny(0), 4 * MIB, false);
+    let forest = forest(tiny(0), 4 * MIB, false);
     let (root, empty) = (forest.plant().unwrap(), forest.plant().unwrap());
     let insert = |number| drop(forest.write(root, &key(0, number), Operation::Insert(&[7; 100])).unwrap());
     (0..pairs).map(|number| 20 * number).for_each(insert);

@@ -293,7 +293,7 @@ fn version_deltas_that_overflow_force_merges() {
 #[test]
 fn large_nodes_and_large_values() {
     let shape = Shape { node_bytes: 16_384, log_threshold_bytes: 4096, ..Shape::default() };
-    let mut forest = forest(shape, 256 * MIB, true);
+    let forest = forest(shape, 256 * MIB, true);
     let root = forest.plant().unwrap();
     let sizes = [0, 1, 469, 470, 471, 511, 512, 513, 8191, 8192, 8193, MIB, 16 * MIB - 1, 16 * MIB];
     for round in 0..3_u8 {

@@ -1,5 +1,7 @@
 //! The two ways to name a buffer: where it is, and which node it is.
 
+use std::num::NonZeroU64;
+
 use honeycomb_layout as layout;
 
 /// Bus address of a buffer: its offset in the arena, in bytes. Never 0, at most 48 bits.
@@ -42,25 +44,28 @@ impl BusAddress {
 
 /// Logical identifier of a node. Never 0, at most 48 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Lid(u64);
+pub struct Lid(NonZeroU64);
 
 impl Lid {
     /// None for 0, which names no node, and for what is wider than 48 bits.
     #[must_use]
     #[inline]
     pub const fn new(lid: u64) -> Option<Self> {
-        if lid == 0 || lid >> layout::LID_BITS != 0 { None } else { Some(Self(lid)) }
+        match NonZeroU64::new(lid) {
+            Some(number) if lid >> layout::LID_BITS == 0 => Some(Self(number)),
+            _ => None,
+        }
     }
 
     /// The number.
     #[must_use]
     #[inline]
     pub const fn get(self) -> u64 {
-        self.0
+        self.0.get()
     }
 
     #[inline]
     pub(crate) const fn index(self) -> usize {
-        self.0 as usize
+        self.0.get() as usize
     }
 }
