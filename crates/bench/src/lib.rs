@@ -5,10 +5,14 @@
 
 pub mod adapters;
 pub mod compare;
+pub mod driver;
 pub mod keys;
+pub mod limits;
 pub mod machine;
 pub mod map;
 pub mod memory;
+mod names;
+pub mod open;
 pub mod plan;
 pub mod report;
 pub mod runner;

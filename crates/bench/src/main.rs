@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use honeycomb_bench::adapters::Peer;
+use honeycomb_bench::adapters::{Contents, Peer};
 use honeycomb_bench::compare::{self, compare};
+use honeycomb_bench::keys::Sizes;
 use honeycomb_bench::map::Failure;
 use honeycomb_bench::memory::available_bytes;
 use honeycomb_bench::plan::Plan;
@@ -31,7 +32,9 @@ const EXAMPLES: &str = "\
 Examples:
   honeycomb-bench run --out out/bench              everything: 20 million pairs, about ten minutes
   honeycomb-bench run --quick                      a first impression: 1 million pairs, half a minute
-  honeycomb-bench run --peers honeycomb,masstree --workloads get,scan4 --threads 1
+  honeycomb-bench run --peers honeycomb,masstree --workloads ycsb-a,scan4,cloud80 --threads 1
+  honeycomb-bench run --pairs 1000000,16000000 --sizes 8+8,16+16,mixed --batches 1,16,64
+  honeycomb-bench run --workloads get --open-loads 10,50,70,90 --disturbed
   perf record -g honeycomb-bench run --peers honeycomb --workloads get --seconds-per-slice 5
   honeycomb-bench compare before/bench.json after/bench.json";
 
@@ -43,7 +46,7 @@ enum Command {
     Compare(CompareArguments),
     /// Hold one map and do what the run says
     #[command(hide = true)]
-    Worker { peer: Peer, pairs: u64 },
+    Worker { peer: Peer, pairs: u64, sizes: Sizes },
 }
 
 #[derive(Args)]
@@ -54,22 +57,34 @@ struct RunArguments {
     /// A few seconds, only to see that everything runs: the numbers mean nothing
     #[arg(long)]
     smoke: bool,
-    /// Pairs to load, of 16 + 16 bytes [default: 20000000]
-    #[arg(long)]
-    pairs: Option<u64>,
-    /// Maps to measure, separated by commas [default: all but honeycomb-unversioned]
-    #[arg(long, value_delimiter = ',', value_enum, default_values_t = Peer::DEFAULT)]
-    #[arg(hide_default_value = true)]
+    /// Pairs to load [default: 20000000]
+    #[arg(long, value_delimiter = ',')]
+    pairs: Vec<u64>,
+    /// Bytes of keys and values, 8 to 460 each or `mixed`
+    #[arg(long, value_delimiter = ',', default_values_t = [Sizes::DEFAULT])]
+    sizes: Vec<Sizes>,
+    /// Maps to measure; there are also honeycomb-unversioned and, with log blocks of N bytes, honeycomb-logN
+    #[arg(long, value_delimiter = ',', default_values_t = Peer::DEFAULT)]
     peers: Vec<Peer>,
-    /// Workloads to measure, separated by commas, besides the load, which always is
-    #[arg(long, value_delimiter = ',', value_enum, default_values_t = Workload::DEFAULT)]
+    /// Workloads to measure besides the load: get, update, insert, hot-leaf, ycsb-a to ycsb-f, scanN of N
+    /// pairs, cloudN with N % scans
+    #[arg(long, value_delimiter = ',', default_values_t = Workload::DEFAULT)]
     workloads: Vec<Workload>,
     /// How pairs are chosen
-    #[arg(long, value_delimiter = ',', value_enum, default_values_t = Distribution::ALL)]
+    #[arg(long, value_delimiter = ',', value_enum, default_values_t = Distribution::DEFAULT)]
     distributions: Vec<Distribution>,
     /// Numbers of threads
     #[arg(long, value_delimiter = ',', default_values_t = [1, 2])]
     threads: Vec<usize>,
+    /// How many operations of a thread run together
+    #[arg(long, value_delimiter = ',', default_values_t = [1])]
+    batches: Vec<usize>,
+    /// Open loops that time each operation from when it was due, at these per cent of what each map reached
+    #[arg(long, value_delimiter = ',')]
+    open_loads: Vec<u32>,
+    /// During open loops, one more thread scans 10,000 pairs at a time and another inserts
+    #[arg(long, requires = "open_loads")]
+    disturbed: bool,
     /// How often everything is measured, in turn [default: 5]
     #[arg(long)]
     repetitions: Option<u64>,
@@ -108,7 +123,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Run(arguments) => run(*arguments),
         Command::Compare(arguments) => compare_files(&arguments),
-        Command::Worker { peer, pairs } => worker::serve(peer, pairs),
+        Command::Worker { peer, pairs, sizes } => worker::serve(peer, Contents { pairs, sizes }),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -138,11 +153,15 @@ impl RunArguments {
             _ => (20_000_000, 5, 0.5),
         };
         Ok(Plan {
-            pairs: self.pairs.unwrap_or(pairs),
+            pairs: if self.pairs.is_empty() { vec![pairs] } else { unique(self.pairs.clone()) },
+            sizes: unique(self.sizes.clone()),
             peers: unique(self.peers.clone()),
             workloads: unique(self.workloads.clone()),
             distributions: unique(self.distributions.clone()),
             threads: unique(self.threads.clone()),
+            batches: unique(self.batches.clone()),
+            open_loads: unique(self.open_loads.clone()),
+            disturbed: self.disturbed,
             repetitions: self.repetitions.unwrap_or(repetitions),
             slice: Duration::try_from_secs_f64(self.seconds_per_slice.unwrap_or(seconds))
                 .map_err(|error| format!("--seconds-per-slice: {error}"))?,
