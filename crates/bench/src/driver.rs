@@ -7,7 +7,7 @@ use crate::map::{Failure, OrderedMap, Room, Scans, Strings, Writes};
 use crate::workload::{Operation, Workload};
 
 /// Runs operations, one at a time or together. All pairs asked for are there: a map that does not find one is
-/// broken.
+/// broken, unless it is known to miss those that are being updated.
 pub struct Driver<'m, M: OrderedMap> {
     map: &'m M,
     sizes: Sizes,
@@ -51,7 +51,7 @@ impl<'m, M: OrderedMap> Driver<'m, M> {
         let found = match operation {
             Operation::Get(index) => self.get(index)?,
             Operation::Update { index, change } => self.update(index, change)?,
-            Operation::Modify { index, change } => self.get(index)? && self.update(index, change)?,
+            Operation::Modify { index, change } => self.get(index)? & self.update(index, change)?,
             Operation::Insert(index) => {
                 self.make(index, 0);
                 self.map.insert(&self.key, &self.value)?;
@@ -60,7 +60,11 @@ impl<'m, M: OrderedMap> Driver<'m, M> {
             Operation::Scan { index, limit } => self.scan(index, limit)? > 0,
         };
         black_box(&self.room);
-        if found { Ok(()) } else { Err(format!("{operation:?} did not find its pair").into()) }
+        if found || M::MISSES_UPDATED {
+            Ok(())
+        } else {
+            Err(format!("{operation:?} did not find its pair").into())
+        }
     }
 
     fn get(&mut self, index: u64) -> Result<bool, Failure> {
@@ -111,7 +115,7 @@ impl<'m, M: OrderedMap> Driver<'m, M> {
         }
         found += batch.modifies.run(*map, room)?;
         let missing = operations.len() + batch.modifies.keys.len() - found;
-        if missing == 0 {
+        if missing == 0 || M::MISSES_UPDATED {
             Ok(())
         } else {
             Err(format!("{missing} of a batch did not find their pair").into())

@@ -6,6 +6,7 @@
 pub mod adapters;
 pub mod compare;
 pub mod driver;
+pub mod figures;
 pub mod keys;
 pub mod limits;
 pub mod machine;

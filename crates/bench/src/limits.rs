@@ -53,6 +53,9 @@ const LINE_BYTES: u64 = 64;
 const LINE_WORDS: usize = 8;
 /// Most memory that is read: beyond it, nothing gets slower.
 const REGION_BYTES_MAX: u64 = 4 << 30;
+/// 8 MiB.
+const PART_WORDS: u64 = 1 << 20;
+const PART_LINES: u64 = PART_WORDS / LINE_WORDS as u64;
 /// Reads between two looks at the clock.
 const READS: u64 = 4_096;
 
@@ -68,7 +71,7 @@ impl Limits {
                 pairs,
                 sizes,
                 threads,
-                region_bytes: region.words.len() as u64 * 8,
+                region_bytes: region.bytes(),
                 in_huge_pages: region.in_huge_pages,
                 chained_nanoseconds: 1e9 * threads as f64 / rate(Reader::Chain)?,
                 groups: GROUPS.into_iter().map(group).collect::<Result<_, Failure>>()?,
@@ -82,6 +85,8 @@ impl Limits {
     pub fn better(mut self, other: &Limits) -> Limits {
         self.chained_nanoseconds = self.chained_nanoseconds.min(other.chained_nanoseconds);
         self.sequential = self.sequential.max(other.sequential);
+        // Memory that is used again is not seen to become huge.
+        self.in_huge_pages = self.in_huge_pages.max(other.in_huge_pages);
         for (group, other) in self.groups.iter_mut().zip(&other.groups) {
             group.rate = group.rate.max(other.rate);
         }
@@ -123,9 +128,9 @@ impl Limits {
     }
 }
 
-/// Memory to read.
+/// Memory to read, in parts as large as the allocator puts into huge pages.
 struct Region {
-    words: Vec<u64>,
+    parts: Vec<Vec<u64>>,
     in_huge_pages: f64,
 }
 
@@ -142,11 +147,17 @@ enum Reader {
 
 impl Region {
     fn new(bytes: u64) -> Result<Region, Failure> {
-        let bytes = bytes.clamp(1 << 20, REGION_BYTES_MAX);
         let before = huge_page_bytes()?;
-        let words: Vec<u64> = (0..bytes / 8).map(mix).collect();
-        let in_huge_pages = (huge_page_bytes()?.saturating_sub(before) as f64 / bytes as f64).min(1.0);
-        Ok(Region { words, in_huge_pages })
+        let part = |number: u64| (number..number + PART_WORDS).map(mix).collect();
+        let count = bytes.clamp(1, REGION_BYTES_MAX).div_ceil(PART_WORDS * 8);
+        let mut region = Region { parts: (0..count).map(part).collect(), in_huge_pages: 0.0 };
+        let huge = huge_page_bytes()?.saturating_sub(before);
+        region.in_huge_pages = (huge as f64 / region.bytes() as f64).min(1.0);
+        Ok(region)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.parts.len() as u64 * PART_WORDS * 8
     }
 
     /// Reads a second, all threads together.
@@ -165,31 +176,33 @@ impl Region {
     /// [`READS`] reads; what the next ones start from.
     fn read(&self, reader: Reader, state: u64) -> u64 {
         match reader {
-            Reader::Chain => (0..READS).fold(state, |state, _| mix(state ^ self.words[self.place(state, 1)])),
+            Reader::Chain => (0..READS).fold(state, |state, _| mix(state ^ self.group(state, 1)[0])),
             Reader::Groups(lines) => {
-                let line = |place: usize| -> u64 {
-                    (0..lines as usize)
-                        .map(|line| self.words[place + line * LINE_WORDS])
-                        .fold(0, u64::wrapping_add)
-                };
-                let sum = (state..state + READS).map(|read| line(self.place(mix(read), lines)));
-                black_box(sum.fold(0, u64::wrapping_add));
+                let sum =
+                    |group: &[u64]| group.iter().step_by(LINE_WORDS).copied().fold(0, u64::wrapping_add);
+                let sums = (state..state + READS).map(|read| sum(self.group(mix(read), lines)));
+                black_box(sums.fold(0, u64::wrapping_add));
                 state + READS
             }
             Reader::Sequence => {
-                let words = READS as usize * LINE_WORDS;
-                let place = state as usize % (self.words.len() / words) * words;
-                black_box(self.words[place..place + words].iter().copied().fold(0, u64::wrapping_add));
+                let stretches = PART_WORDS / (READS * LINE_WORDS as u64);
+                let (part, stretch) = (state / stretches % self.parts.len() as u64, state % stretches);
+                let words = &self.parts[part as usize][(stretch * READS) as usize * LINE_WORDS..];
+                black_box(words[..READS as usize * LINE_WORDS].iter().copied().fold(0, u64::wrapping_add));
                 state + 1
             }
         }
     }
 
-    /// The first word of a random group of so many lines.
-    fn place(&self, random: u64, lines: u64) -> usize {
-        let places = (self.words.len() / LINE_WORDS) as u64 - lines + 1;
+    /// A random group of so many lines.
+    fn group(&self, random: u64, lines: u64) -> &[u64] {
+        let words = lines as usize * LINE_WORDS;
         // The high half of a product spreads evenly and costs no division.
-        ((u128::from(random) * u128::from(places)) >> 64) as usize * LINE_WORDS
+        let choose = |of: u64| ((u128::from(random) * u128::from(of)) >> 64) as u64;
+        let line = choose(self.parts.len() as u64 * PART_LINES);
+        let (part, line) = ((line / PART_LINES) as usize, (line % PART_LINES) as usize);
+        let first = (line * LINE_WORDS).min(PART_WORDS as usize - words);
+        &self.parts[part][first..first + words]
     }
 }
 

@@ -13,6 +13,9 @@ pub trait OrderedMap: Sync + Sized {
     /// Where a thread's scans put the pairs they find; made once a thread and reused.
     type Items: Items;
 
+    /// Whether gets and scans do not find a pair at the moment in which another thread updates it.
+    const MISSES_UPDATED: bool = false;
+
     /// Adds a pair whose key is absent.
     fn insert(&self, key: &[u8], value: &[u8]) -> Result<(), Failure>;
 

@@ -3,6 +3,7 @@
 use std::process::{Command, Output};
 
 use honeycomb_bench::adapters::Peer;
+use honeycomb_bench::figures::{FIGURES, Shape};
 use honeycomb_bench::map::Failure;
 use honeycomb_bench::report::Report;
 use honeycomb_bench::workload::Workload;
@@ -118,6 +119,28 @@ fn maps_that_do_not_fit_together_are_measured_in_groups() -> Result<(), Failure>
 }
 
 #[test]
+fn every_figure_is_measured_or_says_what_it_waits_for() -> Result<(), Failure> {
+    let folder = tempfile::tempdir()?;
+    let out = folder.path().to_str().ok_or("path")?;
+    let few = ["--smoke", "--peers", "honeycomb,masstree", "--out", out];
+    let page = || std::fs::read_to_string(folder.path().join("figures.md"));
+    printed(&[&["figure", "15"], &few[..]].concat())?;
+    assert_eq!(page()?.matches("not measured yet").count(), 5);
+    let printed = printed(&[&["figure", "all"], &few[..]].concat())?;
+    let page = page()?;
+    for figure in FIGURES {
+        let is_measured = folder.path().join(figure.name()).join("figure.json").exists();
+        assert_eq!(is_measured, figure.shape != Shape::Waits);
+        assert!(page.contains(&format!("## Figure {}", figure.number)) && page.contains(figure.claim));
+        assert!(printed.contains(&format!("figure {}", figure.number)));
+    }
+    // A row for each workload and distribution, such as that of the scans of 24 pairs.
+    assert_eq!(page.matches("| scan24, ").count(), 2);
+    assert_eq!(page.matches("not measured yet").count(), 0);
+    Ok(())
+}
+
+#[test]
 fn wrong_arguments_are_named() -> Result<(), Failure> {
     for (arguments, reason) in [
         (["run", "--pairs", "10"], "each number of pairs must be 1000 to"),
@@ -126,6 +149,7 @@ fn wrong_arguments_are_named() -> Result<(), Failure> {
         (["run", "--sizes", "7+16"], "each 8 to 460"),
         (["run", "--workloads", "scan0"], "no workload scan0: there are get"),
         (["run", "--peers", "redis"], "no map redis: there are honeycomb"),
+        (["figure", "18", "--smoke"], "no figure 18"),
         (["run", "--batches", "0"], "each batch"),
         (["run", "--seconds-per-slice", "inf"], "--seconds-per-slice"),
         (["run", "--repetitions", "0"], "0 repetitions"),

@@ -8,7 +8,7 @@ use super::stored::Stored;
 use crate::map::{Copied, Failure, OrderedMap};
 
 /// A lock-free skip list, a node a pair. Values in it cannot be changed: an insert of a key that is there
-/// puts a new node in place of the old one. Its scans are not of one moment.
+/// removes the old node and then puts in a new one. Its scans are not of one moment.
 pub(super) struct SkipList<K, V>(SkipMap<K, V>);
 
 impl<K: Stored, V: Stored> SkipList<K, V> {
@@ -20,6 +20,8 @@ impl<K: Stored, V: Stored> SkipList<K, V> {
 
 impl<K: Stored, V: Stored> OrderedMap for SkipList<K, V> {
     type Items = Copied;
+
+    const MISSES_UPDATED: bool = true;
 
     fn insert(&self, key: &[u8], value: &[u8]) -> Result<(), Failure> {
         self.0.insert(K::stored(key)?, V::stored(value)?);
