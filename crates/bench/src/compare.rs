@@ -128,14 +128,15 @@ mod tests {
             slice: Duration::from_secs(1),
             seed: 1,
         };
-        let (date, revision, overhead) = Default::default();
+        let (date, revision, no_counters, overhead) = Default::default();
         let machine = Machine::this()?;
-        let setup = Setup { date, revision, plan, machine, overhead };
+        let setup = Setup { date, revision, no_counters, plan, machine, overhead };
         let (distribution, workload) = (Distribution::Uniform, Workload::Get);
         let (pairs, sizes) = (1_000, Sizes::DEFAULT);
         let measurement = |&(peer, samples): &(Peer, &[f64])| Measurement {
             subject: Subject { group: 1, pairs, sizes, threads: 1, batch: 1, distribution, workload, peer },
             summary: Summary::of(samples),
+            counts: None,
             samples: samples.to_vec(),
         };
         let measurements = samples.iter().map(measurement).collect();

@@ -5,6 +5,7 @@
 
 pub mod adapters;
 pub mod compare;
+pub mod counters;
 pub mod driver;
 pub mod figures;
 pub mod keys;

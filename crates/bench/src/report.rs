@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::adapters::Peer;
+use crate::counters::Counts;
 use crate::keys::Sizes;
 use crate::limits::Limits;
 use crate::machine::Machine;
@@ -47,6 +48,8 @@ pub struct Setup {
     pub plan: Plan,
     /// The machine.
     pub machine: Machine,
+    /// Why there are no counts of the processor, if there are none.
+    pub no_counters: Option<String>,
     /// What the benchmark itself costs a get, included in every number.
     pub overhead: Vec<Overhead>,
 }
@@ -93,6 +96,8 @@ pub struct Measurement {
     /// Over all samples.
     #[serde(flatten)]
     pub summary: Summary,
+    /// What the processor counted for an operation, where it can be read.
+    pub counts: Option<Counts>,
     /// In the order measured.
     pub samples: Vec<f64>,
 }
@@ -205,7 +210,7 @@ impl Report {
     }
 
     fn record(&self, measurement: &Measurement) -> Vec<String> {
-        let Measurement { subject, summary, samples } = measurement;
+        let Measurement { subject, summary, counts, samples } = measurement;
         let fraction = |part: Option<f64>| part.map_or_else(String::new, |part| format!("{part:.3}"));
         let numbers = [summary.median, summary.min, summary.max, summary.deviation];
         let mut record = subject.record();
@@ -213,6 +218,9 @@ impl Report {
         record.extend(numbers.map(|number| format!("{number:.0}")));
         record.push(fraction(self.ratio(subject)));
         record.push(fraction(self.of_limit(measurement)));
+        let counts = counts.map(|one| [one.instructions, one.lines, one.memory_lines]);
+        let none = [String::new(), String::new(), String::new()];
+        record.extend(counts.map_or(none, |counts| counts.map(|count| format!("{count:.2}"))));
         record
     }
 
@@ -238,7 +246,7 @@ impl Report {
 }
 
 const COLUMNS: &str = "group,peer,pairs,sizes,workload,distribution,threads,batch,\
-    samples,median,min,max,deviation,to_honeycomb,of_limit";
+    samples,median,min,max,deviation,to_honeycomb,of_limit,instructions,lines,memory_lines";
 const LATENCY_COLUMNS: &str = "group,peer,pairs,sizes,workload,distribution,threads,batch,\
     load,disturbed,due,done,count,mean,p50,p90,p99,p999,max";
 

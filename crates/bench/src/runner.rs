@@ -7,6 +7,7 @@ use hdrhistogram::Histogram;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::adapters::{Contents, Nothing, Peer};
+use crate::counters::{Counters, Counts};
 use crate::keys::Sizes;
 use crate::limits::Limits;
 use crate::machine::Machine;
@@ -16,7 +17,7 @@ use crate::plan::{Group, Plan, Step};
 use crate::report::{
     FailedPeer, Latency, Measurement, MemoryUse, Moment, Overhead, Report, Setup, Skipped, Subject,
 };
-use crate::slice::{Extent, Limit, Slice};
+use crate::slice::{Extent, Limit, Sample, Slice};
 use crate::summary::{Summary, median};
 use crate::table::count_threads;
 use crate::worker::Worker;
@@ -37,8 +38,10 @@ pub fn run(plan: Plan, memory_bytes: u64, revision: Option<String>) -> Result<Re
     run.progress.finish_and_clear();
     run.memory.sort_by_key(|one| (one.group, one.peer, one.moment));
     let measurements = run.samples.into_iter().map(|(subject, samples)| {
+        let counts = samples.iter().filter_map(|sample| sample.counts).collect::<Vec<_>>();
+        let samples = rates(&samples);
         let summary = Summary::of(&samples);
-        Measurement { subject, summary, samples }
+        Measurement { subject, summary, counts: Counts::median(&counts), samples }
     });
     Ok(Report {
         measurements: measurements.collect(),
@@ -49,6 +52,10 @@ pub fn run(plan: Plan, memory_bytes: u64, revision: Option<String>) -> Result<Re
         failures: run.failures,
         setup,
     })
+}
+
+fn rates(samples: &[Sample]) -> Vec<f64> {
+    samples.iter().map(|sample| sample.rate).collect()
 }
 
 fn skipped(plan: &Plan) -> Vec<Skipped> {
@@ -71,6 +78,7 @@ fn setup(plan: Plan, revision: Option<String>) -> Result<Setup, Failure> {
         date: jiff::Timestamp::now().to_string(),
         revision,
         overhead: overheads,
+        no_counters: Counters::open().err().map(|failure| failure.to_string()),
         plan,
         machine: Machine::this()?,
     })
@@ -79,14 +87,14 @@ fn setup(plan: Plan, revision: Option<String>) -> Result<Setup, Failure> {
 fn overhead(sizes: Sizes, distribution: Distribution, pairs: u64) -> Result<Overhead, Failure> {
     let limit = Limit::Time(Duration::from_millis(20));
     let slice = Slice { workload: Workload::Get, distribution, threads: 1, batch: 1, limit, seed: 0 };
-    let rate = slice.run(&Nothing, &mut Extent { sizes, loaded: pairs, fresh: pairs })?;
-    Ok(Overhead { sizes, distribution, nanoseconds: 1e9 / rate })
+    let sample = slice.run(&Nothing, &mut Extent { sizes, loaded: pairs, fresh: pairs })?;
+    Ok(Overhead { sizes, distribution, nanoseconds: 1e9 / sample.rate })
 }
 
 struct Run<'p> {
     plan: &'p Plan,
     progress: ProgressBar,
-    samples: BTreeMap<Subject, Vec<f64>>,
+    samples: BTreeMap<Subject, Vec<Sample>>,
     /// Operations a second that an open loop can do.
     saturated: BTreeMap<Subject, f64>,
     latencies: BTreeMap<Due, Latencies>,
@@ -206,12 +214,12 @@ impl Run<'_> {
                     workload,
                     peer,
                 };
-                let rate = worker.load(*next, *threads)?;
-                self.samples.entry(subject).or_default().push(rate);
+                let sample = worker.load(*next, *threads)?;
+                self.samples.entry(subject).or_default().push(sample);
             }
             Step::Run(slice) => {
-                let rate = worker.run(slice)?;
-                self.samples.entry(subject(slice)).or_default().push(rate);
+                let sample = worker.run(slice)?;
+                self.samples.entry(subject(slice)).or_default().push(sample);
             }
             Step::Saturate(open) => self.saturate(subject(&open.slice), worker, open)?,
             Step::Open { open, load } => self.open(subject(&open.slice), worker, open, *load)?,
@@ -224,7 +232,7 @@ impl Run<'_> {
 
     /// An open loop in which twice as much is due as can be done without looking at the clock.
     fn saturate(&mut self, subject: Subject, worker: &mut Worker, open: &Open) -> Result<(), Failure> {
-        let rate = 2.0 * self.samples.get(&subject).map_or(0.0, |samples| median(samples));
+        let rate = 2.0 * self.samples.get(&subject).map_or(0.0, |samples| median(&rates(samples)));
         let done = worker.open(&Open { rate, ..open.clone() })?.rate;
         self.saturated.insert(subject, done);
         Ok(())

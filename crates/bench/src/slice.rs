@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::counters::{Counters, Counts};
 use crate::driver::Driver;
 use crate::keys::Sizes;
 use crate::map::{Failure, OrderedMap};
@@ -38,6 +39,15 @@ pub struct Slice {
     pub seed: u64,
 }
 
+/// What a slice measured.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Operations a second, all threads together.
+    pub rate: f64,
+    /// What the processor counted, where it can be read.
+    pub counts: Option<Counts>,
+}
+
 /// The pairs of a map, by index: 0 to `loaded` - 1 are there, and none from `fresh` on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
@@ -50,19 +60,22 @@ pub struct Extent {
 }
 
 impl Slice {
-    /// Does it. Operations a second, all threads together.
-    pub fn run<M: OrderedMap>(&self, map: &M, extent: &mut Extent) -> Result<f64, Failure> {
+    /// Does it.
+    pub fn run<M: OrderedMap>(&self, map: &M, extent: &mut Extent) -> Result<Sample, Failure> {
         let barrier = Barrier::new(self.threads);
         let work = |stream| {
-            let mut worker = Timed { driver: Driver::new(map, extent.sizes, self.workload), stream };
+            let driver = Driver::new(map, extent.sizes, self.workload);
+            let mut worker = Timed { driver, stream, counters: Counters::open().ok() };
             barrier.wait();
             worker.run(self.batch, self.limit.part(5))?;
-            let rate = worker.run(self.batch, self.limit)?;
-            Ok((rate, worker.stream.fresh()))
+            let sample = worker.run(self.batch, self.limit)?;
+            Ok((sample, worker.stream.fresh()))
         };
         let results = in_threads(self.streams(extent, 0), work)?;
         extent.fresh = results.iter().map(|(_, fresh)| *fresh).max().unwrap_or(extent.fresh);
-        Ok(results.iter().map(|(rate, _)| rate).sum())
+        let counts: Vec<Counts> = results.iter().filter_map(|(sample, _)| sample.counts).collect();
+        let rate = results.iter().map(|(sample, _)| sample.rate).sum();
+        Ok(Sample { rate, counts: Counts::median(&counts) })
     }
 
     /// The operations of each thread, if `others` threads insert beside them.
@@ -126,23 +139,27 @@ const DRAWN: usize = 256;
 struct Timed<'m, M: OrderedMap> {
     driver: Driver<'m, M>,
     stream: Stream,
+    counters: Option<Counters>,
 }
 
 impl<M: OrderedMap> Timed<'_, M> {
-    /// Operations until the limit; how many a second.
-    fn run(&mut self, batch: usize, limit: Limit) -> Result<f64, Failure> {
+    /// Operations until the limit.
+    fn run(&mut self, batch: usize, limit: Limit) -> Result<Sample, Failure> {
         let (mut operations, mut time) = (0, Duration::ZERO);
         let mut drawn = Vec::new();
         while !limit.is_reached(operations, time) {
             drawn.clear();
             drawn.extend(iter::repeat_with(|| self.stream.draw()).take(DRAWN.next_multiple_of(batch)));
+            self.counters.as_mut().map_or(Ok(()), Counters::start)?;
             let start = Instant::now();
             for together in drawn.chunks(batch) {
                 self.driver.run(together)?;
             }
             time += start.elapsed();
+            self.counters.as_mut().map_or(Ok(()), Counters::stop)?;
             operations += drawn.len() as u64;
         }
-        Ok(operations as f64 / time.as_secs_f64())
+        let counts = self.counters.as_mut().map(|counters| counters.take(operations)).transpose()?;
+        Ok(Sample { rate: operations as f64 / time.as_secs_f64(), counts })
     }
 }

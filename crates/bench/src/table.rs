@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::adapters::Peer;
+use crate::counters::Counts;
 use crate::report::{MemoryUse, Moment, Overhead, Report, Skipped, Subject};
 use crate::workload::Workload;
 
@@ -15,6 +16,7 @@ pub fn render(report: &Report) -> String {
     for shown in panels(report) {
         panel(&mut text, report, shown);
     }
+    counts(&mut text, report);
     latencies(&mut text, report);
     limits(&mut text, report);
     memory(&mut text, report);
@@ -109,6 +111,22 @@ fn panel(text: &mut String, report: &Report, shown: Subject) {
         let cells: Vec<String> = workloads.iter().map(cell).collect();
         if cells.iter().any(|cell| !cell.is_empty()) {
             rows.push([vec![peer.to_string()], cells].concat());
+        }
+    }
+    let _ = write!(text, "\n{}", columns(&rows));
+}
+
+fn counts(text: &mut String, report: &Report) {
+    if let Some(reason) = &report.setup.no_counters {
+        let _ = writeln!(text, "\nInstructions and lines are not available: {reason}.");
+        return;
+    }
+    let names = ["the processor counted", "instructions", "lines", "lines of memory"];
+    let mut rows = vec![names.map(String::from).to_vec()];
+    for one in &report.measurements {
+        if let Some(Counts { instructions, lines, memory_lines }) = one.counts {
+            let counts = [instructions, lines, memory_lines].map(|count| format!("{count:.1}"));
+            rows.push([vec![one.subject.to_string()], counts.to_vec()].concat());
         }
     }
     let _ = write!(text, "\n{}", columns(&rows));

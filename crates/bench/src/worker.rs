@@ -10,7 +10,7 @@ use crate::adapters::{Contents, Peer, Visitor};
 use crate::map::{Failure, OrderedMap};
 use crate::memory::resident_bytes;
 use crate::open::{Lateness, Open};
-use crate::slice::{self, Extent, Slice};
+use crate::slice::{self, Extent, Sample, Slice};
 
 /// What a worker is asked, a line of JSON each on its standard input.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -35,8 +35,8 @@ pub enum Request {
 pub enum Reply {
     /// The map is made.
     Ready,
-    /// Done, at so many operations a second.
-    Rate(f64),
+    /// Done, as fast as this.
+    Sample(Sample),
     /// Done, so late.
     Lateness(Lateness),
     /// What memory the map takes.
@@ -97,9 +97,10 @@ impl<M: OrderedMap> Served<M> {
     fn reply(&mut self, request: Request) -> Result<Reply, Failure> {
         Ok(match request {
             Request::Load { pairs, threads } => {
-                Reply::Rate(slice::load(&self.map, &mut self.extent, pairs, threads)?)
+                let rate = slice::load(&self.map, &mut self.extent, pairs, threads)?;
+                Reply::Sample(Sample { rate, counts: None })
             }
-            Request::Run(slice) => Reply::Rate(slice.run(&self.map, &mut self.extent)?),
+            Request::Run(slice) => Reply::Sample(slice.run(&self.map, &mut self.extent)?),
             Request::Open(open) => Reply::Lateness(open.run(&self.map, &mut self.extent)?),
             Request::Memory => Reply::Memory(Memory {
                 pairs: self.extent.fresh,
@@ -138,14 +139,14 @@ impl Worker {
         }
     }
 
-    /// Has the next pairs inserted. Operations a second.
-    pub fn load(&mut self, pairs: u64, threads: usize) -> Result<f64, Failure> {
-        self.rate(&Request::Load { pairs, threads })
+    /// Has the next pairs inserted.
+    pub fn load(&mut self, pairs: u64, threads: usize) -> Result<Sample, Failure> {
+        self.sample(&Request::Load { pairs, threads })
     }
 
-    /// Has a slice run. Operations a second.
-    pub fn run(&mut self, slice: &Slice) -> Result<f64, Failure> {
-        self.rate(&Request::Run(slice.clone()))
+    /// Has a slice run.
+    pub fn run(&mut self, slice: &Slice) -> Result<Sample, Failure> {
+        self.sample(&Request::Run(slice.clone()))
     }
 
     /// Has a slice run as an open loop. How late its operations were.
@@ -164,9 +165,9 @@ impl Worker {
         }
     }
 
-    fn rate(&mut self, request: &Request) -> Result<f64, Failure> {
+    fn sample(&mut self, request: &Request) -> Result<Sample, Failure> {
         match self.ask(request)? {
-            Reply::Rate(rate) => Ok(rate),
+            Reply::Sample(sample) => Ok(sample),
             other => Err(unexpected(&other)),
         }
     }
