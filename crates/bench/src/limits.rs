@@ -6,16 +6,52 @@
 //! keeps as many reads in flight as it can.
 
 use std::hint::black_box;
+use std::process::Command;
+use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::adapters::{Contents, Peer};
+use crate::adapters::Peer;
 use crate::keys::{Sizes, mix};
 use crate::map::Failure;
 use crate::memory::huge_page_bytes;
 use crate::slice::in_threads;
 use crate::workload::Workload;
+
+/// What to measure, as the process that does it is told.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Request {
+    /// How many pairs a store would hold that takes as much memory.
+    pub pairs: u64,
+    /// How long their keys and values would be.
+    pub sizes: Sizes,
+    /// The numbers of threads.
+    pub threads: Vec<usize>,
+    /// How long to read in each of seven ways.
+    pub time: Duration,
+}
+
+impl Request {
+    /// Has this program started again to measure, so that the memory it read is free when it has ended.
+    pub fn run_apart(&self) -> Result<Vec<Limits>, Failure> {
+        let request = serde_json::to_string(self)?;
+        let output = Command::new(std::env::current_exe()?).args(["limits", &request]).output()?;
+        if output.status.success() {
+            Ok(serde_json::from_slice(&output.stdout)?)
+        } else {
+            Err(format!("limits: {}", String::from_utf8_lossy(&output.stderr)).into())
+        }
+    }
+}
+
+impl FromStr for Request {
+    type Err = serde_json::Error;
+
+    fn from_str(text: &str) -> Result<Request, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+}
 
 /// What so many threads could read, all together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -60,9 +96,9 @@ const PART_LINES: u64 = PART_WORDS / LINE_WORDS as u64;
 const READS: u64 = 4_096;
 
 impl Limits {
-    /// Measures for each number of threads; each number for about `time`.
-    pub fn measure(contents: Contents, threads: &[usize], time: Duration) -> Result<Vec<Limits>, Failure> {
-        let Contents { pairs, sizes } = contents;
+    /// Measures for each number of threads.
+    pub fn measure(request: &Request) -> Result<Vec<Limits>, Failure> {
+        let Request { pairs, sizes, ref threads, time } = *request;
         let region = Region::new(Peer::Honeycomb.bytes_per_pair(sizes) * pairs)?;
         let of = |threads: usize| -> Result<Limits, Failure> {
             let rate = |reader| region.rate(reader, threads, time);
@@ -85,8 +121,6 @@ impl Limits {
     pub fn better(mut self, other: &Limits) -> Limits {
         self.chained_nanoseconds = self.chained_nanoseconds.min(other.chained_nanoseconds);
         self.sequential = self.sequential.max(other.sequential);
-        // Memory that is used again is not seen to become huge.
-        self.in_huge_pages = self.in_huge_pages.max(other.in_huge_pages);
         for (group, other) in self.groups.iter_mut().zip(&other.groups) {
             group.rate = group.rate.max(other.rate);
         }
@@ -238,8 +272,8 @@ mod tests {
 
     #[test]
     fn memory_is_read_faster_side_by_side() -> Result<(), Failure> {
-        let contents = Contents { pairs: 1_000_000, sizes: Sizes::DEFAULT };
-        let limits = Limits::measure(contents, &[1, 2], Duration::from_millis(20))?;
+        let (sizes, threads, time) = (Sizes::DEFAULT, vec![1, 2], Duration::from_millis(20));
+        let limits = Limits::measure(&Request { pairs: 1_000_000, sizes, threads, time })?;
         for one in &limits {
             let lines = |group: &GroupRate| group.rate * group.lines as f64;
             assert!(lines(&one.groups[3]) > lines(&one.groups[0]), "{one:?}");

@@ -10,6 +10,7 @@ use honeycomb_bench::adapters::{Contents, Peer};
 use honeycomb_bench::compare::{self, compare};
 use honeycomb_bench::figures::{FIGURES, Figure};
 use honeycomb_bench::keys::Sizes;
+use honeycomb_bench::limits::{self, Limits};
 use honeycomb_bench::map::Failure;
 use honeycomb_bench::memory::available_bytes;
 use honeycomb_bench::plan::Plan;
@@ -51,6 +52,9 @@ enum Command {
     /// Hold one map and do what the run says
     #[command(hide = true)]
     Worker { peer: Peer, pairs: u64, sizes: Sizes },
+    /// Measure what the machine itself can do
+    #[command(hide = true)]
+    Limits { request: limits::Request },
 }
 
 /// How much is done.
@@ -146,6 +150,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run(*arguments),
         Command::Figure(arguments) => figure(*arguments),
         Command::Compare(arguments) => compare_files(&arguments),
+        Command::Limits { request } => print_limits(&request),
         Command::Worker { peer, pairs, sizes } => worker::serve(peer, Contents { pairs, sizes }),
     };
     match done {
@@ -247,6 +252,10 @@ fn compare_files(arguments: &CompareArguments) -> Result<(), Failure> {
     } else {
         print(&compare::render(&changes))
     }
+}
+
+fn print_limits(request: &limits::Request) -> Result<(), Failure> {
+    print(&serde_json::to_string(&Limits::measure(request)?)?)
 }
 
 /// Prints to a reader who may have gone away.

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::adapters::{Contents, Nothing, Peer};
 use crate::counters::{Counters, Counts};
 use crate::keys::Sizes;
-use crate::limits::Limits;
+use crate::limits::{self, Limits};
 use crate::machine::Machine;
 use crate::map::Failure;
 use crate::open::{self, Open};
@@ -151,8 +151,10 @@ impl Run<'_> {
     /// Measures the machine before and after the maps: what disturbs it is seldom there both times.
     fn limits(&mut self, contents: Contents) -> Result<(), Failure> {
         self.progress.set_message("the machine itself");
-        // Seven numbers for each number of threads.
-        for new in Limits::measure(contents, &self.plan.threads, self.plan.slice / 5)? {
+        let Contents { pairs, sizes } = contents;
+        let (threads, time) = (self.plan.threads.clone(), self.plan.slice / 5);
+        let request = limits::Request { pairs, sizes, threads, time };
+        for new in request.run_apart()? {
             let key = |limits: &Limits| (limits.pairs, limits.sizes, limits.threads);
             match self.limits.iter_mut().find(|known| key(known) == key(&new)) {
                 Some(known) => *known = new.better(known),
