@@ -25,8 +25,11 @@ bench: setup ## measure Honeycomb beside other ordered maps, about ten minutes, 
 	cargo run --release -p honeycomb-bench -- run --out out/bench
 	$(python) -m honeycomb_plots bench out/bench/bench.json
 
-figures: bench ## make the figures of docs/figures anew
-	mkdir -p docs/figures && cp out/bench/*.svg docs/figures/
+figures: bench ## make the figures of docs/figures anew, and docs/figures.md, which shows those of the paper
+	cargo run --release -p honeycomb-bench -- figure all --out out/figures
+	$(python) -m honeycomb_plots figures out/figures
+	mkdir -p docs/figures && cp out/bench/*.svg out/figures/*.svg docs/figures/
+	cp out/figures/figures.md docs/figures.md
 
 lint: setup ## formatting, clippy, the rules of the house, SystemVerilog
 	cargo fmt --all --check
@@ -59,6 +62,8 @@ mutants:
 smoke: setup
 	cargo run --release -p honeycomb-bench -- run --smoke --out out/smoke
 	$(python) -m honeycomb_plots bench out/smoke/bench.json
+	cargo run --release -p honeycomb-bench -- figure all --smoke --out out/smoke/figures
+	$(python) -m honeycomb_plots figures out/smoke/figures
 
 .venv/installed: requirements.txt
 	$(if $(missing),$(sudo) apt-get update && $(sudo) apt-get install -y --no-install-recommends $(missing))

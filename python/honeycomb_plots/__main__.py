@@ -4,7 +4,7 @@ import argparse
 import pathlib
 import sys
 
-from honeycomb_plots import bench
+from honeycomb_plots import bench, figures
 
 
 def main() -> int:
@@ -12,9 +12,13 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     command = commands.add_parser("bench", help="PNG and SVG of a benchmark, beside its bench.json")
     command.add_argument("report", type=pathlib.Path, help="what honeycomb-bench run --out wrote")
+    command.set_defaults(draw=bench.draw)
+    command = commands.add_parser("figures", help="PNG and SVG of the paper's figures, into their folder")
+    command.add_argument("report", type=pathlib.Path, help="what honeycomb-bench figure --out wrote")
+    command.set_defaults(draw=figures.draw)
     arguments = parser.parse_args()
     try:
-        for path in bench.draw(arguments.report):
+        for path in arguments.draw(arguments.report):
             print(path)
     except (OSError, ValueError, KeyError) as error:
         print(f"honeycomb_plots: {arguments.report}: {error!r}", file=sys.stderr)

@@ -90,11 +90,11 @@ def memory(report: dict) -> Figure:
 def title(report: dict) -> str:
     """What was measured, and where, in a line."""
     setup = report["setup"]
-    pairs = setup["plan"]["pairs"] / 1e6
-    sizes = f"{setup['key_bytes']} + {setup['value_bytes']} bytes"
+    pairs = ", ".join(f"{pairs / 1e6:g}" for pairs in setup["plan"]["pairs"])
+    sizes = ", ".join(setup["plan"]["sizes"]) + " bytes"
     machine = setup["machine"]
     date = setup["date"].split("T")[0]
-    return f"{pairs:g} million pairs of {sizes}; {machine['processor']}, {machine['cores']} cores; {date}"
+    return f"{pairs} million pairs of {sizes}; {machine['processor']}, {machine['cores']} cores; {date}"
 
 
 def in_order(rows: list[dict], name: str) -> list:

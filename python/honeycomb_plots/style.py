@@ -21,6 +21,8 @@ matplotlib.rcParams.update({
 # Honeycomb stands out, all others are alike.
 OURS = ("#d98c00", "#f5c666")
 OTHERS = ("#5b6b7b", "#aab6c2")
+# Where lines cross they must be told apart.
+OTHER_LINES = ("#34495e", "#6c8ebf", "#7a9e7e", "#9a7aa0", "#a9746e", "#8c8c8c")
 
 
 def colors(name: str) -> tuple[str, str]:

@@ -18,8 +18,8 @@ def report() -> dict:
     kinds = (("load", "uniform"), ("get", "uniform"), ("get", "zipf"))
     return {
         "setup": {
-            "date": "2026-01-02T03:04:05Z", "revision": None, "key_bytes": 16, "value_bytes": 16,
-            "plan": {"pairs": 1_000_000}, "machine": {"processor": "one", "cores": 2},
+            "date": "2026-01-02T03:04:05Z", "revision": None,
+            "plan": {"pairs": [1_000_000], "sizes": ["16+16"]}, "machine": {"processor": "one", "cores": 2},
         },
         "measurements": [
             measurement(peer, *kind, threads) for threads in (1, 2) for kind in kinds for peer in peers
@@ -46,7 +46,7 @@ class Draw(unittest.TestCase):
 
     def test_text_stays_text(self):
         _, throughput, _, memory = self.draw(report())
-        for text in (b"honeycomb", b"masstree", b"1 million pairs of 16 + 16 bytes"):
+        for text in (b"honeycomb", b"masstree", b"1 million pairs of 16+16 bytes"):
             self.assertIn(text, throughput)
             self.assertIn(text, memory)
 

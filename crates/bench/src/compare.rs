@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::report::{Measurement, Report, Subject};
 use crate::summary::median;
-use crate::table::{columns, count_threads};
+use crate::table::columns;
 
 /// Smaller changes are not called moves.
 pub const LEAST: f64 = 0.03;
@@ -64,12 +64,7 @@ pub fn render(changes: &[Change]) -> String {
 }
 
 fn row(change: &Change) -> Vec<String> {
-    let Subject { group, threads, distribution, workload, peer } = change.subject;
-    let threads = count_threads(threads);
-    let mut name = format!("{} {} {} {threads}", peer.name(), workload.name(), distribution.name());
-    if group > 1 {
-        name.push_str(&format!(" group {group}"));
-    }
+    let name = change.subject.to_string();
     let million = |rate: f64| format!("{:.3} M/s", rate / 1e6);
     let percent = |ratio: f64| format!("{:+.1} %", 100.0 * (ratio - 1.0));
     let verdict = if change.verdict == Verdict::Faster { "faster" } else { "SLOWER" };
@@ -106,6 +101,7 @@ mod tests {
 
     use super::*;
     use crate::adapters::Peer;
+    use crate::keys::Sizes;
     use crate::machine::Machine;
     use crate::map::Failure;
     use crate::plan::Plan;
@@ -117,27 +113,35 @@ mod tests {
 
     /// A report of gets.
     fn report(samples: &[(Peer, &[f64])]) -> Result<Report, Failure> {
+        let (workloads, distributions, peers, threads, batches, open_loads) = Default::default();
         let plan = Plan {
-            pairs: 1_000,
-            peers: Vec::new(),
-            workloads: Vec::new(),
-            distributions: Vec::new(),
-            threads: Vec::new(),
+            pairs: vec![1_000],
+            sizes: vec![Sizes::DEFAULT],
+            peers,
+            workloads,
+            distributions,
+            threads,
+            batches,
+            open_loads,
+            disturbed: false,
             repetitions: 3,
             slice: Duration::from_secs(1),
             seed: 1,
         };
-        let (date, revision, overhead) = Default::default();
+        let (date, revision, no_counters, overhead) = Default::default();
         let machine = Machine::this()?;
-        let setup = Setup { date, revision, key_bytes: 16, value_bytes: 16, plan, machine, overhead };
+        let setup = Setup { date, revision, no_counters, plan, machine, overhead };
         let (distribution, workload) = (Distribution::Uniform, Workload::Get);
-        let measurement = |(peer, samples): &(Peer, &[f64])| Measurement {
-            subject: Subject { group: 1, threads: 1, distribution, workload, peer: *peer },
+        let (pairs, sizes) = (1_000, Sizes::DEFAULT);
+        let measurement = |&(peer, samples): &(Peer, &[f64])| Measurement {
+            subject: Subject { group: 1, pairs, sizes, threads: 1, batch: 1, distribution, workload, peer },
             summary: Summary::of(samples),
+            counts: None,
             samples: samples.to_vec(),
         };
         let measurements = samples.iter().map(measurement).collect();
-        Ok(Report { setup, measurements, memory: Vec::new(), failures: Vec::new() })
+        let (latencies, limits, memory, skipped, failures) = Default::default();
+        Ok(Report { setup, measurements, latencies, limits, memory, skipped, failures })
     }
 
     /// What is said of Honeycomb, and its ratio in per cent.
@@ -191,7 +195,7 @@ mod tests {
         let after = report(&[(HONEYCOMB, &[2e6]), (Peer::Congee, &[2e6])])?;
         let text = render(&compare(&before, &after));
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
-        let expected = "honeycomb get uniform 1 thread 1.000 M/s 2.000 M/s +0.0 % +100.0 % faster";
+        let expected = "honeycomb get, uniform, 1 thread 1.000 M/s 2.000 M/s +0.0 % +100.0 % faster";
         assert_eq!(lines[1], expected.split(' ').collect::<Vec<_>>(), "{text}");
         assert!(text.ends_with("0 of 1 numbers did not move beyond noise.\n"), "{text}");
         Ok(())

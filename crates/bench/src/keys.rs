@@ -1,44 +1,126 @@
 //! The pairs of the benchmark, made from their index, so that no table of them is kept beside the maps.
 
-/// Bytes of a key.
-pub const KEY_BYTES: usize = 16;
-/// Bytes of a value.
-pub const VALUE_BYTES: usize = 16;
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
 
-/// A key.
-pub type Key = [u8; KEY_BYTES];
-/// A value.
-pub type Value = [u8; VALUE_BYTES];
+use serde::{Deserialize, Serialize};
 
-const _: () = assert!(KEY_BYTES >= 8, "the first eight bytes of a key tell it from all others");
+use crate::map::Failure;
+use crate::names::written_by_name;
 
-/// The key of the pair number `index`: bytes that look random, all keys distinct in their first eight.
-pub fn key(index: u64) -> Key {
-    fill(mix(index))
+/// How long keys may be, and how long values.
+pub const BYTES: RangeInclusive<usize> = 8..=460;
+
+/// How long keys and values are: `16+16`, or `mixed`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Sizes {
+    /// All keys alike, all values alike.
+    Fixed {
+        /// Bytes of a key.
+        key: usize,
+        /// Bytes of a value.
+        value: usize,
+    },
+    /// Any of [`BYTES`], as many from each power of two to the next.
+    Mixed,
 }
 
-/// The value of the pair number `index` after its change number `change`; 0 is what is loaded.
-pub fn value(index: u64, change: u64) -> Value {
-    fill(mix(mix(index) ^ !change))
+impl Sizes {
+    /// What is measured unless told otherwise, and what all targets are about.
+    pub const DEFAULT: Sizes = Sizes::Fixed { key: 16, value: 16 };
+
+    /// Appends the key of the pair number `index`: bytes that look random, all keys distinct in their first
+    /// eight.
+    pub fn key(self, index: u64, bytes: &mut Vec<u8>) {
+        let first = mix(index);
+        let count = if let Sizes::Fixed { key, .. } = self { key } else { mixed(first) };
+        fill(first, count, bytes);
+    }
+
+    /// Appends the value of the pair number `index` after its change number `change`; 0 is what is loaded.
+    pub fn value(self, index: u64, change: u64, bytes: &mut Vec<u8>) {
+        let first = mix(mix(index) ^ !change);
+        let count = if let Sizes::Fixed { value, .. } = self { value } else { mixed(first) };
+        fill(first, count, bytes);
+    }
+
+    /// Bytes of a key and a value, on average.
+    pub fn pair_bytes(self) -> u64 {
+        match self {
+            Sizes::Fixed { key, value } => (key + value) as u64,
+            Sizes::Mixed => 2 * MIXED_BYTES_MEAN,
+        }
+    }
+
+    /// Bytes of the longest key and of the longest value.
+    pub fn longest(self) -> (usize, usize) {
+        match self {
+            Sizes::Fixed { key, value } => (key, value),
+            Sizes::Mixed => (*BYTES.end(), *BYTES.end()),
+        }
+    }
+}
+
+impl fmt::Display for Sizes {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Sizes::Fixed { key, value } => write!(formatter, "{key}+{value}"),
+            Sizes::Mixed => formatter.write_str("mixed"),
+        }
+    }
+}
+
+impl FromStr for Sizes {
+    type Err = Failure;
+
+    fn from_str(name: &str) -> Result<Sizes, Failure> {
+        if name == "mixed" {
+            return Ok(Sizes::Mixed);
+        }
+        let bytes = |text: &str| text.parse().ok().filter(|bytes| BYTES.contains(bytes));
+        let sizes = name.split_once('+').and_then(|(key, value)| Some((bytes(key)?, bytes(value)?)));
+        let (key, value) =
+            sizes.ok_or_else(|| format!("sizes {name}: like 16+16, each 8 to 460, or mixed"))?;
+        Ok(Sizes::Fixed { key, value })
+    }
+}
+
+written_by_name!(Sizes);
+
+/// The mean of [`mixed`].
+const MIXED_BYTES_MEAN: u64 = 124;
+
+/// A length for a key or value that starts with `first`: 8 to 15 as often as 16 to 31, and so on up to 460.
+fn mixed(first: u64) -> usize {
+    let low = 8 << (((first & 0xFFFF) * 6) >> 16);
+    (low + ((first >> 16) & 0xFFFF) as usize * low / 0x1_0000).min(*BYTES.end())
 }
 
 /// A permutation of the 64-bit numbers whose results look random: the finalizer of splitmix64 behind its
 /// increment.
 pub fn mix(number: u64) -> u64 {
-    let mixed = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mixed = number.wrapping_add(1).wrapping_mul(GOLDEN);
     let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     mixed ^ (mixed >> 31)
 }
 
-/// `first` and what [`mix`] makes of it, again and again, as big-endian words.
-fn fill<const BYTES: usize>(first: u64) -> [u8; BYTES] {
-    let (mut bytes, mut word) = ([0; BYTES], first);
-    for chunk in bytes.chunks_mut(8) {
-        chunk.copy_from_slice(&word.to_be_bytes()[..chunk.len()]);
-        word = mix(word);
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Appends `count` bytes: `first`, and numbers that follow from it, as big-endian words. Each word is made
+/// from `first` alone, so that long keys cost little beside the map.
+fn fill(first: u64, count: usize, bytes: &mut Vec<u8>) {
+    let end = bytes.len() + count;
+    bytes.extend_from_slice(&first.to_be_bytes());
+    let mut word = first;
+    while bytes.len() < end {
+        word = word.wrapping_add(GOLDEN);
+        let scrambled = (word ^ (word >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+        bytes.extend_from_slice(&(scrambled ^ (scrambled >> 32)).to_be_bytes());
     }
-    bytes
+    bytes.truncate(end);
 }
 
 #[cfg(test)]
@@ -47,17 +129,31 @@ mod tests {
 
     use super::*;
 
+    fn key(sizes: Sizes, index: u64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        sizes.key(index, &mut bytes);
+        bytes
+    }
+
+    fn value(sizes: Sizes, index: u64, change: u64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        sizes.value(index, change, &mut bytes);
+        bytes
+    }
+
     #[test]
     fn keys_are_distinct_in_their_first_eight_bytes() {
-        let heads: BTreeSet<Vec<u8>> = (0..1_000_000).map(|index| key(index)[..8].to_vec()).collect();
+        let heads: BTreeSet<Vec<u8>> =
+            (0..1_000_000).map(|index| key(Sizes::Mixed, index)[..8].to_vec()).collect();
         assert_eq!(heads.len(), 1_000_000);
     }
 
     #[test]
     fn bytes_of_keys_and_values_are_even() {
-        let mut counts = vec![[0_u32; 256]; KEY_BYTES + VALUE_BYTES];
+        let sizes = Sizes::Fixed { key: 20, value: 30 };
+        let mut counts = vec![[0_u32; 256]; 50];
         for index in 0..256_000 {
-            let pair = key(index).into_iter().chain(value(index, 3));
+            let pair = key(sizes, index).into_iter().chain(value(sizes, index, 3));
             pair.zip(&mut counts).for_each(|(byte, counts)| counts[usize::from(byte)] += 1);
         }
         // A thousand expected of each: seven standard deviations are 221.
@@ -66,8 +162,28 @@ mod tests {
 
     #[test]
     fn a_change_changes_the_value() {
+        let value = |index, change| value(Sizes::DEFAULT, index, change);
         assert_ne!(value(1, 0), value(1, 1));
         assert_ne!(value(1, 0), value(2, 0));
         assert_eq!(value(7, 9), value(7, 9));
+    }
+
+    #[test]
+    fn mixed_lengths_cover_the_range_and_have_the_mean() {
+        let lengths: Vec<usize> = (0..200_000).map(|index| key(Sizes::Mixed, index).len()).collect();
+        assert_eq!((lengths.iter().min(), lengths.iter().max()), (Some(BYTES.start()), Some(BYTES.end())));
+        let mean = lengths.iter().sum::<usize>() / lengths.len();
+        assert!(mean.abs_diff(MIXED_BYTES_MEAN as usize) <= 1, "{mean}");
+    }
+
+    #[test]
+    fn sizes_have_names() -> Result<(), Failure> {
+        for name in ["16+16", "8+460", "mixed"] {
+            assert_eq!(name.parse::<Sizes>()?.to_string(), name);
+        }
+        for wrong in ["16", "7+16", "16+461", "a+b", ""] {
+            assert!(wrong.parse::<Sizes>().is_err(), "{wrong}");
+        }
+        Ok(())
     }
 }

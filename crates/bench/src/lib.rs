@@ -5,10 +5,16 @@
 
 pub mod adapters;
 pub mod compare;
+pub mod counters;
+pub mod driver;
+pub mod figures;
 pub mod keys;
+pub mod limits;
 pub mod machine;
 pub mod map;
 pub mod memory;
+mod names;
+pub mod open;
 pub mod plan;
 pub mod report;
 pub mod runner;

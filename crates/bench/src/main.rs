@@ -6,14 +6,17 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use honeycomb_bench::adapters::Peer;
+use honeycomb_bench::adapters::{Contents, Peer};
 use honeycomb_bench::compare::{self, compare};
+use honeycomb_bench::figures::{FIGURES, Figure};
+use honeycomb_bench::keys::Sizes;
+use honeycomb_bench::limits::{self, Limits};
 use honeycomb_bench::map::Failure;
 use honeycomb_bench::memory::available_bytes;
 use honeycomb_bench::plan::Plan;
 use honeycomb_bench::report::Report;
 use honeycomb_bench::workload::{Distribution, Workload};
-use honeycomb_bench::{runner, table, worker};
+use honeycomb_bench::{figures, runner, table, worker};
 use mimalloc::MiMalloc;
 
 #[global_allocator]
@@ -31,7 +34,10 @@ const EXAMPLES: &str = "\
 Examples:
   honeycomb-bench run --out out/bench              everything: 20 million pairs, about ten minutes
   honeycomb-bench run --quick                      a first impression: 1 million pairs, half a minute
-  honeycomb-bench run --peers honeycomb,masstree --workloads get,scan4 --threads 1
+  honeycomb-bench run --peers honeycomb,masstree --workloads ycsb-a,scan4,cloud80 --threads 1
+  honeycomb-bench run --pairs 1000000,16000000 --sizes 8+8,16+16,mixed --batches 1,16,64
+  honeycomb-bench run --workloads get --open-loads 10,50,70,90 --disturbed
+  honeycomb-bench figure all --quick               what the paper's figures show, and a page of it
   perf record -g honeycomb-bench run --peers honeycomb --workloads get --seconds-per-slice 5
   honeycomb-bench compare before/bench.json after/bench.json";
 
@@ -39,37 +45,42 @@ Examples:
 enum Command {
     /// Measure
     Run(Box<RunArguments>),
+    /// Measure what a figure of the paper shows
+    Figure(Box<FigureArguments>),
     /// Say what moved between two runs beyond noise
     Compare(CompareArguments),
     /// Hold one map and do what the run says
     #[command(hide = true)]
-    Worker { peer: Peer, pairs: u64 },
+    Worker { peer: Peer, pairs: u64, sizes: Sizes },
+    /// Measure what the machine itself can do
+    #[command(hide = true)]
+    Limits { request: limits::Request },
 }
 
+/// How much is done.
 #[derive(Args)]
-struct RunArguments {
+struct Scale {
     /// Half a minute: fewer pairs, fewer repetitions, shorter slices, unless they are given
     #[arg(long, conflicts_with = "smoke")]
     quick: bool,
     /// A few seconds, only to see that everything runs: the numbers mean nothing
     #[arg(long)]
     smoke: bool,
-    /// Pairs to load, of 16 + 16 bytes [default: 20000000]
-    #[arg(long)]
-    pairs: Option<u64>,
-    /// Maps to measure, separated by commas [default: all but honeycomb-unversioned]
-    #[arg(long, value_delimiter = ',', value_enum, default_values_t = Peer::DEFAULT)]
-    #[arg(hide_default_value = true)]
+    /// Pairs to load [default: 20000000]
+    #[arg(long, value_delimiter = ',')]
+    pairs: Vec<u64>,
+    /// Bytes of keys and values, 8 to 460 each or `mixed`
+    #[arg(long, value_delimiter = ',', default_values_t = [Sizes::DEFAULT])]
+    sizes: Vec<Sizes>,
+    /// Maps to measure; there are also honeycomb-unversioned and, with log blocks of N bytes, honeycomb-logN
+    #[arg(long, value_delimiter = ',', default_values_t = Peer::DEFAULT)]
     peers: Vec<Peer>,
-    /// Workloads to measure, separated by commas, besides the load, which always is
-    #[arg(long, value_delimiter = ',', value_enum, default_values_t = Workload::DEFAULT)]
-    workloads: Vec<Workload>,
-    /// How pairs are chosen
-    #[arg(long, value_delimiter = ',', value_enum, default_values_t = Distribution::ALL)]
-    distributions: Vec<Distribution>,
     /// Numbers of threads
     #[arg(long, value_delimiter = ',', default_values_t = [1, 2])]
     threads: Vec<usize>,
+    /// How many operations of a thread run together
+    #[arg(long, value_delimiter = ',', default_values_t = [1])]
+    batches: Vec<usize>,
     /// How often everything is measured, in turn [default: 5]
     #[arg(long)]
     repetitions: Option<u64>,
@@ -82,15 +93,45 @@ struct RunArguments {
     /// Memory for maps loaded at once, in GiB; more maps are measured group by group
     #[arg(long, default_value_t = 18.0)]
     memory: f64,
+    /// Revision of the sources, for the record
+    #[arg(long, env = "HONEYCOMB_REVISION")]
+    revision: Option<String>,
+}
+
+#[derive(Args)]
+struct RunArguments {
+    #[command(flatten)]
+    scale: Scale,
+    /// Workloads to measure besides the load: get, update, insert, hot-leaf, ycsb-a to ycsb-f, scanN of N
+    /// pairs, cloudN with N % scans
+    #[arg(long, value_delimiter = ',', default_values_t = Workload::DEFAULT)]
+    workloads: Vec<Workload>,
+    /// How pairs are chosen
+    #[arg(long, value_delimiter = ',', value_enum, default_values_t = Distribution::DEFAULT)]
+    distributions: Vec<Distribution>,
+    /// Open loops that time each operation from when it was due, at these per cent of what a map can do
+    #[arg(long, value_delimiter = ',')]
+    open_loads: Vec<u32>,
+    /// During open loops, one more thread scans 10,000 pairs at a time and another inserts
+    #[arg(long, requires = "open_loads")]
+    disturbed: bool,
     /// Folder for bench.json and bench.csv
     #[arg(long)]
     out: Option<PathBuf>,
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
-    /// Revision of the sources, for the record
-    #[arg(long, env = "HONEYCOMB_REVISION")]
-    revision: Option<String>,
+}
+
+#[derive(Args)]
+struct FigureArguments {
+    /// Which: 10 to 17, or all
+    which: String,
+    #[command(flatten)]
+    scale: Scale,
+    /// Folder for what is measured, and for figures.md, which shows it
+    #[arg(long, default_value = "out/figures")]
+    out: PathBuf,
 }
 
 #[derive(Args)]
@@ -107,8 +148,10 @@ struct CompareArguments {
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Run(arguments) => run(*arguments),
+        Command::Figure(arguments) => figure(*arguments),
         Command::Compare(arguments) => compare_files(&arguments),
-        Command::Worker { peer, pairs } => worker::serve(peer, pairs),
+        Command::Limits { request } => print_limits(&request),
+        Command::Worker { peer, pairs, sizes } => worker::serve(peer, Contents { pairs, sizes }),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -120,29 +163,67 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: RunArguments) -> Result<(), Failure> {
-    let memory_bytes = memory_bytes(arguments.memory)?;
-    let report = runner::run(arguments.plan()?, memory_bytes, arguments.revision)?;
-    if let Some(folder) = &arguments.out {
+    let RunArguments { scale, workloads, distributions, open_loads, disturbed, out, json } = arguments;
+    let plan = Plan {
+        workloads: unique(workloads),
+        distributions: unique(distributions),
+        open_loads: unique(open_loads),
+        disturbed,
+        ..scale.plan()?
+    };
+    let report = runner::run(plan, memory_bytes(scale.memory)?, scale.revision)?;
+    if let Some(folder) = &out {
         report.write(folder)?;
     }
-    let text = if arguments.json { report.json()? + "\n" } else { table::render(&report) };
-    print(&text)?;
+    print(&if json { report.json()? + "\n" } else { table::render(&report) })?;
+    all_ran(&report)
+}
+
+fn figure(arguments: FigureArguments) -> Result<(), Failure> {
+    let FigureArguments { which, scale, out } = arguments;
+    let is_asked = |figure: &&Figure| which == "all" || which == figure.number.to_string();
+    let asked: Vec<&Figure> = FIGURES.iter().filter(is_asked).collect();
+    if asked.is_empty() {
+        return Err(format!("no figure {which}: there are 10 to 17, and all").into());
+    }
+    let mut failed = Vec::new();
+    for figure in asked {
+        let Some(plan) = figure.plan(&scale.plan()?) else {
+            print(&format!("figure {}, {}: {}\n", figure.number, figure.title, figure.reason))?;
+            continue;
+        };
+        let report = runner::run(plan, memory_bytes(scale.memory)?, scale.revision.clone())?;
+        figure.write(&report, &out)?;
+        print(&format!("figure {}, {}\n{}\n", figure.number, figure.title, table::render(&report)))?;
+        failed.extend(all_ran(&report).err());
+    }
+    std::fs::create_dir_all(&out)?;
+    std::fs::write(out.join("figures.md"), figures::page(&out)?)?;
+    failed.pop().map_or(Ok(()), Err)
+}
+
+fn all_ran(report: &Report) -> Result<(), Failure> {
     if report.failures.is_empty() { Ok(()) } else { Err("not all maps ran to the end".into()) }
 }
 
-impl RunArguments {
+impl Scale {
+    /// A plan without workloads.
     fn plan(&self) -> Result<Plan, Failure> {
         let (pairs, repetitions, seconds) = match self {
-            RunArguments { smoke: true, .. } => (20_000, 1, 0.002),
-            RunArguments { quick: true, .. } => (1_000_000, 3, 0.05),
+            Scale { smoke: true, .. } => (20_000, 1, 0.002),
+            Scale { quick: true, .. } => (1_000_000, 3, 0.05),
             _ => (20_000_000, 5, 0.5),
         };
         Ok(Plan {
-            pairs: self.pairs.unwrap_or(pairs),
+            pairs: if self.pairs.is_empty() { vec![pairs] } else { unique(self.pairs.clone()) },
+            sizes: unique(self.sizes.clone()),
             peers: unique(self.peers.clone()),
-            workloads: unique(self.workloads.clone()),
-            distributions: unique(self.distributions.clone()),
+            workloads: Vec::new(),
+            distributions: Vec::new(),
             threads: unique(self.threads.clone()),
+            batches: unique(self.batches.clone()),
+            open_loads: Vec::new(),
+            disturbed: false,
             repetitions: self.repetitions.unwrap_or(repetitions),
             slice: Duration::try_from_secs_f64(self.seconds_per_slice.unwrap_or(seconds))
                 .map_err(|error| format!("--seconds-per-slice: {error}"))?,
@@ -171,6 +252,10 @@ fn compare_files(arguments: &CompareArguments) -> Result<(), Failure> {
     } else {
         print(&compare::render(&changes))
     }
+}
+
+fn print_limits(request: &limits::Request) -> Result<(), Failure> {
+    print(&serde_json::to_string(&Limits::measure(request)?)?)
 }
 
 /// Prints to a reader who may have gone away.

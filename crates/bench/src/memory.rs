@@ -9,6 +9,11 @@ pub fn resident_bytes() -> Result<u64, Failure> {
     kibibytes("/proc/self/smaps_rollup", "Rss:")
 }
 
+/// Bytes of memory that this process has in huge pages.
+pub fn huge_page_bytes() -> Result<u64, Failure> {
+    kibibytes("/proc/self/smaps_rollup", "AnonHugePages:")
+}
+
 /// Bytes of memory that processes of this machine can still get.
 pub fn available_bytes() -> Result<u64, Failure> {
     kibibytes("/proc/meminfo", "MemAvailable:")

@@ -4,17 +4,21 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::adapters::Peer;
+use crate::adapters::{Contents, Peer};
+use crate::keys::{Sizes, mix};
 use crate::map::Failure;
+use crate::open::Open;
 use crate::report::Moment;
 use crate::slice::{Limit, Slice};
 use crate::workload::{self, Distribution, Workload};
 
-/// The parameters of a run.
+/// The parameters of a run: all combinations of them are measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// How many pairs are loaded.
-    pub pairs: u64,
+    pub pairs: Vec<u64>,
+    /// How long keys and values are.
+    pub sizes: Vec<Sizes>,
     /// The maps.
     pub peers: Vec<Peer>,
     /// The workloads, besides the load.
@@ -23,12 +27,27 @@ pub struct Plan {
     pub distributions: Vec<Distribution>,
     /// The numbers of threads.
     pub threads: Vec<usize>,
+    /// How many operations of a thread run together.
+    pub batches: Vec<usize>,
+    /// Open loops: at how many per cent of the rate that a map can do in one.
+    pub open_loads: Vec<u32>,
+    /// Whether, during open loops, one thread scans and another inserts beside them.
+    pub disturbed: bool,
     /// How often everything is measured.
     pub repetitions: u64,
     /// How long a slice takes each thread.
     pub slice: Duration,
     /// Where all randomness comes from.
     pub seed: u64,
+}
+
+/// Maps that are loaded at once, to be compared with each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// What each of them is loaded with.
+    pub contents: Contents,
+    /// The maps.
+    pub peers: Vec<Peer>,
 }
 
 /// One step, which each map of a group takes in turn before any takes the next.
@@ -45,6 +64,15 @@ pub enum Step {
     Memory(Moment),
     /// Run a slice.
     Run(Slice),
+    /// Find out how much of a slice an open loop can do.
+    Saturate(Open),
+    /// Run a slice as an open loop at a part of that.
+    Open {
+        /// What the map runs, but for the rate.
+        open: Open,
+        /// How many per cent of what the open loop can do.
+        load: u32,
+    },
 }
 
 /// In how many parts pairs are loaded, the threads in turn.
@@ -53,49 +81,93 @@ const LOADS: u64 = 20;
 const GROWTH: u64 = 100;
 /// Most pairs: they are chosen by 32-bit arithmetic.
 const PAIRS_MAX: u64 = 2_000_000_000;
+/// Inserts a second that no thread exceeds, to see how far a map may grow.
+const INSERT_RATE_MAX: f64 = 5e6;
 
 impl Plan {
     /// Refuses what cannot be run.
     pub fn check(&self) -> Result<(), Failure> {
         let refuse = |what: &str| Err(what.to_string().into());
+        let counts = |counts: &[usize]| counts.iter().all(|count| (1..=1024).contains(count));
         match self {
-            Plan { pairs, .. } if !(1_000..=PAIRS_MAX).contains(pairs) => {
-                refuse(&format!("{pairs} pairs: 1000 to {PAIRS_MAX} are allowed"))
+            Plan { pairs, .. } if !pairs.iter().all(|pairs| (1_000..=PAIRS_MAX).contains(pairs)) => {
+                refuse(&format!("each number of pairs must be 1000 to {PAIRS_MAX}"))
             }
             Plan { repetitions: 0, .. } => refuse("0 repetitions: at least 1 is needed"),
             Plan { slice, .. } if slice.is_zero() => refuse("slices of no time: more than 0 s are needed"),
-            Plan { threads, .. } if threads.iter().any(|count| !(1..=1024).contains(count)) => {
-                refuse("each number of threads must be 1 to 1024")
-            }
+            Plan { threads, .. } if !counts(threads) => refuse("each number of threads must be 1 to 1024"),
+            Plan { batches, .. } if !counts(batches) => refuse("each batch must be 1 to 1024 operations"),
+            Plan { open_loads, .. } if open_loads.contains(&0) => refuse("an open load must be above 0 %"),
             _ => Ok(()),
         }
     }
 
-    /// All steps: load, then each repetition, those that grow the map last.
-    pub fn steps(&self) -> Vec<Step> {
-        let (growing, steady): (Vec<_>, Vec<_>) = self.workloads.iter().partition(|one| one.grows());
-        let mut steps = self.loads();
+    /// All steps with maps of so many pairs: load, then each repetition, those that grow the map last, then
+    /// the open loops.
+    pub fn steps(&self, pairs: u64) -> Vec<Step> {
+        let (growing, steady): (Vec<Workload>, Vec<Workload>) =
+            self.workloads.iter().partition(|one| one.grows());
+        let mut steps = self.loads(pairs);
         steps.push(Step::Memory(Moment::Loaded));
         for workloads in [steady, growing] {
             for repetition in 0..self.repetitions {
-                steps.extend(workloads.iter().flat_map(|workload| self.slices(*workload, repetition)));
+                let slices = workloads.iter().flat_map(|workload| self.slices(*workload, pairs, repetition));
+                steps.extend(slices.map(Step::Run));
+            }
+        }
+        if !self.open_loads.is_empty() {
+            steps.extend(
+                self.open_loops(pairs, 0, 0).map(|open| Step::Saturate(Open { disturbed: false, ..open })),
+            );
+        }
+        for repetition in 0..self.repetitions {
+            for &load in &self.open_loads {
+                let loops = self.open_loops(pairs, repetition, load);
+                steps.extend(loops.map(|open| Step::Open { open, load }));
             }
         }
         steps.push(Step::Memory(Moment::End));
         steps
     }
 
-    /// How many pairs a map can come to hold: those loaded, and as many as the workloads may add.
-    pub fn pairs_max(&self) -> u64 {
-        self.pairs + self.pairs / 2
+    /// How many pairs a map of so many can come to hold.
+    pub fn pairs_max(&self, pairs: u64) -> u64 {
+        let in_time = |threads: usize| threads as f64 * self.slice.as_secs_f64() * INSERT_RATE_MAX;
+        let inserts = |step: &Step| match step {
+            Step::Run(slice) => {
+                let share = f64::from(slice.workload.mix().insert) / 100.0;
+                match slice.limit {
+                    Limit::Time(_) => share * in_time(slice.threads),
+                    Limit::Operations(count) => share * (count * slice.threads as u64) as f64,
+                }
+            }
+            Step::Saturate(open) | Step::Open { open, .. } => {
+                in_time(open.slice.threads + usize::from(open.disturbed))
+            }
+            _ => 0.0,
+        };
+        // A slice warms up for a fifth of it, and ends with whole draws.
+        pairs + pairs / 10 + (self.steps(pairs).iter().map(inserts).sum::<f64>() * 1.3) as u64
     }
 
-    /// The peers in groups whose maps fit into `memory_bytes` at once. Honeycomb is in each, to be compared
-    /// with.
-    pub fn groups(&self, memory_bytes: u64) -> Result<Vec<Vec<Peer>>, Failure> {
-        let bytes = |peer: &Peer| peer.bytes_per_pair() * self.pairs;
-        let (base, others): (Vec<Peer>, Vec<Peer>) =
-            self.peers.iter().partition(|peer| **peer == Peer::Honeycomb);
+    /// The maps in groups that fit into `memory_bytes` at once, for all numbers and sizes of pairs. Honeycomb
+    /// is in each, to be compared with. Maps that cannot hold such pairs are left out.
+    pub fn groups(&self, memory_bytes: u64) -> Result<Vec<Group>, Failure> {
+        let mut groups = Vec::new();
+        for &pairs in &self.pairs {
+            for &sizes in &self.sizes {
+                let contents = Contents { pairs, sizes };
+                let fitting = self.groups_of(contents, memory_bytes)?;
+                groups.extend(fitting.into_iter().map(|peers| Group { contents, peers }));
+            }
+        }
+        Ok(groups)
+    }
+
+    fn groups_of(&self, contents: Contents, memory_bytes: u64) -> Result<Vec<Vec<Peer>>, Failure> {
+        let bytes = |peer: &Peer| peer.bytes_per_pair(contents.sizes) * contents.pairs;
+        let able = self.peers.iter().filter(|peer| peer.refuses(contents.sizes).is_none());
+        let (base, others): (Vec<Peer>, Vec<Peer>) = able.partition(|peer| **peer == Peer::Honeycomb);
         let base_bytes: u64 = base.iter().map(bytes).sum();
         let (mut groups, mut group, mut used) = (Vec::new(), base.clone(), base_bytes);
         for peer in others {
@@ -117,37 +189,49 @@ impl Plan {
         }
     }
 
-    fn loads(&self) -> Vec<Step> {
-        let bound = |part: u64| self.pairs * part / LOADS;
+    fn loads(&self, pairs: u64) -> Vec<Step> {
+        let bound = |part: u64| pairs * part / LOADS;
         let threads = self.threads.iter().copied().cycle();
         let load = |(part, threads)| Step::Load { pairs: bound(part + 1) - bound(part), threads };
         (0..LOADS).zip(threads).map(load).collect()
     }
 
-    fn slices(&self, workload: Workload, repetition: u64) -> Vec<Step> {
+    fn slices(&self, workload: Workload, pairs: u64, repetition: u64) -> Vec<Slice> {
         let mut slices = Vec::new();
-        let distributions =
-            if workload.chooses() { self.distributions.as_slice() } else { &[Distribution::Uniform] };
-        for (&threads, &distribution) in
-            self.threads.iter().flat_map(|threads| distributions.iter().map(move |one| (threads, one)))
-        {
-            let limit = if workload.grows() {
-                Limit::Operations(self.pairs / GROWTH / threads as u64)
-            } else {
-                Limit::Time(self.slice)
-            };
-            let parts = [repetition, workload as u64, distribution as u64, threads as u64];
-            let seed = workload::seed(self.seed, parts);
-            slices.push(Step::Run(Slice { workload, distribution, threads, limit, seed }));
+        for &threads in &self.threads {
+            for distribution in workload.distributions(&self.distributions) {
+                for &batch in &self.batches {
+                    let limit = if workload.grows() {
+                        let share = u64::from(workload.mix().insert);
+                        Limit::Operations(pairs / GROWTH * 100 / share / threads as u64)
+                    } else {
+                        Limit::Time(self.slice)
+                    };
+                    let name = workload.to_string().bytes().fold(0, |name, byte| mix(name ^ u64::from(byte)));
+                    let parts = [repetition, name, distribution as u64, threads as u64, batch as u64];
+                    let seed = workload::seed(self.seed, parts);
+                    slices.push(Slice { workload, distribution, threads, batch, limit, seed });
+                }
+            }
         }
         slices
+    }
+
+    fn open_loops(&self, pairs: u64, repetition: u64, load: u32) -> impl Iterator<Item = Open> {
+        let slices =
+            self.workloads.iter().flat_map(move |workload| self.slices(*workload, pairs, repetition));
+        slices.map(move |slice| {
+            let seed = workload::seed(slice.seed, [u64::from(load)]);
+            let slice = Slice { seed, ..slice };
+            Open { slice, rate: 0.0, time: self.slice, disturbed: self.disturbed }
+        })
     }
 }
 
 fn too_large(peer: Peer, bytes: u64, memory_bytes: u64) -> Failure {
     let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
-    let (name, needed, allowed) = (peer.name(), gib(bytes), gib(memory_bytes));
-    let need = format!("{name} needs about {needed:.1} GiB, Honeycomb beside it counted");
+    let (needed, allowed) = (gib(bytes), gib(memory_bytes));
+    let need = format!("{peer} needs about {needed:.1} GiB, Honeycomb beside it counted");
     format!("{need}; {allowed:.1} GiB are allowed: try fewer --pairs").into()
 }
 
@@ -157,11 +241,15 @@ mod tests {
 
     fn plan() -> Plan {
         Plan {
-            pairs: 1_010,
+            pairs: vec![1_010],
+            sizes: vec![Sizes::DEFAULT],
             peers: vec![Peer::Masstree, Peer::Honeycomb, Peer::Congee, Peer::BTreeMap],
             workloads: vec![Workload::Insert, Workload::Get],
             distributions: vec![Distribution::Uniform, Distribution::Zipf],
             threads: vec![1, 2],
+            batches: vec![1],
+            open_loads: Vec::new(),
+            disturbed: false,
             repetitions: 2,
             slice: Duration::from_secs(1),
             seed: 1,
@@ -171,7 +259,7 @@ mod tests {
     #[test]
     fn all_pairs_are_loaded_by_all_numbers_of_threads() {
         let loads: Vec<(u64, usize)> = plan()
-            .steps()
+            .steps(1_010)
             .iter()
             .filter_map(|step| {
                 if let Step::Load { pairs, threads } = step { Some((*pairs, *threads)) } else { None }
@@ -184,7 +272,7 @@ mod tests {
     #[test]
     fn the_map_grows_last_and_no_seed_comes_twice() {
         let slices: Vec<Slice> = plan()
-            .steps()
+            .steps(1_010)
             .into_iter()
             .filter_map(|step| if let Step::Run(slice) = step { Some(slice) } else { None })
             .collect();
@@ -199,10 +287,14 @@ mod tests {
     #[test]
     fn honeycomb_is_in_every_group() -> Result<(), Failure> {
         let (honeycomb, others) = (Peer::Honeycomb, [Peer::Masstree, Peer::Congee, Peer::BTreeMap]);
-        let bytes = |peers: &[Peer]| peers.iter().map(|peer| peer.bytes_per_pair() * 1_010).sum::<u64>();
+        let bytes_per_pair = |peer: &Peer| peer.bytes_per_pair(Sizes::DEFAULT);
+        let bytes = |peers: &[Peer]| peers.iter().map(|peer| bytes_per_pair(peer) * 1_010).sum::<u64>();
+        let groups = |bytes| -> Result<Vec<Vec<Peer>>, Failure> {
+            Ok(plan().groups(bytes)?.into_iter().map(|group| group.peers).collect())
+        };
         let all = bytes(&[&others[..], &[honeycomb]].concat());
-        assert_eq!(plan().groups(all)?, [vec![honeycomb, others[0], others[1], others[2]]]);
-        let two = plan().groups(all - 1)?;
+        assert_eq!(groups(all)?, [vec![honeycomb, others[0], others[1], others[2]]]);
+        let two = groups(all - 1)?;
         assert_eq!(two, [vec![honeycomb, others[0], others[1]], vec![honeycomb, others[2]]]);
         let least = bytes(&[honeycomb, others[0]]);
         assert_eq!(plan().groups(least)?.len(), 3);
@@ -214,9 +306,28 @@ mod tests {
     #[test]
     fn what_cannot_be_run_is_refused() {
         assert!(plan().check().is_ok());
-        assert!(Plan { pairs: 999, ..plan() }.check().is_err());
+        assert!(Plan { pairs: vec![1_000, 999], ..plan() }.check().is_err());
         assert!(Plan { threads: vec![1, 0], ..plan() }.check().is_err());
+        assert!(Plan { batches: vec![0], ..plan() }.check().is_err());
+        assert!(Plan { open_loads: vec![0], ..plan() }.check().is_err());
         assert!(Plan { repetitions: 0, ..plan() }.check().is_err());
         assert!(Plan { slice: Duration::ZERO, ..plan() }.check().is_err());
+    }
+
+    #[test]
+    fn maps_that_cannot_hold_such_pairs_are_left_out() -> Result<(), Failure> {
+        let sizes = vec![Sizes::DEFAULT, Sizes::Fixed { key: 300, value: 8 }];
+        let groups = Plan { sizes, ..plan() }.groups(u64::MAX)?;
+        let has_masstree: Vec<bool> =
+            groups.iter().map(|group| group.peers.contains(&Peer::Masstree)).collect();
+        assert_eq!(has_masstree, [true, false]);
+        Ok(())
+    }
+
+    #[test]
+    fn a_map_has_room_for_what_is_inserted() {
+        let plan = Plan { repetitions: 100, ..plan() };
+        // A hundredth of the pairs a slice, four slices a repetition in which it grows.
+        assert!(plan.pairs_max(1_010) > 1_010 + 2 * 100 * 10);
     }
 }

@@ -1,6 +1,5 @@
 //! One timed slice of a workload on a map that is loaded.
 
-use std::hint::black_box;
 use std::iter;
 use std::sync::Barrier;
 use std::thread;
@@ -8,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::keys;
+use crate::counters::{Counters, Counts};
+use crate::driver::Driver;
+use crate::keys::Sizes;
 use crate::map::{Failure, OrderedMap};
 use crate::workload::{self, Distribution, Operation, Stream, Workload};
 
@@ -30,15 +31,28 @@ pub struct Slice {
     pub distribution: Distribution,
     /// How many threads do it.
     pub threads: usize,
+    /// How many operations of a thread run together; 1 is one at a time.
+    pub batch: usize,
     /// When each of them ends; a fifth more is done before, to warm up, and is not counted.
     pub limit: Limit,
     /// Tells the operations of this slice from those of others.
     pub seed: u64,
 }
 
+/// What a slice measured.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Operations a second, all threads together.
+    pub rate: f64,
+    /// What the processor counted, where it can be read.
+    pub counts: Option<Counts>,
+}
+
 /// The pairs of a map, by index: 0 to `loaded` - 1 are there, and none from `fresh` on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
+    /// How long keys and values are.
+    pub sizes: Sizes,
     /// How many pairs were loaded.
     pub loaded: u64,
     /// The first index that was never inserted.
@@ -46,44 +60,52 @@ pub struct Extent {
 }
 
 impl Slice {
-    /// Does it. Operations a second, all threads together.
-    pub fn run<M: OrderedMap>(&self, map: &M, extent: &mut Extent) -> Result<f64, Failure> {
+    /// Does it.
+    pub fn run<M: OrderedMap>(&self, map: &M, extent: &mut Extent) -> Result<Sample, Failure> {
         let barrier = Barrier::new(self.threads);
+        let work = |stream| {
+            let driver = Driver::new(map, extent.sizes, self.workload);
+            let mut worker = Timed { driver, stream, counters: Counters::open().ok() };
+            barrier.wait();
+            worker.run(self.batch, self.limit.part(5))?;
+            let sample = worker.run(self.batch, self.limit)?;
+            Ok((sample, worker.stream.fresh()))
+        };
+        let results = in_threads(self.streams(extent, 0), work)?;
+        extent.fresh = results.iter().map(|(_, fresh)| *fresh).max().unwrap_or(extent.fresh);
+        let counts: Vec<Counts> = results.iter().filter_map(|(sample, _)| sample.counts).collect();
+        let rate = results.iter().map(|(sample, _)| sample.rate).sum();
+        Ok(Sample { rate, counts: Counts::median(&counts) })
+    }
+
+    /// The operations of each thread, if `others` threads insert beside them.
+    pub fn streams(&self, extent: &Extent, others: usize) -> Vec<Stream> {
         let stream = |thread: usize| {
             let seed = workload::seed(self.seed, [thread as u64]);
             Stream::new(self.workload, self.distribution, extent.loaded, seed)
-                .inserting(extent.fresh + thread as u64, self.threads as u64)
+                .inserting(extent.fresh + thread as u64, (self.threads + others) as u64)
         };
-        let streams: Vec<Stream> = (0..self.threads).map(stream).collect();
-        let work = |stream| {
-            let mut driver = Driver::new(map, stream);
-            barrier.wait();
-            driver.drive(self.limit.part(5))?;
-            let rate = driver.drive(self.limit)?;
-            Ok((rate, driver.stream.fresh()))
-        };
-        let results = in_threads(streams, work)?;
-        extent.fresh = results.iter().map(|(_, fresh)| *fresh).max().unwrap_or(extent.fresh);
-        Ok(results.iter().map(|(rate, _)| rate).sum())
+        (0..self.threads).map(stream).collect()
     }
 }
 
 /// Inserts the next `pairs` pairs in index order, which is a random order of keys. Operations a second.
 pub fn load<M: OrderedMap>(map: &M, extent: &mut Extent, pairs: u64, threads: usize) -> Result<f64, Failure> {
-    let (first, end) = (extent.loaded, extent.loaded + pairs);
+    let (sizes, first, end) = (extent.sizes, extent.loaded, extent.loaded + pairs);
     let insert_every = |thread: usize| {
-        let indices = (first + thread as u64..end).step_by(threads);
-        indices.into_iter().try_for_each(|index| map.insert(&keys::key(index), &keys::value(index, 0)))
+        let mut driver = Driver::new(map, sizes, Workload::Load);
+        let mut indices = (first + thread as u64..end).step_by(threads);
+        indices.try_for_each(|index| driver.one(Operation::Insert(index)))
     };
     let start = Instant::now();
     in_threads((0..threads).collect(), insert_every)?;
     let rate = pairs as f64 / start.elapsed().as_secs_f64();
-    *extent = Extent { loaded: end, fresh: end };
+    *extent = Extent { sizes, loaded: end, fresh: end };
     Ok(rate)
 }
 
 /// Calls `work` with each of `inputs` in a thread of its own.
-fn in_threads<I: Send, O: Send>(
+pub fn in_threads<I: Send, O: Send>(
     inputs: Vec<I>,
     work: impl Fn(I) -> Result<O, Failure> + Sync,
 ) -> Result<Vec<O>, Failure> {
@@ -111,52 +133,33 @@ impl Limit {
 }
 
 /// Operations drawn at a time, while the clock stands still: few enough to leave the caches to the map.
-const BATCH: usize = 256;
+const DRAWN: usize = 256;
 
-/// One thread's hold on a map.
-struct Driver<'m, M: OrderedMap> {
-    map: &'m M,
+/// One thread of a slice.
+struct Timed<'m, M: OrderedMap> {
+    driver: Driver<'m, M>,
     stream: Stream,
-    batch: Vec<Operation>,
-    value: Vec<u8>,
-    items: M::Items,
+    counters: Option<Counters>,
 }
 
-impl<'m, M: OrderedMap> Driver<'m, M> {
-    fn new(map: &'m M, stream: Stream) -> Driver<'m, M> {
-        Driver { map, stream, batch: Vec::new(), value: Vec::new(), items: M::Items::default() }
-    }
-
-    /// Operations until the limit; how many a second.
-    fn drive(&mut self, limit: Limit) -> Result<f64, Failure> {
+impl<M: OrderedMap> Timed<'_, M> {
+    /// Operations until the limit.
+    fn run(&mut self, batch: usize, limit: Limit) -> Result<Sample, Failure> {
         let (mut operations, mut time) = (0, Duration::ZERO);
+        let mut drawn = Vec::new();
         while !limit.is_reached(operations, time) {
-            self.batch.clear();
-            self.batch.extend(iter::repeat_with(|| self.stream.draw()).take(BATCH));
+            drawn.clear();
+            drawn.extend(iter::repeat_with(|| self.stream.draw()).take(DRAWN.next_multiple_of(batch)));
+            self.counters.as_mut().map_or(Ok(()), Counters::start)?;
             let start = Instant::now();
-            for place in 0..BATCH {
-                self.step(self.batch[place])?;
+            for together in drawn.chunks(batch) {
+                self.driver.run(together)?;
             }
             time += start.elapsed();
-            operations += BATCH as u64;
+            self.counters.as_mut().map_or(Ok(()), Counters::stop)?;
+            operations += drawn.len() as u64;
         }
-        Ok(operations as f64 / time.as_secs_f64())
-    }
-
-    /// One operation. All pairs asked for are there: a map that does not find one is broken.
-    fn step(&mut self, operation: Operation) -> Result<(), Failure> {
-        let found = match operation {
-            Operation::Get(index) => self.map.get(&keys::key(index), &mut self.value)?,
-            Operation::Update { index, change } => {
-                self.map.update(&keys::key(index), &keys::value(index, change))?
-            }
-            Operation::Insert(index) => {
-                self.map.insert(&keys::key(index), &keys::value(index, 0))?;
-                true
-            }
-            Operation::Scan { index, limit } => self.map.scan(&keys::key(index), limit, &mut self.items)? > 0,
-        };
-        black_box((&self.value, &self.items));
-        if found { Ok(()) } else { Err(format!("{operation:?} did not find its pair").into()) }
+        let counts = self.counters.as_mut().map(|counters| counters.take(operations)).transpose()?;
+        Ok(Sample { rate: operations as f64 / time.as_secs_f64(), counts })
     }
 }

@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use crate::adapters::Peer;
-use crate::report::{MemoryUse, Moment, Overhead, Report, Subject};
-use crate::workload::{Distribution, Workload};
+use crate::counters::Counts;
+use crate::report::{MemoryUse, Moment, Overhead, Report, Skipped, Subject};
+use crate::workload::Workload;
 
 /// What the densest peer takes: HOT, 20 million pairs of 16 + 16 bytes.
 const BYTES_PER_PAIR_BAR: f64 = 46.0;
@@ -12,12 +13,18 @@ const BYTES_PER_PAIR_BAR: f64 = 46.0;
 /// All of a report as text.
 pub fn render(report: &Report) -> String {
     let mut text = header(report);
-    for (group, threads, distribution) in panels(report) {
-        panel(&mut text, report, group, threads, distribution);
+    for shown in panels(report) {
+        panel(&mut text, report, shown);
     }
+    counts(&mut text, report);
+    latencies(&mut text, report);
+    limits(&mut text, report);
     memory(&mut text, report);
+    for Skipped { peer, sizes, reason } in &report.skipped {
+        let _ = writeln!(text, "{peer} was left out for {sizes}: {reason}");
+    }
     for failed in &report.failures {
-        let _ = writeln!(text, "{} failed: {}", failed.peer.name(), failed.reason);
+        let _ = writeln!(text, "{} failed: {}", failed.peer, failed.reason);
     }
     text
 }
@@ -48,16 +55,17 @@ pub fn count_threads(threads: usize) -> String {
 fn header(report: &Report) -> String {
     let (setup, plan, machine) = (&report.setup, &report.setup.plan, &report.setup.machine);
     let gib = machine.memory_bytes as f64 / f64::from(1 << 30);
-    let overhead = |one: &Overhead| format!("{:.1} ns {}", one.nanoseconds, one.distribution.name());
+    let overhead =
+        |one: &Overhead| format!("{:.1} ns {} {}", one.nanoseconds, one.distribution.name(), one.sizes);
     let overheads: Vec<String> = setup.overhead.iter().map(overhead).collect();
     format!(
-        "{} pairs of {} + {} bytes, {} x {} s a workload, seed {}; {}, revision {}\n\
+        "{} pairs of {} bytes, {} x {} s a workload, seed {}; {}, revision {}\n\
          {}, {} cores, {gib:.0} GiB, huge pages: {}, kernel {}, load before {:.1}\n\
-         Million operations a second: median, half the spread, ratio to Honeycomb's median.\n\
+         Million operations a second: median, half the spread, ratio to Honeycomb's median, or for\n\
+         Honeycomb the part of what reading the lines asked for would allow.\n\
          The benchmark itself takes {} of an operation.\n",
-        plan.pairs,
-        setup.key_bytes,
-        setup.value_bytes,
+        list(&plan.pairs),
+        list(&plan.sizes),
         plan.repetitions,
         plan.slice.as_secs_f64(),
         plan.seed,
@@ -72,31 +80,87 @@ fn header(report: &Report) -> String {
     )
 }
 
-/// What is shown in one table each.
-fn panels(report: &Report) -> Vec<(usize, usize, Distribution)> {
-    let key = |subject: &Subject| (subject.group, subject.threads, subject.distribution);
-    let mut panels: Vec<_> = report.measurements.iter().map(|one| key(&one.subject)).collect();
+fn list(values: &[impl ToString]) -> String {
+    values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// What one table shows, but for workload and map: of any of its subjects.
+fn panels(report: &Report) -> Vec<Subject> {
+    let (workload, peer) = (Workload::Load, Peer::Honeycomb);
+    let mut panels: Vec<_> =
+        report.measurements.iter().map(|one| Subject { workload, peer, ..one.subject }).collect();
     panels.sort_unstable();
     panels.dedup();
     panels
 }
 
-fn panel(text: &mut String, report: &Report, group: usize, threads: usize, distribution: Distribution) {
-    let subject = |peer, workload| Subject { group, threads, distribution, workload, peer };
-    let workloads =
-        report.workloads(|one| (one.group, one.threads, one.distribution) == (group, threads, distribution));
+fn panel(text: &mut String, report: &Report, shown: Subject) {
+    let workloads = report.workloads(shown);
+    let Subject { pairs, sizes, threads, batch, distribution, group, .. } = shown;
     let mut title = format!("{}, {}", distribution.name(), count_threads(threads));
+    if batch > 1 {
+        title.push_str(&format!(", batch {batch}"));
+    }
     if group > 1 {
-        title.push_str(&format!(", group {group}"));
+        title.push_str(&format!(", group {group}: {pairs} pairs of {sizes}"));
     }
     let mut rows = vec![vec![title]];
-    rows[0].extend(workloads.iter().map(|workload| workload.name()));
-    for peer in &report.setup.plan.peers {
-        let cells: Vec<String> =
-            workloads.iter().map(|workload| cell(report, &subject(*peer, *workload))).collect();
+    rows[0].extend(workloads.iter().map(Workload::to_string));
+    for &peer in &report.setup.plan.peers {
+        let cell = |&workload: &Workload| cell(report, &Subject { peer, workload, ..shown });
+        let cells: Vec<String> = workloads.iter().map(cell).collect();
         if cells.iter().any(|cell| !cell.is_empty()) {
-            rows.push([vec![peer.name()], cells].concat());
+            rows.push([vec![peer.to_string()], cells].concat());
         }
+    }
+    let _ = write!(text, "\n{}", columns(&rows));
+}
+
+fn counts(text: &mut String, report: &Report) {
+    if let Some(reason) = &report.setup.no_counters {
+        let _ = writeln!(text, "\nInstructions and lines are not available: {reason}.");
+        return;
+    }
+    let names = ["the processor counted", "instructions", "lines", "lines of memory"];
+    let mut rows = vec![names.map(String::from).to_vec()];
+    for one in &report.measurements {
+        if let Some(Counts { instructions, lines, memory_lines }) = one.counts {
+            let counts = [instructions, lines, memory_lines].map(|count| format!("{count:.1}"));
+            rows.push([vec![one.subject.to_string()], counts.to_vec()].concat());
+        }
+    }
+    let _ = write!(text, "\n{}", columns(&rows));
+}
+
+fn latencies(text: &mut String, report: &Report) {
+    if report.latencies.is_empty() {
+        return;
+    }
+    let names = ["latency in µs", "load", "due M/s", "done M/s", "p50", "p90", "p99", "p99.9", "max"];
+    let mut rows = vec![names.map(String::from).to_vec()];
+    for one in &report.latencies {
+        let beside = if one.disturbed { ", beside scans and inserts" } else { "" };
+        let mut row = vec![format!("{}{beside}", one.subject), format!("{} %", one.load)];
+        row.extend([one.due, one.done].map(|rate| format!("{:.3}", rate / 1e6)));
+        let times = [one.p50, one.p90, one.p99, one.p999, one.max];
+        row.extend(times.map(|nanoseconds| format!("{:.1}", nanoseconds as f64 / 1e3)));
+        rows.push(row);
+    }
+    let _ = write!(text, "\n{}", columns(&rows));
+}
+
+fn limits(text: &mut String, report: &Report) {
+    let mut rows = vec![vec!["the machine itself".to_string()]];
+    if let Some(first) = report.limits.first() {
+        rows[0].extend(first.groups.iter().map(|group| format!("{} lines M/s", group.lines)));
+        rows[0].extend(["chained ns", "GB/s", "in huge pages"].map(String::from));
+    }
+    for one in &report.limits {
+        let mut row = vec![format!("{} pairs of {}, {}", one.pairs, one.sizes, count_threads(one.threads))];
+        row.extend(one.groups.iter().map(|group| format!("{:.1}", group.rate / 1e6)));
+        row.extend([one.chained_nanoseconds, one.sequential / 1e9].map(|number| format!("{number:.1}")));
+        row.push(format!("{:.0} %", 100.0 * one.in_huge_pages));
+        rows.push(row);
     }
     let _ = write!(text, "\n{}", columns(&rows));
 }
@@ -107,10 +171,12 @@ fn cell(report: &Report, subject: &Subject) -> String {
     };
     let summary = measurement.summary;
     let spread = 50.0 * (summary.max - summary.min) / summary.median;
-    let ratio = match report.ratio(subject) {
-        Some(ratio) if subject.peer != Peer::Honeycomb => format!("{ratio:.2}x"),
-        _ => String::new(),
+    let ratio = if subject.peer == Peer::Honeycomb {
+        report.of_limit(measurement).map(|part| format!("{:.0}%", 100.0 * part))
+    } else {
+        report.ratio(subject).map(|ratio| format!("{ratio:.2}x"))
     };
+    let ratio = ratio.unwrap_or_default();
     format!("{:.3} ±{spread:>2.0}% {ratio:>6}", summary.median / 1e6)
 }
 
@@ -123,7 +189,7 @@ fn memory(text: &mut String, report: &Report) {
             |one: &&MemoryUse| (one.group, one.peer, one.moment) == (loaded.group, loaded.peer, Moment::End);
         let end = report.memory.iter().find(is_end).map(|one| one.memory);
         rows.push(vec![
-            loaded.peer.name(),
+            loaded.peer.to_string(),
             a_pair(loaded.memory.resident_bytes, loaded.memory.pairs),
             loaded
                 .memory
@@ -144,9 +210,11 @@ fn memory(text: &mut String, report: &Report) {
 }
 
 impl Report {
-    /// The workloads of the measurements that `of` holds for, in order.
-    fn workloads(&self, of: impl Fn(&Subject) -> bool) -> Vec<Workload> {
-        let chosen = self.measurements.iter().map(|one| &one.subject).filter(|one| of(one));
+    /// The workloads that a table shows, in order.
+    fn workloads(&self, shown: Subject) -> Vec<Workload> {
+        let is_shown =
+            |one: &&Subject| Subject { workload: shown.workload, peer: shown.peer, ..**one } == shown;
+        let chosen = self.measurements.iter().map(|one| &one.subject).filter(is_shown);
         let mut workloads: Vec<Workload> = chosen.map(|one| one.workload).collect();
         workloads.sort_unstable();
         workloads.dedup();

@@ -6,10 +6,11 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
-use crate::adapters::{Peer, Visitor};
+use crate::adapters::{Contents, Peer, Visitor};
 use crate::map::{Failure, OrderedMap};
 use crate::memory::resident_bytes;
-use crate::slice::{self, Extent, Slice};
+use crate::open::{Lateness, Open};
+use crate::slice::{self, Extent, Sample, Slice};
 
 /// What a worker is asked, a line of JSON each on its standard input.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -23,6 +24,8 @@ pub enum Request {
     },
     /// Run a slice.
     Run(Slice),
+    /// Run a slice as an open loop.
+    Open(Open),
     /// Say what memory the map takes.
     Memory,
 }
@@ -32,8 +35,10 @@ pub enum Request {
 pub enum Reply {
     /// The map is made.
     Ready,
-    /// Done, at so many operations a second.
-    Rate(f64),
+    /// Done, as fast as this.
+    Sample(Sample),
+    /// Done, so late.
+    Lateness(Lateness),
     /// What memory the map takes.
     Memory(Memory),
     /// Not done: why.
@@ -51,23 +56,22 @@ pub struct Memory {
     pub accounted_bytes: Option<u64>,
 }
 
-/// The work of a worker: makes the map, which is going to hold about `pairs` pairs, and answers requests
-/// until there are no more.
-pub fn serve(peer: Peer, pairs: u64) -> Result<(), Failure> {
-    peer.accept(Serve { pairs }).or_else(|failure| answer(&Reply::Failed(failure.to_string())))
+/// The work of a worker: makes the map, and answers requests until there are no more.
+pub fn serve(peer: Peer, contents: Contents) -> Result<(), Failure> {
+    peer.accept(contents, Serve { contents }).or_else(|failure| answer(&Reply::Failed(failure.to_string())))
 }
 
 struct Serve {
-    pairs: u64,
+    contents: Contents,
 }
 
 impl Visitor for Serve {
     type Output = ();
 
-    fn visit<M: OrderedMap>(self) -> Result<(), Failure> {
+    fn visit<M: OrderedMap>(self, make: impl FnOnce() -> Result<M, Failure>) -> Result<(), Failure> {
         let base_bytes = resident_bytes()?;
-        let mut served =
-            Served { map: M::new(self.pairs)?, extent: Extent { loaded: 0, fresh: 0 }, base_bytes };
+        let extent = Extent { sizes: self.contents.sizes, loaded: 0, fresh: 0 };
+        let mut served = Served { map: make()?, extent, base_bytes };
         answer(&Reply::Ready)?;
         for line in stdin().lock().lines() {
             let reply = served.reply(serde_json::from_str(&line?)?);
@@ -93,9 +97,11 @@ impl<M: OrderedMap> Served<M> {
     fn reply(&mut self, request: Request) -> Result<Reply, Failure> {
         Ok(match request {
             Request::Load { pairs, threads } => {
-                Reply::Rate(slice::load(&self.map, &mut self.extent, pairs, threads)?)
+                let rate = slice::load(&self.map, &mut self.extent, pairs, threads)?;
+                Reply::Sample(Sample { rate, counts: None })
             }
-            Request::Run(slice) => Reply::Rate(slice.run(&self.map, &mut self.extent)?),
+            Request::Run(slice) => Reply::Sample(slice.run(&self.map, &mut self.extent)?),
+            Request::Open(open) => Reply::Lateness(open.run(&self.map, &mut self.extent)?),
             Request::Memory => Reply::Memory(Memory {
                 pairs: self.extent.fresh,
                 resident_bytes: resident_bytes()?.saturating_sub(self.base_bytes),
@@ -117,9 +123,10 @@ pub struct Worker {
 
 impl Worker {
     /// Starts this program again as a worker.
-    pub fn start(peer: Peer, pairs: u64) -> Result<Worker, Failure> {
+    pub fn start(peer: Peer, contents: Contents) -> Result<Worker, Failure> {
+        let Contents { pairs, sizes } = contents;
         let mut process = Command::new(std::env::current_exe()?)
-            .args(["worker", &peer.name(), &pairs.to_string()])
+            .args(["worker", &peer.to_string(), &pairs.to_string(), &sizes.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
@@ -132,14 +139,22 @@ impl Worker {
         }
     }
 
-    /// Has the next pairs inserted. Operations a second.
-    pub fn load(&mut self, pairs: u64, threads: usize) -> Result<f64, Failure> {
-        self.rate(&Request::Load { pairs, threads })
+    /// Has the next pairs inserted.
+    pub fn load(&mut self, pairs: u64, threads: usize) -> Result<Sample, Failure> {
+        self.sample(&Request::Load { pairs, threads })
     }
 
-    /// Has a slice run. Operations a second.
-    pub fn run(&mut self, slice: &Slice) -> Result<f64, Failure> {
-        self.rate(&Request::Run(slice.clone()))
+    /// Has a slice run.
+    pub fn run(&mut self, slice: &Slice) -> Result<Sample, Failure> {
+        self.sample(&Request::Run(slice.clone()))
+    }
+
+    /// Has a slice run as an open loop. How late its operations were.
+    pub fn open(&mut self, open: &Open) -> Result<Lateness, Failure> {
+        match self.ask(&Request::Open(open.clone()))? {
+            Reply::Lateness(lateness) => Ok(lateness),
+            other => Err(unexpected(&other)),
+        }
     }
 
     /// Asks what memory the map takes.
@@ -150,9 +165,9 @@ impl Worker {
         }
     }
 
-    fn rate(&mut self, request: &Request) -> Result<f64, Failure> {
+    fn sample(&mut self, request: &Request) -> Result<Sample, Failure> {
         match self.ask(request)? {
-            Reply::Rate(rate) => Ok(rate),
+            Reply::Sample(sample) => Ok(sample),
             other => Err(unexpected(&other)),
         }
     }

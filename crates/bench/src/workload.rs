@@ -1,95 +1,171 @@
 //! What the threads of a slice do: mixes of operations, and which pairs they choose.
 
+use std::fmt;
+use std::str::FromStr;
+
 use clap::ValueEnum;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use serde::{Deserialize, Serialize};
 
 use crate::keys::mix;
+use crate::map::Failure;
+use crate::names::written_by_name;
 use crate::zipf::Zipf;
 
 /// Skew of [`Distribution::Zipf`], as in YCSB.
 pub const THETA: f64 = 0.99;
 
-/// A mix of operations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
+/// A mix of operations, by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum Workload {
-    /// Inserts while the map grows from nothing
-    #[value(skip)]
+    /// Inserts while the map grows from nothing.
     Load,
-    /// 100 % get
+    /// 100 % get.
     Get,
-    /// 100 % update
+    /// 100 % update.
     Update,
-    /// 100 % scans of 4 pairs
-    Scan4,
-    /// 100 % scans of 24 pairs
-    Scan24,
-    /// 50 % get, 50 % update
+    /// 100 % scans of so many pairs.
+    Scan(usize),
+    /// YCSB A: 50 % get, 50 % update.
     YcsbA,
-    /// 95 % get, 5 % update
+    /// YCSB B: 95 % get, 5 % update.
     YcsbB,
-    /// 95 % scans of 1 to 100 pairs, 5 % inserts
+    /// YCSB C: 100 % get.
+    YcsbC,
+    /// YCSB D: 95 % get, 5 % insert; what is popular is new.
+    YcsbD,
+    /// YCSB E: 95 % scans of 1 to 100 pairs, 5 % inserts.
     YcsbE,
-    /// 80 % scans of 4 pairs, 20 % inserts: cloud storage
-    Cloud,
-    /// 100 % inserts of new keys in random order
+    /// YCSB F: 50 % get, 50 % get and then update of the same pair.
+    YcsbF,
+    /// Cloud storage: so many per cent scans of 3 or 4 pairs with floor start, the rest inserts.
+    Cloud(u32),
+    /// Updates of one pair, so all in one leaf.
+    HotLeaf,
+    /// 100 % inserts of new keys in random order.
     Insert,
 }
 
-/// Shares of the operations in per cent, and the lengths of scans.
+/// The mixes of one name each.
+const NAMED: [(Workload, &str); 11] = [
+    (Workload::Load, "load"),
+    (Workload::Get, "get"),
+    (Workload::Update, "update"),
+    (Workload::YcsbA, "ycsb-a"),
+    (Workload::YcsbB, "ycsb-b"),
+    (Workload::YcsbC, "ycsb-c"),
+    (Workload::YcsbD, "ycsb-d"),
+    (Workload::YcsbE, "ycsb-e"),
+    (Workload::YcsbF, "ycsb-f"),
+    (Workload::HotLeaf, "hot-leaf"),
+    (Workload::Insert, "insert"),
+];
+/// And those of many.
+const SCAN: &str = "scan";
+const CLOUD: &str = "cloud";
+/// Longest scan, except those that only disturb others.
+const SCAN_MAX: usize = 100;
+
+/// Shares of the operations in per cent, the rest being gets, and the lengths of scans.
 #[derive(Debug, Clone, Copy, Default)]
-struct Mix {
-    update: u32,
-    scan: u32,
-    insert: u32,
-    shortest_scan: usize,
-    longest_scan: usize,
+pub struct Mix {
+    /// Updates.
+    pub update: u32,
+    /// Gets that are followed by an update of the same pair.
+    pub modify: u32,
+    /// Scans.
+    pub scan: u32,
+    /// Inserts.
+    pub insert: u32,
+    /// Pairs of the shortest scan and of the longest, all lengths between being as likely.
+    pub scan_pairs: (usize, usize),
+    /// Whether scans have a floor start.
+    pub from_floor: bool,
 }
 
 impl Workload {
     /// What a run measures unless told otherwise, besides the load.
     pub const DEFAULT: [Workload; 5] =
-        [Workload::Get, Workload::Scan4, Workload::YcsbE, Workload::Update, Workload::Insert];
-
-    /// Its name in tables and on the command line.
-    pub fn name(self) -> String {
-        self.to_possible_value().map_or("load".into(), |value| value.get_name().into())
-    }
+        [Workload::Get, Workload::Scan(4), Workload::YcsbE, Workload::Update, Workload::Insert];
 
     /// Whether the map grows so much that a slice is limited by operations and not by time: else the fast
     /// would be measured on larger maps than the slow.
     pub fn grows(self) -> bool {
-        matches!(self, Workload::Load | Workload::Insert)
+        self.mix().insert >= 10
     }
 
-    /// Whether it asks for pairs that are there, so that it matters which.
-    pub fn chooses(self) -> bool {
-        !self.grows()
-    }
-
-    fn mix(self) -> Mix {
-        let mix = |update, scan, insert, shortest_scan, longest_scan| Mix {
-            update,
-            scan,
-            insert,
-            shortest_scan,
-            longest_scan,
+    /// The distributions it is measured with, of those asked for: one that stands for all of them if it asks
+    /// for no pairs, and what is new instead of what is popular if that is what it is about.
+    pub fn distributions(self, asked: &[Distribution]) -> Vec<Distribution> {
+        let mut chosen = match self {
+            Workload::Load | Workload::Insert | Workload::Cloud(0) | Workload::HotLeaf => {
+                vec![Distribution::Uniform]
+            }
+            Workload::YcsbD => {
+                let skewed = |one: &Distribution| match one {
+                    Distribution::Zipf => Distribution::Latest,
+                    other => *other,
+                };
+                asked.iter().map(skewed).collect()
+            }
+            _ => asked.to_vec(),
         };
+        chosen.sort_unstable();
+        chosen.dedup();
+        chosen
+    }
+
+    /// What it is made of.
+    pub fn mix(self) -> Mix {
+        let scans = |scan, scan_pairs| Mix { scan, insert: 100 - scan, scan_pairs, ..Mix::default() };
         match self {
-            Workload::Load | Workload::Insert => mix(0, 0, 100, 0, 0),
-            Workload::Get => mix(0, 0, 0, 0, 0),
-            Workload::Update => mix(100, 0, 0, 0, 0),
-            Workload::Scan4 => mix(0, 100, 0, 4, 4),
-            Workload::Scan24 => mix(0, 100, 0, 24, 24),
-            Workload::YcsbA => mix(50, 0, 0, 0, 0),
-            Workload::YcsbB => mix(5, 0, 0, 0, 0),
-            Workload::YcsbE => mix(0, 95, 5, 1, 100),
-            Workload::Cloud => mix(0, 80, 20, 4, 4),
+            Workload::Load | Workload::Insert => Mix { insert: 100, ..Mix::default() },
+            Workload::Get | Workload::YcsbC => Mix::default(),
+            Workload::Update | Workload::HotLeaf => Mix { update: 100, ..Mix::default() },
+            Workload::Scan(pairs) => scans(100, (pairs, pairs)),
+            Workload::YcsbA => Mix { update: 50, ..Mix::default() },
+            Workload::YcsbB => Mix { update: 5, ..Mix::default() },
+            Workload::YcsbD => Mix { insert: 5, ..Mix::default() },
+            Workload::YcsbE => scans(95, (1, 100)),
+            Workload::YcsbF => Mix { modify: 50, ..Mix::default() },
+            Workload::Cloud(share) => Mix { from_floor: true, ..scans(share, (3, 4)) },
         }
     }
 }
+
+impl fmt::Display for Workload {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Workload::Scan(pairs) => write!(formatter, "{SCAN}{pairs}"),
+            Workload::Cloud(share) => write!(formatter, "{CLOUD}{share}"),
+            _ => {
+                let named = NAMED.iter().find(|(workload, _)| workload == self);
+                formatter.write_str(named.map_or("", |(_, name)| name))
+            }
+        }
+    }
+}
+
+impl FromStr for Workload {
+    type Err = Failure;
+
+    fn from_str(name: &str) -> Result<Workload, Failure> {
+        let named = || NAMED.iter().find(|(_, known)| *known == name).map(|(workload, _)| *workload);
+        let scan = || name.strip_prefix(SCAN)?.parse().ok().filter(|pairs| (1..=SCAN_MAX).contains(pairs));
+        let cloud = || name.strip_prefix(CLOUD)?.parse().ok().filter(|share| *share <= 100);
+        let workload =
+            named().or_else(|| scan().map(Workload::Scan)).or_else(|| cloud().map(Workload::Cloud));
+        workload.ok_or_else(|| {
+            let names: Vec<&str> = NAMED.iter().skip(1).map(|(_, name)| *name).collect();
+            let many = format!("{SCAN}1 to {SCAN}{SCAN_MAX}, {CLOUD}0 to {CLOUD}100");
+            format!("no workload {name}: there are {}, {many}", names.join(", ")).into()
+        })
+    }
+}
+
+written_by_name!(Workload);
 
 /// Which of the loaded pairs are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
@@ -99,17 +175,20 @@ pub enum Distribution {
     Uniform,
     /// Zipf with theta 0.99, popular keys scattered over the map
     Zipf,
+    /// Zipf with theta 0.99, the popular keys being those inserted last
+    Latest,
 }
 
 impl Distribution {
-    /// Both.
-    pub const ALL: [Distribution; 2] = [Distribution::Uniform, Distribution::Zipf];
+    /// What a run measures unless told otherwise.
+    pub const DEFAULT: [Distribution; 2] = [Distribution::Uniform, Distribution::Zipf];
 
     /// Its name in tables and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Distribution::Uniform => "uniform",
             Distribution::Zipf => "zipf",
+            Distribution::Latest => "latest",
         }
     }
 }
@@ -121,6 +200,13 @@ pub enum Operation {
     Get(u64),
     /// Give this pair the value after change number `change`.
     Update {
+        /// The pair.
+        index: u64,
+        /// The change.
+        change: u64,
+    },
+    /// Get this pair, then give it the value after change number `change`.
+    Modify {
         /// The pair.
         index: u64,
         /// The change.
@@ -143,64 +229,88 @@ pub struct Stream {
     mix: Mix,
     chooser: Chooser,
     random: SmallRng,
-    fresh: u64,
+    inserts: Inserts,
+}
+
+/// The inserts of one thread: `first`, `first` + `stride` and so on, so that threads stride over each
+/// other's.
+#[derive(Debug, Clone, Copy)]
+struct Inserts {
+    first: u64,
     stride: u64,
+    count: u64,
 }
 
 impl Stream {
     /// Operations on a map whose pairs 0 to `loaded` - 1 are there, the same for the same seed.
     pub fn new(workload: Workload, distribution: Distribution, loaded: u64, seed: u64) -> Stream {
-        let chooser = Chooser::new(distribution, loaded);
+        let count = if workload == Workload::HotLeaf { 1 } else { loaded };
+        let chooser = Chooser::new(distribution, count);
         let random = SmallRng::seed_from_u64(seed);
-        Stream { mix: workload.mix(), chooser, random, fresh: loaded, stride: 1 }
+        let inserts = Inserts { first: loaded, stride: 1, count: 0 };
+        Stream { mix: workload.mix(), chooser, random, inserts }
     }
 
-    /// Inserts are of `fresh`, `fresh` + `stride` and so on, so that threads stride over each other's.
-    pub fn inserting(self, fresh: u64, stride: u64) -> Stream {
-        Stream { fresh, stride, ..self }
+    /// Inserts are of `first`, `first` + `stride` and so on.
+    pub fn inserting(self, first: u64, stride: u64) -> Stream {
+        Stream { inserts: Inserts { first, stride, count: 0 }, ..self }
     }
 
     /// The index of the next insert.
     pub fn fresh(&self) -> u64 {
-        self.fresh
+        self.inserts.first + self.inserts.count * self.inserts.stride
     }
 
     /// Draws the next operation.
     pub fn draw(&mut self) -> Operation {
+        let Mix { scan, insert, update, modify, scan_pairs, .. } = self.mix;
         let percent = self.random.random_range(0..100);
-        if percent < self.mix.scan {
-            let limit = self.random.random_range(self.mix.shortest_scan..=self.mix.longest_scan);
-            Operation::Scan { index: self.chooser.choose(&mut self.random), limit }
-        } else if percent < self.mix.scan + self.mix.insert {
-            let index = self.fresh;
-            self.fresh += self.stride;
+        if percent < scan {
+            let limit = self.random.random_range(scan_pairs.0..=scan_pairs.1);
+            Operation::Scan { index: self.choose(), limit }
+        } else if percent < scan + insert {
+            let index = self.fresh();
+            self.inserts.count += 1;
             Operation::Insert(index)
-        } else if percent < self.mix.scan + self.mix.insert + self.mix.update {
-            let change = self.random.random();
-            Operation::Update { index: self.chooser.choose(&mut self.random), change }
+        } else if percent < scan + insert + update {
+            Operation::Update { change: self.random.random(), index: self.choose() }
+        } else if percent < scan + insert + update + modify {
+            Operation::Modify { change: self.random.random(), index: self.choose() }
         } else {
-            Operation::Get(self.chooser.choose(&mut self.random))
+            Operation::Get(self.choose())
         }
+    }
+
+    fn choose(&mut self) -> u64 {
+        self.chooser.choose(&mut self.random, self.inserts)
     }
 }
 
-/// Chooses loaded pairs.
+/// Chooses pairs that are there.
 #[derive(Debug)]
 struct Chooser {
     loaded: u64,
-    zipf: Option<Zipf>,
+    distribution: Distribution,
+    zipf: Zipf,
 }
 
 impl Chooser {
     fn new(distribution: Distribution, loaded: u64) -> Chooser {
-        let zipf = (distribution == Distribution::Zipf).then(|| Zipf::new(loaded, THETA));
-        Chooser { loaded, zipf }
+        Chooser { loaded, distribution, zipf: Zipf::new(loaded, THETA) }
     }
 
-    fn choose(&self, random: &mut SmallRng) -> u64 {
-        match &self.zipf {
-            None => random.random_range(0..self.loaded),
-            Some(zipf) => scatter(zipf.sample(random) - 1, self.loaded),
+    /// What a thread inserted itself is newest to it; after that come the loaded pairs, the last first.
+    fn choose(&self, random: &mut SmallRng, inserts: Inserts) -> u64 {
+        match self.distribution {
+            Distribution::Uniform => random.random_range(0..self.loaded),
+            Distribution::Zipf => scatter(self.zipf.sample(random) - 1, self.loaded),
+            Distribution::Latest => {
+                let age = self.zipf.sample(random) - 1;
+                match inserts.count.checked_sub(age + 1) {
+                    Some(number) => inserts.first + number * inserts.stride,
+                    None => self.loaded - 1 - (age - inserts.count),
+                }
+            }
         }
     }
 }
@@ -281,6 +391,48 @@ mod tests {
         };
         assert!(most(Distribution::Uniform) < 200);
         assert!(most(Distribution::Zipf) > 10_000);
+    }
+
+    #[test]
+    fn the_latest_are_popular_and_there() {
+        let (mut fresh, mut latest) = (1_001, 0);
+        for operation in operations(Workload::YcsbD, Distribution::Latest) {
+            match operation {
+                Operation::Insert(index) => fresh = index + 2,
+                Operation::Get(index) => {
+                    assert!(index < 1_000 || (index < fresh && index % 2 == 1), "{index}");
+                    latest += usize::from(index + 2 == fresh);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        // 1 / (sum of k^-0.99 for k to 1000) of all: 13 %.
+        assert!((11_000..14_000).contains(&latest), "{latest}");
+    }
+
+    #[test]
+    fn workloads_have_names() -> Result<(), Failure> {
+        for name in ["get", "scan1", "scan100", "cloud0", "cloud80", "ycsb-f", "hot-leaf"] {
+            assert_eq!(name.parse::<Workload>()?.to_string(), name);
+        }
+        for wrong in ["scan", "scan0", "scan101", "cloud101", "YCSB", ""] {
+            assert!(wrong.parse::<Workload>().is_err(), "{wrong}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_hot_leaf_is_one_pair() {
+        let operations = operations(Workload::HotLeaf, Distribution::Uniform);
+        assert!(operations.iter().all(|one| matches!(one, Operation::Update { index: 0, .. })));
+    }
+
+    #[test]
+    fn d_is_skewed_towards_what_is_new() {
+        use Distribution::{Latest, Uniform, Zipf};
+        assert_eq!(Workload::YcsbD.distributions(&[Uniform, Zipf, Latest]), [Uniform, Latest]);
+        assert_eq!(Workload::YcsbB.distributions(&[Zipf, Uniform]), [Uniform, Zipf]);
+        assert_eq!(Workload::Insert.distributions(&[Zipf]), [Uniform]);
     }
 
     #[test]

@@ -2,46 +2,77 @@
 
 use std::collections::BTreeMap;
 
-use clap::ValueEnum;
-use honeycomb_bench::adapters::{Peer, Visitor};
-use honeycomb_bench::keys::{Key, Value, key, value};
-use honeycomb_bench::map::{Failure, Items, OrderedMap};
+use honeycomb_bench::adapters::{Contents, Peer, Visitor};
+use honeycomb_bench::keys::Sizes;
+use honeycomb_bench::map::{Failure, Items, OrderedMap, Room, Scans, Strings, Writes};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-const PAIRS: u64 = 5_000;
-const OPERATIONS: u64 = 100_000;
+const PAIRS: u64 = 3_000;
+const OPERATIONS: u64 = 12_000;
 
-struct Conforms;
+struct Conforms {
+    sizes: Sizes,
+}
+
+type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 
 impl Visitor for Conforms {
     type Output = ();
 
-    fn visit<M: OrderedMap>(self) -> Result<(), Failure> {
-        let mut test = Test { map: M::new(PAIRS)?, model: BTreeMap::new() };
-        let mut random = SmallRng::seed_from_u64(1);
-        for step in 0..OPERATIONS {
-            let index = random.random_range(0..PAIRS);
-            match random.random_range(0..10) {
-                0..4 => test.write(index, step)?,
-                4..7 => test.get(index)?,
-                _ => test.scan(&key(index), random.random_range(1..=100))?,
+    fn visit<M: OrderedMap>(self, make: impl FnOnce() -> Result<M, Failure>) -> Result<(), Failure> {
+        let (model, random) = (BTreeMap::new(), SmallRng::seed_from_u64(1));
+        let mut test = Test { map: make()?, sizes: self.sizes, model, random, room: Room::default() };
+        for change in 0..OPERATIONS {
+            match test.random.random_range(0..20) {
+                0..8 => test.write(change)?,
+                8..13 => test.get()?,
+                13..17 => test.scan()?,
+                17 => test.write_many(change)?,
+                18 => test.get_many()?,
+                _ => test.scan_many()?,
             }
         }
-        test.scan(&[0; 16], 2 * PAIRS as usize)
+        test.scan_all()
     }
 }
 
-struct Test<M> {
+struct Test<M: OrderedMap> {
     map: M,
-    model: BTreeMap<Key, Value>,
+    sizes: Sizes,
+    model: BTreeMap<Vec<u8>, Vec<u8>>,
+    random: SmallRng,
+    room: Room<M::Items>,
 }
 
 impl<M: OrderedMap> Test<M> {
+    fn key(&mut self) -> Vec<u8> {
+        let mut key = Vec::new();
+        self.sizes.key(self.random.random_range(0..PAIRS), &mut key);
+        key
+    }
+
+    fn value(&self, change: u64) -> Vec<u8> {
+        let mut value = Vec::new();
+        self.sizes.value(1, change, &mut value);
+        value
+    }
+
+    /// A key that is there.
+    fn present(&mut self) -> Option<Vec<u8>> {
+        let key = self.key();
+        self.model.range(key..).next().map(|(key, _)| key.clone())
+    }
+
+    fn expected(&self, from: &[u8], limit: usize) -> Pairs {
+        let pairs = self.model.range(from.to_vec()..).take(limit);
+        pairs.map(|(key, value)| (key.clone(), value.clone())).collect()
+    }
+
     /// Inserts a pair or, if it is there, updates it.
-    fn write(&mut self, index: u64, change: u64) -> Result<(), Failure> {
-        let (key, value) = (key(index), value(index, change));
-        if self.model.insert(key, value).is_none() {
+    fn write(&mut self, change: u64) -> Result<(), Failure> {
+        let (key, value) = (self.key(), self.value(change));
+        if self.model.insert(key.clone(), value.clone()).is_none() {
             self.map.insert(&key, &value)
         } else {
             assert!(self.map.update(&key, &value)?);
@@ -49,29 +80,91 @@ impl<M: OrderedMap> Test<M> {
         }
     }
 
-    fn get(&self, index: u64) -> Result<(), Failure> {
-        let mut value = vec![1, 2, 3];
-        let found = self.map.get(&key(index), &mut value)?.then_some(value);
-        assert_eq!(found.as_deref(), self.model.get(&key(index)).map(Value::as_slice));
+    fn write_many(&mut self, change: u64) -> Result<(), Failure> {
+        let mut writes = Writes::default();
+        let count = self.random.random_range(1..40);
+        for number in 0..count {
+            let (key, value) = (self.key(), self.value(change ^ number << 32));
+            let is_insert = self.model.insert(key.clone(), value.clone()).is_none();
+            writes.keys.push_with(|bytes| bytes.extend_from_slice(&key));
+            writes.values.push_with(|bytes| bytes.extend_from_slice(&value));
+            writes.inserts.push(is_insert);
+        }
+        assert_eq!(self.map.write_many(&writes, &mut self.room)?, count as usize);
         Ok(())
     }
 
-    fn scan(&self, from: &Key, limit: usize) -> Result<(), Failure> {
-        let mut items = M::Items::default();
-        // What a scan finds takes the place of what another found.
-        self.map.scan(&key(1), 3, &mut items)?;
-        let count = self.map.scan(from, limit, &mut items)?;
-        let expected = self.model.range(*from..).take(limit);
-        let expected: Vec<_> = expected.map(|(key, value)| (key.to_vec(), value.to_vec())).collect();
-        assert_eq!((count, items.pairs()), (expected.len(), expected));
+    fn get(&mut self) -> Result<(), Failure> {
+        let (key, mut value) = (self.key(), vec![1, 2, 3]);
+        let found = self.map.get(&key, &mut value)?.then_some(value);
+        assert_eq!(found, self.model.get(&key).cloned());
+        Ok(())
+    }
+
+    fn get_many(&mut self) -> Result<(), Failure> {
+        let keys: Vec<Vec<u8>> = (0..self.random.random_range(1..40)).map(|_| self.key()).collect();
+        let mut found = vec![None; keys.len()];
+        let keep = |number: usize, value: &[u8]| found[number] = Some(value.to_vec());
+        self.map.get_many(&strings(&keys), &mut self.room, keep)?;
+        let expected: Vec<_> = keys.iter().map(|key| self.model.get(key).cloned()).collect();
+        assert_eq!(found, expected);
+        Ok(())
+    }
+
+    fn scan(&mut self) -> Result<(), Failure> {
+        let (from, limit) = (self.key(), self.random.random_range(1..=100));
+        let count = self.map.scan(&from, limit, &mut self.room.items)?;
+        let expected = self.expected(&from, limit);
+        assert_eq!((count, collect(&mut self.room.items.iter())), (expected.len(), expected));
+        let Some(from) = self.present() else { return Ok(()) };
+        self.map.scan_from_floor(&from, limit, &mut self.room.items)?;
+        assert_eq!(collect(&mut self.room.items.iter()), self.expected(&from, limit));
+        Ok(())
+    }
+
+    fn scan_many(&mut self) -> Result<(), Failure> {
+        let from_floor = self.random.random();
+        let count = self.random.random_range(1..20);
+        let from: Vec<Vec<u8>> = (0..count).filter_map(|_| self.present()).collect();
+        let limits = from.iter().map(|_| self.random.random_range(1..=30)).collect();
+        let scans = Scans { from: strings(&from), from_floor, limits };
+        let mut found = vec![Vec::new(); from.len()];
+        self.map.scan_many(&scans, &mut self.room, |number, pairs| found[number] = collect(pairs))?;
+        let expected: Vec<Pairs> =
+            from.iter().zip(&scans.limits).map(|(from, limit)| self.expected(from, *limit)).collect();
+        assert_eq!(found, expected);
+        Ok(())
+    }
+
+    fn scan_all(&mut self) -> Result<(), Failure> {
+        let lowest = vec![0; self.sizes.longest().0];
+        self.map.scan(&lowest, 2 * PAIRS as usize, &mut self.room.items)?;
+        assert_eq!(collect(&mut self.room.items.iter()), self.expected(&lowest, usize::MAX));
         Ok(())
     }
 }
 
+fn strings(parts: &[Vec<u8>]) -> Strings {
+    let mut strings = Strings::default();
+    parts.iter().for_each(|part| strings.push_with(|bytes| bytes.extend_from_slice(part)));
+    strings
+}
+
+fn collect(pairs: &mut dyn Iterator<Item = (&[u8], &[u8])>) -> Pairs {
+    pairs.map(|(key, value)| (key.to_vec(), value.to_vec())).collect()
+}
+
 #[test]
-fn all_maps_answer_alike() {
-    for peer in Peer::value_variants() {
-        let done = peer.accept(Conforms);
-        assert!(done.is_ok(), "{}: {done:?}", peer.name());
+fn all_maps_answer_alike() -> Result<(), Failure> {
+    let others = [Peer::HoneycombUnversioned, Peer::HoneycombLog(0), Peer::HoneycombLog(1024)];
+    for name in ["16+16", "8+8", "460+460", "mixed"] {
+        let sizes = name.parse()?;
+        for peer in Peer::DEFAULT.into_iter().chain(others) {
+            if peer.refuses(sizes).is_none() {
+                let done = peer.accept(Contents { pairs: PAIRS, sizes }, Conforms { sizes });
+                assert!(done.is_ok(), "{peer}, {name}: {done:?}");
+            }
+        }
     }
+    Ok(())
 }

@@ -3,6 +3,7 @@
 use std::process::{Command, Output};
 
 use honeycomb_bench::adapters::Peer;
+use honeycomb_bench::figures::{FIGURES, Shape};
 use honeycomb_bench::map::Failure;
 use honeycomb_bench::report::Report;
 use honeycomb_bench::workload::Workload;
@@ -29,10 +30,12 @@ fn a_small_run_measures_everything() -> Result<(), Failure> {
     // Load and insert know no distribution; all others have two, and all have two numbers of threads.
     let numbers = peers.len() * 2 * (1 + 1 + 2 * (Workload::DEFAULT.len() - 1));
     assert_eq!(report.measurements.len(), numbers);
+    let of_limit = |one| report.of_limit(one).is_some_and(|part| part > 0.0);
+    assert!(report.limits.len() == 2 && report.measurements.iter().all(of_limit));
     assert!(report.measurements.iter().all(|one| one.summary.min > 0.0));
     assert_eq!((report.memory.len(), report.failures.len()), (2 * peers.len(), 0));
     assert_eq!(report.setup.revision.as_deref(), Some("abc"));
-    assert!(peers.iter().all(|peer| table.contains(&peer.name())), "{table}");
+    assert!(peers.iter().all(|peer| table.contains(&peer.to_string())), "{table}");
 
     let csv = std::fs::read_to_string(folder.path().join("bench.csv"))?;
     assert_eq!(csv.lines().count(), 1 + numbers);
@@ -43,6 +46,51 @@ fn a_small_run_measures_everything() -> Result<(), Failure> {
     let changes: Vec<serde_json::Value> =
         serde_json::from_str(&printed(&["compare", "--json", &json, &json])?)?;
     assert_eq!(changes.len(), numbers);
+    Ok(())
+}
+
+/// What a run of few things measures.
+fn measured(arguments: &[&str]) -> Result<Report, Failure> {
+    let few = ["run", "--smoke", "--json", "--threads", "2", "--distributions", "uniform"];
+    Ok(serde_json::from_str(&printed(&[&few, arguments].concat())?)?)
+}
+
+#[test]
+fn all_workloads_run_one_at_a_time_and_in_batches() -> Result<(), Failure> {
+    let workloads = "get,update,insert,scan1,scan100,ycsb-a,ycsb-b,ycsb-c,ycsb-d,ycsb-e,ycsb-f,\
+        cloud0,cloud50,cloud100,hot-leaf";
+    let peers = ["--peers", "honeycomb,congee", "--distributions", "uniform,zipf,latest"];
+    let report = measured(&[&["--workloads", workloads, "--batches", "1,100"], &peers[..]].concat())?;
+    assert_eq!(report.failures, []);
+    // Three know no distribution, one only two of them; the load knows neither that nor batches.
+    assert_eq!(report.measurements.len(), 2 * (1 + 2 * (3 + 2 + 11 * 3)));
+    Ok(())
+}
+
+#[test]
+fn numbers_and_sizes_of_pairs_are_measured_in_groups() -> Result<(), Failure> {
+    let sizes = ["--sizes", "8+8,300+100,mixed", "--pairs", "2000,5000", "--workloads", "get,scan4"];
+    let report = measured(&[&sizes[..], &["--peers", "honeycomb,masstree,b-tree-map"]].concat())?;
+    assert_eq!((report.failures.len(), report.skipped.len(), report.limits.len()), (0, 2, 6));
+    let maps: usize = [3, 2, 2].iter().sum();
+    assert_eq!(report.measurements.len(), 2 * maps * 3);
+    Ok(())
+}
+
+#[test]
+fn open_loops_time_operations_from_when_they_were_due() -> Result<(), Failure> {
+    let loads = ["--open-loads", "10,50", "--disturbed", "--seconds-per-slice", "0.02"];
+    let folder = tempfile::tempdir()?;
+    let out = ["--peers", "honeycomb,masstree", "--workloads", "get", "--out"];
+    let report = measured(&[&loads[..], &out, &[folder.path().to_str().ok_or("path")?]].concat())?;
+    assert_eq!((report.latencies.len(), report.failures.len()), (4, 0));
+    for one in &report.latencies {
+        let ascending = [1, one.p50, one.p90, one.p99, one.p999, one.max];
+        assert!(one.count > 0 && one.disturbed && ascending.is_sorted(), "{one:?}");
+    }
+    assert!(report.latencies[0].due < report.latencies[1].due);
+    let csv = std::fs::read_to_string(folder.path().join("latency.csv"))?;
+    assert_eq!(csv.lines().count(), 5);
     Ok(())
 }
 
@@ -71,11 +119,38 @@ fn maps_that_do_not_fit_together_are_measured_in_groups() -> Result<(), Failure>
 }
 
 #[test]
+fn every_figure_is_measured_or_says_what_it_waits_for() -> Result<(), Failure> {
+    let folder = tempfile::tempdir()?;
+    let out = folder.path().to_str().ok_or("path")?;
+    let few = ["--smoke", "--peers", "honeycomb,masstree", "--out", out];
+    let page = || std::fs::read_to_string(folder.path().join("figures.md"));
+    printed(&[&["figure", "15"], &few[..]].concat())?;
+    assert_eq!(page()?.matches("not measured yet").count(), 5);
+    let printed = printed(&[&["figure", "all"], &few[..]].concat())?;
+    let page = page()?;
+    for figure in FIGURES {
+        let is_measured = folder.path().join(figure.name()).join("figure.json").exists();
+        assert_eq!(is_measured, figure.shape != Shape::Waits);
+        assert!(page.contains(&format!("## Figure {}", figure.number)) && page.contains(figure.claim));
+        assert!(printed.contains(&format!("figure {}", figure.number)));
+    }
+    // A row for each workload and distribution, such as that of the scans of 24 pairs.
+    assert_eq!(page.matches("| scan24, ").count(), 2);
+    assert_eq!(page.matches("not measured yet").count(), 0);
+    Ok(())
+}
+
+#[test]
 fn wrong_arguments_are_named() -> Result<(), Failure> {
     for (arguments, reason) in [
-        (["run", "--pairs", "10"], "10 pairs: 1000 to"),
+        (["run", "--pairs", "10"], "each number of pairs must be 1000 to"),
         (["run", "--memory", "0.001"], "try fewer --pairs"),
         (["run", "--threads", "0"], "number of threads"),
+        (["run", "--sizes", "7+16"], "each 8 to 460"),
+        (["run", "--workloads", "scan0"], "no workload scan0: there are get"),
+        (["run", "--peers", "redis"], "no map redis: there are honeycomb"),
+        (["figure", "18", "--smoke"], "no figure 18"),
+        (["run", "--batches", "0"], "each batch"),
         (["run", "--seconds-per-slice", "inf"], "--seconds-per-slice"),
         (["run", "--repetitions", "0"], "0 repetitions"),
         (["compare", "/nowhere", "/nowhere"], "/nowhere"),

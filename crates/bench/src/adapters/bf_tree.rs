@@ -2,24 +2,36 @@
 
 use bf_tree::{BfTree, Config, LeafInsertResult, LeafReadResult, ScanReturnField, StorageBackend};
 
-use crate::keys::{KEY_BYTES, VALUE_BYTES};
+use crate::keys::{BYTES, Sizes};
 use crate::map::{Copied, Failure, OrderedMap};
 
 /// A B+tree made for more data than memory: 4 KiB leaf pages, in memory here, behind a buffer of small pages
 /// for popular and for new pairs. An insert does not tell whether the key was there. Its scans are not of one
 /// moment.
-pub struct Bf(BfTree);
+pub(super) struct Bf(BfTree);
 
-impl OrderedMap for Bf {
-    type Items = Copied;
+/// Bytes of the longest pair.
+const PAIR_BYTES_MAX: usize = 2 * *BYTES.end();
 
-    fn new(_pairs: u64) -> Result<Self, Failure> {
+impl Bf {
+    /// An empty one for pairs of these sizes.
+    pub(super) fn new(sizes: Sizes) -> Result<Self, Failure> {
+        let (key_bytes_max, _) = sizes.longest();
+        let shortest = if let Sizes::Fixed { key, value } = sizes { key + value } else { 2 * BYTES.start() };
         let mut config = Config::default();
         config.storage_backend(StorageBackend::Memory);
-        config.cb_max_key_len(KEY_BYTES).cb_min_record_size(KEY_BYTES + VALUE_BYTES);
+        config.cb_max_key_len(key_bytes_max).cb_min_record_size(shortest);
+        // Its default leaves a page no room for fence keys as long as these.
+        if key_bytes_max > 128 {
+            config.cb_max_record_size(PAIR_BYTES_MAX);
+        }
         let tree = BfTree::with_config(config, None).map_err(|error| format!("bf-tree: {error:?}"))?;
         Ok(Bf(tree))
     }
+}
+
+impl OrderedMap for Bf {
+    type Items = Copied;
 
     fn insert(&self, key: &[u8], value: &[u8]) -> Result<(), Failure> {
         match self.0.insert(key, value) {
@@ -34,7 +46,7 @@ impl OrderedMap for Bf {
     }
 
     fn get(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool, Failure> {
-        value.resize(VALUE_BYTES, 0);
+        value.resize(*BYTES.end(), 0);
         match self.0.read(key, value) {
             LeafReadResult::Found(bytes) => {
                 value.truncate(bytes as usize);
@@ -49,7 +61,7 @@ impl OrderedMap for Bf {
         items.clear();
         let scan = self.0.scan_with_count(from, limit, ScanReturnField::KeyAndValue);
         let mut scan = scan.map_err(|error| format!("bf-tree: {error:?}"))?;
-        let mut pair = [0; KEY_BYTES + VALUE_BYTES];
+        let mut pair = [0; PAIR_BYTES_MAX];
         while let Some((key_bytes, value_bytes)) = scan.next(&mut pair) {
             let (key, rest) = pair.split_at(key_bytes);
             items.push(key, &rest[..value_bytes]);

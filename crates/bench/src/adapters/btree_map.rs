@@ -1,54 +1,56 @@
 //! The standard library's `BTreeMap` behind one lock.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::fixed;
-use crate::keys::{Key, Value};
+use super::stored::Stored;
 use crate::map::{Copied, Failure, OrderedMap};
 
-/// `BTreeMap` with keys and values inline in its nodes, behind a `RwLock`: what one writes who needs an
-/// ordered map now. Readers share the lock; a writer stops all others.
-#[derive(Debug, Default)]
-pub struct LockedBTreeMap(RwLock<BTreeMap<Key, Value>>);
+/// `BTreeMap` behind a `RwLock`: what one writes who needs an ordered map now. Readers share the lock; a
+/// writer stops all others.
+pub(super) struct LockedBTreeMap<K, V>(RwLock<BTreeMap<K, V>>);
 
-impl LockedBTreeMap {
-    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<Key, Value>> {
+impl<K: Stored, V: Stored> LockedBTreeMap<K, V> {
+    /// An empty one.
+    pub(super) fn new() -> Self {
+        LockedBTreeMap(RwLock::default())
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<K, V>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<Key, Value>> {
+    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<K, V>> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl OrderedMap for LockedBTreeMap {
+impl<K: Stored, V: Stored> OrderedMap for LockedBTreeMap<K, V> {
     type Items = Copied;
 
-    fn new(_pairs: u64) -> Result<Self, Failure> {
-        Ok(Self::default())
-    }
-
     fn insert(&self, key: &[u8], value: &[u8]) -> Result<(), Failure> {
-        let (key, value) = (fixed(key)?, fixed(value)?);
+        let (key, value) = (K::stored(key)?, V::stored(value)?);
         self.write().insert(key, value);
         Ok(())
     }
 
     fn update(&self, key: &[u8], value: &[u8]) -> Result<bool, Failure> {
-        let value = fixed(value)?;
+        let (key, value) = (K::asked(key)?, V::stored(value)?);
         Ok(self.write().get_mut(key).map(|old| *old = value).is_some())
     }
 
     fn get(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool, Failure> {
         value.clear();
-        Ok(self.read().get(key).map(|found| value.extend_from_slice(found)).is_some())
+        Ok(self.read().get(K::asked(key)?).map(|found| value.extend_from_slice(found.as_ref())).is_some())
     }
 
     fn scan(&self, from: &[u8], limit: usize, items: &mut Copied) -> Result<usize, Failure> {
         items.clear();
-        let from: Key = fixed(from)?;
-        self.read().range(from..).take(limit).for_each(|(key, value)| items.push(key, value));
+        let range = (Bound::Included(K::asked(from)?), Bound::Unbounded);
+        let map = self.read();
+        let pairs = map.range::<K::Asked, _>(range).take(limit);
+        pairs.for_each(|(key, value)| items.push(key.as_ref(), value.as_ref()));
         Ok(items.len())
     }
 }

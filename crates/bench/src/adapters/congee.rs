@@ -3,8 +3,7 @@
 use boxcar::Vec as Records;
 use parking_lot::Mutex;
 
-use super::fixed;
-use crate::keys::{Key, Value};
+use super::stored::Stored;
 use crate::map::{Copied, Failure, Items, OrderedMap};
 
 /// An adaptive radix tree with optimistic lock coupling from 8-byte keys to 8-byte values. So it indexes the
@@ -12,33 +11,33 @@ use crate::map::{Copied, Failure, Items, OrderedMap};
 /// that holds the whole key and the value, in a vector that only grows; a lock of one byte keeps a value
 /// whole while it is updated in place. A scan collects numbers first and then visits the records; it is not
 /// of one moment.
-#[derive(Default)]
-pub struct Congee {
+pub(super) struct Congee<K, V> {
     index: congee::Congee<usize, usize>,
-    records: Records<Record>,
+    records: Records<Record<K, V>>,
 }
 
-struct Record {
-    key: Key,
-    value: Mutex<Value>,
+struct Record<K, V> {
+    key: K,
+    value: Mutex<V>,
 }
 
-impl Congee {
-    fn record(&self, key: &[u8]) -> Option<&Record> {
+impl<K: Stored, V: Stored> Congee<K, V> {
+    /// An empty one.
+    pub(super) fn new() -> Self {
+        Congee { index: congee::Congee::default(), records: Records::new() }
+    }
+
+    fn record(&self, key: &[u8]) -> Option<&Record<K, V>> {
         let number = self.index.get(&head(key), &self.index.pin())?;
-        self.records.get(number).filter(|record| record.key == key)
+        self.records.get(number).filter(|record| record.key.as_ref() == key)
     }
 }
 
-impl OrderedMap for Congee {
+impl<K: Stored, V: Stored> OrderedMap for Congee<K, V> {
     type Items = Numbered;
 
-    fn new(_pairs: u64) -> Result<Self, Failure> {
-        Ok(Self::default())
-    }
-
     fn insert(&self, key: &[u8], value: &[u8]) -> Result<(), Failure> {
-        let number = self.records.push(Record { key: fixed(key)?, value: Mutex::new(fixed(value)?) });
+        let number = self.records.push(Record { key: K::stored(key)?, value: Mutex::new(V::stored(value)?) });
         let old = self.index.insert(head(key), number, &self.index.pin());
         match old.map_err(|_| "out of memory")? {
             None => Ok(()),
@@ -47,13 +46,14 @@ impl OrderedMap for Congee {
     }
 
     fn update(&self, key: &[u8], value: &[u8]) -> Result<bool, Failure> {
-        let value = fixed(value)?;
+        let value = V::stored(value)?;
         Ok(self.record(key).map(|record| *record.value.lock() = value).is_some())
     }
 
     fn get(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool, Failure> {
         value.clear();
-        Ok(self.record(key).map(|record| value.extend_from_slice(&*record.value.lock())).is_some())
+        let copy = |record: &Record<K, V>| value.extend_from_slice(record.value.lock().as_ref());
+        Ok(self.record(key).map(copy).is_some())
     }
 
     fn scan(&self, from: &[u8], limit: usize, items: &mut Numbered) -> Result<usize, Failure> {
@@ -63,22 +63,22 @@ impl OrderedMap for Congee {
         numbers.resize(limit + 1, (0, 0));
         let found = self.index.range(&head(from), &usize::MAX, numbers, &self.index.pin());
         let records = numbers[..found].iter().filter_map(|(_, number)| self.records.get(*number));
-        let records = records.filter(|record| record.key.as_slice() >= from).take(limit);
-        records.for_each(|record| copied.push(&record.key, &*record.value.lock()));
+        let records = records.filter(|record| record.key.as_ref() >= from).take(limit);
+        records.for_each(|record| copied.push(record.key.as_ref(), record.value.lock().as_ref()));
         Ok(copied.len())
     }
 }
 
 /// What a scan found: heads and numbers of records, then the pairs.
 #[derive(Default)]
-pub struct Numbered {
+pub(super) struct Numbered {
     numbers: Vec<(usize, usize)>,
     copied: Copied,
 }
 
 impl Items for Numbered {
-    fn pairs(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
-        self.copied.pairs()
+    fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.copied.iter()
     }
 }
 

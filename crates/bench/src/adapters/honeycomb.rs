@@ -1,52 +1,41 @@
 //! Honeycomb itself.
 
-use std::marker::PhantomData;
-
 use honeycomb_store::{Config, Pairs, Scan, Store, Table};
 
-use super::Peer;
+use super::Contents;
 use crate::map::{Failure, Items, OrderedMap};
 
 /// One table of a store.
-pub struct Honeycomb<S> {
+pub(super) struct Honeycomb {
     store: Store,
     table: Table,
-    settings: PhantomData<S>,
 }
 
-/// How the store is made, besides its size.
-pub trait Settings: Sync {
-    /// The settings.
-    fn config() -> Config;
-}
+/// Arena beyond what the pairs are expected to take; it costs address space and no memory until it is used.
+const ROOM_BYTES: u64 = 1 << 30;
 
-/// As it is out of the box: a scan is of one moment.
-pub struct Versioned;
-
-impl Settings for Versioned {
-    fn config() -> Config {
-        Config::default()
-    }
-}
-
-/// Without versions: what they cost, and what scans would be worth without them.
-pub struct Unversioned;
-
-impl Settings for Unversioned {
-    fn config() -> Config {
-        Config { mvcc: false, ..Config::default() }
-    }
-}
-
-impl<S: Settings> OrderedMap for Honeycomb<S> {
-    type Items = Pairs;
-
-    fn new(pairs: u64) -> Result<Self, Failure> {
-        let memory_bytes = usize::try_from(pairs * Peer::Honeycomb.bytes_per_pair())? + ROOM_BYTES;
-        let store = Store::open(Config { memory_bytes, ..S::config() })?;
+impl Honeycomb {
+    /// An empty one that is like `config` and as large as `contents` need.
+    pub(super) fn new(config: Config, contents: Contents) -> Result<Self, Failure> {
+        let memory_bytes = usize::try_from(contents.pairs * bytes_per_pair(contents) + ROOM_BYTES)?;
+        let store = Store::open(Config { memory_bytes, ..config })?;
         let table = store.table("bench")?;
-        Ok(Honeycomb { store, table, settings: PhantomData })
+        Ok(Honeycomb { store, table })
     }
+
+    fn scan_for(&self, scan: &Scan<'_>, items: &mut Pairs) -> Result<usize, Failure> {
+        self.table.scan_into(scan, items)?;
+        Ok(items.len())
+    }
+}
+
+/// About how many bytes a pair takes, rounded up.
+pub(super) fn bytes_per_pair(contents: Contents) -> u64 {
+    contents.sizes.pair_bytes() * 3 / 2 + 32
+}
+
+impl OrderedMap for Honeycomb {
+    type Items = Pairs;
 
     fn insert(&self, key: &[u8], value: &[u8]) -> Result<(), Failure> {
         match self.table.insert(key, value)? {
@@ -64,8 +53,11 @@ impl<S: Settings> OrderedMap for Honeycomb<S> {
     }
 
     fn scan(&self, from: &[u8], limit: usize, items: &mut Pairs) -> Result<usize, Failure> {
-        self.table.scan_into(&Scan::from(from).limit(limit), items)?;
-        Ok(items.len())
+        self.scan_for(&Scan::from(from).limit(limit), items)
+    }
+
+    fn scan_from_floor(&self, from: &[u8], limit: usize, items: &mut Pairs) -> Result<usize, Failure> {
+        self.scan_for(&Scan::from(from).floor_start().limit(limit), items)
     }
 
     fn accounted_bytes(&self) -> Option<u64> {
@@ -75,11 +67,8 @@ impl<S: Settings> OrderedMap for Honeycomb<S> {
     }
 }
 
-/// Arena beyond what the pairs are expected to take; it costs address space and no memory until it is used.
-const ROOM_BYTES: usize = 1 << 30;
-
 impl Items for Pairs {
-    fn pairs(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
-        self.iter().map(|(key, value)| (key.to_vec(), value.to_vec())).collect()
+    fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        Pairs::iter(self)
     }
 }

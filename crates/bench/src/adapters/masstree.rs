@@ -2,39 +2,42 @@
 
 use masstree::{MassTree15, RangeBound};
 
-use super::fixed;
-use crate::keys::Value;
+use super::stored::Stored;
 use crate::map::{Copied, Failure, OrderedMap};
 
-/// A trie of B+trees over byte strings. Only values of up to 8 bytes lie inline; ours lie in boxes of their
-/// own, which an update replaces. Its scans are not of one moment.
-pub struct Masstree(MassTree15<Value>);
+/// A trie of B+trees over byte strings of up to 256 bytes. Only values of up to 8 bytes lie inline; ours lie
+/// in boxes of their own, which an update replaces. Its scans are not of one moment.
+pub(super) struct Masstree<V: Stored>(MassTree15<V>);
 
-impl OrderedMap for Masstree {
+impl<V: Stored> Masstree<V> {
+    /// An empty one.
+    pub(super) fn new() -> Self {
+        Masstree(MassTree15::new())
+    }
+}
+
+impl<V: Stored> OrderedMap for Masstree<V> {
     type Items = Copied;
 
-    fn new(_pairs: u64) -> Result<Self, Failure> {
-        Ok(Masstree(MassTree15::new()))
-    }
-
     fn insert(&self, key: &[u8], value: &[u8]) -> Result<(), Failure> {
-        self.0.insert_with_guard(key, fixed(value)?, &self.0.guard());
+        self.0.insert_with_guard(key, V::stored(value)?, &self.0.guard());
         Ok(())
     }
 
     fn update(&self, key: &[u8], value: &[u8]) -> Result<bool, Failure> {
-        Ok(self.0.insert_with_guard(key, fixed(value)?, &self.0.guard()).is_some())
+        Ok(self.0.insert_with_guard(key, V::stored(value)?, &self.0.guard()).is_some())
     }
 
     fn get(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool, Failure> {
         value.clear();
-        Ok(self.0.get_ref(key, &self.0.guard()).map(|found| value.extend_from_slice(&*found)).is_some())
+        let guard = self.0.guard();
+        Ok(self.0.get_ref(key, &guard).map(|found| value.extend_from_slice((*found).as_ref())).is_some())
     }
 
     fn scan(&self, from: &[u8], limit: usize, items: &mut Copied) -> Result<usize, Failure> {
         items.clear();
-        let copy = |key: &[u8], value: &Value| {
-            items.push(key, value);
+        let copy = |key: &[u8], value: &V| {
+            items.push(key, value.as_ref());
             items.len() < limit
         };
         let guard = self.0.guard();

@@ -10,10 +10,6 @@ pub struct Nothing;
 impl OrderedMap for Nothing {
     type Items = Copied;
 
-    fn new(_pairs: u64) -> Result<Self, Failure> {
-        Ok(Nothing)
-    }
-
     fn insert(&self, key: &[u8], value: &[u8]) -> Result<(), Failure> {
         black_box((key, value));
         Ok(())

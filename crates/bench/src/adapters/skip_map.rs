@@ -1,25 +1,30 @@
 //! `crossbeam_skiplist::SkipMap`.
 
+use std::ops::Bound;
+
 use crossbeam_skiplist::SkipMap;
 
-use super::fixed;
-use crate::keys::{Key, Value};
+use super::stored::Stored;
 use crate::map::{Copied, Failure, OrderedMap};
 
 /// A lock-free skip list, a node a pair. Values in it cannot be changed: an insert of a key that is there
-/// puts a new node in place of the old one. Its scans are not of one moment.
-#[derive(Default)]
-pub struct SkipList(SkipMap<Key, Value>);
+/// removes the old node and then puts in a new one. Its scans are not of one moment.
+pub(super) struct SkipList<K, V>(SkipMap<K, V>);
 
-impl OrderedMap for SkipList {
+impl<K: Stored, V: Stored> SkipList<K, V> {
+    /// An empty one.
+    pub(super) fn new() -> Self {
+        SkipList(SkipMap::new())
+    }
+}
+
+impl<K: Stored, V: Stored> OrderedMap for SkipList<K, V> {
     type Items = Copied;
 
-    fn new(_pairs: u64) -> Result<Self, Failure> {
-        Ok(Self::default())
-    }
+    const MISSES_UPDATED: bool = true;
 
     fn insert(&self, key: &[u8], value: &[u8]) -> Result<(), Failure> {
-        self.0.insert(fixed(key)?, fixed(value)?);
+        self.0.insert(K::stored(key)?, V::stored(value)?);
         Ok(())
     }
 
@@ -30,13 +35,15 @@ impl OrderedMap for SkipList {
 
     fn get(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool, Failure> {
         value.clear();
-        Ok(self.0.get(key).map(|entry| value.extend_from_slice(entry.value())).is_some())
+        let found = self.0.get(K::asked(key)?);
+        Ok(found.map(|entry| value.extend_from_slice(entry.value().as_ref())).is_some())
     }
 
     fn scan(&self, from: &[u8], limit: usize, items: &mut Copied) -> Result<usize, Failure> {
         items.clear();
-        let from: Key = fixed(from)?;
-        self.0.range(from..).take(limit).for_each(|entry| items.push(entry.key(), entry.value()));
+        let range = (Bound::Included(K::asked(from)?), Bound::Unbounded);
+        let entries = self.0.range::<K::Asked, _>(range).take(limit);
+        entries.for_each(|entry| items.push(entry.key().as_ref(), entry.value().as_ref()));
         Ok(items.len())
     }
 }

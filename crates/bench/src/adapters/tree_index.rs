@@ -1,41 +1,47 @@
 //! `scc::TreeIndex`.
 
+use std::ops::Bound;
+
 use scc::{Guard, TreeIndex};
 
-use super::fixed;
-use crate::keys::{Key, Value};
+use super::stored::Stored;
 use crate::map::{Copied, Failure, OrderedMap};
 
-/// A B+tree for many readers, keys and values inline in its leaves. Values in it cannot be changed: an upsert
-/// puts a new pair beside the old one, which it hides. Its scans are not of one moment.
-#[derive(Default)]
-pub struct SccTreeIndex(TreeIndex<Key, Value>);
+/// A B+tree for many readers. Values in it cannot be changed: an upsert puts a new pair beside the old one,
+/// which it hides. Its scans are not of one moment.
+pub(super) struct SccTreeIndex<K, V>(TreeIndex<K, V>);
 
-impl OrderedMap for SccTreeIndex {
+impl<K: Stored, V: Stored> SccTreeIndex<K, V> {
+    /// An empty one.
+    pub(super) fn new() -> Self {
+        SccTreeIndex(TreeIndex::new())
+    }
+}
+
+impl<K: Stored, V: Stored> OrderedMap for SccTreeIndex<K, V> {
     type Items = Copied;
 
-    fn new(_pairs: u64) -> Result<Self, Failure> {
-        Ok(Self::default())
-    }
-
     fn insert(&self, key: &[u8], value: &[u8]) -> Result<(), Failure> {
-        self.0.insert_sync(fixed(key)?, fixed(value)?).map_err(|_| "the key is there already".into())
+        let inserted = self.0.insert_sync(K::stored(key)?, V::stored(value)?);
+        inserted.map_err(|_| "the key is there already".into())
     }
 
     fn update(&self, key: &[u8], value: &[u8]) -> Result<bool, Failure> {
-        self.0.upsert_sync(fixed(key)?, fixed(value)?);
+        self.0.upsert_sync(K::stored(key)?, V::stored(value)?);
         Ok(true)
     }
 
     fn get(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool, Failure> {
         value.clear();
-        Ok(self.0.peek_with(key, |_, found| value.extend_from_slice(found)).is_some())
+        let copy = |_: &K, found: &V| value.extend_from_slice(found.as_ref());
+        Ok(self.0.peek_with(K::asked(key)?, copy).is_some())
     }
 
     fn scan(&self, from: &[u8], limit: usize, items: &mut Copied) -> Result<usize, Failure> {
         items.clear();
-        let (from, guard): (Key, _) = (fixed(from)?, Guard::new());
-        self.0.range(from.., &guard).take(limit).for_each(|(key, value)| items.push(key, value));
+        let (range, guard) = ((Bound::Included(K::asked(from)?), Bound::Unbounded), Guard::new());
+        let pairs = self.0.range::<K::Asked, _>(range, &guard).take(limit);
+        pairs.for_each(|(key, value)| items.push(key.as_ref(), value.as_ref()));
         Ok(items.len())
     }
 }

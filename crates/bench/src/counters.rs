@@ -1,0 +1,108 @@
+//! What the processor counts while operations run, where the machine lets it be read.
+
+use perf_event::events::{Cache, CacheOp, CacheResult, Event, Hardware, WhichCache};
+use perf_event::{Builder, Counter, Group};
+use serde::{Deserialize, Serialize};
+
+use crate::map::Failure;
+use crate::summary::median;
+
+/// Counts of one operation, on average; the benchmark's own share for making keys is in them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Instructions.
+    pub instructions: f64,
+    /// Lines of 64 bytes that were read and not in the first cache.
+    pub lines: f64,
+    /// Lines that no cache had.
+    pub memory_lines: f64,
+}
+
+impl Counts {
+    /// The medians of several samples; nothing for none.
+    pub fn median(samples: &[Counts]) -> Option<Counts> {
+        let of = |count: fn(&Counts) -> f64| median(&samples.iter().map(count).collect::<Vec<_>>());
+        (!samples.is_empty()).then(|| Counts {
+            instructions: of(|one| one.instructions),
+            lines: of(|one| one.lines),
+            memory_lines: of(|one| one.memory_lines),
+        })
+    }
+}
+
+/// The counters of one thread.
+pub struct Counters {
+    group: Group,
+    instructions: Counter,
+    lines: Counter,
+    memory_lines: Counter,
+}
+
+impl Counters {
+    /// Counters that stand still, for the thread that asks. Fails where the kernel or a hypervisor keeps them
+    /// to itself.
+    pub fn open() -> Result<Counters, Failure> {
+        let (which, operation, result) = (WhichCache::L1D, CacheOp::READ, CacheResult::MISS);
+        let mut group = Group::new().map_err(|error| format!("perf_event_open: {error}"))?;
+        let mut add = |event: Event| {
+            let counter = Builder::new().group(&mut group).kind(event).build();
+            counter.map_err(|error| format!("perf_event_open: {error}"))
+        };
+        let instructions = add(Hardware::INSTRUCTIONS.into())?;
+        let lines = add(Cache { which, operation, result }.into())?;
+        let memory_lines = add(Hardware::CACHE_MISSES.into())?;
+        Ok(Counters { group, instructions, lines, memory_lines })
+    }
+
+    /// Counts go on.
+    pub fn start(&mut self) -> Result<(), Failure> {
+        Ok(self.group.enable()?)
+    }
+
+    /// Counts stand still.
+    pub fn stop(&mut self) -> Result<(), Failure> {
+        Ok(self.group.disable()?)
+    }
+
+    /// What was counted since this was last asked, for each of so many operations.
+    pub fn take(&mut self, operations: u64) -> Result<Counts, Failure> {
+        let counts = self.group.read()?;
+        self.group.reset()?;
+        let of = |counter: &Counter| counts[counter] as f64 / operations as f64;
+        let instructions = of(&self.instructions);
+        Ok(Counts { instructions, lines: of(&self.lines), memory_lines: of(&self.memory_lines) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hint::black_box;
+
+    use super::*;
+
+    #[test]
+    fn counters_count_or_say_why_not() -> Result<(), Failure> {
+        let mut counters = match Counters::open() {
+            Ok(counters) => counters,
+            Err(failure) => {
+                assert!(failure.to_string().starts_with("perf_event_open: "), "{failure}");
+                return Ok(());
+            }
+        };
+        counters.start()?;
+        (0..1_000_000_u64).for_each(|number| _ = black_box(number));
+        counters.stop()?;
+        let counted = counters.take(1_000_000)?;
+        assert!((1.0..100.0).contains(&counted.instructions), "{counted:?}");
+        assert!(counters.take(1)?.instructions < 1_000.0);
+        Ok(())
+    }
+
+    #[test]
+    fn medians_are_of_each_count() {
+        let counts = |instructions, lines| Counts { instructions, lines, memory_lines: 0.0 };
+        let median = Counts::median(&[counts(1.0, 9.0), counts(3.0, 7.0), counts(2.0, 8.0)]);
+        assert_eq!(median, Some(counts(2.0, 8.0)));
+        assert_eq!(Counts::median(&[]), None);
+    }
+}

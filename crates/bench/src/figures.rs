@@ -1,0 +1,272 @@
+//! The figures of the Honeycomb paper (arXiv 2303.14259), measured here: for each what the paper says, what
+//! is measured in its place, and what differs.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::adapters::Peer;
+use crate::map::Failure;
+use crate::plan::Plan;
+use crate::report::{Latency, Measurement, Report, Subject};
+use crate::table::count_threads;
+use crate::workload::{Distribution, Workload};
+
+/// A figure.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Figure {
+    /// Its number here; the paper prints no values in its figures 10 to 17 but those that are quoted.
+    pub number: u32,
+    /// What it shows.
+    pub title: &'static str,
+    /// What the paper says.
+    pub claim: &'static str,
+    /// What differs, which may be why.
+    pub reason: &'static str,
+    /// How it is drawn, and from what.
+    pub shape: Shape,
+}
+
+/// How a figure is drawn, and from what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shape {
+    /// Bars of all maps for each workload.
+    Workloads,
+    /// Throughput of all maps over the number in the workload's name.
+    Numbers,
+    /// Throughput of Honeycomb over the size of its log block.
+    LogBlock,
+    /// Throughput with and without versions over the number of threads.
+    Versions,
+    /// Latency over throughput.
+    Latency,
+    /// Not at all yet: it is about the accelerator.
+    Waits,
+}
+
+/// With fewer pairs a store lies in the caches, or nearly.
+const PAIRS_MIN: u64 = 10_000_000;
+/// Of the paper's claims most compare a server with an accelerator and a network with one without.
+const IN_PROCESS: &str = "Ours runs on the CPU inside one process, without network and accelerator, \
+    beside the crate `masstree`; theirs are servers, and the accelerator does gets and scans.";
+const NEEDS_RTL: &str = "It is about the accelerator's memory and waits for the RTL and its simulator.";
+
+/// All of them.
+pub const FIGURES: [Figure; 8] = [
+    Figure {
+        number: 10,
+        title: "YCSB",
+        claim: "B, C and D: 1.9 times eRPC-Masstree uniform, 1.8 times Zipf or latest; E: up to 2.9 times.",
+        reason: IN_PROCESS,
+        shape: Shape::Workloads,
+    },
+    Figure {
+        number: 11,
+        title: "cloud storage by share of scans",
+        claim: "At 80 % scans and more of 3 or 4 pairs 2.3 times eRPC-Masstree uniform, 2.0 times \
+            Zipf; at 50 % 1.2 times; only inserts 0.58 times.",
+        reason: IN_PROCESS,
+        shape: Shape::Numbers,
+    },
+    Figure {
+        number: 12,
+        title: "length of scans",
+        claim: "24 pairs: 4.0 times eRPC-Masstree.",
+        reason: IN_PROCESS,
+        shape: Shape::Numbers,
+    },
+    Figure {
+        number: 13,
+        title: "latency over throughput",
+        claim: "No values printed.",
+        reason: "Ours is the time from when an operation was due until it was done, without a network.",
+        shape: Shape::Latency,
+    },
+    Figure {
+        number: 14,
+        title: "size of the log block",
+        claim: "512 bytes cost scans 8 % against none.",
+        reason: "On the CPU the log block is one more place in memory for each scan, and merging it is the \
+            scan's work; without a log block each write rebuilds its leaf.",
+        shape: Shape::LogBlock,
+    },
+    Figure {
+        number: 15,
+        title: "versions by number of threads",
+        claim: "Without versions up to 14 % more where inserts are the bound.",
+        reason: "Versions are released through a ring, not by spinning for the predecessor.",
+        shape: Shape::Versions,
+    },
+    Figure {
+        number: 16,
+        title: "the accelerator's cache",
+        claim: "256 MB for all interior nodes: 2.5 times; the root on chip: +30 %.",
+        reason: NEEDS_RTL,
+        shape: Shape::Waits,
+    },
+    Figure {
+        number: 17,
+        title: "balance of load between PCIe and on-board memory",
+        claim: "8.0 million scans a second without, 9.1 with it, all interior nodes in the cache.",
+        reason: NEEDS_RTL,
+        shape: Shape::Waits,
+    },
+];
+
+impl Figure {
+    /// What is measured for it, in a run like `base`; nothing if it waits.
+    pub fn plan(&self, base: &Plan) -> Option<Plan> {
+        let most = base.threads.iter().copied().max().unwrap_or(1);
+        let base = Plan { distributions: Distribution::DEFAULT.to_vec(), ..base.clone() };
+        let uniform = vec![Distribution::Uniform];
+        Some(match self.shape {
+            Shape::Workloads => {
+                use Workload::{YcsbA, YcsbB, YcsbC, YcsbD, YcsbE, YcsbF};
+                let workloads = vec![YcsbA, YcsbB, YcsbC, YcsbD, YcsbE, YcsbF];
+                Plan { workloads, threads: vec![most], ..base }
+            }
+            Shape::Numbers => Plan { workloads: self.numbered(), threads: vec![most], ..base },
+            Shape::Latency => {
+                let (peers, workloads) = (vec![Peer::Honeycomb, Peer::Masstree], vec![Workload::Get]);
+                Plan {
+                    peers,
+                    workloads,
+                    threads: vec![1],
+                    open_loads: (1..10).map(|one| 10 * one).collect(),
+                    ..base
+                }
+            }
+            Shape::LogBlock => {
+                let peers = [0, 64, 128, 256, 1024, 2048].map(Peer::HoneycombLog);
+                let peers = [&[Peer::Honeycomb], &peers[..]].concat();
+                let workloads = vec![Workload::Scan(4), Workload::Update, Workload::Insert];
+                Plan { peers, workloads, distributions: uniform, threads: vec![1], ..base }
+            }
+            Shape::Versions => {
+                let peers = vec![Peer::Honeycomb, Peer::HoneycombUnversioned];
+                let workloads = vec![Workload::Scan(4), Workload::Cloud(50), Workload::Insert];
+                Plan { peers, workloads, distributions: uniform, ..base }
+            }
+            Shape::Waits => return None,
+        })
+    }
+
+    fn numbered(&self) -> Vec<Workload> {
+        if self.number == 11 {
+            [0, 50, 60, 70, 80, 90, 100].map(Workload::Cloud).to_vec()
+        } else {
+            [1, 4, 8, 16, 24, 50, 100].map(Workload::Scan).to_vec()
+        }
+    }
+
+    /// The name of its folder and of its drawing.
+    pub fn name(&self) -> String {
+        format!("figure-{}", self.number)
+    }
+
+    /// Writes what a drawing needs into `folder`.
+    pub fn write(&self, report: &Report, folder: &Path) -> Result<(), Failure> {
+        let folder = folder.join(self.name());
+        report.write(&folder)?;
+        Ok(fs::write(folder.join("figure.json"), serde_json::to_string_pretty(self)? + "\n")?)
+    }
+
+    fn section(&self, report: Option<&Report>) -> String {
+        let Figure { number, title, claim, reason, shape } = self;
+        let mut text = format!("\n## Figure {number}: {title}\n\n*The paper:* {claim}\n\n");
+        match (shape, report) {
+            (Shape::Waits, _) => {}
+            (_, None) => text.push_str("*Ours:* not measured yet.\n\n"),
+            (_, Some(report)) => {
+                let _ = write!(text, "![{title}](figures/{}.svg)\n\n{}\n", self.name(), self.ours(report));
+            }
+        }
+        let _ = writeln!(text, "*What differs:* {reason}");
+        text
+    }
+
+    fn ours(&self, report: &Report) -> String {
+        let setup = &report.setup;
+        let pairs: Vec<String> = setup.plan.pairs.iter().map(u64::to_string).collect();
+        let (machine, date) = (&setup.machine, setup.date.split('T').next().unwrap_or_default());
+        let cores = machine.cores;
+        let mut text =
+            format!("*Ours:* {} pairs; {}, {cores} cores; {date}.", pairs.join(", "), machine.processor);
+        if setup.plan.pairs.iter().all(|pairs| *pairs < PAIRS_MIN) {
+            text.push_str(" **Too few pairs to mean anything: it only shows the form.**");
+        }
+        let rows = match self.shape {
+            Shape::Latency => latencies(report),
+            Shape::LogBlock | Shape::Versions => ratios(report, "over Honeycomb", |ratio| ratio),
+            _ => {
+                text.push_str(" Honeycomb over each other map.");
+                ratios(report, "Honeycomb over", |ratio| 1.0 / ratio)
+            }
+        };
+        text.push_str("\n\n");
+        for (number, row) in rows.iter().enumerate() {
+            let _ = writeln!(text, "| {} |", row.join(" | "));
+            if number == 0 {
+                let _ = writeln!(text, "|{}", "---|".repeat(row.len()));
+            }
+        }
+        text
+    }
+}
+
+/// The page that shows all figures, with what of them was measured into `folder`.
+pub fn page(folder: &Path) -> Result<String, Failure> {
+    let mut text = String::from(
+        "# Figures of the paper\n\n`make figures` measures, draws and writes this page; `honeycomb-bench \
+         figure NUMBER` measures one. See [benchmark](benchmark.md) for how. The paper prints no values in \
+         these figures but those quoted here.\n",
+    );
+    for figure in FIGURES {
+        let path = folder.join(figure.name()).join("bench.json");
+        let report = if path.exists() { Some(Report::read(&path)?) } else { None };
+        text.push_str(&figure.section(report.as_ref()));
+    }
+    Ok(text)
+}
+
+/// A row for each workload, distribution and number of threads; a column for each map besides Honeycomb.
+fn ratios(report: &Report, what: &str, shown: impl Fn(f64) -> f64) -> Vec<Vec<String>> {
+    let others: Vec<Peer> =
+        report.setup.plan.peers.iter().copied().filter(|peer| *peer != Peer::Honeycomb).collect();
+    let mut rows = vec![[what, "Honeycomb, M/s", "of the limit"].map(String::from).to_vec()];
+    rows[0].extend(others.iter().map(|peer| format!("`{peer}`")));
+    let ours =
+        |one: &&Measurement| one.subject.peer == Peer::Honeycomb && one.subject.workload != Workload::Load;
+    for one in report.measurements.iter().filter(ours) {
+        let Subject { workload, distribution, threads, .. } = one.subject;
+        let limit = report.of_limit(one).map_or_else(String::new, |part| format!("{:.0} %", 100.0 * part));
+        let mut row = vec![
+            format!("{workload}, {}, {}", distribution.name(), count_threads(threads)),
+            format!("{:.3}", one.summary.median / 1e6),
+            limit,
+        ];
+        row.extend(others.iter().map(|peer| {
+            let ratio = report.ratio(&Subject { peer: *peer, ..one.subject });
+            ratio.map_or_else(String::new, |ratio| format!("{:.2}", shown(ratio)))
+        }));
+        rows.push(row);
+    }
+    rows
+}
+
+fn latencies(report: &Report) -> Vec<Vec<String>> {
+    let names = ["load", "map", "done, M/s", "p50, µs", "p99, µs", "p99.9, µs"];
+    let mut rows = vec![names.map(String::from).to_vec()];
+    let shown = |one: &&Latency| [10, 50, 70, 90].contains(&one.load);
+    for one in report.latencies.iter().filter(shown) {
+        let Subject { peer, distribution, .. } = one.subject;
+        let mut row = vec![format!("{} %, {}", one.load, distribution.name()), peer.to_string()];
+        row.push(format!("{:.3}", one.done / 1e6));
+        row.extend([one.p50, one.p99, one.p999].map(|time| format!("{:.1}", time as f64 / 1e3)));
+        rows.push(row);
+    }
+    rows
+}

@@ -1,0 +1,130 @@
+"""The figures of the paper: one drawing for each folder that ``honeycomb-bench figure`` wrote."""
+
+import json
+import pathlib
+import re
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from honeycomb_plots import bench, style
+
+# Bytes a log block may grow to unless the map's name says otherwise.
+LOG_BYTES_DEFAULT = 512
+MARKERS = "osv^D*Px"
+
+
+def draw(folder: pathlib.Path) -> list[pathlib.Path]:
+    """Draws all figures of a folder into it; where they are."""
+    paths = []
+    for described in sorted(folder.glob("figure-*/figure.json")):
+        figure = json.loads(described.read_text(encoding="utf-8"))
+        report = json.loads((described.parent / "bench.json").read_text(encoding="utf-8"))
+        drawn = SHAPES[figure["shape"]](report)
+        drawn.suptitle(f"Figure {figure['number']}: {figure['title']}\n{bench.title(report)}", fontsize=9)
+        paths += style.save(drawn, folder / described.parent.name)
+    if not paths:
+        raise ValueError("no figures in it")
+    return paths
+
+
+def numbers(report: dict) -> Figure:
+    """A panel for each distribution, a line for each map over the number in the workload's name."""
+    chosen = [one for one in report["measurements"] if re.search(r"\d+$", one["workload"])]
+    distributions = bench.in_order(chosen, "distribution")
+    figure, panels = rows_of(len(distributions))
+    for axes, distribution in zip(panels, distributions):
+        here = [one for one in chosen if one["distribution"] == distribution]
+        lines(axes, here, "peer", lambda one: number_in(one["workload"]))
+        axes.set_title(distribution, fontsize=9)
+        axes.set_xlabel("N of " + re.sub(r"\d+$", "N", here[0]["workload"]))
+    return figure
+
+
+def log_block(report: dict) -> Figure:
+    """A line for each workload over the size of the log block, as a part of that without one."""
+    chosen = [one for one in report["measurements"] if one["workload"] != "load"]
+    figure, (axes,) = rows_of(1)
+    without = {one["workload"]: one["median"] for one in chosen if log_bytes(one) == 0}
+    relative = [one | {"median": 1e6 * one["median"] / without[one["workload"]]} for one in chosen]
+    lines(axes, relative, "workload", log_bytes)
+    axes.set_xlabel("bytes of the log block")
+    axes.set_ylabel("throughput, without a log block = 1")
+    return figure
+
+
+def versions(report: dict) -> Figure:
+    """A panel for each workload, a line with versions and one without over the number of threads."""
+    chosen = [one for one in report["measurements"] if one["workload"] != "load"]
+    workloads = bench.in_order(chosen, "workload")
+    figure, panels = rows_of(len(workloads))
+    for axes, workload in zip(panels, workloads):
+        here = [one for one in chosen if one["workload"] == workload]
+        lines(axes, here, "peer", lambda one: one["threads"])
+        axes.set_title(workload, fontsize=9)
+        axes.set_xlabel("threads")
+        axes.set_xticks(sorted({one["threads"] for one in here}))
+    return figure
+
+
+def latency(report: dict) -> Figure:
+    """A panel for each distribution: median and 99.9 % of each map over what was done."""
+    latencies = report["latencies"]
+    distributions = bench.in_order(latencies, "distribution")
+    figure, panels = rows_of(len(distributions))
+    for axes, distribution in zip(panels, distributions):
+        here = [one for one in latencies if one["distribution"] == distribution]
+        for peer in bench.in_order(here, "peer"):
+            points = [one for one in here if one["peer"] == peer]
+            done = [one["done"] / 1e6 for one in points]
+            for quantile, label, line in (("p50", "50 %", "-"), ("p999", "99.9 %", ":")):
+                axes.plot(done, [one[quantile] / 1e3 for one in points], line, marker=".",
+                          color=style.colors(peer)[0], label=f"{peer}, {label}")
+        axes.set_title(distribution, fontsize=9)
+        axes.set_yscale("log")
+        axes.set_xlabel("million operations a second")
+        axes.set_ylabel("µs from due to done")
+        axes.legend(fontsize=7)
+    return figure
+
+
+def lines(axes: Axes, measurements: list[dict], name: str, place) -> None:
+    """A line for each value of the column ``name``, at the ``place`` of each measurement."""
+    for number, value in enumerate(bench.in_order(measurements, name)):
+        points = sorted((place(one), one["median"] / 1e6) for one in measurements if one[name] == value)
+        # A map that was measured in several groups is drawn once.
+        points = list(dict(reversed(points)).items())[::-1]
+        ours = value.startswith("honeycomb")
+        other = style.OTHER_LINES[number % len(style.OTHER_LINES)]
+        color = style.colors(value)[1 if value == "honeycomb-unversioned" else 0] if ours else other
+        axes.plot(*zip(*points), marker=MARKERS[number % len(MARKERS)], color=color, label=value,
+                  markersize=4, linewidth=2 if ours else 1)
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel("million operations a second")
+    axes.legend(fontsize=7)
+
+
+def rows_of(count: int) -> tuple[Figure, list[Axes]]:
+    """A figure with so many panels side by side."""
+    figure = Figure(figsize=(4.2 * count + 0.4, 3.6), layout="constrained")
+    return figure, list(figure.subplots(1, count, squeeze=False)[0])
+
+
+def number_in(name: str) -> int:
+    """The number at the end of a name."""
+    return int(re.search(r"\d+$", name)[0])
+
+
+def log_bytes(measurement: dict) -> int:
+    """Bytes the log block of a map may grow to."""
+    peer = measurement["peer"]
+    return LOG_BYTES_DEFAULT if peer == "honeycomb" else number_in(peer)
+
+
+SHAPES = {
+    "workloads": bench.throughput,
+    "numbers": numbers,
+    "log-block": log_block,
+    "versions": versions,
+    "latency": latency,
+}
