@@ -26,44 +26,7 @@ fn key(number: u64) -> [u8; 16] {
 
 #[inline(never)]
 fn measured(forest: &Forest, root: Root, kind: &str, pairs: u64, operations: u64) -> u64 {
-    if let Some(width) = kind.strip_prefix("gets") {
-        return gets(forest, root, width.parse().unwrap(), pairs, operations);
-    }
     (0..operations).map(|number| operation(forest, root, kind, pairs, number)).sum()
-}
-
-fn gets(forest: &Forest, root: Root, width: usize, pairs: u64, operations: u64) -> u64 {
-    let mut sum = 0;
-    let mut next = 0u64;
-    let mut out = Vec::with_capacity(1 << 20);
-    while next < operations {
-        let reader = forest.reader();
-        let end = (next + 256).min(operations);
-        let keys: Vec<_> =
-            (next..end).map(|number| key(number.wrapping_mul(0x2545_f491_4f6c_dd1d) % pairs)).collect();
-        let mut slots: Vec<_> = keys[..width].iter().map(|key| reader.descend_to_get(root, key)).collect();
-        let mut waiting = keys[width..].iter();
-        out.clear();
-        while !slots.is_empty() {
-            let mut index = 0;
-            while index < slots.len() {
-                if !slots[index].step() {
-                    let done = match waiting.next() {
-                        Some(key) => std::mem::replace(&mut slots[index], reader.descend_to_get(root, key)),
-                        None => slots.swap_remove(index),
-                    };
-                    if let Some(found) = done.get() {
-                        sum += found.value.len() as u64;
-                        out.extend_from_slice(found.value);
-                    }
-                }
-                index += 1;
-            }
-        }
-        black_box(&out);
-        next = end;
-    }
-    sum
 }
 
 fn operation(forest: &Forest, root: Root, kind: &str, pairs: u64, number: u64) -> u64 {
