@@ -32,6 +32,8 @@ pub struct Descent<'r, 'k> {
     root: Root,
     key: &'k [u8],
     purpose: Purpose,
+    /// The node that it is at.
+    lid: Lid,
     at: At<'r>,
     /// At a segment: which one of its node.
     segment: usize,
@@ -46,6 +48,8 @@ enum Purpose {
     Get,
     /// Fence keys, so many segments, and all of the log block.
     Scan { segments: usize },
+    /// The key's segment, and all of the log block.
+    Write,
 }
 
 /// Where a descent is.
@@ -66,6 +70,7 @@ enum At<'r> {
 /// Where a descent has ended.
 #[derive(Clone, Copy)]
 pub(crate) struct Landing<'r> {
+    pub(crate) lid: Lid,
     pub(crate) leaf: View<'r>,
     /// The segment that the key is in, or would be.
     pub(crate) segment: usize,
@@ -90,6 +95,12 @@ impl<'r> Reader<'r> {
         Descent::new(self, root, key, Purpose::Scan { segments })
     }
 
+    /// Begins to go down to the leaf of a key that is to be written.
+    #[inline]
+    pub(crate) fn descend_to_write<'k>(&'r self, root: Root, key: &'k [u8]) -> Descent<'r, 'k> {
+        Descent::new(self, root, key, Purpose::Write)
+    }
+
     /// Goes down to the leaf of a key. None only if the tree is younger than the reader.
     pub(crate) fn land(&'r self, root: Root, key: &[u8]) -> Option<Landing<'r>> {
         self.descend_to_scan(root, key, 0).land()
@@ -100,7 +111,7 @@ impl<'r, 'k> Descent<'r, 'k> {
     #[inline]
     fn new(reader: &'r Reader<'r>, root: Root, key: &'k [u8], purpose: Purpose) -> Self {
         let at = At::Node(reader.current(root.0));
-        Self { reader, root, key, purpose, at, segment: 0, candidates: Candidates::ALL }
+        Self { reader, root, key, purpose, lid: root.0, at, segment: 0, candidates: Candidates::ALL }
     }
 
     /// Takes a step, which is worth waiting for a little. False once there is none to take: all that the
@@ -122,7 +133,7 @@ impl<'r, 'k> Descent<'r, 'k> {
         while self.step() {}
         let At::Leaf(published) = self.at else { return None };
         let leaf = self.reader.forest().view_of(published);
-        Some(Landing { leaf, segment: self.segment, candidates: self.candidates })
+        Some(Landing { lid: self.lid, leaf, segment: self.segment, candidates: self.candidates })
     }
 
     pub(crate) fn reader(&self) -> &'r Reader<'r> {
@@ -153,6 +164,7 @@ impl<'r, 'k> Descent<'r, 'k> {
         self.at = At::Leaf(published);
         match self.purpose {
             Purpose::Get => self.candidates = Candidates::of(view, &wanted),
+            Purpose::Write => {}
             Purpose::Scan { segments } => {
                 let start = self.reader.forest().geometry().sorted_start();
                 view.prefetch(start, start + LINE);
@@ -169,6 +181,7 @@ impl<'r, 'k> Descent<'r, 'k> {
         let view = self.reader.forest().view_of(published);
         let child = child_in(view, &self.wanted(view), self.segment).1;
         self.reader.forest().memory().prefetch_entry(child);
+        self.lid = child;
         self.at = At::Child(child);
     }
 

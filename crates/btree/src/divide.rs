@@ -6,7 +6,7 @@ use crate::builder::Plan;
 use crate::fences::{Fences, OwnedFences};
 use crate::item::{Item, ItemHeader};
 use crate::key::{KeyParts, separator};
-use crate::piece::{Items, Piece};
+use crate::piece::{Items, Piece, Tally};
 use crate::shape::Shape;
 
 /// How to divide.
@@ -137,20 +137,26 @@ impl<'a> Run<'a> {
         let mut parts = Vec::with_capacity(cuts.len() + 1);
         let (mut start, mut low, mut leftmost) =
             (Cut { piece: 0, at: 0 }, self.fences.low.to_vec(), self.leftmost);
+        let mut rest = self.items.tally;
         for &cut in cuts {
             let high = self.separator(cut);
             let fences = OwnedFences { low, high: Some(high.clone()) };
-            parts.push(Part { fences, leftmost, items: self.slice(start, Some(cut)) });
+            let items = self.slice(start, Some(cut)).counted();
+            rest -= items.tally;
+            parts.push(Part { fences, leftmost, items });
             (low, start) = (high, cut);
             if self.level > 0 {
                 // Between interior nodes the item at the cut moves up: its key is the fence, its child the
                 // leftmost.
                 leftmost = Some(self.item(cut).child());
                 start.at += self.item(cut).bytes.len();
+                rest -= Tally::new(1, self.piece(cut).prefix);
             }
         }
         let fences = OwnedFences { low, high: self.fences.high.map(KeyParts::to_vec) };
-        parts.push(Part { fences, leftmost, items: self.slice(start, None) });
+        let mut items = self.slice(start, None);
+        items.tally += rest;
+        parts.push(Part { fences, leftmost, items });
         parts
     }
 
@@ -165,7 +171,7 @@ impl<'a> Run<'a> {
         separator(piece.key(piece.last_before(before.1.min(piece.bytes.len()))), right)
     }
 
-    /// The items from one place to another, or to the end.
+    /// The items from one place to another, or to the end, with an empty tally.
     fn slice(&self, start: Cut, end: Option<Cut>) -> Items<'a> {
         let past = end.map_or(self.items.pieces.len(), |end| end.piece + 1);
         let mut items = Items::with_capacity(past - start.piece);
@@ -177,7 +183,7 @@ impl<'a> Run<'a> {
             if start.piece == index {
                 piece = piece.split_at(start.at).1;
             }
-            items.push_counted(piece);
+            items.push(piece);
         }
         items
     }

@@ -15,7 +15,7 @@ impl<'r> Descent<'r, '_> {
     #[inline]
     pub fn get(&mut self) -> Option<Found<'r>> {
         let (reader, key) = (self.reader(), self.key());
-        let Landing { leaf, segment, candidates } = self.land()?;
+        let Landing { leaf, segment, candidates, .. } = self.land()?;
         let wanted = Wanted::new(&key[leaf.prefix_length()..]);
         if !candidates.is_empty()
             && let Some((item, version)) = newest_in_log(leaf, wanted.suffix, candidates, reader.version())

@@ -19,6 +19,8 @@ mod descent;
 #[cfg(not(loom))]
 mod divide;
 #[cfg(not(loom))]
+mod each;
+#[cfg(not(loom))]
 mod error;
 #[cfg(not(loom))]
 mod fences;

@@ -3,7 +3,7 @@
 //! A merge or a split mostly moves items that do not change. A run of them is one copy as long as the node's
 //! prefix stays the same; where it changes, each item is written anew.
 
-use std::ops::{AddAssign, Range};
+use std::ops::{AddAssign, Range, SubAssign};
 
 use crate::item::{HEADER_BYTES, Item, ItemBytes, ItemHeader};
 use crate::key::{KeyParts, Wanted};
@@ -48,6 +48,13 @@ impl Tally {
     }
 }
 
+impl SubAssign for Tally {
+    fn sub_assign(&mut self, other: Self) {
+        self.count -= other.count;
+        self.prefix_bytes -= other.prefix_bytes;
+    }
+}
+
 impl AddAssign for Tally {
     fn add_assign(&mut self, other: Self) {
         self.count += other.count;
@@ -70,10 +77,10 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// Adds a piece, and its items to the tally.
-    pub(crate) fn push_counted(&mut self, piece: Piece<'a>) {
-        self.push(piece);
-        self.tally += Tally::new(piece.count(), piece.prefix);
+    /// With all items in the tally, which is empty.
+    pub(crate) fn counted(mut self) -> Self {
+        self.pieces.iter().for_each(|piece| self.tally += Tally::new(piece.count(), piece.prefix));
+        self
     }
 
     /// Adds the items of a node to the right.

@@ -62,9 +62,9 @@ impl<'a> KeyRange<'a> {
         let mut outside = Items::default();
         for piece in leaf_items(leaf, None).pieces {
             let kept = piece.items().filter(|&item| !self.contains(piece.key(item)));
-            kept.for_each(|item| outside.push_counted(Piece::new(piece.prefix, item.bytes)));
+            kept.for_each(|item| outside.push(Piece::new(piece.prefix, item.bytes)));
         }
-        outside
+        outside.counted()
     }
 
     /// How many items of a leaf are in the range, and their out-of-line values.

@@ -80,7 +80,7 @@ impl Reader<'_> {
         self.forest
     }
 
-    fn pin(&self) -> &Pin<'_> {
+    pub(crate) fn pin(&self) -> &Pin<'_> {
         match &self.pin {
             Held::Own(pin) => pin,
             Held::Leased(pin) => pin,

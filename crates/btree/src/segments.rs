@@ -64,8 +64,7 @@ impl Segments {
 
     /// Writes the shortcuts of all items, and says how many there are.
     pub(crate) fn finish(mut self, shape: &Shape, buffer: &mut [u8], items: Range<usize>) -> usize {
-        let even =
-            items.len().div_ceil(self.geometry.shortcut_capacity()).max(shape.segment_bytes_min).max(1);
+        let even = even_bytes(shape, items.len());
         if !self.are_even(buffer, &items, even) {
             self.cut(buffer, items, even);
         }
@@ -119,6 +118,11 @@ impl Segments {
             *out = item_head(&rest[start - skipped..]).to_le_bytes();
         }
     }
+}
+
+/// Bytes of a segment if all that items of so many bytes are cut into are even.
+pub(crate) fn even_bytes(shape: &Shape, items_bytes: usize) -> usize {
+    items_bytes.div_ceil(shape.geometry().shortcut_capacity()).max(shape.segment_bytes_min).max(1)
 }
 
 /// The head of the item that starts `bytes`.

@@ -13,6 +13,7 @@ use crate::item::{Item, ItemHeader};
 use crate::key::{Wanted, head, prefix_length, tag};
 use crate::log::{LogEntry, Overlay};
 use crate::search::lower_bound;
+use crate::segments::even_bytes;
 use crate::view::View;
 
 /// What a clean verification counted.
@@ -204,10 +205,15 @@ impl<'f> Check<'f> {
         );
         check!(self, count == 0 || view.segment(0) == view.items_start(), "the first segment starts late");
         let boundaries: HashSet<usize> = view.items_from(view.items_start()).map(|(at, _)| at).collect();
+        let even = even_bytes(self.forest.shape(), view.sorted_end() - view.items_start());
         for index in 0..count {
             let offset = view.segment(index);
             check!(self, boundaries.contains(&offset), "segment {index} starts inside an item, at {offset}");
             check!(self, offset < view.segment(index + 1), "segment {index} is empty");
+            let last =
+                view.items_from(offset).map(|(at, _)| at).take_while(|&at| at < view.segment(index + 1));
+            let to_last = last.last().map_or(0, |last| last - offset);
+            check!(self, to_last <= 2 * even, "segment {index} has {to_last} bytes before its last item");
             let stored = u64::from_le_bytes(view.heads()[8 * index..][..8].try_into().expect("eight bytes"));
             let expected = head(view.item(offset).suffix());
             check!(self, stored == expected, "head {index} is {stored:#x}, not {expected:#x}");

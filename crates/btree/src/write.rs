@@ -6,7 +6,7 @@
 
 use std::ops::Bound;
 
-use honeycomb_memory::{Lid, Retired};
+use honeycomb_memory::{Lid, Pin, Retired};
 
 use crate::error::Error;
 use crate::forest::{Forest, Root, Version};
@@ -46,8 +46,8 @@ impl Forest {
     ) -> Result<(Outcome, Version), Error> {
         self.check(key, &operation)?;
         self.transact(|transaction| {
-            let (outcome, observed) = transaction.apply(root, key, &operation)?;
-            Ok(if outcome.wrote() { End::Commit(outcome) } else { End::Refused(outcome, observed) })
+            let leaf = transaction.hold_leaf(root, Toward::Key(key))?;
+            transaction.write_in(root, leaf, key, &operation)
         })
     }
 
@@ -108,7 +108,7 @@ impl Forest {
         self.transact(|transaction| transaction.fell(root).map(End::Commit)).map(|(done, _)| done)
     }
 
-    fn check(&self, key: &[u8], operation: &Operation<'_>) -> Result<(), Error> {
+    pub(crate) fn check(&self, key: &[u8], operation: &Operation<'_>) -> Result<(), Error> {
         self.check_key(key)?;
         operation.value().map_or(Ok(()), |value| self.check_value(value))
     }
@@ -119,29 +119,39 @@ impl Forest {
         mut run: impl FnMut(&mut Transaction<'_>) -> Result<End<T>, Stop>,
     ) -> Result<(T, Version), Error> {
         for attempt in 0.. {
-            let pin = self.memory().pin();
-            let mut transaction = Transaction::new(self, &pin);
-            match run(&mut transaction) {
-                Ok(End::Commit(result)) => return Ok((result, transaction.commit())),
-                Ok(End::Refused(result, observed)) => {
-                    drop(transaction);
-                    // What was refused because of a write must not be answered before that write is visible.
-                    self.versions.wait_for(observed);
-                    return Ok((result, 0));
-                }
+            match self.attempt(&self.memory().pin(), &mut run) {
+                Ok(done) => return Ok(done),
                 Err(Stop::Failed(error)) => return Err(error),
-                Err(Stop::Busy) => drop(transaction),
+                Err(Stop::Busy) => {
+                    self.counters.restarts.add(1);
+                    back_off(attempt);
+                }
             }
-            drop(pin);
-            self.counters.restarts.add(1);
-            back_off(attempt);
         }
         unreachable!("attempts have no end")
+    }
+
+    /// Runs a transaction once.
+    pub(crate) fn attempt<T>(
+        &self,
+        pin: &Pin<'_>,
+        run: impl FnOnce(&mut Transaction<'_>) -> Result<End<T>, Stop>,
+    ) -> Result<(T, Version), Stop> {
+        let mut transaction = Transaction::new(self, pin);
+        match run(&mut transaction)? {
+            End::Commit(result) => Ok((result, transaction.commit())),
+            End::Refused(result, observed) => {
+                drop(transaction);
+                // What was refused because of a write must not be answered before that write is visible.
+                self.versions.wait_for(observed);
+                Ok((result, 0))
+            }
+        }
     }
 }
 
 /// How a transaction's work ended.
-enum End<T> {
+pub(crate) enum End<T> {
     Commit(T),
     /// Nothing to change, on account of versions up to this one.
     Refused(T, Version),
@@ -193,14 +203,26 @@ pub(crate) fn newest_version(leaf: View<'_>) -> Version {
 }
 
 impl<'f> Transaction<'f> {
-    /// Carries out one operation: its outcome, and the newest version it depends on.
+    /// Carries out the one operation of a transaction, in the leaf of its key.
+    pub(crate) fn write_in(
+        &mut self,
+        root: Root,
+        leaf: Index,
+        key: &[u8],
+        operation: &Operation<'_>,
+    ) -> Result<End<Outcome>, Stop> {
+        let (outcome, observed) = self.apply(root, leaf, key, operation)?;
+        Ok(if outcome.wrote() { End::Commit(outcome) } else { End::Refused(outcome, observed) })
+    }
+
+    /// Carries out one operation in the leaf of its key: its outcome, and the newest version it depends on.
     fn apply(
         &mut self,
         root: Root,
+        leaf: Index,
         key: &[u8],
         operation: &Operation<'_>,
     ) -> Result<(Outcome, Version), Stop> {
-        let leaf = self.hold_leaf(root, Toward::Key(key))?;
         let view = self.view(leaf);
         // A writer looks at all of the log: it comes while the key's segment is being found.
         view.prefetch(view.sorted_end(), view.size());
@@ -266,7 +288,8 @@ impl<'f> Transaction<'f> {
         let mut depends_on = 0;
         for &index in order {
             let BatchOperation { root, key, operation } = &operations[index];
-            let (outcome, observed) = self.apply(*root, key, operation)?;
+            let leaf = self.hold_leaf(*root, Toward::Key(key))?;
+            let (outcome, observed) = self.apply(*root, leaf, key, operation)?;
             depends_on = depends_on.max(observed);
             let nothing_to_delete = *operation == Operation::Delete && outcome == Outcome::Absent;
             if !outcome.wrote() && !nothing_to_delete {
@@ -277,6 +300,13 @@ impl<'f> Transaction<'f> {
         let wrote = outcomes.iter().any(Outcome::wrote);
         let outcome = BatchOutcome::Applied { version: 0, outcomes };
         Ok(if wrote { End::Commit(outcome) } else { End::Refused(outcome, depends_on) })
+    }
+
+    /// Locks what was found to be the leaf of a key, under the pin of this transaction.
+    pub(crate) fn hold_known_leaf(&mut self, lid: Lid) -> Result<Index, Stop> {
+        let index = self.hold(lid)?;
+        // It may have been a root, which has grown since.
+        if self.view(index).is_leaf() { Ok(index) } else { Err(Stop::Busy) }
     }
 
     /// Goes down to a leaf and locks it.
