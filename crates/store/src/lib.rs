@@ -25,6 +25,7 @@
 //! | one pair | [`Table::get`], [`Table::put`], [`Table::compare_and_swap`], [`Table::add`], ... |
 //! | a few pairs in order | [`Table::scan`] with a [`Scan`], [`Table::scan_into`] without allocating |
 //! | many pairs in order | [`Table::iter`], [`Table::range`] |
+//! | many reads, or many writes, at once | [`Reads`] and [`Store::read`]; [`Batch`] and [`Store::apply_each`] |
 //! | writes that belong together | [`Batch`] and [`Store::apply`], over any tables |
 //! | reads that belong together | [`Store::snapshot`] |
 //! | to keep it | [`Store::save`], [`Store::load`] |

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use honeycomb_accelerator::Accelerator;
-use honeycomb_btree::{Error as TreeError, Forest, Root, Version};
+use honeycomb_btree::{BatchOperation, Error as TreeError, Forest, Operation, Outcome, Root, Version};
 use honeycomb_memory::MemoryError;
 
 use crate::config::{Config, LeaseLimits};
@@ -133,6 +133,26 @@ impl Shared {
             result = attempt(&self.forest);
         }
         Ok(result?)
+    }
+
+    /// Carries out operations each for itself. One that finds no room is tried again as if it were alone.
+    pub(crate) fn write_each(
+        &self,
+        operations: &[BatchOperation<'_>],
+        mut done: impl FnMut(usize, Result<Outcome, Error>),
+    ) {
+        self.look_at_leases();
+        // If there is no room to fill it, each write finds none either.
+        let _ = self.reserve.fill(self.forest.memory());
+        self.forest.write_each(operations, |index, result| {
+            let room = !is_exhausted(&result);
+            done(index, if room { result.map_err(Error::from) } else { self.write_one(&operations[index]) });
+        });
+    }
+
+    fn write_one(&self, one: &BatchOperation<'_>) -> Result<Outcome, Error> {
+        let write = |forest: &Forest| forest.write(one.root, one.key, one.operation);
+        if one.operation == Operation::Delete { self.remove(write) } else { self.write(write) }
     }
 
     /// Removes a tree that nobody can name any more: now, or if that fails, with the next one.

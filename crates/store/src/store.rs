@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use honeycomb_btree::{BatchOutcome, Verified};
+use honeycomb_btree::{BatchOutcome, Outcome, Verified};
 
 use crate::batch::Batch;
 use crate::config::{Config, LeaseLimits};
@@ -98,6 +98,40 @@ impl Store {
             outcomes.iter().enumerate().for_each(|(index, outcome)| batch.table(index).note(outcome));
         }
         Ok(outcome)
+    }
+
+    /// Carries out the writes of a batch one after the other, each for itself, and tells `done` what came of
+    /// each. It takes less time than one call for each: what they read of memory is asked for ahead. There may
+    /// be any number of them.
+    ///
+    /// ```
+    /// use honeycomb_store::{Batch, Config, Store};
+    ///
+    /// let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() })?;
+    /// let names = store.table("names")?;
+    /// let mut batch = Batch::default();
+    /// batch.insert(&names, b"ada", b"1815").insert(&names, b"ada", b"1816").put(&names, b"bob", b"1907");
+    /// let mut wrote = Vec::new();
+    /// store.apply_each(&batch, |_, outcome| wrote.push(outcome.is_ok_and(|outcome| outcome.wrote())))?;
+    /// assert_eq!(wrote, [true, false, true]);
+    /// # Ok::<(), honeycomb_store::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::ForeignTable`], and nothing is written. `done` is told the errors of a single write.
+    pub fn apply_each(
+        &self,
+        batch: &Batch,
+        mut done: impl FnMut(usize, Result<Outcome, Error>),
+    ) -> Result<(), Error> {
+        batch.tables().iter().try_for_each(|table| table.check_store(&self.shared))?;
+        self.shared.write_each(&batch.operations(), |index, result| {
+            if let Ok(outcome) = &result {
+                batch.table(index).note(outcome);
+            }
+            done(index, result);
+        });
+        Ok(())
     }
 
     /// A snapshot of what is visible now, with the limits of [`Config::lease`].

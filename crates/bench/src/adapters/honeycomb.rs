@@ -1,9 +1,9 @@
 //! Honeycomb itself.
 
-use honeycomb_store::{Config, Pairs, Scan, Store, Table};
+use honeycomb_store::{Batch, Config, Pairs, Reads, Scan, Store, Table};
 
 use super::Contents;
-use crate::map::{Failure, Items, OrderedMap};
+use crate::map::{Failure, Items, OrderedMap, Room, Scans, Strings, Writes};
 
 /// One table of a store.
 pub(super) struct Honeycomb {
@@ -23,9 +23,9 @@ impl Honeycomb {
         Ok(Honeycomb { store, table })
     }
 
-    fn scan_for(&self, scan: &Scan<'_>, items: &mut Pairs) -> Result<usize, Failure> {
-        self.table.scan_into(scan, items)?;
-        Ok(items.len())
+    fn scan_for(&self, scan: &Scan<'_>, items: &mut Found) -> Result<usize, Failure> {
+        self.table.scan_into(scan, &mut items.pairs)?;
+        Ok(items.pairs.len())
     }
 }
 
@@ -35,7 +35,7 @@ pub(super) fn bytes_per_pair(contents: Contents) -> u64 {
 }
 
 impl OrderedMap for Honeycomb {
-    type Items = Pairs;
+    type Items = Found;
 
     fn insert(&self, key: &[u8], value: &[u8]) -> Result<(), Failure> {
         match self.table.insert(key, value)? {
@@ -52,12 +52,62 @@ impl OrderedMap for Honeycomb {
         Ok(self.table.get_into(key, value)?)
     }
 
-    fn scan(&self, from: &[u8], limit: usize, items: &mut Pairs) -> Result<usize, Failure> {
+    fn scan(&self, from: &[u8], limit: usize, items: &mut Found) -> Result<usize, Failure> {
         self.scan_for(&Scan::from(from).limit(limit), items)
     }
 
-    fn scan_from_floor(&self, from: &[u8], limit: usize, items: &mut Pairs) -> Result<usize, Failure> {
+    fn scan_from_floor(&self, from: &[u8], limit: usize, items: &mut Found) -> Result<usize, Failure> {
         self.scan_for(&Scan::from(from).floor_start().limit(limit), items)
+    }
+
+    fn get_many(
+        &self,
+        keys: &Strings,
+        room: &mut Room<Found>,
+        mut found: impl FnMut(usize, &[u8]),
+    ) -> Result<(), Failure> {
+        let reads = &mut room.items.reads;
+        reads.clear();
+        keys.iter().try_for_each(|key| reads.get(&self.table, key))?;
+        self.store.read(reads)?;
+        let values = (0..reads.len()).filter_map(|number| Some((number, reads.value(number)?)));
+        values.for_each(|(number, value)| found(number, value));
+        Ok(())
+    }
+
+    fn scan_many(
+        &self,
+        scans: &Scans,
+        room: &mut Room<Found>,
+        mut found: impl FnMut(usize, &mut dyn Iterator<Item = (&[u8], &[u8])>),
+    ) -> Result<(), Failure> {
+        let reads = &mut room.items.reads;
+        reads.clear();
+        for (from, &limit) in scans.from.iter().zip(&scans.limits) {
+            let scan = Scan::from(from).limit(limit);
+            reads.scan(&self.table, &if scans.from_floor { scan.floor_start() } else { scan })?;
+        }
+        self.store.read(reads)?;
+        (0..reads.len()).for_each(|number| found(number, &mut reads.pairs(number)));
+        Ok(())
+    }
+
+    fn write_many(&self, writes: &Writes, room: &mut Room<Found>) -> Result<usize, Failure> {
+        let batch = &mut room.items.batch;
+        batch.clear();
+        for ((key, value), is_insert) in writes.keys.iter().zip(writes.values.iter()).zip(&writes.inserts) {
+            if *is_insert {
+                batch.insert(&self.table, key, value);
+            } else {
+                batch.update(&self.table, key, value);
+            }
+        }
+        let (mut done, mut failure) = (0, None);
+        self.store.apply_each(batch, |_, outcome| match outcome {
+            Ok(outcome) => done += usize::from(outcome.wrote()),
+            Err(error) => failure = Some(error),
+        })?;
+        failure.map_or(Ok(done), |error| Err(error.into()))
     }
 
     fn accounted_bytes(&self) -> Option<u64> {
@@ -67,8 +117,16 @@ impl OrderedMap for Honeycomb {
     }
 }
 
-impl Items for Pairs {
+/// What a thread uses again and again.
+#[derive(Default)]
+pub(super) struct Found {
+    pairs: Pairs,
+    reads: Reads,
+    batch: Batch,
+}
+
+impl Items for Found {
     fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        Pairs::iter(self)
+        self.pairs.iter()
     }
 }
