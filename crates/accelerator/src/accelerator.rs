@@ -25,7 +25,8 @@ pub trait Accelerator: Debug + Send + Sync {
     /// meanwhile may find either.
     fn set_root(&self, table: u16, root: Option<Root>);
 
-    /// Allows requests of a version that a lease guards. Once the lease is revoked they are refused.
+    /// Allows requests of a version that a lease guards. Once no lease that guards it is left, revoked or
+    /// let go of, they are refused, and scans under way end so too.
     fn hold(&self, version: Version, lease: &Arc<Lease>);
 
     /// Ends what [`Accelerator::hold`] began.
@@ -38,7 +39,8 @@ pub trait Accelerator: Debug + Send + Sync {
 /// Takes requests and gives completions.
 pub trait Queue: Debug + Send {
     /// Takes requests from the front of `requests`: whole ones, as many as there is room for. Returns their
-    /// bytes. What is no request is taken as well, and answered with an error.
+    /// bytes. What is no request is taken as well, and answered with an error; after one that is cut off
+    /// nothing is taken before the next poll.
     ///
     /// A request that says "now" reads what is visible at some moment after this.
     fn submit(&mut self, requests: &[u8]) -> usize;
