@@ -23,5 +23,5 @@ mod status;
 pub use accelerator::{Accelerator, Back, Error, Queue};
 pub use completion::{Completion, Completions, Malformed, PairsOf};
 pub use request::{KeyTooLong, Read, Request, Requests};
-pub use software::Software;
+pub use software::{LONG_SCAN_LEASES, Software};
 pub use status::Status;

@@ -7,6 +7,7 @@
 mod emission;
 mod held;
 mod long_scan;
+mod own_lease;
 mod pipeline;
 mod queue;
 mod roots;
@@ -19,6 +20,8 @@ use honeycomb_memory::Lease;
 use crate::accelerator::{Accelerator, Back, Error, Queue};
 use crate::request::FRAME_BYTES_MAX;
 use held::Held;
+pub use own_lease::LONG_SCAN_LEASES;
+use own_lease::OwnLeases;
 use queue::SoftwareQueue;
 use roots::Roots;
 
@@ -63,7 +66,8 @@ impl Software {
 impl Back for Software {
     fn attach(&self, forest: &Arc<Forest>) -> Result<Box<dyn Accelerator>, Error> {
         self.check()?;
-        let known = Arc::new(Known { forest: forest.clone(), roots: Roots::new(), held: Held::default() });
+        let (roots, held, own_leases) = (Roots::new(), Held::default(), OwnLeases::default());
+        let known = Arc::new(Known { forest: forest.clone(), roots, held, own_leases });
         Ok(Box::new(SoftwareAccelerator { parameters: *self, known }))
     }
 }
@@ -73,6 +77,7 @@ struct Known {
     forest: Arc<Forest>,
     roots: Roots,
     held: Held,
+    own_leases: OwnLeases,
 }
 
 struct SoftwareAccelerator {

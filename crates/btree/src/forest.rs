@@ -30,6 +30,10 @@ impl Default for Config {
 /// The global version of a write, or one that a reader sees. 0 without MVCC.
 pub type Version = u64;
 
+/// The version of what is there before the first write. Not 0: a request that names version 0 reads what is
+/// visible now.
+const FIRST_VERSION: Version = 1;
+
 /// Names a tree: the LID of its root, which never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Root(pub(crate) Lid);
@@ -72,7 +76,7 @@ impl Forest {
             shape: config.shape,
             geometry: config.shape.geometry(),
             mvcc: config.mvcc,
-            versions: Versions::new(),
+            versions: Versions::new(if config.mvcc { FIRST_VERSION } else { 0 }),
             counters: Counters::default(),
         })
     }

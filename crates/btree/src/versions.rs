@@ -32,9 +32,10 @@ pub(crate) struct Versions {
 struct Padded<T>(T);
 
 impl Versions {
-    pub(crate) fn new() -> Self {
+    /// Of a store in which `version` is visible and nothing was written after it.
+    pub(crate) fn new(version: u64) -> Self {
         let done = (0..RING).map(|_| AtomicU64::new(0)).collect();
-        Self { newest: Padded(AtomicU64::new(0)), read: Padded(AtomicU64::new(0)), done }
+        Self { newest: Padded(AtomicU64::new(version)), read: Padded(AtomicU64::new(version)), done }
     }
 
     /// The newest version of which every write is visible.
@@ -86,7 +87,7 @@ mod tests {
     #[test]
     #[cfg(not(loom))]
     fn versions_are_released_in_order() {
-        let versions = Versions::new();
+        let versions = Versions::new(0);
         let taken: Vec<u64> = (0..3).map(|_| versions.take()).collect();
         assert_eq!(taken, [1, 2, 3]);
         versions.release(3);
@@ -104,7 +105,7 @@ mod tests {
         use loom::sync::Arc;
         use loom::sync::atomic::AtomicUsize;
         loom::model(|| {
-            let versions = Arc::new(Versions::new());
+            let versions = Arc::new(Versions::new(0));
             let data = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
             let writer = {
                 let (versions, data) = (versions.clone(), data.clone());
@@ -135,7 +136,7 @@ mod tests {
     fn loom_the_ring_is_not_overrun() {
         use loom::sync::Arc;
         loom::model(|| {
-            let versions = Arc::new(Versions::new());
+            let versions = Arc::new(Versions::new(0));
             for _ in 0..2 {
                 let version = versions.take();
                 versions.release(version);

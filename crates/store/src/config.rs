@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use honeycomb_accelerator::{Back, Software};
+use honeycomb_accelerator::{Back, LONG_SCAN_LEASES, Software};
 use honeycomb_btree::Shape;
 use honeycomb_memory::{Faults, MemoryConfig};
 
@@ -93,9 +93,6 @@ impl Default for Config {
     }
 }
 
-/// Leases beside those of snapshots: for scans that the accelerator does in several turns.
-const LONG_SCANS_MAX: usize = 32;
-
 impl Config {
     /// What the trees are told.
     pub(crate) fn forest(&self) -> honeycomb_btree::Config {
@@ -104,7 +101,7 @@ impl Config {
                 arena_bytes: self.memory_bytes,
                 node_bytes: self.node_bytes,
                 participants: self.concurrent_operations,
-                leases: self.snapshots_max + LONG_SCANS_MAX,
+                leases: self.snapshots_max + LONG_SCAN_LEASES,
                 huge_pages: self.huge_pages,
                 faults: self.faults.clone(),
                 ..MemoryConfig::default()

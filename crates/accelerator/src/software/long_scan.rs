@@ -2,15 +2,14 @@
 //! lease guards and the key to go on from: no node, so it needs no pin.
 
 use std::ops::Bound;
-use std::sync::Arc;
 
 use honeycomb_btree::{Reader, Root, Scan, Version};
-use honeycomb_memory::Lease;
 
 use crate::completion::Completions;
 use crate::request::{Read, Request};
 use crate::software::Known;
 use crate::software::emission::{Emission, Ended, Limits};
+use crate::software::own_lease::OwnLease;
 use crate::status::Status;
 
 pub(super) struct LongScan {
@@ -18,7 +17,7 @@ pub(super) struct LongScan {
     root: Root,
     version: Version,
     /// What guards the version, unless it is one that requests may name: then whoever holds it.
-    own_lease: Option<Arc<Lease>>,
+    own_lease: Option<OwnLease>,
     lower: Bound<Vec<u8>>,
     upper: Bound<Vec<u8>>,
     floor_start: bool,
@@ -42,7 +41,7 @@ impl LongScan {
         let Read::Scan { scan, bytes_max } = &request.read else { return None };
         let own_lease = match request.version {
             Some(_) => None,
-            None => Some(Arc::new(known.forest.memory().lease().ok()?)),
+            None => Some(known.own_leases.take(known.forest.memory())?),
         };
         Some(Self {
             identifier: request.identifier,
@@ -62,7 +61,8 @@ impl LongScan {
     /// Emits up to `pairs` pairs.
     pub(super) fn turn(&mut self, known: &Known, pairs: usize, completions: &mut Completions) -> Turn {
         let (forest, version) = (&known.forest, self.version);
-        let turn = match self.own_lease.clone() {
+        let own_lease = self.own_lease.take();
+        let turn = match &own_lease {
             Some(lease) => {
                 lease.enter().map(|in_use| self.emit(&forest.reader_at(&in_use, version), pairs, completions))
             }
@@ -70,6 +70,7 @@ impl LongScan {
                 .held
                 .under(version, |in_use| self.emit(&forest.reader_at(in_use, version), pairs, completions)),
         };
+        self.own_lease = own_lease;
         turn.unwrap_or_else(|| {
             completions.push_refusal(self.identifier, Status::VersionNotHeld);
             Turn::Done
