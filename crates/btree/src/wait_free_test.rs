@@ -66,7 +66,7 @@ fn stop_at(nth: usize, stopped: Sender<Stage>, go_on: Receiver<()>) {
 /// were.
 fn stopped_everywhere(count: u32, write: fn(&Forest, Root)) -> usize {
     for nth in 0.. {
-        let mut forest = forest();
+        let forest = forest();
         let root = forest.plant().unwrap();
         for number in 0..count {
             forest.write(root, &key(number), Operation::Put(&[1; 20])).unwrap();

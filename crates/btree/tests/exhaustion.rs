@@ -123,6 +123,31 @@ fn batches() {
     assert!(allocations > 20);
 }
 
+/// A write that finds no room among others is tried again alone; if it finds none then, the others are done.
+#[test]
+fn writes_that_come_together() {
+    let keys: Vec<Vec<u8>> = (300..340).map(|number| key(Keys::Random, number, 128)).collect();
+    for nth in 0..60 {
+        let (forest, root, faults) = prepared(300);
+        let put = |key| BatchOperation { root, key, operation: Operation::Put(&[8; 600]) };
+        let batch: Vec<_> = keys.iter().map(|key| put(key)).collect();
+        faults.set(nth);
+        let mut failed = Vec::new();
+        forest.write_each(&batch, |index, outcome| match outcome {
+            Ok(outcome) => assert!(outcome.wrote()),
+            Err(error) => failed.push((index, error)),
+        });
+        faults.clear();
+        assert!(failed.len() <= 1, "{failed:?}");
+        let pairs = 300 + (keys.len() - failed.len()) as u64;
+        assert_eq!(forest.verify(&[root]).unwrap().pairs, pairs, "allocation {nth} failed");
+        for (index, error) in failed {
+            assert!(matches!(error, Error::Memory(_)), "{error}");
+            assert!(forest.write(root, &keys[index], Operation::Put(b"")).unwrap().wrote());
+        }
+    }
+}
+
 #[test]
 fn range_deletes_and_joins() {
     let allocations = failing_everywhere(400, |forest, root| {

@@ -371,7 +371,7 @@ struct Round {
 
 /// One round: threads start together; the history is checked, and the forest verified.
 fn run(round: &Round, seed: u64) -> usize {
-    let mut forest = forest(tiny(round.log_bytes), ARENA, true);
+    let forest = forest(tiny(round.log_bytes), ARENA, true);
     let root = forest.plant().unwrap();
     let barrier = Barrier::new(round.threads as usize);
     let records = thread::scope(|scope| {

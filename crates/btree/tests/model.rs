@@ -60,7 +60,8 @@ impl Run {
             0..6000 => self.write(),
             6000..7500 => self.get(),
             7500..9500 => self.scan(),
-            9500..9970 => self.batch(),
+            9500..9750 => self.with_batch(Self::batch),
+            9750..9970 => self.with_batch(Self::each),
             9970..9985 => self.delete_range(),
             9985..9992 => self.keep(),
             _ => self.check_kept(),
@@ -115,9 +116,10 @@ impl Run {
         assert_eq!(found, expected_scan(&self.model, &request), "{request:?}");
     }
 
-    fn batch(&mut self) {
+    fn with_batch(&mut self, run: fn(&mut Self, &[BatchOperation<'_>])) {
         let mut owned = Vec::new();
-        for _ in 0..self.rng.random_range(1..12) {
+        let most = *pick(&mut self.rng, &[4, 12, 40]);
+        for _ in 0..self.rng.random_range(1..most) {
             let value = self.value();
             owned.push((self.key(), value, self.rng.random_range(0..10)));
         }
@@ -132,8 +134,21 @@ impl Run {
             .iter()
             .map(|(key, value, choice)| BatchOperation { root, key, operation: operation(value, *choice) })
             .collect();
-        let (expected, model) = model_batch(&self.model, &batch);
-        match self.forest.apply(&batch).unwrap() {
+        run(self, &batch);
+    }
+
+    fn each(&mut self, batch: &[BatchOperation<'_>]) {
+        let mut outcomes = Vec::new();
+        self.forest.write_each(batch, |index, outcome| outcomes.push((index, outcome.unwrap())));
+        let apply = |(index, one): (usize, &BatchOperation<'_>)| {
+            (index, apply(&mut self.model, one.key, one.operation, None))
+        };
+        assert_eq!(outcomes, Vec::from_iter(batch.iter().enumerate().map(apply)));
+    }
+
+    fn batch(&mut self, batch: &[BatchOperation<'_>]) {
+        let (expected, model) = model_batch(&self.model, batch);
+        match self.forest.apply(batch).unwrap() {
             BatchOutcome::Applied { outcomes, .. } => assert_eq!(Ok(outcomes), expected),
             BatchOutcome::Refused { outcome, .. } => assert_eq!(Err(outcome), expected),
         }

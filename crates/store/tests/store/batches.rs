@@ -168,3 +168,27 @@ fn scans_see_all_of_a_batch_or_nothing() {
         }
     });
 }
+
+#[test]
+fn writes_that_come_together_find_room_when_there_is_some() {
+    let faults = Faults::default();
+    let store = Store::open(honeycomb_store::Config { faults: faults.clone(), ..config() }).unwrap();
+    let table = store.table("table").unwrap();
+    let mut batch = Batch::default();
+    for number in 0..2_000 {
+        batch.put(&table, &key(number), &[7; 40]);
+    }
+    // One allocation fails, and is tried again.
+    faults.set(10);
+    let mut wrote = 0;
+    store
+        .apply_each(&batch, |index, outcome| {
+            assert_eq!(index, wrote);
+            wrote += usize::from(outcome.unwrap().wrote());
+        })
+        .unwrap();
+    faults.clear();
+    assert_eq!((wrote, table.pair_count()), (2_000, 2_000));
+    let other = self::store();
+    assert!(matches!(other.apply_each(&batch, |_, _| unreachable!()), Err(Error::ForeignTable { .. })));
+}

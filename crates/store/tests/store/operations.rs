@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use honeycomb_store::{Config, Error, Store, Swap, Table, Versioned};
+use honeycomb_store::{Config, Error, Reads, Scan, Store, Swap, Table, Versioned};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use super::{MIB, config, pairs, table};
+use super::{MIB, config, key, pairs, store, table};
 
 #[test]
 fn put_adds_and_changes() {
@@ -222,4 +222,42 @@ fn step(table: &Table, model: &mut BTreeMap<Vec<u8>, Vec<u8>>, random: &mut StdR
         }
         _ => assert_eq!(table.delete(&key).unwrap(), model.remove(&key).is_some()),
     }
+}
+
+#[test]
+fn reads_that_run_together_are_those_of_one_call_each() {
+    let store = store();
+    let (a, b) = (store.table("a").unwrap(), store.table("b").unwrap());
+    (0..5_000).for_each(|number: u64| a.put(&key(number), &number.to_le_bytes()).unwrap());
+    b.put(&key(7), &[9; 100_000]).unwrap();
+    let (low, middle, high) = (key(3), key(9), key(100));
+    let scans = [
+        Scan::all(),
+        Scan::from(&high).limit(3),
+        Scan::range(&middle..&low),
+        Scan::prefix("\0").backward().limit(200),
+    ];
+    let mut reads = Reads::default();
+    for _ in 0..2 {
+        reads.clear();
+        (0..1_000).for_each(|number| reads.get(&a, &key(10 * number)).unwrap());
+        reads.get(&b, &key(7)).unwrap();
+        scans.iter().for_each(|scan| reads.scan(&a, scan).unwrap());
+        assert!(matches!(reads.get(&a, b""), Err(Error::KeyLength { bytes: 0, .. })));
+        store.read(&mut reads).unwrap();
+        assert_eq!(reads.len(), 1_005);
+        for number in 0..1_000 {
+            let expected = a.get(&key(10 * number)).unwrap();
+            assert_eq!(reads.value(number as usize), expected.as_deref());
+        }
+        assert_eq!(reads.value(1_000), Some(&[9; 100_000][..]));
+        for (index, scan) in scans.iter().enumerate() {
+            let pairs = a.scan(scan).unwrap();
+            assert!(reads.pairs(1_001 + index).eq(pairs.iter()), "{scan:?}");
+            assert_eq!(reads.more(1_001 + index), pairs.more(), "{scan:?}");
+        }
+    }
+    assert_eq!((reads.value(5_000), reads.pairs(5_000).count(), reads.more(5_000)), (None, 0, false));
+    let other = self::store();
+    assert!(matches!(other.read(&mut reads), Err(Error::ForeignTable { .. })));
 }

@@ -304,3 +304,13 @@ fn a_snapshot_that_pins_nothing_does_not_give_way() {
     assert!(matches!(table.put(b"big", &vec![0; 4 * MIB]), Err(Error::OutOfMemory { .. })));
     assert_eq!(snapshot.get(&table, b"k").unwrap().unwrap(), b"v");
 }
+
+#[test]
+fn a_snapshot_of_a_store_that_nobody_wrote_to_stays_empty() {
+    let empty = Store::open(config()).unwrap();
+    let table = empty.table("new").unwrap();
+    let snapshot = empty.snapshot().unwrap();
+    table.put(b"key", b"value").unwrap();
+    assert_eq!(snapshot.get(&table, b"key").unwrap(), None);
+    assert!(snapshot.scan(&table, &Scan::all()).unwrap().is_empty());
+}
