@@ -41,8 +41,9 @@ lint: setup ## formatting, clippy, the rules of the house, SystemVerilog
 generate: ## write what layout/layout.toml defines: Rust, SystemVerilog, Python, Markdown
 	python3 layout/generate.py
 
-soak: ## an hour of random concurrent histories, checked for linearizability
-	HONEYCOMB_SOAK_SECONDS=3600 cargo test --release -p honeycomb-btree --test history -- --nocapture
+soak: ## an hour of random concurrent histories, checked for linearizability: of trees, and of reads in flight
+	for package in btree accelerator; do HONEYCOMB_SOAK_SECONDS=1800 \
+		cargo test --release -p honeycomb-$$package --test history -- --nocapture || exit 1; done
 
 python-tests: setup
 	python3 layout/generate.py --check

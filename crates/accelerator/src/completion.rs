@@ -176,21 +176,25 @@ pub(crate) struct ScanWriter<'c> {
 impl ScanWriter<'_> {
     #[inline]
     pub(crate) fn push(&mut self, pair: &Pair<'_>) {
-        self.push_with(pair.key_len(), pair.value().len(), |bytes| pair.copy_into(bytes));
+        self.push_with(pair.key_len(), pair.value().len(), |header, bytes| pair.copy_into(header, bytes));
     }
 
-    /// Appends a pair whose key and value `append` appends.
+    /// Appends a pair, whose header, key and value `append` appends.
     #[inline]
-    fn push_with(&mut self, key_length: usize, value_length: usize, append: impl FnOnce(&mut Vec<u8>)) {
+    fn push_with(
+        &mut self,
+        key_length: usize,
+        value_length: usize,
+        append: impl FnOnce([u8; layout_of_pair::SIZE], &mut Vec<u8>),
+    ) {
         if self.is_full() {
             self.cut();
         }
         let bytes = &mut self.completions.bytes;
         let header = value_length as u64 | (key_length as u64) << (8 * layout_of_pair::KEY_LENGTH_OFFSET);
         bytes.reserve(layout_of_pair::SIZE + key_length + value_length + SPARE_BYTES);
-        bytes.extend_from_slice(&header.to_le_bytes());
-        self.last_key = (bytes.len(), key_length);
-        append(bytes);
+        self.last_key = (bytes.len() + layout_of_pair::SIZE, key_length);
+        append(header.to_le_bytes(), bytes);
         self.pairs += 1;
     }
 
@@ -346,7 +350,8 @@ mod tests {
     use crate::conformance::seed;
 
     fn push(scan: &mut ScanWriter<'_>, key: &[u8], value: &[u8]) {
-        scan.push_with(key.len(), value.len(), |bytes| {
+        scan.push_with(key.len(), value.len(), |header, bytes| {
+            bytes.extend_from_slice(&header);
             bytes.extend_from_slice(key);
             bytes.extend_from_slice(value);
         });

@@ -14,7 +14,7 @@ mod roots;
 
 use std::sync::Arc;
 
-use honeycomb_btree::{Forest, Root, Version};
+use honeycomb_btree::{Forest, Root, Touched, TouchedCounts, Version};
 use honeycomb_memory::Lease;
 
 use crate::accelerator::{Accelerator, Back, Error, Queue};
@@ -39,11 +39,13 @@ pub struct Software {
     /// Bytes of requests that a queue holds: at least 131104, for so long a peer may say that a request is.
     /// Default 1 MiB.
     pub queue_bytes: usize,
+    /// Whether to count what looking for keys touches of memory, which costs a little. Default false.
+    pub count_touched: bool,
 }
 
 impl Default for Software {
     fn default() -> Self {
-        Self { in_flight: 16, scan_pairs_a_turn: 128, queue_bytes: 1 << 20 }
+        Self { in_flight: 16, scan_pairs_a_turn: 128, queue_bytes: 1 << 20, count_touched: false }
     }
 }
 
@@ -66,8 +68,9 @@ impl Software {
 impl Back for Software {
     fn attach(&self, forest: &Arc<Forest>) -> Result<Box<dyn Accelerator>, Error> {
         self.check()?;
+        let touched = self.count_touched.then(Touched::default);
         let (roots, held, own_leases) = (Roots::new(), Held::default(), OwnLeases::default());
-        let known = Arc::new(Known { forest: forest.clone(), roots, held, own_leases });
+        let known = Arc::new(Known { forest: forest.clone(), roots, held, own_leases, touched });
         Ok(Box::new(SoftwareAccelerator { parameters: *self, known }))
     }
 }
@@ -78,6 +81,7 @@ struct Known {
     roots: Roots,
     held: Held,
     own_leases: OwnLeases,
+    touched: Option<Touched>,
 }
 
 struct SoftwareAccelerator {
@@ -96,6 +100,10 @@ impl Accelerator for SoftwareAccelerator {
 
     fn let_go(&self, version: Version, lease: &Arc<Lease>) {
         self.known.held.let_go(version, lease);
+    }
+
+    fn touched(&self) -> Option<TouchedCounts> {
+        self.known.touched.as_ref().map(Touched::counts)
     }
 
     fn queue(&self) -> Box<dyn Queue> {

@@ -184,7 +184,7 @@ impl Figure {
                 let _ = write!(text, "![{title}](figures/{}.svg)\n\n{}\n", self.name(), self.ours(report));
             }
         }
-        let _ = writeln!(text, "*What differs:* {reason}");
+        let _ = writeln!(text, "*What differs, and may be why:* {reason}");
         text
     }
 
@@ -222,7 +222,7 @@ pub fn page(folder: &Path) -> Result<String, Failure> {
     let mut text = String::from(
         "# Figures of the paper\n\n`make figures` measures, draws and writes this page; `honeycomb-bench \
          figure NUMBER` measures one. See [benchmark](benchmark.md) for how. The paper prints no values in \
-         these figures but those quoted here.\n",
+         these figures but those quoted here; which of them has which number is taken from its topics.\n",
     );
     for figure in FIGURES {
         let path = folder.join(figure.name()).join("bench.json");

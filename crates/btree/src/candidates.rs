@@ -28,7 +28,7 @@ impl Candidates {
         }
         let [first, second] = leaf.tag_words();
         let tag = tag(wanted.suffix);
-        let equal = equal_bytes(first, tag) | equal_bytes(second, tag) << 8;
+        let equal = equal_bytes(first, tag) | (equal_bytes(second, tag) << 8);
         Self { tagged: equal & ((1 << count.min(TAGS_COUNT)) - 1), untagged: count > TAGS_COUNT }
     }
 
@@ -48,9 +48,9 @@ impl Candidates {
 fn equal_bytes(word: u64, byte: u8) -> u32 {
     const LOW: u64 = u64::MAX / 0xff;
     const HIGH: u64 = LOW << 7;
-    let difference = word ^ LOW * u64::from(byte);
+    let difference = word ^ (LOW * u64::from(byte));
     // The high bit of each byte that is not zero, and no carry from one to the next.
-    let differs = (difference & !HIGH) + !HIGH | difference;
+    let differs = ((difference & !HIGH) + !HIGH) | difference;
     // Brings the eight high bits together in the top byte.
     (((!differs & HIGH) >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32
 }

@@ -83,6 +83,12 @@ impl<'a> Cursor<'a> {
         self.overlay.as_ref().expect("it was laid")
     }
 
+    /// Bytes of the sorted block after the cursor.
+    #[inline]
+    pub(crate) fn bytes_left(&self) -> usize {
+        self.end - self.sorted
+    }
+
     /// Steps over the next pair.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<Item<'a>> {

@@ -17,6 +17,7 @@ use crate::forest::Root;
 use crate::key::Wanted;
 use crate::reader::Reader;
 use crate::search::{child_in, find_segment};
+use crate::touched::{Part, Touched};
 use crate::view::View;
 
 /// Pairs that a segment is taken to have, when it is said how far a scan reads.
@@ -157,13 +158,22 @@ impl<'r, 'k> Descent<'r, 'k> {
         let view = self.reader.forest().view_of(published);
         let wanted = self.wanted(view);
         self.segment = find_segment(view, &wanted);
-        if !view.is_leaf() {
+        if view.is_leaf() {
+            self.at = At::Leaf(published);
+            self.ask_of_leaf(view, &wanted);
+        } else {
             self.at = At::Segment(published);
-            return;
         }
-        self.at = At::Leaf(published);
+        if let Some(touched) = self.reader.touched() {
+            self.count(touched, view);
+        }
+    }
+
+    /// Asks for what is read of a leaf besides the segment.
+    #[inline]
+    fn ask_of_leaf(&mut self, view: View<'r>, wanted: &Wanted<'_>) {
         match self.purpose {
-            Purpose::Get => self.candidates = Candidates::of(view, &wanted),
+            Purpose::Get => self.candidates = Candidates::of(view, wanted),
             Purpose::Write => {}
             Purpose::Scan { segments } => {
                 let start = self.reader.forest().geometry().sorted_start();
@@ -173,6 +183,21 @@ impl<'r, 'k> Descent<'r, 'k> {
         }
         if !self.candidates.is_empty() {
             view.prefetch(view.sorted_end(), view.size());
+        }
+    }
+
+    /// Counts what was asked for of a node.
+    #[cold]
+    fn count(&self, touched: &Touched, view: View<'_>) {
+        let (level, start) = (view.level(), view.geometry().sorted_start());
+        touched.node(level);
+        touched.bytes(level, Part::Shortcuts, 0, start);
+        touched.bytes(level, Part::Segments, view.segment(self.segment), view.segment(self.segment + 1));
+        if view.is_leaf() && view.log_count() > 0 {
+            match self.candidates.is_empty() {
+                true => touched.log_skipped(),
+                false => touched.bytes(level, Part::Log, view.sorted_end(), view.size()),
+            }
         }
     }
 

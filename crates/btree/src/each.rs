@@ -1,8 +1,8 @@
 //! Many writes, each for itself: while one is carried out, the leaves of those after it are on their way.
 //!
-//! The leaves are found as reads find them, without locks. A leaf's key range never changes while its LID is mapped,
-//! and the pin of the reader keeps the LID from being reclaimed: so whoever gets the lock has the right leaf. Who does
-//! not, because it is locked or was replaced, writes like everybody else.
+//! The leaves are found as reads find them, without locks. A leaf's key range never changes while its LID is
+//! mapped, and the pin of the reader keeps the LID from being reclaimed: so whoever gets the lock has the
+//! right leaf. Who does not, because it is locked or was replaced, writes like everybody else.
 
 use honeycomb_memory::{Lid, MemoryError, Pin};
 use smallvec::SmallVec;
@@ -17,8 +17,8 @@ use crate::transaction::Stop;
 const AHEAD: usize = 16;
 
 impl Forest {
-    /// Carries out operations one after the other, as [`Forest::write`] does, and tells `done` what came of each, in
-    /// their order. It takes less time than that: what they read is asked for ahead.
+    /// Carries out operations one after the other, as [`Forest::write`] does, and tells `done` what came of
+    /// each, in their order. It takes less time than that: what they read is asked for ahead.
     pub fn write_each(
         &self,
         operations: &[BatchOperation<'_>],
@@ -68,8 +68,8 @@ impl Forest {
     }
 }
 
-/// The LIDs of the leaves that keys are routed to, with what a write reads of them asked for; none if the tree is
-/// younger than the reader.
+/// The LIDs of the leaves that keys are routed to, with what a write reads of them asked for; none if the
+/// tree is younger than the reader.
 fn leaves<'r>(reader: &'r Reader<'r>, operations: &[BatchOperation<'_>]) -> SmallVec<[Option<Lid>; AHEAD]> {
     let descents = operations.iter().map(|one| reader.descend_to_write(one.root, one.key));
     let mut descents: SmallVec<[_; AHEAD]> = descents.collect();

@@ -40,6 +40,21 @@ impl<'a> InNode<'a> {
         }
     }
 
+    /// Appends `before`, and then the bytes: in one chunk if they are few, as prefixes are.
+    #[inline]
+    pub(crate) fn append_after(self, before: [u8; 8], out: &mut Vec<u8>) {
+        let Some(chunk) = self.from.first_chunk::<8>().filter(|_| self.length <= 8) else {
+            out.extend_from_slice(&before);
+            return self.append_to(out);
+        };
+        let mut both = [0; 16];
+        both[..8].copy_from_slice(&before);
+        both[8..].copy_from_slice(chunk);
+        let end = out.len() + 8 + self.length;
+        out.extend_from_slice(&both);
+        out.truncate(end);
+    }
+
     /// Appends the bytes, which are at most `N`.
     #[inline]
     fn append_chunk<const N: usize>(self, out: &mut Vec<u8>) {
@@ -64,6 +79,9 @@ mod tests {
                 let mut out = vec![7];
                 InNode::new(&bytes[start..], length).append_to(&mut out);
                 assert_eq!((out[0], &out[1..]), (7, &bytes[start..start + length]), "{length} from {start}");
+                let mut out = Vec::new();
+                InNode::new(&bytes[start..], length).append_after([3; 8], &mut out);
+                assert_eq!(out, [&[3; 8], &bytes[start..start + length]].concat(), "{length} from {start}");
             }
         }
     }

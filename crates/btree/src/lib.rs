@@ -57,6 +57,8 @@ mod shape;
 #[cfg(not(loom))]
 mod stages;
 #[cfg(not(loom))]
+mod touched;
+#[cfg(not(loom))]
 mod transaction;
 #[cfg(not(loom))]
 mod verify;
@@ -77,6 +79,7 @@ pub use crate::{
     reader::{Found, Reader},
     scan::{Pair, Scan},
     shape::Shape,
+    touched::{BlockCounts, LevelCounts, Touched, TouchedCounts},
     verify::{Verified, Violation},
     write::BATCH_OPERATIONS_MAX,
 };

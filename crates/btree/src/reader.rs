@@ -11,6 +11,7 @@ use crate::forest::{Forest, Root, Version};
 use crate::item::Item;
 use crate::key::Wanted;
 use crate::search::{LEFTMOST, child_at, child_before, child_for, last_child, lower_bound};
+use crate::touched::Touched;
 use crate::view::View;
 
 /// One operation in flight on a forest, at one version. As long as it lives, nothing it can see is reclaimed.
@@ -18,6 +19,7 @@ pub struct Reader<'a> {
     forest: &'a Forest,
     pin: Held<'a>,
     version: Version,
+    touched: Option<&'a Touched>,
 }
 
 /// What keeps memory from being reclaimed under a reader.
@@ -53,13 +55,26 @@ impl Forest {
         let pin = self.memory().pin();
         // After the pin: what replaces something this version needs is released, and so retired, only later.
         let version = self.read_version();
-        Reader { forest: self, pin: Held::Own(pin), version }
+        Reader { forest: self, pin: Held::Own(pin), version, touched: None }
     }
 
     /// A reader at a version taken under a lease that is in use.
     #[must_use]
     pub fn reader_at<'a>(&'a self, lease: &'a LeaseUse<'a>, version: Version) -> Reader<'a> {
-        Reader { forest: self, pin: Held::Leased(lease.pin()), version }
+        Reader { forest: self, pin: Held::Leased(lease.pin()), version, touched: None }
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// The same reader, counting what it touches, if it is told where.
+    #[must_use]
+    pub fn counting(self, touched: Option<&'a Touched>) -> Self {
+        Self { touched, ..self }
+    }
+
+    #[inline]
+    pub(crate) fn touched(&self) -> Option<&'a Touched> {
+        self.touched
     }
 }
 

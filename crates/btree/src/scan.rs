@@ -78,10 +78,10 @@ impl<'a> Pair<'a> {
         self.item.after_header(self.item.header.suffix_bytes()).append_to(out);
     }
 
-    /// Appends the key and then the value.
+    /// Appends `before`, the key and then the value.
     #[inline]
-    pub fn copy_into(&self, out: &mut Vec<u8>) {
-        self.prefix.append_to(out);
+    pub fn copy_into(&self, before: [u8; 8], out: &mut Vec<u8>) {
+        self.prefix.append_after(before, out);
         match self.elsewhere {
             // Suffix and value stand together.
             None => self.item.after_header(self.item.bytes.len() - HEADER_BYTES).append_to(out),
@@ -145,6 +145,11 @@ impl Reader<'_> {
     }
 }
 
+/// Bytes that a pair is taken to have, when it is said whether a scan goes beyond a leaf.
+const PAIR_BYTES: usize = 32;
+/// Bytes of a sorted block that are asked for before a scan comes to its leaf.
+const FIRST_PAIRS_BYTES: usize = 256;
+
 /// A scan under way.
 struct Walk<'s, 'q, F> {
     reader: &'s Reader<'s>,
@@ -175,6 +180,7 @@ impl<'s, 'q, F: FnMut(&Pair<'s>) -> ControlFlow<()>> Walk<'s, 'q, F> {
     fn forward(&mut self) -> ControlFlow<()> {
         let Some((mut leaf, mut cursor)) = self.first() else { return ControlFlow::Break(()) };
         loop {
+            self.ask_for_right_of(leaf, &cursor);
             let (upper, prefix) = (upper_in_leaf(leaf, self.scan.upper), leaf.prefix_in_node());
             while let Some(item) = cursor.next() {
                 if let InLeaf::At { suffix, excluded } = upper
@@ -211,6 +217,17 @@ impl<'s, 'q, F: FnMut(&Pair<'s>) -> ControlFlow<()>> Walk<'s, 'q, F> {
             let Some(next) = self.reader.left_of(self.root, leaf) else { return ControlFlow::Break(()) };
             leaf = next;
             cursor = Cursor::at_end(leaf, self.reader.version());
+        }
+    }
+
+    /// Asks for the beginning of the next leaf, if the scan is likely to get there.
+    #[inline]
+    fn ask_for_right_of(&self, leaf: View<'s>, cursor: &Cursor<'s>) {
+        if cursor.bytes_left() / PAIR_BYTES < self.left
+            && let Some(right) = leaf.right()
+        {
+            let forest = self.reader.forest();
+            self.reader.current(right).prefetch(0, forest.geometry().sorted_start() + FIRST_PAIRS_BYTES);
         }
     }
 

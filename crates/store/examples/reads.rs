@@ -6,9 +6,10 @@
 //! Arguments: pairs loaded; seconds of one turn; a part of the names of the ways to take, all without.
 //! Prints the median of nanoseconds an operation.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use honeycomb_store::{Config, Pairs, Reads, Scan, Store, Table};
+use honeycomb_store::{Config, Pairs, Reads, Scan, Software, Store, Table};
 
 fn key(number: u64) -> [u8; 16] {
     let high = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -67,13 +68,33 @@ fn ways<'a>(store: &'a Store, table: &'a Table) -> Vec<(String, Way<'a>)> {
     ways
 }
 
+/// Bytes and lines that searches touch in the nodes of each level, and how many read a log block.
+fn print_touched(config: &Config, pairs: u64) {
+    let software = Software { count_touched: true, ..Software::default() };
+    let store = Store::open(Config { accelerator: Arc::new(software), ..config.clone() }).unwrap();
+    let table = store.table("pairs").unwrap();
+    (0..pairs).for_each(|number| table.put(&key(number), &key(number)).unwrap());
+    let mut keys = Keys { state: 1, pairs };
+    (0..100_000).for_each(|_| drop(table.get(&keys.next()).unwrap()));
+    let touched = store.touched().expect("it counts");
+    for (level, counts) in touched.levels.iter().enumerate() {
+        let lines = counts.shortcuts.lines + counts.segments.lines + counts.log.lines;
+        let lines = lines as f64 / counts.nodes as f64;
+        println!("level {level}: {:.0} bytes, {lines:.1} lines a node", counts.bytes_per_node());
+    }
+    let read = touched.levels[0].log.bytes;
+    println!("log blocks: {} skipped, {read} bytes read", touched.log_blocks_skipped);
+}
+
 fn main() {
     let number = |index: usize, otherwise: f64| {
         std::env::args().nth(index).map_or(otherwise, |text| text.parse().expect("a number"))
     };
     let (pairs, turn) = (number(1, 1e6) as u64, Duration::from_secs_f64(number(2, 0.2)));
     let memory_bytes = pairs as usize * 80 + (256 << 20);
-    let store = Store::open(Config { memory_bytes, ..Config::default() }).unwrap();
+    let config = Config { memory_bytes, ..Config::default() };
+    print_touched(&config, pairs.min(1_000_000));
+    let store = Store::open(config).unwrap();
     let table = store.table("pairs").unwrap();
     (0..pairs).for_each(|number| table.put(&key(number), &key(number)).unwrap());
     let mut keys = Keys { state: 1, pairs };

@@ -42,6 +42,10 @@ impl Lanes {
         Self { accelerator, lanes: (0..LANES).map(|_| Place::default()).collect() }
     }
 
+    pub(crate) fn accelerator(&self) -> &dyn Accelerator {
+        &*self.accelerator
+    }
+
     /// Lends a lane to `use_lane`.
     #[inline]
     pub(crate) fn with<T>(&self, use_lane: impl FnOnce(&mut Lane) -> T) -> T {

@@ -25,7 +25,7 @@
 //! | one pair | [`Table::get`], [`Table::put`], [`Table::compare_and_swap`], [`Table::add`], ... |
 //! | a few pairs in order | [`Table::scan`] with a [`Scan`], [`Table::scan_into`] without allocating |
 //! | many pairs in order | [`Table::iter`], [`Table::range`] |
-//! | many reads, or many writes, at once | [`Reads`] and [`Store::read`]; [`Batch`] and [`Store::apply_each`] |
+//! | many reads at once, or many writes | [`Reads`], [`Store::read`]; [`Batch`], [`Store::apply_each`] |
 //! | writes that belong together | [`Batch`] and [`Store::apply`], over any tables |
 //! | reads that belong together | [`Store::snapshot`] |
 //! | to keep it | [`Store::save`], [`Store::load`] |
@@ -66,7 +66,9 @@ pub use config::{Config, LeaseLimits};
 pub use directory::TABLE_NAME_BYTES_MAX;
 pub use error::{Error, ImageError};
 pub use honeycomb_accelerator::{Accelerator, Back, Software};
-pub use honeycomb_btree::{BatchOutcome, Outcome, Verified, Version};
+pub use honeycomb_btree::{
+    BatchOutcome, BlockCounts, LevelCounts, Outcome, TouchedCounts, Verified, Version,
+};
 pub use honeycomb_memory::Faults;
 pub use iter::Iter;
 pub use pairs::{Pairs, PairsIter};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use honeycomb_btree::{BatchOutcome, Outcome, Verified};
+use honeycomb_btree::{BatchOutcome, Outcome, TouchedCounts, Verified};
 
 use crate::batch::Batch;
 use crate::config::{Config, LeaseLimits};
@@ -101,8 +101,8 @@ impl Store {
     }
 
     /// Carries out the writes of a batch one after the other, each for itself, and tells `done` what came of
-    /// each. It takes less time than one call for each: what they read of memory is asked for ahead. There may
-    /// be any number of them.
+    /// each. It takes less time than one call for each: what they read of memory is asked for ahead. There
+    /// may be any number of them.
     ///
     /// ```
     /// use honeycomb_store::{Batch, Config, Store};
@@ -163,6 +163,16 @@ impl Store {
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         Statistics::of(&self.shared)
+    }
+
+    /// What looking for keys has touched of memory: nodes, bytes and cache lines, by level and block. None if
+    /// the accelerator does not count it; the software accelerator does if [`Software::count_touched`] says
+    /// so.
+    ///
+    /// [`Software::count_touched`]: crate::Software::count_touched
+    #[must_use]
+    pub fn touched(&self) -> Option<TouchedCounts> {
+        self.shared.lanes.accelerator().touched()
     }
 
     /// Checks every invariant of every tree, and that every byte of the arena is accounted for. Takes the

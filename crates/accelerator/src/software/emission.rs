@@ -49,10 +49,10 @@ impl<'c> Emission<'c> {
         Self { writer, left, pairs_left_this_turn: pairs_this_turn, ended: Ended::Range }
     }
 
-    /// The same scan without its limit, which is looked after here: one pair more says that there are more.
+    /// The same scan for one pair more, which says that there are more. Limits are looked after here.
     #[inline]
     pub(super) fn scan<'s>(&self, scan: &Scan<'s>) -> Scan<'s> {
-        Scan { limit: usize::MAX, ..*scan }
+        Scan { limit: scan.limit.saturating_add(1), ..*scan }
     }
 
     /// Takes a pair, or ends the scan before it.

@@ -97,7 +97,7 @@ impl LongScan {
             floor_start: self.floor_start,
             backward: self.backward,
             keys_only: self.keys_only,
-            limit: usize::MAX,
+            limit: self.left.pairs.saturating_add(1),
         }
     }
 

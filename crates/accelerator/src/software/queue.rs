@@ -66,11 +66,12 @@ impl Poll<'_> {
     fn run(&mut self, admission: &mut Admission<'_>) {
         let known = self.known;
         let Some(version) = admission.version() else {
-            return self.run_at(&known.forest.reader(), admission);
+            return self.run_at(&known.forest.reader().counting(known.touched.as_ref()), admission);
         };
-        let done = known
-            .held
-            .under(version, |in_use| self.run_at(&known.forest.reader_at(in_use, version), admission));
+        let done = known.held.under(version, |in_use| {
+            let reader = known.forest.reader_at(in_use, version).counting(known.touched.as_ref());
+            self.run_at(&reader, admission);
+        });
         if done.is_none() {
             admission.refuse_all(Status::VersionNotHeld, self.completions);
         }

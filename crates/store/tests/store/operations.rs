@@ -1,8 +1,9 @@
 //! Each operation on a pair, and each of its errors.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use honeycomb_store::{Config, Error, Reads, Scan, Store, Swap, Table, Versioned};
+use honeycomb_store::{Config, Error, Reads, Scan, Software, Store, Swap, Table, Versioned};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -260,4 +261,22 @@ fn reads_that_run_together_are_those_of_one_call_each() {
     assert_eq!((reads.value(5_000), reads.pairs(5_000).count(), reads.more(5_000)), (None, 0, false));
     let other = self::store();
     assert!(matches!(other.read(&mut reads), Err(Error::ForeignTable { .. })));
+}
+
+/// A get reads no log block in which no tag is that of its key.
+#[test]
+fn what_gets_touch_is_counted() {
+    let software = Software { count_touched: true, ..Software::default() };
+    let store = Store::open(Config { accelerator: Arc::new(software), ..config() }).unwrap();
+    assert!(self::store().touched().is_none());
+    let table = store.table("table").unwrap();
+    let keys = (0..20_000).chain((0..20_000).step_by(37));
+    keys.for_each(|number| table.put(&key(number), b"sixteen bytes, or").unwrap());
+    (0..1_000).for_each(|number| assert!(table.contains(&key(number)).unwrap()));
+    let touched = store.touched().unwrap();
+    assert!(touched.levels.len() >= 2);
+    let leaves = touched.levels[0];
+    assert_eq!(leaves.nodes, 1_000);
+    assert!(touched.levels.iter().all(|level| level.bytes_per_node() <= 1024.0), "{touched:?}");
+    assert!(touched.log_blocks_skipped > 0);
 }
