@@ -195,6 +195,8 @@ impl Figure {
         let cores = machine.cores;
         let mut text =
             format!("*Ours:* {} pairs; {}, {cores} cores; {date}.", pairs.join(", "), machine.processor);
+        let batches: Vec<String> = setup.plan.batches.iter().map(usize::to_string).collect();
+        let _ = write!(text, " Operations that run together: {}.", batches.join(", "));
         if setup.plan.pairs.iter().all(|pairs| *pairs < PAIRS_MIN) {
             text.push_str(" **Too few pairs to mean anything: it only shows the form.**");
         }
