@@ -1,15 +1,15 @@
 # The front door: `make help` lists what can be asked for.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup run test bench figures lint generate soak python-tests rust-tests loom-tests mutants smoke
+.PHONY: help setup run test bench figures lint generate soak python-tests rust-tests neon loom-tests mutants smoke
 
 # The Python of setup, which Verilator's makefiles find by its name.
 python := PATH="$(CURDIR)/.venv/bin:$$PATH" PYTHONPATH=python python
-# The Debian packages that are missing here, and how to become root to install them.
+# The Debian package that is missing here if a command fails.
 lacks = $(shell $(1) >/dev/null 2>&1 || echo $(2))
-missing = $(strip $(call lacks,c++ --version,g++) $(call lacks,perl -MPod::Usage -e 1,perl) \
-	$(call lacks,python3 -c 'import ensurepip',python3-venv))
-sudo = $(if $(filter 0,$(shell id -u)),,$(or $(shell command -v sudo),$(error please install: $(missing))))
+# Installs Debian packages, if any are missing.
+install = $(if $(strip $(1)),$(sudo) apt-get update && $(sudo) apt-get install -y --no-install-recommends $(1))
+sudo = $(if $(filter 0,$(shell id -u)),,$(or $(shell command -v sudo),$(error please install: $(1))))
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 18
@@ -19,7 +19,7 @@ setup: .venv/installed ## install what tests and plots need: missing Debian pack
 run: ## index the files under /usr and look things up in them; needs nothing but Rust
 	cargo run --release -p honeycomb-cli -- index /usr
 
-test: setup lint python-tests rust-tests loom-tests mutants smoke ## everything that must pass
+test: setup lint python-tests rust-tests neon loom-tests mutants smoke ## everything that must pass
 
 bench: setup ## measure Honeycomb beside other ordered maps, about ten minutes, and plot: out/bench
 	cargo run --release -p honeycomb-bench -- run --out out/bench
@@ -53,6 +53,14 @@ python-tests: setup
 rust-tests:
 	cargo test --workspace
 
+neon: ## the vectors of 64-bit ARM beside plain code, on an emulator
+	$(call install,$(call lacks,qemu-aarch64 --version,qemu-user) \
+		$(call lacks,aarch64-linux-gnu-gcc --version,gcc-aarch64-linux-gnu libc6-dev-arm64-cross))
+	rustup target add aarch64-unknown-linux-gnu
+	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+		CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu" \
+		cargo test -p honeycomb-memory --test heads --target aarch64-unknown-linux-gnu
+
 loom-tests:
 	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom \
 		cargo test --release --lib -p honeycomb-memory -p honeycomb-btree loom_
@@ -67,7 +75,8 @@ smoke: setup
 	$(python) -m honeycomb_plots figures out/smoke/figures
 
 .venv/installed: requirements.txt
-	$(if $(missing),$(sudo) apt-get update && $(sudo) apt-get install -y --no-install-recommends $(missing))
+	$(call install,$(call lacks,c++ --version,g++) $(call lacks,perl -MPod::Usage -e 1,perl) \
+		$(call lacks,python3 -c 'import ensurepip',python3-venv))
 	cargo fmt --version && cargo clippy --version || rustup component add rustfmt clippy
 	python3 -m venv .venv && .venv/bin/pip install --quiet --requirement requirements.txt
 	touch $@
