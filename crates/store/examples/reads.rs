@@ -48,7 +48,7 @@ fn ways<'a>(store: &'a Store, table: &'a Table) -> Vec<(String, Way<'a>)> {
             reads.clear();
             (0..batch).for_each(|_| reads.get(table, &keys.next()).unwrap());
             store.read(&mut reads).unwrap();
-            (0..batch).map(|index| u64::from(reads.value(index).is_some())).sum()
+            (0..batch).map(|index| u64::from(reads.value(index).unwrap().is_some())).sum()
         };
         ways.push((format!("gets, {batch} together"), Box::new(gets)));
         let mut reads = Reads::default();

@@ -27,7 +27,7 @@
 //! | many pairs in order | [`Table::iter`], [`Table::range`] |
 //! | many reads at once, or many writes | [`Reads`], [`Store::read`]; [`Batch`], [`Store::apply_each`] |
 //! | writes that belong together | [`Batch`] and [`Store::apply`], over any tables |
-//! | reads that belong together | [`Store::snapshot`] |
+//! | reads that belong together | [`Store::snapshot`], [`Reads::get_at`] |
 //! | to keep it | [`Store::save`], [`Store::load`] |
 //!
 //! # Memory

@@ -1,17 +1,22 @@
 //! Reads that run together.
 
+use std::ops::Range;
+
 use honeycomb_accelerator::{Completion, Completions, Read, Request, Requests};
 
 use crate::error::Error;
 use crate::lanes::{Lanes, Source, check};
 use crate::scan::Scan;
+use crate::snapshot::Snapshot;
 use crate::table::Table;
 
 /// Many gets and scans, over any tables, in one call: [`Store::read`](crate::Store::read) has them all on
 /// their way at once, which takes a fraction of the time of one after the other. Each is linearizable for
-/// itself.
+/// itself; those of a snapshot are of its moment, all of them.
 ///
-/// Made to be used again: once its buffers have grown, nothing is allocated.
+/// Made to be used again: once its buffers have grown, nothing is allocated. Until it is cleared it is a
+/// handle on the tables and snapshots that it reads. Reads of one snapshot take least time if they follow
+/// each other.
 ///
 /// ```
 /// use honeycomb_store::{Config, Reads, Scan, Store};
@@ -25,9 +30,18 @@ use crate::table::Table;
 /// reads.get(&fruit, b"plum")?;
 /// reads.scan(&fruit, &Scan::from("b"))?;
 /// store.read(&mut reads)?;
-/// assert_eq!(reads.value(0), Some(&b"red"[..]));
-/// assert_eq!(reads.value(1), None);
-/// assert_eq!(reads.pairs(2).next(), Some((&b"pear"[..], &b"green"[..])));
+/// assert_eq!(reads.value(0)?, Some(&b"red"[..]));
+/// assert_eq!(reads.value(1)?, None);
+/// assert_eq!(reads.pairs(2)?.next(), Some((&b"pear"[..], &b"green"[..])));
+///
+/// let snapshot = store.snapshot()?;
+/// fruit.put(b"apple", b"eaten")?;
+/// reads.clear();
+/// reads.get(&fruit, b"apple")?;
+/// reads.get_at(&snapshot, &fruit, b"apple")?;
+/// store.read(&mut reads)?;
+/// assert_eq!(reads.value(0)?, Some(&b"eaten"[..]));
+/// assert_eq!(reads.value(1)?, Some(&b"red"[..]));
 /// # Ok::<(), honeycomb_store::Error>(())
 /// ```
 #[derive(Debug, Clone, Default)]
@@ -37,11 +51,23 @@ pub struct Reads {
     count: usize,
     /// The tables they read, to keep their numbers; one that comes again right after itself is kept once.
     tables: Vec<Table>,
+    /// The snapshots that are read, each with a stretch of reads.
+    snapshots: Vec<(Snapshot, Range<usize>)>,
     completions: Completions,
-    /// Of each read: where its first completion is.
-    first: Vec<Option<usize>>,
+    answers: Vec<Answer>,
     /// Read and place of the completions that continue others, in their order.
     continued: Vec<(usize, usize)>,
+}
+
+/// What came of a read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Answer {
+    /// Nothing: it was not run, or no key can be in its range.
+    None,
+    /// Its first completion is there.
+    At(usize),
+    /// Its snapshot has ended.
+    TooOld,
 }
 
 impl Reads {
@@ -50,6 +76,7 @@ impl Reads {
         self.requests.clear();
         self.count = 0;
         self.tables.clear();
+        self.snapshots.clear();
         self.forget_answers();
     }
 
@@ -71,7 +98,19 @@ impl Reads {
     /// [`Error::KeyLength`].
     pub fn get(&mut self, table: &Table, key: &[u8]) -> Result<(), Error> {
         table.check_key(key)?;
-        self.push(table, Read::Get(key))
+        self.push(table, table.source(), Read::Get(key))
+    }
+
+    /// Adds a get of what a snapshot sees.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`], [`Error::ForeignTable`].
+    pub fn get_at(&mut self, snapshot: &Snapshot, table: &Table, key: &[u8]) -> Result<(), Error> {
+        table.check_key(key)?;
+        snapshot.check_table(table)?;
+        self.push(table, table.source_at(snapshot.version()), Read::Get(key))?;
+        self.keep(snapshot);
+        Ok(())
     }
 
     /// Adds a scan, which returns at most [`Config::scan_pairs_max`](crate::Config::scan_pairs_max) pairs.
@@ -79,46 +118,66 @@ impl Reads {
     /// # Errors
     /// None at present.
     pub fn scan(&mut self, table: &Table, scan: &Scan<'_>) -> Result<(), Error> {
-        match table.request(scan) {
-            Some(scan) => self.push(table, Read::Scan { scan, bytes_max: u32::MAX }),
-            None => {
-                // No key can be in the range: there is nothing to ask for.
-                self.count += 1;
-                Ok(())
-            }
-        }
+        self.push_scan(table, table.source(), scan)
+    }
+
+    /// Adds a scan of what a snapshot sees, which returns no more than [`Reads::scan`] does.
+    ///
+    /// # Errors
+    /// [`Error::ForeignTable`].
+    pub fn scan_at(&mut self, snapshot: &Snapshot, table: &Table, scan: &Scan<'_>) -> Result<(), Error> {
+        snapshot.check_table(table)?;
+        self.push_scan(table, table.source_at(snapshot.version()), scan)?;
+        self.keep(snapshot);
+        Ok(())
     }
 
     /// The value that a get has found.
-    #[must_use]
-    pub fn value(&self, index: usize) -> Option<&[u8]> {
-        self.completions.at((*self.first.get(index)?)?)?.value()
+    ///
+    /// # Errors
+    /// [`Error::SnapshotTooOld`] if it was of a snapshot that has ended.
+    pub fn value(&self, index: usize) -> Result<Option<&[u8]>, Error> {
+        let first = self.first(index)?;
+        Ok(first.and_then(|first| self.completions.at(first)?.value()))
     }
 
     /// The pairs that a scan has found, in order.
-    pub fn pairs(&self, index: usize) -> impl Iterator<Item = (&[u8], &[u8])> {
-        self.parts(index).flat_map(|completion| completion.pairs())
+    ///
+    /// # Errors
+    /// As [`Reads::value`]; so it is if the snapshot ended when some of the pairs had been found.
+    pub fn pairs(&self, index: usize) -> Result<impl Iterator<Item = (&[u8], &[u8])>, Error> {
+        Ok(self.parts(index)?.flat_map(|completion| completion.pairs()))
     }
 
     /// Whether a scan found more than it was allowed to return.
-    #[must_use]
-    pub fn more(&self, index: usize) -> bool {
-        self.parts(index).last().is_some_and(|completion| completion.more)
+    ///
+    /// # Errors
+    /// As [`Reads::pairs`].
+    pub fn more(&self, index: usize) -> Result<bool, Error> {
+        Ok(self.parts(index)?.last().is_some_and(|completion| completion.more))
     }
 
     /// Has all of them run.
     pub(crate) fn run(&mut self, lanes: &Lanes) -> Result<(), Error> {
         self.forget_answers();
+        self.answers.resize(self.count, Answer::None);
+        // The accelerator would take a lease that ended for another one of the same version.
+        for (snapshot, reads) in &self.snapshots {
+            if snapshot.enter().is_err() {
+                self.answers[reads.clone()].fill(Answer::TooOld);
+            }
+        }
         lanes.with(|lane| lane.run(&self.requests, &mut self.completions));
-        self.first.resize(self.count, None);
         let mut offset = 0;
         for completion in &self.completions {
-            check(completion.status)?;
             let index = usize::try_from(completion.identifier).unwrap_or(usize::MAX);
-            match self.first.get_mut(index) {
-                Some(first @ None) => *first = Some(offset),
-                Some(Some(_)) => self.continued.push((index, offset)),
-                None => return Err(Error::Accelerator("it completed what it was not asked")),
+            let unasked = Error::Accelerator("it completed what it was not asked");
+            let answer = self.answers.get_mut(index).ok_or(unasked)?;
+            match (check(completion.status), *answer) {
+                (Err(Error::SnapshotTooOld), _) | (Ok(()), Answer::TooOld) => *answer = Answer::TooOld,
+                (Err(error), _) => return Err(error),
+                (Ok(()), Answer::None) => *answer = Answer::At(offset),
+                (Ok(()), Answer::At(_)) => self.continued.push((index, offset)),
             }
             offset += completion.length();
         }
@@ -129,9 +188,20 @@ impl Reads {
         &self.tables
     }
 
-    fn push(&mut self, table: &Table, read: Read<'_>) -> Result<(), Error> {
-        let (identifier, Source { table: number, version }) = (self.count as u64, table.source());
-        self.requests.push(&Request { identifier, table: number, version, read })?;
+    fn push_scan(&mut self, table: &Table, source: Source, scan: &Scan<'_>) -> Result<(), Error> {
+        match table.request(scan) {
+            Some(scan) => self.push(table, source, Read::Scan { scan, bytes_max: u32::MAX }),
+            None => {
+                // No key can be in the range: there is nothing to ask for.
+                self.count += 1;
+                Ok(())
+            }
+        }
+    }
+
+    fn push(&mut self, table: &Table, source: Source, read: Read<'_>) -> Result<(), Error> {
+        let Source { table: number, version } = source;
+        self.requests.push(&Request { identifier: self.count as u64, table: number, version, read })?;
         if !self.tables.last().is_some_and(|last| last.is_same_as(table)) {
             self.tables.push(table.clone());
         }
@@ -139,17 +209,35 @@ impl Reads {
         Ok(())
     }
 
-    fn parts(&self, index: usize) -> impl Iterator<Item = Completion<'_>> {
-        let first = self.first.get(index).copied().flatten();
+    /// Keeps the snapshot of the read that was just added.
+    fn keep(&mut self, snapshot: &Snapshot) {
+        let end = self.count;
+        match self.snapshots.last_mut() {
+            Some((last, reads)) if reads.end == end - 1 && last.is_same_as(snapshot) => reads.end = end,
+            _ => self.snapshots.push((snapshot.clone(), end - 1..end)),
+        }
+    }
+
+    /// Where the first completion of a read is.
+    fn first(&self, index: usize) -> Result<Option<usize>, Error> {
+        match self.answers.get(index) {
+            None | Some(Answer::None) => Ok(None),
+            Some(Answer::At(first)) => Ok(Some(*first)),
+            Some(Answer::TooOld) => Err(Error::SnapshotTooOld),
+        }
+    }
+
+    fn parts(&self, index: usize) -> Result<impl Iterator<Item = Completion<'_>>, Error> {
+        let first = self.first(index)?;
         let from = if first.is_some() { 0 } else { self.continued.len() };
         let further = self.continued[from..].iter().filter(move |(of, _)| *of == index);
         let offsets = first.into_iter().chain(further.map(|(_, offset)| *offset));
-        offsets.filter_map(|offset| self.completions.at(offset))
+        Ok(offsets.filter_map(|offset| self.completions.at(offset)))
     }
 
     fn forget_answers(&mut self) {
         self.completions.clear();
-        self.first.clear();
+        self.answers.clear();
         self.continued.clear();
     }
 }

@@ -5,6 +5,7 @@ use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use honeycomb_btree::Version;
+use honeycomb_memory::LeaseUse;
 
 use crate::config::LeaseLimits;
 use crate::error::Error;
@@ -140,7 +141,7 @@ impl Snapshot {
     /// As [`Snapshot::get`].
     pub fn get_into(&self, table: &Table, key: &[u8], value: &mut Vec<u8>) -> Result<bool, Error> {
         value.clear();
-        table.check_store(&self.handle.shared)?;
+        self.check_table(table)?;
         self.read(table, |source| self.handle.shared.get(source, key, |found| append_found(found, value)))
     }
 
@@ -160,7 +161,7 @@ impl Snapshot {
     /// As [`Snapshot::scan`].
     pub fn scan_into(&self, table: &Table, scan: &Scan<'_>, pairs: &mut Pairs) -> Result<(), Error> {
         pairs.clear();
-        table.check_store(&self.handle.shared)?;
+        self.check_table(table)?;
         self.read(table, |source| self.handle.shared.scan_into(source, scan, pairs))
     }
 
@@ -173,12 +174,26 @@ impl Snapshot {
         table: &Table,
         range: impl RangeBounds<&'k K>,
     ) -> Result<Iter, Error> {
-        table.check_store(&self.handle.shared)?;
+        self.check_table(table)?;
         Ok(Iter::new(Pages::At(self.clone()), table.clone(), range::bounds(&range)))
     }
 
     pub(crate) fn shared(&self) -> &Shared {
         &self.handle.shared
+    }
+
+    pub(crate) fn check_table(&self, table: &Table) -> Result<(), Error> {
+        table.check_store(&self.handle.shared)
+    }
+
+    pub(crate) fn is_same_as(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.handle.held, &other.handle.held)
+    }
+
+    /// Begins a use of the lease.
+    pub(crate) fn enter(&self) -> Result<LeaseUse<'_>, Error> {
+        let Handle { shared, held } = &*self.handle;
+        shared.leases.enter(held, shared.forest.memory())
     }
 
     /// One use of the lease.
@@ -187,9 +202,8 @@ impl Snapshot {
         table: &Table,
         read: impl FnOnce(Source) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let Handle { shared, held } = &*self.handle;
-        let _in_use = shared.leases.enter(held, shared.forest.memory())?;
-        read(table.source_at(held.version))
+        let _in_use = self.enter()?;
+        read(table.source_at(self.version()))
     }
 }
 

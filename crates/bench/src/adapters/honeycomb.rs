@@ -1,12 +1,12 @@
 //! Honeycomb itself.
 
-use honeycomb_store::{Batch, Config, Pairs, Reads, Scan, Store, Table};
+use honeycomb_store::{Batch, Config, Pairs, Reads, Scan, Store, Table, TouchedCounts};
 
 use super::Contents;
 use crate::map::{Failure, Items, OrderedMap, Room, Scans, Strings, Writes};
 
 /// One table of a store.
-pub(super) struct Honeycomb {
+pub struct Honeycomb {
     store: Store,
     table: Table,
 }
@@ -16,11 +16,16 @@ const ROOM_BYTES: u64 = 1 << 30;
 
 impl Honeycomb {
     /// An empty one that is like `config` and as large as `contents` need.
-    pub(super) fn new(config: Config, contents: Contents) -> Result<Self, Failure> {
+    pub fn new(config: Config, contents: Contents) -> Result<Self, Failure> {
         let memory_bytes = usize::try_from(contents.pairs * bytes_per_pair(contents) + ROOM_BYTES)?;
         let store = Store::open(Config { memory_bytes, ..config })?;
         let table = store.table("bench")?;
         Ok(Honeycomb { store, table })
+    }
+
+    /// What searches touched, if the store was made to count it.
+    pub fn touched(&self) -> Option<TouchedCounts> {
+        self.store.touched()
     }
 
     fn scan_for(&self, scan: &Scan<'_>, items: &mut Found) -> Result<usize, Failure> {
@@ -70,8 +75,11 @@ impl OrderedMap for Honeycomb {
         reads.clear();
         keys.iter().try_for_each(|key| reads.get(&self.table, key))?;
         self.store.read(reads)?;
-        let values = (0..reads.len()).filter_map(|number| Some((number, reads.value(number)?)));
-        values.for_each(|(number, value)| found(number, value));
+        for number in 0..reads.len() {
+            if let Some(value) = reads.value(number)? {
+                found(number, value);
+            }
+        }
         Ok(())
     }
 
@@ -88,7 +96,9 @@ impl OrderedMap for Honeycomb {
             reads.scan(&self.table, &if scans.from_floor { scan.floor_start() } else { scan })?;
         }
         self.store.read(reads)?;
-        (0..reads.len()).for_each(|number| found(number, &mut reads.pairs(number)));
+        for number in 0..reads.len() {
+            found(number, &mut reads.pairs(number)?);
+        }
         Ok(())
     }
 
@@ -119,7 +129,7 @@ impl OrderedMap for Honeycomb {
 
 /// What a thread uses again and again.
 #[derive(Default)]
-pub(super) struct Found {
+pub struct Found {
     pairs: Pairs,
     reads: Reads,
     batch: Batch,

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use honeycomb_store::{
-    Config, Error, LeaseLimits, ManualClock, Scan, Snapshot, SnapshotToken, Store, Table, Version,
+    Config, Error, LeaseLimits, ManualClock, Reads, Scan, Snapshot, SnapshotToken, Store, Table, Version,
 };
 
 use super::{MIB, config, fill, key, pairs};
@@ -44,8 +44,12 @@ fn is_too_old<T>(result: Result<T, Error>) -> bool {
 }
 
 /// Whether every use of a snapshot says that it is too old.
-fn has_ended(snapshot: &Snapshot, table: &Table) -> bool {
+fn has_ended(store: &Store, snapshot: &Snapshot, table: &Table) -> bool {
+    let mut reads = Reads::default();
+    reads.get_at(snapshot, table, b"k").unwrap();
+    store.read(&mut reads).unwrap();
     let uses = [
+        is_too_old(reads.value(0)),
         is_too_old(snapshot.get(table, b"k")),
         is_too_old(snapshot.get_into(table, b"k", &mut Vec::new())),
         is_too_old(snapshot.scan(table, &Scan::all())),
@@ -95,16 +99,103 @@ fn a_snapshot_covers_all_tables_and_none_of_later() {
     assert!(snapshot.scan(&later, &Scan::all().backward()).unwrap().is_empty());
 }
 
+/// The same read of one table again and again: gets, a scan of few pairs, one of many, one of none.
+fn add_reads(reads: &mut Reads, snapshot: &Snapshot, table: &Table) {
+    for number in [0, 1, 5000] {
+        reads.get_at(snapshot, table, &key(number)).unwrap();
+    }
+    for scan in scans() {
+        reads.scan_at(snapshot, table, &scan).unwrap();
+    }
+}
+
+const GETS: usize = 3;
+
+fn scans() -> [Scan<'static>; 3] {
+    [Scan::all().limit(3), Scan::all().backward(), Scan::range("b".."a")]
+}
+
+/// Whether the answers from `first` on are those of a snapshot.
+fn answers_are_of(snapshot: &Snapshot, table: &Table, reads: &Reads, first: usize) -> bool {
+    let gets = [0, 1, 5000].into_iter().zip(first..);
+    let mut gets = gets.map(|(number, index)| (snapshot.get(table, &key(number)).unwrap(), index));
+    let mut scans = scans().into_iter().zip(first + GETS..);
+    gets.all(|(value, index)| reads.value(index).unwrap() == value.as_deref())
+        && scans.all(|(scan, index)| {
+            let (pairs, found) = (snapshot.scan(table, &scan).unwrap(), reads.pairs(index).unwrap());
+            found.eq(pairs.iter()) && reads.more(index).unwrap() == pairs.more()
+        })
+}
+
+#[test]
+fn reads_of_snapshots_run_together_with_those_of_now() {
+    let Fixture { store, table, .. } = fixture();
+    let older = store.snapshot().unwrap();
+    table.put(&key(0), b"changed").unwrap();
+    table.delete(&key(1)).unwrap();
+    let newer = store.snapshot().unwrap();
+    (0..1000).for_each(|number| table.put(&key(number), b"now").unwrap());
+    let mut reads = Reads::default();
+    for _ in 0..2 {
+        reads.clear();
+        add_reads(&mut reads, &older, &table);
+        reads.get(&table, &key(1)).unwrap();
+        add_reads(&mut reads, &newer, &table);
+        add_reads(&mut reads, &older, &table);
+        store.read(&mut reads).unwrap();
+        assert_eq!(reads.value(6).unwrap(), Some(&b"now"[..]));
+        for (snapshot, first) in [(&older, 0), (&newer, 7), (&older, 13)] {
+            assert!(answers_are_of(snapshot, &table, &reads, first), "from read {first} on");
+        }
+    }
+    drop((older, newer));
+    assert_eq!(store.statistics().snapshots.count, 2, "the reads are handles");
+    reads.clear();
+    assert_eq!(store.statistics().snapshots.count, 0);
+}
+
+#[test]
+fn of_reads_together_only_those_of_an_ended_snapshot_are_too_old() {
+    let Fixture { clock, store, table } = fixture();
+    // Two of one version, so that the version stays held when one of them has ended.
+    let limits = LeaseLimits { time: SECOND, bytes: u64::MAX };
+    let (ended, held) = (store.snapshot_with(limits).unwrap(), store.snapshot().unwrap());
+    assert_eq!(ended.version(), held.version());
+    table.put(&key(1), b"now").unwrap();
+    let released = store.snapshot().unwrap();
+    table.put(&key(1), b"later").unwrap();
+    let mut reads = Reads::default();
+    add_reads(&mut reads, &ended, &table);
+    add_reads(&mut reads, &held, &table);
+    add_reads(&mut reads, &released, &table);
+    reads.get(&table, &key(1)).unwrap();
+    clock.advance(2 * SECOND);
+    released.release();
+    store.read(&mut reads).unwrap();
+    for first in [0, 12] {
+        assert!((first..first + GETS).all(|index| is_too_old(reads.value(index))));
+        assert!((first + GETS..first + 6).all(|index| is_too_old(reads.pairs(index).map(drop))));
+        assert!((first + GETS..first + 6).all(|index| is_too_old(reads.more(index))));
+    }
+    assert!(answers_are_of(&held, &table, &reads, 6));
+    assert_eq!(reads.value(18).unwrap(), Some(&b"later"[..]));
+}
+
 #[test]
 fn errors_of_use() {
     let Fixture { store, .. } = fixture();
     let snapshot = store.snapshot().unwrap();
     let foreign = super::table();
+    let mut reads = Reads::default();
+    assert!(matches!(reads.get_at(&snapshot, &foreign, b"k"), Err(Error::ForeignTable { .. })));
+    assert!(matches!(reads.scan_at(&snapshot, &foreign, &Scan::all()), Err(Error::ForeignTable { .. })));
     assert!(matches!(snapshot.get(&foreign, b"k"), Err(Error::ForeignTable { .. })));
     assert!(matches!(snapshot.scan(&foreign, &Scan::all()), Err(Error::ForeignTable { .. })));
     assert!(matches!(snapshot.iter::<str>(&foreign, ..), Err(Error::ForeignTable { .. })));
     let table = store.table("table").unwrap();
     assert!(matches!(snapshot.get(&table, b""), Err(Error::KeyLength { bytes: 0, max: 460 })));
+    assert!(matches!(reads.get_at(&snapshot, &table, b""), Err(Error::KeyLength { bytes: 0, max: 460 })));
+    assert!(reads.is_empty());
 }
 
 #[test]
@@ -112,12 +203,12 @@ fn time_ends_a_snapshot() {
     let Fixture { clock, store, table } = fixture();
     let snapshot = store.snapshot().unwrap();
     clock.advance(10 * SECOND);
-    assert!(!has_ended(&snapshot, &table), "its time is 10 seconds");
+    assert!(!has_ended(&store, &snapshot, &table), "its time is 10 seconds");
     // Using it renewed it.
     clock.advance(10 * SECOND);
-    assert!(!has_ended(&snapshot, &table));
+    assert!(!has_ended(&store, &snapshot, &table));
     clock.advance(10 * SECOND + Duration::from_nanos(1));
-    assert!(has_ended(&snapshot, &table));
+    assert!(has_ended(&store, &snapshot, &table));
     assert!(table.get(&key(1)).unwrap().is_some());
 }
 
@@ -131,7 +222,7 @@ fn renewing_begins_the_time_again() {
     }
     clock.advance(11 * SECOND);
     assert!(is_too_old(snapshot.renew()));
-    assert!(has_ended(&snapshot, &table));
+    assert!(has_ended(&store, &snapshot, &table));
 }
 
 #[test]
@@ -139,9 +230,9 @@ fn replaced_bytes_end_a_snapshot_even_if_renewed() {
     let Fixture { store, table, .. } = fixture();
     let snapshot = store.snapshot().unwrap();
     replace(&table, MIB / 2);
-    assert!(!has_ended(&snapshot, &table));
+    assert!(!has_ended(&store, &snapshot, &table));
     replace(&table, MIB / 2);
-    assert!(has_ended(&snapshot, &table));
+    assert!(has_ended(&store, &snapshot, &table));
 }
 
 #[test]
@@ -149,11 +240,11 @@ fn limits_can_be_given() {
     let Fixture { clock, store, table } = fixture();
     let brief = store.snapshot_with(LeaseLimits { time: SECOND, bytes: u64::MAX }).unwrap();
     let small = store.snapshot_with(LeaseLimits { time: Duration::MAX, bytes: 0 }).unwrap();
-    assert!(!has_ended(&brief, &table) && !has_ended(&small, &table));
+    assert!(!has_ended(&store, &brief, &table) && !has_ended(&store, &small, &table));
     clock.advance(1000 * SECOND);
-    assert!(has_ended(&brief, &table) && !has_ended(&small, &table));
+    assert!(has_ended(&store, &brief, &table) && !has_ended(&store, &small, &table));
     replace(&table, 1);
-    assert!(has_ended(&small, &table));
+    assert!(has_ended(&store, &small, &table));
 }
 
 #[test]
@@ -169,7 +260,7 @@ fn writers_end_what_nobody_uses() {
     let by_bytes = store.snapshot().unwrap();
     (0..256).for_each(|_| replace(&table, 8192));
     assert_eq!(store.statistics().snapshots.count, 0);
-    assert!(has_ended(&by_time, &table) && has_ended(&by_bytes, &table));
+    assert!(has_ended(&store, &by_time, &table) && has_ended(&store, &by_bytes, &table));
 }
 
 #[test]
@@ -209,7 +300,7 @@ fn a_token_lets_a_snapshot_outlive_its_handles() {
     drop(resumed);
     let (one, other) = (store.resume(token).unwrap(), store.resume(token).unwrap());
     one.release();
-    assert!(has_ended(&other, &table));
+    assert!(has_ended(&store, &other, &table));
     assert!(is_too_old(store.resume(token)));
     let token = store.snapshot().unwrap().token();
     clock.advance(11 * SECOND);
@@ -247,13 +338,13 @@ fn the_oldest_snapshot_gives_way_to_a_write_without_room() {
     let oldest = store.snapshot().unwrap();
     replace(&table, MIB);
     let newest = store.snapshot().unwrap();
-    while !has_ended(&oldest, &table) {
+    while !has_ended(&store, &oldest, &table) {
         replace(&table, 8192);
     }
-    assert!(!has_ended(&newest, &table), "what only the oldest pinned was enough");
+    assert!(!has_ended(&store, &newest, &table), "what only the oldest pinned was enough");
     // However often all is replaced, there is room for it.
     replace(&table, 20 * MIB);
-    assert!(has_ended(&newest, &table));
+    assert!(has_ended(&store, &newest, &table));
     assert_eq!(table.pair_count(), 10_001);
 }
 
@@ -269,14 +360,25 @@ fn under_pressure_a_snapshot_answers_right_or_not_at_all() {
     thread::scope(|scope| {
         for reader in 0..2 {
             let (store, table, stop, right, ended) = (&store, &table, &stop, &right, &ended);
+            let mut reads = Reads::default();
             scope.spawn(move || {
                 while !stop.load(Ordering::Relaxed) {
                     let snapshot = store.snapshot().unwrap();
                     let Ok(first) = snapshot.scan(table, &Scan::all()) else { continue };
                     assert_eq!(first.len() as u64, KEYS);
                     for _ in 0..3 << reader {
-                        match snapshot.scan(table, &Scan::all()) {
-                            Ok(again) => assert!(again.iter().eq(first.iter())),
+                        // One of them has its scans run together.
+                        let same = if reader == 0 {
+                            let again = snapshot.scan(table, &Scan::all());
+                            again.map(|again| again.iter().eq(first.iter()))
+                        } else {
+                            reads.clear();
+                            reads.scan_at(&snapshot, table, &Scan::all()).unwrap();
+                            store.read(&mut reads).unwrap();
+                            reads.pairs(0).map(|again| again.eq(first.iter()))
+                        };
+                        match same {
+                            Ok(same) => assert!(same),
                             Err(Error::SnapshotTooOld) => drop(ended.fetch_add(1, Ordering::Relaxed)),
                             Err(other) => panic!("{other}"),
                         }
