@@ -65,6 +65,14 @@ word!(crate::sync::AtomicU64);
 /// What mapped memory begins at a multiple of: a huge page, and so any node size.
 const ALIGNMENT: usize = 2 << 20;
 
+/// What is wished for memory. Where the system does not grant it, all works as well without.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Wishes {
+    pub(crate) huge_pages: bool,
+    /// Pages on all NUMA nodes in turn.
+    pub(crate) interleave: bool,
+}
+
 /// Zeroed memory from the system, given back on drop.
 #[derive(Debug)]
 pub(crate) struct Mapping {
@@ -83,7 +91,7 @@ unsafe impl Sync for Mapping {}
 
 impl Mapping {
     /// Reserves `bytes` of address space; pages are zero and are committed on touch.
-    pub(crate) fn new(bytes: usize, huge_pages: bool) -> Result<Self, MemoryError> {
+    pub(crate) fn new(bytes: usize, wishes: Wishes) -> Result<Self, MemoryError> {
         let failed = || MemoryError::Reserve { bytes, source: io::Error::last_os_error() };
         let whole = bytes.checked_next_multiple_of(ALIGNMENT).and_then(|bytes| bytes.checked_add(ALIGNMENT));
         let reserved_bytes = whole.ok_or_else(failed)?;
@@ -98,13 +106,16 @@ impl Mapping {
         // SAFETY: the result is less than ALIGNMENT bytes into the mapping, which is longer.
         let start = unsafe { reserved.add(reserved.align_offset(ALIGNMENT)) };
         let mapping = Self { start, bytes, reserved, reserved_bytes };
-        if huge_pages {
+        if wishes.huge_pages {
             mapping.ask_for_huge_pages();
+        }
+        #[cfg(target_os = "linux")]
+        if wishes.interleave {
+            crate::numa::interleave(mapping.start, bytes);
         }
         Ok(mapping)
     }
 
-    /// A wish: where the system has no huge pages, all works as well without.
     fn ask_for_huge_pages(&self) {
         #[cfg(target_os = "linux")]
         // SAFETY: the range is within this mapping, and the advice does not change what it holds.
@@ -158,9 +169,9 @@ pub(crate) struct MappedSlice<T> {
 }
 
 impl<T: Zero> MappedSlice<T> {
-    pub(crate) fn new(count: usize, huge_pages: bool) -> Result<Self, MemoryError> {
+    pub(crate) fn new(count: usize, wishes: Wishes) -> Result<Self, MemoryError> {
         const { assert!(align_of::<T>() <= ALIGNMENT) };
-        let mapping = Mapping::new(count * size_of::<T>(), huge_pages)?;
+        let mapping = Mapping::new(count * size_of::<T>(), wishes)?;
         Ok(Self { mapping, count, element: PhantomData })
     }
 

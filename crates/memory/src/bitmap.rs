@@ -1,6 +1,6 @@
 //! A set of small numbers that finds its smallest member in a few steps.
 
-use crate::arena::MappedSlice;
+use crate::arena::{MappedSlice, Wishes};
 use crate::error::MemoryError;
 
 /// Level 0 has a bit for each number, level n + 1 a bit for each word of level n that is not zero; the last
@@ -24,7 +24,7 @@ impl Bitmap {
             count = count.div_ceil(WORD_BITS);
             end += count;
             if count == 1 {
-                return Ok(Self { words: MappedSlice::new(end, false)?, levels, bits });
+                return Ok(Self { words: MappedSlice::new(end, Wishes::default())?, levels, bits });
             }
         }
     }

@@ -20,6 +20,9 @@ pub struct MemoryConfig {
     pub devices: usize,
     /// Whether to ask for huge pages. Default true.
     pub huge_pages: bool,
+    /// Whether to ask for pages on all NUMA nodes in turn, since every core reads all of them. A process that
+    /// was given a policy of its own (`numactl`) keeps it. Default true.
+    pub interleave: bool,
     /// Allocations that are to fail, for tests. Default none.
     pub faults: Faults,
 }
@@ -33,6 +36,7 @@ impl Default for MemoryConfig {
             leases: 64,
             devices: 8,
             huge_pages: true,
+            interleave: true,
             faults: Faults::default(),
         }
     }

@@ -27,7 +27,7 @@ pub(crate) type Links = Box<[AtomicU32]>;
 /// Links of the numbers below `count`.
 pub(crate) fn new_links(count: usize) -> Result<Links, MemoryError> {
     #[cfg(not(loom))]
-    return Links::new(count, false);
+    return Links::new(count, crate::arena::Wishes::default());
     #[cfg(loom)]
     Ok((0..count).map(|_| AtomicU32::new(0)).collect())
 }

@@ -7,7 +7,7 @@
 //!    other memory never hangs on a kind.
 //! 2. `tallies`: anybody, by fetch-and-add on the stripe of its thread.
 
-use crate::arena::{MappedByte, MappedSlice};
+use crate::arena::{MappedByte, MappedSlice, Wishes};
 use crate::error::MemoryError;
 use crate::sync::{AtomicI64, Ordering, Padded};
 
@@ -68,7 +68,7 @@ impl Ledger {
     pub(crate) fn new(units: usize, stripes: usize) -> Result<Self, MemoryError> {
         let zeroes = || std::array::from_fn(|_| AtomicI64::new(0));
         let tally = || Padded(Tally { units: zeroes(), buffers: zeroes() });
-        let kinds = MappedSlice::new(units, false)?;
+        let kinds = MappedSlice::new(units, Wishes::default())?;
         Ok(Self { kinds, tallies: (0..stripes).map(|_| tally()).collect() })
     }
 

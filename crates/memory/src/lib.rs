@@ -33,6 +33,8 @@ mod ledger;
 mod lock_word;
 mod memory;
 mod node;
+#[cfg(target_os = "linux")]
+mod numa;
 mod page_table;
 #[cfg(all(test, not(loom)))]
 #[path = "../tests/common/random.rs"]

@@ -18,7 +18,7 @@ use honeycomb_layout as layout;
 use crate::accounting::Accounting;
 use crate::address::{BusAddress, Lid};
 use crate::allocator::Allocator;
-use crate::arena::Mapping;
+use crate::arena::{Mapping, Wishes};
 use crate::buffer::{LidReservation, NodeBuffer, ValueBuffer};
 use crate::config::MemoryConfig;
 use crate::device::Device;
@@ -70,10 +70,11 @@ impl Memory {
         let nodes = config.arena_bytes / config.node_bytes;
         let arena_bytes = nodes * config.node_bytes;
         let stripes = stripes();
+        let wishes = Wishes { huge_pages: config.huge_pages, interleave: config.interleave };
         let pins = config.participants.next_power_of_two();
         Ok(Self {
-            arena: Mapping::new(arena_bytes, config.huge_pages)?,
-            page_table: PageTable::new(nodes + spare_lids(nodes), config.huge_pages)?,
+            arena: Mapping::new(arena_bytes, wishes)?,
+            page_table: PageTable::new(nodes + spare_lids(nodes), wishes)?,
             epochs: Arc::new(Epochs::new(pins, config.leases, config.devices)),
             node_bytes: config.node_bytes,
             allocator: Allocator::new(arena_bytes / UNIT, config.node_bytes / UNIT, stripes)?,

@@ -12,7 +12,7 @@
 use std::ptr::NonNull;
 
 use crate::address::{BusAddress, Lid};
-use crate::arena::{MappedByte, MappedSlice, MappedWord};
+use crate::arena::{MappedByte, MappedSlice, MappedWord, Wishes};
 use crate::error::MemoryError;
 use crate::free_list::{FreeList, Links, new_links};
 use crate::node::prefetch_line;
@@ -48,10 +48,10 @@ const STATES: usize = State::Retired as usize + 1;
 
 impl PageTable {
     /// LIDs 1 to `capacity`, all free.
-    pub(crate) fn new(capacity: usize, huge_pages: bool) -> Result<Self, MemoryError> {
+    pub(crate) fn new(capacity: usize, wishes: Wishes) -> Result<Self, MemoryError> {
         Ok(Self {
-            entries: MappedSlice::new(capacity + 1, huge_pages)?,
-            states: MappedSlice::new(capacity + 1, false)?,
+            entries: MappedSlice::new(capacity + 1, wishes)?,
+            states: MappedSlice::new(capacity + 1, Wishes::default())?,
             links: new_links(capacity + 1)?,
             allotment: Padded(Allotment {
                 free: FreeList::new(),

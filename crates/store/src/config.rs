@@ -36,6 +36,9 @@ pub struct Config {
     pub mvcc: bool,
     /// Whether to ask the operating system for huge pages. Default true.
     pub huge_pages: bool,
+    /// Whether to ask the operating system for pages on all NUMA nodes in turn, since every core reads all of
+    /// them. A process that was given a policy of its own (`numactl`) keeps it. Default true.
+    pub interleave: bool,
     /// What a snapshot may use unless it says otherwise
     /// ([`Store::snapshot_with`](crate::Store::snapshot_with)).
     pub lease: LeaseLimits,
@@ -82,6 +85,7 @@ impl Default for Config {
             shortcut_block_bytes: shape.shortcut_block_bytes,
             mvcc: true,
             huge_pages: true,
+            interleave: true,
             lease: LeaseLimits::default(),
             concurrent_operations: 256,
             snapshots_max: 64,
@@ -103,6 +107,7 @@ impl Config {
                 participants: self.concurrent_operations,
                 leases: self.snapshots_max + LONG_SCAN_LEASES,
                 huge_pages: self.huge_pages,
+                interleave: self.interleave,
                 faults: self.faults.clone(),
                 ..MemoryConfig::default()
             },
