@@ -1,4 +1,4 @@
-"""The figures of the paper: one drawing for each folder that ``honeycomb-bench figure`` wrote."""
+"""The figures of the paper and ours: one drawing for each folder that ``honeycomb-bench figure`` wrote."""
 
 import json
 import pathlib
@@ -12,6 +12,12 @@ from honeycomb_plots import bench, style
 # Bytes a log block may grow to unless the map's name says otherwise.
 LOG_BYTES_DEFAULT = 512
 MARKERS = "osv^D*Px"
+QUANTILES = (("p50", "50 %", "-"), ("p99", "99 %", "--"), ("p999", "99.9 %", ":"))
+DISTURBANCES = {
+    "none": "undisturbed",
+    "anywhere": "beside scans and inserts",
+    "apart": "beside scans and inserts on other cores",
+}
 
 
 def draw(folder: pathlib.Path) -> list[pathlib.Path]:
@@ -21,7 +27,7 @@ def draw(folder: pathlib.Path) -> list[pathlib.Path]:
         figure = json.loads(described.read_text(encoding="utf-8"))
         report = json.loads((described.parent / "bench.json").read_text(encoding="utf-8"))
         drawn = SHAPES[figure["shape"]](report)
-        drawn.suptitle(f"Figure {figure['number']}: {figure['title']}\n{bench.title(report)}", fontsize=9)
+        drawn.suptitle(f"{figure['heading']}\n{bench.title(report)}", fontsize=9)
         paths += style.save(drawn, folder / described.parent.name)
     if not paths:
         raise ValueError("no figures in it")
@@ -88,6 +94,74 @@ def latency(report: dict) -> Figure:
     return figure
 
 
+def disturbances(report: dict) -> Figure:
+    """A panel for each disturbance: quantiles over load, and the latest of the loop without a map."""
+    latencies = report["latencies"]
+    kinds = bench.in_order(latencies, "disturbance")
+    figure, panels = rows_of(len(kinds), sharey=True)
+    for axes, kind in zip(panels, kinds):
+        here = [one for one in latencies if one["disturbance"] == kind]
+        for peer in bench.in_order(here, "peer"):
+            points = sorted((one for one in here if one["peer"] == peer), key=lambda one: one["load"])
+            loads = [one["load"] for one in points]
+            for quantile, label, line in QUANTILES:
+                axes.plot(loads, [one[quantile] / 1e3 for one in points], line, marker=".",
+                          color=style.colors(peer)[0], label=f"{peer}, {label}")
+        axes.set_title(DISTURBANCES[kind], fontsize=9)
+        axes.set_yscale("log")
+        axes.set_xlabel("load, % of what the loop can do")
+    panels[0].set_ylabel("µs from due to done")
+    panels[0].legend(fontsize=7)
+    return figure
+
+
+def ablations(report: dict) -> Figure:
+    """A row for each choice: throughput, lines that a get touches and bytes a pair, the default's being 1."""
+    chosen = [one for one in report["measurements"] if one["workload"] != "load"]
+    choices = [peer for peer in report["setup"]["plan"]["peers"] if peer != "honeycomb"]
+    workloads = bench.in_order(chosen, "workload")
+    figure = Figure(figsize=(1.7 * len(workloads) + 5.2, 0.22 * len(choices) + 1.3), layout="constrained")
+    panels = list(figure.subplots(1, len(workloads) + 2, squeeze=False, sharey=True)[0])
+    for axes, workload in zip(panels, workloads):
+        here = [one for one in chosen if one["workload"] == workload]
+        for shade, batch in enumerate(bench.in_order(here, "batch")):
+            points(axes, relative([one for one in here if one["batch"] == batch]), choices, shade)
+            axes.lines[-1].set_label(f"{batch} together" if batch > 1 else "one at a time")
+        axes.set_title(workload, fontsize=9)
+    lines_a_get = [{"peer": one["peer"], "median": one["get"]["lines"]} for one in report["touched"]]
+    loaded = [one for one in report["memory"] if one["moment"] == "loaded"]
+    bytes_a_pair = [one | {"median": one["accounted_bytes"] / one["pairs"]} for one in loaded]
+    counted = (("lines of a get", lines_a_get), ("bytes a pair", bytes_a_pair))
+    for axes, (name, counts) in zip(panels[-2:], counted):
+        points(axes, relative(counts), choices, 0)
+        axes.set_title(name, fontsize=9)
+    panels[0].set_yticks(range(len(choices)), [choice.split(":", 1)[1] for choice in choices])
+    panels[0].set_ylim(len(choices) - 0.5, -0.5)
+    panels[0].legend(fontsize=7)
+    figure.supxlabel("as a part of the default's; throughput: median, smallest and largest", fontsize=9)
+    return figure
+
+
+def relative(numbers_of: list[dict]) -> dict[str, tuple[float, float, float]]:
+    """Smallest, median and largest of each map, as a part of the default's median in the same group."""
+    default = {one.get("group"): one["median"] for one in numbers_of if one["peer"] == "honeycomb"}
+    spread = {one["peer"]: (one, default[one.get("group")]) for one in numbers_of}
+    return {
+        peer: tuple(one.get(name, one["median"]) / base for name in ("min", "median", "max"))
+        for peer, (one, base) in spread.items()
+    }
+
+
+def points(axes: Axes, parts: dict, choices: list[str], shade: int) -> None:
+    """A point for each choice at its row, and how far it spreads."""
+    rows = [(row, parts[choice]) for row, choice in enumerate(choices) if choice in parts]
+    for row, (low, _, high) in rows:
+        axes.plot([low, high], [row, row], color=style.OURS[shade], linewidth=1.5)
+    axes.axvline(1, color="#888888", linewidth=0.8)
+    axes.plot([median for _, (_, median, _) in rows], [row for row, _ in rows], "os"[shade],
+              color=style.OURS[shade], markersize=4)
+
+
 def lines(axes: Axes, measurements: list[dict], name: str, place) -> None:
     """A line for each value of the column ``name``, at the ``place`` of each measurement."""
     for number, value in enumerate(bench.in_order(measurements, name)):
@@ -96,7 +170,7 @@ def lines(axes: Axes, measurements: list[dict], name: str, place) -> None:
         points = list(dict(reversed(points)).items())[::-1]
         ours = value.startswith("honeycomb")
         other = style.OTHER_LINES[number % len(style.OTHER_LINES)]
-        color = style.colors(value)[1 if value == "honeycomb-unversioned" else 0] if ours else other
+        color = style.colors(value)[1 if value == "honeycomb:mvcc=off" else 0] if ours else other
         axes.plot(*zip(*points), marker=MARKERS[number % len(MARKERS)], color=color, label=value,
                   markersize=4, linewidth=2 if ours else 1)
     axes.set_ylim(bottom=0)
@@ -104,10 +178,10 @@ def lines(axes: Axes, measurements: list[dict], name: str, place) -> None:
     axes.legend(fontsize=7)
 
 
-def rows_of(count: int) -> tuple[Figure, list[Axes]]:
+def rows_of(count: int, sharey: bool = False) -> tuple[Figure, list[Axes]]:
     """A figure with so many panels side by side."""
     figure = Figure(figsize=(4.2 * count + 0.4, 3.6), layout="constrained")
-    return figure, list(figure.subplots(1, count, squeeze=False)[0])
+    return figure, list(figure.subplots(1, count, squeeze=False, sharey=sharey)[0])
 
 
 def number_in(name: str) -> int:
@@ -127,4 +201,6 @@ SHAPES = {
     "log-block": log_block,
     "versions": versions,
     "latency": latency,
+    "ablations": ablations,
+    "disturbances": disturbances,
 }

@@ -9,7 +9,8 @@ from honeycomb_plots import bench
 
 
 def measurement(peer: str, workload: str, distribution: str, threads: int) -> dict:
-    names = {"group": 1, "peer": peer, "workload": workload, "distribution": distribution, "threads": threads}
+    names = {"group": 1, "peer": peer, "workload": workload, "distribution": distribution, "threads": threads,
+             "batch": 1}
     return names | {"median": 2e6, "min": 1e6, "max": 3e6, "deviation": 1e5, "samples": [1e6, 2e6, 3e6]}
 
 

@@ -109,7 +109,7 @@ mod tests {
     use crate::summary::Summary;
     use crate::workload::{Distribution, Workload};
 
-    const HONEYCOMB: Peer = Peer::Honeycomb;
+    const HONEYCOMB: Peer = Peer::HONEYCOMB;
 
     /// A report of gets.
     fn report(samples: &[(Peer, &[f64])]) -> Result<Report, Failure> {
@@ -123,7 +123,8 @@ mod tests {
             threads,
             batches,
             open_loads,
-            disturbed: false,
+            disturbances: Vec::new(),
+            touched: false,
             repetitions: 3,
             slice: Duration::from_secs(1),
             seed: 1,
@@ -140,8 +141,8 @@ mod tests {
             samples: samples.to_vec(),
         };
         let measurements = samples.iter().map(measurement).collect();
-        let (latencies, limits, memory, skipped, failures) = Default::default();
-        Ok(Report { setup, measurements, latencies, limits, memory, skipped, failures })
+        let (latencies, limits, memory, touched, skipped, failures) = Default::default();
+        Ok(Report { setup, measurements, latencies, limits, memory, touched, skipped, failures })
     }
 
     /// What is said of Honeycomb, and its ratio in per cent.

@@ -1,5 +1,8 @@
 //! The figures of the Honeycomb paper (arXiv 2303.14259), measured here: for each what the paper says, what
-//! is measured in its place, and what differs.
+//! is measured in its place, and what differs. And two of our own.
+
+mod ablations;
+mod latency;
 
 use std::fmt::Write;
 use std::fs;
@@ -15,15 +18,16 @@ use crate::table::count_threads;
 use crate::workload::{Distribution, Workload};
 
 /// A figure.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy)]
 pub struct Figure {
-    /// Its number here; the paper prints no values in its figures 10 to 17 but those that are quoted.
-    pub number: u32,
+    /// Its name: a number if it is the paper's, which prints no values in figures 10 to 17 but those that are
+    /// quoted; a word if it is ours.
+    pub name: &'static str,
     /// What it shows.
     pub title: &'static str,
-    /// What the paper says.
+    /// What the paper says, or what is asked of ours.
     pub claim: &'static str,
-    /// What differs, which may be why.
+    /// What differs, which may be why; of ours, how to read it.
     pub reason: &'static str,
     /// How it is drawn, and from what.
     pub shape: Shape,
@@ -43,6 +47,10 @@ pub enum Shape {
     Versions,
     /// Latency over throughput.
     Latency,
+    /// Throughput with something chosen, as a part of that without.
+    Ablations,
+    /// Latency over load, with and without disturbance.
+    Disturbances,
     /// Not at all yet: it is about the accelerator.
     Waits,
 }
@@ -55,16 +63,16 @@ const IN_PROCESS: &str = "Ours runs on the CPU inside one process, without netwo
 const NEEDS_RTL: &str = "It is about the accelerator's memory and waits for the RTL and its simulator.";
 
 /// All of them.
-pub const FIGURES: [Figure; 8] = [
+pub const FIGURES: [Figure; 10] = [
     Figure {
-        number: 10,
+        name: "10",
         title: "YCSB",
         claim: "B, C and D: 1.9 times eRPC-Masstree uniform, 1.8 times Zipf or latest; E: up to 2.9 times.",
         reason: IN_PROCESS,
         shape: Shape::Workloads,
     },
     Figure {
-        number: 11,
+        name: "11",
         title: "cloud storage by share of scans",
         claim: "At 80 % scans and more of 3 or 4 pairs 2.3 times eRPC-Masstree uniform, 2.0 times \
             Zipf; at 50 % 1.2 times; only inserts 0.58 times.",
@@ -72,21 +80,21 @@ pub const FIGURES: [Figure; 8] = [
         shape: Shape::Numbers,
     },
     Figure {
-        number: 12,
+        name: "12",
         title: "length of scans",
         claim: "24 pairs: 4.0 times eRPC-Masstree.",
         reason: IN_PROCESS,
         shape: Shape::Numbers,
     },
     Figure {
-        number: 13,
+        name: "13",
         title: "latency over throughput",
         claim: "No values printed.",
         reason: "Ours is the time from when an operation was due until it was done, without a network.",
         shape: Shape::Latency,
     },
     Figure {
-        number: 14,
+        name: "14",
         title: "size of the log block",
         claim: "512 bytes cost scans 8 % against none.",
         reason: "On the CPU the log block is one more place in memory for each scan, and merging it is the \
@@ -94,35 +102,37 @@ pub const FIGURES: [Figure; 8] = [
         shape: Shape::LogBlock,
     },
     Figure {
-        number: 15,
+        name: "15",
         title: "versions by number of threads",
         claim: "Without versions up to 14 % more where inserts are the bound.",
         reason: "Versions are released through a ring, not by spinning for the predecessor.",
         shape: Shape::Versions,
     },
     Figure {
-        number: 16,
+        name: "16",
         title: "the accelerator's cache",
         claim: "256 MB for all interior nodes: 2.5 times; the root on chip: +30 %.",
         reason: NEEDS_RTL,
         shape: Shape::Waits,
     },
     Figure {
-        number: 17,
+        name: "17",
         title: "balance of load between PCIe and on-board memory",
         claim: "8.0 million scans a second without, 9.1 with it, all interior nodes in the cache.",
         reason: NEEDS_RTL,
         shape: Shape::Waits,
     },
+    ablations::FIGURE,
+    latency::FIGURE,
 ];
 
 impl Figure {
     /// What is measured for it, in a run like `base`; nothing if it waits.
-    pub fn plan(&self, base: &Plan) -> Option<Plan> {
+    pub fn plan(&self, base: &Plan) -> Result<Option<Plan>, Failure> {
         let most = base.threads.iter().copied().max().unwrap_or(1);
         let base = Plan { distributions: Distribution::DEFAULT.to_vec(), ..base.clone() };
         let uniform = vec![Distribution::Uniform];
-        Some(match self.shape {
+        Ok(Some(match self.shape {
             Shape::Workloads => {
                 use Workload::{YcsbA, YcsbB, YcsbC, YcsbD, YcsbE, YcsbF};
                 let workloads = vec![YcsbA, YcsbB, YcsbC, YcsbD, YcsbE, YcsbF];
@@ -130,32 +140,28 @@ impl Figure {
             }
             Shape::Numbers => Plan { workloads: self.numbered(), threads: vec![most], ..base },
             Shape::Latency => {
-                let (peers, workloads) = (vec![Peer::Honeycomb, Peer::Masstree], vec![Workload::Get]);
-                Plan {
-                    peers,
-                    workloads,
-                    threads: vec![1],
-                    open_loads: (1..10).map(|one| 10 * one).collect(),
-                    ..base
-                }
+                let (peers, workloads) = (vec![Peer::HONEYCOMB, Peer::Masstree], vec![Workload::Get]);
+                Plan { peers, workloads, threads: vec![1], open_loads: latency::loads(), ..base }
             }
             Shape::LogBlock => {
-                let peers = [0, 64, 128, 256, 1024, 2048].map(Peer::HoneycombLog);
-                let peers = [&[Peer::Honeycomb], &peers[..]].concat();
+                let logs = [0, 64, 128, 256, 1024, 2048].map(|bytes| format!("log={bytes}"));
+                let peers = beside_honeycomb(&logs)?;
                 let workloads = vec![Workload::Scan(4), Workload::Update, Workload::Insert];
                 Plan { peers, workloads, distributions: uniform, threads: vec![1], ..base }
             }
             Shape::Versions => {
-                let peers = vec![Peer::Honeycomb, Peer::HoneycombUnversioned];
+                let peers = beside_honeycomb(&["mvcc=off"])?;
                 let workloads = vec![Workload::Scan(4), Workload::Cloud(50), Workload::Insert];
                 Plan { peers, workloads, distributions: uniform, ..base }
             }
-            Shape::Waits => return None,
-        })
+            Shape::Ablations => ablations::plan(base)?,
+            Shape::Disturbances => latency::plan(base)?,
+            Shape::Waits => return Ok(None),
+        }))
     }
 
     fn numbered(&self) -> Vec<Workload> {
-        if self.number == 11 {
+        if self.name == "11" {
             [0, 50, 60, 70, 80, 90, 100].map(Workload::Cloud).to_vec()
         } else {
             [1, 4, 8, 16, 24, 50, 100].map(Workload::Scan).to_vec()
@@ -163,28 +169,43 @@ impl Figure {
     }
 
     /// The name of its folder and of its drawing.
-    pub fn name(&self) -> String {
-        format!("figure-{}", self.number)
+    pub fn stem(&self) -> String {
+        format!("figure-{}", self.name)
+    }
+
+    /// What stands above it.
+    pub fn heading(&self) -> String {
+        if self.is_of_paper() { format!("Figure {}: {}", self.name, self.title) } else { self.title.into() }
+    }
+
+    fn is_of_paper(&self) -> bool {
+        self.name.parse::<u32>().is_ok()
     }
 
     /// Writes what a drawing needs into `folder`.
     pub fn write(&self, report: &Report, folder: &Path) -> Result<(), Failure> {
-        let folder = folder.join(self.name());
+        let folder = folder.join(self.stem());
         report.write(&folder)?;
-        Ok(fs::write(folder.join("figure.json"), serde_json::to_string_pretty(self)? + "\n")?)
+        let drawing = serde_json::json!({ "heading": self.heading(), "shape": self.shape });
+        Ok(fs::write(folder.join("figure.json"), serde_json::to_string_pretty(&drawing)? + "\n")?)
     }
 
     fn section(&self, report: Option<&Report>) -> String {
-        let Figure { number, title, claim, reason, shape } = self;
-        let mut text = format!("\n## Figure {number}: {title}\n\n*The paper:* {claim}\n\n");
+        let Figure { title, claim, reason, shape, .. } = self;
+        let (asks, tells) = if self.is_of_paper() {
+            ("The paper", "What differs, and may be why")
+        } else {
+            ("Asked", "How to read it")
+        };
+        let mut text = format!("\n## {}\n\n*{asks}:* {claim}\n\n", self.heading());
         match (shape, report) {
             (Shape::Waits, _) => {}
             (_, None) => text.push_str("*Ours:* not measured yet.\n\n"),
             (_, Some(report)) => {
-                let _ = write!(text, "![{title}](figures/{}.svg)\n\n{}\n", self.name(), self.ours(report));
+                let _ = write!(text, "![{title}](figures/{}.svg)\n\n{}\n", self.stem(), self.ours(report));
             }
         }
-        let _ = writeln!(text, "*What differs, and may be why:* {reason}");
+        let _ = writeln!(text, "*{tells}:* {reason}");
         text
     }
 
@@ -202,6 +223,8 @@ impl Figure {
         }
         let rows = match self.shape {
             Shape::Latency => latencies(report),
+            Shape::Ablations => ablations::rows(report),
+            Shape::Disturbances => latency::rows(report),
             Shape::LogBlock | Shape::Versions => ratios(report, "over Honeycomb", |ratio| ratio),
             _ => {
                 text.push_str(" Honeycomb over each other map.");
@@ -222,26 +245,33 @@ impl Figure {
 /// The page that shows all figures, with what of them was measured into `folder`.
 pub fn page(folder: &Path) -> Result<String, Failure> {
     let mut text = String::from(
-        "# Figures of the paper\n\n`make figures` measures, draws and writes this page; `honeycomb-bench \
-         figure NUMBER` measures one. See [benchmark](benchmark.md) for how. The paper prints no values in \
-         these figures but those quoted here; which of them has which number is taken from its topics.\n",
+        "# Figures\n\n`make figures` measures, draws and writes this page; `honeycomb-bench figure NAME` \
+         measures one: a number for one of the paper, `ablations` or `latency` for one of ours. See \
+         [benchmark](benchmark.md) for how. The paper prints no values in its figures but those quoted \
+         here; which of them has which number is taken from its topics.\n",
     );
     for figure in FIGURES {
-        let path = folder.join(figure.name()).join("bench.json");
+        let path = folder.join(figure.stem()).join("bench.json");
         let report = if path.exists() { Some(Report::read(&path)?) } else { None };
         text.push_str(&figure.section(report.as_ref()));
     }
     Ok(text)
 }
 
+/// Honeycomb, and one for each of some choices.
+fn beside_honeycomb(choices: &[impl AsRef<str>]) -> Result<Vec<Peer>, Failure> {
+    let chosen = choices.iter().map(|choice| format!("{}:{}", Peer::HONEYCOMB, choice.as_ref()).parse());
+    std::iter::once(Ok(Peer::HONEYCOMB)).chain(chosen).collect()
+}
+
 /// A row for each workload, distribution and number of threads; a column for each map besides Honeycomb.
 fn ratios(report: &Report, what: &str, shown: impl Fn(f64) -> f64) -> Vec<Vec<String>> {
     let others: Vec<Peer> =
-        report.setup.plan.peers.iter().copied().filter(|peer| *peer != Peer::Honeycomb).collect();
+        report.setup.plan.peers.iter().copied().filter(|peer| *peer != Peer::HONEYCOMB).collect();
     let mut rows = vec![[what, "Honeycomb, M/s", "of the limit"].map(String::from).to_vec()];
     rows[0].extend(others.iter().map(|peer| format!("`{peer}`")));
     let ours =
-        |one: &&Measurement| one.subject.peer == Peer::Honeycomb && one.subject.workload != Workload::Load;
+        |one: &&Measurement| one.subject.peer == Peer::HONEYCOMB && one.subject.workload != Workload::Load;
     for one in report.measurements.iter().filter(ours) {
         let Subject { workload, distribution, threads, .. } = one.subject;
         let limit = report.of_limit(one).map_or_else(String::new, |part| format!("{:.0} %", 100.0 * part));

@@ -5,6 +5,7 @@
 
 pub mod adapters;
 pub mod compare;
+pub mod cores;
 pub mod counters;
 pub mod driver;
 pub mod figures;
@@ -21,6 +22,7 @@ pub mod runner;
 pub mod slice;
 pub mod summary;
 pub mod table;
+pub mod touched;
 pub mod worker;
 pub mod workload;
 pub mod zipf;

@@ -99,7 +99,7 @@ impl Limits {
     /// Measures for each number of threads.
     pub fn measure(request: &Request) -> Result<Vec<Limits>, Failure> {
         let Request { pairs, sizes, ref threads, time } = *request;
-        let region = Region::new(Peer::Honeycomb.bytes_per_pair(sizes) * pairs)?;
+        let region = Region::new(Peer::HONEYCOMB.bytes_per_pair(sizes) * pairs)?;
         let of = |threads: usize| -> Result<Limits, Failure> {
             let rate = |reader| region.rate(reader, threads, time);
             let group = |lines| Ok(GroupRate { lines, rate: rate(Reader::Groups(lines))? });

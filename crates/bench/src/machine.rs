@@ -15,6 +15,8 @@ pub struct Machine {
     pub processor: String,
     /// How many threads run at once.
     pub cores: usize,
+    /// How many NUMA nodes they and the memory are on.
+    pub numa_nodes: usize,
     /// Bytes of memory.
     pub memory_bytes: u64,
     /// The kernel's release.
@@ -31,6 +33,7 @@ impl Machine {
         Ok(Machine {
             processor: processor(),
             cores: thread::available_parallelism()?.get(),
+            numa_nodes: count(&read("/sys/devices/system/node/online")).unwrap_or(1),
             memory_bytes: total_bytes()?,
             kernel: read("/proc/sys/kernel/osrelease"),
             huge_pages: chosen(&read("/sys/kernel/mm/transparent_hugepage/enabled")),
@@ -50,6 +53,15 @@ fn chosen(words: &str) -> String {
     words.split(['[', ']']).nth(1).unwrap_or("unknown").into()
 }
 
+/// How many numbers a list like `0-3,8` of the kernel's has.
+fn count(list: &str) -> Option<usize> {
+    let length = |range: &str| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        (last.parse::<usize>().ok()? + 1).checked_sub(first.parse().ok()?)
+    };
+    list.split(',').map(length).sum()
+}
+
 fn read(path: &str) -> String {
     fs::read_to_string(path).map_or_else(|_| "unknown".into(), |text| text.trim().into())
 }
@@ -61,8 +73,20 @@ mod tests {
     #[test]
     fn this_machine_has_something() -> Result<(), Failure> {
         let machine = Machine::this()?;
-        assert!(machine.cores > 0 && machine.memory_bytes > 1 << 20 && !machine.processor.is_empty());
+        assert!(
+            machine.cores > 0
+                && machine.numa_nodes > 0
+                && machine.memory_bytes > 1 << 20
+                && !machine.processor.is_empty()
+        );
         Ok(())
+    }
+
+    #[test]
+    fn numa_nodes_are_counted() {
+        let lists = ["0", "0-1", "0,2", "0-3,8,16-23", "unknown", "", "3-1"];
+        let counts = [Some(1), Some(2), Some(2), Some(13), None, None, None];
+        assert_eq!(lists.map(count), counts);
     }
 
     #[test]

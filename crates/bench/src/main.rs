@@ -13,6 +13,7 @@ use honeycomb_bench::keys::Sizes;
 use honeycomb_bench::limits::{self, Limits};
 use honeycomb_bench::map::Failure;
 use honeycomb_bench::memory::available_bytes;
+use honeycomb_bench::open::Disturbance;
 use honeycomb_bench::plan::Plan;
 use honeycomb_bench::report::Report;
 use honeycomb_bench::workload::{Distribution, Workload};
@@ -25,9 +26,16 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 /// Honeycomb beside other ordered maps
 #[derive(Parser)]
 #[command(name = "honeycomb-bench", version, after_help = EXAMPLES)]
+#[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
 struct Arguments {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
+    /// Say what moved between two runs beyond noise, of each a bench.json
+    #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"])]
+    compare: Vec<PathBuf>,
+    /// Print all changes as JSON
+    #[arg(long, requires = "compare")]
+    json: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -35,20 +43,20 @@ Examples:
   honeycomb-bench run --out out/bench              everything: 20 million pairs, about ten minutes
   honeycomb-bench run --quick                      a first impression: 1 million pairs, half a minute
   honeycomb-bench run --peers honeycomb,masstree --workloads ycsb-a,scan4,cloud80 --threads 1
+  honeycomb-bench run --peers honeycomb,honeycomb:log=1024,honeycomb:node=4096:mvcc=off --touched
   honeycomb-bench run --pairs 1000000,16000000 --sizes 8+8,16+16,mixed --batches 1,16,64
-  honeycomb-bench run --workloads get --open-loads 10,50,70,90 --disturbed
+  honeycomb-bench run --workloads get --open-loads 10,50,70,90 --disturbances none,apart
   honeycomb-bench figure all --quick               what the paper's figures show, and a page of it
+  honeycomb-bench figure ablations                 what each choice of the layout is worth
   perf record -g honeycomb-bench run --peers honeycomb --workloads get --seconds-per-slice 5
-  honeycomb-bench compare before/bench.json after/bench.json";
+  honeycomb-bench --compare before/bench.json after/bench.json";
 
 #[derive(Subcommand)]
 enum Command {
     /// Measure
     Run(Box<RunArguments>),
-    /// Measure what a figure of the paper shows
+    /// Measure what a figure shows, of the paper's or of ours
     Figure(Box<FigureArguments>),
-    /// Say what moved between two runs beyond noise
-    Compare(CompareArguments),
     /// Hold one map and do what the run says
     #[command(hide = true)]
     Worker { peer: Peer, pairs: u64, sizes: Sizes },
@@ -72,7 +80,8 @@ struct Scale {
     /// Bytes of keys and values, 8 to 460 each or `mixed`
     #[arg(long, value_delimiter = ',', default_values_t = [Sizes::DEFAULT])]
     sizes: Vec<Sizes>,
-    /// Maps to measure; there are also honeycomb-unversioned and, with log blocks of N bytes, honeycomb-logN
+    /// Maps to measure; a Honeycomb with something chosen otherwise is named like honeycomb:log=1024:mvcc=off
+    /// (docs/benchmark.md says what can be chosen)
     #[arg(long, value_delimiter = ',', default_values_t = Peer::DEFAULT)]
     peers: Vec<Peer>,
     /// Numbers of threads
@@ -112,9 +121,14 @@ struct RunArguments {
     /// Open loops that time each operation from when it was due, at these per cent of what a map can do
     #[arg(long, value_delimiter = ',')]
     open_loads: Vec<u32>,
-    /// During open loops, one more thread scans 10,000 pairs at a time and another inserts
-    #[arg(long, requires = "open_loads")]
-    disturbed: bool,
+    /// Open loops are run once for each of these: whether one more thread scans 10,000 pairs at a time and
+    /// another inserts
+    #[arg(long, value_delimiter = ',', value_enum, requires = "open_loads")]
+    #[arg(default_values_t = [Disturbance::None])]
+    disturbances: Vec<Disturbance>,
+    /// Count the bytes and lines that searches touch in the Honeycombs, of at most a million pairs each
+    #[arg(long)]
+    touched: bool,
     /// Folder for bench.json and bench.csv
     #[arg(long)]
     out: Option<PathBuf>,
@@ -125,7 +139,7 @@ struct RunArguments {
 
 #[derive(Args)]
 struct FigureArguments {
-    /// Which: 10 to 17, or all
+    /// Which: 10 to 17 are the paper's, `ablations` and `latency` are ours; or all
     which: String,
     #[command(flatten)]
     scale: Scale,
@@ -134,24 +148,14 @@ struct FigureArguments {
     out: PathBuf,
 }
 
-#[derive(Args)]
-struct CompareArguments {
-    /// The earlier bench.json
-    before: PathBuf,
-    /// The later bench.json
-    after: PathBuf,
-    /// Print all changes as JSON
-    #[arg(long)]
-    json: bool,
-}
-
 fn main() -> ExitCode {
-    let done = match Arguments::parse().command {
-        Command::Run(arguments) => run(*arguments),
-        Command::Figure(arguments) => figure(*arguments),
-        Command::Compare(arguments) => compare_files(&arguments),
-        Command::Limits { request } => print_limits(&request),
-        Command::Worker { peer, pairs, sizes } => worker::serve(peer, Contents { pairs, sizes }),
+    let Arguments { command, compare, json } = Arguments::parse();
+    let done = match command {
+        Some(Command::Run(arguments)) => run(*arguments),
+        Some(Command::Figure(arguments)) => figure(*arguments),
+        Some(Command::Limits { request }) => print_limits(&request),
+        Some(Command::Worker { peer, pairs, sizes }) => worker::serve(peer, Contents { pairs, sizes }),
+        None => compare_files(&compare, json),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -163,12 +167,14 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: RunArguments) -> Result<(), Failure> {
-    let RunArguments { scale, workloads, distributions, open_loads, disturbed, out, json } = arguments;
+    let RunArguments { scale, workloads, distributions, open_loads, disturbances, touched, out, json } =
+        arguments;
     let plan = Plan {
         workloads: unique(workloads),
         distributions: unique(distributions),
         open_loads: unique(open_loads),
-        disturbed,
+        disturbances: unique(disturbances),
+        touched,
         ..scale.plan()?
     };
     let report = runner::run(plan, memory_bytes(scale.memory)?, scale.revision)?;
@@ -181,20 +187,20 @@ fn run(arguments: RunArguments) -> Result<(), Failure> {
 
 fn figure(arguments: FigureArguments) -> Result<(), Failure> {
     let FigureArguments { which, scale, out } = arguments;
-    let is_asked = |figure: &&Figure| which == "all" || which == figure.number.to_string();
+    let is_asked = |figure: &&Figure| which == "all" || which == figure.name;
     let asked: Vec<&Figure> = FIGURES.iter().filter(is_asked).collect();
     if asked.is_empty() {
-        return Err(format!("no figure {which}: there are 10 to 17, and all").into());
+        return Err(format!("no figure {which}: there are 10 to 17, ablations, latency, and all").into());
     }
     let mut failed = Vec::new();
     for figure in asked {
-        let Some(plan) = figure.plan(&scale.plan()?) else {
-            print(&format!("figure {}, {}: {}\n", figure.number, figure.title, figure.reason))?;
+        let Some(plan) = figure.plan(&scale.plan()?)? else {
+            print(&format!("{}: {}\n", figure.heading(), figure.reason))?;
             continue;
         };
         let report = runner::run(plan, memory_bytes(scale.memory)?, scale.revision.clone())?;
         figure.write(&report, &out)?;
-        print(&format!("figure {}, {}\n{}\n", figure.number, figure.title, table::render(&report)))?;
+        print(&format!("{}\n{}\n", figure.heading(), table::render(&report)))?;
         failed.extend(all_ran(&report).err());
     }
     std::fs::create_dir_all(&out)?;
@@ -223,7 +229,8 @@ impl Scale {
             threads: unique(self.threads.clone()),
             batches: unique(self.batches.clone()),
             open_loads: Vec::new(),
-            disturbed: false,
+            disturbances: vec![Disturbance::None],
+            touched: false,
             repetitions: self.repetitions.unwrap_or(repetitions),
             slice: Duration::try_from_secs_f64(self.seconds_per_slice.unwrap_or(seconds))
                 .map_err(|error| format!("--seconds-per-slice: {error}"))?,
@@ -245,9 +252,10 @@ fn memory_bytes(allowed_gib: f64) -> Result<u64, Failure> {
     Ok(available.min((allowed_gib * f64::from(1 << 30)) as u64))
 }
 
-fn compare_files(arguments: &CompareArguments) -> Result<(), Failure> {
-    let changes = compare(&Report::read(&arguments.before)?, &Report::read(&arguments.after)?);
-    if arguments.json {
+fn compare_files(files: &[PathBuf], json: bool) -> Result<(), Failure> {
+    let [before, after] = files else { return Err("--compare takes two files".into()) };
+    let changes = compare(&Report::read(before)?, &Report::read(after)?);
+    if json {
         print(&(serde_json::to_string_pretty(&changes)? + "\n"))
     } else {
         print(&compare::render(&changes))

@@ -8,11 +8,13 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use clap::ValueEnum;
 use hdrhistogram::Histogram;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use serde::{Deserialize, Serialize};
 
+use crate::cores;
 use crate::driver::Driver;
 use crate::map::{Failure, OrderedMap};
 use crate::slice::{Extent, Slice, in_threads};
@@ -27,8 +29,38 @@ pub struct Open {
     pub rate: f64,
     /// For how long operations come due; a fifth more comes due before, to warm up, and is not counted.
     pub time: Duration,
-    /// Whether one more thread scans [`DISTURBING_SCAN`] pairs at a time, and another inserts.
-    pub disturbed: bool,
+    /// What goes on beside.
+    pub disturbance: Disturbance,
+}
+
+/// Whether one more thread scans [`DISTURBING_SCAN`] pairs at a time, and another inserts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Disturbance {
+    /// No
+    None,
+    /// On whatever cores the operating system gives all of them
+    Anywhere,
+    /// On the cores that are left when each thread that is measured has one for itself
+    Apart,
+}
+
+impl Disturbance {
+    /// Those that this machine has cores for.
+    pub fn possible(threads: usize) -> Result<Vec<Disturbance>, Failure> {
+        let mut possible = vec![Disturbance::None, Disturbance::Anywhere];
+        possible.extend((cores::available()?.len() > threads).then_some(Disturbance::Apart));
+        Ok(possible)
+    }
+
+    /// What tables say of it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Disturbance::None => "undisturbed",
+            Disturbance::Anywhere => "beside scans and inserts",
+            Disturbance::Apart => "beside scans and inserts on other cores",
+        }
+    }
 }
 
 /// Pairs of the scans that disturb.
@@ -65,6 +97,8 @@ struct Role {
     stream: Stream,
     /// The thread's number among those that are measured.
     measured: Option<u64>,
+    /// The cores it stays on; none if it goes wherever it is sent.
+    cores: Vec<usize>,
 }
 
 /// What came of it.
@@ -77,18 +111,19 @@ struct Done {
 impl Open {
     /// Does it.
     pub fn run<M: OrderedMap>(&self, map: &M, extent: &mut Extent) -> Result<Lateness, Failure> {
-        let roles = self.roles(extent);
+        let roles = self.roles(extent)?;
         let (sizes, barrier, goes_on) = (extent.sizes, Barrier::new(roles.len()), AtomicBool::new(true));
         let done = in_threads(roles, |role| {
             let driver = Driver::new(map, sizes, role.workload);
+            let placed = if role.cores.is_empty() { Ok(()) } else { cores::stay_on(&role.cores) };
             barrier.wait();
             match role.measured {
                 Some(thread) => {
-                    let done = self.measure(driver, role.stream, thread);
+                    let done = placed.and_then(|()| self.measure(driver, role.stream, thread));
                     goes_on.store(false, Ordering::Relaxed);
                     done
                 }
-                None => disturb(driver, role.stream, &goes_on),
+                None => placed.and_then(|()| disturb(driver, role.stream, &goes_on)),
             }
         })?;
         extent.fresh = done.iter().map(|one| one.fresh).max().unwrap_or(extent.fresh);
@@ -100,20 +135,25 @@ impl Open {
         Ok(Lateness { rate: done.iter().map(|one| one.rate).sum(), nanoseconds: nanoseconds.collect() })
     }
 
-    fn roles(&self, extent: &Extent) -> Vec<Role> {
+    /// Those that are measured come first.
+    fn roles(&self, extent: &Extent) -> Result<Vec<Role>, Failure> {
         let disturbing = [Workload::Scan(DISTURBING_SCAN), Workload::Insert];
-        let disturbing = if self.disturbed { &disturbing[..] } else { &[] };
+        let disturbing = if self.disturbance == Disturbance::None { &[] } else { &disturbing[..] };
         let (threads, workload) = (self.slice.threads as u64, self.slice.workload);
+        let role = |workload, stream, measured| Role { workload, stream, measured, cores: Vec::new() };
         let measured = self.slice.streams(extent, disturbing.len()).into_iter().zip(0..);
         let mut roles: Vec<Role> =
-            measured.map(|(stream, thread)| Role { workload, stream, measured: Some(thread) }).collect();
+            measured.map(|(stream, thread)| role(workload, stream, Some(thread))).collect();
         roles.extend(disturbing.iter().zip(threads..).map(|(&workload, thread)| {
             let seed = workload::seed(self.slice.seed, [thread]);
             let stream = Stream::new(workload, Distribution::Uniform, extent.loaded, seed)
                 .inserting(extent.fresh + thread, threads + disturbing.len() as u64);
-            Role { workload, stream, measured: None }
+            role(workload, stream, None)
         }));
-        roles
+        if self.disturbance == Disturbance::Apart {
+            set_apart(&mut roles, self.slice.threads)?;
+        }
+        Ok(roles)
     }
 
     /// The operations of one thread as they come due; those of the first sixth warm up.
@@ -154,6 +194,19 @@ impl Open {
         arrivals.draw();
         arrivals
     }
+}
+
+/// Gives each of the first `measured` threads a core for itself, and the others those that are left.
+fn set_apart(roles: &mut [Role], measured: usize) -> Result<(), Failure> {
+    let cores = cores::available()?;
+    if cores.len() <= measured {
+        let (needed, count) = (measured + 1, cores.len());
+        return Err(format!("to be disturbed apart takes {needed} cores, and there are {count}").into());
+    }
+    for (number, role) in roles.iter_mut().enumerate() {
+        role.cores = if number < measured { vec![cores[number]] } else { cores[measured..].to_vec() };
+    }
+    Ok(())
 }
 
 /// A Poisson process.
@@ -205,7 +258,7 @@ mod tests {
     fn open() -> Open {
         let (workload, distribution, limit) = (Workload::Get, Distribution::Uniform, Limit::Time(TIME));
         let slice = Slice { workload, distribution, threads: 1, batch: 1, limit, seed: 1 };
-        Open { slice, rate: RATE, time: TIME, disturbed: false }
+        Open { slice, rate: RATE, time: TIME, disturbance: Disturbance::None }
     }
 
     /// Stops for 50 ms in its get number 3,000.
@@ -244,6 +297,23 @@ mod tests {
         assert!(lateness.max() >= 50_000_000);
         assert!((4_500..5_500).contains(&lateness.len()), "{}", lateness.len());
         assert_eq!(extent, EXTENT);
+        Ok(())
+    }
+
+    #[test]
+    fn those_that_disturb_apart_are_on_other_cores() -> Result<(), Failure> {
+        let apart = Open { disturbance: Disturbance::Apart, ..open() };
+        let all = cores::available()?;
+        if all.len() < 2 {
+            let refused = apart.roles(&EXTENT).map_or_else(|error| error.to_string(), |_| String::new());
+            assert_eq!(refused, "to be disturbed apart takes 2 cores, and there are 1");
+            return Ok(());
+        }
+        let cores: Vec<Vec<usize>> = apart.roles(&EXTENT)?.into_iter().map(|role| role.cores).collect();
+        assert_eq!(cores, [all[..1].to_vec(), all[1..].to_vec(), all[1..].to_vec()]);
+        let anywhere = Open { disturbance: Disturbance::Anywhere, ..open() };
+        let roles = anywhere.roles(&EXTENT)?;
+        assert!(roles.len() == 3 && roles.iter().all(|role| role.cores.is_empty()));
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::adapters::{Contents, Peer};
 use crate::keys::{Sizes, mix};
 use crate::map::Failure;
-use crate::open::Open;
+use crate::open::{Disturbance, Open};
 use crate::report::Moment;
 use crate::slice::{Limit, Slice};
 use crate::workload::{self, Distribution, Workload};
@@ -31,8 +31,10 @@ pub struct Plan {
     pub batches: Vec<usize>,
     /// Open loops: at how many per cent of the rate that a map can do in one.
     pub open_loads: Vec<u32>,
-    /// Whether, during open loops, one thread scans and another inserts beside them.
-    pub disturbed: bool,
+    /// What goes on beside open loops.
+    pub disturbances: Vec<Disturbance>,
+    /// Whether to count what searches touch in Honeycombs.
+    pub touched: bool,
     /// How often everything is measured.
     pub repetitions: u64,
     /// How long a slice takes each thread.
@@ -116,14 +118,15 @@ impl Plan {
             }
         }
         if !self.open_loads.is_empty() {
-            steps.extend(
-                self.open_loops(pairs, 0, 0).map(|open| Step::Saturate(Open { disturbed: false, ..open })),
-            );
+            steps.extend(self.open_loops(pairs, 0, 0).map(Step::Saturate));
         }
         for repetition in 0..self.repetitions {
             for &load in &self.open_loads {
-                let loops = self.open_loops(pairs, repetition, load);
-                steps.extend(loops.map(|open| Step::Open { open, load }));
+                for &disturbance in &self.disturbances {
+                    let loops = self.open_loops(pairs, repetition, load);
+                    let loops = loops.map(|open| Step::Open { open: Open { disturbance, ..open }, load });
+                    steps.extend(loops);
+                }
             }
         }
         steps.push(Step::Memory(Moment::End));
@@ -142,7 +145,7 @@ impl Plan {
                 }
             }
             Step::Saturate(open) | Step::Open { open, .. } => {
-                in_time(open.slice.threads + usize::from(open.disturbed))
+                in_time(open.slice.threads + usize::from(open.disturbance != Disturbance::None))
             }
             _ => 0.0,
         };
@@ -167,7 +170,7 @@ impl Plan {
     fn groups_of(&self, contents: Contents, memory_bytes: u64) -> Result<Vec<Vec<Peer>>, Failure> {
         let bytes = |peer: &Peer| peer.bytes_per_pair(contents.sizes) * contents.pairs;
         let able = self.peers.iter().filter(|peer| peer.refuses(contents.sizes).is_none());
-        let (base, others): (Vec<Peer>, Vec<Peer>) = able.partition(|peer| **peer == Peer::Honeycomb);
+        let (base, others): (Vec<Peer>, Vec<Peer>) = able.partition(|peer| **peer == Peer::HONEYCOMB);
         let base_bytes: u64 = base.iter().map(bytes).sum();
         let (mut groups, mut group, mut used) = (Vec::new(), base.clone(), base_bytes);
         for peer in others {
@@ -183,7 +186,7 @@ impl Plan {
         }
         groups.push(group);
         if base_bytes > memory_bytes {
-            Err(too_large(Peer::Honeycomb, base_bytes, memory_bytes))
+            Err(too_large(Peer::HONEYCOMB, base_bytes, memory_bytes))
         } else {
             Ok(groups)
         }
@@ -223,7 +226,7 @@ impl Plan {
         slices.map(move |slice| {
             let seed = workload::seed(slice.seed, [u64::from(load)]);
             let slice = Slice { seed, ..slice };
-            Open { slice, rate: 0.0, time: self.slice, disturbed: self.disturbed }
+            Open { slice, rate: 0.0, time: self.slice, disturbance: Disturbance::None }
         })
     }
 }
@@ -243,13 +246,14 @@ mod tests {
         Plan {
             pairs: vec![1_010],
             sizes: vec![Sizes::DEFAULT],
-            peers: vec![Peer::Masstree, Peer::Honeycomb, Peer::Congee, Peer::BTreeMap],
+            peers: vec![Peer::Masstree, Peer::HONEYCOMB, Peer::Congee, Peer::BTreeMap],
             workloads: vec![Workload::Insert, Workload::Get],
             distributions: vec![Distribution::Uniform, Distribution::Zipf],
             threads: vec![1, 2],
             batches: vec![1],
             open_loads: Vec::new(),
-            disturbed: false,
+            disturbances: vec![Disturbance::None],
+            touched: false,
             repetitions: 2,
             slice: Duration::from_secs(1),
             seed: 1,
@@ -286,7 +290,7 @@ mod tests {
 
     #[test]
     fn honeycomb_is_in_every_group() -> Result<(), Failure> {
-        let (honeycomb, others) = (Peer::Honeycomb, [Peer::Masstree, Peer::Congee, Peer::BTreeMap]);
+        let (honeycomb, others) = (Peer::HONEYCOMB, [Peer::Masstree, Peer::Congee, Peer::BTreeMap]);
         let bytes_per_pair = |peer: &Peer| peer.bytes_per_pair(Sizes::DEFAULT);
         let bytes = |peers: &[Peer]| peers.iter().map(|peer| bytes_per_pair(peer) * 1_010).sum::<u64>();
         let groups = |bytes| -> Result<Vec<Vec<Peer>>, Failure> {

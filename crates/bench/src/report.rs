@@ -12,9 +12,11 @@ use crate::keys::Sizes;
 use crate::limits::Limits;
 use crate::machine::Machine;
 use crate::map::Failure;
+use crate::open::Disturbance;
 use crate::plan::Plan;
 use crate::summary::Summary;
 use crate::table::count_threads;
+use crate::touched::Touched;
 use crate::worker::Memory;
 use crate::workload::{Distribution, Workload};
 
@@ -31,6 +33,8 @@ pub struct Report {
     pub limits: Vec<Limits>,
     /// Memory of the maps.
     pub memory: Vec<MemoryUse>,
+    /// What searches touch in Honeycombs.
+    pub touched: Vec<Touched>,
     /// Maps that were left out because they cannot hold such pairs.
     pub skipped: Vec<Skipped>,
     /// Maps that failed; what they did until then is kept.
@@ -110,8 +114,8 @@ pub struct Latency {
     pub subject: Subject,
     /// How many came due, in per cent of what an open loop with this map can do.
     pub load: u32,
-    /// Whether other threads scanned and inserted beside.
-    pub disturbed: bool,
+    /// What went on beside.
+    pub disturbance: Disturbance,
     /// How many came due a second.
     pub due: f64,
     /// How many were done a second.
@@ -231,7 +235,7 @@ impl Report {
 
     /// A median over Honeycomb's of the same group.
     pub fn ratio(&self, subject: &Subject) -> Option<f64> {
-        let honeycomb = self.measurement(&Subject { peer: Peer::Honeycomb, ..*subject })?;
+        let honeycomb = self.measurement(&Subject { peer: Peer::HONEYCOMB, ..*subject })?;
         Some(self.measurement(subject)?.summary.median / honeycomb.summary.median)
     }
 
@@ -248,7 +252,7 @@ impl Report {
 const COLUMNS: &str = "group,peer,pairs,sizes,workload,distribution,threads,batch,\
     samples,median,min,max,deviation,to_honeycomb,of_limit,instructions,lines,memory_lines";
 const LATENCY_COLUMNS: &str = "group,peer,pairs,sizes,workload,distribution,threads,batch,\
-    load,disturbed,due,done,count,mean,p50,p90,p99,p999,max";
+    load,disturbance,due,done,count,mean,p50,p90,p99,p999,max";
 
 impl fmt::Display for Subject {
     /// What tells it from others of a run with few parameters, and what is unusual.
@@ -284,9 +288,9 @@ impl Subject {
 }
 
 fn latency_record(latency: &Latency) -> Vec<String> {
-    let Latency { load, disturbed, due, done, count, mean, p50, p90, p99, p999, max, .. } = latency;
+    let Latency { load, disturbance, due, done, count, mean, p50, p90, p99, p999, max, .. } = latency;
     let mut record = latency.subject.record();
-    record.extend([load.to_string(), disturbed.to_string()]);
+    record.extend([load.to_string(), disturbance.name().to_string()]);
     record.extend([due, done, mean].map(|number| format!("{number:.0}")));
     record.insert(record.len() - 1, count.to_string());
     record.extend([p50, p90, p99, p999, max].map(u64::to_string));

@@ -12,7 +12,7 @@ use crate::keys::Sizes;
 use crate::limits::{self, Limits};
 use crate::machine::Machine;
 use crate::map::Failure;
-use crate::open::{self, Open};
+use crate::open::{self, Disturbance, Open};
 use crate::plan::{Group, Plan, Step};
 use crate::report::{
     FailedPeer, Latency, Measurement, MemoryUse, Moment, Overhead, Report, Setup, Skipped, Subject,
@@ -20,6 +20,7 @@ use crate::report::{
 use crate::slice::{Extent, Limit, Sample, Slice};
 use crate::summary::{Summary, median};
 use crate::table::count_threads;
+use crate::touched::{self, Touched};
 use crate::worker::Worker;
 use crate::workload::{Distribution, Workload};
 
@@ -35,6 +36,7 @@ pub fn run(plan: Plan, memory_bytes: u64, revision: Option<String>) -> Result<Re
         run.group(number + 1, group)?;
         run.limits(group.contents)?;
     }
+    let touched = if setup.plan.touched { run.touched(&groups)? } else { Vec::new() };
     run.progress.finish_and_clear();
     run.memory.sort_by_key(|one| (one.group, one.peer, one.moment));
     let measurements = run.samples.into_iter().map(|(subject, samples)| {
@@ -48,6 +50,7 @@ pub fn run(plan: Plan, memory_bytes: u64, revision: Option<String>) -> Result<Re
         latencies: run.latencies.into_iter().map(|(due, latencies)| latencies.summary(due)).collect(),
         limits: run.limits,
         memory: run.memory,
+        touched,
         skipped,
         failures: run.failures,
         setup,
@@ -108,7 +111,7 @@ struct Run<'p> {
 struct Due {
     subject: Subject,
     load: u32,
-    disturbed: bool,
+    disturbance: Disturbance,
 }
 
 /// How late they were, over all repetitions.
@@ -124,7 +127,7 @@ impl Latencies {
         Latency {
             subject: due.subject,
             load: due.load,
-            disturbed: due.disturbed,
+            disturbance: due.disturbance,
             due: median(&self.due),
             done: median(&self.done),
             count: self.nanoseconds.len(),
@@ -244,13 +247,23 @@ impl Run<'_> {
     fn open(&mut self, subject: Subject, worker: &mut Worker, open: &Open, load: u32) -> Result<(), Failure> {
         let rate = self.saturated.get(&subject).copied().unwrap_or(0.0) * f64::from(load) / 100.0;
         let lateness = worker.open(&Open { rate, ..open.clone() })?;
-        let due = Due { subject, load, disturbed: open.disturbed };
+        let due = Due { subject, load, disturbance: open.disturbance };
         let none = Latencies { nanoseconds: open::histogram()?, due: Vec::new(), done: Vec::new() };
         let latencies = self.latencies.entry(due).or_insert(none);
         latencies.nanoseconds.add(lateness.histogram()?)?;
         latencies.due.push(rate);
         latencies.done.push(lateness.rate);
         Ok(())
+    }
+
+    /// What searches touch in each Honeycomb of these groups.
+    fn touched(&mut self, groups: &[Group]) -> Result<Vec<Touched>, Failure> {
+        let of_group = |group: &Group| group.peers.iter().map(|peer| (*peer, group.contents)).collect();
+        let mut maps: Vec<(Peer, Contents)> = groups.iter().flat_map::<Vec<_>, _>(of_group).collect();
+        maps.sort_unstable();
+        maps.dedup();
+        self.progress.set_message("what searches touch");
+        maps.into_iter().filter_map(|(peer, contents)| touched::count(peer, contents).transpose()).collect()
     }
 
     fn failed(&mut self, failed: FailedPeer) {

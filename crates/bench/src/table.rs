@@ -5,6 +5,7 @@ use std::fmt::Write;
 use crate::adapters::Peer;
 use crate::counters::Counts;
 use crate::report::{MemoryUse, Moment, Overhead, Report, Skipped, Subject};
+use crate::touched::Touched;
 use crate::workload::Workload;
 
 /// What the densest peer takes: HOT, 20 million pairs of 16 + 16 bytes.
@@ -20,6 +21,7 @@ pub fn render(report: &Report) -> String {
     latencies(&mut text, report);
     limits(&mut text, report);
     memory(&mut text, report);
+    touched(&mut text, report);
     for Skipped { peer, sizes, reason } in &report.skipped {
         let _ = writeln!(text, "{peer} was left out for {sizes}: {reason}");
     }
@@ -60,7 +62,7 @@ fn header(report: &Report) -> String {
     let overheads: Vec<String> = setup.overhead.iter().map(overhead).collect();
     format!(
         "{} pairs of {} bytes, {} x {} s a workload, seed {}; {}, revision {}\n\
-         {}, {} cores, {gib:.0} GiB, huge pages: {}, kernel {}, load before {:.1}\n\
+         {}, {} cores, {} NUMA nodes, {gib:.0} GiB, huge pages: {}, kernel {}, load before {:.1}\n\
          Million operations a second: median, half the spread, ratio to Honeycomb's median, or for\n\
          Honeycomb the part of what reading the lines asked for would allow.\n\
          The benchmark itself takes {} of an operation.\n",
@@ -73,6 +75,7 @@ fn header(report: &Report) -> String {
         setup.revision.as_deref().unwrap_or("unknown"),
         machine.processor,
         machine.cores,
+        machine.numa_nodes,
         machine.huge_pages,
         machine.kernel,
         machine.load,
@@ -86,7 +89,7 @@ fn list(values: &[impl ToString]) -> String {
 
 /// What one table shows, but for workload and map: of any of its subjects.
 fn panels(report: &Report) -> Vec<Subject> {
-    let (workload, peer) = (Workload::Load, Peer::Honeycomb);
+    let (workload, peer) = (Workload::Load, Peer::HONEYCOMB);
     let mut panels: Vec<_> =
         report.measurements.iter().map(|one| Subject { workload, peer, ..one.subject }).collect();
     panels.sort_unstable();
@@ -139,8 +142,8 @@ fn latencies(text: &mut String, report: &Report) {
     let names = ["latency in µs", "load", "due M/s", "done M/s", "p50", "p90", "p99", "p99.9", "max"];
     let mut rows = vec![names.map(String::from).to_vec()];
     for one in &report.latencies {
-        let beside = if one.disturbed { ", beside scans and inserts" } else { "" };
-        let mut row = vec![format!("{}{beside}", one.subject), format!("{} %", one.load)];
+        let name = format!("{}, {}", one.subject, one.disturbance.name());
+        let mut row = vec![name, format!("{} %", one.load)];
         row.extend([one.due, one.done].map(|rate| format!("{:.3}", rate / 1e6)));
         let times = [one.p50, one.p90, one.p99, one.p999, one.max];
         row.extend(times.map(|nanoseconds| format!("{:.1}", nanoseconds as f64 / 1e3)));
@@ -171,7 +174,7 @@ fn cell(report: &Report, subject: &Subject) -> String {
     };
     let summary = measurement.summary;
     let spread = 50.0 * (summary.max - summary.min) / summary.median;
-    let ratio = if subject.peer == Peer::Honeycomb {
+    let ratio = if subject.peer == Peer::HONEYCOMB {
         report.of_limit(measurement).map(|part| format!("{:.0}%", 100.0 * part))
     } else {
         report.ratio(subject).map(|ratio| format!("{ratio:.2}x"))
@@ -181,7 +184,7 @@ fn cell(report: &Report, subject: &Subject) -> String {
 }
 
 fn memory(text: &mut String, report: &Report) {
-    let names = ["bytes a pair", "resident", "by its own account", "resident at the end"];
+    let names = ["bytes a pair", "resident", "in huge pages", "by its own account", "resident at the end"];
     let mut rows = vec![names.map(String::from).to_vec()];
     let a_pair = |bytes: u64, pairs: u64| format!("{:.1}", bytes as f64 / pairs as f64);
     for loaded in report.memory.iter().filter(|one| one.moment == Moment::Loaded) {
@@ -191,6 +194,7 @@ fn memory(text: &mut String, report: &Report) {
         rows.push(vec![
             loaded.peer.to_string(),
             a_pair(loaded.memory.resident_bytes, loaded.memory.pairs),
+            a_pair(loaded.memory.huge_page_bytes, loaded.memory.pairs),
             loaded
                 .memory
                 .accounted_bytes
@@ -199,7 +203,7 @@ fn memory(text: &mut String, report: &Report) {
         ]);
     }
     let _ = write!(text, "\n{}", columns(&rows));
-    let honeycomb = report.memory.iter().find(|one| one.peer == Peer::Honeycomb);
+    let honeycomb = report.memory.iter().find(|one| one.peer == Peer::HONEYCOMB);
     if let Some(MemoryUse { memory, .. }) = honeycomb {
         let bytes = memory.resident_bytes as f64 / memory.pairs as f64;
         let _ = writeln!(
@@ -207,6 +211,21 @@ fn memory(text: &mut String, report: &Report) {
             "Honeycomb takes {bytes:.1} bytes a pair all told; the bar is {BYTES_PER_PAIR_BAR:.0}."
         );
     }
+}
+
+fn touched(text: &mut String, report: &Report) {
+    if report.touched.is_empty() {
+        return;
+    }
+    let names =
+        ["a search touches", "of pairs", "bytes of a get", "lines", "bytes of a scan's start", "lines"];
+    let mut rows = vec![names.map(String::from).to_vec()];
+    for Touched { peer, pairs, sizes, get, scan } in &report.touched {
+        let mut row = vec![peer.to_string(), format!("{pairs} of {sizes}")];
+        row.extend([get.bytes, get.lines, scan.bytes, scan.lines].map(|number| format!("{number:.1}")));
+        rows.push(row);
+    }
+    let _ = write!(text, "\n{}", columns(&rows));
 }
 
 impl Report {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::adapters::{Contents, Peer, Visitor};
 use crate::map::{Failure, OrderedMap};
-use crate::memory::resident_bytes;
+use crate::memory::{huge_page_bytes, resident_bytes};
 use crate::open::{Lateness, Open};
 use crate::slice::{self, Extent, Sample, Slice};
 
@@ -52,6 +52,8 @@ pub struct Memory {
     pub pairs: u64,
     /// Bytes by which the resident memory of its process has grown since the map was made.
     pub resident_bytes: u64,
+    /// How many bytes of its process lie in huge pages.
+    pub huge_page_bytes: u64,
     /// Bytes by the map's own accounting, if it has any.
     pub accounted_bytes: Option<u64>,
 }
@@ -105,6 +107,7 @@ impl<M: OrderedMap> Served<M> {
             Request::Memory => Reply::Memory(Memory {
                 pairs: self.extent.fresh,
                 resident_bytes: resident_bytes()?.saturating_sub(self.base_bytes),
+                huge_page_bytes: huge_page_bytes()?,
                 accounted_bytes: self.map.accounted_bytes(),
             }),
         })

@@ -156,10 +156,12 @@ fn collect(pairs: &mut dyn Iterator<Item = (&[u8], &[u8])>) -> Pairs {
 
 #[test]
 fn all_maps_answer_alike() -> Result<(), Failure> {
-    let others = [Peer::HoneycombUnversioned, Peer::HoneycombLog(0), Peer::HoneycombLog(1024)];
+    let others = ["mvcc=off", "log=0", "log=1024:in-flight=1", "node=4096:shortcuts=64:segment=64:turn=7"];
+    let others = others.map(|choices| format!("honeycomb:{choices}").parse());
+    let others: Vec<Peer> = others.into_iter().collect::<Result<_, _>>()?;
     for name in ["16+16", "8+8", "460+460", "mixed"] {
         let sizes = name.parse()?;
-        for peer in Peer::DEFAULT.into_iter().chain(others) {
+        for peer in Peer::DEFAULT.into_iter().chain(others.clone()) {
             if peer.refuses(sizes).is_none() {
                 let done = peer.accept(Contents { pairs: PAIRS, sizes }, Conforms { sizes });
                 assert!(done.is_ok(), "{peer}, {name}: {done:?}");

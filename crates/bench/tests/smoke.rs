@@ -5,6 +5,7 @@ use std::process::{Command, Output};
 use honeycomb_bench::adapters::Peer;
 use honeycomb_bench::figures::{FIGURES, Shape};
 use honeycomb_bench::map::Failure;
+use honeycomb_bench::open::Disturbance;
 use honeycomb_bench::report::Report;
 use honeycomb_bench::workload::Workload;
 
@@ -41,10 +42,10 @@ fn a_small_run_measures_everything() -> Result<(), Failure> {
     assert_eq!(csv.lines().count(), 1 + numbers);
 
     let json = format!("{out}/bench.json");
-    let same = printed(&["compare", &json, &json])?;
+    let same = printed(&["--compare", &json, &json])?;
     assert_eq!(same, format!("{numbers} of {numbers} numbers did not move beyond noise.\n"));
     let changes: Vec<serde_json::Value> =
-        serde_json::from_str(&printed(&["compare", "--json", &json, &json])?)?;
+        serde_json::from_str(&printed(&["--json", "--compare", &json, &json])?)?;
     assert_eq!(changes.len(), numbers);
     Ok(())
 }
@@ -79,18 +80,20 @@ fn numbers_and_sizes_of_pairs_are_measured_in_groups() -> Result<(), Failure> {
 
 #[test]
 fn open_loops_time_operations_from_when_they_were_due() -> Result<(), Failure> {
-    let loads = ["--open-loads", "10,50", "--disturbed", "--seconds-per-slice", "0.02"];
+    let loads = ["--open-loads", "10,50", "--disturbances", "none,anywhere", "--seconds-per-slice", "0.02"];
     let folder = tempfile::tempdir()?;
     let out = ["--peers", "honeycomb,masstree", "--workloads", "get", "--out"];
     let report = measured(&[&loads[..], &out, &[folder.path().to_str().ok_or("path")?]].concat())?;
-    assert_eq!((report.latencies.len(), report.failures.len()), (4, 0));
+    assert_eq!((report.latencies.len(), report.failures.len()), (8, 0));
     for one in &report.latencies {
         let ascending = [1, one.p50, one.p90, one.p99, one.p999, one.max];
-        assert!(one.count > 0 && one.disturbed && ascending.is_sorted(), "{one:?}");
+        assert!(one.count > 0 && ascending.is_sorted(), "{one:?}");
     }
-    assert!(report.latencies[0].due < report.latencies[1].due);
+    let disturbed = report.latencies.iter().filter(|one| one.disturbance == Disturbance::Anywhere);
+    assert_eq!(disturbed.count(), 4);
+    assert!(report.latencies[0].due < report.latencies[2].due);
     let csv = std::fs::read_to_string(folder.path().join("latency.csv"))?;
-    assert_eq!(csv.lines().count(), 5);
+    assert_eq!(csv.lines().count(), 9);
     Ok(())
 }
 
@@ -112,7 +115,7 @@ fn maps_that_do_not_fit_together_are_measured_in_groups() -> Result<(), Failure>
         report.measurements.iter().map(|one| (one.subject.group, one.subject.peer)).collect();
     maps.sort_unstable();
     maps.dedup();
-    let expected = [(1, Peer::Honeycomb), (1, Peer::Masstree), (2, Peer::Honeycomb), (2, Peer::Congee)];
+    let expected = [(1, Peer::HONEYCOMB), (1, Peer::Masstree), (2, Peer::HONEYCOMB), (2, Peer::Congee)];
     assert_eq!(maps, expected);
     assert!(report.measurements.iter().all(|one| report.ratio(&one.subject).is_some()));
     Ok(())
@@ -125,14 +128,18 @@ fn every_figure_is_measured_or_says_what_it_waits_for() -> Result<(), Failure> {
     let few = ["--smoke", "--peers", "honeycomb,masstree", "--out", out];
     let page = || std::fs::read_to_string(folder.path().join("figures.md"));
     printed(&[&["figure", "15"], &few[..]].concat())?;
-    assert_eq!(page()?.matches("not measured yet").count(), 5);
+    assert_eq!(page()?.matches("not measured yet").count(), 7);
     let printed = printed(&[&["figure", "all"], &few[..]].concat())?;
     let page = page()?;
     for figure in FIGURES {
-        let is_measured = folder.path().join(figure.name()).join("figure.json").exists();
+        let is_measured = folder.path().join(figure.stem()).join("figure.json").exists();
         assert_eq!(is_measured, figure.shape != Shape::Waits);
-        assert!(page.contains(&format!("## Figure {}", figure.number)) && page.contains(figure.claim));
-        assert!(printed.contains(&format!("figure {}", figure.number)));
+        assert!(page.contains(&format!("## {}", figure.heading())) && page.contains(figure.claim));
+        assert!(printed.contains(&figure.heading()));
+    }
+    assert!(page.contains("| `turn=1024` | "));
+    for disturbance in Disturbance::possible(1)? {
+        assert_eq!(page.matches(&format!("| {} | ", disturbance.name())).count(), 4);
     }
     // A row for each workload and distribution, such as that of the scans of 24 pairs.
     assert_eq!(page.matches("| scan24, ").count(), 2);
@@ -149,11 +156,13 @@ fn wrong_arguments_are_named() -> Result<(), Failure> {
         (["run", "--sizes", "7+16"], "each 8 to 460"),
         (["run", "--workloads", "scan0"], "no workload scan0: there are get"),
         (["run", "--peers", "redis"], "no map redis: there are honeycomb"),
-        (["figure", "18", "--smoke"], "no figure 18"),
+        (["figure", "18", "--smoke"], "no figure 18: there are 10 to 17, ablations, latency, and all"),
         (["run", "--batches", "0"], "each batch"),
         (["run", "--seconds-per-slice", "inf"], "--seconds-per-slice"),
         (["run", "--repetitions", "0"], "0 repetitions"),
-        (["compare", "/nowhere", "/nowhere"], "/nowhere"),
+        (["--compare", "/nowhere", "/nowhere"], "/nowhere"),
+        (["--compare", "/nowhere", "--json"], "2 values required"),
+        (["run", "--peers", "honeycomb:log=5000"], "log threshold of 5000 bytes must be at most 4096"),
     ] {
         let output = bench(&arguments)?;
         let errors = String::from_utf8(output.stderr)?;

@@ -2,6 +2,7 @@
 
 mod bf_tree;
 mod btree_map;
+mod choices;
 mod congee;
 mod honeycomb;
 mod masstree;
@@ -13,26 +14,23 @@ mod tree_index;
 use std::fmt;
 use std::str::FromStr;
 
-use honeycomb_store::Config;
 use serde::{Deserialize, Serialize};
 
+pub use choices::Choices;
 pub use nothing::Nothing;
 
 use crate::keys::Sizes;
 use crate::map::{Failure, OrderedMap};
 use crate::names::{name_of, named, names, written_by_name};
+pub use honeycomb::Honeycomb;
 use stored::Stored;
 
 /// A map, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Peer {
-    /// Honeycomb.
-    Honeycomb,
-    /// Honeycomb without versions: what they cost, and what scans would be worth without them.
-    HoneycombUnversioned,
-    /// Honeycomb whose log blocks may grow to so many bytes.
-    HoneycombLog(usize),
+    /// Honeycomb, with what is chosen of it.
+    Honeycomb(Choices),
     /// Crate masstree: trie of B+trees.
     Masstree,
     /// Crate congee: adaptive radix tree with optimistic lock coupling.
@@ -45,27 +43,26 @@ pub enum Peer {
     BfTree,
     /// The standard library's `BTreeMap` behind a `RwLock`.
     BTreeMap,
+    /// No map: what the benchmark and the operating system do to operations that take no time.
+    Nothing,
 }
 
-/// The maps of one name each.
-const NAMED: [(Peer, &str); 8] = [
-    (Peer::Honeycomb, "honeycomb"),
-    (Peer::HoneycombUnversioned, "honeycomb-unversioned"),
+/// The name of Honeycomb, before what is chosen of it.
+const HONEYCOMB: &str = "honeycomb";
+
+/// The names of the others.
+const NAMED: [(Peer, &str); 7] = [
     (Peer::Masstree, "masstree"),
     (Peer::Congee, "congee"),
     (Peer::SccTreeIndex, "scc-tree-index"),
     (Peer::SkipList, "skip-list"),
     (Peer::BfTree, "bf-tree"),
     (Peer::BTreeMap, "b-tree-map"),
+    (Peer::Nothing, "nothing"),
 ];
 
-/// And those of many.
-const LOG: &str = "honeycomb-log";
-/// Most bytes of a log block: half a node.
-const LOG_BYTES_MAX: usize = 4_096;
-
 /// What a map is going to hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Contents {
     /// About how many pairs.
     pub pairs: u64,
@@ -84,9 +81,12 @@ pub trait Visitor {
 }
 
 impl Peer {
+    /// Honeycomb as it is unless something is chosen, which all others are compared with.
+    pub const HONEYCOMB: Peer = Peer::Honeycomb(Choices::NONE);
+
     /// What a run measures unless told otherwise.
     pub const DEFAULT: [Peer; 7] = [
-        Peer::Honeycomb,
+        Peer::HONEYCOMB,
         Peer::Masstree,
         Peer::Congee,
         Peer::SccTreeIndex,
@@ -109,21 +109,15 @@ impl Peer {
         contents: Contents,
         visitor: W,
     ) -> Result<W::Output, Failure> {
-        let honeycomb = |config| honeycomb::Honeycomb::new(config, contents);
         match self {
-            Peer::Honeycomb => visitor.visit(|| honeycomb(Config::default())),
-            Peer::HoneycombUnversioned => {
-                visitor.visit(|| honeycomb(Config { mvcc: false, ..Config::default() }))
-            }
-            Peer::HoneycombLog(log_threshold_bytes) => {
-                visitor.visit(|| honeycomb(Config { log_threshold_bytes, ..Config::default() }))
-            }
+            Peer::Honeycomb(choices) => visitor.visit(|| Honeycomb::new(choices.config(), contents)),
             Peer::Masstree => visitor.visit(|| Ok(masstree::Masstree::<V>::new())),
             Peer::Congee => visitor.visit(|| Ok(congee::Congee::<K, V>::new())),
             Peer::SccTreeIndex => visitor.visit(|| Ok(tree_index::SccTreeIndex::<K, V>::new())),
             Peer::SkipList => visitor.visit(|| Ok(skip_map::SkipList::<K, V>::new())),
             Peer::BfTree => visitor.visit(|| bf_tree::Bf::new(contents.sizes)),
             Peer::BTreeMap => visitor.visit(|| Ok(btree_map::LockedBTreeMap::<K, V>::new())),
+            Peer::Nothing => visitor.visit(|| Ok(Nothing)),
         }
     }
 
@@ -137,9 +131,8 @@ impl Peer {
     pub fn bytes_per_pair(self, sizes: Sizes) -> u64 {
         let boxes = if sizes == Sizes::DEFAULT { 0 } else { 48 };
         match self {
-            Peer::Honeycomb | Peer::HoneycombUnversioned | Peer::HoneycombLog(_) => {
-                honeycomb::bytes_per_pair(Contents { pairs: 0, sizes })
-            }
+            Peer::Honeycomb(_) => honeycomb::bytes_per_pair(Contents { pairs: 0, sizes }),
+            Peer::Nothing => 0,
             Peer::Masstree | Peer::Congee | Peer::SkipList => 118 + boxes + sizes.pair_bytes(),
             Peer::SccTreeIndex | Peer::BfTree | Peer::BTreeMap => 36 + boxes + 2 * sizes.pair_bytes(),
         }
@@ -148,8 +141,8 @@ impl Peer {
 
 impl fmt::Display for Peer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Peer::HoneycombLog(bytes) = self {
-            return write!(formatter, "{LOG}{bytes}");
+        if let Peer::Honeycomb(choices) = self {
+            return write!(formatter, "{HONEYCOMB}{choices}");
         }
         formatter.write_str(name_of(&NAMED, self))
     }
@@ -159,12 +152,14 @@ impl FromStr for Peer {
     type Err = Failure;
 
     fn from_str(name: &str) -> Result<Peer, Failure> {
-        let logged = || {
-            let bytes = name.strip_prefix(LOG)?.parse().ok().filter(|bytes| *bytes <= LOG_BYTES_MAX)?;
-            Some(Peer::HoneycombLog(bytes))
-        };
-        named(&NAMED, name).or_else(logged).ok_or_else(|| {
-            format!("no map {name}: there are {}, {LOG}N (N to {LOG_BYTES_MAX})", names(&NAMED)).into()
+        if let Some(choices) = name.strip_prefix(HONEYCOMB)
+            && (choices.is_empty() || choices.starts_with(':'))
+        {
+            return Ok(Peer::Honeycomb(choices.parse()?));
+        }
+        named(&NAMED, name).ok_or_else(|| {
+            let (named, form) = (names(&NAMED), Choices::form());
+            format!("no map {name}: there are {HONEYCOMB}, {named}, and {form}").into()
         })
     }
 }

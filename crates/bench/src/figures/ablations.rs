@@ -1,0 +1,110 @@
+//! What each choice of layout and pipeline is worth.
+
+use super::{Figure, Shape, beside_honeycomb};
+use crate::adapters::Peer;
+use crate::map::Failure;
+use crate::plan::Plan;
+use crate::report::{Measurement, MemoryUse, Moment, Report, Subject};
+use crate::touched::{Search, Touched};
+use crate::workload::{Distribution, Workload};
+
+pub(super) const FIGURE: Figure = Figure {
+    name: "ablations",
+    title: "What the layout is worth",
+    claim: "What node size, number of shortcuts, segments, log block, versions, requests in flight and pairs \
+        of a turn are worth each for itself.",
+    reason: "Each row is a Honeycomb with one thing chosen otherwise, measured in turn with the default: \
+        its throughput over the default's, one operation at a time / 64 together. In brackets: the samples \
+        overlap with the default's, so it may be noise. Bytes and lines are those that looking for a key \
+        touches, counted in a tree of at most a million pairs; a scan's are those until its first pair. A \
+        shortcut takes 10 bytes.",
+    shape: Shape::Ablations,
+};
+
+/// Each beside the default, a row each.
+const CHOICES: [&str; 24] = [
+    "node=1024",
+    "node=2048",
+    "node=4096",
+    "node=16384",
+    "shortcuts=128",
+    "shortcuts=256",
+    "shortcuts=896",
+    "segment=64",
+    "segment=256",
+    "segment=512",
+    "log=0",
+    "log=128",
+    "log=256",
+    "log=1024",
+    "log=2048",
+    "mvcc=off",
+    "huge-pages=off",
+    "in-flight=1",
+    "in-flight=4",
+    "in-flight=8",
+    "in-flight=32",
+    "in-flight=64",
+    "turn=8",
+    "turn=1024",
+];
+
+const WORKLOADS: [Workload; 5] =
+    [Workload::Get, Workload::Scan(4), Workload::Scan(24), Workload::Update, Workload::Insert];
+/// One at a time, and together.
+const BATCHES: [usize; 2] = [1, 64];
+
+pub(super) fn plan(base: Plan) -> Result<Plan, Failure> {
+    Ok(Plan {
+        peers: beside_honeycomb(&CHOICES)?,
+        workloads: WORKLOADS.to_vec(),
+        distributions: vec![Distribution::Uniform],
+        threads: vec![1],
+        batches: BATCHES.to_vec(),
+        touched: true,
+        ..base
+    })
+}
+
+pub(super) fn rows(report: &Report) -> Vec<Vec<String>> {
+    let mut names = vec!["choice".to_string()];
+    names.extend(WORKLOADS.iter().map(Workload::to_string));
+    names.extend(["bytes, lines of a get", "of a scan's start", "bytes a pair"].map(String::from));
+    let peers = report.setup.plan.peers.iter();
+    std::iter::once(names).chain(peers.map(|peer| row(report, *peer))).collect()
+}
+
+fn row(report: &Report, peer: Peer) -> Vec<String> {
+    let name = peer.to_string();
+    let mut row =
+        vec![name.split_once(':').map_or("default, M/s".into(), |(_, choice)| format!("`{choice}`"))];
+    row.extend(WORKLOADS.iter().map(|workload| {
+        let cells = BATCHES.map(|batch| cell(report, peer, *workload, batch).unwrap_or_default());
+        cells.join(" / ")
+    }));
+    let touched = report.touched.iter().find(|one| one.peer == peer);
+    let search = |search: Search| format!("{:.0}, {:.1}", search.bytes, search.lines);
+    row.push(touched.map_or_else(String::new, |Touched { get, .. }| search(*get)));
+    row.push(touched.map_or_else(String::new, |Touched { scan, .. }| search(*scan)));
+    let is_loaded = |one: &&MemoryUse| one.peer == peer && one.moment == Moment::Loaded;
+    let bytes = report.memory.iter().find(is_loaded).map(|one| &one.memory);
+    row.push(bytes.map_or_else(String::new, |memory| {
+        format!("{:.1}", memory.accounted_bytes.unwrap_or_default() as f64 / memory.pairs as f64)
+    }));
+    row
+}
+
+/// Operations a second of the default; of the others the part of it.
+fn cell(report: &Report, peer: Peer, workload: Workload, batch: usize) -> Option<String> {
+    let is_asked = |one: &&Measurement| {
+        (one.subject.peer, one.subject.workload, one.subject.batch) == (peer, workload, batch)
+    };
+    let one = report.measurements.iter().find(is_asked)?;
+    if peer == Peer::HONEYCOMB {
+        return Some(format!("{:.2}", one.summary.median / 1e6));
+    }
+    let default = report.measurement(&Subject { peer: Peer::HONEYCOMB, ..one.subject })?.summary;
+    let ratio = format!("{:.2}", one.summary.median / default.median);
+    let overlap = one.summary.min <= default.max && default.min <= one.summary.max;
+    Some(if overlap { format!("({ratio})") } else { ratio })
+}

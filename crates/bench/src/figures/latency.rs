@@ -1,0 +1,75 @@
+//! Latency of gets beside long scans and inserts.
+
+use super::{Figure, Shape};
+use crate::adapters::Peer;
+use crate::map::Failure;
+use crate::open::Disturbance;
+use crate::plan::Plan;
+use crate::report::{Latency, Report, Subject};
+use crate::workload::{Distribution, Workload};
+
+pub(super) const FIGURE: Figure = Figure {
+    name: "latency",
+    title: "Latency of gets beside long scans and inserts",
+    claim: "At 70 % of what gets can do, 99.9 % of them take under 10 times as long as half of them take \
+        undisturbed, while one thread scans 10,000 pairs at a time and another inserts.",
+    reason: "`nothing` is no map: its time is that of the operating system, the machine under it and the \
+        loop itself, as late as a map can be that takes no time. `beside scans and inserts` puts three \
+        threads on the machine's cores: with two cores each waits for its turn, with `nothing` as with a \
+        map. `on other cores` leaves the core of the gets to them, so that what is left is what scans and \
+        inserts do to gets through the store and its memory. 100 % is what the loop does undisturbed.",
+    shape: Shape::Disturbances,
+};
+
+/// The load that the claim is about, in per cent.
+const LOAD: u32 = 70;
+/// Most times the undisturbed median.
+const TIMES: f64 = 10.0;
+
+/// Per cent of what can be done.
+pub(super) fn loads() -> Vec<u32> {
+    (1..10).map(|tenth| 10 * tenth).collect()
+}
+
+pub(super) fn plan(base: Plan) -> Result<Plan, Failure> {
+    Ok(Plan {
+        peers: vec![Peer::HONEYCOMB, Peer::Nothing],
+        workloads: vec![Workload::Get],
+        distributions: vec![Distribution::Uniform],
+        threads: vec![1],
+        open_loads: loads(),
+        disturbances: Disturbance::possible(1)?,
+        ..base
+    })
+}
+
+pub(super) fn rows(report: &Report) -> Vec<Vec<String>> {
+    let names = ["load", "disturbance", "p50, µs", "p99, µs", "p99.9, µs", "over p50 undisturbed"];
+    let mut rows = vec![names.map(String::from).to_vec()];
+    rows[0].extend(["under 10 times", "p99.9 of `nothing`, µs"].map(String::from));
+    let shown =
+        |one: &&Latency| one.subject.peer == Peer::HONEYCOMB && [10, 50, LOAD, 90].contains(&one.load);
+    for one in report.latencies.iter().filter(shown) {
+        let microseconds = |nanoseconds: u64| format!("{:.1}", nanoseconds as f64 / 1e3);
+        let undisturbed = same(report, Peer::HONEYCOMB, Disturbance::None, one).map_or(0, |none| none.p50);
+        let times = one.p999 as f64 / undisturbed as f64;
+        let mut row = vec![format!("{} %", one.load), one.disturbance.name().into()];
+        row.extend([one.p50, one.p99, one.p999].map(microseconds));
+        row.push(format!("{times:.0}"));
+        row.push(if one.load == LOAD { verdict(times) } else { "" }.into());
+        let floor = same(report, Peer::Nothing, one.disturbance, one);
+        row.push(floor.map_or_else(String::new, |floor| microseconds(floor.p999)));
+        rows.push(row);
+    }
+    rows
+}
+
+fn verdict(times: f64) -> &'static str {
+    if times < TIMES { "yes" } else { "no" }
+}
+
+/// The same as another, but for the map and what went on beside.
+fn same<'r>(report: &'r Report, peer: Peer, beside: Disturbance, other: &Latency) -> Option<&'r Latency> {
+    let wanted = (Subject { peer, ..other.subject }, other.load, beside);
+    report.latencies.iter().find(|one| (one.subject, one.load, one.disturbance) == wanted)
+}
