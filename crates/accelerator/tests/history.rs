@@ -3,10 +3,11 @@
 //!
 //! Writers do random operations on few keys in tiny nodes. Readers have queues with many requests in
 //! flight: gets, short scans, and scans of all pairs that take many polls; some read what is visible, some
-//! a version that they hold for a while, and let go of when it suits them. 1. The writes, replayed in the
-//! order of their versions, give the state that each answer shows. 2. A request that says "now" is read at
-//! no older version than one that anybody was answered with before it was
-//!    submitted, and at none that is not released when it is answered.
+//! a version that they hold for a while, and let go of when it suits them.
+//!
+//! 1. The writes, replayed in the order of their versions, give the state that each answer shows.
+//! 2. A request that says "now" is read at no older version than one that anybody was answered with before it
+//!    was submitted, and at none that is not released when it is answered.
 //! 3. A request of a held version is read at that version. It is refused only after that was let go of.
 //!
 //! `HONEYCOMB_SOAK_SECONDS=3600` runs rounds of it for an hour.
@@ -20,9 +21,8 @@ use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
-use std::time::{Duration, Instant};
 
-use common::{Keys, MIB, Model, Pairs, expected_scan, forest, key, seed, tiny};
+use common::{Keys, MIB, Model, Pairs, expected_scan, forest, key, soak, tiny};
 use honeycomb_accelerator::{
     Accelerator, Back, Completion, Completions, Queue, Read, Request, Requests, Software, Status,
 };
@@ -442,17 +442,5 @@ fn rounds() -> [Round; 4] {
 
 #[test]
 fn every_answer_is_the_state_at_its_version() {
-    let seconds = std::env::var("HONEYCOMB_SOAK_SECONDS").ok().and_then(|text| text.parse().ok());
-    let until = Instant::now() + Duration::from_secs(seconds.unwrap_or(0));
-    let first_seed = seed(1);
-    let mut operations = 0;
-    for offset in 0.. {
-        for round in &rounds() {
-            operations += run(round, first_seed + offset);
-        }
-        if operations >= 400_000 && Instant::now() >= until {
-            break;
-        }
-    }
-    println!("{operations} operations checked");
+    soak(&rounds(), 400_000, run);
 }

@@ -61,7 +61,7 @@ impl Forest {
         let BatchOperation { root, key, operation } = operation;
         self.check(key, operation)?;
         self.attempt(pin, |transaction| {
-            let leaf = transaction.hold_known_leaf(leaf)?;
+            let leaf = transaction.hold_found_leaf(*root, leaf)?;
             transaction.write_in(*root, leaf, key, operation)
         })
         .map(|(outcome, _)| outcome)

@@ -302,11 +302,12 @@ impl<'f> Transaction<'f> {
         Ok(if wrote { End::Commit(outcome) } else { End::Refused(outcome, depends_on) })
     }
 
-    /// Locks what was found to be the leaf of a key, under the pin of this transaction.
-    pub(crate) fn hold_known_leaf(&mut self, lid: Lid) -> Result<Index, Stop> {
+    /// Locks a leaf of a tree that was found under the pin of this transaction.
+    #[inline]
+    pub(crate) fn hold_found_leaf(&mut self, root: Root, lid: Lid) -> Result<Index, Stop> {
         let index = self.hold(lid)?;
-        // It may have been a root, which has grown since.
-        if self.view(index).is_leaf() { Ok(index) } else { Err(Stop::Busy) }
+        // The root can grow between the look and the lock; no other LID changes its level.
+        if lid != root.0 || self.view(index).is_leaf() { Ok(index) } else { Err(Stop::Busy) }
     }
 
     /// Goes down to a leaf and locks it.
@@ -317,9 +318,7 @@ impl<'f> Transaction<'f> {
         } else {
             leaf_toward(lid, top, toward, |lid| self.view_ahead(lid))
         };
-        let index = self.hold(lid)?;
-        // The root can grow between the look and the lock; no other LID changes its level.
-        if lid != root.0 || self.view(index).is_leaf() { Ok(index) } else { Err(Stop::Busy) }
+        self.hold_found_leaf(root, lid)
     }
 }
 

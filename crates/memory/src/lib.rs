@@ -55,5 +55,5 @@ pub use faults::Faults;
 pub use lease::{Lease, LeaseUse};
 pub use lock_word::LockAndSize;
 pub use memory::Memory;
-pub use node::{LockedNode, Node, Published};
+pub use node::{LINE_BYTES, LockedNode, Node, Published};
 pub use retire::Retired;

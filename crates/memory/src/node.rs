@@ -32,6 +32,8 @@ unsafe impl Send for Node<'_> {}
 unsafe impl Sync for Node<'_> {}
 
 const WORD: usize = size_of::<u64>();
+/// Bytes of a cache line.
+pub const LINE_BYTES: usize = 64;
 
 impl<'p> Node<'p> {
     /// # Safety
@@ -88,12 +90,11 @@ impl<'p> Node<'p> {
     /// Asks for the cache lines of the bytes from offset `from` up to `to`, cut at the end of the node.
     #[inline]
     pub fn prefetch(self, from: usize, to: usize) {
-        const LINE: usize = 64;
-        let (mut offset, end) = (from & !(LINE - 1), to.min(self.memory.node_bytes()));
+        let (mut offset, end) = (from & !(LINE_BYTES - 1), to.min(self.memory.node_bytes()));
         while offset < end {
             // SAFETY: `offset` is below `node_bytes`, so within the node.
             prefetch_line(unsafe { self.start.add(offset) });
-            offset += LINE;
+            offset += LINE_BYTES;
         }
     }
 

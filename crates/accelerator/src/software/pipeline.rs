@@ -1,11 +1,12 @@
 //! The pipeline: many requests on their way down the tree, a step of each in turn.
 
-use honeycomb_btree::{Descent, Reader, Version};
-use smallvec::SmallVec;
 use std::collections::VecDeque;
 
+use honeycomb_btree::{Descent, Reader, Version};
+use smallvec::SmallVec;
+
 use crate::completion::Completions;
-use crate::request::{Read, Rejected, Request, parse};
+use crate::request::{Read, Rejected, Request, parse, version_of};
 use crate::software::emission::Emission;
 use crate::software::long_scan::LongScan;
 use crate::software::{Known, Software};
@@ -20,8 +21,7 @@ pub(super) struct Admission<'q> {
 impl<'q> Admission<'q> {
     /// The first requests of some, as far as they have one version.
     pub(super) fn new(requests: &'q [u8]) -> Self {
-        let version = parse(requests).0.map_or(None, |request| request.version);
-        Self { rest: requests, version }
+        Self { rest: requests, version: version_of(requests) }
     }
 
     pub(super) fn version(&self) -> Option<Version> {
