@@ -68,4 +68,7 @@ pub enum Error {
         /// What is allowed.
         allowed: &'static str,
     },
+    /// The forest takes no device, or no further one: its memory says why.
+    #[error("no place for a device: {0}")]
+    Device(String),
 }
