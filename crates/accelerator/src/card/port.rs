@@ -111,3 +111,133 @@ impl Card {
 pub(super) fn identifier(answer: &[u8]) -> Option<u64> {
     answer.get(completion::IDENTIFIER_OFFSET..)?.first_chunk().map(|word| u64::from_le_bytes(*word))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use honeycomb_btree::{Config, Forest, Operation, Root, Scan, Shape};
+    use honeycomb_memory::MemoryConfig;
+
+    use super::*;
+    use crate::card::{Engines, Model};
+    use crate::completion::{Completion, parse};
+    use crate::request::{Read, Request, Requests};
+
+    struct Scene {
+        forest: Forest,
+        root: Root,
+        port: Arc<Port>,
+        queue: u32,
+    }
+
+    const PAIRS: u64 = 300;
+
+    impl Scene {
+        fn new() -> Self {
+            let shape = Shape {
+                node_bytes: 1024,
+                log_threshold_bytes: 128,
+                segment_bytes_min: 32,
+                shortcut_block_bytes: 64,
+                ..Shape::default()
+            };
+            let memory = MemoryConfig { arena_bytes: 4 << 20, huge_pages: false, ..MemoryConfig::default() };
+            let forest = Forest::new(Config { memory, shape, mvcc: true }).unwrap();
+            let engine = Model::default().engine(&shape).unwrap();
+            let port = Arc::new(Port::new(engine, forest.memory().device().unwrap()));
+            forest.register(port.clone()).unwrap();
+            let root = forest.plant().unwrap();
+            let queue = port.lock().open_queue();
+            port.lock().engine.set_root(1, Some(root.lid()));
+            let scene = Self { forest, root, port, queue };
+            scene.write(0..PAIRS, b"old");
+            scene
+        }
+
+        fn write(&self, numbers: impl Iterator<Item = u64>, value: &[u8]) {
+            for number in numbers {
+                let key = (number % PAIRS).to_be_bytes();
+                self.forest.write(self.root, &key, Operation::Put(value)).unwrap();
+            }
+        }
+
+        /// Submits a read of what is visible now.
+        fn submit(&self, read: Read<'_>) -> u64 {
+            let mut requests = Requests::default();
+            requests.push(&Request { identifier: 0, table: 1, version: None, read }).unwrap();
+            self.port.lock().submit(self.queue, &mut requests.bytes().to_vec()).unwrap()
+        }
+
+        fn is_idle(&self) -> bool {
+            let Window { oldest_in_flight, newest_started } = self.port.lock().engine.window();
+            oldest_in_flight > newest_started
+        }
+
+        fn step(&self) -> Vec<Vec<u8>> {
+            let mut card = self.port.lock();
+            card.step(self.forest.memory());
+            card.take_answers(self.queue)
+        }
+    }
+
+    fn value<'a>(answers: &'a [Vec<u8>], identifier: u64) -> Option<Completion<'a>> {
+        let completions = answers.iter().map(|answer| parse(answer).unwrap().0);
+        completions.into_iter().find(|completion| completion.identifier == identifier)
+    }
+
+    /// Between any two steps of a scan all that it has not come to is changed and reclaimed if it can be.
+    #[test]
+    fn what_an_operation_in_flight_can_reach_stays() {
+        let scene = Scene::new();
+        let scan = scene.submit(Read::Scan { scan: Scan::default(), bytes_max: u32::MAX });
+        let other = scene.submit(Read::Get(&7_u64.to_be_bytes()));
+        let mut answers = Vec::new();
+        for step in 0_u64.. {
+            answers.extend(scene.step());
+            if scene.is_idle() {
+                break;
+            }
+            scene.write(step * 31..step * 31 + 31, b"later");
+            scene.forest.memory().reclaim();
+        }
+        assert_eq!(value(&answers, other).unwrap().value(), Some(&b"later"[..]), "it began after the scan");
+        let parts =
+            answers.iter().map(|answer| parse(answer).unwrap().0).filter(|part| part.identifier == scan);
+        let pairs: Vec<_> = parts.flat_map(|part| part.pairs()).collect();
+        let numbers = (0..PAIRS).map(u64::to_be_bytes);
+        assert!(pairs.iter().map(|(key, _)| key.to_vec()).eq(numbers.map(|number| number.to_vec())));
+        assert!(pairs.iter().all(|(_, value)| value == b"old"), "it is of one version");
+        scene.forest.memory().reclaim();
+        assert_eq!(scene.forest.memory().accounting().retired_nodes, 0, "nothing is in flight any more");
+    }
+
+    /// Writers may tell the same versions at the same time.
+    #[test]
+    fn a_version_that_comes_late_does_not_count() {
+        let scene = Scene::new();
+        let visible = scene.forest.read_version();
+        scene.port.publish(1);
+        let get = scene.submit(Read::Get(&7_u64.to_be_bytes()));
+        let answers: Vec<_> = (0..100).flat_map(|_| scene.step()).collect();
+        let found = value(&answers, get).unwrap();
+        assert_eq!((found.read_version, found.value()), (visible, Some(&b"old"[..])));
+    }
+
+    #[test]
+    fn a_full_engine_takes_no_more_and_a_queue_that_is_gone_gets_no_answers() {
+        let scene = Scene::new();
+        let mut requests = Requests::default();
+        let read = Read::Scan { scan: Scan::default(), bytes_max: u32::MAX };
+        requests.push(&Request { identifier: 0, table: 1, version: None, read }).unwrap();
+        let gone = scene.port.lock().open_queue();
+        let taken =
+            (0..100).take_while(|_| scene.port.lock().submit(gone, &mut requests.bytes().to_vec()).is_some());
+        assert_eq!(taken.count(), Model::default().in_flight);
+        scene.port.lock().close_queue(gone);
+        assert!((0..100_000).all(|_| scene.step().is_empty()));
+        let get = scene.submit(Read::Get(&7_u64.to_be_bytes()));
+        let answers: Vec<_> = (0..100).flat_map(|_| scene.step()).collect();
+        assert!(value(&answers, get).is_some(), "they are over");
+    }
+}
