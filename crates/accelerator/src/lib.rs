@@ -9,8 +9,8 @@
 //!   store ── roots, held versions ──> Accelerator <── the same arena ── writers
 //! ```
 //!
-//! Several backs offer this: [`Software`] runs on the CPU of whoever polls. [`conformance`] is what each of
-//! them must pass.
+//! Several backs offer this: [`Software`] runs on the CPU of whoever polls, [`Card`] drives a card, which has
+//! copies of what writers change. [`conformance`] is what each of them must pass.
 #![forbid(unsafe_code)]
 
 mod accelerator;

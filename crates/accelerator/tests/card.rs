@@ -4,19 +4,27 @@
 #[path = "../../btree/tests/common/mod.rs"]
 mod common;
 
+use std::cell::RefCell;
+use std::ops::Bound;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
+use std::thread;
 
 use common::{MIB, forest, tiny};
 use honeycomb_accelerator::{
     Accelerator, Back, Card, Completions, Engine, Engines, Error, HostMemory, Model, Queue, Read, Request,
     Requests, Status, Window,
 };
-use honeycomb_btree::{Forest, Operation, Root, Shape, Version};
+use honeycomb_btree::{Forest, Operation, Outcome, Root, Scan, Shape, Version};
 use honeycomb_memory::{BusAddress, Control, Lid, MemoryError};
 
 fn get(queue: &mut dyn Queue, key: &[u8]) -> (Status, Version, Option<Vec<u8>>) {
+    get_at(queue, None, key)
+}
+
+fn get_at(queue: &mut dyn Queue, version: Option<Version>, key: &[u8]) -> (Status, Version, Option<Vec<u8>>) {
     let (mut requests, mut completions) = (Requests::default(), Completions::default());
-    requests.push(&Request { identifier: 3, table: 1, version: None, read: Read::Get(key) }).unwrap();
+    requests.push(&Request { identifier: 3, table: 1, version, read: Read::Get(key) }).unwrap();
     assert_eq!(queue.submit(requests.bytes()), requests.bytes().len());
     assert_eq!(queue.poll(&mut completions), 0);
     let completion = completions.iter().next().unwrap();
@@ -54,11 +62,19 @@ fn no_answer_is_ahead_of_the_cpu() {
     }
 }
 
-/// Looks at every step whether the epochs know what is in flight; or breaks what its memory shows.
+/// What is done at every step of an engine.
 #[derive(Debug, Clone, Copy)]
 enum Watch {
+    /// Looks whether the epochs know what is in flight.
     Window,
+    /// Breaks what its memory shows.
     Nonsense(u8),
+    /// Calls the hook of the thread.
+    Hook,
+}
+
+thread_local! {
+    static HOOK: RefCell<Option<Box<dyn FnMut()>>> = const { RefCell::new(None) };
 }
 
 #[derive(Debug)]
@@ -112,6 +128,7 @@ impl Engine for Watched {
                 assert!(known, "what was submitted is in the window before the next step");
             }
             Watch::Window => {}
+            Watch::Hook => HOOK.with_borrow_mut(|hook| hook.iter_mut().for_each(|hook| hook())),
         }
         self.0.step(memory, done);
     }
@@ -155,8 +172,8 @@ fn nonsense_in_memory_is_a_fault_at_most() {
             let key = (number * 25).to_be_bytes();
             let request = Request { identifier: number, table: 1, version: None, read: Read::Get(&key) };
             requests.push(&request).unwrap();
-            let scan = honeycomb_btree::Scan { backward: number % 2 == 0, ..Default::default() };
-            let scan = honeycomb_btree::Scan { limit: 30, ..scan };
+            let scan = Scan { backward: number % 2 == 0, ..Default::default() };
+            let scan = Scan { limit: 30, ..scan };
             let read = Read::Scan { scan, bytes_max: u32::MAX };
             requests.push(&Request { identifier: 100 + number, read, ..request }).unwrap();
         }
@@ -167,4 +184,117 @@ fn nonsense_in_memory_is_a_fault_at_most() {
         faults += completions.iter().filter(|completion| completion.status == Status::Fault).count();
     }
     assert!(faults > 100, "nonsense is found out at times");
+}
+
+/// Its lease is in use until the request is completed, though it is revoked meanwhile and memory is wanted.
+#[test]
+fn a_version_that_is_held_stays_until_its_request_is_completed() {
+    let (forest, accelerator, root) = with_engine(Watch::Hook);
+    let lease = Arc::new(forest.memory().lease().unwrap());
+    let version = forest.read_version();
+    accelerator.hold(version, &lease);
+    for number in 0..500_u64 {
+        forest.write(root, &number.to_be_bytes(), Operation::Put(b"later")).unwrap();
+    }
+    let (hooked, revoked) = (forest.clone(), lease.clone());
+    HOOK.set(Some(Box::new(move || {
+        revoked.revoke();
+        hooked.memory().reclaim();
+        let mut buffers: Vec<_> = std::iter::from_fn(|| hooked.memory().allocate_node().ok()).collect();
+        buffers.iter_mut().for_each(|buffer| buffer.fill(0xff));
+    })));
+    let mut queue = accelerator.queue();
+    let held = get_at(&mut *queue, Some(version), &7_u64.to_be_bytes());
+    assert_eq!(held, (Status::Found, version, Some(vec![7; 8])));
+    assert_eq!(get_at(&mut *queue, Some(version), b"key").0, Status::VersionNotHeld);
+    HOOK.set(None);
+}
+
+/// Although another tree has the table's number by then.
+#[test]
+fn a_scan_goes_on_in_its_own_tree_or_not_at_all() {
+    let (forest, accelerator, _) = with_engine(Watch::Window);
+    let mut queue = accelerator.queue();
+    let (mut requests, mut completions) = (Requests::default(), Completions::default());
+    let read = Read::Scan { scan: Scan::default(), bytes_max: u32::MAX };
+    requests.push(&Request { identifier: 1, table: 1, version: None, read }).unwrap();
+    queue.submit(requests.bytes());
+    queue.poll(&mut completions);
+    queue.poll(&mut completions);
+    assert!(completions.iter().all(|part| part.continued && part.pair_count == 9));
+    accelerator.set_root(1, Some(forest.plant().unwrap()));
+    assert_eq!(queue.poll(&mut completions), 0);
+    assert_eq!(completions.iter().last().unwrap().status, Status::UnknownTable);
+}
+
+const COUNTERS: u8 = 6;
+
+/// The key of a number beside a counter, and smaller than that of the counter.
+fn beside(counter: u8, number: u32) -> Vec<u8> {
+    [&[counter][..], &number.to_be_bytes()].concat()
+}
+
+/// Adds to counters, in leaves that change all the time, or reads them. A sum that was answered stays.
+struct Counting<'c> {
+    forest: &'c Forest,
+    root: Root,
+    /// Of each counter the greatest sum that anybody was answered with.
+    answered: &'c [AtomicU64],
+}
+
+impl Counting<'_> {
+    fn run(&self, mut answer: impl FnMut(u8, u32, &[u8]) -> u64) {
+        for step in 0..6_000 {
+            let counter = (step * 7 % u32::from(COUNTERS)) as u8;
+            let answered = &self.answered[usize::from(counter)];
+            let since = answered.load(Ordering::SeqCst);
+            let sum = answer(counter, step, &beside(counter, u32::MAX));
+            assert!(sum >= since, "{sum} after {since}");
+            answered.fetch_max(sum, Ordering::SeqCst);
+        }
+    }
+
+    fn add(&self) {
+        self.run(|counter, step, key| {
+            let other = beside(counter, step * 31 % 400);
+            self.forest.write(self.root, &other, Operation::Put(&[7; 60])).unwrap();
+            if step % 300 == 299 {
+                let bounds = (Bound::Included(&other[..]), Bound::Excluded(key));
+                self.forest.delete_range(self.root, bounds.0, bounds.1).unwrap();
+            }
+            match self.forest.write(self.root, key, Operation::Add(1)).unwrap() {
+                Outcome::Added { sum, .. } => sum,
+                other => panic!("{other:?}"),
+            }
+        });
+    }
+
+    fn read(&self, queue: &mut dyn Queue) {
+        self.run(|_, _, key| {
+            let (status, _, value) = get(queue, key);
+            assert_ne!(status, Status::Fault);
+            value
+                .filter(|value| !value.is_empty())
+                .map_or(0, |sum| u64::from_le_bytes(sum.try_into().unwrap()))
+        });
+    }
+}
+
+#[test]
+fn without_versions_gets_are_linearizable() {
+    let forest = Arc::new(forest(tiny(128), 64 * MIB, false));
+    let accelerator = Card::<Model>::default().attach(&forest).unwrap();
+    let root = forest.plant().unwrap();
+    accelerator.set_root(1, Some(root));
+    let answered: Vec<_> = (0..COUNTERS).map(|_| AtomicU64::new(0)).collect();
+    let counting = Counting { forest: &forest, root, answered: &answered };
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| counting.add());
+            scope.spawn(|| counting.read(&mut *accelerator.queue()));
+        }
+    });
+    let sums = answered.iter().map(|sum| sum.load(Ordering::SeqCst));
+    assert_eq!(sums.sum::<u64>(), 12_000, "no addition is lost");
+    assert!(forest.statistics().leaf_splits > 0 && forest.statistics().merges > 0);
 }
