@@ -1,5 +1,5 @@
-//! A card: an accelerator that has copies of its own of page table, roots and read version, reads the arena over
-//! a bus, and knows nothing of the forest but what it is told.
+//! A card: an accelerator that has copies of its own of page table, roots and read version, reads the
+//! arena over a bus, and knows nothing of the forest but what it is told.
 //!
 //! ```text
 //!   queues ── requests ──> port ── in order ──> engine ── bus addresses ──> the arena
@@ -10,10 +10,11 @@
 //!
 //! What makes its reads right, beside the rules for those who tell it
 //! ([`Control`](honeycomb_memory::Control)):
-//! 1. A request is in the window that the epochs see before the engine takes its read version. So what it can
-//!    reach is not reclaimed.
-//! 2. A version that a request names is guarded by a lease that is in use until the request is completed. The
-//!    window alone would not do: what that version needs may have been retired before the request came.
+//! 1. A request is in the window that the epochs see before the engine takes its read version. So what it
+//!    can reach is not reclaimed.
+//! 2. A version that a request names is guarded by a lease that is in use until the request is completed.
+//!    The window alone would not do: what that version needs may have been retired before the request
+//!    came.
 //! 3. The answers of a poll are given once the CPU's new readers have the versions that were read.
 
 mod engine;
@@ -40,11 +41,11 @@ use runner::{CardRunner, Shared};
 pub struct Card<E> {
     /// What kind of card it is.
     pub engines: E,
-    /// Pairs that a scan reads before other requests have their turn: at least 1. A scan of no more is done
-    /// in one go. Default 128.
+    /// Pairs that a scan reads before other requests have their turn: at least 1. A scan of no more is
+    /// done in one go. Default 128.
     pub scan_pairs_a_turn: usize,
-    /// Bytes of requests that a queue holds: at least 131104, for so long a peer may say that a request is.
-    /// Default 1 MiB.
+    /// Bytes of requests that a queue holds: at least 131104, for so long a peer may say that a request
+    /// is. Default 1 MiB.
     pub queue_bytes: usize,
 }
 

@@ -33,7 +33,10 @@ fn get_at(queue: &mut dyn Queue, version: Option<Version>, key: &[u8]) -> (Statu
 
 /// A device that is told after the card, and then asks the card.
 #[derive(Debug, Default)]
-struct Curious(Mutex<Option<(Box<dyn Queue>, Weak<Forest>)>>);
+struct Curious(Mutex<Option<Asks>>);
+
+/// A queue of the card, and the forest.
+type Asks = (Box<dyn Queue>, Weak<Forest>);
 
 impl Control for Curious {
     fn map(&self, _: Lid, _: BusAddress) {}
@@ -77,7 +80,6 @@ thread_local! {
     static HOOK: RefCell<Option<Box<dyn FnMut()>>> = const { RefCell::new(None) };
 }
 
-#[derive(Debug)]
 struct Watched(Box<dyn Engine>, Watch);
 
 impl Engines for Watch {

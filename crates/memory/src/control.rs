@@ -1,16 +1,16 @@
 //! What writers tell devices that have a page table and a read version of their own.
 //!
-//! 1. A mapping is told before the page table has it. Who locks the new buffer has found it there, so of one
-//!    LID a device is told in the order of the locks, and who finds a sibling LID finds it mapped.
-//! 2. A version is told when all writes up to it are in memory, and before new readers on the CPU have it.
-//!    Several writers may tell at the same time, so versions come in any order and the greatest counts. So a
-//!    write is answered after every device was told of it.
-//! 3. An operation of a device is in its window ([`Device`](crate::Device)) before it takes its read version,
-//!    and takes the device's, which is never behind that of the CPU at this moment.
-//! 4. What is retired is reclaimed once the window has passed the operations that were in it then: those that
-//!    begin later are told of what replaced it, by 1 to 3, so they do not come there.
-//! 5. A device may be ahead of the CPU: so an answer of a device goes out once new readers on the CPU have
-//!    the version that was read. Whoever waits for that may release it.
+//! 1. A mapping is told before the page table has it. Who locks the new buffer has found it there, so of
+//!    one LID a device is told in the order of the locks, and who finds a sibling LID finds it mapped.
+//! 2. A version is told when all writes up to it are in memory, and before new readers on the CPU have
+//!    it. Several writers may tell at the same time, so versions come in any order and the greatest
+//!    counts. So a write is answered after every device was told of it.
+//! 3. An operation of a device is in its window ([`Device`](crate::Device)) before it takes its read
+//!    version, and takes the device's, which is never behind that of the CPU at this moment.
+//! 4. What is retired is reclaimed once the window has passed the operations that were in it then: those
+//!    that begin later are told of what replaced it, by 1 to 3, so they do not come there.
+//! 5. A device may be ahead of the CPU: so an answer of a device goes out once new readers on the CPU
+//!    have the version that was read. Whoever waits for that may release it.
 //! 6. Devices are registered before the first mapping. From then on the list of them does not change.
 
 use std::fmt::Debug;
@@ -57,15 +57,14 @@ impl Controls {
     /// Tells all that are registered: from the first call on, none can be any more.
     #[inline]
     pub(crate) fn tell(&self, tell: impl Fn(&dyn Control)) {
-        let all = self.closed.get().unwrap_or_else(|| self.close());
+        let all = self.closed.get().map_or_else(|| self.close(), |all| &**all);
         if !all.is_empty() {
             tell_each(all, tell);
         }
     }
 
     #[cold]
-    #[allow(clippy::borrowed_box, reason = "what the cell holds")]
-    fn close(&self) -> &Box<[Arc<dyn Control>]> {
+    fn close(&self) -> &[Arc<dyn Control>] {
         self.closed.get_or_init(|| lock(&self.open).take().unwrap_or_default().into())
     }
 }

@@ -1,17 +1,18 @@
 //! What devices read of the arena: bytes by bus address, as a bus gives them.
 //!
-//! 1. A device reads only while operations of it are in flight, and only what those can reach: so it is not
-//!    reclaimed meanwhile.
+//! 1. A device reads only while operations of it are in flight, and only what those can reach: so it is
+//!    not reclaimed meanwhile.
 //! 2. The words of a node's header are loaded as atomic words, in ascending order and each with acquire.
-//! 3. Of the other bytes of a node those below the size that is published are copied: they do not change. Those
-//!    past it are the lock holder's, and nobody else looks at them: in their place come bytes that tell nothing.
+//! 3. Of the other bytes of a node those below the size that is published are copied: they do not change.
+//!    Those past it are the lock holder's, and nobody else looks at them: in their place come bytes that
+//!    tell nothing.
 //! 4. The bytes of values do not change.
 //!
-//! A device loads the lock-and-size word, or the line it is in, before the other lines of a node, and uses no
-//! byte past the size in it. It needs no other order, and a read of many words need not be of one moment. For
-//! all that its read version counts was in memory before it took that version; what changes meanwhile is newer:
-//! entries past the size that it has seen, tags of such entries, and siblings that lead to leaves newer than
-//! its read version.
+//! A device loads the lock-and-size word, or the line it is in, before the other lines of a node, and
+//! uses no byte past the size in it. It needs no other order, and a read of many words need not be of one
+//! moment. For all that its read version counts was in memory before it took that version; what changes
+//! meanwhile is newer: entries past the size that it has seen, tags of such entries, and siblings that
+//! lead to leaves newer than its read version.
 
 use std::ptr::NonNull;
 
@@ -90,15 +91,16 @@ impl Memory {
     /// Bytes that do not change.
     fn copy(&self, offset: usize, into: &mut [u8]) {
         let to = NonNull::from(&mut *into).cast();
-        // SAFETY: `read_at` has checked the range. What an operation in flight can reach is not reclaimed, so
-        // these are bytes of a value, or of a node below a size that it has, and do not change.
+        // SAFETY: `read_at` has checked the range. What an operation in flight can reach is not
+        // reclaimed, so these are bytes of a value, or of a node below a size that it has, and do not
+        // change.
         unsafe { self.at(offset).copy_to_nonoverlapping(to, into.len()) };
     }
 
     /// A word of a published header.
     fn word_at(&self, offset: usize) -> &MappedWord {
-        // SAFETY: the ledger says that a published node is there, whose header is initialised and is accessed as
-        // atomic words only.
+        // SAFETY: the ledger says that a published node is there, whose header is initialised and is
+        // accessed as atomic words only.
         unsafe { self.at(offset).cast::<MappedWord>().as_ref() }
     }
 }

@@ -18,21 +18,21 @@ pub trait Engines: Debug + Send + Sync {
 
 /// A card as its driver sees it, or a model of one.
 ///
-/// 1. What the driver tells and submits is taken in in that order: an operation finds in force all that was told
-///    before it was submitted.
-/// 2. What was told before bytes of the host's memory were read is in force before these bytes are used. A bus
-///    does so: answers to reads do not overtake what was written before.
-/// 3. An operation is in the window from its submission on until its last completion was handed out. It takes
-///    its read version and its root in a later step.
-/// 4. Of a node, the lock-and-size word, or the line that it is in, is read before the other lines, and no byte
-///    past the size in it is used.
+/// 1. What the driver tells and submits is taken in in that order: an operation finds in force all that
+///    was told before it was submitted.
+/// 2. What was told before bytes of the host's memory were read is in force before these bytes are used.
+///    A bus does so: answers to reads do not overtake what was written before.
+/// 3. An operation is in the window from its submission on until its last completion was handed out. It
+///    takes its read version and its root in a later step.
+/// 4. Of a node, the lock-and-size word, or the line that it is in, is read before the other lines, and
+///    no byte past the size in it is used.
 /// 5. Whatever is read, each request is completed in the end. What is no node leads to the status `fault`.
-pub trait Engine: Debug + Send {
+pub trait Engine: Send {
     /// The root of a table from now on.
     fn set_root(&mut self, table: u16, root: Option<Lid>);
 
-    /// Where the node of a LID is from now on. What the engine keeps of the node that was there before is out
-    /// of date for operations that read the newest version.
+    /// Where the node of a LID is from now on. What the engine keeps of the node that was there before is
+    /// out of date for operations that read the newest version.
     fn map(&mut self, lid: Lid, address: BusAddress);
 
     /// All writes up to this version can be read from now on. Versions may come in any order.

@@ -1,10 +1,10 @@
 //! The model engine: what the accelerator in SystemVerilog does, as plain Rust.
 //!
-//! It is what that one is checked against, and the other side of the control plane where there is no card. It
-//! reads nodes as bytes over the bus, by the layout alone, and shares no code with the ordered index: so it is a
-//! second opinion on what the bytes mean. It models what is answered and in which order memory is read, not how
-//! long that takes: a step is one visit of a node, or one value, of one operation, and operations take steps
-//! in turn.
+//! It is what that one is checked against, and the other side of the control plane where there is no
+//! card. It reads nodes as bytes over the bus, by the layout alone, and shares no code with the ordered
+//! index: so it is a second opinion on what the bytes mean. It models what is answered and in which order
+//! memory is read, not how long that takes: a step is one visit of a node, or one value, of one
+//! operation, and operations take steps in turn.
 
 mod leaf;
 mod log;
@@ -52,7 +52,6 @@ impl Engines for Model {
 }
 
 /// What was read is no node, or cannot be read: something that a right host never shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Fault;
 
 impl From<MemoryError> for Fault {
@@ -62,7 +61,6 @@ impl From<MemoryError> for Fault {
 }
 
 /// What the host has told.
-#[derive(Debug)]
 struct Told {
     geometry: Geometry,
     /// Bus addresses by LID; 0 for none.
@@ -80,7 +78,6 @@ impl Told {
     }
 }
 
-#[derive(Debug)]
 struct ModelEngine {
     in_flight_max: usize,
     told: Told,

@@ -1,11 +1,12 @@
 //! The host's side of a card: what writers tell it and what queues ask of it come together here.
 //!
-//! 1. The engine, its window and the answers on their way: under the lock. So what a writer tells is told before
-//!    or after a step, not within one.
+//! 1. The engine, its window and the answers on their way: under the lock. So what a writer tells is told
+//!    before or after a step, not within one.
 //! 2. A request is in the window that is published before the lock is given back, and before the next step.
 //! 3. Nobody who holds the lock waits for a writer: steps read the arena, and take no locks of nodes.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use honeycomb_layout::completion;
@@ -17,7 +18,6 @@ use crate::card::engine::{Engine, HostMemory, Window};
 pub(super) struct Port(Mutex<Card>);
 
 /// A card whose lock is held.
-#[derive(Debug)]
 pub(super) struct Card {
     pub(super) engine: Box<dyn Engine>,
     device: Device,
@@ -45,6 +45,12 @@ impl Control for Port {
 
     fn publish(&self, version: u64) {
         self.lock().engine.publish(version);
+    }
+}
+
+impl fmt::Debug for Card {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Card").field("window", &self.engine.window()).finish_non_exhaustive()
     }
 }
 

@@ -1,5 +1,5 @@
-//! Runs the requests of a queue on a card: hands them over as there is room, and lets the card go on until all
-//! are completed. While it does so, those of other queues get on as well.
+//! Runs the requests of a queue on a card: hands them over as there is room, and lets the card go on
+//! until all are completed. While it does so, those of other queues get on as well.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -48,8 +48,8 @@ impl CardRunner {
         Self { shared, queue }
     }
 
-    /// Submits what `next` has, which is asked under the lock of the card, and gives `take` each answer, or none
-    /// if it is none, with the identifier that its request had: until all are completed.
+    /// Submits what `next` has, which is asked under the lock of the card, and gives `take` each answer,
+    /// or none if it is none, with the identifier that its request had: until all are completed.
     fn work(
         &self,
         mut next: impl FnMut() -> Option<Outgoing>,

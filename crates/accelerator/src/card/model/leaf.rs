@@ -7,7 +7,6 @@ use crate::card::model::log::{in_key_order, newest, visible};
 use crate::card::model::node::{Item, Node, Value};
 
 /// All that a scan needs of a leaf.
-#[derive(Debug)]
 pub(super) struct Leaf {
     /// In the order of the keys.
     pub(super) pairs: Vec<Pair>,
@@ -18,7 +17,6 @@ pub(super) struct Leaf {
     pub(super) right: u64,
 }
 
-#[derive(Debug)]
 pub(super) struct Pair {
     pub(super) key: Vec<u8>,
     pub(super) value: Value,
@@ -36,8 +34,8 @@ impl Leaf {
     }
 }
 
-/// The sorted block with the log laid over it: an entry comes before the sorted item at its back pointer, or
-/// instead of it.
+/// The sorted block with the log laid over it: an entry comes before the sorted item at its back pointer,
+/// or instead of it.
 fn pairs(node: &Node, read_version: Version) -> Result<Vec<Pair>, Fault> {
     let prefix = node.prefix()?;
     let pair = |item: &Item<'_>| {

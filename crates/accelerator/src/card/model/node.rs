@@ -10,7 +10,7 @@ use crate::card::model::{Fault, number, slice};
 const ITEM_HEADER_BYTES: usize = item_header::BITS as usize / 8;
 
 /// Where the blocks of all nodes begin.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(super) struct Geometry {
     node_bytes: usize,
     sorted_start: usize,
@@ -35,8 +35,8 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// The header of the node at an address. It is read before the rest: all bytes below the size in it are
-    /// the node's.
+    /// The header of the node at an address. It is read before the rest: all bytes below the size in it
+    /// are the node's.
     pub(super) fn read(memory: &dyn HostMemory, geometry: Geometry, address: u64) -> Result<Self, Fault> {
         let mut bytes = [0; header::SIZE];
         memory.read(address, &mut bytes)?;
@@ -123,7 +123,6 @@ impl Item<'_> {
 }
 
 /// A value, or where it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Value {
     Inline(Vec<u8>),
     OutOfLine { address: u64, length: usize },

@@ -12,7 +12,6 @@ use crate::card::model::toward::Toward;
 use crate::card::model::{Fault, Told};
 use crate::request::{Read, parse};
 
-#[derive(Debug)]
 pub(super) struct Operation {
     sequence: u64,
     request: Vec<u8>,
@@ -24,13 +23,11 @@ pub(super) struct Operation {
 }
 
 /// Whether an operation has a further step to take.
-#[derive(Debug, PartialEq)]
 pub(super) enum Progress {
     Again,
     Done,
 }
 
-#[derive(Debug)]
 enum At {
     /// It was submitted and has read nothing.
     Start,
@@ -43,14 +40,12 @@ enum At {
 }
 
 /// What is read.
-#[derive(Debug)]
 enum Goal {
     Get(Vec<u8>),
     Scan(Range),
 }
 
 /// A node to be visited.
-#[derive(Debug)]
 struct Visit {
     address: u64,
     toward: Toward,
@@ -58,7 +53,7 @@ struct Visit {
     via: Via,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 enum Via {
     Nowhere,
     Parent,
@@ -128,10 +123,10 @@ impl Operation {
             Goal::Get(key) => Toward::Key(key.clone()),
             Goal::Scan(range) => range.toward(),
         };
-        self.from_root(toward, goal, told).map(Some)
+        self.descend(toward, goal, told).map(Some)
     }
 
-    fn from_root(&self, toward: Toward, goal: Goal, told: &Told) -> Result<At, Fault> {
+    fn descend(&self, toward: Toward, goal: Goal, told: &Told) -> Result<At, Fault> {
         let address = told.address(self.root)?;
         Ok(At::Node(Visit { address, toward, via: Via::Nowhere }, goal))
     }
@@ -150,8 +145,9 @@ impl Operation {
             return match (header.previous_version(), visit.via) {
                 (0, Via::Nowhere) => Ok(self.finish_empty(&goal, done)),
                 (0, Via::Parent) => Err(Fault),
-                // The leaves beside it came out of a change that is newer: the fence key leads to those before.
-                (0, Via::Sibling) => self.from_root(visit.toward, goal, told).map(Some),
+                // The leaves beside it came out of a change that is newer: the fence key leads to those
+                // before.
+                (0, Via::Sibling) => self.descend(visit.toward, goal, told).map(Some),
                 (address, _) => Ok(Some(At::Node(Visit { address, ..visit }, goal))),
             };
         }

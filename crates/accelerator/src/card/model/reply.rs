@@ -5,7 +5,6 @@ use honeycomb_layout as layout;
 use honeycomb_layout::{completion, completion_outcome as outcome, completion_pair};
 
 /// What an operation answers with, part by part.
-#[derive(Debug)]
 pub(super) struct Reply {
     identifier: u64,
     read_version: Version,

@@ -8,7 +8,6 @@ use crate::card::model::leaf::{Leaf, Pair};
 use crate::card::model::toward::Toward;
 
 /// What a scan is to read, and where it is.
-#[derive(Debug)]
 pub(super) struct Range {
     lower: Bound<Vec<u8>>,
     upper: Bound<Vec<u8>>,

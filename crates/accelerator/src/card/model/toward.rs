@@ -6,7 +6,7 @@ use crate::card::model::node::{Item, Node};
 use crate::card::model::{Fault, number};
 
 /// Which leaf is wanted.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) enum Toward {
     /// The leaf that a key is routed to.
     Key(Vec<u8>),
