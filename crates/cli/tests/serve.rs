@@ -34,7 +34,8 @@ fn it_serves_until_a_signal_ends_it() {
 #[test]
 fn what_is_not_allowed_is_named() {
     let run = |arguments: &[&str]| {
-        let run = Command::new(env!("CARGO_BIN_EXE_honeycomb")).arg("serve").args(arguments).output().unwrap();
+        let run =
+            Command::new(env!("CARGO_BIN_EXE_honeycomb")).arg("serve").args(arguments).output().unwrap();
         (run.status.code(), String::from_utf8(run.stderr).unwrap())
     };
     let (status, error) = run(&["--address", "127.0.0.1:0", "--cores", "0"]);
