@@ -48,7 +48,8 @@ soak: ## an hour of random concurrent histories, checked for linearizability: of
 python-tests: setup
 	python3 layout/generate.py --check
 	$(python) -m unittest discover -s layout/test
-	$(python) -m unittest discover -s python
+	cargo build -p honeycomb-cli
+	HONEYCOMB=target/debug/honeycomb $(python) -m unittest discover -s python
 
 rust-tests:
 	cargo test --workspace

@@ -229,10 +229,8 @@ impl<'f> Transaction<'f> {
         let suffix = &key[view.prefix_length()..];
         let found = find(view, suffix);
         let superseded = found.existing.as_ref().and_then(|existing| existing.item.reference());
-        let existing = found.existing.as_ref().map(|existing| {
-            let value = superseded.map_or(existing.item.value(), |reference| self.value(reference));
-            (value, existing.version)
-        });
+        let existing =
+            found.existing.as_ref().map(|existing| (self.value_of(existing.item), existing.version));
         let (stored, outcome) = match decide(operation, existing) {
             Decision::Keep(outcome) => return Ok((outcome, newest_version(view))),
             Decision::Remove => (None, Outcome::Deleted),
@@ -265,6 +263,12 @@ impl<'f> Transaction<'f> {
         Ok((outcome, 0))
     }
 
+    /// The bytes of an item's value, wherever they are.
+    #[inline]
+    fn value_of<'a>(&'a self, item: Item<'a>) -> &'a [u8] {
+        item.reference().map_or(item.value(), |reference| self.value(reference))
+    }
+
     /// Whether a value is too long for an item.
     fn is_long(&self, value: &StoredValue<'_>) -> bool {
         value.bytes().len() > self.forest.shape().inline_value_bytes_max()
@@ -284,11 +288,20 @@ impl<'f> Transaction<'f> {
         operations: &[BatchOperation<'_>],
         order: &[usize],
     ) -> Result<End<BatchOutcome>, Stop> {
+        if let Some((index, outcome, observed)) = self.find_unexpected(operations, order)? {
+            return Ok(End::Refused(BatchOutcome::Refused { index, outcome }, observed));
+        }
         let mut outcomes = vec![Outcome::Absent; operations.len()];
         let mut depends_on = 0;
-        for &index in order {
+        for (at, &index) in order.iter().enumerate() {
             let BatchOperation { root, key, operation } = &operations[index];
             let leaf = self.hold_leaf(*root, Toward::Key(key))?;
+            let operation = match *operation {
+                Operation::CompareVersionAndSwap { value, .. } if is_first(operations, order, at) => {
+                    &Operation::Update(value)
+                }
+                _ => operation,
+            };
             let (outcome, observed) = self.apply(*root, leaf, key, operation)?;
             depends_on = depends_on.max(observed);
             let nothing_to_delete = *operation == Operation::Delete && outcome == Outcome::Absent;
@@ -300,6 +313,32 @@ impl<'f> Transaction<'f> {
         let wrote = outcomes.iter().any(Outcome::wrote);
         let outcome = BatchOutcome::Applied { version: 0, outcomes };
         Ok(if wrote { End::Commit(outcome) } else { End::Refused(outcome, depends_on) })
+    }
+
+    /// The first swap by version that finds another version than it expects, why, and the version that says
+    /// so. All are compared before anything is written: a leaf that the batch has merged has versions of its
+    /// own. What was compared stays, for its leaf is locked.
+    fn find_unexpected(
+        &mut self,
+        operations: &[BatchOperation<'_>],
+        order: &[usize],
+    ) -> Result<Option<(usize, Outcome, Version)>, Stop> {
+        for (at, &index) in order.iter().enumerate() {
+            let BatchOperation { root, key, operation } = &operations[index];
+            if !matches!(operation, Operation::CompareVersionAndSwap { .. })
+                || !is_first(operations, order, at)
+            {
+                continue;
+            }
+            let leaf = self.hold_leaf(*root, Toward::Key(key))?;
+            let view = self.view(leaf);
+            let existing = find(view, &key[view.prefix_length()..]).existing;
+            let pair = existing.map(|existing| (self.value_of(existing.item), existing.version));
+            if let Decision::Keep(outcome) = decide(operation, pair) {
+                return Ok(Some((index, outcome, newest_version(view))));
+            }
+        }
+        Ok(None)
     }
 
     /// Locks a leaf of a tree that was found under the pin of this transaction.
@@ -320,6 +359,12 @@ impl<'f> Transaction<'f> {
         };
         self.hold_found_leaf(root, lid)
     }
+}
+
+/// Whether the operation at a place of an order is the first of its key.
+fn is_first(operations: &[BatchOperation<'_>], order: &[usize], at: usize) -> bool {
+    let key = |index: usize| (operations[index].root, operations[index].key);
+    at == 0 || key(order[at - 1]) != key(order[at])
 }
 
 /// The leaf on the way down from a node.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use common::{MIB, Model, Pairs, everything, forest, scan, tiny};
-use honeycomb_btree::{BatchOperation, Config, Forest, Operation, Reader, Root, Scan, Shape};
+use honeycomb_btree::{BatchOperation, BatchOutcome, Config, Forest, Operation, Reader, Root, Scan, Shape};
 use honeycomb_memory::MemoryConfig;
 
 /// With room for one operation in flight, a reader waits for its pin while a batch is under way; its version
@@ -125,4 +125,27 @@ fn an_entry_too_far_from_its_node_forces_a_merge() {
     let merges = forest.statistics().merges;
     put(seldom);
     assert_eq!(forest.statistics().merges, merges + 1, "not near enough");
+}
+
+/// A leaf that a batch merges has its versions from the batch; what the other swaps of it expect are those of
+/// before.
+#[test]
+fn swaps_of_one_batch_find_the_versions_of_before_it() {
+    let forest = forest(tiny(128), 4 * MIB, true);
+    let root = forest.plant().unwrap();
+    let keys: Vec<[u8; 2]> = (0..20_u16).map(u16::to_be_bytes).collect();
+    for key in &keys {
+        forest.write(root, key, Operation::Put(b"value")).unwrap();
+    }
+    for round in 0..50_u8 {
+        let reader = forest.reader();
+        let version = |key| reader.get(root, key).unwrap().version;
+        let value = [round];
+        let swap = |key| Operation::CompareVersionAndSwap { version: version(key), value: &value };
+        let batch: Vec<_> =
+            keys.iter().map(|key| BatchOperation { root, key, operation: swap(key) }).collect();
+        let applied = forest.apply(&batch).unwrap();
+        assert!(matches!(applied, BatchOutcome::Applied { .. }), "round {round}: {applied:?}");
+        assert!(matches!(forest.apply(&batch).unwrap(), BatchOutcome::Refused { index: 0, .. }));
+    }
 }

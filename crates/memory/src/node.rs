@@ -64,7 +64,9 @@ impl<'p> Node<'p> {
     #[inline]
     pub fn word(self, offset: usize) -> u64 {
         assert!(offset >= WORD, "the lock-and-size word is not read like the others");
-        self.header_word(offset).load(Ordering::Relaxed)
+        // What a sibling LID leads to is mapped for who finds it: acquire pairs with `set_word`.
+        let is_sibling = matches!(offset, header::LEFT_OFFSET | header::RIGHT_OFFSET);
+        self.header_word(offset).load(if is_sibling { Ordering::Acquire } else { Ordering::Relaxed })
     }
 
     /// All of the node that is published now.
@@ -249,7 +251,8 @@ impl<'p> LockedNode<'p> {
             matches!(offset, header::LEFT_OFFSET | header::RIGHT_OFFSET | header::TAGS_OFFSET | SECOND_TAGS),
             "the word at byte {offset} of a published node does not change"
         );
-        self.node.header_word(offset).store(value, Ordering::Relaxed);
+        // Release pairs with the loads of siblings: the leaf that one leads to was mapped before.
+        self.node.header_word(offset).store(value, Ordering::Release);
     }
 
     /// Makes all this holder wrote up to `size` visible to readers, with `log_count` entries in the log

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use honeycomb_btree::{Pair, Scan, Version};
 
 use crate::completion::{Completions, ScanWriter};
+use crate::long_scan::Limits;
 
 /// The completions of a scan, or of one turn of it, while they are written.
 pub(super) struct Emission<'c> {
@@ -12,13 +13,6 @@ pub(super) struct Emission<'c> {
     left: Limits,
     pairs_left_this_turn: usize,
     ended: Ended,
-}
-
-/// What a scan may still emit.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
-    pub(super) pairs: usize,
-    pub(super) bytes: usize,
 }
 
 /// What ended a scan.
@@ -58,7 +52,7 @@ impl<'c> Emission<'c> {
     /// Takes a pair, or ends the scan before it.
     #[inline]
     pub(super) fn push(&mut self, pair: &Pair<'_>) -> ControlFlow<()> {
-        if self.left.pairs == 0 || self.left.bytes == 0 {
+        if self.left.are_reached() {
             self.ended = Ended::Limit;
             return ControlFlow::Break(());
         }
@@ -67,8 +61,7 @@ impl<'c> Emission<'c> {
             return ControlFlow::Break(());
         }
         self.writer.push(pair);
-        self.left.pairs -= 1;
-        self.left.bytes = self.left.bytes.saturating_sub(pair.key_len() + pair.value().len());
+        self.left.take(pair.key_len(), pair.value().len());
         self.pairs_left_this_turn -= 1;
         ControlFlow::Continue(())
     }

@@ -180,6 +180,13 @@ pub fn apply(model: &mut Model, key: &[u8], operation: Operation<'_>, version: O
             }
             (value.to_vec(), stored)
         }
+        (Operation::CompareAndDelete { expected }, Some(old)) => {
+            if old != expected {
+                return mismatch(old);
+            }
+            model.remove(key);
+            return Outcome::Deleted;
+        }
         (Operation::CompareVersionAndSwap { version: expected, value }, Some(old)) => {
             if version != Some(expected) {
                 return mismatch(old);

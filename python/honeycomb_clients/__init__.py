@@ -1,0 +1,1 @@
+"""Clients that others have written, at a Honeycomb server."""

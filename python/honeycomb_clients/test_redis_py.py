@@ -1,0 +1,94 @@
+"""redis-py against `honeycomb serve`: HONEYCOMB names the program."""
+
+import os
+import subprocess
+import threading
+import unittest
+
+import redis
+
+
+class RedisPy(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        command = [os.environ["HONEYCOMB"], "serve", "--address", "127.0.0.1:0", "--memory", "64MiB"]
+        cls.server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        line = cls.server.stdout.readline()
+        cls.port = int(line.split(";")[0].rsplit(":", 1)[1])
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.terminate()
+        cls.server.stdout.close()
+        assert cls.server.wait(timeout=20) == 0
+
+    def clients(self):
+        for protocol in (2, 3):
+            with redis.Redis(port=self.port, protocol=protocol) as client:
+                client.flushall()
+                yield client
+
+    def test_strings_numbers_and_expiry(self):
+        for client in self.clients():
+            self.assertTrue(client.set("a", "1", px=100_000))
+            self.assertEqual(client.get("a"), b"1")
+            self.assertIsNone(client.get("b"))
+            self.assertEqual(client.incrby("a", 41), 42)
+            self.assertTrue(90 < client.ttl("a") <= 100)
+            self.assertTrue(client.mset({"b": "2", "c": "3"}))
+            self.assertEqual(client.mget("a", "b", "x"), [b"42", b"2", None])
+            self.assertEqual(client.delete("a", "b", "x"), 2)
+            with self.assertRaises(redis.ResponseError):
+                client.set("c", "x") and client.incr("c")
+
+    def test_scan_iter_returns_every_key_once(self):
+        for client in self.clients():
+            keys = [f"key{number:04}".encode() for number in range(1000)]
+            client.mset({key: b"" for key in keys})
+            self.assertEqual(list(client.scan_iter("key*", count=7)), keys)
+            self.assertEqual(client.keys("key000?"), keys[:10])
+
+    def test_pipelines(self):
+        for client in self.clients():
+            with client.pipeline(transaction=False) as pipeline:
+                for number in range(500):
+                    pipeline.set(f"key{number}", number).get(f"key{number}")
+                answers = pipeline.execute()
+            expected = [answer for number in range(500) for answer in (True, str(number).encode())]
+            self.assertEqual(answers, expected)
+
+    def test_watched_transactions_lose_nothing(self):
+        def add(client):
+            def transfer(pipeline):
+                sum_before = int(pipeline.get("sum") or 0)
+                pipeline.multi()
+                pipeline.set("sum", sum_before + 1)
+
+            for _ in range(50):
+                client.transaction(transfer, "sum")
+
+        for client in self.clients():
+            threads = [threading.Thread(target=add, args=(client,)) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.assertEqual(client.get("sum"), b"200")
+
+    def test_ranges(self):
+        for client in self.clients():
+            client.mset({"a": "1", "b": "2", "d": "4"})
+            found = client.execute_command("RI.SCAN", "c", "FLOOR", "COUNT", 2)
+            self.assertEqual(found, [b"b", b"2", b"d", b"4"])
+
+    def test_what_the_server_is(self):
+        for client in self.clients():
+            self.assertTrue(client.ping())
+            self.assertIn("used_memory", client.info())
+            self.assertGreater(client.command_count(), 50)
+            client.client_setname("me")
+            self.assertIn(client.client_getname(), ("me", b"me"), "a text or bytes, by the protocol")
+
+
+if __name__ == "__main__":
+    unittest.main()
