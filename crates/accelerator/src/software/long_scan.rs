@@ -80,7 +80,7 @@ impl LongScan {
     fn emit(&mut self, reader: &Reader<'_>, pairs: usize, completions: &mut Completions) -> Turn {
         let writer = completions.begin_scan(self.identifier, self.version);
         let mut emission = Emission::new(writer, self.left, pairs);
-        reader.scan(self.root, &self.scan(), |pair| emission.push(pair));
+        reader.scan_into(self.root, &self.scan(), &mut emission);
         self.left = emission.left();
         let last_key = emission.last_key().to_vec();
         match emission.finish() {
