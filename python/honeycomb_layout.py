@@ -157,6 +157,10 @@ STATUS_UNKNOWN_TABLE = 5
 # Completion: the read version is not held for any reader: the snapshot is too old.
 STATUS_VERSION_NOT_HELD = 6
 
+# Completion: a device could not read what it came to, or that is no node; what was continued is
+# void.
+STATUS_FAULT = 7
+
 
 @dataclass(frozen=True)
 class NodeHeader(_Record):

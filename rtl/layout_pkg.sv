@@ -85,6 +85,10 @@ package layout_pkg;
   // completion: the read version is not held for any reader: the snapshot is too old
   localparam int unsigned StatusVersionNotHeld = 6;
 
+  // completion: a device could not read what it came to, or that is no node; what was continued is
+  // void
+  localparam int unsigned StatusFault = 7;
+
   // node_header: the first cache line of a node
   //
   // +---------------------------------------------------------------------------------------+

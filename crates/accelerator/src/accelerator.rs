@@ -19,7 +19,8 @@ pub trait Back: Debug + Send + Sync {
 
 /// Runs reads over the trees of one forest: what the store tells it, and the queues.
 ///
-/// Writers tell it nothing else: the page table and the read version that it reads are those of the forest.
+/// What writers change it reads where they change it, or has them tell it by
+/// [`Control`](honeycomb_memory::Control).
 pub trait Accelerator: Debug + Send + Sync {
     /// The root of a table from now on; none if there is no such table any more. A request that is in flight
     /// meanwhile may find either.
@@ -68,4 +69,7 @@ pub enum Error {
         /// What is allowed.
         allowed: &'static str,
     },
+    /// The forest takes no device, or no further one: its memory says why.
+    #[error("no place for a device: {0}")]
+    Device(String),
 }

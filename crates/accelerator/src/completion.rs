@@ -138,6 +138,23 @@ impl Completions {
         self.pad();
     }
 
+    /// Appends a copy of a completion with another identifier, and says anew what follows it.
+    pub(crate) fn push_part(&mut self, part: &Completion<'_>, identifier: u64, continued: bool, more: bool) {
+        let word = outcome::with_status(0, part.status as u64);
+        let word = outcome::with_continued(word, u64::from(continued));
+        let word = outcome::with_more(word, u64::from(more));
+        let word = outcome::with_pairs(word, part.pair_count as u64);
+        self.push_header(identifier, part.read_version, part.pair_version, part.body.len(), word);
+        self.push(part.body);
+        self.pad();
+    }
+
+    /// Moves completions here.
+    pub(crate) fn append(&mut self, others: &mut Self) {
+        self.push(others.bytes());
+        others.clear();
+    }
+
     /// Appends that a request was refused.
     pub(crate) fn push_refusal(&mut self, identifier: u64, status: Status) {
         self.push_header(identifier, 0, 0, 0, status as u64);
@@ -298,7 +315,7 @@ impl ScanWriter<'_> {
 
 /// The completion at the start of `bytes` and how many bytes it has; none if there is none.
 #[inline]
-fn parse(bytes: &[u8]) -> Option<(Completion<'_>, usize)> {
+pub(crate) fn parse(bytes: &[u8]) -> Option<(Completion<'_>, usize)> {
     let (header, rest) = bytes.split_first_chunk::<{ layout::SIZE }>()?;
     let word = |index: usize| u64::from_le_bytes(header.as_chunks::<8>().0[index]);
     let outcome_word = word(3) >> 32;
@@ -511,7 +528,7 @@ mod tests {
             bytes[layout::OUTCOME_OFFSET] = status;
             bytes
         };
-        assert_eq!(refused(&with_status(7)).offset, 0);
+        assert_eq!(refused(&with_status(8)).offset, 0);
         assert_eq!(refused(&with_status(255)).offset, 0);
     }
 

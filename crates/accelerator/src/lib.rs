@@ -9,19 +9,29 @@
 //!   store ── roots, held versions ──> Accelerator <── the same arena ── writers
 //! ```
 //!
-//! Several backs offer this: [`Software`] runs on the CPU of whoever polls. [`conformance`] is what each of
-//! them must pass.
+//! Several backs offer this: [`Software`] runs on the CPU of whoever polls, [`Card`] drives a card, which has
+//! copies of what writers change. [`conformance`] is what each of them must pass.
 #![forbid(unsafe_code)]
 
 mod accelerator;
+mod admission;
+mod card;
 mod completion;
 pub mod conformance;
+mod held;
+mod known;
+mod long_scan;
+mod own_lease;
 mod request;
+mod roots;
 mod software;
 mod status;
+mod turns;
 
 pub use accelerator::{Accelerator, Back, Error, Queue};
+pub use card::{Card, Engine, Engines, HostMemory, Model, Window};
 pub use completion::{Completion, Completions, Malformed, PairsOf};
+pub use own_lease::LONG_SCAN_LEASES;
 pub use request::{KeyTooLong, Read, Request, Requests};
-pub use software::{LONG_SCAN_LEASES, Software};
+pub use software::Software;
 pub use status::Status;

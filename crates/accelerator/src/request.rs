@@ -228,6 +228,14 @@ pub(crate) fn parse(bytes: &[u8]) -> (Result<Request<'_>, Rejected>, usize) {
     (frame.parse().map_err(reject), length)
 }
 
+/// The version that the request at the start of `bytes` names. Means nothing if there is none.
+#[inline]
+pub(crate) fn version_of(bytes: &[u8]) -> Option<Version> {
+    let version =
+        bytes.get(layout::READ_VERSION_OFFSET..)?.first_chunk().map(|word| u64::from_le_bytes(*word))?;
+    (version != 0).then_some(version)
+}
+
 /// The requests at the front of some bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Front {

@@ -5,25 +5,21 @@
 //! comes while another computes.
 
 mod emission;
-mod held;
-mod long_scan;
-mod own_lease;
 mod pipeline;
-mod queue;
-mod roots;
 
 use std::sync::Arc;
 
-use honeycomb_btree::{Forest, Root, Touched, TouchedCounts, Version};
-use honeycomb_memory::Lease;
+use honeycomb_btree::{Forest, Reader, Root, Touched, TouchedCounts, Version};
+use honeycomb_memory::{Lease, LeaseUse};
 
 use crate::accelerator::{Accelerator, Back, Error, Queue};
-use crate::request::FRAME_BYTES_MAX;
-use held::Held;
-pub use own_lease::LONG_SCAN_LEASES;
-use own_lease::OwnLeases;
-use queue::SoftwareQueue;
-use roots::Roots;
+use crate::admission::Admission;
+use crate::completion::Completions;
+use crate::known::Known;
+use crate::long_scan::{LongScan, LongScans, Turn};
+use crate::turns::{Runner, TurnQueue, check_turns};
+use emission::{Emission, Ended};
+use pipeline::Pipeline;
 
 /// Most requests that a queue may have on their way at once.
 const IN_FLIGHT_MAX: usize = 64;
@@ -51,42 +47,28 @@ impl Default for Software {
 
 impl Software {
     fn check(&self) -> Result<(), Error> {
-        let refuse = |name, value, allowed| Err(Error::Parameter { name, value, allowed });
-        match *self {
-            Self { in_flight, .. } if !(1..=IN_FLIGHT_MAX).contains(&in_flight) => {
-                refuse("in_flight", in_flight, "1 to 64")
-            }
-            Self { scan_pairs_a_turn: 0, .. } => refuse("scan_pairs_a_turn", 0, "1 and more"),
-            Self { queue_bytes, .. } if queue_bytes < FRAME_BYTES_MAX => {
-                refuse("queue_bytes", queue_bytes, "131104 and more")
-            }
-            _ => Ok(()),
+        check_turns(self.scan_pairs_a_turn, self.queue_bytes)?;
+        if (1..=IN_FLIGHT_MAX).contains(&self.in_flight) {
+            return Ok(());
         }
+        Err(Error::Parameter { name: "in_flight", value: self.in_flight, allowed: "1 to 64" })
     }
 }
 
 impl Back for Software {
     fn attach(&self, forest: &Arc<Forest>) -> Result<Box<dyn Accelerator>, Error> {
         self.check()?;
-        let touched = self.count_touched.then(Touched::default);
-        let (roots, held, own_leases) = (Roots::new(), Held::default(), OwnLeases::default());
-        let known = Arc::new(Known { forest: forest.clone(), roots, held, own_leases, touched });
-        Ok(Box::new(SoftwareAccelerator { parameters: *self, known }))
+        let touched = self.count_touched.then(|| Arc::new(Touched::default()));
+        Ok(Box::new(SoftwareAccelerator { parameters: *self, known: Arc::new(Known::new(forest)), touched }))
     }
 }
 
-/// What all queues know.
-struct Known {
-    forest: Arc<Forest>,
-    roots: Roots,
-    held: Held,
-    own_leases: OwnLeases,
-    touched: Option<Touched>,
-}
-
+/// The accelerator, and what runs the requests of each of its queues.
+#[derive(Clone)]
 struct SoftwareAccelerator {
     parameters: Software,
     known: Arc<Known>,
+    touched: Option<Arc<Touched>>,
 }
 
 impl Accelerator for SoftwareAccelerator {
@@ -103,11 +85,57 @@ impl Accelerator for SoftwareAccelerator {
     }
 
     fn touched(&self) -> Option<TouchedCounts> {
-        self.known.touched.as_ref().map(Touched::counts)
+        self.touched.as_ref().map(|touched| touched.counts())
     }
 
     fn queue(&self) -> Box<dyn Queue> {
-        Box::new(SoftwareQueue::new(self.parameters, self.known.clone()))
+        Box::new(TurnQueue::new(self.clone(), self.parameters.queue_bytes))
+    }
+}
+
+impl SoftwareAccelerator {
+    /// A reader of a version under a lease, or of what is visible now.
+    fn reader<'a>(&'a self, held: Option<(&'a LeaseUse<'a>, Version)>) -> Reader<'a> {
+        let forest = &self.known.forest;
+        let reader = match held {
+            Some((in_use, version)) => forest.reader_at(in_use, version),
+            None => forest.reader(),
+        };
+        reader.counting(self.touched.as_deref())
+    }
+}
+
+impl Runner for SoftwareAccelerator {
+    fn known(&self) -> &Known {
+        &self.known
+    }
+
+    #[inline]
+    fn run(
+        &self,
+        held: Option<(&LeaseUse<'_>, Version)>,
+        admission: &mut Admission<'_>,
+        long_scans: &mut LongScans,
+        completions: &mut Completions,
+    ) {
+        let (reader, known, parameters) = (&self.reader(held), &*self.known, &self.parameters);
+        Pipeline { reader, known, parameters, long_scans, completions }.run(admission);
+    }
+
+    fn turn(&self, scan: &mut LongScan, in_use: &LeaseUse<'_>, completions: &mut Completions) -> Turn {
+        let reader = self.known.forest.reader_at(in_use, scan.version);
+        let writer = completions.begin_scan(scan.identifier, scan.version);
+        let mut emission = Emission::new(writer, scan.left, self.parameters.scan_pairs_a_turn);
+        let further = emission.scan(&scan.scan(scan.left.pairs));
+        reader.scan_into(scan.root, &further, &mut emission);
+        let (left, last_key) = (emission.left(), emission.last_key().to_vec());
+        let ended = emission.finish();
+        scan.left = left;
+        if ended != Ended::Turn {
+            return Turn::Done;
+        }
+        scan.go_on_after(last_key);
+        Turn::Again
     }
 }
 

@@ -39,4 +39,6 @@ statuses! {
     UnknownTable = layout::STATUS_UNKNOWN_TABLE,
     /// The read version is not held for any reader.
     VersionNotHeld = layout::STATUS_VERSION_NOT_HELD,
+    /// A device could not read what it came to, or that is no node. What was continued is void.
+    Fault = layout::STATUS_FAULT,
 }

@@ -1,13 +1,13 @@
-//! The software accelerator passes what every back must pass.
+//! The software accelerator and the model of a card pass what every back must pass.
 #![allow(missing_docs)]
 
 use std::sync::Arc;
 
-use honeycomb_accelerator::{Back, Software, conformance};
+use honeycomb_accelerator::{Back, Card, Error, Model, Software, conformance};
 use honeycomb_btree::{Config, Forest};
 
 /// Checks with a seed from the environment, or this one.
-fn check(back: Software, seed: u64) {
+fn check(back: impl Back, seed: u64) {
     let given = std::env::var("HONEYCOMB_SEED").ok().and_then(|text| text.parse().ok());
     conformance::check(&back, given.unwrap_or(seed));
 }
@@ -37,6 +37,31 @@ fn the_smallest_queue() {
     check(Software { scan_pairs_a_turn: 7, queue_bytes: 131_104, ..Software::default() }, 5);
 }
 
+/// A card of which a queue takes turns of so many pairs.
+fn card(in_flight: usize, result_bytes: usize, scan_pairs_a_turn: usize) -> Card<Model> {
+    Card { engines: Model { in_flight, result_bytes }, scan_pairs_a_turn, ..Card::default() }
+}
+
+#[test]
+fn a_card() {
+    check(Card::<Model>::default(), 6);
+}
+
+#[test]
+fn a_card_of_one_operation_at_a_time() {
+    check(card(1, 1, 100), 7);
+}
+
+#[test]
+fn a_card_of_many_operations_at_a_time() {
+    check(card(200, 100, 3), 8);
+}
+
+#[test]
+fn a_card_of_the_smallest_queue() {
+    check(Card { queue_bytes: 131_104, ..card(5, 70_000, 1_000) }, 9);
+}
+
 #[test]
 fn parameters_are_checked_at_below_and_above_their_limits() {
     let forest = Arc::new(Forest::new(Config::default()).unwrap());
@@ -54,4 +79,36 @@ fn parameters_are_checked_at_below_and_above_their_limits() {
     assert_eq!(refusal(Software { scan_pairs_a_turn: 0, ..default }).as_deref(), Some(text));
     let text = "queue_bytes is 131103: allowed are 131104 and more";
     assert_eq!(refusal(Software { queue_bytes: 131_103, ..default }).as_deref(), Some(text));
+}
+
+#[test]
+fn parameters_of_a_card_are_checked() {
+    let refusal = |back: Card<Model>| {
+        let forest = Arc::new(Forest::new(Config::default()).unwrap());
+        back.attach(&forest).err().map(|error| error.to_string())
+    };
+    assert_eq!(refusal(Card { queue_bytes: 131_104, ..card(1, 1, 1) }), None);
+    let text = |name| Some(format!("{name} is 0: allowed are 1 and more"));
+    assert_eq!(refusal(card(0, 1, 1)), text("in_flight"));
+    assert_eq!(refusal(card(1, 0, 1)), text("result_bytes"));
+    assert_eq!(refusal(card(1, 1, 0)), text("scan_pairs_a_turn"));
+    let text = "queue_bytes is 131103: allowed are 131104 and more";
+    assert_eq!(refusal(Card { queue_bytes: 131_103, ..card(1, 1, 1) }).as_deref(), Some(text));
+}
+
+#[test]
+fn a_card_is_attached_before_the_first_tree() {
+    let config = Config::default();
+    let forest = Arc::new(Forest::new(config.clone()).unwrap());
+    let first = (0..config.memory.devices).map(|_| Card::<Model>::default().attach(&forest).unwrap());
+    let cards: Vec<_> = first.collect();
+    let refusal = || Card::<Model>::default().attach(&forest).unwrap_err();
+    assert_eq!(refusal(), Error::Device("all 8 devices are taken".into()));
+    drop(cards);
+    let forest = Arc::new(Forest::new(config).unwrap());
+    forest.plant().unwrap();
+    let late = Card::<Model>::default().attach(&forest).unwrap_err().to_string();
+    assert!(
+        late.ends_with("a device is registered before the first tree is planted: afterwards it is too late")
+    );
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::keys::mix;
 use crate::map::Failure;
-use crate::names::written_by_name;
+use crate::names::{name_of, named, names, written_by_name};
 use crate::zipf::Zipf;
 
 /// Skew of [`Distribution::Zipf`], as in YCSB.
@@ -140,10 +140,7 @@ impl fmt::Display for Workload {
         match self {
             Workload::Scan(pairs) => write!(formatter, "{SCAN}{pairs}"),
             Workload::Cloud(share) => write!(formatter, "{CLOUD}{share}"),
-            _ => {
-                let named = NAMED.iter().find(|(workload, _)| workload == self);
-                formatter.write_str(named.map_or("", |(_, name)| name))
-            }
+            _ => formatter.write_str(name_of(&NAMED, self)),
         }
     }
 }
@@ -152,15 +149,14 @@ impl FromStr for Workload {
     type Err = Failure;
 
     fn from_str(name: &str) -> Result<Workload, Failure> {
-        let named = || NAMED.iter().find(|(_, known)| *known == name).map(|(workload, _)| *workload);
         let scan = || name.strip_prefix(SCAN)?.parse().ok().filter(|pairs| (1..=SCAN_MAX).contains(pairs));
         let cloud = || name.strip_prefix(CLOUD)?.parse().ok().filter(|share| *share <= 100);
-        let workload =
-            named().or_else(|| scan().map(Workload::Scan)).or_else(|| cloud().map(Workload::Cloud));
+        let workload = named(&NAMED, name)
+            .or_else(|| scan().map(Workload::Scan))
+            .or_else(|| cloud().map(Workload::Cloud));
         workload.ok_or_else(|| {
-            let names: Vec<&str> = NAMED.iter().skip(1).map(|(_, name)| *name).collect();
             let many = format!("{SCAN}1 to {SCAN}{SCAN_MAX}, {CLOUD}0 to {CLOUD}100");
-            format!("no workload {name}: there are {}, {many}", names.join(", ")).into()
+            format!("no workload {name}: there are {}, {many}", names(&NAMED[1..])).into()
         })
     }
 }

@@ -8,21 +8,15 @@
 //! Arguments: get, update, insert, scan4 or scan50; pairs loaded; operations; bytes of the log threshold;
 //! bytes of the smallest segment. Divide what it prints by the operations.
 
+mod common;
+
 use std::hint::black_box;
 use std::ops::{Bound, ControlFlow};
 use std::time::Instant;
 
+use common::key;
 use honeycomb_btree::{Config, Forest, Operation, Root, Scan, Shape};
 use honeycomb_memory::MemoryConfig;
-
-fn key(number: u64) -> [u8; 16] {
-    let high = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let high = (high ^ high >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    let mut key = [0; 16];
-    key[..8].copy_from_slice(&(high ^ high >> 32).to_be_bytes());
-    key[8..].copy_from_slice(&number.to_be_bytes());
-    key
-}
 
 #[inline(never)]
 fn measured(forest: &Forest, root: Root, kind: &str, pairs: u64, operations: u64) -> u64 {

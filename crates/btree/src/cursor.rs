@@ -74,13 +74,12 @@ impl<'a> Cursor<'a> {
         self.overlay = Some(overlay);
     }
 
-    /// The overlay. The cursor is before the entries whose back pointer is `sorted`.
-    fn laid(&mut self) -> &Overlay<'a> {
+    /// Lays the log if it is not yet. The cursor is before the entries whose back pointer is `sorted`.
+    fn lay_here(&mut self) {
         if self.overlay.is_none() {
             let overlay = Overlay::new(self.view, self.read_version);
             self.lay(overlay.first_from(self.sorted), overlay);
         }
-        self.overlay.as_ref().expect("it was laid")
     }
 
     /// Bytes of the sorted block after the cursor.
@@ -119,7 +118,7 @@ impl<'a> Cursor<'a> {
     /// Steps over the next pair if it is in the log, and over what is deleted before it.
     fn next_in_log(&mut self) -> Option<Item<'a>> {
         while self.sorted >= self.next_entry {
-            self.laid();
+            self.lay_here();
             let overlay = self.overlay.as_ref()?;
             let item = overlay.item(self.log);
             self.log += 1;
@@ -143,7 +142,7 @@ impl<'a> Cursor<'a> {
             {
                 return self.step_back_sorted(before);
             }
-            self.laid();
+            self.lay_here();
             let overlay = self.overlay.as_ref()?;
             let Some(last) = self.log.checked_sub(1) else { return self.step_back_sorted(before) };
             let (item, back_pointer) = (overlay.item(last), overlay.back_pointer(last)?);

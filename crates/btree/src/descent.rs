@@ -5,12 +5,13 @@
 //! | at | reads | asks for |
 //! |---|---|---|
 //! | a node | header and shortcuts | the key's segment; of a leaf also its log block, if need be |
-//! | a segment of an interior node | the segment, the page table | the child's header and shortcuts |
+//! | a segment of an interior node | the segment | the child's entry in the page table |
+//! | a child | the page table | the child's header and shortcuts |
 //! | a leaf's segment | | |
 //!
 //! What works on one operation at a time takes one step after the other.
 
-use honeycomb_memory::{Lid, Node, Published};
+use honeycomb_memory::{LINE_BYTES, Lid, Node, Published};
 
 use crate::candidates::Candidates;
 use crate::forest::Root;
@@ -24,7 +25,6 @@ use crate::view::View;
 const PAIRS_A_SEGMENT: usize = 4;
 /// Most segments that are asked for at once; the processor sees by itself that more are read.
 const SEGMENTS_MAX: usize = 8;
-const LINE: usize = 64;
 
 /// A read on its way to the leaf that its key is routed to.
 // Small, and changed in place: a step is a few tens of instructions.
@@ -192,7 +192,7 @@ impl<'r, 'k> Descent<'r, 'k> {
             Purpose::Write => {}
             Purpose::Scan { segments } => {
                 let start = self.reader.forest().geometry().sorted_start();
-                view.prefetch(start, start + LINE);
+                view.prefetch(start, start + LINE_BYTES);
                 view.prefetch(view.segment(self.segment + 1), view.segment(self.segment + segments));
             }
         }

@@ -1,7 +1,9 @@
 //! What the trees of a store share: memory, versions, the shape of nodes, counters.
 
+use std::sync::Arc;
+
 use honeycomb_layout as layout;
-use honeycomb_memory::{Lid, Memory, MemoryConfig, Node, Pin, Published};
+use honeycomb_memory::{Control, Lid, Memory, MemoryConfig, Node, Pin, Published};
 
 use crate::builder::Plan;
 use crate::counters::{Counters, Statistics};
@@ -92,6 +94,24 @@ impl Forest {
         let lid = lid.keep();
         self.memory.map(lid, buffer);
         Ok(Root(lid))
+    }
+
+    /// Registers a device that is to be told of mappings and versions, and tells it what version is visible.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if a tree was planted already, or there are too many devices.
+    pub fn register(&self, control: Arc<dyn Control>) -> Result<(), Error> {
+        self.memory.register(control.clone())?;
+        control.publish(self.read_version());
+        Ok(())
+    }
+
+    /// Makes a version that a device was told of visible to new readers, if it is not yet. It waits for
+    /// nobody: who told the device has found it done.
+    pub fn release_up_to(&self, version: Version) {
+        if self.read_version() < version {
+            self.versions.advance(|version| self.memory.publish(version));
+        }
     }
 
     /// The arena and its accounting.

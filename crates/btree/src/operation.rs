@@ -22,6 +22,11 @@ pub enum Operation<'a> {
         /// What it becomes.
         value: &'a [u8],
     },
+    /// Removes a pair whose value equals `expected`.
+    CompareAndDelete {
+        /// What the value must be.
+        expected: &'a [u8],
+    },
     /// Changes the value of a pair that has not changed since `version` was read with it. May be refused
     /// without a change (the version grows when a leaf is merged); never succeeds after one.
     CompareVersionAndSwap {
@@ -43,7 +48,7 @@ impl<'a> Operation<'a> {
             | Self::Put(value)
             | Self::CompareAndSwap { value, .. }
             | Self::CompareVersionAndSwap { value, .. } => Some(value),
-            Self::Delete | Self::Add(_) => None,
+            Self::Delete | Self::CompareAndDelete { .. } | Self::Add(_) => None,
         }
     }
 
@@ -172,6 +177,13 @@ pub(crate) fn decide<'a>(operation: &Operation<'a>, existing: Option<(&[u8], Ver
         (Operation::CompareAndSwap { expected, value }, Some(pair)) => {
             if pair.0 == expected {
                 Decision::Store(Given(value), stored)
+            } else {
+                mismatch(pair)
+            }
+        }
+        (Operation::CompareAndDelete { expected }, Some(pair)) => {
+            if pair.0 == expected {
+                Decision::Remove
             } else {
                 mismatch(pair)
             }

@@ -105,10 +105,13 @@ impl Reader<'_> {
     /// The bytes of an item's value, wherever they are.
     #[inline]
     pub(crate) fn value<'s>(&'s self, item: Item<'s>) -> &'s [u8] {
-        match item.reference() {
-            None => item.value(),
-            Some(at) => self.forest.memory().value(self.pin(), at.address, at.length),
-        }
+        self.value_out_of_line(item).unwrap_or_else(|| item.value())
+    }
+
+    /// The bytes of an item's value, if they are in a buffer of their own.
+    #[inline]
+    pub(crate) fn value_out_of_line<'s>(&'s self, item: Item<'s>) -> Option<&'s [u8]> {
+        item.reference().map(|at| self.forest.memory().value(self.pin(), at.address, at.length))
     }
 
     /// The node that a LID named at this reader's version; none if the LID is younger.

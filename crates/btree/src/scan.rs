@@ -50,17 +50,12 @@ impl Default for Scan<'_> {
 pub struct Pair<'a> {
     prefix: InNode<'a>,
     item: Item<'a>,
-    /// The value where it stands; none if it is the item's, or only keys were asked for.
+    /// The value, unless it is the item's: one that is out of line, or an empty one if only keys were asked
+    /// for.
     elsewhere: Option<&'a [u8]>,
 }
 
 impl<'a> Pair<'a> {
-    /// The key: one part after the other.
-    #[must_use]
-    pub fn key_parts(&self) -> (&'a [u8], &'a [u8]) {
-        (self.prefix.bytes(), self.item.suffix())
-    }
-
     /// Bytes of the key.
     #[must_use]
     #[inline]
@@ -288,13 +283,7 @@ impl<'s, E: Emit> Walk<'s, '_, '_, E> {
 
     #[inline]
     fn emit(&mut self, prefix: InNode<'s>, item: Item<'s>) -> ControlFlow<()> {
-        let elsewhere = if self.scan.keys_only {
-            Some(&[][..])
-        } else if item.header.out_of_line() {
-            Some(self.reader.value(item))
-        } else {
-            None
-        };
+        let elsewhere = if self.scan.keys_only { Some(&[][..]) } else { self.reader.value_out_of_line(item) };
         self.emit.pair(&Pair { prefix, item, elsewhere })?;
         self.left -= 1;
         if self.left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

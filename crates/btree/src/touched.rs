@@ -1,11 +1,11 @@
 //! What looking for keys touches of memory: nodes, bytes and cache lines, by level and block. Counted for
 //! those who ask for it.
 
+use honeycomb_memory::LINE_BYTES;
 use honeycomb_memory::sync::{AtomicU64, Ordering};
 
 /// Levels that are told apart; those above count as the highest.
 const LEVELS: usize = 8;
-const LINE: usize = 64;
 
 /// Counts of what the readers that were given it have touched when they looked for keys. What scans read
 /// beyond the first segment is not in it.
@@ -104,7 +104,7 @@ impl Touched {
         if from < to {
             let block = &self.levels[level.min(LEVELS - 1)].blocks[part as usize];
             block.bytes.fetch_add((to - from) as u64, Ordering::Relaxed);
-            block.lines.fetch_add((to.div_ceil(LINE) - from / LINE) as u64, Ordering::Relaxed);
+            block.lines.fetch_add((to.div_ceil(LINE_BYTES) - from / LINE_BYTES) as u64, Ordering::Relaxed);
         }
     }
 

@@ -366,7 +366,7 @@ impl<'f> Transaction<'f> {
             }
         }
         if forest.mvcc() {
-            forest.versions.release(version);
+            forest.versions.release(version, |version| forest.memory().publish(version));
             forest.versions.wait_for(version);
         }
         reach(Stage::Released);

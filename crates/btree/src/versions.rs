@@ -57,11 +57,20 @@ impl Versions {
     }
 
     /// Marks a version done: all its writes are published. Advances the read version as far as it goes.
-    pub(crate) fn release(&self, version: u64) {
+    #[inline(always)]
+    pub(crate) fn release(&self, version: u64, tell: impl Fn(u64)) {
         self.done[version as usize % RING].store(version, Ordering::Release);
         fence(Ordering::SeqCst);
+        self.advance(tell);
+    }
+
+    /// Advances the read version over all that are done. Devices are told of each version before readers see
+    /// it, by all who try to advance to it.
+    #[inline(always)]
+    pub(crate) fn advance(&self, tell: impl Fn(u64)) {
         let mut read = self.read.0.load(Ordering::Acquire);
         while self.done[(read + 1) as usize % RING].load(Ordering::Acquire) == read + 1 {
+            tell(read + 1);
             read = match self.read.0.compare_exchange(read, read + 1, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => read + 1,
                 Err(now) => now,
@@ -90,43 +99,57 @@ mod tests {
         let versions = Versions::new(0);
         let taken: Vec<u64> = (0..3).map(|_| versions.take()).collect();
         assert_eq!(taken, [1, 2, 3]);
-        versions.release(3);
-        versions.release(2);
+        versions.release(3, |_| ());
+        versions.release(2, |_| ());
         assert_eq!(versions.read_version(), 0);
-        versions.release(1);
+        versions.release(1, |_| ());
         assert_eq!(versions.read_version(), 3);
     }
 
-    /// Two writers that finish in any order leave nothing unreleased, and whoever sees the read version sees
-    /// the writes. Fails if `release` stores or loads `done` with less than sequential consistency.
+    /// Two writers that finish in any order leave nothing unreleased; whoever sees the read version sees the
+    /// writes, and devices were told of it. Fails if `release` stores or loads `done` with less than
+    /// sequential consistency, or if a version is told after it is released.
     #[test]
     #[cfg(loom)]
     fn loom_no_version_stays_unreleased() {
         use loom::sync::Arc;
         use loom::sync::atomic::AtomicUsize;
-        loom::model(|| {
-            let versions = Arc::new(Versions::new(0));
-            let data = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
-            let writer = {
-                let (versions, data) = (versions.clone(), data.clone());
-                loom::thread::spawn(move || write(&versions, &data))
-            };
-            write(&versions, &data);
-            see(&versions, &data);
-            writer.join().unwrap();
-            assert_eq!(versions.read_version(), 2);
-        });
 
-        fn write(versions: &Versions, data: &[AtomicUsize; 2]) {
-            let version = versions.take();
-            data[version as usize - 1].store(1, Ordering::Relaxed);
-            versions.release(version);
+        struct Shared {
+            versions: Versions,
+            data: [AtomicUsize; 2],
+            /// The version of a device.
+            told: AtomicU64,
         }
 
-        fn see(versions: &Versions, data: &[AtomicUsize; 2]) {
-            for written in data.iter().take(versions.read_version() as usize) {
+        loom::model(|| {
+            let data = [AtomicUsize::new(0), AtomicUsize::new(0)];
+            let told = AtomicU64::new(0);
+            let shared = Arc::new(Shared { versions: Versions::new(0), data, told });
+            let writer = {
+                let shared = shared.clone();
+                loom::thread::spawn(move || write(&shared))
+            };
+            write(&shared);
+            see(&shared);
+            writer.join().unwrap();
+            assert_eq!(shared.versions.read_version(), 2);
+        });
+
+        fn write(shared: &Shared) {
+            let version = shared.versions.take();
+            shared.data[version as usize - 1].store(1, Ordering::Relaxed);
+            shared.versions.release(version, |version| {
+                shared.told.fetch_max(version, Ordering::Relaxed);
+            });
+        }
+
+        fn see(shared: &Shared) {
+            let visible = shared.versions.read_version();
+            for written in shared.data.iter().take(visible as usize) {
                 assert_eq!(written.load(Ordering::Relaxed), 1);
             }
+            assert!(shared.told.load(Ordering::Relaxed) >= visible);
         }
     }
 
@@ -139,14 +162,14 @@ mod tests {
             let versions = Arc::new(Versions::new(0));
             for _ in 0..2 {
                 let version = versions.take();
-                versions.release(version);
+                versions.release(version, |_| ());
             }
             let (first, second) = (versions.take(), versions.take());
             let other = {
                 let versions = versions.clone();
-                loom::thread::spawn(move || versions.release(second))
+                loom::thread::spawn(move || versions.release(second, |_| ()))
             };
-            versions.release(first);
+            versions.release(first, |_| ());
             other.join().unwrap();
             assert_eq!(versions.read_version(), 4);
         });

@@ -227,10 +227,8 @@ impl<'f> Transaction<'f> {
         let suffix = &key[view.prefix_length()..];
         let found = find(view, suffix, segment);
         let superseded = found.existing.as_ref().and_then(|existing| existing.item.reference());
-        let existing = found.existing.as_ref().map(|existing| {
-            let value = superseded.map_or(existing.item.value(), |reference| self.value(reference));
-            (value, existing.version)
-        });
+        let existing =
+            found.existing.as_ref().map(|existing| (self.value_of(existing.item), existing.version));
         let (stored, outcome) = match decide(operation, existing) {
             Decision::Keep(outcome) => return Ok(outcome),
             Decision::Remove => (None, Outcome::Deleted),
@@ -268,6 +266,12 @@ impl<'f> Transaction<'f> {
         Ok(outcome)
     }
 
+    /// The bytes of an item's value, wherever they are.
+    #[inline]
+    fn value_of<'a>(&'a self, item: Item<'a>) -> &'a [u8] {
+        item.reference().map_or(item.value(), |reference| self.value(reference))
+    }
+
     /// Whether a value is too long for an item.
     fn is_long(&self, value: &StoredValue<'_>) -> bool {
         value.bytes().len() > self.forest.shape().inline_value_bytes_max()
@@ -287,10 +291,19 @@ impl<'f> Transaction<'f> {
         operations: &[BatchOperation<'_>],
         order: &[usize],
     ) -> Result<End<BatchOutcome>, Stop> {
+        if let Some((index, outcome)) = self.find_unexpected(operations, order)? {
+            return Ok(End::Refused(BatchOutcome::Refused { index, outcome }));
+        }
         let mut outcomes = vec![Outcome::Absent; operations.len()];
-        for &index in order {
+        for (at, &index) in order.iter().enumerate() {
             let BatchOperation { root, key, operation } = &operations[index];
             let leaf = self.hold_leaf(*root, Toward::Key(key))?;
+            let operation = match *operation {
+                Operation::CompareVersionAndSwap { value, .. } if is_first(operations, order, at) => {
+                    &Operation::Update(value)
+                }
+                _ => operation,
+            };
             let outcome = self.apply(*root, Located::at(leaf), key, operation)?;
             let nothing_to_delete = *operation == Operation::Delete && outcome == Outcome::Absent;
             if !outcome.wrote() && !nothing_to_delete {
@@ -310,20 +323,53 @@ impl<'f> Transaction<'f> {
         target: Target<'_>,
         BatchOperation { root, key, operation }: &BatchOperation<'_>,
     ) -> Result<Outcome, Stop> {
-        let leaf = self.hold_found(target)?;
+        let leaf = self.hold_found(*root, target)?;
         self.apply(*root, leaf, key, operation)
     }
 
     /// Locks a leaf that was found.
-    fn hold_found(&mut self, target: Target<'_>) -> Result<Located, Stop> {
-        let leaf = self.hold(target.lid)?;
-        // It may have been a root, which has grown since, or this transaction has removed it.
-        if self.is_removed(leaf) || !self.view(leaf).is_leaf() {
+    fn hold_found(&mut self, root: Root, target: Target<'_>) -> Result<Located, Stop> {
+        let leaf = self.hold_found_leaf(root, target.lid)?;
+        if self.is_removed(leaf) {
             return Err(Stop::Busy);
         }
         // The sorted block of a buffer does not change.
         let segment = self.is_in_place(leaf, target.buffer).then_some(target.segment);
         Ok(Located { leaf, segment })
+    }
+
+    /// The first swap by version that finds another version than it expects, and why. All are compared
+    /// before anything is written: a leaf that the batch has merged has versions of its own. What was
+    /// compared stays, for its leaf is locked.
+    fn find_unexpected(
+        &mut self,
+        operations: &[BatchOperation<'_>],
+        order: &[usize],
+    ) -> Result<Option<(usize, Outcome)>, Stop> {
+        for (at, &index) in order.iter().enumerate() {
+            let BatchOperation { root, key, operation } = &operations[index];
+            if !matches!(operation, Operation::CompareVersionAndSwap { .. })
+                || !is_first(operations, order, at)
+            {
+                continue;
+            }
+            let leaf = self.hold_leaf(*root, Toward::Key(key))?;
+            let view = self.view(leaf);
+            let existing = find(view, &key[view.prefix_length()..], None).existing;
+            let pair = existing.map(|existing| (self.value_of(existing.item), existing.version));
+            if let Decision::Keep(outcome) = decide(operation, pair) {
+                return Ok(Some((index, outcome)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Locks a leaf of a tree that was found under the pin of this transaction.
+    #[inline]
+    fn hold_found_leaf(&mut self, root: Root, lid: Lid) -> Result<Index, Stop> {
+        let index = self.hold(lid)?;
+        // The root can grow between the look and the lock; no other LID changes its level.
+        if lid != root.0 || self.view(index).is_leaf() { Ok(index) } else { Err(Stop::Busy) }
     }
 
     /// Goes down to a leaf and locks it.
@@ -334,10 +380,14 @@ impl<'f> Transaction<'f> {
         } else {
             leaf_toward(lid, top, toward, |lid| self.view_ahead(lid))
         };
-        let index = self.hold(lid)?;
-        // The root can grow between the look and the lock; no other LID changes its level.
-        if lid != root.0 || self.view(index).is_leaf() { Ok(index) } else { Err(Stop::Busy) }
+        self.hold_found_leaf(root, lid)
     }
+}
+
+/// Whether the operation at a place of an order is the first of its key.
+fn is_first(operations: &[BatchOperation<'_>], order: &[usize], at: usize) -> bool {
+    let key = |index: usize| (operations[index].root, operations[index].key);
+    at == 0 || key(order[at - 1]) != key(order[at])
 }
 
 /// The leaf on the way down from a node.

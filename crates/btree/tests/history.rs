@@ -19,9 +19,9 @@ use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Barrier;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use common::{Keys, MIB, Model, Pairs, apply, expected_scan, forest, key, seed, tiny};
+use common::{Keys, MIB, Model, Pairs, apply, expected_scan, forest, key, soak, tiny};
 use honeycomb_btree::{BatchOperation, BatchOutcome, Forest, Operation, Outcome, Root, Scan};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -406,17 +406,5 @@ const ROUNDS: [Round; 6] = [
 
 #[test]
 fn every_result_is_the_state_at_its_version() {
-    let seconds = std::env::var("HONEYCOMB_SOAK_SECONDS").ok().and_then(|text| text.parse().ok());
-    let until = Instant::now() + Duration::from_secs(seconds.unwrap_or(0));
-    let first_seed = seed(1);
-    let mut operations = 0;
-    for offset in 0.. {
-        for round in &ROUNDS {
-            operations += run(round, first_seed + offset);
-        }
-        if operations >= 200_000 && Instant::now() >= until {
-            break;
-        }
-    }
-    println!("{operations} operations checked");
+    soak(&ROUNDS, 200_000, run);
 }

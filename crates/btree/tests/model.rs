@@ -77,7 +77,8 @@ impl Run {
             0..30 => Operation::Put(&value),
             30..50 => Operation::Insert(&value),
             50..62 => Operation::Update(&value),
-            62..86 => Operation::Delete,
+            62..82 => Operation::Delete,
+            82..86 => Operation::CompareAndDelete { expected: if wrong { b"wrong" } else { &current } },
             86..91 => {
                 Operation::CompareAndSwap { expected: if wrong { b"wrong" } else { &current }, value: &value }
             }

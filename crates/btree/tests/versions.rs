@@ -150,3 +150,26 @@ fn a_batch_does_not_swap_what_it_changed() {
         assert_eq!(outcomes, [Outcome::Updated, Outcome::Mismatch { value: b"put".to_vec(), version }]);
     }
 }
+
+/// A leaf that a batch merges has its versions from the batch; what the other swaps of it expect are those of
+/// before.
+#[test]
+fn swaps_of_one_batch_find_the_versions_of_before_it() {
+    let forest = forest(tiny(128), 4 * MIB, true);
+    let root = forest.plant().unwrap();
+    let keys: Vec<[u8; 2]> = (0..20_u16).map(u16::to_be_bytes).collect();
+    for key in &keys {
+        forest.write(root, key, Operation::Put(b"value")).unwrap();
+    }
+    for round in 0..50_u8 {
+        let reader = forest.reader();
+        let version = |key| reader.get(root, key).unwrap().version;
+        let value = [round];
+        let swap = |key| Operation::CompareVersionAndSwap { version: version(key), value: &value };
+        let batch: Vec<_> =
+            keys.iter().map(|key| BatchOperation { root, key, operation: swap(key) }).collect();
+        let applied = forest.apply(&batch).unwrap();
+        assert!(matches!(applied, BatchOutcome::Applied { .. }), "round {round}: {applied:?}");
+        assert!(matches!(forest.apply(&batch).unwrap(), BatchOutcome::Refused { index: 0, .. }));
+    }
+}

@@ -2,7 +2,7 @@
 
 use crate::{help, text::Form, units};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::path::PathBuf;
+use std::{net::SocketAddr, path::PathBuf};
 
 /// An in-memory ordered key-value store, at work on your files.
 #[derive(Parser)]
@@ -35,6 +35,9 @@ pub(crate) enum Command {
     /// Walk a whole store and check every invariant.
     #[command(long_about = help::VERIFY, after_help = help::VERIFY_EXAMPLES)]
     Verify(Verify),
+    /// Serve a store to Redis clients.
+    #[command(long_about = help::SERVE, after_help = help::SERVE_EXAMPLES)]
+    Serve(Serve),
 }
 
 /// `honeycomb index`.
@@ -189,6 +192,30 @@ pub(crate) struct Stats {
 pub(crate) struct Verify {
     #[command(flatten)]
     pub(crate) image: Image,
+    #[command(flatten)]
+    pub(crate) json: JsonOption,
+}
+
+/// `honeycomb serve`.
+#[derive(Args)]
+pub(crate) struct Serve {
+    /// Where to listen.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:6379", env = "HONEYCOMB_ADDRESS")]
+    pub(crate) address: SocketAddr,
+    /// Threads, each with connections of its own [default: one a core of the machine].
+    #[arg(long, value_name = "COUNT", env = "HONEYCOMB_CORES")]
+    pub(crate) cores: Option<usize>,
+    /// Numbered tables that SELECT chooses from.
+    #[arg(long, value_name = "COUNT", default_value_t = 16, env = "HONEYCOMB_DATABASES")]
+    pub(crate) databases: usize,
+    /// What AUTH must say before anything else [default: everybody is let in].
+    #[arg(long, value_name = "TEXT", env = "HONEYCOMB_PASSWORD", hide_env_values = true)]
+    pub(crate) password: Option<String>,
+    /// Connections at one time.
+    #[arg(long, value_name = "COUNT", default_value_t = 10_000, env = "HONEYCOMB_CONNECTIONS")]
+    pub(crate) connections: usize,
+    #[command(flatten)]
+    pub(crate) memory: MemoryOption,
     #[command(flatten)]
     pub(crate) json: JsonOption,
 }

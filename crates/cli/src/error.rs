@@ -47,6 +47,9 @@ pub(crate) enum Error {
     /// The store refused something.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The server did not start, or has ended.
+    #[error(transparent)]
+    Server(#[from] honeycomb_server::Error),
     /// Standard output cannot be written.
     #[error("cannot write to standard output: {0}")]
     Output(#[source] io::Error),

@@ -64,3 +64,17 @@ Walk a whole store and check every invariant of its trees and of its memory.";
 pub(crate) const VERIFY_EXAMPLES: &str = "\
 Example:
   honeycomb verify --store usr.honeycomb";
+
+/// What `serve` does.
+pub(crate) const SERVE: &str = "\
+Serve a store to Redis clients.
+
+The store is empty at first and in memory only. Ctrl-C, or the signal TERM, ends the server once the replies
+that it owes are sent. Memory is what --memory says, 1 GiB if it says nothing; a write that finds none is
+refused. Every option but --memory and --json can also be a variable of the environment.";
+
+/// Examples of `serve`.
+pub(crate) const SERVE_EXAMPLES: &str = "\
+Examples:
+  honeycomb serve
+  honeycomb serve --address 127.0.0.1:7000 --memory 8GiB --password secret";

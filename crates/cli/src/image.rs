@@ -30,13 +30,24 @@ const MEMORY_BYTES: u64 = 1 << 30;
 /// The system does not give the memory.
 pub(crate) fn empty(memory: &MemoryOption, input_bytes: u64) -> Result<Store, Error> {
     let enough = MEMORY_BYTES.saturating_add(MEMORY_PER_BYTE.saturating_mul(input_bytes));
-    let bytes = memory.bytes.unwrap_or(enough);
-    let memory_bytes = usize::try_from(bytes).map_err(|_| {
-        Error::Arguments(format!("{} are more than this machine can address", units::bytes(bytes)))
-    })?;
+    let memory_bytes = addressable(memory.bytes.unwrap_or(enough))?;
     // Nobody but this process uses the store, so a snapshot may live as long as it is of use.
     let lease = LeaseLimits { time: Duration::from_secs(u64::from(u32::MAX)), bytes: u64::MAX };
     Ok(Store::open(Config { memory_bytes, lease, ..Config::default() })?)
+}
+
+/// An empty store for many clients, whose snapshots end in time.
+///
+/// # Errors
+/// The system does not give the memory.
+pub(crate) fn for_server(memory: &MemoryOption) -> Result<Store, Error> {
+    let memory_bytes = addressable(memory.bytes.unwrap_or(MEMORY_BYTES))?;
+    Ok(Store::open(Config { memory_bytes, ..Config::default() })?)
+}
+
+fn addressable(bytes: u64) -> Result<usize, Error> {
+    let beyond = |_| format!("{} are more than this machine can address", units::bytes(bytes));
+    usize::try_from(bytes).map_err(beyond).map_err(Error::Arguments)
 }
 
 /// The store saved in `path` if there is one, with room for `input_bytes` more; otherwise an empty one.

@@ -2,7 +2,7 @@
 //!
 //! `index` puts a directory tree into a store and compares what the store answers with the file system;
 //! `load` takes pairs from text; `get`, `scan`, `stats` and `verify` ask a store that those two saved. Every
-//! command prints for people or, with `--json`, for programs.
+//! command prints for people or, with `--json`, for programs. `serve` lets Redis clients at a store.
 
 mod arguments;
 mod command;
@@ -55,5 +55,6 @@ fn run(command: &Command) -> Result<Verdict, Error> {
         Command::Scan(arguments) => command::scan::run(arguments),
         Command::Stats(arguments) => command::stats::run(arguments),
         Command::Verify(arguments) => command::verify::run(arguments),
+        Command::Serve(arguments) => command::serve::run(arguments),
     }
 }

@@ -91,6 +91,10 @@ pub const STATUS_UNKNOWN_TABLE: usize = 5;
 /// Completion: the read version is not held for any reader: the snapshot is too old.
 pub const STATUS_VERSION_NOT_HELD: usize = 6;
 
+/// Completion: a device could not read what it came to, or that is no node; what was continued is
+/// void.
+pub const STATUS_FAULT: usize = 7;
+
 /// The first cache line of a node.
 ///
 /// ```text

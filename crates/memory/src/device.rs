@@ -44,6 +44,16 @@ impl Device {
         (self.oldest_in_flight, self.newest_started) = (oldest_in_flight, newest_started);
         self.epochs.publish_window(self.index, self.base + oldest_in_flight, self.base + newest_started);
     }
+
+    /// Whether operations are in flight.
+    pub(crate) fn is_in_flight(&self) -> bool {
+        self.oldest_in_flight <= self.newest_started
+    }
+
+    /// Whether the window of this device holds back the reclaiming of what these epochs guard.
+    pub(crate) fn is_guarded_by(&self, epochs: &Epochs) -> bool {
+        std::ptr::eq(&*self.epochs, epochs)
+    }
 }
 
 impl Drop for Device {

@@ -43,6 +43,20 @@ pub enum MemoryError {
         /// How many there are.
         max: usize,
     },
+    /// A device was registered when something was mapped already, which it would never be told of.
+    #[error("a device is registered before the first tree is planted: afterwards it is too late")]
+    RegisteredTooLate,
+    /// A device read although no operation of it was in flight.
+    #[error("a device reads only while operations of it are in flight")]
+    NoneInFlight,
+    /// A device read something else than nodes and values in use.
+    #[error("no nodes or values in use are at bus address {address:#x} and the {bytes} bytes from there")]
+    Unreadable {
+        /// The bus address.
+        address: u64,
+        /// Bytes to be read.
+        bytes: usize,
+    },
     /// All device participants are taken.
     #[error("all {max} devices are taken")]
     TooManyDevices {

@@ -7,6 +7,8 @@
 //!    other memory never hangs on a kind.
 //! 2. `tallies`: anybody, by fetch-and-add on the stripe of its thread.
 
+use std::ops::Range;
+
 use crate::arena::{MappedByte, MappedSlice};
 use crate::error::MemoryError;
 use crate::sync::{AtomicI64, Ordering, Padded};
@@ -139,6 +141,18 @@ impl Ledger {
             (Kind::PrivateValue as u8..=Kind::RetiredValue as u8).contains(&kind(first))
                 && inner.iter().all(|at| kind(at) == Kind::Inner as u8)
         })
+    }
+
+    /// Whether these units, which lie between two multiples of the units of a node, are of values' buffers in
+    /// use; `slot` is the former multiple.
+    pub(crate) fn holds_parts_of_values(&self, slot: usize, units: Range<usize>) -> bool {
+        let is = |at: &MappedByte, kinds: &[Kind]| {
+            let kind = at.load(Ordering::Relaxed);
+            kinds.iter().any(|&one| kind == one as u8)
+        };
+        let of_values = [Kind::LiveValue, Kind::RetiredValue, Kind::Inner];
+        !is(&self.kinds[slot], &[Kind::FreeNode, Kind::PrivateNode])
+            && self.kinds[units].iter().all(|at| is(at, &of_values))
     }
 
     fn inner(&self, extent: Extent) -> &[MappedByte] {

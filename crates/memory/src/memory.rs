@@ -21,12 +21,13 @@ use crate::allocator::Allocator;
 use crate::arena::Mapping;
 use crate::buffer::{LidReservation, NodeBuffer, ValueBuffer};
 use crate::config::MemoryConfig;
+use crate::control::{Control, Controls};
 use crate::device::Device;
 use crate::epochs::{Epochs, Pin};
 use crate::error::MemoryError;
 use crate::faults::Faults;
 use crate::lease::Lease;
-use crate::ledger::{Extent, Kind};
+use crate::ledger::{Extent, Kind, Ledger};
 use crate::lock_word::LockAndSize;
 use crate::node::Node;
 use crate::page_table::{PageTable, State};
@@ -39,6 +40,7 @@ use crate::sync::{Arc, AtomicU64, Ordering, Padded, thread_number};
 pub struct Memory {
     arena: Mapping,
     page_table: PageTable,
+    controls: Controls,
     epochs: Arc<Epochs>,
     node_bytes: usize,
     allocator: Allocator,
@@ -47,7 +49,7 @@ pub struct Memory {
     faults: Faults,
 }
 
-const UNIT: usize = layout::ALLOCATION_UNIT_BYTES;
+pub(crate) const UNIT: usize = layout::ALLOCATION_UNIT_BYTES;
 
 /// LIDs beyond the number of nodes, so that those reserved or retired do not run out before nodes do.
 fn spare_lids(nodes: usize) -> usize {
@@ -74,6 +76,7 @@ impl Memory {
         Ok(Self {
             arena: Mapping::new(arena_bytes, config.huge_pages)?,
             page_table: PageTable::new(nodes + spare_lids(nodes), config.huge_pages)?,
+            controls: Controls::new(config.devices),
             epochs: Arc::new(Epochs::new(pins, config.leases, config.devices)),
             node_bytes: config.node_bytes,
             allocator: Allocator::new(arena_bytes / UNIT, config.node_bytes / UNIT, stripes)?,
@@ -112,6 +115,20 @@ impl Memory {
     /// [`MemoryError::TooManyDevices`].
     pub fn device(&self) -> Result<Device, MemoryError> {
         Device::new(Arc::clone(&self.epochs))
+    }
+
+    /// Registers a device that is to be told of mappings and versions from the first on.
+    ///
+    /// # Errors
+    /// [`MemoryError::RegisteredTooLate`] if something was mapped already, [`MemoryError::TooManyDevices`].
+    pub fn register(&self, control: std::sync::Arc<dyn Control>) -> Result<(), MemoryError> {
+        self.controls.register(control)
+    }
+
+    /// Tells all devices that the writes up to a version are in memory, before new readers have it.
+    #[inline]
+    pub fn publish(&self, version: u64) {
+        self.controls.tell(|control| control.publish(version));
     }
 
     /// A buffer for a node, with a zeroed header.
@@ -218,7 +235,10 @@ impl Memory {
         let state = LockAndSize::from(word);
         let sizes = layout::node_header::SIZE..=self.node_bytes;
         assert!(!state.locked() && sizes.contains(&state.size()), "not publishable: {state:?}");
-        self.page_table.store(lid, buffer.into_live());
+        let address = buffer.into_live();
+        // Before the page table has it: see `control`.
+        self.controls.tell(|control| control.map(lid, address));
+        self.page_table.store(lid, address);
     }
 
     /// Takes what no operation that begins from now on can reach, to reclaim it when those in flight have
@@ -336,6 +356,18 @@ impl Memory {
         BusAddress::new(offset as u64).expect("no buffer begins at the start of the arena")
     }
 
+    pub(crate) fn epochs(&self) -> &Epochs {
+        &self.epochs
+    }
+
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.allocator.ledger
+    }
+
+    pub(crate) fn arena_bytes(&self) -> usize {
+        self.arena.bytes()
+    }
+
     pub(crate) fn page_table(&self) -> &PageTable {
         &self.page_table
     }
@@ -361,7 +393,7 @@ impl Memory {
     }
 
     #[inline]
-    fn at(&self, offset: usize) -> NonNull<u8> {
+    pub(crate) fn at(&self, offset: usize) -> NonNull<u8> {
         debug_assert!(offset < self.arena.bytes());
         // SAFETY: callers stay within the arena: offsets are of units it has, or were checked against its
         // bytes.

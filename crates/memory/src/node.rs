@@ -32,6 +32,8 @@ unsafe impl Send for Node<'_> {}
 unsafe impl Sync for Node<'_> {}
 
 const WORD: usize = size_of::<u64>();
+/// Bytes of a cache line.
+pub const LINE_BYTES: usize = 64;
 
 impl<'p> Node<'p> {
     /// # Safety
@@ -69,7 +71,9 @@ impl<'p> Node<'p> {
     #[inline]
     pub fn word(self, offset: usize) -> u64 {
         assert!(offset >= WORD, "the lock-and-size word is not read like the others");
-        self.header_word(offset).load(Ordering::Relaxed)
+        // What a sibling LID leads to is mapped for who finds it: acquire pairs with `set_word`.
+        let is_sibling = matches!(offset, header::LEFT_OFFSET | header::RIGHT_OFFSET);
+        self.header_word(offset).load(if is_sibling { Ordering::Acquire } else { Ordering::Relaxed })
     }
 
     /// All of the node that is published now.
@@ -93,12 +97,11 @@ impl<'p> Node<'p> {
     /// Asks for the cache lines of the bytes from offset `from` up to `to`, cut at the end of the node.
     #[inline]
     pub fn prefetch(self, from: usize, to: usize) {
-        const LINE: usize = 64;
-        let (mut offset, end) = (from & !(LINE - 1), to.min(self.memory.node_bytes()));
+        let (mut offset, end) = (from & !(LINE_BYTES - 1), to.min(self.memory.node_bytes()));
         while offset < end {
             // SAFETY: `offset` is below `node_bytes`, so within the node.
             prefetch_line(unsafe { self.start.add(offset) });
-            offset += LINE;
+            offset += LINE_BYTES;
         }
     }
 
@@ -255,7 +258,8 @@ impl<'p> LockedNode<'p> {
             matches!(offset, header::LEFT_OFFSET | header::RIGHT_OFFSET | header::TAGS_OFFSET | SECOND_TAGS),
             "the word at byte {offset} of a published node does not change"
         );
-        self.node.header_word(offset).store(value, Ordering::Relaxed);
+        // Release pairs with the loads of siblings: the leaf that one leads to was mapped before.
+        self.node.header_word(offset).store(value, Ordering::Release);
     }
 
     /// Makes all this holder wrote up to `size` visible to readers, with `log_count` entries in the log

@@ -6,19 +6,14 @@
 //! Arguments: pairs loaded; seconds of one turn; a part of the names of the ways to take, all without.
 //! Prints the median of nanoseconds an operation.
 
+#[path = "../../btree/examples/common/mod.rs"]
+mod common;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use common::key;
 use honeycomb_store::{Config, Pairs, Reads, Scan, Software, Store, Table};
-
-fn key(number: u64) -> [u8; 16] {
-    let high = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let high = (high ^ high >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    let mut key = [0; 16];
-    key[..8].copy_from_slice(&(high ^ high >> 32).to_be_bytes());
-    key[8..].copy_from_slice(&number.to_be_bytes());
-    key
-}
 
 /// Keys in no order, each as likely as another.
 struct Keys {

@@ -51,6 +51,7 @@ enum Change {
     Put(Range<usize>),
     Delete,
     CompareAndSwap { expected: Range<usize>, value: Range<usize> },
+    CompareAndDelete { expected: Range<usize> },
     CompareVersionAndSwap { version: Version, value: Range<usize> },
     Add(i64),
 }
@@ -89,6 +90,12 @@ impl Batch {
     ) -> &mut Self {
         let (expected, value) = (self.keep(expected), self.keep(value));
         self.write(table, key, Change::CompareAndSwap { expected, value })
+    }
+
+    /// Removes a pair whose value equals `expected`; refused otherwise.
+    pub fn compare_and_delete(&mut self, table: &Table, key: &[u8], expected: &[u8]) -> &mut Self {
+        let expected = self.keep(expected);
+        self.write(table, key, Change::CompareAndDelete { expected })
     }
 
     /// Changes a value as [`Table::compare_version_and_swap`] does; refused if that is.
@@ -156,6 +163,9 @@ impl Batch {
             Change::Delete => Operation::Delete,
             Change::CompareAndSwap { expected, value } => {
                 Operation::CompareAndSwap { expected: bytes(expected), value: bytes(value) }
+            }
+            Change::CompareAndDelete { expected } => {
+                Operation::CompareAndDelete { expected: bytes(expected) }
             }
             Change::CompareVersionAndSwap { version, value } => {
                 Operation::CompareVersionAndSwap { version: *version, value: bytes(value) }

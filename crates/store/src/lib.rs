@@ -72,6 +72,7 @@ pub use honeycomb_btree::{
 pub use honeycomb_memory::Faults;
 pub use iter::Iter;
 pub use pairs::{Pairs, PairsIter};
+pub use range::end_of_prefix;
 pub use reads::Reads;
 pub use scan::Scan;
 pub use snapshot::{Snapshot, SnapshotToken};

@@ -48,7 +48,8 @@ fn is_inverted((lower, upper): Bounds<'_>) -> bool {
 }
 
 /// The smallest byte string above all that start with `prefix`; none if there is no such.
-pub(crate) fn end_of_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
+#[must_use]
+pub fn end_of_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|&byte| byte != u8::MAX)?;
     let mut end = prefix[..=last].to_vec();
     end[last] += 1;

@@ -84,6 +84,12 @@ impl Table {
         self.entry.pairs.get()
     }
 
+    /// Whether a key has a length that keys may have.
+    #[must_use]
+    pub fn allows_key(&self, key: &[u8]) -> bool {
+        self.check_key(key).is_ok()
+    }
+
     /// The value of a key.
     ///
     /// # Errors
@@ -149,9 +155,15 @@ impl Table {
     /// # Errors
     /// [`Error::KeyLength`], [`Error::OutOfMemory`].
     pub fn delete(&self, key: &[u8]) -> Result<bool, Error> {
-        let outcome = self.shared.remove(|forest| forest.write(self.root(), key, Operation::Delete))?;
-        self.note(&outcome);
-        Ok(outcome.wrote())
+        self.remove(key, Operation::Delete)
+    }
+
+    /// Removes a pair whose value equals `expected`: false if the key is absent or has another value.
+    ///
+    /// # Errors
+    /// As [`Table::delete`].
+    pub fn compare_and_delete(&self, key: &[u8], expected: &[u8]) -> Result<bool, Error> {
+        self.remove(key, Operation::CompareAndDelete { expected })
     }
 
     /// Changes a value that equals `expected`.
@@ -301,6 +313,12 @@ impl Table {
 
     pub(crate) fn is_same_as(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.entry, &other.entry)
+    }
+
+    fn remove(&self, key: &[u8], operation: Operation<'_>) -> Result<bool, Error> {
+        let outcome = self.shared.remove(|forest| forest.write(self.root(), key, operation))?;
+        self.note(&outcome);
+        Ok(outcome.wrote())
     }
 
     fn write(&self, key: &[u8], operation: Operation<'_>) -> Result<Outcome, Error> {

@@ -19,7 +19,13 @@ pub(super) fn only_tables_with_a_root_are_read(world: &mut World) {
         world.uproot(table);
         read_around(world, &mut session, table);
     }
-    a_scan_under_way_ends(world, &mut session);
+    a_scan_under_way_ends(world, &mut session, |_| ());
+    // The number is taken again at once.
+    a_scan_under_way_ends(world, &mut session, |world| {
+        let root = world.forest.plant().expect("there is room");
+        world.accelerator.set_root(LONG, Some(root));
+        world.roots.insert(LONG, root);
+    });
 }
 
 /// Reads a table and its neighbours.
@@ -36,7 +42,7 @@ fn read_around(world: &World, session: &mut Session, table: u16) {
 }
 
 /// A scan that has begun when its table goes may find either, but no half of it.
-fn a_scan_under_way_ends(world: &mut World, session: &mut Session) {
+fn a_scan_under_way_ends(world: &mut World, session: &mut Session, then: impl FnOnce(&mut World)) {
     world.plant_a_long_table();
     let read = Read::Scan { scan: Scan::default(), bytes_max: u32::MAX };
     let scan = one(&Request { identifier: 1, table: LONG, version: None, read });
@@ -44,6 +50,7 @@ fn a_scan_under_way_ends(world: &mut World, session: &mut Session) {
     other.submit(world, scan.bytes());
     other.poll();
     world.fell(LONG);
+    then(world);
     while other.poll() > 0 {}
     let answer = other.answer(1).expect("it is answered");
     let all = &world.state[&LONG];

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use honeycomb_btree::{Emit, Pair, Run, Scan, Version};
 
 use crate::completion::{Completions, ScanWriter};
+use crate::long_scan::Limits;
 
 /// The completions of a scan, or of one turn of it, while they are written.
 pub(super) struct Emission<'c> {
@@ -14,13 +15,6 @@ pub(super) struct Emission<'c> {
     /// Pairs left for later turns.
     later: usize,
     ended: Ended,
-}
-
-/// What a scan may still emit.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
-    pub(super) pairs: usize,
-    pub(super) bytes: usize,
 }
 
 /// What ended a scan.
@@ -80,14 +74,13 @@ impl<'c> Emission<'c> {
 impl Emit for Emission<'_> {
     #[inline]
     fn pair(&mut self, pair: &Pair<'_>) -> ControlFlow<()> {
-        if self.left.pairs == 0 || self.left.bytes == 0 {
+        if self.left.are_reached() {
             let is_turn = self.left.bytes > 0 && self.later > 0;
             self.ended = if is_turn { Ended::Turn } else { Ended::Limit };
             return ControlFlow::Break(());
         }
         self.writer.push(pair);
-        self.left.pairs -= 1;
-        self.left.bytes = self.left.bytes.saturating_sub(pair.key_len() + pair.value_len());
+        self.left.take(pair.key_len(), pair.value_len());
         ControlFlow::Continue(())
     }
 

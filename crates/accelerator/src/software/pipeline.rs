@@ -1,71 +1,23 @@
 //! The pipeline: many requests on their way down the tree, a step of each in turn.
 
-use honeycomb_btree::{Descent, Reader, Version};
+use honeycomb_btree::{Descent, Reader};
 use smallvec::SmallVec;
-use std::collections::VecDeque;
 
+use crate::admission::Admission;
 use crate::completion::Completions;
-use crate::request::{Read, Rejected, Request, parse};
+use crate::known::Known;
+use crate::long_scan::LongScans;
+use crate::request::{Read, Request, parse};
+use crate::software::Software;
 use crate::software::emission::Emission;
-use crate::software::long_scan::LongScan;
-use crate::software::{Known, Software};
 use crate::status::Status;
-
-/// Requests of one version, in the order of their submission.
-pub(super) struct Admission<'q> {
-    rest: &'q [u8],
-    version: Option<Version>,
-}
-
-impl<'q> Admission<'q> {
-    /// The first requests of some, as far as they have one version.
-    pub(super) fn new(requests: &'q [u8]) -> Self {
-        let version = parse(requests).0.map_or(None, |request| request.version);
-        Self { rest: requests, version }
-    }
-
-    pub(super) fn version(&self) -> Option<Version> {
-        self.version
-    }
-
-    /// What has not been admitted.
-    pub(super) fn rest(&self) -> &'q [u8] {
-        self.rest
-    }
-
-    /// Refuses all requests.
-    pub(super) fn refuse_all(&mut self, status: Status, completions: &mut Completions) {
-        while let Some((request, _)) = self.next(completions) {
-            completions.push_refusal(request.identifier, status);
-        }
-    }
-
-    /// The next request, and its bytes; on the way there, what is none is refused.
-    #[inline]
-    fn next(&mut self, completions: &mut Completions) -> Option<(Request<'q>, &'q [u8])> {
-        while !self.rest.is_empty() {
-            let (parsed, length) = parse(self.rest);
-            match parsed {
-                Ok(request) if request.version != self.version => return None,
-                Ok(request) => {
-                    let (bytes, rest) = self.rest.split_at(length);
-                    self.rest = rest;
-                    return Some((request, bytes));
-                }
-                Err(Rejected { identifier, status }) => completions.push_refusal(identifier, status),
-            }
-            self.rest = &self.rest[length..];
-        }
-        None
-    }
-}
 
 /// One run of requests at one version.
 pub(super) struct Pipeline<'p, 'r> {
     pub(super) reader: &'r Reader<'r>,
     pub(super) known: &'p Known,
     pub(super) parameters: &'p Software,
-    pub(super) long_scans: &'p mut VecDeque<LongScan>,
+    pub(super) long_scans: &'p mut LongScans,
     pub(super) completions: &'p mut Completions,
 }
 
@@ -118,7 +70,9 @@ impl<'r> Pipeline<'_, 'r> {
                     return Some(Flight { descent, identifier, scan: None });
                 }
                 Read::Scan { scan, bytes_max } => {
-                    if scan.limit > self.parameters.scan_pairs_a_turn && self.set_aside(&request) {
+                    if scan.limit > self.parameters.scan_pairs_a_turn
+                        && self.long_scans.set_aside(self.known, &request)
+                    {
                         continue;
                     }
                     if let Some(key) = scan.start() {
@@ -132,14 +86,6 @@ impl<'r> Pipeline<'_, 'r> {
                 }
             }
         }
-    }
-
-    /// Sets a scan of many pairs aside, if there is a lease for it. If there is none, it is done in one go.
-    fn set_aside(&mut self, request: &Request<'_>) -> bool {
-        let scan = LongScan::new(self.known, request);
-        let is_set_aside = scan.is_some();
-        self.long_scans.extend(scan);
-        is_set_aside
     }
 
     #[inline]

@@ -20,7 +20,7 @@ pub use nothing::Nothing;
 
 use crate::keys::Sizes;
 use crate::map::{Failure, OrderedMap};
-use crate::names::written_by_name;
+use crate::names::{name_of, named, names, written_by_name};
 use stored::Stored;
 
 /// A map, by name.
@@ -151,8 +151,7 @@ impl fmt::Display for Peer {
         if let Peer::HoneycombLog(bytes) = self {
             return write!(formatter, "{LOG}{bytes}");
         }
-        let named = NAMED.iter().find(|(peer, _)| peer == self);
-        formatter.write_str(named.map_or("", |(_, name)| name))
+        formatter.write_str(name_of(&NAMED, self))
     }
 }
 
@@ -160,14 +159,12 @@ impl FromStr for Peer {
     type Err = Failure;
 
     fn from_str(name: &str) -> Result<Peer, Failure> {
-        let named = NAMED.iter().find(|(_, known)| *known == name).map(|(peer, _)| *peer);
         let logged = || {
             let bytes = name.strip_prefix(LOG)?.parse().ok().filter(|bytes| *bytes <= LOG_BYTES_MAX)?;
             Some(Peer::HoneycombLog(bytes))
         };
-        named.or_else(logged).ok_or_else(|| {
-            let names: Vec<&str> = NAMED.iter().map(|(_, name)| *name).collect();
-            format!("no map {name}: there are {}, {LOG}N (N to {LOG_BYTES_MAX})", names.join(", ")).into()
+        named(&NAMED, name).or_else(logged).ok_or_else(|| {
+            format!("no map {name}: there are {}, {LOG}N (N to {LOG_BYTES_MAX})", names(&NAMED)).into()
         })
     }
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
+use std::time::{Duration, Instant};
 
 use honeycomb_btree::{Config, Emit, Forest, Operation, Outcome, Pair, Reader, Root, Run, Scan, Shape};
 use honeycomb_memory::MemoryConfig;
@@ -209,6 +210,13 @@ pub fn apply(model: &mut Model, key: &[u8], operation: Operation<'_>, version: O
             }
             (value.to_vec(), stored)
         }
+        (Operation::CompareAndDelete { expected }, Some(old)) => {
+            if old != expected {
+                return mismatch(old);
+            }
+            model.remove(key);
+            return Outcome::Deleted;
+        }
         (Operation::CompareVersionAndSwap { version: expected, value }, Some(old)) => {
             if version != Some(expected) {
                 return mismatch(old);
@@ -229,4 +237,20 @@ pub fn seed(default: u64) -> u64 {
     let seed = std::env::var("HONEYCOMB_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(default);
     println!("seed {seed} (HONEYCOMB_SEED={seed} repeats it)");
     seed
+}
+
+/// Runs the rounds again and again, each time with the next seed, until they have checked so many operations
+/// and `HONEYCOMB_SOAK_SECONDS` are over. A round takes its seed and says how many operations it has checked.
+pub fn soak<R>(rounds: &[R], operations_min: usize, run: impl Fn(&R, u64) -> usize) {
+    let seconds = std::env::var("HONEYCOMB_SOAK_SECONDS").ok().and_then(|text| text.parse().ok());
+    let until = Instant::now() + Duration::from_secs(seconds.unwrap_or(0));
+    let first_seed = seed(1);
+    let mut operations = 0;
+    for offset in 0.. {
+        operations += rounds.iter().map(|round| run(round, first_seed + offset)).sum::<usize>();
+        if operations >= operations_min && Instant::now() >= until {
+            break;
+        }
+    }
+    println!("{operations} operations checked");
 }

@@ -27,6 +27,7 @@ names! {
         status_key_length: STATUS_KEY_LENGTH,
         status_unknown_table: STATUS_UNKNOWN_TABLE,
         status_version_not_held: STATUS_VERSION_NOT_HELD,
+        status_fault: STATUS_FAULT,
     }
     structs {
         node_header {

@@ -1,6 +1,7 @@
 //! The store as its users see it.
 
 mod batches;
+mod common;
 mod exhaustion;
 mod images;
 mod iterators;
@@ -9,37 +10,12 @@ mod scans;
 mod snapshots;
 mod tables;
 
-use honeycomb_store::{Config, Store, Table};
+use std::sync::Arc;
 
-const MIB: usize = 1 << 20;
+use common::*;
+use honeycomb_store::{Back, Config};
 
-/// An owned pair.
-type Pair = (Vec<u8>, Vec<u8>);
-
-fn config() -> Config {
-    Config { memory_bytes: 32 * MIB, ..Config::default() }
-}
-
-fn store() -> Store {
-    Store::open(config()).unwrap()
-}
-
-/// A table of a store of its own.
-fn table() -> Table {
-    store().table("table").unwrap()
-}
-
-/// The key of a number: ordered as the numbers are.
-fn key(number: u64) -> [u8; 8] {
-    number.to_be_bytes()
-}
-
-/// Puts `count` pairs that are all different.
-fn fill(table: &Table, count: u64) {
-    (0..count).for_each(|number| table.put(&key(number), format!("value {number}").as_bytes()).unwrap());
-}
-
-/// All pairs of a table.
-fn pairs(table: &Table) -> Vec<Pair> {
-    table.iter().unwrap().collect::<Result<_, _>>().unwrap()
+/// What the reads of these tests run on.
+fn accelerator() -> Arc<dyn Back> {
+    Config::default().accelerator
 }

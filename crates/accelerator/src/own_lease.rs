@@ -8,17 +8,17 @@ pub const LONG_SCAN_LEASES: usize = 32;
 
 /// How many are taken.
 #[derive(Default)]
-pub(super) struct OwnLeases(Arc<AtomicUsize>);
+pub(crate) struct OwnLeases(Arc<AtomicUsize>);
 
 /// A lease that counts.
-pub(super) struct OwnLease {
+pub(crate) struct OwnLease {
     lease: Lease,
     taken: Arc<AtomicUsize>,
 }
 
 impl OwnLeases {
     /// A lease, if there is one left.
-    pub(super) fn take(&self, memory: &Memory) -> Option<OwnLease> {
+    pub(crate) fn take(&self, memory: &Memory) -> Option<OwnLease> {
         // Relaxed: it is only a count.
         let one_more = |taken| (taken < LONG_SCAN_LEASES).then_some(taken + 1);
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
@@ -31,7 +31,7 @@ impl OwnLeases {
 }
 
 impl OwnLease {
-    pub(super) fn enter(&self) -> Option<LeaseUse<'_>> {
+    pub(crate) fn enter(&self) -> Option<LeaseUse<'_>> {
         self.lease.enter()
     }
 }

@@ -7,14 +7,14 @@ use honeycomb_btree::Version;
 use honeycomb_memory::{Lease, LeaseUse};
 
 #[derive(Default)]
-pub(super) struct Held(Mutex<BTreeMap<Version, Vec<Arc<Lease>>>>);
+pub(crate) struct Held(Mutex<BTreeMap<Version, Vec<Arc<Lease>>>>);
 
 impl Held {
-    pub(super) fn hold(&self, version: Version, lease: &Arc<Lease>) {
+    pub(crate) fn hold(&self, version: Version, lease: &Arc<Lease>) {
         self.lock().entry(version).or_default().push(lease.clone());
     }
 
-    pub(super) fn let_go(&self, version: Version, lease: &Arc<Lease>) {
+    pub(crate) fn let_go(&self, version: Version, lease: &Arc<Lease>) {
         let mut held = self.lock();
         if let Some(leases) = held.get_mut(&version) {
             leases.retain(|other| !Arc::ptr_eq(other, lease));
@@ -25,7 +25,7 @@ impl Held {
     }
 
     /// Reads under a lease that guards a version; none if none does that was not revoked.
-    pub(super) fn under<T>(&self, version: Version, read: impl FnOnce(&LeaseUse<'_>) -> T) -> Option<T> {
+    pub(crate) fn under<T>(&self, version: Version, read: impl FnOnce(&LeaseUse<'_>) -> T) -> Option<T> {
         loop {
             let lease = self.lease(version)?;
             // If it was revoked meanwhile, another one may guard the version still.

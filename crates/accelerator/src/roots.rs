@@ -7,21 +7,21 @@ use honeycomb_memory::sync::{AtomicU64, Ordering};
 
 /// The LID of each table's root; 0 for none. A root is loaded under the pin of the operation that reads it,
 /// so it is not reclaimed meanwhile.
-pub(super) struct Roots(Box<[AtomicU64]>);
+pub(crate) struct Roots(Box<[AtomicU64]>);
 
 impl Roots {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self((0..TABLES_MAX).map(|_| AtomicU64::new(0)).collect())
     }
 
-    pub(super) fn set(&self, table: u16, root: Option<Root>) {
+    pub(crate) fn set(&self, table: u16, root: Option<Root>) {
         let lid = root.map_or(0, |root| root.lid().get());
         // Release: the root's node is mapped for who finds it here.
         self.0[usize::from(table)].store(lid, Ordering::Release);
     }
 
     #[inline]
-    pub(super) fn get(&self, table: u16) -> Option<Root> {
+    pub(crate) fn get(&self, table: u16) -> Option<Root> {
         Lid::new(self.0[usize::from(table)].load(Ordering::Acquire)).map(Root::at)
     }
 }

@@ -1,0 +1,79 @@
+//! A leaf, as a read version sees it.
+
+use honeycomb_btree::Version;
+
+use crate::card::model::Fault;
+use crate::card::model::log::{in_key_order, newest, visible};
+use crate::card::model::node::{Item, Node, Value};
+
+/// All that a scan needs of a leaf.
+pub(super) struct Leaf {
+    /// In the order of the keys.
+    pub(super) pairs: Vec<Pair>,
+    pub(super) low_fence: Vec<u8>,
+    pub(super) high_fence: Option<Vec<u8>>,
+    /// LIDs of its siblings; 0 for none.
+    pub(super) left: u64,
+    pub(super) right: u64,
+}
+
+pub(super) struct Pair {
+    pub(super) key: Vec<u8>,
+    pub(super) value: Value,
+}
+
+impl Leaf {
+    pub(super) fn read(node: &Node, read_version: Version) -> Result<Self, Fault> {
+        Ok(Self {
+            pairs: pairs(node, read_version)?,
+            low_fence: node.low_fence()?.to_vec(),
+            high_fence: node.high_fence()?,
+            left: node.left(),
+            right: node.right(),
+        })
+    }
+}
+
+/// The sorted block with the log laid over it: an entry comes before the sorted item at its back pointer,
+/// or instead of it.
+fn pairs(node: &Node, read_version: Version) -> Result<Vec<Pair>, Fault> {
+    let prefix = node.prefix()?;
+    let pair = |item: &Item<'_>| {
+        let key = [prefix, item.suffix].concat();
+        item.value().map(|value| Pair { key, value })
+    };
+    let mut log = in_key_order(visible(node, read_version)?)?.into_iter().peekable();
+    let mut pairs = Vec::new();
+    let sorted = node.items(node.items_start()?).map(|item| item.map(|(at, item)| (at, Some(item))));
+    for place in sorted.chain([Ok((node.sorted_end, None))]) {
+        let (offset, mut item) = place?;
+        while let Some(entry) = log.next_if(|entry| entry.back_pointer == offset) {
+            if entry.item.replaces() {
+                item = None;
+            }
+            if !entry.item.is_delete_marker() {
+                pairs.push(pair(&entry.item)?);
+            }
+        }
+        pairs.extend(item.map(|item| pair(&item)).transpose()?);
+    }
+    // An entry whose back pointer leads to no item.
+    if log.next().is_some() { Err(Fault) } else { Ok(pairs) }
+}
+
+/// The value of a key, and its version.
+pub(super) fn get(node: &Node, read_version: Version, key: &[u8]) -> Result<Option<(Value, Version)>, Fault> {
+    let suffix = key.strip_prefix(node.prefix()?).ok_or(Fault)?;
+    if let Some(entry) = newest(node, &visible(node, read_version)?, suffix) {
+        let value = (!entry.item.is_delete_marker()).then(|| entry.item.value()).transpose()?;
+        return Ok(value.map(|value| (value, entry.version)));
+    }
+    for item in node.items(node.segment_of(suffix)?) {
+        let (_, item) = item?;
+        if item.suffix >= suffix {
+            let is_key = item.suffix == suffix;
+            return is_key.then(|| item.value().map(|value| (value, node.version()))).transpose();
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,279 @@
+//! A node, as its bytes say.
+
+use honeycomb_btree::{Shape, Version};
+use honeycomb_layout as layout;
+use honeycomb_layout::{fences, item_header, lock_and_size, node_header as header, value_reference};
+
+use crate::card::engine::HostMemory;
+use crate::card::model::{Fault, number, slice};
+
+const ITEM_HEADER_BYTES: usize = item_header::BITS as usize / 8;
+
+/// Where the blocks of all nodes begin.
+#[derive(Clone, Copy)]
+pub(super) struct Geometry {
+    node_bytes: usize,
+    sorted_start: usize,
+    shortcut_capacity: usize,
+}
+
+impl Geometry {
+    pub(super) fn new(shape: &Shape) -> Self {
+        Self {
+            node_bytes: shape.node_bytes,
+            sorted_start: header::SIZE + shape.shortcut_block_bytes,
+            // A count of shortcuts is one byte.
+            shortcut_capacity: (shape.shortcut_block_bytes / layout::SHORTCUT_BYTES).min(255),
+        }
+    }
+}
+
+/// The first line of a node.
+pub(super) struct Header {
+    geometry: Geometry,
+    bytes: [u8; header::SIZE],
+}
+
+impl Header {
+    /// The header of the node at an address. It is read before the rest: all bytes below the size in it
+    /// are the node's.
+    pub(super) fn read(memory: &dyn HostMemory, geometry: Geometry, address: u64) -> Result<Self, Fault> {
+        let mut bytes = [0; header::SIZE];
+        memory.read(address, &mut bytes)?;
+        Ok(Self { geometry, bytes })
+    }
+
+    fn field(&self, offset: usize, bytes: usize) -> usize {
+        number(&self.bytes, offset, bytes).unwrap_or(0) as usize
+    }
+
+    pub(super) fn node_version(&self) -> Version {
+        self.field(header::NODE_VERSION_OFFSET, header::NODE_VERSION_BYTES) as u64
+    }
+
+    /// Where the node is that this one replaced; 0 for none.
+    pub(super) fn previous_version(&self) -> u64 {
+        self.field(header::PREVIOUS_VERSION_OFFSET, header::PREVIOUS_VERSION_BYTES) as u64
+    }
+
+    fn word(&self) -> u64 {
+        self.field(header::LOCK_AND_SIZE_OFFSET, header::LOCK_AND_SIZE_BYTES) as u64
+    }
+
+    /// The node at the address of this header.
+    pub(super) fn node(self, memory: &dyn HostMemory, address: u64) -> Result<Node, Fault> {
+        let size = lock_and_size::size(self.word()) as usize;
+        let sorted_end = self.field(header::SORTED_END_OFFSET, header::SORTED_END_BYTES);
+        let shortcuts = self.field(header::SHORTCUT_COUNT_OFFSET, header::SHORTCUT_COUNT_BYTES);
+        let ends = [self.geometry.sorted_start + fences::SIZE, sorted_end, size, self.geometry.node_bytes];
+        if !ends.is_sorted() || shortcuts > self.geometry.shortcut_capacity {
+            return Err(Fault);
+        }
+        let mut bytes = self.bytes.to_vec();
+        bytes.resize(size, 0);
+        memory.read(address + header::SIZE as u64, &mut bytes[header::SIZE..])?;
+        Ok(Node { header: self, bytes, sorted_end, shortcuts })
+    }
+}
+
+/// A node up to the size that it had.
+pub(super) struct Node {
+    header: Header,
+    bytes: Vec<u8>,
+    pub(super) sorted_end: usize,
+    shortcuts: usize,
+}
+
+/// An item where it stands.
+#[derive(Clone, Copy)]
+pub(super) struct Item<'n> {
+    pub(super) suffix: &'n [u8],
+    pub(super) value: &'n [u8],
+    /// Word item_header.
+    flags: u64,
+    /// Offset of what follows it.
+    pub(super) end: usize,
+}
+
+impl Item<'_> {
+    pub(super) fn is_delete_marker(&self) -> bool {
+        item_header::delete_marker(self.flags) != 0
+    }
+
+    /// Of a log entry: whether the sorted item at its back pointer has its key.
+    pub(super) fn replaces(&self) -> bool {
+        item_header::replaces(self.flags) != 0
+    }
+
+    /// Of a log entry: whether one before it has its key.
+    pub(super) fn repeats(&self) -> bool {
+        item_header::repeats(self.flags) != 0
+    }
+
+    /// Where the value is.
+    pub(super) fn value(&self) -> Result<Value, Fault> {
+        if item_header::out_of_line(self.flags) == 0 {
+            return Ok(Value::Inline(self.value.to_vec()));
+        }
+        let field = |offset, bytes| number(self.value, offset, bytes);
+        let address = field(value_reference::ADDRESS_OFFSET, value_reference::ADDRESS_BYTES)?;
+        let length = field(value_reference::LENGTH_OFFSET, value_reference::LENGTH_BYTES)? as usize;
+        if length > layout::VALUE_BYTES_MAX { Err(Fault) } else { Ok(Value::OutOfLine { address, length }) }
+    }
+}
+
+/// A value, or where it is.
+pub(super) enum Value {
+    Inline(Vec<u8>),
+    OutOfLine { address: u64, length: usize },
+}
+
+impl Value {
+    /// Its bytes.
+    pub(super) fn fetch(self, memory: &dyn HostMemory) -> Result<Vec<u8>, Fault> {
+        match self {
+            Self::Inline(bytes) => Ok(bytes),
+            Self::OutOfLine { address, length } => {
+                let mut bytes = vec![0; length];
+                memory.read(address, &mut bytes)?;
+                Ok(bytes)
+            }
+        }
+    }
+}
+
+impl Node {
+    pub(super) fn version(&self) -> Version {
+        self.header.node_version()
+    }
+
+    pub(super) fn is_leaf(&self) -> bool {
+        self.header.field(header::LEVEL_OFFSET, header::LEVEL_BYTES) == 0
+    }
+
+    /// A leaf's left sibling, 0 for none; an interior node's leftmost child.
+    pub(super) fn left(&self) -> u64 {
+        self.header.field(header::LEFT_OFFSET, header::LEFT_BYTES) as u64
+    }
+
+    /// A leaf's right sibling, 0 for none.
+    pub(super) fn right(&self) -> u64 {
+        self.header.field(header::RIGHT_OFFSET, header::RIGHT_BYTES) as u64
+    }
+
+    pub(super) fn log_count(&self) -> usize {
+        lock_and_size::log_count(self.header.word()) as usize
+    }
+
+    pub(super) fn tag(&self, entry: usize) -> Option<u8> {
+        (entry < header::TAGS_COUNT).then(|| self.bytes[header::TAGS_OFFSET + entry])
+    }
+
+    /// The bytes of the node up to its size.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(super) fn prefix_length(&self) -> usize {
+        self.header.field(header::PREFIX_LENGTH_OFFSET, header::PREFIX_LENGTH_BYTES)
+    }
+
+    /// The low fence key; empty at the left edge of the tree.
+    pub(super) fn low_fence(&self) -> Result<&[u8], Fault> {
+        let start = self.header.geometry.sorted_start;
+        let length = number(&self.bytes, start + fences::LOW_LENGTH_OFFSET, fences::LOW_LENGTH_BYTES)?;
+        slice(&self.bytes, start + fences::SIZE, start + fences::SIZE + length as usize)
+    }
+
+    /// What of the high fence key stands in the node, which is all but the prefix; none at the right edge.
+    fn high_fence_suffix(&self) -> Result<Option<&[u8]>, Fault> {
+        let field = self.header.geometry.sorted_start + fences::HIGH_LENGTH_OFFSET;
+        let length = number(&self.bytes, field, fences::HIGH_LENGTH_BYTES)? as usize;
+        if length == 0 {
+            return Ok(None);
+        }
+        let start = self.header.geometry.sorted_start + fences::SIZE + self.low_fence()?.len();
+        let rest = length.checked_sub(self.prefix_length()).ok_or(Fault)?;
+        slice(&self.bytes, start, start + rest).map(Some)
+    }
+
+    /// What all keys of the node begin with.
+    pub(super) fn prefix(&self) -> Result<&[u8], Fault> {
+        self.low_fence()?.get(..self.prefix_length()).ok_or(Fault)
+    }
+
+    /// The high fence key; none at the right edge of the tree.
+    pub(super) fn high_fence(&self) -> Result<Option<Vec<u8>>, Fault> {
+        let prefix = self.prefix()?;
+        Ok(self.high_fence_suffix()?.map(|suffix| [prefix, suffix].concat()))
+    }
+
+    /// Offset of the first item.
+    pub(super) fn items_start(&self) -> Result<usize, Fault> {
+        let high = self.high_fence_suffix()?.map_or(0, <[u8]>::len);
+        Ok(self.header.geometry.sorted_start + fences::SIZE + self.low_fence()?.len() + high)
+    }
+
+    /// The item at an offset, in the bytes before `limit`.
+    pub(super) fn item(&self, offset: usize, limit: usize) -> Result<Item<'_>, Fault> {
+        let flags = number(&self.bytes, offset, ITEM_HEADER_BYTES)?;
+        let suffix = offset + ITEM_HEADER_BYTES;
+        let value = suffix + item_header::suffix_length(flags) as usize;
+        let end = value + item_header::value_length(flags) as usize;
+        if end > limit {
+            return Err(Fault);
+        }
+        let (suffix, value) = (slice(&self.bytes, suffix, value)?, slice(&self.bytes, value, end)?);
+        Ok(Item { suffix, value, flags, end })
+    }
+
+    /// The items of the sorted block from an offset on, each with its own.
+    pub(super) fn items(&self, start: usize) -> impl Iterator<Item = Result<(usize, Item<'_>), Fault>> {
+        let mut offset = start;
+        std::iter::from_fn(move || {
+            let at = offset;
+            if at >= self.sorted_end {
+                return None;
+            }
+            let item = self.item(at, self.sorted_end);
+            offset = item.as_ref().map_or(self.sorted_end, |item| item.end);
+            Some(item.map(|item| (at, item)))
+        })
+    }
+
+    fn head(&self, shortcut: usize) -> Result<u64, Fault> {
+        number(&self.bytes, header::SIZE + 8 * shortcut, 8)
+    }
+
+    fn segment(&self, shortcut: usize) -> Result<usize, Fault> {
+        let offsets = header::SIZE + 8 * self.header.geometry.shortcut_capacity;
+        Ok(number(&self.bytes, offsets + 2 * shortcut, 2)? as usize)
+    }
+
+    /// Where the segment begins that a key is in, if it is in the node.
+    pub(super) fn segment_of(&self, suffix: &[u8]) -> Result<usize, Fault> {
+        let wanted = head(suffix);
+        let mut found = None;
+        for shortcut in 0..self.shortcuts {
+            if self.head(shortcut)? > wanted {
+                break;
+            }
+            let segment = self.segment(shortcut)?;
+            // Equal heads say nothing about the bytes after them: the keys do.
+            let begins_before =
+                self.head(shortcut)? < wanted || self.item(segment, self.sorted_end)?.suffix <= suffix;
+            if begins_before || found.is_none() {
+                found = Some(segment);
+            }
+        }
+        found.map_or_else(|| self.items_start(), Ok)
+    }
+}
+
+/// The first eight bytes as a number whose order is theirs.
+fn head(suffix: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    let length = suffix.len().min(8);
+    bytes[..length].copy_from_slice(&suffix[..length]);
+    u64::from_be_bytes(bytes)
+}

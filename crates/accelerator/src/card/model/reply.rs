@@ -1,0 +1,79 @@
+//! The completions of an operation, as bytes.
+
+use honeycomb_btree::Version;
+use honeycomb_layout as layout;
+use honeycomb_layout::{completion, completion_outcome as outcome, completion_pair};
+
+/// What an operation answers with, part by part.
+pub(super) struct Reply {
+    identifier: u64,
+    read_version: Version,
+    body: Vec<u8>,
+    pairs: u64,
+}
+
+impl Reply {
+    pub(super) fn new(identifier: u64) -> Self {
+        Self { identifier, read_version: 0, body: Vec::new(), pairs: 0 }
+    }
+
+    pub(super) fn read_at(&mut self, version: Version) {
+        self.read_version = version;
+    }
+
+    /// Takes a pair of a scan.
+    pub(super) fn push(&mut self, key: &[u8], value: &[u8]) {
+        let mut header = [0; completion_pair::SIZE];
+        let mut put =
+            |offset: usize, bytes: &[u8]| header[offset..offset + bytes.len()].copy_from_slice(bytes);
+        put(completion_pair::VALUE_LENGTH_OFFSET, &(value.len() as u32).to_le_bytes());
+        put(completion_pair::KEY_LENGTH_OFFSET, &(key.len() as u16).to_le_bytes());
+        self.body.extend_from_slice(&header);
+        self.body.extend_from_slice(key);
+        self.body.extend_from_slice(value);
+        self.pairs += 1;
+    }
+
+    /// Bytes of the pairs that were not given out yet.
+    pub(super) fn bytes(&self) -> usize {
+        self.body.len()
+    }
+
+    /// Gives out the pairs so far: further ones follow, or these are the last, of all or of those wanted.
+    pub(super) fn pairs(&mut self, continued: bool, more: bool, done: &mut dyn FnMut(&[u8])) {
+        let word = outcome::with_continued(0, u64::from(continued));
+        let word = outcome::with_pairs(outcome::with_more(word, u64::from(more)), self.pairs);
+        self.give(layout::STATUS_FOUND, word, 0, done);
+        self.pairs = 0;
+    }
+
+    /// Gives out what a get found.
+    pub(super) fn value(&mut self, found: Option<(Vec<u8>, Version)>, done: &mut dyn FnMut(&[u8])) {
+        let status = if found.is_some() { layout::STATUS_FOUND } else { layout::STATUS_ABSENT };
+        let (value, version) = found.unwrap_or_default();
+        self.body = value;
+        self.give(status, 0, version, done);
+    }
+
+    /// Gives out that there is no answer.
+    pub(super) fn refuse(&mut self, status: usize, done: &mut dyn FnMut(&[u8])) {
+        self.body.clear();
+        self.read_version = 0;
+        self.give(status, 0, 0, done);
+    }
+
+    fn give(&mut self, status: usize, word: u64, pair_version: Version, done: &mut dyn FnMut(&[u8])) {
+        let mut bytes = vec![0; completion::SIZE];
+        let mut put =
+            |offset: usize, field: &[u8]| bytes[offset..offset + field.len()].copy_from_slice(field);
+        put(completion::IDENTIFIER_OFFSET, &self.identifier.to_le_bytes());
+        put(completion::READ_VERSION_OFFSET, &self.read_version.to_le_bytes());
+        put(completion::PAIR_VERSION_OFFSET, &pair_version.to_le_bytes());
+        put(completion::BYTES_OFFSET, &(self.body.len() as u32).to_le_bytes());
+        let word = outcome::with_status(word, status as u64) as u32;
+        put(completion::OUTCOME_OFFSET, &word.to_le_bytes());
+        bytes.append(&mut self.body);
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        done(&bytes);
+    }
+}

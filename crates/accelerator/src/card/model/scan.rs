@@ -1,0 +1,138 @@
+//! A scan among the pairs of its leaves.
+
+use std::ops::Bound;
+
+use honeycomb_btree::Scan;
+
+use crate::card::model::leaf::{Leaf, Pair};
+use crate::card::model::toward::Toward;
+
+/// What a scan is to read, and where it is.
+pub(super) struct Range {
+    lower: Bound<Vec<u8>>,
+    upper: Bound<Vec<u8>>,
+    pub(super) backward: bool,
+    pub(super) keys_only: bool,
+    /// Whether the largest key not greater than that of the lower bound is looked for still.
+    seeks_floor: bool,
+    pairs_left: usize,
+    bytes_left: usize,
+}
+
+/// What comes next in a leaf.
+pub(super) enum Next {
+    /// The pair of this index.
+    Pair(usize),
+    /// The next leaf in the direction of the scan.
+    Leaf,
+    /// The leaf left of this one, although the scan goes forward: the floor is there, if anywhere.
+    FloorLeaf,
+    /// Nothing: the range ends in this leaf.
+    End,
+}
+
+impl Range {
+    pub(super) fn new(scan: &Scan<'_>, bytes_max: u32) -> Self {
+        let is_bounded = !matches!(scan.lower, Bound::Unbounded);
+        Self {
+            lower: scan.lower.map(<[u8]>::to_vec),
+            upper: scan.upper.map(<[u8]>::to_vec),
+            backward: scan.backward,
+            keys_only: scan.keys_only,
+            seeks_floor: scan.floor_start && is_bounded,
+            pairs_left: scan.limit,
+            bytes_left: bytes_max as usize,
+        }
+    }
+
+    /// The leaf to begin in.
+    pub(super) fn toward(&self) -> Toward {
+        match (if self.backward { &self.upper } else { &self.lower }, self.backward) {
+            (Bound::Included(key) | Bound::Excluded(key), _) => Toward::Key(key.clone()),
+            (Bound::Unbounded, false) => Toward::First,
+            (Bound::Unbounded, true) => Toward::Last,
+        }
+    }
+
+    /// What to do in a leaf that was just come to.
+    pub(super) fn enter(&mut self, leaf: &Leaf) -> Next {
+        if self.backward {
+            let count = leaf.pairs.partition_point(|pair| self.is_below_upper(&pair.key));
+            return self.at(leaf, count.checked_sub(1));
+        }
+        if self.seeks_floor {
+            match leaf.pairs.partition_point(|pair| self.is_floor(&pair.key)).checked_sub(1) {
+                Some(floor) => {
+                    self.seeks_floor = false;
+                    return self.at(leaf, Some(floor));
+                }
+                None if leaf.left != 0 => return Next::FloorLeaf,
+                // There is none: the range begins with its first key.
+                None => self.seeks_floor = false,
+            }
+        }
+        self.at(leaf, Some(leaf.pairs.partition_point(|pair| !self.is_above_lower(&pair.key))))
+    }
+
+    /// What comes after a pair of a leaf.
+    pub(super) fn after(&self, leaf: &Leaf, index: usize) -> Next {
+        self.at(leaf, if self.backward { index.checked_sub(1) } else { Some(index + 1) })
+    }
+
+    fn at(&self, leaf: &Leaf, index: Option<usize>) -> Next {
+        match index.and_then(|index| Some((index, leaf.pairs.get(index)?))) {
+            Some((_, pair)) if self.is_beyond(&pair.key) => Next::End,
+            Some((index, _)) => Next::Pair(index),
+            None if self.ends_in(leaf) => Next::End,
+            None => Next::Leaf,
+        }
+    }
+
+    /// Whether no key beyond a leaf is in the range.
+    fn ends_in(&self, leaf: &Leaf) -> bool {
+        if self.backward {
+            return leaf.left == 0 || !self.is_above_lower(&leaf.low_fence);
+        }
+        leaf.right == 0 || leaf.high_fence.as_ref().is_none_or(|high| self.is_beyond(high))
+    }
+
+    /// Whether a key ends the scan.
+    fn is_beyond(&self, key: &[u8]) -> bool {
+        if self.backward { !self.is_above_lower(key) } else { !self.is_below_upper(key) }
+    }
+
+    fn is_above_lower(&self, key: &[u8]) -> bool {
+        match &self.lower {
+            Bound::Included(lower) => key >= lower.as_slice(),
+            Bound::Excluded(lower) => key > lower.as_slice(),
+            Bound::Unbounded => true,
+        }
+    }
+
+    fn is_below_upper(&self, key: &[u8]) -> bool {
+        match &self.upper {
+            Bound::Included(upper) => key <= upper.as_slice(),
+            Bound::Excluded(upper) => key < upper.as_slice(),
+            Bound::Unbounded => true,
+        }
+    }
+
+    /// Whether a key may be the floor: the last such is.
+    fn is_floor(&self, key: &[u8]) -> bool {
+        match &self.lower {
+            Bound::Included(lower) | Bound::Excluded(lower) => key <= lower.as_slice(),
+            Bound::Unbounded => false,
+        }
+    }
+
+    /// Whether a limit lets no further pair through.
+    pub(super) fn is_at_limit(&self) -> bool {
+        self.pairs_left == 0 || self.bytes_left == 0
+    }
+
+    /// Counts a pair with as many bytes of a value.
+    pub(super) fn count(&mut self, pair: &Pair, value_bytes: usize) {
+        self.pairs_left -= 1;
+        self.bytes_left = self.bytes_left.saturating_sub(pair.key.len() + value_bytes);
+    }
+}

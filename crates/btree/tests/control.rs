@@ -1,0 +1,146 @@
+//! What writers tell devices, and when.
+#![allow(missing_docs)]
+
+mod common;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::thread;
+
+use common::{Keys, pick};
+use common::{MIB, forest, key, seed, tiny};
+use honeycomb_btree::{BatchOperation, Error, Forest, Operation, Root};
+use honeycomb_memory::{BusAddress, Control, Lid, MemoryError};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+/// The copies of a device.
+#[derive(Debug, Default)]
+struct Copies {
+    mappings: Mutex<HashMap<Lid, BusAddress>>,
+    version: AtomicU64,
+    /// If it is to look at the forest while it is told.
+    watched: Mutex<Weak<Forest>>,
+}
+
+impl Copies {
+    fn watched(&self) -> Option<Arc<Forest>> {
+        self.watched.lock().unwrap().upgrade()
+    }
+
+    /// Whether they are what the CPU has. Nothing was reclaimed, so each LID is still mapped.
+    fn check(&self, forest: &Forest) {
+        let pin = forest.memory().pin();
+        for (&lid, &address) in &*self.mappings.lock().unwrap() {
+            assert_eq!(forest.memory().node(&pin, lid).address(), address, "{lid:?}");
+        }
+        assert_eq!(self.version.load(Ordering::SeqCst), forest.read_version());
+    }
+}
+
+impl Control for Copies {
+    fn map(&self, lid: Lid, address: BusAddress) {
+        let replaced = self.mappings.lock().unwrap().insert(lid, address);
+        if let (Some(forest), Some(replaced)) = (self.watched(), replaced) {
+            let node = forest.memory().node(&forest.memory().pin(), lid).address();
+            assert_eq!(node, replaced, "a mapping is told before the page table has it");
+        }
+    }
+
+    fn publish(&self, version: u64) {
+        let before = self.version.fetch_max(version, Ordering::SeqCst);
+        if let Some(forest) = self.watched() {
+            assert_eq!(forest.read_version(), before, "a version is told before readers have it");
+            assert_eq!(version, before + 1);
+        }
+    }
+}
+
+/// A forest of which nothing is reclaimed, with a tree, and a device's copies.
+fn registered(mvcc: bool) -> (Arc<Forest>, Root, Arc<Copies>) {
+    let forest = Arc::new(forest(tiny(128), 512 * MIB, mvcc));
+    let copies = Arc::new(Copies::default());
+    forest.register(copies.clone()).unwrap();
+    assert_eq!(copies.version.load(Ordering::SeqCst), forest.read_version());
+    let root = forest.plant().unwrap();
+    (forest, root, copies)
+}
+
+fn write(forest: &Forest, root: Root, rng: &mut StdRng, steps: usize) {
+    for _ in 0..steps {
+        let mut key = || key(Keys::Random, rng.random_range(0..200), 100);
+        let keys = [key(), key(), key()];
+        let value = [7; 40];
+        match rng.random_range(0..20) {
+            0 => {
+                let operation = Operation::Put(&value);
+                let batch = keys.each_ref().map(|key| BatchOperation { root, key, operation });
+                forest.apply(&batch).unwrap();
+            }
+            1 => {
+                let (lower, upper) = (keys[0].as_slice(), keys[1].as_slice());
+                let bounds = (std::ops::Bound::Included(lower), std::ops::Bound::Excluded(upper));
+                forest.delete_range(root, bounds.0, bounds.1).unwrap();
+            }
+            _ => {
+                let operation = *pick(rng, &[Operation::Put(&value), Operation::Delete]);
+                forest.write(root, &keys[0], operation).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_device_is_told_before_others_on_the_cpu_can_see_it() {
+    for mvcc in [true, false] {
+        let (forest, root, copies) = registered(mvcc);
+        let _keeps_all = forest.memory().lease().unwrap();
+        *copies.watched.lock().unwrap() = Arc::downgrade(&forest);
+        write(&forest, root, &mut StdRng::seed_from_u64(seed(1)), 5_000);
+        copies.check(&forest);
+        assert!(forest.statistics().leaf_splits > 0 && forest.statistics().merges > 0);
+    }
+}
+
+/// Several writers in few leaves: of one LID, the mapping that is told last is the last one.
+#[test]
+fn a_device_has_what_the_cpu_has_when_several_write() {
+    let (forest, root, copies) = registered(true);
+    let _keeps_all = forest.memory().lease().unwrap();
+    let first_seed = seed(1);
+    thread::scope(|scope| {
+        for thread in 0..4 {
+            let (forest, copies) = (&forest, &copies);
+            scope.spawn(move || {
+                let mut rng = StdRng::seed_from_u64(first_seed + thread);
+                for _ in 0..40 {
+                    write(forest, root, &mut rng, 100);
+                    let visible = forest.read_version();
+                    assert!(copies.version.load(Ordering::SeqCst) >= visible);
+                }
+            });
+        }
+    });
+    copies.check(&forest);
+}
+
+#[test]
+fn who_waits_for_a_version_may_release_it() {
+    let (forest, root, copies) = registered(true);
+    forest.write(root, b"key", Operation::Put(b"1")).unwrap();
+    let visible = forest.read_version();
+    forest.release_up_to(visible + 1);
+    assert_eq!(forest.read_version(), visible, "a version that is not done is not released");
+    *copies.watched.lock().unwrap() = Arc::downgrade(&forest);
+    forest.write(root, b"key", Operation::Put(b"2")).unwrap();
+    forest.release_up_to(visible + 1);
+    assert_eq!(forest.read_version(), visible + 1);
+}
+
+#[test]
+fn a_device_comes_before_the_first_tree() {
+    let (forest, ..) = registered(true);
+    let refused = forest.register(Arc::new(Copies::default()));
+    assert!(matches!(refused, Err(Error::Memory(MemoryError::RegisteredTooLate))), "{refused:?}");
+}

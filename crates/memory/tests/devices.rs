@@ -1,0 +1,150 @@
+//! Devices with a page table of their own: what they are told, and what they read.
+#![cfg(not(loom))]
+
+mod common;
+
+use std::sync::{Arc, Mutex};
+
+use common::{UNIT, map_node, memory, new_node, node_at};
+use honeycomb_memory::{BusAddress, Control, Device, Lid, LockAndSize, Memory, MemoryConfig, MemoryError};
+
+/// Notes what it is told.
+#[derive(Debug, Default)]
+struct Told(Mutex<Vec<(u64, u64)>>);
+
+impl Control for Told {
+    fn map(&self, lid: Lid, address: BusAddress) {
+        self.0.lock().unwrap().push((lid.get(), address.get()));
+    }
+
+    fn publish(&self, version: u64) {
+        self.0.lock().unwrap().push((0, version));
+    }
+}
+
+#[test]
+fn all_that_are_registered_are_told_in_order() {
+    let memory = memory(64);
+    let told = [Arc::new(Told::default()), Arc::new(Told::default())];
+    told.iter().for_each(|one| memory.register(one.clone()).unwrap());
+    let lid = new_node(&memory, b"first");
+    let first = node_at(&memory, lid);
+    memory.publish(7);
+    map_node(&memory, lid, b"second", None);
+    let second = node_at(&memory, lid);
+    let expected = [(lid.get(), first.get()), (0, 7), (lid.get(), second.get())];
+    told.iter().for_each(|one| assert_eq!(*one.0.lock().unwrap(), expected));
+}
+
+#[test]
+fn a_device_is_registered_before_anything_is_mapped() {
+    let config = MemoryConfig { arena_bytes: 1 << 20, devices: 2, ..MemoryConfig::default() };
+    let memory = Memory::new(config).unwrap();
+    let register = || memory.register(Arc::new(Told::default()));
+    register().unwrap();
+    register().unwrap();
+    assert!(matches!(register(), Err(MemoryError::TooManyDevices { max: 2 })));
+    new_node(&memory, b"");
+    let error = register().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "a device is registered before the first tree is planted: afterwards it is too late"
+    );
+}
+
+/// A memory, and a device with an operation in flight.
+fn in_flight() -> (Memory, Device) {
+    let memory = memory(64);
+    let mut device = memory.device().unwrap();
+    device.publish_window(1, 1);
+    (memory, device)
+}
+
+fn read(memory: &Memory, device: &Device, address: u64, bytes: usize) -> Option<Vec<u8>> {
+    let mut into = vec![7; bytes];
+    memory.read(device, address, &mut into).ok().map(|()| into)
+}
+
+/// All offsets and many lengths, of a node whose header and body are known.
+#[test]
+fn a_device_reads_of_a_node_what_is_published() {
+    let (memory, device) = in_flight();
+    let body: Vec<u8> = (0..137).collect();
+    let lid = new_node(&memory, &body);
+    let start = node_at(&memory, lid).get();
+    let mut expected =
+        [&u64::from(LockAndSize::new(64 + 137, 0)).to_le_bytes()[..], &[0; 56], &body].concat();
+    expected.resize(memory.node_bytes(), 0xee);
+    for from in (0..300).chain([8191]) {
+        for length in [0, 1, 7, 8, 9, 63, 64, 65, 200, 8192 - from] {
+            let bytes = read(&memory, &device, start + from as u64, length);
+            assert_eq!(bytes.as_deref(), expected.get(from..from + length), "{length} from {from}");
+        }
+    }
+}
+
+#[test]
+fn bytes_past_the_size_are_read_once_they_are_published() {
+    let (memory, device) = in_flight();
+    let lid = new_node(&memory, b"body");
+    let start = node_at(&memory, lid).get();
+    let pin = memory.pin();
+    let node = memory.node(&pin, lid);
+    let mut locked = node.try_lock(node.lock_and_size()).unwrap();
+    locked.tail_mut(68)[..3].copy_from_slice(b"log");
+    locked.set_word(24, 0x1234);
+    assert_eq!(read(&memory, &device, start + 64, 8).unwrap(), *b"body\xee\xee\xee\xee");
+    locked.publish(71, 1);
+    assert_eq!(read(&memory, &device, start + 64, 8).unwrap(), *b"bodylog\xee");
+    assert_eq!(read(&memory, &device, start + 24, 2).unwrap(), [0x34, 0x12]);
+}
+
+#[test]
+fn a_device_reads_values_of_any_length() {
+    let (memory, device) = in_flight();
+    let value: Vec<u8> = (0..50_000_u32).map(|byte| byte as u8).collect();
+    let small = memory.allocate_value(b"small").unwrap().keep().get();
+    let large = memory.allocate_value(&value).unwrap().keep().get();
+    assert_eq!(read(&memory, &device, small, 5).unwrap(), *b"small");
+    assert_eq!(read(&memory, &device, large, value.len()).unwrap(), value);
+    assert_eq!(read(&memory, &device, large + 9_999, 20_000).unwrap(), value[9_999..29_999]);
+}
+
+#[test]
+fn what_is_not_in_use_cannot_be_read() {
+    let (memory, device) = in_flight();
+    let live = node_at(&memory, new_node(&memory, b"live")).get();
+    let value = memory.allocate_value(&[7; UNIT]).unwrap().keep().get();
+    let (private, filled) = (memory.allocate_node().unwrap(), memory.allocate_value(b"private").unwrap());
+    let arena = memory.accounting().arena_bytes as u64;
+    assert!(read(&memory, &device, live, 8192).is_some() && read(&memory, &device, value, UNIT).is_some());
+    let nonsense = [
+        (0, 1),
+        (arena, 1),
+        (arena - 1, 2),
+        (u64::MAX, 1),
+        (u64::MAX - 7, 8),
+        (u64::MAX - 7, 9),
+        (private.address().get(), 1),
+        (private.address().get() + 8191, 1),
+        (filled.address().get(), 1),
+        (value, UNIT + 1),
+        (value - 1, 2),
+    ];
+    for (address, bytes) in nonsense {
+        assert_eq!(read(&memory, &device, address, bytes), None, "{bytes} bytes at {address:#x}");
+    }
+    let error = memory.read(&device, arena, &mut [0; 8]).unwrap_err().to_string();
+    assert_eq!(error, "no nodes or values in use are at bus address 0x80000 and the 8 bytes from there");
+}
+
+#[test]
+fn a_device_reads_only_while_operations_are_in_flight() {
+    let (memory, mut device) = in_flight();
+    let address = node_at(&memory, new_node(&memory, b"node")).get();
+    assert!(read(&memory, &device, address, 8).is_some());
+    device.publish_window(2, 1);
+    assert!(matches!(memory.read(&device, address, &mut [0; 8]), Err(MemoryError::NoneInFlight)));
+    device.publish_window(2, 2);
+    assert!(read(&memory, &device, address, 8).is_some());
+}

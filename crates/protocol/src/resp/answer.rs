@@ -1,0 +1,137 @@
+//! Replies as a client reads them.
+
+use crate::resp::number::parse_decimal;
+
+/// A reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// A short text.
+    Simple(String),
+    /// An error.
+    Error(String),
+    /// A number.
+    Integer(i64),
+    /// Bytes, or a text for people.
+    Bulk(Vec<u8>),
+    /// Nothing.
+    Null,
+    /// Replies that belong together, be it an array or a set.
+    Array(Vec<Answer>),
+    /// Keys and what they lead to, as RESP3 has them.
+    Map(Vec<(Answer, Answer)>),
+}
+
+/// The bytes are no reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no reply begins with byte {0:#04x} and goes on like this")]
+pub struct MalformedAnswer(pub u8);
+
+/// Replies in replies, at most.
+const DEPTH_MAX: usize = 32;
+
+/// The reply at the front of `bytes` and how many bytes it has; none if it has not all arrived.
+///
+/// # Errors
+/// [`MalformedAnswer`].
+pub fn parse_answer(bytes: &[u8]) -> Result<Option<(Answer, usize)>, MalformedAnswer> {
+    let mut rest = bytes;
+    match answer(&mut rest, DEPTH_MAX) {
+        Ok(answer) => Ok(Some((answer, bytes.len() - rest.len()))),
+        Err(Trouble::Incomplete) => Ok(None),
+        Err(Trouble::Malformed) => Err(MalformedAnswer(bytes[0])),
+    }
+}
+
+enum Trouble {
+    Incomplete,
+    Malformed,
+}
+
+fn answer(rest: &mut &[u8], depth: usize) -> Result<Answer, Trouble> {
+    let end = rest.windows(2).position(|pair| pair == b"\r\n").ok_or(Trouble::Incomplete)?;
+    let (line, after) = (&rest[..end], &rest[end + 2..]);
+    let (kind, text) = line.split_first().ok_or(Trouble::Malformed)?;
+    *rest = after;
+    let words = || String::from_utf8_lossy(text).into_owned();
+    let number = || parse_decimal(text).ok_or(Trouble::Malformed);
+    match kind {
+        b'+' => Ok(Answer::Simple(words())),
+        b'-' => Ok(Answer::Error(words())),
+        b':' => number().map(Answer::Integer),
+        b'_' => Ok(Answer::Null),
+        b'$' | b'*' if text == b"-1" => Ok(Answer::Null),
+        b'$' => bulk(rest, number()?).map(|bytes| Answer::Bulk(bytes.to_vec())),
+        b'=' => bulk(rest, number()?).map(|bytes| Answer::Bulk(bytes.get(4..).unwrap_or(bytes).to_vec())),
+        b'*' | b'~' => many(number()?, depth, |depth| answer(rest, depth)).map(Answer::Array),
+        b'%' => {
+            let pair = |depth| Ok((answer(rest, depth)?, answer(rest, depth)?));
+            many(number()?, depth, pair).map(Answer::Map)
+        }
+        _ => Err(Trouble::Malformed),
+    }
+}
+
+fn bulk<'a>(rest: &mut &'a [u8], length: i64) -> Result<&'a [u8], Trouble> {
+    let length = usize::try_from(length).map_err(|_| Trouble::Malformed)?;
+    let end = length.checked_add(2).ok_or(Trouble::Malformed)?;
+    let (bytes, after) = rest.split_at_checked(end).ok_or(Trouble::Incomplete)?;
+    *rest = after;
+    bytes.strip_suffix(b"\r\n").ok_or(Trouble::Malformed)
+}
+
+fn many<T>(
+    length: i64,
+    depth: usize,
+    mut one: impl FnMut(usize) -> Result<T, Trouble>,
+) -> Result<Vec<T>, Trouble> {
+    let depth = depth.checked_sub(1).ok_or(Trouble::Malformed)?;
+    (0..length).map(|_| one(depth)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::resp::{Replies, Version};
+
+    #[test]
+    fn a_client_reads_what_a_server_writes() {
+        let mut replies = Replies::new(Version::Resp3);
+        replies.map(1);
+        replies.bulk(b"key");
+        replies.array(4);
+        replies.integer(-3);
+        replies.null();
+        replies.error("ERR no");
+        replies.verbatim("text");
+        let inner = [
+            Answer::Integer(-3),
+            Answer::Null,
+            Answer::Error("ERR no".into()),
+            Answer::Bulk(b"text".to_vec()),
+        ];
+        let expected = Answer::Map(vec![(Answer::Bulk(b"key".to_vec()), Answer::Array(inner.into()))]);
+        let bytes = replies.bytes();
+        assert_eq!(parse_answer(bytes), Ok(Some((expected, bytes.len()))));
+        for cut in 0..bytes.len() {
+            assert_eq!(parse_answer(&bytes[..cut]), Ok(None));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_an_answer_or_none(bytes in "([*$%~:+_=-][0-9-]{0,2}|\r\n|\\PC){0,40}") {
+            if let Ok(Some((_, length))) = parse_answer(bytes.as_bytes()) {
+                prop_assert!(length <= bytes.len());
+            }
+        }
+    }
+
+    #[test]
+    fn arrays_in_arrays_have_an_end() {
+        assert_eq!(parse_answer(&b"*1\r\n".repeat(31)), Ok(None));
+        assert_eq!(parse_answer(&b"*1\r\n".repeat(33)), Err(MalformedAnswer(b'*')));
+        assert_eq!(parse_answer(b"?\r\n"), Err(MalformedAnswer(b'?')));
+    }
+}

@@ -1,0 +1,228 @@
+//! What a client says of itself and its connection.
+
+use honeycomb_protocol::resp::Version;
+
+use crate::arguments::{Arguments, Options, integer, is};
+use crate::command::{Command, Keys, Run};
+use crate::failure::Failure;
+use crate::session::{Context, Session};
+
+pub(super) const COMMANDS: &[Command] = &[
+    Command {
+        name: "ping",
+        arity: -1,
+        keys: Keys::None,
+        run: Run::Serve(ping),
+        usage: "[message]",
+        summary: "Replies PONG, or the message.",
+    },
+    Command {
+        name: "echo",
+        arity: 2,
+        keys: Keys::None,
+        run: Run::Serve(|context, arguments| {
+            context.replies.bulk(arguments[1]);
+            Ok(())
+        }),
+        usage: "message",
+        summary: "Replies the message.",
+    },
+    Command {
+        name: "hello",
+        arity: -1,
+        keys: Keys::None,
+        run: Run::Serve(hello),
+        usage: "[2 | 3 [AUTH user password] [SETNAME name]]",
+        summary: "Chooses the version of the protocol and tells what the server is.",
+    },
+    Command {
+        name: "auth",
+        arity: -2,
+        keys: Keys::None,
+        run: Run::Serve(auth),
+        usage: "[user] password",
+        summary: "Shows that the client may use the server; the only user is `default`.",
+    },
+    Command {
+        name: "select",
+        arity: 2,
+        keys: Keys::None,
+        run: Run::Serve(select),
+        usage: "number",
+        summary: "Chooses a table by its number.",
+    },
+    Command {
+        name: "quit",
+        arity: -1,
+        keys: Keys::None,
+        run: Run::Serve(|context, _| {
+            context.session.closing = true;
+            context.replies.simple("OK");
+            Ok(())
+        }),
+        usage: "",
+        summary: "Ends the connection.",
+    },
+    Command {
+        name: "reset",
+        arity: 1,
+        keys: Keys::None,
+        run: Run::Serve(reset),
+        usage: "",
+        summary: "Makes the connection what it was when it began.",
+    },
+    Command {
+        name: "client",
+        arity: -2,
+        keys: Keys::None,
+        run: Run::Serve(client),
+        usage: "ID | GETNAME | SETNAME name | LIST | INFO | SETINFO attribute value",
+        summary: "Tells of connections.",
+    },
+];
+
+fn ping(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    match arguments[..] {
+        [_] => context.replies.simple("PONG"),
+        [_, message] => context.replies.bulk(message),
+        _ => return Err(Failure::Arity("ping")),
+    }
+    Ok(())
+}
+
+fn hello(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    let version = match arguments.get(1).map(|version| integer(version)) {
+        None => context.replies.version(),
+        Some(Ok(2)) => Version::Resp2,
+        Some(Ok(3)) => Version::Resp3,
+        Some(_) => return Err(Failure::Version),
+    };
+    let mut options = Options::from(arguments, 2);
+    let mut name = None;
+    while let Some(word) = options.word() {
+        match &*word {
+            b"AUTH" => authenticate(context, options.argument()?, options.argument()?)?,
+            b"SETNAME" => name = Some(checked_name(options.argument()?)?),
+            _ => return Err(Failure::Syntax),
+        }
+    }
+    if !context.session.authenticated {
+        return Err(Failure::NotAuthenticated);
+    }
+    if let Some(name) = name {
+        context.session.name = name.to_vec();
+    }
+    context.replies.set_version(version);
+    describe(context, version);
+    Ok(())
+}
+
+fn describe(context: &mut Context<'_>, version: Version) {
+    let replies = &mut *context.replies;
+    replies.map(6);
+    for (key, text) in [("server", "honeycomb"), ("version", env!("CARGO_PKG_VERSION"))] {
+        replies.bulk(key.as_bytes());
+        replies.bulk(text.as_bytes());
+    }
+    replies.bulk(b"proto");
+    replies.integer(if version == Version::Resp3 { 3 } else { 2 });
+    replies.bulk(b"id");
+    replies.integer(context.session.id as i64);
+    for (key, text) in [("mode", "standalone"), ("role", "master")] {
+        replies.bulk(key.as_bytes());
+        replies.bulk(text.as_bytes());
+    }
+}
+
+fn auth(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    if context.shared.config.password.is_none() {
+        let message = "AUTH was called, but this server has no password. Is it the server that you mean?";
+        return Err(Failure::other(message));
+    }
+    match arguments[..] {
+        [_, password] => authenticate(context, b"default", password)?,
+        [_, user, password] => authenticate(context, user, password)?,
+        _ => return Err(Failure::Syntax),
+    }
+    context.replies.simple("OK");
+    Ok(())
+}
+
+fn authenticate(context: &mut Context<'_>, user: &[u8], password: &[u8]) -> Result<(), Failure> {
+    let Some(wanted) = &context.shared.config.password else { return Ok(()) };
+    if user == b"default" && is_same(wanted.as_bytes(), password) {
+        context.session.authenticated = true;
+        return Ok(());
+    }
+    Err(Failure::WrongPassword)
+}
+
+/// Whether two secrets are equal. How long it takes tells nothing of what the first one is.
+fn is_same(secret: &[u8], given: &[u8]) -> bool {
+    let at = |index: usize| secret.get(index % secret.len().max(1)).copied().unwrap_or(0);
+    let differences = given.iter().enumerate().fold(0, |all, (index, byte)| all | (byte ^ at(index)));
+    secret.len() == given.len() && differences == 0
+}
+
+fn select(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    context.session.database = context.shared.database(integer(arguments[1])?)?;
+    context.replies.simple("OK");
+    Ok(())
+}
+
+fn reset(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure> {
+    context.session.reset(context.shared.config.password.is_none());
+    context.replies.set_version(Version::Resp2);
+    context.replies.simple("RESET");
+    Ok(())
+}
+
+fn client(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    let is_form = |word, length| is(arguments[1], word) && arguments.len() == length;
+    if is_form("id", 2) {
+        context.replies.integer(context.session.id as i64);
+    } else if is_form("getname", 2) {
+        let name = &context.session.name;
+        context.replies.bulk_or_null(Some(&name[..]).filter(|name| !name.is_empty()));
+    } else if is_form("setname", 3) {
+        context.session.name = checked_name(arguments[2])?.to_vec();
+        context.shared.note_client(context.session.id, Some(line(context.session)));
+        context.replies.simple("OK");
+    } else if is_form("info", 2) {
+        context.replies.verbatim(&line(context.session));
+    } else if is_form("list", 2) {
+        let clients = context.shared.clients();
+        context.replies.verbatim(&clients);
+    } else if is_form("setinfo", 4) {
+        context.replies.simple("OK");
+    } else {
+        return Err(Failure::other("CLIENT knows ID, GETNAME, SETNAME, LIST, INFO and SETINFO"));
+    }
+    Ok(())
+}
+
+/// A connection as `CLIENT LIST` shows it.
+pub(crate) fn line(session: &Session) -> String {
+    let name = String::from_utf8_lossy(&session.name);
+    format!("id={} addr={} name={name} db={}\n", session.id, session.address, session.database)
+}
+
+fn checked_name(name: &[u8]) -> Result<&[u8], Failure> {
+    if name.iter().all(|byte| (b'!'..=b'~').contains(byte)) {
+        return Ok(name);
+    }
+    Err(Failure::other("Client names cannot contain spaces, newlines or special characters."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_equal_or_not() {
+        assert!(is_same(b"secret", b"secret") && is_same(b"", b""));
+        for given in [&b""[..], b"s", b"secreT", b"secretsecret"] {
+            assert!(!is_same(b"secret", given));
+        }
+    }
+}

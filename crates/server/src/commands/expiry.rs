@@ -1,0 +1,190 @@
+//! When pairs expire.
+
+use honeycomb_protocol::resp::Replies;
+
+use crate::arguments::{Arguments, Options, integer};
+use crate::command::{Command, Keys, Run};
+use crate::failure::Failure;
+use crate::keyspace::Keyspace;
+
+pub(super) const COMMANDS: &[Command] = &[
+    Command {
+        name: "expire",
+        arity: -3,
+        keys: Keys::First,
+        run: Run::Update(|keyspace, arguments, replies| {
+            expire(keyspace, arguments, replies, "expire", b"EX")
+        }),
+        usage: "key seconds [NX | XX | GT | LT]",
+        summary: "Has a pair expire in so many seconds.",
+    },
+    Command {
+        name: "pexpire",
+        arity: -3,
+        keys: Keys::First,
+        run: Run::Update(|keyspace, arguments, replies| {
+            expire(keyspace, arguments, replies, "pexpire", b"PX")
+        }),
+        usage: "key milliseconds [NX | XX | GT | LT]",
+        summary: "Has a pair expire in so many milliseconds.",
+    },
+    Command {
+        name: "expireat",
+        arity: -3,
+        keys: Keys::First,
+        run: Run::Update(|keyspace, arguments, replies| {
+            expire(keyspace, arguments, replies, "expireat", b"EXAT")
+        }),
+        usage: "key seconds-since-1970 [NX | XX | GT | LT]",
+        summary: "Has a pair expire at a time in seconds.",
+    },
+    Command {
+        name: "pexpireat",
+        arity: -3,
+        keys: Keys::First,
+        run: Run::Update(|keyspace, arguments, replies| {
+            expire(keyspace, arguments, replies, "pexpireat", b"PXAT")
+        }),
+        usage: "key milliseconds-since-1970 [NX | XX | GT | LT]",
+        summary: "Has a pair expire at a time in milliseconds.",
+    },
+    Command {
+        name: "persist",
+        arity: 2,
+        keys: Keys::First,
+        run: Run::Update(persist),
+        usage: "key",
+        summary: "Has a pair last: 1 if it would have expired.",
+    },
+    Command {
+        name: "ttl",
+        arity: 2,
+        keys: Keys::First,
+        run: Run::Read(|keyspace, arguments, replies| left(keyspace, arguments, replies, 1000)),
+        usage: "key",
+        summary: "Seconds until a pair expires; -1 if it lasts, -2 if it is absent.",
+    },
+    Command {
+        name: "pttl",
+        arity: 2,
+        keys: Keys::First,
+        run: Run::Read(|keyspace, arguments, replies| left(keyspace, arguments, replies, 1)),
+        usage: "key",
+        summary: "Milliseconds until a pair expires; -1 if it lasts, -2 if it is absent.",
+    },
+];
+
+/// A time as an option says it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Expiry {
+    amount: i64,
+    milliseconds_each: i64,
+    from_now: bool,
+}
+
+impl Expiry {
+    /// `EX`, `PX`, `EXAT` or `PXAT`, and its amount.
+    pub(super) fn parse(word: &[u8], options: &mut Options<'_, '_>) -> Result<Self, Failure> {
+        let unit = Self::unit(word).ok_or(Failure::Syntax)?;
+        Ok(Self { amount: options.integer()?, ..unit })
+    }
+
+    fn unit(word: &[u8]) -> Option<Self> {
+        let unit = |milliseconds_each, from_now| Some(Self { amount: 0, milliseconds_each, from_now });
+        match word {
+            b"EX" => unit(1000, true),
+            b"PX" => unit(1, true),
+            b"EXAT" => unit(1000, false),
+            b"PXAT" => unit(1, false),
+            _ => None,
+        }
+    }
+
+    /// The time in milliseconds since 1970. None unless it is positive and can be said.
+    pub(super) fn time(self, now: u64) -> Option<u64> {
+        self.any_time(now).filter(|_| self.amount > 0)
+    }
+
+    /// The time, which may lie in the past: then it is the beginning of 1970 at the earliest.
+    fn any_time(self, now: u64) -> Option<u64> {
+        let base = if self.from_now { i64::try_from(now).ok()? } else { 0 };
+        let time = self.amount.checked_mul(self.milliseconds_each)?.checked_add(base)?;
+        Some(u64::try_from(time).unwrap_or(0))
+    }
+}
+
+fn expire(
+    keyspace: &mut Keyspace<'_>,
+    arguments: &Arguments<'_>,
+    replies: &mut Replies,
+    name: &'static str,
+    unit: &[u8],
+) -> Result<(), Failure> {
+    let unit = Expiry::unit(unit).ok_or(Failure::Syntax)?;
+    let time = Expiry { amount: integer(arguments[2])?, ..unit }.any_time(keyspace.now());
+    let time = time.ok_or(Failure::Expiry(name))?;
+    let mut conditions = Vec::new();
+    let mut options = Options::from(arguments, 3);
+    while let Some(word) = options.word() {
+        conditions.push(condition(&word)?);
+    }
+    let changed = change(keyspace, arguments[1], |expires_at| {
+        conditions.iter().all(|holds| holds(expires_at, time)).then_some(Some(time))
+    })?;
+    replies.integer(i64::from(changed));
+    Ok(())
+}
+
+/// Whether a pair of one expiry may have another one. A pair that lasts expires later than any.
+type Condition = fn(Option<u64>, u64) -> bool;
+
+fn condition(word: &[u8]) -> Result<Condition, Failure> {
+    match word {
+        b"NX" => Ok(|old, _| old.is_none()),
+        b"XX" => Ok(|old, _| old.is_some()),
+        b"GT" => Ok(|old, new| old.is_some_and(|old| new > old)),
+        b"LT" => Ok(|old, new| old.is_none_or(|old| new < old)),
+        _ => Err(Failure::Syntax),
+    }
+}
+
+fn persist(
+    keyspace: &mut Keyspace<'_>,
+    arguments: &Arguments<'_>,
+    replies: &mut Replies,
+) -> Result<(), Failure> {
+    let changed = change(keyspace, arguments[1], |expires_at| expires_at.map(|_| None))?;
+    replies.integer(i64::from(changed));
+    Ok(())
+}
+
+/// Gives a pair the expiry that the function makes of the one it has, if it makes one: whether it did.
+pub(super) fn change(
+    keyspace: &mut Keyspace<'_>,
+    key: &[u8],
+    expiry: impl FnOnce(Option<u64>) -> Option<Option<u64>>,
+) -> Result<bool, Failure> {
+    let Some(found) = keyspace.get(key)? else { return Ok(false) };
+    let Some(expires_at) = expiry(found.expires_at) else { return Ok(false) };
+    let data = found.data.to_vec();
+    keyspace.put(key, &data, expires_at)?;
+    Ok(true)
+}
+
+fn left(
+    keyspace: &mut Keyspace<'_>,
+    arguments: &Arguments<'_>,
+    replies: &mut Replies,
+    milliseconds_each: u64,
+) -> Result<(), Failure> {
+    let now = keyspace.now();
+    let left = match keyspace.get(arguments[1])? {
+        None => -2,
+        Some(found) => match found.expires_at {
+            None => -1,
+            Some(time) => ((time - now + milliseconds_each / 2) / milliseconds_each) as i64,
+        },
+    };
+    replies.integer(left);
+    Ok(())
+}

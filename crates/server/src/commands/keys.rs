@@ -1,0 +1,90 @@
+//! Pairs as such.
+
+use honeycomb_protocol::resp::Replies;
+
+use crate::arguments::Arguments;
+use crate::command::{Command, Keys, Run};
+use crate::failure::Failure;
+use crate::keyspace::Keyspace;
+
+pub(super) const COMMANDS: &[Command] = &[
+    Command {
+        name: "del",
+        arity: -2,
+        keys: Keys::All,
+        run: Run::Update(delete),
+        usage: "key [key ...]",
+        summary: "Deletes pairs at one moment: how many there were.",
+    },
+    Command {
+        name: "unlink",
+        arity: -2,
+        keys: Keys::All,
+        run: Run::Update(delete),
+        usage: "key [key ...]",
+        summary: "Deletes pairs at one moment: how many there were.",
+    },
+    Command {
+        name: "exists",
+        arity: -2,
+        keys: Keys::All,
+        run: Run::Read(exists),
+        usage: "key [key ...]",
+        summary: "How many of the keys exist; one that is named twice counts twice.",
+    },
+    Command {
+        name: "touch",
+        arity: -2,
+        keys: Keys::All,
+        run: Run::Read(exists),
+        usage: "key [key ...]",
+        summary: "How many of the keys exist.",
+    },
+    Command {
+        name: "type",
+        arity: 2,
+        keys: Keys::First,
+        run: Run::Read(kind),
+        usage: "key",
+        summary: "The type of a value: string, or none if the key is absent.",
+    },
+];
+
+fn delete(
+    keyspace: &mut Keyspace<'_>,
+    arguments: &Arguments<'_>,
+    replies: &mut Replies,
+) -> Result<(), Failure> {
+    let mut deleted = 0;
+    for key in &arguments[1..] {
+        if keyspace.get(key)?.is_some() {
+            keyspace.delete(key);
+            deleted += 1;
+        }
+    }
+    replies.integer(deleted);
+    Ok(())
+}
+
+fn exists(
+    keyspace: &mut Keyspace<'_>,
+    arguments: &Arguments<'_>,
+    replies: &mut Replies,
+) -> Result<(), Failure> {
+    let mut found = 0;
+    for key in &arguments[1..] {
+        found += i64::from(keyspace.get(key)?.is_some());
+    }
+    replies.integer(found);
+    Ok(())
+}
+
+fn kind(
+    keyspace: &mut Keyspace<'_>,
+    arguments: &Arguments<'_>,
+    replies: &mut Replies,
+) -> Result<(), Failure> {
+    let there = keyspace.get(arguments[1])?.is_some();
+    replies.simple(if there { "string" } else { "none" });
+    Ok(())
+}

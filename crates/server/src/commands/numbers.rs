@@ -1,0 +1,70 @@
+//! Values as numbers, written in decimal.
+
+use honeycomb_protocol::resp::{Replies, decimal};
+
+use crate::arguments::{Arguments, integer};
+use crate::command::{Command, Keys, Run};
+use crate::failure::Failure;
+use crate::keyspace::Keyspace;
+
+pub(super) const COMMANDS: &[Command] = &[
+    Command {
+        name: "incr",
+        arity: 2,
+        keys: Keys::First,
+        run: Run::Update(|keyspace, arguments, replies| add(keyspace, arguments[1], 1, replies)),
+        usage: "key",
+        summary: "Adds 1 to a number; an absent one counts as 0.",
+    },
+    Command {
+        name: "decr",
+        arity: 2,
+        keys: Keys::First,
+        run: Run::Update(|keyspace, arguments, replies| add(keyspace, arguments[1], -1, replies)),
+        usage: "key",
+        summary: "Subtracts 1 from a number; an absent one counts as 0.",
+    },
+    Command {
+        name: "incrby",
+        arity: 3,
+        keys: Keys::First,
+        run: Run::Update(incrby),
+        usage: "key increment",
+        summary: "Adds to a number; an absent one counts as 0.",
+    },
+    Command {
+        name: "decrby",
+        arity: 3,
+        keys: Keys::First,
+        run: Run::Update(decrby),
+        usage: "key decrement",
+        summary: "Subtracts from a number; an absent one counts as 0.",
+    },
+];
+
+fn incrby(
+    keyspace: &mut Keyspace<'_>,
+    arguments: &Arguments<'_>,
+    replies: &mut Replies,
+) -> Result<(), Failure> {
+    add(keyspace, arguments[1], integer(arguments[2])?, replies)
+}
+
+fn decrby(
+    keyspace: &mut Keyspace<'_>,
+    arguments: &Arguments<'_>,
+    replies: &mut Replies,
+) -> Result<(), Failure> {
+    let delta = integer(arguments[2])?.checked_neg().ok_or(Failure::Overflow)?;
+    add(keyspace, arguments[1], delta, replies)
+}
+
+fn add(keyspace: &mut Keyspace<'_>, key: &[u8], delta: i64, replies: &mut Replies) -> Result<(), Failure> {
+    let (number, expires_at) = match keyspace.get(key)? {
+        Some(found) => (integer(found.data)?, found.expires_at),
+        None => (0, None),
+    };
+    let sum = number.checked_add(delta).ok_or(Failure::Overflow)?;
+    replies.integer(sum);
+    keyspace.put(key, &decimal(sum), expires_at)
+}

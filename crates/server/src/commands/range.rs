@@ -1,0 +1,114 @@
+//! Pairs of a range that have not expired, all of one version.
+
+use std::ops::Bound;
+
+use honeycomb_store::{Pairs, Scan, Snapshot, Store, Table};
+
+use crate::envelope::Envelope;
+use crate::failure::Failure;
+
+/// A range, and how to go through it.
+#[derive(Debug, Clone)]
+pub(super) struct Range {
+    pub(super) lower: Bound<Vec<u8>>,
+    pub(super) upper: Bound<Vec<u8>>,
+    pub(super) backward: bool,
+    /// Forward: begin at the largest key that is not above the lower bound.
+    pub(super) floor_start: bool,
+    /// Most pairs.
+    pub(super) limit: usize,
+}
+
+/// Keys and values. There may be more than the limit allowed.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) pairs: Vec<(Vec<u8>, Vec<u8>)>,
+    pub(super) more: bool,
+}
+
+/// Where to look.
+pub(super) struct Source<'s> {
+    pub(super) store: &'s Store,
+    pub(super) table: &'s Table,
+    pub(super) now: u64,
+}
+
+/// Pairs that are looked for at once.
+const PAGE: usize = 1024;
+
+impl Range {
+    /// All pairs.
+    pub(super) fn all() -> Self {
+        let (lower, upper) = (Bound::Unbounded, Bound::Unbounded);
+        Self { lower, upper, backward: false, floor_start: false, limit: usize::MAX }
+    }
+
+    fn scan(&self, limit: usize) -> Scan<'_> {
+        let bounds = (self.lower.as_ref().map(Vec::as_slice), self.upper.as_ref().map(Vec::as_slice));
+        let scan = Scan::range::<[u8]>(bounds).limit(limit);
+        match (self.backward, self.floor_start) {
+            (true, _) => scan.backward(),
+            (false, true) => scan.floor_start(),
+            (false, false) => scan,
+        }
+    }
+
+    /// What is left of it after a key.
+    fn after(&mut self, key: &[u8]) {
+        let bound = Bound::Excluded(key.to_vec());
+        *(if self.backward { &mut self.upper } else { &mut self.lower }) = bound;
+        self.floor_start = false;
+    }
+}
+
+impl Source<'_> {
+    /// The pairs of a range that are visible now.
+    pub(super) fn collect(&self, range: &Range) -> Result<Found, Failure> {
+        let mut found = Found::default();
+        let pairs = self.table.scan(&range.scan(range.limit.min(PAGE)))?;
+        self.append(&pairs, &mut found);
+        let all_alive = found.pairs.len() == pairs.len();
+        if all_alive && (found.pairs.len() == range.limit || !found.more) {
+            return Ok(found);
+        }
+        // It takes more than one scan: of one version only if they are of a snapshot.
+        self.collect_at(&self.store.snapshot()?, range)
+    }
+
+    /// The pairs of a range in a snapshot.
+    pub(super) fn collect_at(&self, snapshot: &Snapshot, range: &Range) -> Result<Found, Failure> {
+        let mut rest = range.clone();
+        if range.floor_start {
+            self.find_floor(snapshot, &mut rest)?;
+        }
+        let mut found = Found::default();
+        loop {
+            let limit = (range.limit - found.pairs.len()).min(PAGE);
+            let pairs = snapshot.scan(self.table, &rest.scan(limit))?;
+            self.append(&pairs, &mut found);
+            match pairs.last() {
+                Some((key, _)) if found.more && found.pairs.len() < range.limit => rest.after(key),
+                _ => return Ok(found),
+            }
+        }
+    }
+
+    fn append(&self, pairs: &Pairs, found: &mut Found) {
+        let alive = |value| Envelope::open(value).filter(|envelope| envelope.is_alive(self.now));
+        let alive = pairs.iter().filter_map(|(key, value)| Some((key, alive(value)?.data)));
+        found.pairs.extend(alive.map(|(key, data)| (key.to_vec(), data.to_vec())));
+        found.more = pairs.more();
+    }
+
+    /// Has a range start where its floor start leads: to the next lower pair that has not expired.
+    fn find_floor(&self, snapshot: &Snapshot, range: &mut Range) -> Result<(), Failure> {
+        range.floor_start = false;
+        let (Bound::Included(key) | Bound::Excluded(key)) = &range.lower else { return Ok(()) };
+        let upper = Bound::Included(key.clone());
+        let below = Range { upper, backward: true, limit: 1, ..Range::all() };
+        if let Some((floor, _)) = self.collect_at(snapshot, &below)?.pairs.pop() {
+            range.lower = Bound::Included(floor);
+        }
+        Ok(())
+    }
+}

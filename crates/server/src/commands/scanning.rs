@@ -1,0 +1,124 @@
+//! Tables as wholes.
+
+use std::ops::Bound;
+
+use honeycomb_store::end_of_prefix;
+
+use crate::arguments::{Arguments, Options, integer};
+use crate::command::{Command, Keys, Run};
+use crate::commands::range::{Range, Source};
+use crate::failure::Failure;
+use crate::glob;
+use crate::session::Context;
+
+pub(super) const COMMANDS: &[Command] = &[
+    Command {
+        name: "dbsize",
+        arity: 1,
+        keys: Keys::None,
+        run: Run::Serve(|context, _| {
+            let pairs = context.table().pair_count();
+            context.replies.integer(pairs as i64);
+            Ok(())
+        }),
+        usage: "",
+        summary: "How many pairs the table has; one that has expired may be counted.",
+    },
+    Command {
+        name: "flushdb",
+        arity: -1,
+        keys: Keys::None,
+        run: Run::Serve(|context, _| {
+            context.table().delete_range::<[u8]>(..)?;
+            context.replies.simple("OK");
+            Ok(())
+        }),
+        usage: "[ASYNC | SYNC]",
+        summary: "Deletes all pairs of the table, at one moment.",
+    },
+    Command {
+        name: "flushall",
+        arity: -1,
+        keys: Keys::None,
+        run: Run::Serve(|context, _| {
+            for table in context.shared.tables() {
+                table.delete_range::<[u8]>(..)?;
+            }
+            context.replies.simple("OK");
+            Ok(())
+        }),
+        usage: "[ASYNC | SYNC]",
+        summary: "Deletes all pairs of all tables, of each at one moment.",
+    },
+    Command {
+        name: "keys",
+        arity: 2,
+        keys: Keys::None,
+        run: Run::Serve(keys),
+        usage: "pattern",
+        summary: "The keys of a pattern, in order, as they are at one moment.",
+    },
+    Command {
+        name: "scan",
+        arity: -2,
+        keys: Keys::None,
+        run: Run::Serve(scan),
+        usage: "cursor [MATCH pattern] [COUNT count] [TYPE type]",
+        summary: "Keys in order, a page at a time: each that is there throughout comes once.",
+    },
+];
+
+/// The keys that can have a pattern.
+fn with_prefix(pattern: &[u8]) -> Range {
+    let prefix = glob::prefix(pattern);
+    let upper = end_of_prefix(prefix).map_or(Bound::Unbounded, Bound::Excluded);
+    Range { lower: Bound::Included(prefix.to_vec()), upper, ..Range::all() }
+}
+
+fn source<'s>(context: &'s Context<'_>) -> Source<'s> {
+    let shared = context.shared;
+    Source { store: &shared.store, table: context.table(), now: shared.time.milliseconds() }
+}
+
+fn keys(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    let found = source(context).collect(&with_prefix(arguments[1]))?;
+    let keys = found.pairs.iter().map(|(key, _)| key).filter(|key| glob::matches(arguments[1], key));
+    let keys: Vec<_> = keys.collect();
+    context.replies.array(keys.len());
+    keys.iter().for_each(|key| context.replies.bulk(key));
+    Ok(())
+}
+
+/// Most keys that a page of `SCAN` looks at.
+const COUNT_MAX: usize = 1 << 16;
+
+fn scan(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    let cursor = u64::try_from(integer(arguments[1])?).map_err(|_| Failure::Cursor)?;
+    let (mut pattern, mut count, mut strings) = (&b"*"[..], 10, true);
+    let mut options = Options::from(arguments, 2);
+    while let Some(word) = options.word() {
+        match &*word {
+            b"MATCH" => pattern = options.argument()?,
+            b"COUNT" => count = usize::try_from(options.integer()?).map_err(|_| Failure::Syntax)?,
+            b"TYPE" => strings = options.argument()?.eq_ignore_ascii_case(b"string"),
+            _ => return Err(Failure::Syntax),
+        }
+    }
+    let limit = if (1..=COUNT_MAX).contains(&count) { count } else { return Err(Failure::Syntax) };
+    let mut range = Range { limit, ..with_prefix(pattern) };
+    if cursor > 0 {
+        range.lower = Bound::Excluded(context.shared.cursors.key(cursor).ok_or(Failure::Cursor)?);
+    }
+    let found = source(context).collect(&range)?;
+    let next = match found.pairs.last() {
+        Some((key, _)) if found.more => context.shared.cursors.give(key),
+        _ => 0,
+    };
+    let keys = found.pairs.iter().map(|(key, _)| key);
+    let keys: Vec<_> = keys.filter(|key| strings && glob::matches(pattern, key)).collect();
+    context.replies.array(2);
+    context.replies.bulk(next.to_string().as_bytes());
+    context.replies.array(keys.len());
+    keys.iter().for_each(|key| context.replies.bulk(key));
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! Commands that take effect together.
+
+use honeycomb_protocol::resp::Replies;
+
+use crate::arguments::Arguments;
+use crate::command::{Command, Keys, OnKeys, Run};
+use crate::failure::Failure;
+use crate::keyspace::Keyspace;
+use crate::session::{Context, Queue, Session, Watched};
+use crate::shared::Shared;
+use crate::transaction::Transaction;
+
+pub(super) const COMMANDS: &[Command] = &[
+    Command {
+        name: "multi",
+        arity: 1,
+        keys: Keys::None,
+        run: Run::Serve(multi),
+        usage: "",
+        summary: "Has the commands that follow wait for EXEC.",
+    },
+    Command {
+        name: "exec",
+        arity: 1,
+        keys: Keys::None,
+        run: Run::Serve(exec),
+        usage: "",
+        summary: "Runs the commands since MULTI at one moment; not at all if a watched pair has changed.",
+    },
+    Command {
+        name: "discard",
+        arity: 1,
+        keys: Keys::None,
+        run: Run::Serve(discard),
+        usage: "",
+        summary: "Forgets the commands since MULTI.",
+    },
+    Command {
+        name: "watch",
+        arity: -2,
+        keys: Keys::All,
+        run: Run::Serve(watch),
+        usage: "key [key ...]",
+        summary: "Has EXEC run nothing if one of these pairs has changed by then.",
+    },
+    Command {
+        name: "unwatch",
+        arity: 1,
+        keys: Keys::None,
+        run: Run::Serve(|context, _| {
+            context.session.watched.clear();
+            context.replies.simple("OK");
+            Ok(())
+        }),
+        usage: "",
+        summary: "Watches no pair any more.",
+    },
+];
+
+/// Runs one command on the keys of the client's table, as often as others are in the way.
+pub(crate) fn run_alone(
+    shared: &Shared,
+    session: &Session,
+    handler: OnKeys,
+    arguments: &Arguments<'_>,
+    replies: &mut Replies,
+) -> Result<(), Failure> {
+    let (table, before) = (shared.table(session.database), replies.bytes().len());
+    loop {
+        let mut transaction = Transaction::default();
+        let mut keyspace = Keyspace::within(table, shared.time.milliseconds(), &mut transaction);
+        handler(&mut keyspace, arguments, replies)?;
+        if transaction.commit(&shared.store)? {
+            return Ok(());
+        }
+        replies.truncate(before);
+    }
+}
+
+fn multi(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure> {
+    if context.session.queue.is_some() {
+        return Err(Failure::other("MULTI calls can not be nested"));
+    }
+    context.session.queue = Some(Queue::default());
+    context.replies.simple("OK");
+    Ok(())
+}
+
+fn discard(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure> {
+    if context.session.queue.take().is_none() {
+        return Err(Failure::other("DISCARD without MULTI"));
+    }
+    context.session.watched.clear();
+    context.replies.simple("OK");
+    Ok(())
+}
+
+fn watch(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    if context.session.queue.is_some() {
+        return Err(Failure::other("WATCH inside MULTI is not allowed"));
+    }
+    for key in &arguments[1..] {
+        let table = context.table().clone();
+        let seen = table.get(key)?;
+        context.session.watched.push(Watched { table, key: key.to_vec(), seen });
+    }
+    context.replies.simple("OK");
+    Ok(())
+}
+
+fn exec(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure> {
+    let queue = context.session.queue.take().ok_or_else(|| Failure::other("EXEC without MULTI"))?;
+    let watched = std::mem::take(&mut context.session.watched);
+    if queue.spoiled {
+        return Err(Failure::Aborted);
+    }
+    let before = context.replies.bytes().len();
+    loop {
+        let mut transaction = Transaction::default();
+        for watched in &watched {
+            if watched.table.get(&watched.key)? != watched.seen {
+                context.replies.null_array();
+                return Ok(());
+            }
+            transaction.watch(watched);
+        }
+        context.replies.array(queue.commands.len());
+        run_queued(context, &queue, &mut transaction);
+        match transaction.commit(&context.shared.store) {
+            Ok(true) => return Ok(()),
+            Ok(false) => context.replies.truncate(before),
+            Err(failure) => {
+                context.replies.truncate(before);
+                return Err(failure);
+            }
+        }
+    }
+}
+
+/// Runs commands within one transaction. One that fails replies its error, and the others run all the same.
+fn run_queued(context: &mut Context<'_>, queue: &Queue, transaction: &mut Transaction) {
+    let (shared, database) = (context.shared, context.session.database);
+    let now = shared.time.milliseconds();
+    for command in &queue.commands {
+        let arguments: Arguments<'_> = command.iter().map(Vec::as_slice).collect();
+        let handler = Command::named(arguments[0]).and_then(Command::on_keys);
+        let Some(handler) = handler else { unreachable!("only commands on keys are queued") };
+        let mut keyspace = Keyspace::within(shared.table(database), now, transaction);
+        let before = context.replies.bytes().len();
+        if let Err(failure) = handler(&mut keyspace, &arguments, context.replies) {
+            context.replies.truncate(before);
+            context.replies.error(&failure.to_string());
+        }
+    }
+}

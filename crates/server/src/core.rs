@@ -1,0 +1,181 @@
+//! A core: one thread, its connections, and its loop.
+
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use honeycomb_memory::sync::Ordering;
+use mio::net::{TcpListener, TcpStream};
+use mio::{Events, Interest, Poll, Token, Waker};
+use slab::Slab;
+
+use crate::commands::line;
+use crate::connection::Connection;
+use crate::reaper::Reaper;
+use crate::session::Session;
+use crate::shared::Shared;
+use crate::turn::Turn;
+
+const LISTENER: Token = Token(usize::MAX);
+const WAKER: Token = Token(usize::MAX - 1);
+/// How long a core waits for sockets before it sees to other things.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// A thread of the server.
+pub(crate) struct Core {
+    shared: Arc<Shared>,
+    poll: Poll,
+    listener: Option<TcpListener>,
+    connections: Slab<Connection>,
+    /// Connections that something is to be done for.
+    ready: Vec<usize>,
+    turn: Turn,
+    buffer: Vec<u8>,
+    reaper: Option<Reaper>,
+}
+
+impl Core {
+    /// A core that takes connections from a listener, and what wakes it up.
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        listener: std::net::TcpListener,
+        reaper: Option<Reaper>,
+    ) -> io::Result<(Self, Waker)> {
+        let poll = Poll::new()?;
+        let mut listener = TcpListener::from_std(listener);
+        poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
+        let waker = Waker::new(poll.registry(), WAKER)?;
+        let core = Self {
+            shared,
+            poll,
+            listener: Some(listener),
+            connections: Slab::new(),
+            ready: Vec::new(),
+            turn: Turn::default(),
+            buffer: Connection::buffer(),
+            reaper,
+        };
+        Ok((core, waker))
+    }
+
+    /// Serves until the server is stopped, and then as long as replies are left to send, within the grace.
+    pub(crate) fn run(mut self) -> io::Result<()> {
+        let mut events = Events::with_capacity(1024);
+        let mut until = None;
+        loop {
+            let patience = if self.ready.is_empty() { PATIENCE } else { Duration::ZERO };
+            match self.poll.poll(&mut events, Some(patience)) {
+                Err(error) if error.kind() != ErrorKind::Interrupted => return Err(error),
+                _ => {}
+            }
+            self.note(&events);
+            self.take_turn();
+            if let Some(reaper) = &mut self.reaper {
+                reaper.step(&self.shared);
+            }
+            if self.shared.is_stopping() {
+                let until = *until.get_or_insert_with(|| self.stop());
+                if self.connections.is_empty() || Instant::now() >= until {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Takes no further connections or commands; says until when replies are sent.
+    fn stop(&mut self) -> Instant {
+        self.listener = None;
+        for (index, connection) in &mut self.connections {
+            connection.session.closing = true;
+            self.ready.push(index);
+        }
+        Instant::now() + self.shared.config.grace
+    }
+
+    fn note(&mut self, events: &Events) {
+        for event in events {
+            match event.token() {
+                LISTENER => self.accept(),
+                WAKER => {}
+                Token(index) => {
+                    let Some(connection) = self.connections.get_mut(index) else { continue };
+                    connection.receivable |= event.is_readable() || event.is_read_closed();
+                    connection.sendable |= event.is_writable() || event.is_write_closed();
+                    self.ready.push(index);
+                }
+            }
+        }
+        self.ready.sort_unstable();
+        self.ready.dedup();
+    }
+
+    fn accept(&mut self) {
+        while let Some(listener) = &self.listener {
+            match listener.accept() {
+                Ok((socket, address)) => self.welcome(socket, address),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) => {
+                    tracing::warn!(%error, "a connection was not accepted");
+                    return;
+                }
+            }
+        }
+    }
+
+    fn welcome(&mut self, mut socket: TcpStream, address: SocketAddr) {
+        let shared = &self.shared;
+        if shared.connections.fetch_add(1, Ordering::Relaxed) >= shared.config.connections_max {
+            shared.connections.fetch_sub(1, Ordering::Relaxed);
+            let _ = io::Write::write(&mut socket, b"-ERR max number of clients reached\r\n");
+            return;
+        }
+        let entry = self.connections.vacant_entry();
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        let registered = self.poll.registry().register(&mut socket, Token(entry.key()), interest);
+        let _ = socket.set_nodelay(true);
+        if let Err(error) = registered {
+            shared.connections.fetch_sub(1, Ordering::Relaxed);
+            tracing::warn!(%error, %address, "a connection was not accepted");
+            return;
+        }
+        let authenticated = shared.config.password.is_none();
+        let session = Session::new(shared.next_client(), address.to_string(), authenticated);
+        shared.note_client(session.id, Some(line(&session)));
+        self.ready.push(entry.key());
+        entry.insert(Connection::new(socket, session));
+    }
+
+    /// Receives, carries out, sends; keeps as ready those for whom something is left to do.
+    fn take_turn(&mut self) {
+        let mut ready = std::mem::take(&mut self.ready);
+        ready.retain(|&index| {
+            let Some(connection) = self.connections.get_mut(index) else { return false };
+            let full = connection.unsent() >= self.shared.config.unsent_bytes_max;
+            let received = if full { Ok(()) } else { connection.receive(&mut self.buffer) };
+            self.keep(index, received)
+        });
+        self.turn.run(&self.shared, &mut self.connections, &ready);
+        ready.retain(|&index| {
+            let sent = self.connections[index].send();
+            self.keep(index, sent)
+        });
+        let unsent_max = self.shared.config.unsent_bytes_max;
+        ready.retain(|&index| self.connections[index].is_ready(unsent_max));
+        self.ready = ready;
+    }
+
+    /// Ends a connection that is done or broken: whether it is still there.
+    fn keep(&mut self, index: usize, outcome: io::Result<()>) -> bool {
+        let connection = &mut self.connections[index];
+        if outcome.is_ok() && !connection.is_done() {
+            return true;
+        }
+        let _ = self.poll.registry().deregister(&mut connection.socket);
+        self.shared.note_client(connection.session.id, None);
+        self.shared.connections.fetch_sub(1, Ordering::Relaxed);
+        self.connections.remove(index);
+        false
+    }
+}

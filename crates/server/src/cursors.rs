@@ -1,0 +1,61 @@
+//! Cursors of `SCAN`: numbers, as clients want them, for the keys after which scans go on.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+/// Cursors that can be gone on from; those given out before them are forgotten.
+const KEPT: usize = 1 << 16;
+
+/// What cursors stand for.
+#[derive(Debug, Default)]
+pub(crate) struct Cursors {
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// Cursors given out and forgotten.
+    forgotten: u64,
+    keys: VecDeque<Vec<u8>>,
+}
+
+impl Cursors {
+    /// A cursor for what comes after a key: never 0, which stands for the beginning and the end.
+    pub(crate) fn give(&self, key: &[u8]) -> u64 {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.keys.len() == KEPT {
+            kept.keys.pop_front();
+            kept.forgotten += 1;
+        }
+        kept.keys.push_back(key.to_vec());
+        kept.forgotten + kept.keys.len() as u64
+    }
+
+    /// The key of a cursor.
+    pub(crate) fn key(&self, cursor: u64) -> Option<Vec<u8>> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = cursor.checked_sub(kept.forgotten + 1)?;
+        kept.keys.get(usize::try_from(index).ok()?).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_are_kept() {
+        let cursors = Cursors::default();
+        let first = cursors.give(b"first");
+        assert_eq!(cursors.key(first).unwrap(), b"first");
+        for _ in 1..KEPT {
+            cursors.give(b"more");
+        }
+        assert_eq!(cursors.key(first).unwrap(), b"first");
+        let last = cursors.give(b"last");
+        assert_eq!(cursors.key(first), None);
+        assert_eq!(cursors.key(last).unwrap(), b"last");
+        assert_eq!(cursors.key(last + 1), None);
+        assert_eq!(cursors.key(0), None);
+    }
+}

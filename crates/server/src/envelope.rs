@@ -1,0 +1,85 @@
+//! What the server keeps beside a client's value: when it expires.
+//!
+//! ```text
+//! | kind, 1 | data |                 kind 0: lasts
+//! | kind, 1 | expiry, 8 | data |     kind 1: milliseconds since 1970, little-endian
+//! ```
+//! Only the server reads this; to the store and its accelerator it is a value like any other.
+
+/// A value and when it expires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Envelope<'a> {
+    /// What the client stored.
+    pub(crate) data: &'a [u8],
+    /// From when on it is gone, in milliseconds since 1970.
+    pub(crate) expires_at: Option<u64>,
+}
+
+const LASTS: u8 = 0;
+const EXPIRES: u8 = 1;
+/// Bytes of the longest value that fits in an envelope.
+pub(crate) const DATA_BYTES_MAX: usize = honeycomb_layout::VALUE_BYTES_MAX - 9;
+
+impl<'a> Envelope<'a> {
+    /// Opens the envelope that a pair holds. None if a pair was not written by a server.
+    #[inline]
+    pub(crate) fn open(value: &'a [u8]) -> Option<Self> {
+        match value.split_first()? {
+            (&LASTS, data) => Some(Self { data, expires_at: None }),
+            (&EXPIRES, rest) => {
+                let (expiry, data) = rest.split_first_chunk()?;
+                Some(Self { data, expires_at: Some(u64::from_le_bytes(*expiry)) })
+            }
+            _ => None,
+        }
+    }
+
+    /// The value of a pair.
+    pub(crate) fn seal(self) -> Vec<u8> {
+        let mut value = Vec::with_capacity(self.data.len() + 9);
+        match self.expires_at {
+            None => value.push(LASTS),
+            Some(time) => {
+                value.push(EXPIRES);
+                value.extend_from_slice(&time.to_le_bytes());
+            }
+        }
+        value.extend_from_slice(self.data);
+        value
+    }
+
+    /// Whether it is there still.
+    #[inline]
+    pub(crate) fn is_alive(&self, now: u64) -> bool {
+        self.expires_at.is_none_or(|time| time > now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sealed_is_opened() {
+        for expires_at in [None, Some(0), Some(u64::MAX)] {
+            for data in [&b""[..], b"\x01", b"value"] {
+                let envelope = Envelope { data, expires_at };
+                assert_eq!(Envelope::open(&envelope.seal()), Some(envelope));
+            }
+        }
+    }
+
+    #[test]
+    fn what_no_server_wrote_is_not_opened() {
+        for value in [&b""[..], b"\x02", b"\x01234567"] {
+            assert_eq!(Envelope::open(value), None);
+        }
+    }
+
+    #[test]
+    fn it_is_gone_from_its_expiry_on() {
+        let at = |expires_at, now| Envelope { data: b"", expires_at }.is_alive(now);
+        assert!(at(None, u64::MAX) && at(Some(8), 7));
+        assert!(!at(Some(8), 8) && !at(Some(8), 9));
+    }
+}

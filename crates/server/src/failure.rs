@@ -1,0 +1,58 @@
+//! Why a command was not carried out, in the words that Redis clients understand.
+
+use honeycomb_store::Error;
+
+/// An error reply. Nothing of what is stored has changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error("ERR syntax error")]
+    Syntax,
+    #[error("ERR value is not an integer or out of range")]
+    NotInteger,
+    #[error("ERR increment or decrement would overflow")]
+    Overflow,
+    #[error("ERR invalid expire time in '{0}' command")]
+    Expiry(&'static str),
+    #[error("ERR offset is out of range")]
+    Offset,
+    #[error("ERR string exceeds maximum allowed size ({} bytes)", crate::envelope::DATA_BYTES_MAX)]
+    TooLong,
+    #[error("ERR unknown command '{0}'")]
+    UnknownCommand(String),
+    #[error("ERR wrong number of arguments for '{0}' command")]
+    Arity(&'static str),
+    #[error("ERR DB index is out of range")]
+    Database,
+    #[error("ERR invalid cursor")]
+    Cursor,
+    #[error("ERR no such snapshot")]
+    Snapshot,
+    #[error("NOAUTH Authentication required.")]
+    NotAuthenticated,
+    #[error("WRONGPASS invalid username-password pair or user is disabled.")]
+    WrongPassword,
+    #[error("NOPROTO unsupported protocol version")]
+    Version,
+    #[error("EXECABORT Transaction discarded because of previous errors.")]
+    Aborted,
+    #[error("ERR {0}")]
+    Other(String),
+    #[error("OOM command not allowed when used memory > 'maxmemory'.")]
+    OutOfMemory,
+}
+
+impl Failure {
+    pub(crate) fn other(message: impl Into<String>) -> Self {
+        Self::Other(message.into())
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::OutOfMemory { .. } => Self::OutOfMemory,
+            Error::ValueLength { .. } => Self::TooLong,
+            other => Self::Other(other.to_string()),
+        }
+    }
+}

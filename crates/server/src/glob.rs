@@ -1,0 +1,117 @@
+//! Patterns of key names: `*`, `?`, `[a-z]`, `[^x]` and `\` before a byte that means itself.
+
+/// Whether a name has the pattern. Takes time of at most their lengths' product.
+pub(crate) fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut pattern, mut name) = (pattern, name);
+    // Where to go on if what follows the last star does not match here.
+    let mut again: Option<(&[u8], &[u8])> = None;
+    loop {
+        if let [b'*', after @ ..] = pattern {
+            again = Some((after, name));
+            pattern = after;
+            continue;
+        }
+        let step = match (pattern.is_empty(), name.split_first()) {
+            (true, None) => return true,
+            (false, Some((byte, rest))) => one(pattern, *byte).map(|after| (after, rest)),
+            _ => None,
+        };
+        match (step, again) {
+            (Some((after, rest)), _) => (pattern, name) = (after, rest),
+            (None, Some((after, from))) if !from.is_empty() => {
+                (pattern, name) = (after, &from[1..]);
+                again = Some((after, name));
+            }
+            _ => return false,
+        }
+    }
+}
+
+/// What follows the first element of a pattern, if a byte has that.
+fn one(pattern: &[u8], byte: u8) -> Option<&[u8]> {
+    let (matched, after) = match pattern {
+        [b'?', after @ ..] => (true, after),
+        [b'\\', literal, after @ ..] => (*literal == byte, after),
+        [b'[', after @ ..] => class(after, byte),
+        [literal, after @ ..] => (*literal == byte, after),
+        [] => (false, pattern),
+    };
+    matched.then_some(after)
+}
+
+/// Whether a byte is in the class that was opened, and what follows that. One that is not closed ends with
+/// the pattern.
+fn class(pattern: &[u8], byte: u8) -> (bool, &[u8]) {
+    let (negated, mut rest) = match pattern {
+        [b'^', after @ ..] => (true, after),
+        _ => (false, pattern),
+    };
+    let mut found = false;
+    loop {
+        rest = match rest {
+            [] => return (found != negated, rest),
+            [b']', after @ ..] => return (found != negated, after),
+            [b'\\', literal, after @ ..] => {
+                found |= *literal == byte;
+                after
+            }
+            [low, b'-', high, after @ ..] if *high != b']' => {
+                found |= (*low.min(high)..=*low.max(high)).contains(&byte);
+                after
+            }
+            [literal, after @ ..] => {
+                found |= *literal == byte;
+                after
+            }
+        };
+    }
+}
+
+/// What every name with the pattern starts with.
+pub(crate) fn prefix(pattern: &[u8]) -> &[u8] {
+    let end = pattern.iter().position(|byte| b"*?[\\".contains(byte));
+    &pattern[..end.unwrap_or(pattern.len())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        let cases = [
+            ("", "", true),
+            ("*", "", true),
+            ("*", "any", true),
+            ("a*c", "abbc", true),
+            ("a*c", "abbd", false),
+            ("a?c", "abc", true),
+            ("a?c", "ac", false),
+            ("[abc]x", "bx", true),
+            ("[^abc]x", "bx", false),
+            ("[a-c]x", "bx", true),
+            ("[c-a]x", "bx", true),
+            ("[a-", "-", true),
+            ("[\\]]", "]", true),
+            ("\\*", "*", true),
+            ("\\*", "a", false),
+            ("user:*:name", "user:17:name", true),
+            ("*a*b*c", "xxaxxbxxbxc", true),
+        ];
+        for (pattern, name, expected) in cases {
+            assert_eq!(matches(pattern.as_bytes(), name.as_bytes()), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn many_stars_take_no_exponential_time() {
+        assert!(!matches(&b"*a".repeat(200), &b"a".repeat(199)));
+    }
+
+    #[test]
+    fn the_prefix_of_a_pattern() {
+        assert_eq!(prefix(b"user:*"), b"user:");
+        assert_eq!(prefix(b"plain"), b"plain");
+        assert_eq!(prefix(b"[a]"), b"");
+    }
+}

@@ -1,0 +1,80 @@
+//! What a command sees of a table: keys and values that have not expired.
+
+use honeycomb_store::{Reads, Table};
+
+use crate::envelope::Envelope;
+use crate::failure::Failure;
+use crate::transaction::Transaction;
+
+/// The pairs of a table as one command reads and writes them.
+pub(crate) struct Keyspace<'k> {
+    table: &'k Table,
+    now: u64,
+    source: Source<'k>,
+}
+
+/// Where values come from.
+enum Source<'k> {
+    /// Gets that were run ahead, with those of other commands: the next one is at this place.
+    Ahead(&'k Reads, usize),
+    /// What a transaction reads and writes.
+    Transaction(&'k mut Transaction),
+}
+
+impl<'k> Keyspace<'k> {
+    /// Of a command that only reads its keys, each once and in the order of its arguments. They were read
+    /// from `first` on.
+    pub(crate) fn ahead(table: &'k Table, now: u64, reads: &'k Reads, first: usize) -> Self {
+        Self { table, now, source: Source::Ahead(reads, first) }
+    }
+
+    /// Of a command in a transaction.
+    pub(crate) fn within(table: &'k Table, now: u64, transaction: &'k mut Transaction) -> Self {
+        Self { table, now, source: Source::Transaction(transaction) }
+    }
+
+    /// Milliseconds since 1970, the same throughout the command.
+    pub(crate) fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// The value of a key.
+    pub(crate) fn get(&mut self, key: &[u8]) -> Result<Option<Envelope<'_>>, Failure> {
+        let now = self.now;
+        let pair = match &mut self.source {
+            Source::Ahead(reads, next) => {
+                *next += 1;
+                reads.value(*next - 1)
+            }
+            Source::Transaction(transaction) => transaction.get(self.table, key)?,
+        };
+        let Some(pair) = pair else { return Ok(None) };
+        let foreign = || Failure::other("the pair was not written by a server");
+        let envelope = Envelope::open(pair).ok_or_else(foreign)?;
+        Ok(envelope.is_alive(now).then_some(envelope))
+    }
+
+    /// Puts a value in place of any other. One that has expired already deletes the pair.
+    pub(crate) fn put(&mut self, key: &[u8], data: &[u8], expires_at: Option<u64>) -> Result<(), Failure> {
+        let (envelope, now) = (Envelope { data, expires_at }, self.now);
+        let (table, transaction) = self.writable();
+        if envelope.is_alive(now) {
+            return transaction.put(table, key, envelope);
+        }
+        transaction.delete(table, key);
+        Ok(())
+    }
+
+    /// Deletes a pair, be it there or not.
+    pub(crate) fn delete(&mut self, key: &[u8]) {
+        let (table, transaction) = self.writable();
+        transaction.delete(table, key);
+    }
+
+    fn writable(&mut self) -> (&Table, &mut Transaction) {
+        match &mut self.source {
+            Source::Transaction(transaction) => (self.table, transaction),
+            Source::Ahead(..) => unreachable!("a command that is said to read writes"),
+        }
+    }
+}

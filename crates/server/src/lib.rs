@@ -1,0 +1,36 @@
+//! A Honeycomb store for many clients: whoever speaks the protocol of Redis.
+//!
+//! ```text
+//!  sockets ─> core ─> turn: reads of all connections together ─> store ─> accelerator
+//!             core          writes of all connections together ─> store
+//! ```
+//! One thread a core. Each turn of its loop gathers what all its connections have asked for, and runs their
+//! reads as one batch and their writes as another: an accelerator is fast with many requests in flight, not
+//! with one. A connection's commands are carried out in their order, and its replies are in that order.
+//!
+//! To read the code: [`Server`] starts the cores; `core` waits for sockets; `turn` gathers and answers;
+//! `commands` says what each command does to a `keyspace`; `transaction` makes that atomic.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod command;
+mod commands;
+mod config;
+mod connection;
+mod core;
+mod cursors;
+mod envelope;
+mod failure;
+mod glob;
+mod keyspace;
+mod reaper;
+mod server;
+mod session;
+mod shared;
+mod time;
+mod transaction;
+mod turn;
+
+pub use config::Config;
+pub use server::{Error, Server};
+pub use time::{SystemTime, Time};

@@ -1,0 +1,158 @@
+//! Commands that read and write, made atomic: what they have read is checked when they write.
+//!
+//! A transaction reads pairs and keeps its writes to itself. To commit, it applies one batch in which each pair
+//! that was read is swapped for what it was: if any is another now the batch is refused as a whole, and the
+//! commands run again. Nobody waits for anybody.
+
+use std::collections::BTreeMap;
+
+use honeycomb_store::{Batch, BatchOutcome, Store, Table};
+
+use crate::envelope::{DATA_BYTES_MAX, Envelope};
+use crate::failure::Failure;
+use crate::session::Watched;
+
+/// The pairs that some commands have read and are to write.
+#[derive(Debug, Default)]
+pub(crate) struct Transaction {
+    pairs: BTreeMap<(usize, Vec<u8>), Pair>,
+    tables: Vec<Table>,
+}
+
+/// One of them, by table and key.
+#[derive(Debug, Default)]
+struct Pair {
+    seen: Option<Seen>,
+    change: Option<Change>,
+}
+
+/// What was there when it was read: none if the key was absent.
+type Seen = Option<Vec<u8>>;
+
+/// What is to be there: none if it is to be deleted.
+type Change = Option<Vec<u8>>;
+
+/// The only write of a transaction that has read nothing.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Blind {
+    pub(crate) key: Vec<u8>,
+    /// None to delete.
+    pub(crate) value: Option<Vec<u8>>,
+}
+
+impl Transaction {
+    /// The value of a key as the pair holds it, the transaction's own writes included.
+    pub(crate) fn get(&mut self, table: &Table, key: &[u8]) -> Result<Option<&[u8]>, Failure> {
+        let pair = self.pair(table, key);
+        if pair.change.is_none() && pair.seen.is_none() {
+            pair.seen = Some(table.get(key)?);
+        }
+        Ok(pair.change.as_ref().or(pair.seen.as_ref()).and_then(Option::as_deref))
+    }
+
+    /// Has the transaction commit only if a pair is what it was when it was watched.
+    pub(crate) fn watch(&mut self, watched: &Watched) {
+        self.pair(&watched.table, &watched.key).seen = Some(watched.seen.clone());
+    }
+
+    /// Writes a pair when the transaction commits.
+    pub(crate) fn put(&mut self, table: &Table, key: &[u8], envelope: Envelope<'_>) -> Result<(), Failure> {
+        if envelope.data.len() > DATA_BYTES_MAX {
+            return Err(Failure::TooLong);
+        }
+        self.pair(table, key).change = Some(Some(envelope.seal()));
+        Ok(())
+    }
+
+    /// Deletes a pair when the transaction commits.
+    pub(crate) fn delete(&mut self, table: &Table, key: &[u8]) {
+        self.pair(table, key).change = Some(None);
+    }
+
+    /// The one write, if that is all there is.
+    pub(crate) fn into_blind(mut self) -> Result<Blind, Self> {
+        let is_blind = self.pairs.len() == 1 && self.pairs.values().all(|pair| pair.seen.is_none());
+        match self.pairs.pop_first() {
+            Some(((_, key), Pair { change: Some(value), .. })) if is_blind => Ok(Blind { key, value }),
+            Some((key, pair)) => {
+                self.pairs.insert(key, pair);
+                Err(self)
+            }
+            None => Err(self),
+        }
+    }
+
+    /// Writes all there is to write, at one moment at which all that was read was there. False if there was
+    /// no such moment, and nothing has changed.
+    pub(crate) fn commit(&self, store: &Store) -> Result<bool, Failure> {
+        if self.pairs.values().all(|pair| pair.change.is_none()) {
+            return self.was_there(store);
+        }
+        if self.pairs.len() == 1
+            && let Some(((table, key), pair)) = self.pairs.first_key_value()
+        {
+            return pair.write(&self.tables[*table], key);
+        }
+        let mut batch = Batch::default();
+        for ((table, key), pair) in &self.pairs {
+            pair.write_into(&mut batch, &self.tables[*table], key);
+        }
+        Ok(matches!(store.apply(&batch)?, BatchOutcome::Applied { .. }))
+    }
+
+    /// Whether all that was read was there at one moment: in a snapshot that is taken for it.
+    fn was_there(&self, store: &Store) -> Result<bool, Failure> {
+        if self.pairs.len() < 2 {
+            return Ok(true);
+        }
+        let snapshot = store.snapshot()?;
+        for ((table, key), pair) in &self.pairs {
+            if pair.seen.as_ref() != Some(&snapshot.get(&self.tables[*table], key)?) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn pair(&mut self, table: &Table, key: &[u8]) -> &mut Pair {
+        let known = self.tables.iter().position(|known| known.name() == table.name());
+        let table = known.unwrap_or_else(|| {
+            self.tables.push(table.clone());
+            self.tables.len() - 1
+        });
+        self.pairs.entry((table, key.to_vec())).or_default()
+    }
+}
+
+impl Pair {
+    /// Makes the pair what it is to be, if it is what was seen: whether it was.
+    fn write(&self, table: &Table, key: &[u8]) -> Result<bool, Failure> {
+        match (&self.seen, &self.change) {
+            (_, None) => {}
+            (None, Some(Some(value))) => table.put(key, value)?,
+            (None, Some(None)) => drop(table.delete(key)?),
+            (Some(None), Some(Some(value))) => return Ok(table.insert(key, value)?),
+            (Some(None), Some(None)) => return Ok(!table.contains(key)?),
+            (Some(Some(seen)), Some(Some(value))) => {
+                return Ok(table.compare_and_swap(key, seen, value)?.swapped());
+            }
+            (Some(Some(seen)), Some(None)) => return Ok(table.compare_and_delete(key, seen)?),
+        }
+        Ok(true)
+    }
+
+    /// The writes that are refused unless the pair is what was seen, and make it what it is to be.
+    fn write_into(&self, batch: &mut Batch, table: &Table, key: &[u8]) {
+        match (&self.seen, &self.change) {
+            (None, None) => {}
+            (None, Some(Some(value))) => drop(batch.put(table, key, value)),
+            (None, Some(None)) => drop(batch.delete(table, key)),
+            (Some(None), Some(Some(value))) => drop(batch.insert(table, key, value)),
+            // Nothing may have come meanwhile: the insert is refused then, and else taken back.
+            (Some(None), None | Some(None)) => drop(batch.insert(table, key, b"").delete(table, key)),
+            (Some(Some(seen)), Some(Some(value))) => drop(batch.compare_and_swap(table, key, seen, value)),
+            (Some(Some(seen)), Some(None)) => drop(batch.compare_and_delete(table, key, seen)),
+            (Some(Some(seen)), None) => drop(batch.compare_and_swap(table, key, seen, seen)),
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! A turn: what all connections of a core have asked for, carried out together.
+//!
+//! Each round takes from every connection the reads at the front of its requests and runs them as one batch;
+//! then the writes at the front, as one batch; then one command of any other kind. So the commands of a
+//! connection are carried out in their order, a read sees the writes before it, and yet the reads of many
+//! connections, and those that one has sent ahead, are in flight together.
+
+use honeycomb_memory::sync::Ordering;
+use honeycomb_protocol::resp::{Replies, Request};
+use honeycomb_store::{Batch, Reads};
+use slab::Slab;
+
+use crate::arguments::Arguments;
+use crate::command::{Command, OnKeys, Run};
+use crate::commands::run_alone;
+use crate::connection::{Connection, Found};
+use crate::failure::Failure;
+use crate::keyspace::Keyspace;
+use crate::session::Context;
+use crate::shared::Shared;
+use crate::transaction::Transaction;
+
+/// What turns need, kept from one to the next so that its memory is used again.
+#[derive(Default)]
+pub(crate) struct Turn {
+    reads: Reads,
+    reading: Vec<Reading>,
+    batch: Batch,
+    writing: Vec<Writing>,
+    /// Replies to writes, until it is known that they were written.
+    drafts: Replies,
+    spares: Vec<Request>,
+}
+
+/// A command whose keys are being read.
+struct Reading {
+    connection: usize,
+    found: Found,
+    handler: OnKeys,
+    first: usize,
+}
+
+/// A command whose write is in the batch.
+struct Writing {
+    connection: usize,
+    /// Where the reply to it ends in the drafts.
+    draft_end: usize,
+    failure: Option<Failure>,
+}
+
+/// Commands of one connection in a batch.
+const TOGETHER: usize = 1024;
+/// Commands that are carried out at once between `MULTI` and `EXEC`. Others are queued if they are of pairs.
+const NEVER_QUEUED: [&str; 6] = ["exec", "discard", "multi", "watch", "reset", "quit"];
+/// Commands of clients that have not said the password.
+const BEFORE_AUTHENTICATION: [&str; 4] = ["auth", "hello", "quit", "reset"];
+
+impl Turn {
+    /// Carries out all whole requests of some connections, as far as these have room for replies.
+    pub(crate) fn run(&mut self, shared: &Shared, connections: &mut Slab<Connection>, ready: &[usize]) {
+        loop {
+            let mut done = self.read_together(shared, connections, ready);
+            done += self.write_together(shared, connections, ready);
+            done += ready.iter().filter(|index| serve_next(shared, &mut connections[**index])).count();
+            shared.commands.fetch_add(done as u64, Ordering::Relaxed);
+            if done == 0 {
+                break;
+            }
+        }
+        ready.iter().for_each(|index| connections[*index].compact());
+    }
+
+    fn read_together(
+        &mut self,
+        shared: &Shared,
+        connections: &mut Slab<Connection>,
+        ready: &[usize],
+    ) -> usize {
+        for &index in ready {
+            self.gather_reads(shared, index, &mut connections[index]);
+        }
+        let outcome = shared.store.read(&mut self.reads);
+        let now = shared.time.milliseconds();
+        let done = self.reading.len();
+        for reading in self.reading.drain(..) {
+            let connection = &mut connections[reading.connection];
+            let table = shared.table(connection.session.database);
+            let (arguments, replies) = connection.parts_of(&reading.found);
+            let mut keyspace = Keyspace::ahead(table, now, &self.reads, reading.first);
+            let before = replies.bytes().len();
+            let answered = match &outcome {
+                Ok(()) => (reading.handler)(&mut keyspace, &arguments, replies),
+                Err(error) => Err(Failure::other(error.to_string())),
+            };
+            drop(arguments);
+            if let Err(failure) = answered {
+                replies.truncate(before);
+                replies.error(&failure.to_string());
+            }
+            self.spares.push(reading.found.into_spare());
+        }
+        self.reads.clear();
+        done
+    }
+
+    fn gather_reads(&mut self, shared: &Shared, index: usize, connection: &mut Connection) {
+        let table = shared.table(connection.session.database);
+        for _ in 0..TOGETHER {
+            let Some(command) = plain(shared, connection) else { return };
+            let (Run::Read(handler), arguments) = (&command.run, connection.arguments()) else { return };
+            let first = self.reads.len();
+            // A key that cannot be has its error from the command alone.
+            if command.keys(&arguments).any(|key| !table.allows_key(key)) {
+                return;
+            }
+            for key in command.keys(&arguments) {
+                let added = self.reads.get(table, key);
+                debug_assert!(added.is_ok(), "{added:?}");
+            }
+            drop(arguments);
+            let found = connection.take(self.spares.pop().unwrap_or_default());
+            self.reading.push(Reading { connection: index, found, handler: *handler, first });
+        }
+    }
+
+    fn write_together(
+        &mut self,
+        shared: &Shared,
+        connections: &mut Slab<Connection>,
+        ready: &[usize],
+    ) -> usize {
+        for &index in ready {
+            self.gather_writes(shared, index, &mut connections[index]);
+        }
+        let writing = &mut self.writing;
+        let refused = shared.store.apply_each(&self.batch, |index, outcome| {
+            writing[index].failure = outcome.err().map(Failure::from);
+        });
+        debug_assert!(refused.is_ok(), "all tables are of this store");
+        let (done, mut draft) = (self.writing.len(), 0);
+        for Writing { connection, draft_end, failure } in self.writing.drain(..) {
+            let replies = &mut connections[connection].replies;
+            match failure {
+                None => replies.append(&self.drafts.bytes()[draft..draft_end]),
+                Some(failure) => replies.error(&failure.to_string()),
+            }
+            draft = draft_end;
+        }
+        self.batch.clear();
+        self.drafts.truncate(0);
+        done
+    }
+
+    fn gather_writes(&mut self, shared: &Shared, index: usize, connection: &mut Connection) {
+        let table = shared.table(connection.session.database);
+        for _ in 0..TOGETHER {
+            let Some(command) = plain(shared, connection) else { return };
+            let arguments = connection.arguments();
+            let Run::Write(handler, is_blind) = &command.run else { return };
+            if !is_blind(&arguments) {
+                return;
+            }
+            let mut transaction = Transaction::default();
+            let mut keyspace = Keyspace::within(table, shared.time.milliseconds(), &mut transaction);
+            self.drafts.set_version(connection.replies.version());
+            let before = self.drafts.bytes().len();
+            let written = handler(&mut keyspace, &arguments, &mut self.drafts);
+            drop(arguments);
+            let (Ok(()), Ok(blind)) = (written, transaction.into_blind()) else {
+                // Its error is replied when it runs alone.
+                self.drafts.truncate(before);
+                return;
+            };
+            match blind.value {
+                Some(value) => self.batch.put(table, &blind.key, &value),
+                None => self.batch.delete(table, &blind.key),
+            };
+            let draft_end = self.drafts.bytes().len();
+            self.writing.push(Writing { connection: index, draft_end, failure: None });
+            connection.pass();
+        }
+    }
+}
+
+/// The command at the front of a connection, if it is one that may be carried out with others.
+fn plain(shared: &Shared, connection: &mut Connection) -> Option<&'static Command> {
+    if !connection.session.authenticated || connection.session.queue.is_some() {
+        return None;
+    }
+    if !may_go_on(shared, connection) || !connection.find(&shared.config.request).unwrap_or(false) {
+        return None;
+    }
+    let arguments = connection.arguments();
+    Command::named(arguments[0]).filter(|command| command.check_arity(arguments.len()).is_ok())
+}
+
+fn may_go_on(shared: &Shared, connection: &Connection) -> bool {
+    !connection.session.closing && connection.unsent() < shared.config.unsent_bytes_max
+}
+
+/// Carries out the request at the front of a connection: whether there is one.
+fn serve_next(shared: &Shared, connection: &mut Connection) -> bool {
+    if !may_go_on(shared, connection) {
+        return false;
+    }
+    match connection.find(&shared.config.request) {
+        Ok(false) => return false,
+        Ok(true) => {}
+        Err(malformed) => {
+            connection.replies.error(&format!("ERR {malformed}"));
+            connection.session.closing = true;
+            return true;
+        }
+    }
+    let (arguments, session, replies) = connection.parts();
+    let before = replies.bytes().len();
+    let served = serve(&mut Context { shared, session, replies }, &arguments);
+    drop(arguments);
+    if let Err(failure) = served {
+        connection.replies.truncate(before);
+        connection.replies.error(&failure.to_string());
+    }
+    connection.pass();
+    true
+}
+
+fn serve(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    let found = known(context, arguments);
+    let command = match found {
+        Ok(command) => command,
+        Err(failure) => {
+            context.session.queue.iter_mut().for_each(|queue| queue.spoiled = true);
+            return Err(failure);
+        }
+    };
+    if let Some(queue) = &mut context.session.queue
+        && command.on_keys().is_some()
+    {
+        queue.commands.push(arguments.iter().map(|argument| argument.to_vec()).collect());
+        context.replies.simple("QUEUED");
+        return Ok(());
+    }
+    match command.run {
+        Run::Read(handler) | Run::Write(handler, _) | Run::Update(handler) => {
+            run_alone(context.shared, context.session, handler, arguments, context.replies)
+        }
+        Run::Serve(handler) => handler(context, arguments),
+    }
+}
+
+/// The command that the arguments name, if the client may run it where it is.
+fn known(context: &Context<'_>, arguments: &Arguments<'_>) -> Result<&'static Command, Failure> {
+    let unknown = || Failure::UnknownCommand(String::from_utf8_lossy(arguments[0]).into_owned());
+    let command = Command::named(arguments[0]).ok_or_else(unknown)?;
+    if !context.session.authenticated && !BEFORE_AUTHENTICATION.contains(&command.name) {
+        return Err(Failure::NotAuthenticated);
+    }
+    command.check_arity(arguments.len())?;
+    let is_queued = context.session.queue.is_some() && command.on_keys().is_none();
+    if is_queued && !NEVER_QUEUED.contains(&command.name) {
+        return Err(Failure::other(format!("'{}' is not allowed between MULTI and EXEC", command.name)));
+    }
+    Ok(command)
+}

@@ -1,0 +1,121 @@
+//! A server for tests, and clients for it.
+#![allow(dead_code, missing_docs, unreachable_pub)]
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use honeycomb_protocol::resp::{Answer, encode, parse_answer};
+use honeycomb_server::{Config, Server, Time};
+use honeycomb_store::Store;
+
+/// A time that stands still until it is set.
+#[derive(Debug, Clone)]
+pub struct ManualTime(Arc<AtomicU64>);
+
+impl ManualTime {
+    pub fn advance(&self, milliseconds: u64) {
+        self.0.fetch_add(milliseconds, Ordering::SeqCst);
+    }
+}
+
+impl Time for ManualTime {
+    fn milliseconds(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+pub struct Running {
+    pub server: Server,
+    pub store: Store,
+    pub time: ManualTime,
+}
+
+/// When the time of tests begins, in milliseconds since 1970.
+pub const BEGIN: u64 = 1_700_000_000_000;
+
+pub fn start() -> Running {
+    start_with(Config { cores: 2, ..Config::default() })
+}
+
+pub fn start_with(config: Config) -> Running {
+    let config = Config { address: ([127, 0, 0, 1], 0).into(), ..config };
+    let memory = honeycomb_store::Config { memory_bytes: 64 << 20, ..honeycomb_store::Config::default() };
+    let store = Store::open(memory).unwrap();
+    let time = ManualTime(Arc::new(AtomicU64::new(BEGIN)));
+    let server = Server::start(config, store.clone(), Box::new(time.clone())).unwrap();
+    Running { server, store, time }
+}
+
+pub struct Client {
+    pub socket: TcpStream,
+    received: Vec<u8>,
+}
+
+impl Client {
+    pub fn of(running: &Running) -> Self {
+        let socket = TcpStream::connect(running.server.address()).unwrap();
+        socket.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+        Self { socket, received: Vec::new() }
+    }
+
+    pub fn send(&mut self, arguments: &[&[u8]]) {
+        let mut bytes = Vec::new();
+        encode(arguments, &mut bytes);
+        self.socket.write_all(&bytes).unwrap();
+    }
+
+    pub fn answer(&mut self) -> Answer {
+        loop {
+            if let Some((answer, length)) = parse_answer(&self.received).unwrap() {
+                self.received.drain(..length);
+                return answer;
+            }
+            let mut buffer = [0; 4096];
+            let bytes = self.socket.read(&mut buffer).unwrap();
+            assert!(bytes > 0, "the server has ended the connection");
+            self.received.extend_from_slice(&buffer[..bytes]);
+        }
+    }
+
+    /// Sends the words of a line as a command: what was answered.
+    pub fn ask(&mut self, line: &str) -> Answer {
+        let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
+        self.send(&words);
+        self.answer()
+    }
+
+    /// The same, as a text that is easy to compare.
+    pub fn shown(&mut self, line: &str) -> String {
+        show(&self.ask(line))
+    }
+
+    /// Whether the server ends the connection.
+    pub fn is_ended(&mut self) -> bool {
+        matches!(self.socket.read(&mut [0; 1]), Ok(0) | Err(_))
+    }
+}
+
+pub fn show(answer: &Answer) -> String {
+    let all = |answers: &[Answer]| answers.iter().map(show).collect::<Vec<_>>().join(" ");
+    match answer {
+        Answer::Simple(text) => text.clone(),
+        Answer::Error(text) => format!("!{text}"),
+        Answer::Integer(number) => number.to_string(),
+        Answer::Bulk(bytes) => format!("'{}'", bytes.escape_ascii()),
+        Answer::Null => "nil".to_owned(),
+        Answer::Array(answers) => format!("[{}]", all(answers)),
+        Answer::Map(pairs) => {
+            let pairs = pairs.iter().map(|(key, value)| format!("{}: {}", show(key), show(value)));
+            format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// Asks line after line and compares what is answered.
+pub fn dialogue(client: &mut Client, lines: &[(&str, &str)]) {
+    for (number, (line, expected)) in lines.iter().enumerate() {
+        assert_eq!(client.shown(line), *expected, "line {number}: {line}");
+    }
+}

@@ -1,0 +1,212 @@
+//! Many clients, odd clients, and the end of a server.
+#![allow(missing_docs)]
+
+mod common;
+
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::thread;
+
+use common::{Client, dialogue, show, start, start_with};
+use honeycomb_protocol::resp::{Answer, Limits, encode};
+use honeycomb_server::Config;
+
+#[test]
+fn replies_come_in_the_order_of_commands() {
+    let running = start();
+    let mut client = Client::of(&running);
+    let (mut bytes, mut expected) = (Vec::new(), Vec::new());
+    for number in 0..3000 {
+        let (key, value) = (format!("key{}", number % 7), number.to_string());
+        let (command, answer) = match number % 5 {
+            0 | 1 => (vec!["SET", &key, &value], "OK".to_owned()),
+            2 => (vec!["ECHO", &value], format!("'{value}'")),
+            3 => (vec!["SET", "last", &value], "OK".to_owned()),
+            _ => (vec!["GET", "last"], format!("'{}'", number - 1)),
+        };
+        encode(&command, &mut bytes);
+        expected.push(answer);
+    }
+    client.socket.write_all(&bytes).unwrap();
+    for answer in expected {
+        assert_eq!(show(&client.answer()), answer);
+    }
+}
+
+#[test]
+fn counters_lose_nothing() {
+    let running = start();
+    thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| {
+                let mut client = Client::of(&running);
+                (0..500).for_each(|_| client.send(&[b"INCR", b"counter"]));
+                (0..500).for_each(|_| assert!(matches!(client.answer(), Answer::Integer(1..))));
+            });
+        }
+    });
+    assert_eq!(Client::of(&running).shown("GET counter"), "'3000'");
+}
+
+#[test]
+fn transfers_keep_the_sum() {
+    let running = start();
+    Client::of(&running).ask("MSET a 1000 b 1000");
+    thread::scope(|scope| {
+        for (from, to) in [("a", "b"), ("b", "a"), ("a", "b")] {
+            let running = &running;
+            scope.spawn(move || {
+                let mut client = Client::of(running);
+                for _ in 0..200 {
+                    let [from, to] = [format!("DECR {from}"), format!("INCR {to}")];
+                    for line in ["MULTI", &from, &to, "EXEC"] {
+                        client.ask(line);
+                    }
+                }
+            });
+        }
+        let mut reader = Client::of(&running);
+        for _ in 0..200 {
+            let Answer::Array(values) = reader.ask("RI.RANGE [a [b FIELDS VALUE") else { panic!("no pairs") };
+            let number = |value: &Answer| show(value).trim_matches('\'').parse::<i64>().unwrap();
+            assert_eq!(values.iter().map(number).sum::<i64>(), 2000);
+        }
+    });
+    dialogue(&mut Client::of(&running), &[("MGET a b", "['800' '1200']")]);
+}
+
+#[test]
+fn what_is_no_request_ends_the_connection_with_an_error() {
+    let request = Limits { arguments_max: 3, argument_bytes_max: 100, line_bytes_max: 100 };
+    let running = start_with(Config { cores: 1, request, ..Config::default() });
+    let cases: [(&[u8], &str); 4] = [
+        (b"*1\r\n:1\r\n", "!ERR Protocol error: expected '$', got ':'"),
+        (b"*4\r\n", "!ERR Protocol error: invalid multibulk length"),
+        (b"*2\r\n$3\r\nGET\r\n$101\r\n", "!ERR Protocol error: invalid bulk length"),
+        (b"GET 'a\r\n", "!ERR Protocol error: unbalanced quotes in request"),
+    ];
+    for (bytes, error) in cases {
+        let mut client = Client::of(&running);
+        client.socket.write_all(b"PING\r\n").unwrap();
+        client.socket.write_all(bytes).unwrap();
+        assert_eq!(show(&client.answer()), "PONG");
+        assert_eq!(show(&client.answer()), error);
+        assert!(client.is_ended());
+    }
+    assert_eq!(Client::of(&running).shown("PING"), "PONG");
+}
+
+#[test]
+fn keys_at_and_above_their_limit() {
+    let running = start();
+    let mut client = Client::of(&running);
+    let (longest, longer) = ("k".repeat(460), "k".repeat(461));
+    assert_eq!(client.shown(&format!("SET {longest} v")), "OK");
+    assert_eq!(client.shown(&format!("GET {longest}")), "'v'");
+    let error = "!ERR key of 461 bytes: a key has 1 to 460 bytes";
+    for command in [format!("SET {longer} v"), format!("GET {longer}"), format!("INCR {longer}")] {
+        assert_eq!(client.shown(&command), error);
+    }
+    assert_eq!(client.shown("PING"), "PONG");
+}
+
+#[test]
+fn values_at_and_above_their_limit() {
+    let running = start();
+    let mut client = Client::of(&running);
+    let value = vec![b'v'; 16_777_207];
+    client.send(&[b"SET", b"key", &value]);
+    assert_eq!(show(&client.answer()), "OK");
+    assert_eq!(client.shown("STRLEN key"), "16777207");
+    client.send(&[b"SET", b"key", &[&value[..], b"v"].concat()]);
+    assert_eq!(show(&client.answer()), "!ERR string exceeds maximum allowed size (16777207 bytes)");
+    assert_eq!(client.shown("APPEND key v"), "!ERR string exceeds maximum allowed size (16777207 bytes)");
+    assert_eq!(client.shown("STRLEN key"), "16777207");
+}
+
+#[test]
+fn a_full_store_refuses_and_goes_on() {
+    let running = start();
+    let mut client = Client::of(&running);
+    let value = vec![b'v'; 1 << 20];
+    let mut stored = 0;
+    let refused = loop {
+        client.send(&[b"SET", format!("key{stored}").as_bytes(), &value]);
+        match client.answer() {
+            Answer::Simple(_) => stored += 1,
+            other => break show(&other),
+        }
+    };
+    assert!(refused.starts_with("!OOM"), "{refused}");
+    assert!(stored > 20);
+    assert_eq!(client.shown("STRLEN key0"), "1048576");
+    assert_eq!(client.shown("DEL key0"), "1");
+}
+
+#[test]
+fn who_has_not_said_the_password_may_do_nothing() {
+    let password = Some("secret".to_owned());
+    let running = start_with(Config { cores: 1, password, ..Config::default() });
+    dialogue(
+        &mut Client::of(&running),
+        &[
+            ("GET a", "!NOAUTH Authentication required."),
+            ("HELLO 3", "!NOAUTH Authentication required."),
+            ("AUTH wrong", "!WRONGPASS invalid username-password pair or user is disabled."),
+            ("AUTH other secret", "!WRONGPASS invalid username-password pair or user is disabled."),
+            ("GET a", "!NOAUTH Authentication required."),
+            ("AUTH default secret", "OK"),
+            ("GET a", "nil"),
+            ("RESET", "RESET"),
+            ("GET a", "!NOAUTH Authentication required."),
+        ],
+    );
+}
+
+#[test]
+fn a_client_that_ends_its_side_gets_its_replies() {
+    let running = start();
+    let mut client = Client::of(&running);
+    client.socket.write_all(&b"SET a 1\r\n".repeat(1000)).unwrap();
+    client.socket.shutdown(Shutdown::Write).unwrap();
+    let mut replies = Vec::new();
+    client.socket.read_to_end(&mut replies).unwrap();
+    assert_eq!(replies, b"+OK\r\n".repeat(1000));
+}
+
+#[test]
+fn a_client_that_reads_late_holds_up_nobody_and_gets_all() {
+    let running = start_with(Config { cores: 1, unsent_bytes_max: 10_000, ..Config::default() });
+    let (mut late, mut other) = (Client::of(&running), Client::of(&running));
+    late.send(&[b"SET", b"big", &vec![b'v'; 100_000]]);
+    late.answer();
+    (0..300).for_each(|_| late.send(&[b"GET", b"big"]));
+    for number in 0..100 {
+        assert_eq!(other.shown(&format!("ECHO {number}")), format!("'{number}'"));
+    }
+    for _ in 0..300 {
+        assert!(matches!(late.answer(), Answer::Bulk(value) if value.len() == 100_000));
+    }
+}
+
+#[test]
+fn further_clients_are_told_that_there_are_too_many() {
+    let running = start_with(Config { cores: 1, connections_max: 2, ..Config::default() });
+    let mut clients = [Client::of(&running), Client::of(&running)];
+    clients.iter_mut().for_each(|client| assert_eq!(client.shown("PING"), "PONG"));
+    assert_eq!(show(&Client::of(&running).answer()), "!ERR max number of clients reached");
+    assert_eq!(clients[0].shown("QUIT"), "OK");
+    assert!(clients[0].is_ended());
+    assert_eq!(Client::of(&running).shown("PING"), "PONG");
+}
+
+#[test]
+fn a_server_that_stops_sends_the_replies_it_owes() {
+    let running = start();
+    let mut client = Client::of(&running);
+    assert_eq!(client.shown("SET a 1"), "OK");
+    running.server.stop().unwrap();
+    assert!(client.is_ended());
+    let value = running.store.table("0").unwrap().get(b"a").unwrap().unwrap();
+    assert_eq!(value, b"\x001");
+}

@@ -1,0 +1,25 @@
+//! A store on a card: its users see the same.
+//!
+//! These are tests of the store, run once more on another accelerator.
+
+#[path = "../store/common.rs"]
+mod common;
+#[path = "../store/iterators.rs"]
+mod iterators;
+#[path = "../store/scans.rs"]
+mod scans;
+#[path = "../store/snapshots.rs"]
+mod snapshots;
+#[path = "../store/tables.rs"]
+mod tables;
+
+use std::sync::Arc;
+
+use common::*;
+use honeycomb_accelerator::{Card, Model};
+use honeycomb_store::Back;
+
+/// What the reads of these tests run on.
+fn accelerator() -> Arc<dyn Back> {
+    Arc::new(Card::<Model>::default())
+}
