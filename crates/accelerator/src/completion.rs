@@ -5,7 +5,7 @@
 //! | completion, 32 bytes | pair, 8 bytes | key | value | ...  | zeros up to a multiple of 8 |    a scan
 //! ```
 
-use honeycomb_btree::{Pair, Version};
+use honeycomb_btree::{Pair, Run, Version, Written};
 use honeycomb_layout::{
     completion as layout, completion_outcome as outcome, completion_pair as layout_of_pair,
 };
@@ -16,7 +16,10 @@ use crate::status::Status;
 /// nothing is allocated.
 #[derive(Debug, Clone, Default)]
 pub struct Completions {
-    bytes: Vec<u8>,
+    /// The completions, and room for more of them: to write there is cheaper than to append.
+    buffer: Vec<u8>,
+    /// Bytes of the completions.
+    length: usize,
 }
 
 /// A completion, parsed.
@@ -62,38 +65,43 @@ const _: () = {
 const PAIRS_MAX: usize = outcome::PAIRS_MASK as usize;
 /// Room for what is copied with a pair and cut off again.
 const SPARE_BYTES: usize = 64;
-/// Bytes after which a completion takes no further pair: the next one does.
+/// Most bytes of pairs that are taken at once.
+const RUN_BYTES: usize = 4096;
+/// Bytes after which a completion takes no further pairs: the next one does.
 const COMPLETION_BYTES_MAX: usize = 1 << 20;
+
+const _: () = assert!(COMPLETION_BYTES_MAX / layout_of_pair::SIZE < PAIRS_MAX);
 
 impl Completions {
     /// Removes all completions.
     pub fn clear(&mut self) {
-        self.bytes.clear();
+        self.length = 0;
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
+        self.length == 0
     }
 
     /// The completions as bytes.
     #[must_use]
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+        &self.buffer[..self.length]
     }
 
     /// The completions in their order.
     #[must_use]
     #[inline]
     pub fn iter(&self) -> Iter<'_> {
-        Iter { rest: &self.bytes }
+        Iter { rest: self.bytes() }
     }
 
     /// The completion at an offset of the bytes, where one begins.
     #[must_use]
     pub fn at(&self, offset: usize) -> Option<Completion<'_>> {
-        parse(self.bytes.get(offset..)?).map(|(completion, _)| completion)
+        parse(self.bytes().get(offset..)?).map(|(completion, _)| completion)
     }
 
     /// Appends completions that came as bytes.
@@ -111,7 +119,7 @@ impl Completions {
             }
             offset += length;
         }
-        self.bytes.extend_from_slice(bytes);
+        self.push(bytes);
         Ok(())
     }
 
@@ -126,7 +134,7 @@ impl Completions {
         let status = if found.is_some() { Status::Found } else { Status::Absent };
         let (value, pair_version) = found.unwrap_or_default();
         self.push_header(identifier, read_version, pair_version, value.len(), status as u64);
-        self.bytes.extend_from_slice(value);
+        self.push(value);
         self.pad();
     }
 
@@ -137,13 +145,14 @@ impl Completions {
         let word = outcome::with_more(word, u64::from(more));
         let word = outcome::with_pairs(word, part.pair_count as u64);
         self.push_header(identifier, part.read_version, part.pair_version, part.body.len(), word);
-        self.bytes.extend_from_slice(part.body);
+        self.push(part.body);
         self.pad();
     }
 
-    /// Appends completions.
+    /// Moves completions here.
     pub(crate) fn append(&mut self, others: &mut Self) {
-        self.bytes.append(&mut others.bytes);
+        self.push(others.bytes());
+        others.clear();
     }
 
     /// Appends that a request was refused.
@@ -154,7 +163,7 @@ impl Completions {
     /// Begins a completion of a scan.
     #[inline]
     pub(crate) fn begin_scan(&mut self, identifier: u64, read_version: Version) -> ScanWriter<'_> {
-        let start = self.bytes.len();
+        let start = self.length;
         self.push_header(identifier, read_version, 0, 0, 0);
         ScanWriter { completions: self, start, pairs: 0, last_key: (0, 0) }
     }
@@ -170,14 +179,43 @@ impl Completions {
     ) {
         let last = bytes as u64 | outcome << 32;
         let header = [identifier, read_version, pair_version, last].map(u64::to_le_bytes);
-        self.bytes.extend_from_slice(header.as_flattened());
+        self.push(header.as_flattened());
     }
 
     #[inline]
     fn pad(&mut self) {
-        let missing = self.bytes.len().wrapping_neg() % ALIGNMENT;
-        self.bytes.extend_from_slice(&[0; ALIGNMENT][..missing]);
+        let padded = self.length.next_multiple_of(ALIGNMENT);
+        self.room(ALIGNMENT)[..ALIGNMENT].fill(0);
+        self.length = padded;
     }
+
+    #[inline]
+    fn push(&mut self, bytes: &[u8]) {
+        self.room(bytes.len())[..bytes.len()].copy_from_slice(bytes);
+        self.length += bytes.len();
+    }
+
+    /// At least so many bytes behind the completions.
+    #[inline]
+    fn room(&mut self, bytes: usize) -> &mut [u8] {
+        if self.buffer.len() - self.length < bytes {
+            self.grow(bytes);
+        }
+        &mut self.buffer[self.length..]
+    }
+
+    #[cold]
+    fn grow(&mut self, bytes: usize) {
+        let doubled = (2 * self.buffer.len()).max(1 << 10);
+        self.buffer.resize(doubled.max(self.length + bytes), 0);
+    }
+}
+
+/// What stands before a key and a value of these lengths.
+#[inline]
+fn pair_header(key: usize, value: usize) -> [u8; layout_of_pair::SIZE] {
+    let header = value as u64 | (key as u64) << (8 * layout_of_pair::KEY_LENGTH_OFFSET);
+    header.to_le_bytes()
 }
 
 /// Writes the completions of a scan, one after the other.
@@ -192,37 +230,53 @@ pub(crate) struct ScanWriter<'c> {
 impl ScanWriter<'_> {
     #[inline]
     pub(crate) fn push(&mut self, pair: &Pair<'_>) {
-        self.push_with(pair.key_len(), pair.value().len(), |header, bytes| pair.copy_into(header, bytes));
+        let (key, value) = (pair.key_len(), pair.value_len());
+        let room = self.room(layout_of_pair::SIZE + key + value + SPARE_BYTES);
+        pair.write_to(pair_header(key, value), room);
+        self.take(key, value);
     }
 
-    /// Appends a pair, whose header, key and value `append` appends.
+    /// Appends pairs of a run, as far as they can be appended fast and keep these limits.
     #[inline]
-    fn push_with(
-        &mut self,
-        key_length: usize,
-        value_length: usize,
-        append: impl FnOnce([u8; layout_of_pair::SIZE], &mut Vec<u8>),
-    ) {
+    pub(crate) fn push_run(&mut self, run: &mut Run<'_>, pairs: usize, bytes: usize) -> Written {
+        let room = self.room(RUN_BYTES);
+        let most = room.len().min(bytes).min(RUN_BYTES);
+        let written = run.write_to(&mut room[..most], pairs, pair_header);
+        if written.pairs > 0 {
+            self.last_key = (self.completions.length + written.last_key, written.last_key_bytes);
+            self.completions.length += written.bytes;
+            self.pairs += written.pairs;
+        }
+        written
+    }
+
+    /// At least so many bytes behind the last pair.
+    #[inline]
+    fn room(&mut self, bytes: usize) -> &mut [u8] {
         if self.is_full() {
             self.cut();
         }
-        let bytes = &mut self.completions.bytes;
-        let header = value_length as u64 | (key_length as u64) << (8 * layout_of_pair::KEY_LENGTH_OFFSET);
-        bytes.reserve(layout_of_pair::SIZE + key_length + value_length + SPARE_BYTES);
-        self.last_key = (bytes.len() + layout_of_pair::SIZE, key_length);
-        append(header.to_le_bytes(), bytes);
+        self.completions.room(bytes)
+    }
+
+    /// Takes the pair that was written there.
+    #[inline]
+    fn take(&mut self, key: usize, value: usize) {
+        let start = self.completions.length + layout_of_pair::SIZE;
+        self.last_key = (start, key);
+        self.completions.length = start + key + value;
         self.pairs += 1;
     }
 
     /// The key of the pair before.
     pub(crate) fn last_key(&self) -> &[u8] {
         let (start, length) = self.last_key;
-        &self.completions.bytes[start..start + length]
+        &self.completions.bytes()[start..start + length]
     }
 
     #[inline]
     fn is_full(&self) -> bool {
-        self.pairs == PAIRS_MAX || self.completions.bytes.len() - self.start > COMPLETION_BYTES_MAX
+        self.completions.length - self.start > COMPLETION_BYTES_MAX
     }
 
     /// Ends a completion and begins the one that continues it.
@@ -230,14 +284,14 @@ impl ScanWriter<'_> {
     fn cut(&mut self) {
         self.end(true, false);
         let header = self.first_words();
-        self.start = self.completions.bytes.len();
+        self.start = self.completions.length;
         self.pairs = 0;
-        self.completions.bytes.extend_from_slice(&header);
-        self.completions.bytes.resize(self.start + layout::SIZE, 0);
+        self.completions.push(&header);
+        self.completions.push(&[0; layout::SIZE - layout::PAIR_VERSION_OFFSET]);
     }
 
     fn first_words(&self) -> [u8; layout::PAIR_VERSION_OFFSET] {
-        *self.completions.bytes[self.start..].first_chunk().expect("a completion has a header")
+        *self.completions.bytes()[self.start..].first_chunk().expect("a completion has a header")
     }
 
     /// Ends the last completion.
@@ -248,14 +302,13 @@ impl ScanWriter<'_> {
 
     #[inline]
     fn end(&mut self, continued: bool, more: bool) {
-        let bytes = &mut self.completions.bytes;
-        let length = bytes.len() - self.start - layout::SIZE;
+        let length = self.completions.length - self.start - layout::SIZE;
         let word = outcome::with_status(0, Status::Found as u64);
         let word = outcome::with_continued(word, u64::from(continued));
         let word = outcome::with_more(word, u64::from(more));
         let last = length as u64 | outcome::with_pairs(word, self.pairs as u64) << 32;
         let at = self.start + layout::BYTES_OFFSET;
-        bytes[at..at + 8].copy_from_slice(&last.to_le_bytes());
+        self.completions.buffer[at..at + 8].copy_from_slice(&last.to_le_bytes());
         self.completions.pad();
     }
 }
@@ -366,11 +419,9 @@ mod tests {
     use crate::conformance::seed;
 
     fn push(scan: &mut ScanWriter<'_>, key: &[u8], value: &[u8]) {
-        scan.push_with(key.len(), value.len(), |header, bytes| {
-            bytes.extend_from_slice(&header);
-            bytes.extend_from_slice(key);
-            bytes.extend_from_slice(value);
-        });
+        let pair = [&pair_header(key.len(), value.len()), key, value].concat();
+        scan.room(pair.len())[..pair.len()].copy_from_slice(&pair);
+        scan.take(key.len(), value.len());
     }
 
     /// A get that found, one that did not, a refusal, a scan in two parts, and one that found nothing.
@@ -462,7 +513,7 @@ mod tests {
 
     #[test]
     fn malformed_bytes_are_refused() {
-        let sample = sample().bytes;
+        let sample = sample().bytes().to_vec();
         let mut offset = 0;
         while let Some((_, length)) = parse(&sample[offset..]) {
             for bytes in 1..length {
@@ -489,7 +540,7 @@ mod tests {
             push(&mut scan, b"key", b"value");
             push(&mut scan, b"four", b"");
             scan.finish(false, false);
-            let mut bytes = completions.bytes;
+            let mut bytes = completions.bytes().to_vec();
             change(&mut bytes);
             bytes
         };
@@ -505,7 +556,7 @@ mod tests {
 
     #[test]
     fn any_bytes_are_completions_or_refused() {
-        let (mut rng, sample) = (StdRng::seed_from_u64(seed()), sample().bytes);
+        let (mut rng, sample) = (StdRng::seed_from_u64(seed()), sample().bytes().to_vec());
         for _ in 0..200_000 {
             let mut bytes = sample.clone();
             for _ in 0..rng.random_range(0..4) {

@@ -127,7 +127,7 @@ impl Runner for SoftwareAccelerator {
         let writer = completions.begin_scan(scan.identifier, scan.version);
         let mut emission = Emission::new(writer, scan.left, self.parameters.scan_pairs_a_turn);
         let further = emission.scan(&scan.scan(scan.left.pairs));
-        reader.scan(scan.root, &further, |pair| emission.push(pair));
+        reader.scan_into(scan.root, &further, &mut emission);
         let (left, last_key) = (emission.left(), emission.last_key().to_vec());
         let ended = emission.finish();
         scan.left = left;

@@ -88,6 +88,18 @@ impl<'a> Cursor<'a> {
         self.end - self.sorted
     }
 
+    /// From where to where, at most to `end`, the next pairs are the sorted items as they stand.
+    #[inline]
+    pub(crate) fn stretch(&self, end: usize) -> (usize, usize) {
+        (self.sorted, end.min(self.next_entry))
+    }
+
+    /// Steps over items of such a stretch, to an offset in it.
+    #[inline]
+    pub(crate) fn skip_to(&mut self, offset: usize) {
+        self.sorted = offset;
+    }
+
     /// Steps over the next pair.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<Item<'a>> {

@@ -71,12 +71,20 @@ enum At<'r> {
 /// Where a descent has ended.
 #[derive(Clone, Copy)]
 pub(crate) struct Landing<'r> {
-    pub(crate) lid: Lid,
     pub(crate) leaf: View<'r>,
     /// The segment that the key is in, or would be.
     pub(crate) segment: usize,
     /// The log entries that may be of the key; all if all are read.
     pub(crate) candidates: Candidates,
+}
+
+/// The leaf that a write goes to, as far as that is known without its lock.
+#[derive(Clone, Copy)]
+pub(crate) struct Target<'r> {
+    pub(crate) lid: Lid,
+    /// The buffer in which the segment of the key is this one.
+    pub(crate) buffer: Node<'r>,
+    pub(crate) segment: usize,
 }
 
 impl<'r> Reader<'r> {
@@ -134,7 +142,14 @@ impl<'r, 'k> Descent<'r, 'k> {
         while self.step() {}
         let At::Leaf(published) = self.at else { return None };
         let leaf = self.reader.forest().view_of(published);
-        Some(Landing { lid: self.lid, leaf, segment: self.segment, candidates: self.candidates })
+        Some(Landing { leaf, segment: self.segment, candidates: self.candidates })
+    }
+
+    /// Where all steps have led to. None if the tree is younger than the reader.
+    #[inline]
+    pub(crate) fn target(&self) -> Option<Target<'r>> {
+        let At::Leaf(published) = self.at else { return None };
+        Some(Target { lid: self.lid, buffer: published.node(), segment: self.segment })
     }
 
     pub(crate) fn reader(&self) -> &'r Reader<'r> {

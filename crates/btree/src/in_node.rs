@@ -26,44 +26,19 @@ impl<'a> InNode<'a> {
         self.length
     }
 
-    /// Appends the bytes.
+    /// Writes the bytes to the start of `out`, and if there is room others behind them.
     #[inline]
-    pub(crate) fn append_to(self, out: &mut Vec<u8>) {
-        if self.length <= 8 {
-            self.append_chunk::<8>(out);
-        } else if self.length <= 32 {
-            self.append_chunk::<32>(out);
-        } else if self.length <= 64 {
-            self.append_chunk::<64>(out);
-        } else {
-            out.extend_from_slice(self.bytes());
+    pub(crate) fn write_to(self, out: &mut [u8]) {
+        match (self.chunk::<64>(), out.first_chunk_mut()) {
+            (Some(chunk), Some(out)) => *out = *chunk,
+            _ => out[..self.length].copy_from_slice(self.bytes()),
         }
     }
 
-    /// Appends `before`, and then the bytes: in one chunk if they are few, as prefixes are.
+    /// The bytes and those behind them in a chunk, if they are not more and there are as many.
     #[inline]
-    pub(crate) fn append_after(self, before: [u8; 8], out: &mut Vec<u8>) {
-        let Some(chunk) = self.from.first_chunk::<8>().filter(|_| self.length <= 8) else {
-            out.extend_from_slice(&before);
-            return self.append_to(out);
-        };
-        let mut both = [0; 16];
-        both[..8].copy_from_slice(&before);
-        both[8..].copy_from_slice(chunk);
-        let end = out.len() + 8 + self.length;
-        out.extend_from_slice(&both);
-        out.truncate(end);
-    }
-
-    /// Appends the bytes, which are at most `N`.
-    #[inline]
-    fn append_chunk<const N: usize>(self, out: &mut Vec<u8>) {
-        let end = out.len() + self.length;
-        match self.from.first_chunk::<N>() {
-            Some(chunk) => out.extend_from_slice(chunk),
-            None => out.extend_from_slice(self.bytes()),
-        }
-        out.truncate(end);
+    pub(crate) fn chunk<const N: usize>(self) -> Option<&'a [u8; N]> {
+        self.from.first_chunk().filter(|_| self.length <= N)
     }
 }
 
@@ -76,12 +51,11 @@ mod tests {
         let bytes: Vec<u8> = (0..200).collect();
         for start in 0..bytes.len() {
             for length in 0..=bytes.len() - start {
-                let mut out = vec![7];
-                InNode::new(&bytes[start..], length).append_to(&mut out);
-                assert_eq!((out[0], &out[1..]), (7, &bytes[start..start + length]), "{length} from {start}");
-                let mut out = Vec::new();
-                InNode::new(&bytes[start..], length).append_after([3; 8], &mut out);
-                assert_eq!(out, [&[3; 8], &bytes[start..start + length]].concat(), "{length} from {start}");
+                for room in [0, 5, 80] {
+                    let mut out = vec![7; length + room];
+                    InNode::new(&bytes[start..], length).write_to(&mut out);
+                    assert_eq!(out[..length], bytes[start..start + length], "{length} from {start}");
+                }
             }
         }
     }

@@ -47,6 +47,8 @@ mod reader;
 #[cfg(not(loom))]
 mod restructure;
 #[cfg(not(loom))]
+mod run;
+#[cfg(not(loom))]
 mod scan;
 #[cfg(not(loom))]
 mod search;
@@ -77,6 +79,7 @@ pub use crate::{
     forest::{Config, Forest, Root, Version},
     operation::{BatchOperation, BatchOutcome, Operation, Outcome},
     reader::{Found, Reader},
+    run::{Emit, Run, Written},
     scan::{Pair, Scan},
     shape::Shape,
     touched::{BlockCounts, LevelCounts, Touched, TouchedCounts},

@@ -13,9 +13,13 @@ use std::ops::Range;
 use honeycomb_layout::log_entry_header as header;
 use smallvec::SmallVec;
 
+use crate::forest::Version;
 use crate::item::{HEADER_BYTES, Item, ItemHeader};
 use crate::key::Wanted;
 use crate::view::View;
+
+/// The version delta of an entry that only its writer sees.
+pub(crate) const NOT_PUBLISHED: u64 = (1 << (8 * header::VERSION_DELTA_BYTES)) - 1;
 
 /// A log entry where it stands in a node.
 #[derive(Debug, Clone, Copy)]
@@ -70,6 +74,12 @@ impl<'a> LogEntry<'a> {
             version_delta: word.version_delta(),
             item: Item::read(&bytes[header::SIZE..]),
         }
+    }
+
+    /// Its version, in a node of this version; 0 for one that is not published yet.
+    #[inline]
+    pub(crate) fn version(self, node_version: Version) -> Version {
+        if self.version_delta == NOT_PUBLISHED { 0 } else { node_version + self.version_delta }
     }
 
     /// Bytes of the whole entry.
@@ -128,9 +138,11 @@ impl NewEntry<'_> {
     }
 
     #[inline]
-    pub(crate) fn write(&self, out: &mut [u8]) {
+    pub(crate) fn write(&self, out: &mut [u8], version_delta: u64) {
         let (suffix, value) = (self.item.suffix, self.item.value);
-        let word = self.back_pointer as u64 | (self.order_hint as u64) << (8 * header::ORDER_HINT_OFFSET);
+        let word = self.back_pointer as u64
+            | (self.order_hint as u64) << (8 * header::ORDER_HINT_OFFSET)
+            | version_delta << (8 * header::VERSION_DELTA_OFFSET);
         let (head, rest) = out[..self.bytes()].split_at_mut(header::SIZE + HEADER_BYTES);
         head[..header::SIZE].copy_from_slice(&word.to_le_bytes());
         self.item.header.write(&mut head[header::SIZE..]);

@@ -51,6 +51,14 @@ impl<'a> Operation<'a> {
             Self::Delete | Self::CompareAndDelete { .. } | Self::Add(_) => None,
         }
     }
+
+    /// Whether the version of the pair may be part of what comes of it.
+    pub(crate) fn tells_version(&self) -> bool {
+        matches!(
+            self,
+            Self::CompareAndSwap { .. } | Self::CompareAndDelete { .. } | Self::CompareVersionAndSwap { .. }
+        )
+    }
 }
 
 /// What came of a write.

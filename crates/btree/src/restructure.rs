@@ -14,7 +14,7 @@ use crate::builder::Plan;
 use crate::divide::{Part, Run, Share, divide, fits, log_room};
 use crate::error::Error;
 use crate::fences::{Fences, OwnedFences};
-use crate::forest::{Root, Version};
+use crate::forest::Root;
 use crate::item::{ItemBytes, encode_child};
 use crate::key::Wanted;
 use crate::piece::{Change, Items, Piece, Tally, leaf_items};
@@ -88,6 +88,9 @@ impl<'f> Transaction<'f> {
         drop(leaves);
         if let Some(buffer) = merged {
             return self.replace_merged(first, buffer);
+        }
+        if self.is_bound() {
+            return Err(Stop::Busy);
         }
         if first == last && !append {
             ends = self.with_neighbour(root, first, bytes, full)?;
@@ -451,24 +454,22 @@ impl<'f> Transaction<'f> {
         self.remove_subtree(root.0)
     }
 
-    /// Removes the pairs in a range: how many, and the newest version this depends on.
+    /// Removes the pairs in a range: how many.
     pub(crate) fn delete_range(
         &mut self,
         root: Root,
         lower: Bound<&[u8]>,
         upper: Bound<&[u8]>,
-    ) -> Result<(u64, Version), Stop> {
+    ) -> Result<u64, Stop> {
         let range = KeyRange { lower, upper };
         if range.is_empty() {
-            return Ok((0, 0));
+            return Ok(0);
         }
         let first = self.hold_leaf(root, range.first_leaf())?;
         let last = self.hold_leaf(root, range.last_leaf())?;
-        let (mut leaf, mut count, mut newest) = (first, 0, 0);
+        let (mut leaf, mut count) = (first, 0);
         loop {
-            let view = self.view(leaf);
-            newest = newest.max(crate::write::newest_version(view));
-            let (removed, values) = range.inside(view);
+            let (removed, values) = range.inside(self.view(leaf));
             count += removed;
             for value in values {
                 self.retire(Retired::Value(value.address, value.length));
@@ -482,7 +483,7 @@ impl<'f> Transaction<'f> {
         if count > 0 {
             self.rebuild(root, first, last, Edit::Remove(range))?;
         }
-        Ok((count, newest))
+        Ok(count)
     }
 }
 

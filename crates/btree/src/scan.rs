@@ -7,7 +7,10 @@ use crate::descent::{Descent, Landing};
 use crate::forest::Root;
 use crate::in_node::InNode;
 use crate::item::{HEADER_BYTES, Item};
+use crate::key::Wanted;
 use crate::reader::{Reader, Toward};
+use crate::run::{Emit, OneByOne, Run};
+use crate::search::lower_bound;
 use crate::view::View;
 
 /// Which pairs to scan, and how.
@@ -60,6 +63,13 @@ impl<'a> Pair<'a> {
         self.prefix.len() + self.item.header.suffix_bytes()
     }
 
+    /// Bytes of the value.
+    #[must_use]
+    #[inline]
+    pub fn value_len(&self) -> usize {
+        self.elsewhere.map_or(self.item.header.value_bytes(), <[u8]>::len)
+    }
+
     /// The value; empty if only keys were asked for.
     #[must_use]
     #[inline]
@@ -69,20 +79,28 @@ impl<'a> Pair<'a> {
 
     /// Appends the key.
     pub fn copy_key_into(&self, out: &mut Vec<u8>) {
-        self.prefix.append_to(out);
-        self.item.after_header(self.item.header.suffix_bytes()).append_to(out);
+        out.extend_from_slice(self.prefix.bytes());
+        out.extend_from_slice(self.item.suffix());
     }
 
-    /// Appends `before`, the key and then the value.
+    /// Writes `before`, the key and then the value to the start of `out`. If there is more room, what is
+    /// there may change.
+    ///
+    /// # Panics
+    /// If there is less.
     #[inline]
-    pub fn copy_into(&self, before: [u8; 8], out: &mut Vec<u8>) {
-        self.prefix.append_after(before, out);
+    pub fn write_to(&self, before: [u8; 8], out: &mut [u8]) {
+        let (start, rest) = out.split_first_chunk_mut().expect("room for what stands before the pair");
+        *start = before;
+        self.prefix.write_to(rest);
+        let rest = &mut rest[self.prefix.len()..];
         match self.elsewhere {
             // Suffix and value stand together.
-            None => self.item.after_header(self.item.bytes.len() - HEADER_BYTES).append_to(out),
+            None => self.item.after_header(self.item.bytes.len() - HEADER_BYTES).write_to(rest),
             Some(value) => {
-                out.extend_from_slice(self.item.suffix());
-                out.extend_from_slice(value);
+                let (suffix, rest) = rest.split_at_mut(self.item.header.suffix_bytes());
+                suffix.copy_from_slice(self.item.suffix());
+                rest[..value.len()].copy_from_slice(value);
             }
         }
     }
@@ -100,9 +118,9 @@ impl<'a> Scan<'a> {
 }
 
 impl<'r> Descent<'r, '_> {
-    /// Scans a range whose [`Scan::start`] is the key of this descent, handing each pair to `emit` until it
+    /// Scans a range whose [`Scan::start`] is the key of this descent, handing the pairs to `emit` until it
     /// breaks or the limit is reached.
-    pub fn scan(&mut self, scan: &Scan<'_>, emit: impl FnMut(&Pair<'r>) -> ControlFlow<()>) {
+    pub fn scan_into(&mut self, scan: &Scan<'_>, emit: &mut impl Emit) {
         debug_assert_eq!(scan.start(), Some(self.key()));
         let (reader, root) = (self.reader(), self.root());
         if let Some(landing) = self.land() {
@@ -113,9 +131,14 @@ impl<'r> Descent<'r, '_> {
 
 impl Reader<'_> {
     /// Scans a range, handing each pair to `emit` until it breaks or the limit is reached.
-    pub fn scan<'s>(&'s self, root: Root, scan: &Scan<'_>, emit: impl FnMut(&Pair<'s>) -> ControlFlow<()>) {
+    pub fn scan(&self, root: Root, scan: &Scan<'_>, emit: impl FnMut(&Pair<'_>) -> ControlFlow<()>) {
+        self.scan_into(root, scan, &mut OneByOne(emit));
+    }
+
+    /// Scans a range, handing the pairs to `emit` until it breaks or the limit is reached.
+    pub fn scan_into(&self, root: Root, scan: &Scan<'_>, emit: &mut impl Emit) {
         match scan.start() {
-            Some(key) => self.descend_to_scan(root, key, scan.limit).scan(scan, emit),
+            Some(key) => self.descend_to_scan(root, key, scan.limit).scan_into(scan, emit),
             None => Walk { reader: self, root, scan, landing: None, left: scan.limit, emit }.run(),
         }
     }
@@ -146,7 +169,7 @@ const PAIR_BYTES: usize = 32;
 const FIRST_PAIRS_BYTES: usize = 256;
 
 /// A scan under way.
-struct Walk<'s, 'q, F> {
+struct Walk<'s, 'q, 'e, E> {
     reader: &'s Reader<'s>,
     root: Root,
     scan: &'q Scan<'q>,
@@ -154,7 +177,7 @@ struct Walk<'s, 'q, F> {
     landing: Option<Landing<'s>>,
     /// Pairs that may still be emitted.
     left: usize,
-    emit: F,
+    emit: &'e mut E,
 }
 
 /// A bound, seen from one leaf.
@@ -165,7 +188,7 @@ enum InLeaf<'q> {
     At { suffix: &'q [u8], excluded: bool },
 }
 
-impl<'s, 'q, F: FnMut(&Pair<'s>) -> ControlFlow<()>> Walk<'s, 'q, F> {
+impl<'s, E: Emit> Walk<'s, '_, '_, E> {
     fn run(mut self) {
         if self.left > 0 {
             let _ = if self.scan.backward { self.backward() } else { self.forward() };
@@ -177,7 +200,10 @@ impl<'s, 'q, F: FnMut(&Pair<'s>) -> ControlFlow<()>> Walk<'s, 'q, F> {
         loop {
             self.ask_for_right_of(leaf, &cursor);
             let (upper, prefix) = (upper_in_leaf(leaf, self.scan.upper), leaf.prefix_in_node());
-            while let Some(item) = cursor.next() {
+            let run_end = self.run_end(leaf, &upper);
+            loop {
+                self.emit_run(leaf, prefix, &mut cursor, run_end)?;
+                let Some(item) = cursor.next() else { break };
                 if let InLeaf::At { suffix, excluded } = upper
                     && is_beyond(item.suffix(), suffix, excluded)
                 {
@@ -226,10 +252,39 @@ impl<'s, 'q, F: FnMut(&Pair<'s>) -> ControlFlow<()>> Walk<'s, 'q, F> {
         }
     }
 
+    /// Offset up to which sorted items of a leaf need no look at the upper bound.
+    #[inline]
+    fn run_end(&self, leaf: View<'s>, upper: &InLeaf<'_>) -> usize {
+        match upper {
+            _ if self.scan.keys_only => 0,
+            InLeaf::Inside => leaf.sorted_end(),
+            InLeaf::At { suffix, .. } => lower_bound(leaf, &Wanted::new(suffix)).offset,
+        }
+    }
+
+    /// Offers sorted items up to an offset that no log entry is in the way of.
+    #[inline]
+    fn emit_run(
+        &mut self,
+        leaf: View<'s>,
+        prefix: InNode<'s>,
+        cursor: &mut Cursor<'s>,
+        end: usize,
+    ) -> ControlFlow<()> {
+        let (start, end) = cursor.stretch(end);
+        if start < end {
+            let mut run = Run::new(prefix, leaf.from(start), end - start, self.left);
+            self.emit.run(&mut run);
+            cursor.skip_to(end - run.bytes_left());
+            self.left = run.pairs_left();
+        }
+        if self.left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
     #[inline]
     fn emit(&mut self, prefix: InNode<'s>, item: Item<'s>) -> ControlFlow<()> {
         let elsewhere = if self.scan.keys_only { Some(&[][..]) } else { self.reader.value_out_of_line(item) };
-        (self.emit)(&Pair { prefix, item, elsewhere })?;
+        self.emit.pair(&Pair { prefix, item, elsewhere })?;
         self.left -= 1;
         if self.left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }

@@ -16,14 +16,16 @@
 use std::collections::HashMap;
 
 use honeycomb_layout::node_header;
-use honeycomb_memory::{Lid, LidReservation, LockAndSize, LockedNode, NodeBuffer, Pin, Retired, ValueBuffer};
+use honeycomb_memory::{
+    Lid, LidReservation, LockAndSize, LockedNode, Node, NodeBuffer, Pin, Retired, ValueBuffer,
+};
 use smallvec::SmallVec;
 
 use crate::builder::{read_word, write_word};
 use crate::error::Error;
 use crate::forest::{Forest, Version};
 use crate::key::tag;
-use crate::log::{NewEntry, stamp_entries};
+use crate::log::{NOT_PUBLISHED, NewEntry, stamp_entries};
 use crate::stages::{Stage, reach};
 use crate::view::View;
 
@@ -86,6 +88,18 @@ impl HeldNode<'_> {
         }
     }
 
+    /// The newest version in the node when it was locked; none if the transaction made it.
+    fn newest_version(&self, forest: &Forest) -> Option<Version> {
+        let (Body::Locked(locked) | Body::Replaced(locked, _) | Body::Removed(locked)) = &self.body else {
+            return None;
+        };
+        let seen = locked.seen();
+        let bytes = locked.bytes_up_to(seen.size());
+        let view = View::locked(forest.geometry(), locked.node(), bytes, seen.log_count());
+        let delta = view.log_entries().last().map_or(0, |entry| entry.version_delta);
+        Some(view.node_version() + delta)
+    }
+
     #[inline]
     fn view_in_place<'a>(&self, forest: &Forest, locked: &'a LockedNode<'_>) -> View<'a> {
         View::locked(forest.geometry(), locked.node(), locked.bytes_up_to(self.size), self.log_count)
@@ -101,11 +115,30 @@ pub(crate) struct Transaction<'f> {
     index: Option<HashMap<Lid, Index>>,
     values: Vec<ValueBuffer<'f>>,
     retired: Vec<Retired>,
+    /// Whether it holds what must be committed, even if what comes to it next stops.
+    is_bound: bool,
 }
 
 impl<'f> Transaction<'f> {
     pub(crate) fn new(forest: &'f Forest, pin: &'f Pin<'f>) -> Self {
-        Self { forest, pin, held: SmallVec::new(), index: None, values: Vec::new(), retired: Vec::new() }
+        Self::with_capacity(forest, pin, 1)
+    }
+
+    /// With room for so many nodes.
+    #[inline]
+    pub(crate) fn with_capacity(forest: &'f Forest, pin: &'f Pin<'f>, nodes: usize) -> Self {
+        let held = SmallVec::with_capacity(nodes);
+        Self { forest, pin, held, index: None, values: Vec::new(), retired: Vec::new(), is_bound: false }
+    }
+
+    /// Binds it to be committed: what comes to it from now on stops as busy before it does anything that
+    /// could not stay if it failed after that.
+    pub(crate) fn bind(&mut self) {
+        self.is_bound = true;
+    }
+
+    pub(crate) fn is_bound(&self) -> bool {
+        self.is_bound
     }
 
     #[inline]
@@ -133,7 +166,9 @@ impl<'f> Transaction<'f> {
         if let Some(index) = self.find(lid) {
             return Ok(index);
         }
-        for _ in 0..LOCK_ATTEMPTS {
+        // Who is bound gets on by committing, and not by waiting.
+        let attempts = if self.is_bound { 1 } else { LOCK_ATTEMPTS };
+        for _ in 0..attempts {
             let node = self.forest.node(self.pin, lid);
             if let Some(locked) = node.try_lock(node.lock_and_size()) {
                 let (size, log_count) = (locked.seen().size(), locked.seen().log_count());
@@ -153,6 +188,18 @@ impl<'f> Transaction<'f> {
             Some(index) => self.view(index),
             None => self.forest.view(self.forest.node(self.pin, lid)),
         }
+    }
+
+    /// Whether this transaction takes away a node that it holds.
+    #[inline]
+    pub(crate) fn is_removed(&self, index: Index) -> bool {
+        matches!(&self.held[index].body, Body::Removed(_) | Body::Dropped { .. })
+    }
+
+    /// Whether a node that this transaction holds is still in a buffer.
+    #[inline]
+    pub(crate) fn is_in_place(&self, index: Index, buffer: Node<'_>) -> bool {
+        matches!(&self.held[index].body, Body::Locked(locked) if locked.node().is(buffer))
     }
 
     /// A node that this transaction holds.
@@ -200,10 +247,10 @@ impl<'f> Transaction<'f> {
 
     /// Bytes that one more entry in a leaf's log may have; 0 if there can be none.
     pub(crate) fn log_room(&self, leaf: View<'_>) -> usize {
-        let shape = self.forest.shape();
         if leaf.log_count() == honeycomb_layout::LOG_ENTRIES_MAX || !self.fits_delta(leaf) {
             return 0;
         }
+        let shape = self.forest.shape();
         let below_threshold = shape.log_threshold_bytes.saturating_sub(leaf.log_bytes());
         below_threshold.min(shape.node_bytes - leaf.size())
     }
@@ -219,7 +266,7 @@ impl<'f> Transaction<'f> {
         let held = &mut self.held[index];
         match &mut held.body {
             Body::Locked(locked) => {
-                entry.write(locked.tail_mut(held.size));
+                entry.write(locked.tail_mut(held.size), NOT_PUBLISHED);
                 // Readers look at as many tags as there are published entries.
                 if let Some(tag) = TagPlace::of(held.log_count) {
                     locked.set_word(tag.offset, tag.put(locked.node().word(tag.offset), entry.item.suffix));
@@ -327,7 +374,23 @@ impl<'f> Transaction<'f> {
         if !self.retired.is_empty() {
             forest.memory().retire(self.retired.drain(..));
         }
+        self.let_go();
         version
+    }
+
+    /// Undoes all of it, and returns when every new reader sees what this transaction saw.
+    pub(crate) fn refuse(&mut self) {
+        let seen = self.held.iter().filter_map(|held| held.newest_version(self.forest)).max();
+        self.let_go();
+        self.forest.versions.wait_for(seen.unwrap_or(0));
+    }
+
+    /// Makes an empty transaction of it.
+    fn let_go(&mut self) {
+        self.held.clear();
+        (self.index, self.is_bound) = (None, false);
+        self.values.clear();
+        self.retired.clear();
     }
 }
 
@@ -399,7 +462,7 @@ fn publish_in_place(
 fn append_private(buffer: &mut [u8], entry: &NewEntry<'_>) {
     let state = LockAndSize::from(read_word(buffer, node_header::LOCK_AND_SIZE_OFFSET));
     // The node gets the transaction's own version when it is published, so the delta is and stays zero.
-    entry.write(&mut buffer[state.size()..]);
+    entry.write(&mut buffer[state.size()..], 0);
     if let Some(tag) = TagPlace::of(state.log_count()) {
         let tags = tag.put(read_word(buffer, tag.offset), entry.item.suffix);
         write_word(buffer, tag.offset, tags);

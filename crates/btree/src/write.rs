@@ -8,6 +8,7 @@ use std::ops::Bound;
 
 use honeycomb_memory::{Lid, Pin, Retired};
 
+use crate::descent::Target;
 use crate::error::Error;
 use crate::forest::{Forest, Root, Version};
 use crate::item::{Item, ItemHeader, ValueReference, encode};
@@ -17,7 +18,7 @@ use crate::operation::{BatchOperation, BatchOutcome, Decision, Operation, Outcom
 use crate::piece::Change;
 use crate::reader::{Toward, child_toward};
 use crate::restructure::Edit;
-use crate::search::lower_bound;
+use crate::search::{find_segment, lower_bound_in};
 use crate::transaction::{Index, Stop, Transaction};
 use crate::view::View;
 
@@ -47,7 +48,8 @@ impl Forest {
         self.check(key, &operation)?;
         self.transact(|transaction| {
             let leaf = transaction.hold_leaf(root, Toward::Key(key))?;
-            transaction.write_in(root, leaf, key, &operation)
+            let outcome = transaction.apply(root, Located::at(leaf), key, &operation)?;
+            Ok(if outcome.wrote() { End::Commit(outcome) } else { End::Refused(outcome) })
         })
     }
 
@@ -94,8 +96,8 @@ impl Forest {
     ) -> Result<(u64, Version), Error> {
         self.transact(|transaction| {
             Ok(match transaction.delete_range(root, lower, upper)? {
-                (0, observed) => End::Refused(0, observed),
-                (count, _) => End::Commit(count),
+                0 => End::Refused(0),
+                count => End::Commit(count),
             })
         })
     }
@@ -132,7 +134,7 @@ impl Forest {
     }
 
     /// Runs a transaction once.
-    pub(crate) fn attempt<T>(
+    fn attempt<T>(
         &self,
         pin: &Pin<'_>,
         run: impl FnOnce(&mut Transaction<'_>) -> Result<End<T>, Stop>,
@@ -140,10 +142,8 @@ impl Forest {
         let mut transaction = Transaction::new(self, pin);
         match run(&mut transaction)? {
             End::Commit(result) => Ok((result, transaction.commit())),
-            End::Refused(result, observed) => {
-                drop(transaction);
-                // What was refused because of a write must not be answered before that write is visible.
-                self.versions.wait_for(observed);
+            End::Refused(result) => {
+                transaction.refuse();
                 Ok((result, 0))
             }
         }
@@ -151,10 +151,10 @@ impl Forest {
 }
 
 /// How a transaction's work ended.
-pub(crate) enum End<T> {
+enum End<T> {
     Commit(T),
-    /// Nothing to change, on account of versions up to this one.
-    Refused(T, Version),
+    /// Nothing to change, on account of what it saw.
+    Refused(T),
 }
 
 /// Waits a little, longer each time, so that the writer in the way gets on.
@@ -183,62 +183,65 @@ struct Found<'a> {
     existing: Option<Existing<'a>>,
 }
 
+/// Looks a key up; in its segment, if that is known.
 #[inline]
-fn find<'a>(leaf: View<'a>, suffix: &[u8]) -> Found<'a> {
+fn find<'a>(leaf: View<'a>, suffix: &[u8], segment: Option<usize>) -> Found<'a> {
     let wanted = Wanted::new(suffix);
-    let place = lower_bound(leaf, &wanted);
+    let segment = segment.unwrap_or_else(|| find_segment(leaf, &wanted));
+    let place = lower_bound_in(leaf, &wanted, segment);
     let log = find_in_log(leaf, &wanted);
     let node_version = leaf.node_version();
     let sorted = place.found.then(|| Existing { item: leaf.item(place.offset), version: node_version });
-    let newest =
-        |entry: LogEntry<'a>| Existing { item: entry.item, version: node_version + entry.version_delta };
+    let newest = |entry: LogEntry<'a>| Existing { item: entry.item, version: entry.version(node_version) };
     let repeats = log.newest.is_some();
     let existing = log.newest.map(newest).or(sorted).filter(|existing| !existing.item.header.delete_marker());
     Found { back_pointer: place.offset, replaces: place.found, repeats, order_hint: log.rank, existing }
 }
 
-/// The newest version that a writer sees in a leaf.
-pub(crate) fn newest_version(leaf: View<'_>) -> Version {
-    leaf.node_version() + leaf.log_entries().last().map_or(0, |entry| entry.version_delta)
+/// The leaf of a key, held, and the key's segment there if that is known.
+struct Located {
+    leaf: Index,
+    segment: Option<usize>,
+}
+
+impl Located {
+    fn at(leaf: Index) -> Self {
+        Self { leaf, segment: None }
+    }
 }
 
 impl<'f> Transaction<'f> {
-    /// Carries out the one operation of a transaction, in the leaf of its key.
-    pub(crate) fn write_in(
-        &mut self,
-        root: Root,
-        leaf: Index,
-        key: &[u8],
-        operation: &Operation<'_>,
-    ) -> Result<End<Outcome>, Stop> {
-        let (outcome, observed) = self.apply(root, leaf, key, operation)?;
-        Ok(if outcome.wrote() { End::Commit(outcome) } else { End::Refused(outcome, observed) })
-    }
-
-    /// Carries out one operation in the leaf of its key: its outcome, and the newest version it depends on.
+    /// Carries out one operation in the leaf of its key.
     fn apply(
         &mut self,
         root: Root,
-        leaf: Index,
+        Located { leaf, segment }: Located,
         key: &[u8],
         operation: &Operation<'_>,
-    ) -> Result<(Outcome, Version), Stop> {
+    ) -> Result<Outcome, Stop> {
         let view = self.view(leaf);
-        // A writer looks at all of the log: it comes while the key's segment is being found.
-        view.prefetch(view.sorted_end(), view.size());
+        if segment.is_none() {
+            // A writer looks at all of the log: it comes while the key's segment is being found.
+            view.prefetch(view.sorted_end(), view.size());
+        }
         let suffix = &key[view.prefix_length()..];
-        let found = find(view, suffix);
+        let found = find(view, suffix, segment);
         let superseded = found.existing.as_ref().and_then(|existing| existing.item.reference());
         let existing =
             found.existing.as_ref().map(|existing| (self.value_of(existing.item), existing.version));
         let (stored, outcome) = match decide(operation, existing) {
-            Decision::Keep(outcome) => return Ok((outcome, newest_version(view))),
+            Decision::Keep(outcome) => return Ok(outcome),
             Decision::Remove => (None, Outcome::Deleted),
             Decision::Store(value, outcome) => (Some(value), outcome),
         };
         let Found { back_pointer, order_hint, replaces, repeats, .. } = found;
         let is_last = order_hint == view.log_count() && back_pointer == view.sorted_end();
         let room = self.log_room(view);
+        if self.is_bound()
+            && (superseded.is_some() || stored.as_ref().is_some_and(|value| self.is_long(value)))
+        {
+            return Err(Stop::Busy);
+        }
         let stored = match stored {
             Some(value) if self.is_long(&value) => Some(self.out_of_line(&value)?),
             stored => stored,
@@ -251,7 +254,7 @@ impl<'f> Transaction<'f> {
         let entry = NewEntry { back_pointer, order_hint, item: NewItem { header, suffix, value } };
         if superseded.is_none() && entry.bytes() <= room {
             self.append(leaf, &entry);
-            return Ok((outcome, 0));
+            return Ok(outcome);
         }
         // A superseded out-of-line value goes at once: a log full of them would pin memory.
         if let Some(reference) = superseded {
@@ -260,7 +263,7 @@ impl<'f> Transaction<'f> {
         let item = encode(header, suffix, value);
         let change = Change { is_last, back_pointer, item: &item };
         self.rebuild(root, leaf, leaf, Edit::Change(leaf, &change))?;
-        Ok((outcome, 0))
+        Ok(outcome)
     }
 
     /// The bytes of an item's value, wherever they are.
@@ -288,11 +291,10 @@ impl<'f> Transaction<'f> {
         operations: &[BatchOperation<'_>],
         order: &[usize],
     ) -> Result<End<BatchOutcome>, Stop> {
-        if let Some((index, outcome, observed)) = self.find_unexpected(operations, order)? {
-            return Ok(End::Refused(BatchOutcome::Refused { index, outcome }, observed));
+        if let Some((index, outcome)) = self.find_unexpected(operations, order)? {
+            return Ok(End::Refused(BatchOutcome::Refused { index, outcome }));
         }
         let mut outcomes = vec![Outcome::Absent; operations.len()];
-        let mut depends_on = 0;
         for (at, &index) in order.iter().enumerate() {
             let BatchOperation { root, key, operation } = &operations[index];
             let leaf = self.hold_leaf(*root, Toward::Key(key))?;
@@ -302,27 +304,48 @@ impl<'f> Transaction<'f> {
                 }
                 _ => operation,
             };
-            let (outcome, observed) = self.apply(*root, leaf, key, operation)?;
-            depends_on = depends_on.max(observed);
+            let outcome = self.apply(*root, Located::at(leaf), key, operation)?;
             let nothing_to_delete = *operation == Operation::Delete && outcome == Outcome::Absent;
             if !outcome.wrote() && !nothing_to_delete {
-                return Ok(End::Refused(BatchOutcome::Refused { index, outcome }, depends_on));
+                return Ok(End::Refused(BatchOutcome::Refused { index, outcome }));
             }
             outcomes[index] = outcome;
         }
         let wrote = outcomes.iter().any(Outcome::wrote);
         let outcome = BatchOutcome::Applied { version: 0, outcomes };
-        Ok(if wrote { End::Commit(outcome) } else { End::Refused(outcome, depends_on) })
+        Ok(if wrote { End::Commit(outcome) } else { End::Refused(outcome) })
     }
 
-    /// The first swap by version that finds another version than it expects, why, and the version that says
-    /// so. All are compared before anything is written: a leaf that the batch has merged has versions of its
-    /// own. What was compared stays, for its leaf is locked.
+    /// Carries out one operation in the leaf that its key was found to be routed to, under the pin of this
+    /// transaction.
+    pub(crate) fn write_found(
+        &mut self,
+        target: Target<'_>,
+        BatchOperation { root, key, operation }: &BatchOperation<'_>,
+    ) -> Result<Outcome, Stop> {
+        let leaf = self.hold_found(*root, target)?;
+        self.apply(*root, leaf, key, operation)
+    }
+
+    /// Locks a leaf that was found.
+    fn hold_found(&mut self, root: Root, target: Target<'_>) -> Result<Located, Stop> {
+        let leaf = self.hold_found_leaf(root, target.lid)?;
+        if self.is_removed(leaf) {
+            return Err(Stop::Busy);
+        }
+        // The sorted block of a buffer does not change.
+        let segment = self.is_in_place(leaf, target.buffer).then_some(target.segment);
+        Ok(Located { leaf, segment })
+    }
+
+    /// The first swap by version that finds another version than it expects, and why. All are compared
+    /// before anything is written: a leaf that the batch has merged has versions of its own. What was
+    /// compared stays, for its leaf is locked.
     fn find_unexpected(
         &mut self,
         operations: &[BatchOperation<'_>],
         order: &[usize],
-    ) -> Result<Option<(usize, Outcome, Version)>, Stop> {
+    ) -> Result<Option<(usize, Outcome)>, Stop> {
         for (at, &index) in order.iter().enumerate() {
             let BatchOperation { root, key, operation } = &operations[index];
             if !matches!(operation, Operation::CompareVersionAndSwap { .. })
@@ -332,10 +355,10 @@ impl<'f> Transaction<'f> {
             }
             let leaf = self.hold_leaf(*root, Toward::Key(key))?;
             let view = self.view(leaf);
-            let existing = find(view, &key[view.prefix_length()..]).existing;
+            let existing = find(view, &key[view.prefix_length()..], None).existing;
             let pair = existing.map(|existing| (self.value_of(existing.item), existing.version));
             if let Decision::Keep(outcome) = decide(operation, pair) {
-                return Ok(Some((index, outcome, newest_version(view))));
+                return Ok(Some((index, outcome)));
             }
         }
         Ok(None)
@@ -343,7 +366,7 @@ impl<'f> Transaction<'f> {
 
     /// Locks a leaf of a tree that was found under the pin of this transaction.
     #[inline]
-    pub(crate) fn hold_found_leaf(&mut self, root: Root, lid: Lid) -> Result<Index, Stop> {
+    fn hold_found_leaf(&mut self, root: Root, lid: Lid) -> Result<Index, Stop> {
         let index = self.hold(lid)?;
         // The root can grow between the look and the lock; no other LID changes its level.
         if lid != root.0 || self.view(index).is_leaf() { Ok(index) } else { Err(Stop::Busy) }

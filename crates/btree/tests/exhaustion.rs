@@ -127,9 +127,9 @@ fn batches() {
 #[test]
 fn writes_that_come_together() {
     let keys: Vec<Vec<u8>> = (300..340).map(|number| key(Keys::Random, number, 128)).collect();
-    for nth in 0..60 {
+    for (nth, length) in (0..60).flat_map(|nth| [(nth, 90), (nth, 600)]) {
         let (forest, root, faults) = prepared(300);
-        let put = |key| BatchOperation { root, key, operation: Operation::Put(&[8; 600]) };
+        let put = |key| BatchOperation { root, key, operation: Operation::Put(&[8; 600][..length]) };
         let batch: Vec<_> = keys.iter().map(|key| put(key)).collect();
         faults.set(nth);
         let mut failed = Vec::new();

@@ -107,9 +107,26 @@ fn apply(forest: &Forest, root: Root, operation: Operation<'_>) {
     forest.apply(&[BatchOperation { root, key: b"a", operation }]).unwrap();
 }
 
+fn insert_each(forest: &Forest, root: Root) {
+    let operation = Operation::Insert(b"");
+    forest.write_each(&[BatchOperation { root, key: b"a", operation }], |_, outcome| drop(outcome.unwrap()));
+}
+
+fn put_each(forest: &Forest, root: Root) {
+    let one = |key| BatchOperation { root, key, operation: Operation::Put(b"new") };
+    forest.write_each(&[one(&b"a"[..]), one(b"b")], |_, outcome| drop(outcome.unwrap()));
+}
+
+/// A batch that changes the leaf before one of its operations is refused.
+fn after_others(forest: &Forest, root: Root, value: &[u8]) {
+    let one = |key, operation| BatchOperation { root, key, operation };
+    let batch = [one(&b"Z"[..], Operation::Put(value)), one(b"a", Operation::Insert(b""))];
+    forest.apply(&batch).unwrap();
+}
+
 #[test]
 fn a_write_waits_to_be_visible() {
-    for write in [put_short, put_long, delete] {
+    for write in [put_short, put_long, put_each, delete] {
         let open = Open::new();
         let retired = || open.forest.memory().accounting().retired_nodes;
         let before = retired();
@@ -127,7 +144,13 @@ fn a_refused_write_waits_for_its_reason() {
     for write in [put_short, put_long] {
         let open = Open::new();
         open.publish(write);
-        let refused = [insert, |forest: &Forest, root| apply(forest, root, Operation::Insert(b""))];
+        let refused = [
+            insert,
+            insert_each,
+            |forest: &Forest, root| apply(forest, root, Operation::Insert(b"")),
+            |forest: &Forest, root| after_others(forest, root, b"other"),
+            |forest: &Forest, root| after_others(forest, root, &LONG),
+        ];
         let answers = refused.map(|write| open.begin(write));
         answers.iter().for_each(|answer| open.waits(answer));
     }

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use common::{MIB, Model, Pairs, everything, forest, scan, tiny};
-use honeycomb_btree::{BatchOperation, BatchOutcome, Config, Forest, Operation, Reader, Root, Scan, Shape};
+use honeycomb_btree::{
+    BatchOperation, BatchOutcome, Config, Forest, Operation, Outcome, Reader, Root, Scan, Shape,
+};
 use honeycomb_memory::MemoryConfig;
 
 /// With room for one operation in flight, a reader waits for its pin while a batch is under way; its version
@@ -125,6 +127,28 @@ fn an_entry_too_far_from_its_node_forces_a_merge() {
     let merges = forest.statistics().merges;
     put(seldom);
     assert_eq!(forest.statistics().merges, merges + 1, "not near enough");
+}
+
+/// Of a pair that a batch has changed no version is known, so none is the one that was read before.
+#[test]
+fn a_batch_does_not_swap_what_it_changed() {
+    let forest = forest(tiny(128), MIB, true);
+    let root = forest.plant().unwrap();
+    for key in [b"a", b"b", b"c", b"d"] {
+        forest.write(root, key, Operation::Put(&[1; 40])).unwrap();
+    }
+    for key in [b"a", b"b", b"c", b"d"] {
+        let version = forest.reader().get(root, key).unwrap().version;
+        let swap = Operation::CompareVersionAndSwap { version, value: b"swapped" };
+        let one = |operation| BatchOperation { root, key: &key[..], operation };
+        let outcome = forest.apply(&[one(Operation::Put(b"put")), one(swap)]).unwrap();
+        assert!(matches!(outcome, BatchOutcome::Refused { index: 1, .. }), "{outcome:?}");
+        let mut outcomes = Vec::new();
+        let each = [one(Operation::Put(b"put")), one(swap)];
+        forest.write_each(&each, |_, outcome| outcomes.push(outcome.unwrap()));
+        let version = forest.reader().get(root, key).unwrap().version;
+        assert_eq!(outcomes, [Outcome::Updated, Outcome::Mismatch { value: b"put".to_vec(), version }]);
+    }
 }
 
 /// A leaf that a batch merges has its versions from the batch; what the other swaps of it expect are those of

@@ -49,6 +49,13 @@ impl<'p> Node<'p> {
         self.memory.address_of(self.start)
     }
 
+    /// Whether both are one buffer.
+    #[must_use]
+    #[inline]
+    pub fn is(self, other: Node<'_>) -> bool {
+        self.start == other.start
+    }
+
     /// The lock-and-size word as it is now.
     #[must_use]
     #[inline]

@@ -1,8 +1,8 @@
 //! Commands that read and write, made atomic: what they have read is checked when they write.
 //!
-//! A transaction reads pairs and keeps its writes to itself. To commit, it applies one batch in which each pair
-//! that was read is swapped for what it was: if any is another now the batch is refused as a whole, and the
-//! commands run again. Nobody waits for anybody.
+//! A transaction reads pairs and keeps its writes to itself. To commit, it applies one batch in which each
+//! pair that was read is swapped for what it was: if any is another now the batch is refused as a whole, and
+//! the commands run again. Nobody waits for anybody.
 
 use std::collections::BTreeMap;
 

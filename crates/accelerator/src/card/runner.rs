@@ -34,14 +34,6 @@ struct Outgoing {
     identifier: u64,
 }
 
-impl Outgoing {
-    fn new(request: &Request<'_>) -> Option<Self> {
-        let mut requests = Requests::default();
-        requests.push(request).ok()?;
-        Some(Self { bytes: requests.bytes().to_vec(), identifier: request.identifier })
-    }
-}
-
 impl CardRunner {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         let queue = shared.port.lock().open_queue();
@@ -107,10 +99,10 @@ impl Runner for CardRunner {
         let mut refused = Completions::default();
         let mut newest = 0;
         let next = || loop {
-            let (request, _) = admission.next(&mut refused)?;
+            let (request, bytes) = admission.next(&mut refused)?;
             let is_long = matches!(&request.read, Read::Scan { scan, .. } if scan.limit > *scan_pairs_a_turn);
             if !(is_long && long_scans.set_aside(known, &request)) {
-                return Outgoing::new(&request);
+                return Some(Outgoing { bytes: bytes.to_vec(), identifier: request.identifier });
             }
         };
         self.work(next, |identifier, answer| match answer {
@@ -128,18 +120,17 @@ impl Runner for CardRunner {
     fn turn(&self, scan: &mut LongScan, _in_use: &LeaseUse<'_>, completions: &mut Completions) -> Turn {
         let pairs = scan.left.pairs.min(self.shared.scan_pairs_a_turn);
         let read = Read::Scan { scan: scan.scan(pairs), bytes_max: scan.left.bytes as u32 };
-        let request = Request {
-            identifier: scan.identifier,
-            table: scan.table,
-            version: (scan.version > 0).then_some(scan.version),
-            read,
-        };
-        let (table, root, mut outgoing) = (scan.table, scan.root, Outgoing::new(&request));
+        let LongScan { identifier, table, root, version, .. } = *scan;
+        let mut requests = Requests::default();
+        requests
+            .push(&Request { identifier, table, version: Some(version), read })
+            .expect("keys of a request");
+        let mut outgoing = Some(Outgoing { bytes: requests.bytes().to_vec(), identifier });
         let is_there = || self.shared.known.roots.get(table) == Some(root);
         let mut emitted = Emitted { scan, completions, last_key: Vec::new(), turn: Turn::Done };
         self.work(|| outgoing.take_if(|_| is_there()), |_, answer| emitted.take(answer));
         if outgoing.is_some() {
-            emitted.completions.push_refusal(emitted.scan.identifier, Status::UnknownTable);
+            emitted.completions.push_refusal(identifier, Status::UnknownTable);
         }
         emitted.finish()
     }

@@ -21,11 +21,7 @@ pub(super) fn only_tables_with_a_root_are_read(world: &mut World) {
     }
     a_scan_under_way_ends(world, &mut session, |_| ());
     // The number is taken again at once.
-    a_scan_under_way_ends(world, &mut session, |world| {
-        let root = world.forest.plant().expect("there is room");
-        world.accelerator.set_root(LONG, Some(root));
-        world.roots.insert(LONG, root);
-    });
+    a_scan_under_way_ends(world, &mut session, |world| world.plant(LONG));
 }
 
 /// Reads a table and its neighbours.
@@ -49,17 +45,16 @@ fn a_scan_under_way_ends(world: &mut World, session: &mut Session, then: impl Fn
     let mut other = world.session();
     other.submit(world, scan.bytes());
     other.poll();
+    let all = world.state.remove(&LONG).expect("it was planted");
     world.fell(LONG);
     then(world);
     while other.poll() > 0 {}
     let answer = other.answer(1).expect("it is answered");
-    let all = &world.state[&LONG];
     let pairs = all.iter().map(|(key, value)| (key.clone(), value.to_vec()));
     assert!(pairs.take(answer.pairs.len()).eq(answer.pairs.iter().cloned()), "it is right as far as it goes");
     match answer.status {
         Some(Status::Found) => assert_eq!(answer.pairs.len(), all.len()),
         status => assert_eq!(status, Some(Status::UnknownTable)),
     }
-    world.state.remove(&LONG);
     read_around(world, session, LONG);
 }

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use honeycomb_btree::{Pair, Scan, Version};
+use honeycomb_btree::{Emit, Pair, Run, Scan, Version};
 
 use crate::completion::{Completions, ScanWriter};
 use crate::long_scan::Limits;
@@ -10,8 +10,10 @@ use crate::long_scan::Limits;
 /// The completions of a scan, or of one turn of it, while they are written.
 pub(super) struct Emission<'c> {
     writer: ScanWriter<'c>,
+    /// What is left for this turn.
     left: Limits,
-    pairs_left_this_turn: usize,
+    /// Pairs left for later turns.
+    later: usize,
     ended: Ended,
 }
 
@@ -40,7 +42,9 @@ impl<'c> Emission<'c> {
     /// Of at most so many pairs before others have their turn.
     #[inline]
     pub(super) fn new(writer: ScanWriter<'c>, left: Limits, pairs_this_turn: usize) -> Self {
-        Self { writer, left, pairs_left_this_turn: pairs_this_turn, ended: Ended::Range }
+        let pairs = left.pairs.min(pairs_this_turn);
+        let this_turn = Limits { pairs, ..left };
+        Self { writer, left: this_turn, later: left.pairs - pairs, ended: Ended::Range }
     }
 
     /// The same scan for one pair more, which says that there are more. Limits are looked after here.
@@ -49,26 +53,9 @@ impl<'c> Emission<'c> {
         Scan { limit: scan.limit.saturating_add(1), ..*scan }
     }
 
-    /// Takes a pair, or ends the scan before it.
-    #[inline]
-    pub(super) fn push(&mut self, pair: &Pair<'_>) -> ControlFlow<()> {
-        if self.left.are_reached() {
-            self.ended = Ended::Limit;
-            return ControlFlow::Break(());
-        }
-        if self.pairs_left_this_turn == 0 {
-            self.ended = Ended::Turn;
-            return ControlFlow::Break(());
-        }
-        self.writer.push(pair);
-        self.left.take(pair.key_len(), pair.value().len());
-        self.pairs_left_this_turn -= 1;
-        ControlFlow::Continue(())
-    }
-
     /// What may still be emitted.
     pub(super) fn left(&self) -> Limits {
-        self.left
+        Limits { pairs: self.left.pairs + self.later, ..self.left }
     }
 
     /// The key of the last pair.
@@ -81,5 +68,26 @@ impl<'c> Emission<'c> {
     pub(super) fn finish(self) -> Ended {
         self.writer.finish(self.ended == Ended::Turn, self.ended == Ended::Limit);
         self.ended
+    }
+}
+
+impl Emit for Emission<'_> {
+    #[inline]
+    fn pair(&mut self, pair: &Pair<'_>) -> ControlFlow<()> {
+        if self.left.are_reached() {
+            let is_turn = self.left.bytes > 0 && self.later > 0;
+            self.ended = if is_turn { Ended::Turn } else { Ended::Limit };
+            return ControlFlow::Break(());
+        }
+        self.writer.push(pair);
+        self.left.take(pair.key_len(), pair.value_len());
+        ControlFlow::Continue(())
+    }
+
+    #[inline]
+    fn run(&mut self, run: &mut Run<'_>) {
+        let Limits { pairs, bytes } = self.left;
+        let written = self.writer.push_run(run, pairs, bytes);
+        self.left = Limits { pairs: pairs - written.pairs, bytes: bytes - written.pair_bytes() };
     }
 }

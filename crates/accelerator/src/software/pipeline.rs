@@ -81,7 +81,7 @@ impl<'r> Pipeline<'_, 'r> {
                     }
                     let version = self.reader.version();
                     let mut emission = Emission::of(self.completions, identifier, version, scan, *bytes_max);
-                    self.reader.scan(root, &emission.scan(scan), |pair| emission.push(pair));
+                    self.reader.scan_into(root, &emission.scan(scan), &mut emission);
                     emission.finish();
                 }
             }
@@ -99,7 +99,7 @@ impl<'r> Pipeline<'_, 'r> {
             unreachable!("it was a scan when it was admitted")
         };
         let mut emission = Emission::of(self.completions, identifier, version, &scan, bytes_max);
-        flight.descent.scan(&emission.scan(&scan), |pair| emission.push(pair));
+        flight.descent.scan_into(&emission.scan(&scan), &mut emission);
         emission.finish();
     }
 }

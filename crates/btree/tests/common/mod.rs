@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 use std::time::{Duration, Instant};
 
-use honeycomb_btree::{Config, Forest, Operation, Outcome, Reader, Root, Scan, Shape};
+use honeycomb_btree::{Config, Emit, Forest, Operation, Outcome, Pair, Reader, Root, Run, Scan, Shape};
 use honeycomb_memory::MemoryConfig;
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -136,14 +136,44 @@ fn below_upper(key: &Vec<u8>, upper: &Bound<Vec<u8>>) -> bool {
 }
 
 pub fn scan(reader: &Reader<'_>, root: Root, scan: &Scan<'_>) -> Pairs {
-    let mut pairs = Vec::new();
-    reader.scan(root, scan, |pair| {
+    let mut taken = Taken::default();
+    reader.scan_into(root, scan, &mut taken);
+    taken.0
+}
+
+/// Takes pairs both ways: many at once, and one by one.
+#[derive(Default)]
+struct Taken(Pairs);
+
+impl Emit for Taken {
+    fn pair(&mut self, pair: &Pair<'_>) -> ControlFlow<()> {
         let mut key = Vec::new();
         pair.copy_key_into(&mut key);
-        pairs.push((key, pair.value().to_vec()));
+        self.0.push((key, pair.value().to_vec()));
         ControlFlow::Continue(())
-    });
-    pairs
+    }
+
+    fn run(&mut self, run: &mut Run<'_>) {
+        const LENGTHS: usize = 8;
+        let mut out = [0; 512];
+        // Not more than three, and sometimes none.
+        let most = self.0.len() % 4;
+        let lengths = |key: usize, value: usize| (key << 32 | value).to_le_bytes();
+        let written = run.write_to(&mut out, most, lengths);
+        assert!(written.pairs <= most);
+        let mut at = 0;
+        for _ in 0..written.pairs {
+            let lengths = u64::from_le_bytes(*out[at..].first_chunk::<LENGTHS>().unwrap()) as usize;
+            let key = &out[at + LENGTHS..][..lengths >> 32];
+            let value = &out[at + LENGTHS + key.len()..][..lengths & 0xffff_ffff];
+            at += LENGTHS + key.len() + value.len();
+            self.0.push((key.to_vec(), value.to_vec()));
+        }
+        assert_eq!((at, at - LENGTHS * written.pairs), (written.bytes, written.pair_bytes()));
+        if let Some((key, _)) = self.0.last().filter(|_| written.pairs > 0) {
+            assert_eq!(&out[written.last_key..][..written.last_key_bytes], key);
+        }
+    }
 }
 
 pub fn everything(reader: &Reader<'_>, root: Root) -> Pairs {

@@ -147,8 +147,9 @@ impl Node {
         self.header.node_version()
     }
 
-    pub(super) fn is_leaf(&self) -> bool {
-        self.header.field(header::LEVEL_OFFSET, header::LEVEL_BYTES) == 0
+    /// Its height above the leaves.
+    pub(super) fn level(&self) -> usize {
+        self.header.field(header::LEVEL_OFFSET, header::LEVEL_BYTES)
     }
 
     /// A leaf's left sibling, 0 for none; an interior node's leftmost child.

@@ -1,4 +1,7 @@
 //! An operation on its way: which node or value it reads next, and what for.
+//!
+//! It ends whatever it reads: levels fall on the way down, versions along previous versions, and each leaf of
+//! a scan begins where the one before it ends. Where that is not so, there is no tree.
 
 use honeycomb_btree::Version;
 use honeycomb_layout as layout;
@@ -49,10 +52,14 @@ enum Goal {
 struct Visit {
     address: u64,
     toward: Toward,
-    /// How it was come to.
     via: Via,
+    /// It is below this level.
+    below: usize,
+    /// The version of the node that replaced it, if it is come to as a previous version.
+    replaced_by: Option<Version>,
 }
 
+/// How a node is come to, or the newer one that replaced it.
 #[derive(Clone, Copy)]
 enum Via {
     Nowhere,
@@ -128,7 +135,8 @@ impl Operation {
 
     fn descend(&self, toward: Toward, goal: Goal, told: &Told) -> Result<At, Fault> {
         let address = told.address(self.root)?;
-        Ok(At::Node(Visit { address, toward, via: Via::Nowhere }, goal))
+        let visit = Visit { address, toward, via: Via::Nowhere, below: usize::MAX, replaced_by: None };
+        Ok(At::Node(visit, goal))
     }
 
     /// Reads a node, and goes on to where it leads.
@@ -141,22 +149,32 @@ impl Operation {
         done: &mut dyn FnMut(&[u8]),
     ) -> Result<Option<At>, Fault> {
         let header = Header::read(memory, told.geometry, visit.address)?;
-        if header.node_version() > self.read_version {
+        let version = header.node_version();
+        if visit.replaced_by.is_some_and(|newer| version >= newer) {
+            return Err(Fault);
+        }
+        if version > self.read_version {
             return match (header.previous_version(), visit.via) {
                 (0, Via::Nowhere) => Ok(self.finish_empty(&goal, done)),
                 (0, Via::Parent) => Err(Fault),
                 // The leaves beside it came out of a change that is newer: the fence key leads to those
                 // before.
                 (0, Via::Sibling) => self.descend(visit.toward, goal, told).map(Some),
-                (address, _) => Ok(Some(At::Node(Visit { address, ..visit }, goal))),
+                (address, _) => {
+                    Ok(Some(At::Node(Visit { address, replaced_by: Some(version), ..visit }, goal)))
+                }
             };
         }
         let node = header.node(memory, visit.address)?;
-        if node.is_leaf() {
+        if node.level() >= visit.below {
+            return Err(Fault);
+        }
+        if node.level() == 0 {
             return self.read_leaf(&node, goal, told, done);
         }
         let address = told.address(visit.toward.child(&node)?)?;
-        Ok(Some(At::Node(Visit { address, via: Via::Parent, ..visit }, goal)))
+        let child = Visit { address, via: Via::Parent, below: node.level(), replaced_by: None, ..visit };
+        Ok(Some(At::Node(child, goal)))
     }
 
     /// The tree is younger than the version that is read.
@@ -186,7 +204,7 @@ impl Operation {
             }
         };
         let leaf = Leaf::read(node, self.read_version)?;
-        let next = range.enter(&leaf);
+        let next = range.enter(&leaf)?;
         self.go_on(leaf, next, range, told, done)
     }
 
@@ -195,7 +213,7 @@ impl Operation {
         &mut self,
         leaf: Leaf,
         next: Next,
-        range: Range,
+        mut range: Range,
         told: &Told,
         done: &mut dyn FnMut(&[u8]),
     ) -> Result<Option<At>, Fault> {
@@ -213,11 +231,12 @@ impl Operation {
             Next::FloorLeaf => true,
         };
         let (lid, toward) = if to_left {
-            (leaf.left, Toward::Before(leaf.low_fence))
+            (leaf.left, Toward::Before(range.leave_left(leaf.low_fence)))
         } else {
-            (leaf.right, Toward::Key(leaf.high_fence.ok_or(Fault)?))
+            (leaf.right, Toward::Key(range.leave_right(leaf.high_fence.ok_or(Fault)?)))
         };
-        let visit = Visit { address: told.address(lid)?, toward, via: Via::Sibling };
+        let address = told.address(lid)?;
+        let visit = Visit { address, toward, via: Via::Sibling, below: 1, replaced_by: None };
         Ok(Some(At::Node(visit, Goal::Scan(range))))
     }
 

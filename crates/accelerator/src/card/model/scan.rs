@@ -4,6 +4,7 @@ use std::ops::Bound;
 
 use honeycomb_btree::Scan;
 
+use crate::card::model::Fault;
 use crate::card::model::leaf::{Leaf, Pair};
 use crate::card::model::toward::Toward;
 
@@ -17,6 +18,18 @@ pub(super) struct Range {
     seeks_floor: bool,
     pairs_left: usize,
     bytes_left: usize,
+    /// Where the leaf ended that was left.
+    edge: Edge,
+}
+
+/// A fence key that two leaves have in common.
+enum Edge {
+    /// No leaf was left yet.
+    Nowhere,
+    /// It is the low fence key of the next leaf.
+    Low(Vec<u8>),
+    /// It is the high fence key of the next leaf.
+    High(Vec<u8>),
 }
 
 /// What comes next in a leaf.
@@ -42,7 +55,30 @@ impl Range {
             seeks_floor: scan.floor_start && is_bounded,
             pairs_left: scan.limit,
             bytes_left: bytes_max as usize,
+            edge: Edge::Nowhere,
         }
+    }
+
+    /// Goes on to the left of a leaf, whose low fence key it is told and gives back.
+    pub(super) fn leave_left(&mut self, low_fence: Vec<u8>) -> Vec<u8> {
+        self.edge = Edge::High(low_fence.clone());
+        low_fence
+    }
+
+    /// Goes on to the right of a leaf, whose high fence key it is told and gives back.
+    pub(super) fn leave_right(&mut self, high_fence: Vec<u8>) -> Vec<u8> {
+        self.edge = Edge::Low(high_fence.clone());
+        high_fence
+    }
+
+    fn is_next(&self, leaf: &Leaf) -> bool {
+        let is_ordered = leaf.high_fence.as_ref().is_none_or(|high| leaf.low_fence < *high);
+        is_ordered
+            && match &self.edge {
+                Edge::Nowhere => true,
+                Edge::Low(fence) => leaf.low_fence == *fence,
+                Edge::High(fence) => leaf.high_fence.as_ref() == Some(fence),
+            }
     }
 
     /// The leaf to begin in.
@@ -55,23 +91,27 @@ impl Range {
     }
 
     /// What to do in a leaf that was just come to.
-    pub(super) fn enter(&mut self, leaf: &Leaf) -> Next {
+    pub(super) fn enter(&mut self, leaf: &Leaf) -> Result<Next, Fault> {
+        if !self.is_next(leaf) {
+            return Err(Fault);
+        }
         if self.backward {
             let count = leaf.pairs.partition_point(|pair| self.is_below_upper(&pair.key));
-            return self.at(leaf, count.checked_sub(1));
+            return Ok(self.at(leaf, count.checked_sub(1)));
         }
         if self.seeks_floor {
             match leaf.pairs.partition_point(|pair| self.is_floor(&pair.key)).checked_sub(1) {
                 Some(floor) => {
                     self.seeks_floor = false;
-                    return self.at(leaf, Some(floor));
+                    return Ok(self.at(leaf, Some(floor)));
                 }
-                None if leaf.left != 0 => return Next::FloorLeaf,
+                None if leaf.left != 0 => return Ok(Next::FloorLeaf),
                 // There is none: the range begins with its first key.
                 None => self.seeks_floor = false,
             }
         }
-        self.at(leaf, Some(leaf.pairs.partition_point(|pair| !self.is_above_lower(&pair.key))))
+        let first = leaf.pairs.partition_point(|pair| !self.is_above_lower(&pair.key));
+        Ok(self.at(leaf, Some(first)))
     }
 
     /// What comes after a pair of a leaf.
