@@ -72,7 +72,8 @@ struct Scale {
     /// Bytes of keys and values, 8 to 460 each or `mixed`
     #[arg(long, value_delimiter = ',', default_values_t = [Sizes::DEFAULT])]
     sizes: Vec<Sizes>,
-    /// Maps to measure; there are also honeycomb-unversioned and, with log blocks of N bytes, honeycomb-logN
+    /// Maps to measure; there are also honeycomb-unversioned, honeycomb-tag-directory and, with log
+    /// blocks of N bytes, honeycomb-logN
     #[arg(long, value_delimiter = ',', default_values_t = Peer::DEFAULT)]
     peers: Vec<Peer>,
     /// Numbers of threads

@@ -156,7 +156,8 @@ fn collect(pairs: &mut dyn Iterator<Item = (&[u8], &[u8])>) -> Pairs {
 
 #[test]
 fn all_maps_answer_alike() -> Result<(), Failure> {
-    let others = [Peer::HoneycombUnversioned, Peer::HoneycombLog(0), Peer::HoneycombLog(1024)];
+    let (unversioned, with_directory) = (Peer::HoneycombUnversioned, Peer::HoneycombTagDirectory);
+    let others = [unversioned, with_directory, Peer::HoneycombLog(0), Peer::HoneycombLog(1024)];
     for name in ["16+16", "8+8", "460+460", "mixed"] {
         let sizes = name.parse()?;
         for peer in Peer::DEFAULT.into_iter().chain(others) {

@@ -57,6 +57,8 @@ mod shape;
 #[cfg(not(loom))]
 mod stages;
 #[cfg(not(loom))]
+mod tag_directory;
+#[cfg(not(loom))]
 mod touched;
 #[cfg(not(loom))]
 mod transaction;

@@ -2,12 +2,15 @@
 
 use std::ops::{Bound, ControlFlow};
 
+use honeycomb_layout::node_header;
+
 use crate::cursor::Cursor;
 use crate::descent::{Descent, Landing};
 use crate::forest::Root;
 use crate::in_node::InNode;
 use crate::item::{HEADER_BYTES, Item};
 use crate::reader::{Reader, Toward};
+use crate::shape::LEAF;
 use crate::view::View;
 
 /// Which pairs to scan, and how.
@@ -221,8 +224,10 @@ impl<'s, 'q, F: FnMut(&Pair<'s>) -> ControlFlow<()>> Walk<'s, 'q, F> {
         if cursor.bytes_left() / PAIR_BYTES < self.left
             && let Some(right) = leaf.right()
         {
-            let forest = self.reader.forest();
-            self.reader.current(right).prefetch(0, forest.geometry().sorted_start() + FIRST_PAIRS_BYTES);
+            let start = self.reader.forest().geometry().sorted_start(LEAF);
+            let right = self.reader.current(right);
+            right.prefetch(0, node_header::SIZE);
+            right.prefetch(start, start + FIRST_PAIRS_BYTES);
         }
     }
 

@@ -31,6 +31,8 @@ pub enum Peer {
     Honeycomb,
     /// Honeycomb without versions: what they cost, and what scans would be worth without them.
     HoneycombUnversioned,
+    /// Honeycomb whose leaves have tag directories.
+    HoneycombTagDirectory,
     /// Honeycomb whose log blocks may grow to so many bytes.
     HoneycombLog(usize),
     /// Crate masstree: trie of B+trees.
@@ -48,9 +50,10 @@ pub enum Peer {
 }
 
 /// The maps of one name each.
-const NAMED: [(Peer, &str); 8] = [
+const NAMED: [(Peer, &str); 9] = [
     (Peer::Honeycomb, "honeycomb"),
     (Peer::HoneycombUnversioned, "honeycomb-unversioned"),
+    (Peer::HoneycombTagDirectory, "honeycomb-tag-directory"),
     (Peer::Masstree, "masstree"),
     (Peer::Congee, "congee"),
     (Peer::SccTreeIndex, "scc-tree-index"),
@@ -63,6 +66,9 @@ const NAMED: [(Peer, &str); 8] = [
 const LOG: &str = "honeycomb-log";
 /// Most bytes of a log block: half a node.
 const LOG_BYTES_MAX: usize = 4_096;
+
+/// Bytes of the tag directory of a leaf, where there is one.
+const TAG_DIRECTORY_BYTES: usize = 512;
 
 /// What a map is going to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,6 +121,9 @@ impl Peer {
             Peer::HoneycombUnversioned => {
                 visitor.visit(|| honeycomb(Config { mvcc: false, ..Config::default() }))
             }
+            Peer::HoneycombTagDirectory => visitor.visit(|| {
+                honeycomb(Config { tag_directory_bytes: TAG_DIRECTORY_BYTES, ..Config::default() })
+            }),
             Peer::HoneycombLog(log_threshold_bytes) => {
                 visitor.visit(|| honeycomb(Config { log_threshold_bytes, ..Config::default() }))
             }
@@ -137,9 +146,10 @@ impl Peer {
     pub fn bytes_per_pair(self, sizes: Sizes) -> u64 {
         let boxes = if sizes == Sizes::DEFAULT { 0 } else { 48 };
         match self {
-            Peer::Honeycomb | Peer::HoneycombUnversioned | Peer::HoneycombLog(_) => {
-                honeycomb::bytes_per_pair(Contents { pairs: 0, sizes })
-            }
+            Peer::Honeycomb
+            | Peer::HoneycombUnversioned
+            | Peer::HoneycombTagDirectory
+            | Peer::HoneycombLog(_) => honeycomb::bytes_per_pair(Contents { pairs: 0, sizes }),
             Peer::Masstree | Peer::Congee | Peer::SkipList => 118 + boxes + sizes.pair_bytes(),
             Peer::SccTreeIndex | Peer::BfTree | Peer::BTreeMap => 36 + boxes + 2 * sizes.pair_bytes(),
         }
