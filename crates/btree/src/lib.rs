@@ -35,6 +35,8 @@ mod item;
 #[cfg(not(loom))]
 mod key;
 #[cfg(not(loom))]
+mod loader;
+#[cfg(not(loom))]
 mod log;
 #[cfg(not(loom))]
 mod operation;
@@ -77,6 +79,7 @@ pub use crate::{
     descent::Descent,
     error::Error,
     forest::{Config, Forest, Root, Version},
+    loader::Loader,
     operation::{BatchOperation, BatchOutcome, Operation, Outcome},
     reader::{Found, Reader},
     scan::{Pair, Scan},
