@@ -231,6 +231,38 @@ class NodeHeader(_Record):
 
 
 @dataclass(frozen=True)
+class DirectoryLine(_Record):
+    """A line of a leaf's tag directory: where some of the sorted items are, by the hash of their whole
+    keys.
+
+    +---------------------------------------------------------------------------------------+
+    | 0..16                                                                                 |
+    | tags[21]                                                                              |
+    +------------------------------------------------------+----------+---------------------+
+    | 16..21                                               | 21       | 22..24              |
+    | tags[21]                                             | count    | offsets[21]         |
+    +------------------------------------------------------+----------+---------------------+
+    | 24..64                                                                                |
+    | offsets[21]                                                                           |
+    +---------------------------------------------------------------------------------------+
+    """
+
+    SIZE: ClassVar[int] = 64
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "tags": Field(0, 8, 21, 0xff),
+        "count": Field(168, 8, None, 0xff),
+        "offsets": Field(176, 16, 21, 0xffff),
+    }
+
+    # The tag in the key_hash of each entry.
+    tags: tuple[int, ...] = (0,) * 21
+    # Sorted items of this line, up to 255; only the first 21 have entries.
+    count: int = 0
+    # Offset in the node of the item of each entry.
+    offsets: tuple[int, ...] = (0,) * 21
+
+
+@dataclass(frozen=True)
 class Fences(_Record):
     """Starts the sorted block; then the low fence key whole (its first prefix_length bytes are the
     node's prefix) and the high fence key without the prefix.
@@ -470,6 +502,28 @@ class LockAndSize(_Record):
     log_count: int = 0
     # Zero.
     padding: int = 0
+
+
+@dataclass(frozen=True)
+class KeyHash(_Record):
+    """The CRC-32C of a whole key, as a tag directory uses it.
+
+    +-------+-----+
+    | 31:8  | 7:0 |
+    | place | tag |
+    +-------+-----+
+    """
+
+    SIZE: ClassVar[int] = 4
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "tag": Field(0, 8, None, 0xff),
+        "place": Field(8, 24, None, 0xffffff),
+    }
+
+    # Tells the entries of a line apart.
+    tag: int = 0
+    # Times the number of lines and without its low 24 bits: the number of the line.
+    place: int = 0
 
 
 @dataclass(frozen=True)

@@ -164,6 +164,38 @@ package layout_pkg;
     logic [63:0] lock_and_size;
   } node_header_t;
 
+  // directory_line: a line of a leaf's tag directory: where some of the sorted items are, by the hash
+  // of their whole keys
+  //
+  // +---------------------------------------------------------------------------------------+
+  // | 0..16                                                                                 |
+  // | tags[21]                                                                              |
+  // +------------------------------------------------------+----------+---------------------+
+  // | 16..21                                               | 21       | 22..24              |
+  // | tags[21]                                             | count    | offsets[21]         |
+  // +------------------------------------------------------+----------+---------------------+
+  // | 24..64                                                                                |
+  // | offsets[21]                                                                           |
+  // +---------------------------------------------------------------------------------------+
+  localparam int unsigned DirectoryLineSize = 64;
+  localparam int unsigned DirectoryLineTagsOffset = 0;
+  localparam int unsigned DirectoryLineTagsBytes = 1;
+  localparam int unsigned DirectoryLineTagsCount = 21;
+  localparam int unsigned DirectoryLineCountOffset = 21;
+  localparam int unsigned DirectoryLineCountBytes = 1;
+  localparam int unsigned DirectoryLineOffsetsOffset = 22;
+  localparam int unsigned DirectoryLineOffsetsBytes = 2;
+  localparam int unsigned DirectoryLineOffsetsCount = 21;
+
+  typedef struct packed {
+    // offset in the node of the item of each entry
+    logic [20:0][15:0] offsets;
+    // sorted items of this line, up to 255; only the first 21 have entries
+    logic [7:0] count;
+    // the tag in the key_hash of each entry
+    logic [20:0][7:0] tags;
+  } directory_line_t;
+
   // fences: starts the sorted block; then the low fence key whole (its first prefix_length bytes are
   // the node's prefix) and the high fence key without the prefix
   //
@@ -396,6 +428,25 @@ package layout_pkg;
     // held by a writer; stays set in a buffer that was replaced
     logic lock;
   } lock_and_size_t;
+
+  // key_hash: the CRC-32C of a whole key, as a tag directory uses it
+  //
+  // +-------+-----+
+  // | 31:8  | 7:0 |
+  // | place | tag |
+  // +-------+-----+
+  localparam int unsigned KeyHashBits = 32;
+  localparam int unsigned KeyHashTagShift = 0;
+  localparam int unsigned KeyHashTagBits = 8;
+  localparam int unsigned KeyHashPlaceShift = 8;
+  localparam int unsigned KeyHashPlaceBits = 24;
+
+  typedef struct packed {
+    // times the number of lines and without its low 24 bits: the number of the line
+    logic [23:0] place;
+    // tells the entries of a line apart
+    logic [7:0] tag;
+  } key_hash_t;
 
   // item_header: three bytes before the key suffix and the value of every item
   //

@@ -42,7 +42,7 @@ pub const PAIRS_OF_A_LONG_SCAN: u64 = 4_000;
 pub fn check(back: &dyn Back, seed: u64) {
     println!("conformance of {back:?} with seed {seed}");
     let mut random = Random::new(seed);
-    for config in [tiny(128), tiny(0), default(), few_leases(), unversioned()] {
+    for config in [tiny(128), tiny(0), with_tag_directories(), default(), few_leases(), unversioned()] {
         println!("{config:?}");
         let mut on = |promise: fn(&mut World)| {
             let mut world = World::new(back, &config, random.next());
@@ -76,6 +76,11 @@ fn tiny(log_threshold_bytes: usize) -> Config {
         ..Shape::default()
     };
     Config { shape, ..default() }
+}
+
+fn with_tag_directories() -> Config {
+    let config = tiny(128);
+    Config { shape: Shape { tag_directory_bytes: 64, ..config.shape }, ..config }
 }
 
 fn default() -> Config {

@@ -22,12 +22,14 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use common::{Keys, MIB, Model, Pairs, expected_scan, forest, key, soak, tiny};
+use common::{Keys, MIB, Model, Pairs, expected_scan, forest, key, soak, some_directory, tiny};
 use honeycomb_accelerator::{
     Accelerator, Back, Card, Completion, Completions, Model as CardModel, Queue, Read, Request, Requests,
     Software, Status,
 };
-use honeycomb_btree::{BatchOperation, BatchOutcome, Error, Forest, Operation, Outcome, Root, Scan, Version};
+use honeycomb_btree::{
+    BatchOperation, BatchOutcome, Error, Forest, Operation, Outcome, Root, Scan, Shape, Version,
+};
 use honeycomb_memory::{Lease, MemoryError};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -381,7 +383,9 @@ fn replay(model: &mut Model, change: Change) {
 
 /// One round: threads start together; the history is checked, and the forest verified.
 fn run(round: &Round, seed: u64) -> usize {
-    let forest = Arc::new(forest(tiny(round.log_bytes), round.arena_bytes, true));
+    let tag_directory_bytes = some_directory(seed);
+    let shape = Shape { tag_directory_bytes, ..tiny(round.log_bytes) };
+    let forest = Arc::new(forest(shape, round.arena_bytes, true));
     let accelerator = round.back.attach(&forest).unwrap();
     let root = forest.plant().unwrap();
     accelerator.set_root(5, Some(root));

@@ -6,7 +6,7 @@
 //!   target/release/examples/instructions get 200000 20000
 //! ```
 //! Arguments: get, update, insert, scan4 or scan50; pairs loaded; operations; bytes of the log threshold;
-//! bytes of the smallest segment. Divide what it prints by the operations.
+//! bytes of the smallest segment; bytes of the tag directory. Divide what it prints by the operations.
 
 mod common;
 
@@ -60,6 +60,8 @@ fn main() {
     shape.log_threshold_bytes =
         arguments.get(3).map_or(shape.log_threshold_bytes, |text| text.parse().unwrap());
     shape.segment_bytes_min = arguments.get(4).map_or(shape.segment_bytes_min, |text| text.parse().unwrap());
+    shape.tag_directory_bytes =
+        arguments.get(5).map_or(shape.tag_directory_bytes, |text| text.parse().unwrap());
     let forest = Forest::new(Config { memory, shape, mvcc: true }).unwrap();
     let root = forest.plant().unwrap();
     for number in 0..pairs {

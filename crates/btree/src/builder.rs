@@ -6,7 +6,8 @@ use honeycomb_memory::{Lid, LockAndSize};
 use crate::fences::Fences;
 use crate::piece::{Items, Piece};
 use crate::segments::Segments;
-use crate::shape::Shape;
+use crate::shape::{LEAF, Shape};
+use crate::tag_directory;
 
 /// All that makes a node, but for its version, which is stamped when it is published.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +36,10 @@ impl<'a> Plan<'a> {
         Self { level, fences, left, right, pieces, sorted_count, prefix_length, items_bytes }
     }
 
+    pub(crate) fn level(&self) -> usize {
+        self.level
+    }
+
     /// Bytes of the sorted block.
     pub(crate) fn sorted_bytes(&self) -> usize {
         self.fences.bytes() + self.items_bytes
@@ -42,7 +47,8 @@ impl<'a> Plan<'a> {
 
     /// Writes the node.
     pub(crate) fn build(&self, shape: &Shape, buffer: &mut [u8]) {
-        let mut at = shape.geometry().sorted_start();
+        let geometry = shape.geometry();
+        let mut at = geometry.sorted_start(self.level);
         at += self.fences.write(&mut buffer[at..]);
         let (start, mut segments) = (at, Segments::new(shape));
         for piece in self.pieces {
@@ -52,6 +58,9 @@ impl<'a> Plan<'a> {
             at += piece.write(&mut buffer[at..], self.prefix_length);
         }
         let shortcut_count = segments.finish(shape, buffer, start..at);
+        if self.level == LEAF && geometry.has_tag_directory() {
+            tag_directory::write(geometry, buffer, &self.fences.low[..self.prefix_length], start..at);
+        }
         self.write_header(buffer, at, shortcut_count);
     }
 

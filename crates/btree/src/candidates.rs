@@ -45,7 +45,7 @@ impl Candidates {
 
 /// A bit for each byte of a word that has a value, that of the lowest byte first.
 #[inline]
-fn equal_bytes(word: u64, byte: u8) -> u32 {
+pub(crate) fn equal_bytes(word: u64, byte: u8) -> u32 {
     const LOW: u64 = u64::MAX / 0xff;
     const HIGH: u64 = LOW << 7;
     let difference = word ^ (LOW * u64::from(byte));

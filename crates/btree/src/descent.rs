@@ -9,6 +9,14 @@
 //! | a child | the page table | the child's header and shortcuts |
 //! | a leaf's segment | | |
 //!
+//! If leaves have tag directories, a get asks for other things of its leaf:
+//!
+//! | at | reads | asks for |
+//! |---|---|---|
+//! | the leaf as a child | the page table | its header, the line of its directory that leads to the key |
+//! | the leaf | header and line | items that may be of the key, else the shortcuts; maybe its log block |
+//! | its shortcuts | the shortcuts | the key's segment |
+//!
 //! What works on one operation at a time takes one step after the other.
 
 use honeycomb_memory::{LINE_BYTES, Lid, Node, Published};
@@ -18,6 +26,8 @@ use crate::forest::Root;
 use crate::key::Wanted;
 use crate::reader::Reader;
 use crate::search::{child_in, find_segment};
+use crate::shape::LEAF;
+use crate::tag_directory::{KeyHash, Line, Named};
 use crate::touched::{Part, Touched};
 use crate::view::View;
 
@@ -25,6 +35,8 @@ use crate::view::View;
 const PAIRS_A_SEGMENT: usize = 4;
 /// Most segments that are asked for at once; the processor sees by itself that more are read.
 const SEGMENTS_MAX: usize = 8;
+/// Bytes of an item that a get asks for: most are shorter.
+const ITEM_BYTES: usize = 48;
 
 /// A read on its way to the leaf that its key is routed to.
 // Small, and changed in place: a step is a few tens of instructions.
@@ -33,13 +45,17 @@ pub struct Descent<'r, 'k> {
     root: Root,
     key: &'k [u8],
     purpose: Purpose,
+    /// Of a key that is to be found by the tag directory of its leaf.
+    hash: Option<KeyHash>,
     /// The node that it is at.
     lid: Lid,
     at: At<'r>,
     /// At a segment: which one of its node.
     segment: usize,
-    /// At a leaf's segment: the log entries that are read.
+    /// At a leaf: the log entries that are read.
     candidates: Candidates,
+    /// At a leaf: the line of its tag directory, and the entries of it that are read. None if the segment is.
+    named: Option<(usize, Named)>,
 }
 
 /// What is read of the leaf.
@@ -62,7 +78,13 @@ enum At<'r> {
     Segment(Published<'r>),
     /// A child whose place in the page table was asked for.
     Child(Lid),
-    /// A segment of a leaf that was asked for.
+    /// A child that is a leaf with a tag directory, in which the key is to be found.
+    LeafByHash(Lid, KeyHash),
+    /// Such a leaf: its header and a line of the directory were asked for.
+    Line(Node<'r>, KeyHash),
+    /// A leaf whose shortcuts were asked for, since its tag directory lacks the key.
+    Shortcuts(Published<'r>),
+    /// A leaf of which all was asked for that is read.
     Leaf(Published<'r>),
     /// The tree is younger than the reader.
     Nowhere,
@@ -72,7 +94,9 @@ enum At<'r> {
 #[derive(Clone, Copy)]
 pub(crate) struct Landing<'r> {
     pub(crate) leaf: View<'r>,
-    /// The segment that the key is in, or would be.
+    /// Where the line of the leaf's tag directory is that leads to the key, and its entries that may do so.
+    pub(crate) named: Option<(usize, Named)>,
+    /// The segment that the key is in, or would be, if no line leads to it.
     pub(crate) segment: usize,
     /// The log entries that may be of the key; all if all are read.
     pub(crate) candidates: Candidates,
@@ -120,7 +144,10 @@ impl<'r, 'k> Descent<'r, 'k> {
     #[inline]
     fn new(reader: &'r Reader<'r>, root: Root, key: &'k [u8], purpose: Purpose) -> Self {
         let at = At::Node(reader.current(root.0));
-        Self { reader, root, key, purpose, lid: root.0, at, segment: 0, candidates: Candidates::ALL }
+        let by_hash = purpose == Purpose::Get && reader.forest().geometry().has_tag_directory();
+        let hash = by_hash.then(|| KeyHash::of(key));
+        let candidates = Candidates::ALL;
+        Self { reader, root, key, purpose, hash, lid: root.0, at, segment: 0, candidates, named: None }
     }
 
     /// Takes a step, which is worth waiting for a little. False once there is none to take: all that the
@@ -131,6 +158,9 @@ impl<'r, 'k> Descent<'r, 'k> {
             At::Node(node) => self.choose_segment(node),
             At::Segment(published) => self.choose_child(published),
             At::Child(child) => self.go_to(child),
+            At::LeafByHash(leaf, hash) => self.go_to_line(leaf, hash),
+            At::Line(node, hash) => self.choose_items(node, hash),
+            At::Shortcuts(published) => self.choose_leaf_segment(published),
             At::Leaf(_) | At::Nowhere => return false,
         }
         true
@@ -142,7 +172,8 @@ impl<'r, 'k> Descent<'r, 'k> {
         while self.step() {}
         let At::Leaf(published) = self.at else { return None };
         let leaf = self.reader.forest().view_of(published);
-        Some(Landing { leaf, segment: self.segment, candidates: self.candidates })
+        let Self { named, segment, candidates, .. } = *self;
+        Some(Landing { leaf, named, segment, candidates })
     }
 
     /// Where all steps have led to. None if the tree is younger than the reader.
@@ -187,31 +218,88 @@ impl<'r, 'k> Descent<'r, 'k> {
     /// Asks for what is read of a leaf besides the segment.
     #[inline]
     fn ask_of_leaf(&mut self, view: View<'r>, wanted: &Wanted<'_>) {
-        match self.purpose {
-            Purpose::Get => self.candidates = Candidates::of(view, wanted),
-            Purpose::Write => {}
-            Purpose::Scan { segments } => {
-                let start = self.reader.forest().geometry().sorted_start();
-                view.prefetch(start, start + LINE_BYTES);
-                view.prefetch(view.segment(self.segment + 1), view.segment(self.segment + segments));
-            }
+        if let Purpose::Scan { segments } = self.purpose {
+            let start = view.sorted_start();
+            view.prefetch(start, start + LINE_BYTES);
+            view.prefetch(view.segment(self.segment + 1), view.segment(self.segment + segments));
+        }
+        self.ask_of_log(view, wanted);
+    }
+
+    /// Asks for the log block of a leaf, if it is read.
+    #[inline(always)]
+    fn ask_of_log(&mut self, view: View<'r>, wanted: &Wanted<'_>) {
+        if self.purpose == Purpose::Get {
+            self.candidates = Candidates::of(view, wanted);
         }
         if !self.candidates.is_empty() {
             view.prefetch(view.sorted_end(), view.size());
         }
     }
 
+    /// Asks for the items of a leaf that its tag directory names.
+    #[inline(never)]
+    fn choose_items(&mut self, leaf: Node<'r>, hash: KeyHash) {
+        let Some(published) = self.reader.at_version(leaf) else {
+            self.at = At::Nowhere;
+            return;
+        };
+        let (view, at) = (self.reader.forest().view_of(published), self.line(hash));
+        self.ask_of_log(view, &self.wanted(view));
+        let line = Line::read(view.from(at));
+        let named = line.named(hash);
+        line.offsets(named).for_each(|offset| view.prefetch(offset, offset + ITEM_BYTES));
+        (self.at, self.named) = (At::Leaf(published), Some((at, named)));
+        if named.is_empty() && !line.is_whole() {
+            (self.at, self.named) = (At::Shortcuts(published), None);
+            view.prefetch(LINE_BYTES, view.geometry().shortcuts_end());
+        }
+        if let Some(touched) = self.reader.touched() {
+            self.count_by_hash(touched, view, at, named);
+        }
+    }
+
+    /// Counts what was asked for of a leaf with a tag directory.
+    #[cold]
+    fn count_by_hash(&self, touched: &Touched, view: View<'_>, line: usize, named: Named) {
+        touched.node(LEAF);
+        touched.bytes(LEAF, Part::Shortcuts, 0, LINE_BYTES);
+        touched.bytes(LEAF, Part::TagDirectory, line, line + LINE_BYTES);
+        for offset in Line::read(view.from(line)).offsets(named) {
+            touched.bytes(LEAF, Part::Segments, offset, offset + view.item(offset).bytes.len());
+        }
+        self.count_log(touched, view);
+    }
+
+    /// Finds the segment of a key that the tag directory of its leaf lacks.
+    #[cold]
+    fn choose_leaf_segment(&mut self, published: Published<'r>) {
+        let view = self.reader.forest().view_of(published);
+        self.segment = find_segment(view, &self.wanted(view));
+        self.at = At::Leaf(published);
+        if let Some(touched) = self.reader.touched() {
+            touched.bytes(LEAF, Part::Shortcuts, LINE_BYTES, view.geometry().shortcuts_end());
+            touched.bytes(LEAF, Part::Segments, view.segment(self.segment), view.segment(self.segment + 1));
+        }
+    }
+
     /// Counts what was asked for of a node.
     #[cold]
     fn count(&self, touched: &Touched, view: View<'_>) {
-        let (level, start) = (view.level(), view.geometry().sorted_start());
+        let level = view.level();
         touched.node(level);
-        touched.bytes(level, Part::Shortcuts, 0, start);
+        touched.bytes(level, Part::Shortcuts, 0, view.geometry().shortcuts_end());
         touched.bytes(level, Part::Segments, view.segment(self.segment), view.segment(self.segment + 1));
-        if view.is_leaf() && view.log_count() > 0 {
+        if level == LEAF {
+            self.count_log(touched, view);
+        }
+    }
+
+    fn count_log(&self, touched: &Touched, view: View<'_>) {
+        if view.log_count() > 0 {
             match self.candidates.is_empty() {
                 true => touched.log_skipped(),
-                false => touched.bytes(level, Part::Log, view.sorted_end(), view.size()),
+                false => touched.bytes(LEAF, Part::Log, view.sorted_end(), view.size()),
             }
         }
     }
@@ -222,7 +310,10 @@ impl<'r, 'k> Descent<'r, 'k> {
         let child = child_in(view, &self.wanted(view), self.segment).1;
         self.reader.forest().memory().prefetch_entry(child);
         self.lid = child;
-        self.at = At::Child(child);
+        self.at = match self.hash {
+            Some(hash) if view.level() == LEAF + 1 => At::LeafByHash(child, hash),
+            _ => At::Child(child),
+        };
     }
 
     #[inline]
@@ -230,6 +321,21 @@ impl<'r, 'k> Descent<'r, 'k> {
         let node = self.reader.current(child);
         self.reader.forest().prefetch(node);
         self.at = At::Node(node);
+    }
+
+    /// Asks for the header of a leaf and the line of its tag directory that leads to the key.
+    #[inline(never)]
+    fn go_to_line(&mut self, leaf: Lid, hash: KeyHash) {
+        let (node, line) = (self.reader.current(leaf), self.line(hash));
+        node.prefetch(0, LINE_BYTES);
+        node.prefetch(line, line + LINE_BYTES);
+        self.at = At::Line(node, hash);
+    }
+
+    /// Where in a leaf the line of its tag directory is that leads to a key.
+    #[inline]
+    fn line(&self, hash: KeyHash) -> usize {
+        self.reader.forest().geometry().directory_line(hash)
     }
 
     #[inline]

@@ -210,10 +210,10 @@ fn item_at(piece: Piece<'_>, goal: usize, prefix: usize, after: Option<usize>) -
 /// Bytes of a leaf that are kept free for its log when it is built: fewer than the log may grow to, so that
 /// leaves can be fuller, at the price of merging the fullest ones more often.
 pub(crate) fn log_room(shape: &Shape, level: usize) -> usize {
-    if level == 0 { shape.log_threshold_bytes.min(shape.block_bytes() / 40) } else { 0 }
+    if level == 0 { shape.log_threshold_bytes.min(shape.block_bytes(level) / 40) } else { 0 }
 }
 
 /// Whether a node can be built, with this room left for its log.
 pub(crate) fn fits(shape: &Shape, plan: &Plan<'_>, room: usize) -> bool {
-    plan.sorted_bytes() + room <= shape.block_bytes()
+    plan.sorted_bytes() + room <= shape.block_bytes(plan.level())
 }

@@ -34,6 +34,21 @@ pub enum Error {
         /// Most operations allowed.
         max: usize,
     },
+    /// Pairs are loaded into a tree that has some.
+    #[error("the tree has pairs: only an empty one can be loaded")]
+    NotEmpty,
+    /// Pairs that are loaded do not come in the order of their keys.
+    #[error("pair {position} is not greater than pair {}, counted from 0: keys must ascend", position - 1)]
+    NotAscending {
+        /// How many pairs come before the one whose key is not greater than the one right before it.
+        position: u64,
+    },
+    /// Nodes are to be filled to a share that is not allowed.
+    #[error("nodes filled to {percent} %: allowed are 10 to 100 %")]
+    FillPercent {
+        /// The share given.
+        percent: usize,
+    },
     /// A parameter of the nodes is not allowed.
     #[error("invalid shape: {0}")]
     InvalidShape(String),

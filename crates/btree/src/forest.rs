@@ -170,7 +170,7 @@ impl Forest {
     /// Asks for a node's header and shortcuts at once: they are adjacent lines.
     #[inline]
     pub(crate) fn prefetch(&self, node: Node<'_>) {
-        node.prefetch(0, self.geometry.sorted_start());
+        node.prefetch(0, self.geometry.shortcuts_end());
     }
 
     pub(crate) fn check_key(&self, key: &[u8]) -> Result<(), Error> {

@@ -6,7 +6,8 @@ use crate::forest::Version;
 use crate::item::Item;
 use crate::key::Wanted;
 use crate::reader::Found;
-use crate::search::lower_bound_in;
+use crate::search::{find_segment, lower_bound_in};
+use crate::tag_directory::{Line, Named};
 use crate::view::View;
 
 impl<'r> Descent<'r, '_> {
@@ -15,16 +16,38 @@ impl<'r> Descent<'r, '_> {
     #[inline]
     pub fn get(&mut self) -> Option<Found<'r>> {
         let (reader, key) = (self.reader(), self.key());
-        let Landing { leaf, segment, candidates, .. } = self.land()?;
+        let Landing { leaf, named, segment, candidates, .. } = self.land()?;
         let wanted = Wanted::new(&key[leaf.prefix_length()..]);
         if !candidates.is_empty()
             && let Some((item, version)) = newest_in_log(leaf, wanted.suffix, candidates, reader.version())
         {
             return (!item.header.delete_marker()).then(|| Found { value: reader.value(item), version });
         }
-        let place = lower_bound_in(leaf, &wanted, segment);
-        let found = |item| Found { value: reader.value(item), version: leaf.node_version() };
-        place.found.then(|| found(leaf.item(place.offset)))
+        let item = match named {
+            None => item_in(leaf, &wanted, segment),
+            Some((line, named)) => item_named(leaf, &wanted, Line::read(leaf.from(line)), named),
+        };
+        item.map(|item| Found { value: reader.value(item), version: leaf.node_version() })
+    }
+}
+
+/// The sorted item of a key in the segment where it would be.
+#[inline]
+fn item_in<'a>(leaf: View<'a>, wanted: &Wanted<'_>, segment: usize) -> Option<Item<'a>> {
+    let place = lower_bound_in(leaf, wanted, segment);
+    place.found.then(|| leaf.item(place.offset))
+}
+
+/// The sorted item of a key, of which the line of the leaf's tag directory has named some entries.
+#[inline]
+fn item_named<'a>(leaf: View<'a>, wanted: &Wanted<'_>, line: Line<'_>, named: Named) -> Option<Item<'a>> {
+    let mut items = line.offsets(named).map(|offset| leaf.item(offset));
+    let found = items.find(|item| item.suffix() == wanted.suffix);
+    // Entries of other keys with the tag can have hidden that the line may lack this one.
+    if found.is_none() && !line.is_whole() {
+        item_in(leaf, wanted, find_segment(leaf, wanted))
+    } else {
+        found
     }
 }
 

@@ -35,6 +35,8 @@ mod item;
 #[cfg(not(loom))]
 mod key;
 #[cfg(not(loom))]
+mod loader;
+#[cfg(not(loom))]
 mod log;
 #[cfg(not(loom))]
 mod operation;
@@ -59,6 +61,8 @@ mod shape;
 #[cfg(not(loom))]
 mod stages;
 #[cfg(not(loom))]
+mod tag_directory;
+#[cfg(not(loom))]
 mod touched;
 #[cfg(not(loom))]
 mod transaction;
@@ -77,6 +81,7 @@ pub use crate::{
     descent::Descent,
     error::Error,
     forest::{Config, Forest, Root, Version},
+    loader::Loader,
     operation::{BatchOperation, BatchOutcome, Operation, Outcome},
     reader::{Found, Reader},
     run::{Emit, Run, Written},

@@ -22,6 +22,7 @@ use crate::range::KeyRange;
 use crate::reader::Toward;
 use crate::search::{LEFTMOST, child_after, child_at, child_before, child_for, end_of_child};
 use crate::segments::Starts;
+use crate::shape::LEAF;
 use crate::transaction::{Index, Stop, Transaction};
 use crate::view::View;
 
@@ -74,7 +75,7 @@ impl<'f> Transaction<'f> {
         last: Index,
         edit: Edit<'_>,
     ) -> Result<(), Stop> {
-        let block = self.forest.shape().block_bytes();
+        let block = self.forest.shape().block_bytes(LEAF);
         let mut ends = Ends { first, last };
         // All of the leaf is going to be read.
         self.view(first).prefetch(0, self.view(first).size());
@@ -135,7 +136,7 @@ impl<'f> Transaction<'f> {
 
     /// How many leaves the run becomes: full ones share with a neighbour, two full ones become three.
     fn share(&self, ends: Ends, bytes: usize, full: bool) -> Share {
-        let block = self.forest.shape().block_bytes();
+        let block = self.forest.shape().block_bytes(LEAF);
         let joins = bytes <= block * 3 / 4;
         let two = bytes <= 2 * block * 15 / 16;
         Share::Evenly(match (joins, full, ends.first == ends.last, two) {
@@ -153,7 +154,7 @@ impl<'f> Transaction<'f> {
         let Some((left, right)) = self.neighbours(parent, leaf) else { return Err(Stop::Busy) };
         let used = |lid: &Lid| self.view_of(*lid).size();
         let Some(lid) = [left, right].into_iter().flatten().min_by_key(used) else { return Ok(alone) };
-        if !full && bytes + used(&lid) > self.forest.shape().block_bytes() * 3 / 4 {
+        if !full && bytes + used(&lid) > self.forest.shape().block_bytes(LEAF) * 3 / 4 {
             return Ok(alone);
         }
         Ok(match self.hold(lid) {
@@ -370,7 +371,7 @@ impl<'f> Transaction<'f> {
     }
 
     fn is_small(&self, children: &Children) -> bool {
-        children.run().bytes() < self.forest.shape().block_bytes() / 4
+        children.run().bytes() < self.forest.shape().block_bytes(children.level) / 4
     }
 
     /// Replaces one interior node, and a neighbour if it is small, or two and all between them, by new ones.

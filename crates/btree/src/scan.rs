@@ -2,6 +2,8 @@
 
 use std::ops::{Bound, ControlFlow};
 
+use honeycomb_layout::node_header;
+
 use crate::cursor::Cursor;
 use crate::descent::{Descent, Landing};
 use crate::forest::Root;
@@ -11,6 +13,7 @@ use crate::key::Wanted;
 use crate::reader::{Reader, Toward};
 use crate::run::{Emit, OneByOne, Run};
 use crate::search::lower_bound;
+use crate::shape::LEAF;
 use crate::view::View;
 
 /// Which pairs to scan, and how.
@@ -247,8 +250,10 @@ impl<'s, E: Emit> Walk<'s, '_, '_, E> {
         if cursor.bytes_left() / PAIR_BYTES < self.left
             && let Some(right) = leaf.right()
         {
-            let forest = self.reader.forest();
-            self.reader.current(right).prefetch(0, forest.geometry().sorted_start() + FIRST_PAIRS_BYTES);
+            let start = self.reader.forest().geometry().sorted_start(LEAF);
+            let right = self.reader.current(right);
+            right.prefetch(0, node_header::SIZE);
+            right.prefetch(start, start + FIRST_PAIRS_BYTES);
         }
     }
 

@@ -1,8 +1,11 @@
 //! The sizes of a store's nodes, and the limits that follow from them.
 
+use std::ops::Range;
+
 use honeycomb_layout as layout;
 
 use crate::error::Error;
+use crate::tag_directory::KeyHash;
 
 /// Versions a write may be ahead of the newest one that was taken when it looked (see `versions`).
 pub(crate) const VERSION_SLACK: u64 = crate::versions::RING as u64;
@@ -18,6 +21,9 @@ pub struct Shape {
     pub segment_bytes_min: usize,
     /// Bytes of the shortcut block: a multiple of 64 up to half the node. Default 448.
     pub shortcut_block_bytes: usize,
+    /// Bytes of the tag directory of a leaf: a multiple of 64, with the shortcut block up to half the node.
+    /// With one gets read less, pairs take more bytes and writes more time. Default 0: none.
+    pub tag_directory_bytes: usize,
     /// Largest distance of a log entry's version from its node's, at most 2^40 - 1.
     pub version_delta_max: u64,
 }
@@ -29,11 +35,14 @@ impl Default for Shape {
             log_threshold_bytes: layout::LOG_THRESHOLD_BYTES_DEFAULT,
             segment_bytes_min: layout::SEGMENT_BYTES_MIN_DEFAULT,
             shortcut_block_bytes: layout::SHORTCUT_BLOCK_BYTES_DEFAULT,
+            tag_directory_bytes: 0,
             version_delta_max: VERSION_DELTA_MAX,
         }
     }
 }
 
+/// Bytes of a line of a tag directory.
+const LINE: usize = layout::directory_line::SIZE;
 const VERSION_DELTA_MAX: u64 = (1 << (8 * layout::log_entry_header::VERSION_DELTA_BYTES)) - 1;
 
 impl Shape {
@@ -57,6 +66,12 @@ impl Shape {
                 self.node_bytes / 2
             ));
         }
+        let (directory, max) = (self.tag_directory_bytes, self.node_bytes / 2 - block);
+        if !directory.is_multiple_of(LINE) || directory > max {
+            return invalid(format!(
+                "tag directory of {directory} bytes must be a multiple of {LINE} from 0 to {max}"
+            ));
+        }
         if self.log_threshold_bytes > self.node_bytes / 2 {
             return invalid(format!(
                 "log threshold of {} bytes must be at most {}",
@@ -77,26 +92,28 @@ impl Shape {
     /// Longest key, in bytes: 460, less where nodes are small (a node must hold two fences and two items).
     #[must_use]
     pub fn key_bytes_max(&self) -> usize {
-        (self.block_bytes() / 7).min(layout::KEY_BYTES_MAX)
+        (self.block_bytes(LEAF) / 7).min(layout::KEY_BYTES_MAX)
     }
 
     /// Longest value kept in a node, in bytes: 469, less where nodes are small. Longer ones are out of line.
     #[must_use]
     pub fn inline_value_bytes_max(&self) -> usize {
-        let rest = self.block_bytes() - 4 * self.key_bytes_max() - 18;
+        let rest = self.block_bytes(LEAF) - 4 * self.key_bytes_max() - 18;
         (rest / 2).min(layout::INLINE_VALUE_BYTES_MAX)
     }
 
-    /// Bytes that the sorted and the log block share.
-    pub(crate) fn block_bytes(&self) -> usize {
-        self.node_bytes - self.geometry().sorted_start()
+    /// Bytes that the sorted and the log block of a node of this level share.
+    pub(crate) fn block_bytes(&self, level: usize) -> usize {
+        self.node_bytes - self.geometry().sorted_start(level)
     }
 
     pub(crate) fn geometry(&self) -> Geometry {
         let capacity = (self.shortcut_block_bytes / layout::SHORTCUT_BYTES).min(255);
+        let shortcuts_end = layout::node_header::SIZE + self.shortcut_block_bytes;
         Geometry {
-            sorted_start: (layout::node_header::SIZE + self.shortcut_block_bytes) as u16,
-            shortcut_capacity: capacity as u16,
+            shortcuts_end: shortcuts_end as u16,
+            directory_lines: (self.tag_directory_bytes / LINE) as u8,
+            shortcut_capacity: capacity as u8,
         }
     }
 }
@@ -104,18 +121,47 @@ impl Shape {
 /// Where the blocks of a node begin: all a reader needs to know of the shape.
 ///
 /// ```text
-/// 0        64                64 + 8 c        64 + 10 c   sorted_start
-/// | header | c heads, 8 bytes | c offsets, 2 bytes | pad | fences, items ...
+/// 0        64                64 + 8 c        64 + 10 c                   sorted_start
+/// | header | c heads, 8 bytes | c offsets, 2 bytes | pad | tag directory | fences, items ...
 /// ```
+/// Interior nodes have no tag directory. Four bytes, since every view has it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Geometry {
-    sorted_start: u16,
-    shortcut_capacity: u16,
+    shortcuts_end: u16,
+    directory_lines: u8,
+    shortcut_capacity: u8,
 }
 
+/// The level of leaves.
+pub(crate) const LEAF: usize = 0;
+
 impl Geometry {
-    pub(crate) fn sorted_start(self) -> usize {
-        usize::from(self.sorted_start)
+    /// Where the sorted block of a node of this level begins.
+    #[inline]
+    pub(crate) fn sorted_start(self, level: usize) -> usize {
+        if level == LEAF { self.tag_directory().end } else { self.shortcuts_end() }
+    }
+
+    #[inline]
+    pub(crate) fn shortcuts_end(self) -> usize {
+        usize::from(self.shortcuts_end)
+    }
+
+    #[inline]
+    pub(crate) fn has_tag_directory(self) -> bool {
+        self.directory_lines > 0
+    }
+
+    /// Where the tag directory of a leaf is.
+    #[inline]
+    pub(crate) fn tag_directory(self) -> Range<usize> {
+        self.shortcuts_end()..self.shortcuts_end() + LINE * usize::from(self.directory_lines)
+    }
+
+    /// Node offset of the line of the tag directory that a key's hash leads to.
+    #[inline]
+    pub(crate) fn directory_line(self, hash: KeyHash) -> usize {
+        self.shortcuts_end() + LINE * hash.line(usize::from(self.directory_lines))
     }
 
     pub(crate) fn shortcut_capacity(self) -> usize {
@@ -143,7 +189,7 @@ mod tests {
         shape.check().unwrap();
         assert_eq!(shape.key_bytes_max(), 460);
         assert_eq!(shape.inline_value_bytes_max(), 469);
-        assert_eq!(shape.geometry().sorted_start(), 512);
+        assert_eq!(shape.geometry().sorted_start(LEAF), 512);
         assert_eq!(shape.geometry().shortcut_capacity(), 44);
     }
 
@@ -163,6 +209,9 @@ mod tests {
         assert!(!with(|s| s.shortcut_block_bytes = 4160));
         assert!(!with(|s| s.shortcut_block_bytes = 0));
         assert!(!with(|s| s.shortcut_block_bytes = 100));
+        assert!(with(|s| s.tag_directory_bytes = 4096 - 448));
+        assert!(!with(|s| s.tag_directory_bytes = 4096 - 384));
+        assert!(!with(|s| s.tag_directory_bytes = 100));
         assert!(with(|s| s.log_threshold_bytes = 0));
         assert!(with(|s| s.log_threshold_bytes = 4096));
         assert!(!with(|s| s.log_threshold_bytes = 4097));
@@ -175,11 +224,19 @@ mod tests {
     fn every_allowed_shape_holds_a_node_of_longest_keys() {
         for node_bytes in [1024, 2048, 4096, 8192, 16384] {
             for block in (64..=node_bytes / 2).step_by(64) {
-                let shape = Shape { node_bytes, shortcut_block_bytes: block, ..Shape::default() };
-                let (key, value) = (shape.key_bytes_max(), shape.inline_value_bytes_max());
-                assert!(value > layout::value_reference::SIZE, "{shape:?}");
-                assert!(4 + 2 * key + 2 * (key + 9) <= shape.block_bytes(), "{shape:?}");
-                assert!(4 + 2 * key + (3 + key + value) <= shape.block_bytes(), "{shape:?}");
+                for tag_directory_bytes in [0, node_bytes / 2 - block] {
+                    let shape = Shape {
+                        node_bytes,
+                        shortcut_block_bytes: block,
+                        tag_directory_bytes,
+                        ..Shape::default()
+                    };
+                    shape.check().unwrap();
+                    let (key, value) = (shape.key_bytes_max(), shape.inline_value_bytes_max());
+                    assert!(value > layout::value_reference::SIZE, "{shape:?}");
+                    assert!(4 + 2 * key + 2 * (key + 9) <= shape.block_bytes(1), "{shape:?}");
+                    assert!(4 + 2 * key + (3 + key + value) <= shape.block_bytes(LEAF), "{shape:?}");
+                }
             }
         }
     }

@@ -33,7 +33,8 @@ struct Block {
 pub(crate) enum Part {
     /// Header and shortcut block.
     Shortcuts,
-    /// Segments of the sorted block.
+    TagDirectory,
+    /// Segments of the sorted block, or items of it.
     Segments,
     Log,
 }
@@ -59,6 +60,8 @@ pub struct LevelCounts {
     pub nodes: u64,
     /// Of headers and shortcut blocks.
     pub shortcuts: BlockCounts,
+    /// Of tag directories.
+    pub tag_directory: BlockCounts,
     /// Of sorted blocks.
     pub segments: BlockCounts,
     /// Of log blocks.
@@ -79,8 +82,8 @@ impl LevelCounts {
     /// Bytes that a search in one node touches, on average.
     #[must_use]
     pub fn bytes_per_node(&self) -> f64 {
-        let bytes = self.shortcuts.bytes + self.segments.bytes + self.log.bytes;
-        bytes as f64 / self.nodes.max(1) as f64
+        let parts = [self.shortcuts, self.tag_directory, self.segments, self.log];
+        parts.iter().map(|part| part.bytes).sum::<u64>() as f64 / self.nodes.max(1) as f64
     }
 }
 
@@ -116,11 +119,11 @@ impl Touched {
 
 impl Level {
     fn counts(&self) -> LevelCounts {
-        let [shortcuts, segments, log] = std::array::from_fn(|part| BlockCounts {
+        let [shortcuts, tag_directory, segments, log] = std::array::from_fn(|part| BlockCounts {
             bytes: self.blocks[part].bytes.load(Ordering::Relaxed),
             lines: self.blocks[part].lines.load(Ordering::Relaxed),
         });
-        LevelCounts { nodes: self.nodes.load(Ordering::Relaxed), shortcuts, segments, log }
+        LevelCounts { nodes: self.nodes.load(Ordering::Relaxed), shortcuts, tag_directory, segments, log }
     }
 }
 

@@ -1,9 +1,9 @@
 //! Checks every invariant of a forest that nobody else is using: nodes, order, links, versions, and every
 //! byte's owner.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use honeycomb_layout as layout;
+use honeycomb_layout::{self as layout, directory_line};
 use honeycomb_memory::{Lid, Pin};
 use thiserror::Error;
 
@@ -14,6 +14,7 @@ use crate::key::{Wanted, head, prefix_length, tag};
 use crate::log::{LogEntry, Overlay};
 use crate::search::lower_bound;
 use crate::segments::even_bytes;
+use crate::tag_directory::{KeyHash, Line};
 use crate::view::View;
 
 /// What a clean verification counted.
@@ -154,7 +155,7 @@ impl<'f> Check<'f> {
             "prefix length {} is not {prefix}",
             view.prefix_length()
         );
-        let start = view.geometry().sorted_start() + Fences::spanning(view, view).bytes();
+        let start = view.sorted_start() + Fences::spanning(view, view).bytes();
         check!(self, view.items_start() == start, "items start at {} and not at {start}", view.items_start());
         check!(
             self,
@@ -221,7 +222,36 @@ impl<'f> Check<'f> {
         Ok(())
     }
 
+    /// Each line of a leaf's tag directory counts its items, and has an entry for each of the first of them.
+    fn tag_directory(&self, view: View<'_>) -> Result<(), Violation> {
+        let places = view.geometry().tag_directory().step_by(directory_line::SIZE);
+        let mut lines: HashMap<usize, (usize, usize)> = places.map(|place| (place, (0, 0))).collect();
+        for (at, item) in view.items_from(view.items_start()) {
+            let hash = KeyHash::of(&view.key(item).to_vec());
+            let place = view.geometry().directory_line(hash);
+            let line = Line::read(view.from(place));
+            let entries = line.offsets(line.named(hash)).filter(|&offset| offset == at).count();
+            check!(self, entries <= 1, "the item at {at} has {entries} entries in the tag directory");
+            let (items, named) = lines.entry(place).or_default();
+            (*items, *named) = (*items + 1, *named + entries);
+        }
+        for (place, (items, named)) in lines {
+            let count = Line::read(view.from(place)).count();
+            check!(
+                self,
+                count == items.min(255),
+                "directory line at {place} counts {count} of {items} items"
+            );
+            let entries = items.min(directory_line::TAGS_COUNT);
+            check!(self, named == entries, "directory line at {place} names {named} of {entries} items");
+        }
+        Ok(())
+    }
+
     fn leaf(&mut self, view: View<'_>) -> Result<(), Violation> {
+        if view.geometry().has_tag_directory() {
+            self.tag_directory(view)?;
+        }
         self.log(view)?;
         self.found.leaves += 1;
         self.found.leaf_bytes_used += view.size() as u64;

@@ -1,8 +1,8 @@
 //! Read access to the bytes of a node, whether published, locked by the caller, or still private.
 //!
 //! ```text
-//! 0        64              sorted_start                          sorted_end          size      node_bytes
-//! | header | shortcut block | fences | items in key order ...     | log entries ...    | free    |
+//! 0        64               shortcuts_end   sorted_start              sorted_end        size   node_bytes
+//! | header | shortcut block | tag directory | fences | items in order | log entries ... | free |
 //! ```
 //! Offsets are offsets in the node. What a view shows never changes while it lives: the header's immutable
 //! words and the bytes up to a size that was published, or that only the caller can write past.
@@ -122,6 +122,12 @@ impl<'a> View<'a> {
         self.level() == 0
     }
 
+    /// Offset of the sorted block, which the fences begin.
+    #[inline]
+    pub(crate) fn sorted_start(self) -> usize {
+        self.geometry.sorted_start(self.level())
+    }
+
     #[inline]
     pub(crate) fn sorted_end(self) -> usize {
         self.count(node_header::SORTED_END_OFFSET, node_header::SORTED_END_BYTES)
@@ -182,14 +188,14 @@ impl<'a> View<'a> {
 
     /// The smallest key that is routed here; empty in the leftmost node of a level.
     pub(crate) fn low_fence(self) -> &'a [u8] {
-        let start = self.geometry.sorted_start();
+        let start = self.sorted_start();
         let length = self.u16_at(start + fences::LOW_LENGTH_OFFSET);
         &self.from(start + fences::SIZE)[..length]
     }
 
     /// The smallest key that is routed to the right of here; none in the rightmost node of a level.
     pub(crate) fn high_fence(self) -> Option<KeyParts<'a>> {
-        let start = self.geometry.sorted_start();
+        let start = self.sorted_start();
         let length = self.u16_at(start + fences::HIGH_LENGTH_OFFSET);
         let low = self.low_fence();
         let prefix = &low[..self.prefix_length()];
@@ -206,13 +212,13 @@ impl<'a> View<'a> {
     /// The prefix, and what stands behind it.
     #[inline]
     pub(crate) fn prefix_in_node(self) -> InNode<'a> {
-        InNode::new(self.from(self.geometry.sorted_start() + fences::SIZE), self.prefix_length())
+        InNode::new(self.from(self.sorted_start() + fences::SIZE), self.prefix_length())
     }
 
     /// Offset of the first item.
     pub(crate) fn items_start(self) -> usize {
         let high = self.high_fence().map_or(0, |high| high.suffix.len());
-        self.geometry.sorted_start() + fences::SIZE + self.low_fence().len() + high
+        self.sorted_start() + fences::SIZE + self.low_fence().len() + high
     }
 
     #[inline]

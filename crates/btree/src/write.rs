@@ -123,21 +123,29 @@ impl Forest {
         for attempt in 0.. {
             match self.attempt(&self.memory().pin(), &mut run) {
                 Ok(done) => return Ok(done),
-                Err(Stop::Failed(error)) => return Err(error),
-                Err(Stop::Busy) => {
-                    self.counters.restarts.add(1);
-                    back_off(attempt);
-                }
+                Err(stop) => self.begin_again(stop, attempt)?,
             }
         }
         unreachable!("attempts have no end")
     }
 
+    /// Waits a little if another writer was in the way of an attempt.
+    pub(crate) fn begin_again(&self, stop: Stop, attempt: u32) -> Result<(), Error> {
+        match stop {
+            Stop::Failed(error) => Err(error),
+            Stop::Busy => {
+                self.counters.restarts.add(1);
+                back_off(attempt);
+                Ok(())
+            }
+        }
+    }
+
     /// Runs a transaction once.
-    fn attempt<T>(
-        &self,
-        pin: &Pin<'_>,
-        run: impl FnOnce(&mut Transaction<'_>) -> Result<End<T>, Stop>,
+    pub(crate) fn attempt<'f, T>(
+        &'f self,
+        pin: &'f Pin<'f>,
+        run: impl FnOnce(&mut Transaction<'f>) -> Result<End<T>, Stop>,
     ) -> Result<(T, Version), Stop> {
         let mut transaction = Transaction::new(self, pin);
         match run(&mut transaction)? {
@@ -151,7 +159,7 @@ impl Forest {
 }
 
 /// How a transaction's work ended.
-enum End<T> {
+pub(crate) enum End<T> {
     Commit(T),
     /// Nothing to change, on account of what it saw.
     Refused(T),

@@ -21,8 +21,8 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Instant;
 
-use common::{Keys, MIB, Model, Pairs, apply, expected_scan, forest, key, soak, tiny};
-use honeycomb_btree::{BatchOperation, BatchOutcome, Forest, Operation, Outcome, Root, Scan};
+use common::{Keys, MIB, Model, Pairs, apply, expected_scan, forest, key, soak, some_directory, tiny};
+use honeycomb_btree::{BatchOperation, BatchOutcome, Forest, Operation, Outcome, Root, Scan, Shape};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -371,7 +371,8 @@ struct Round {
 
 /// One round: threads start together; the history is checked, and the forest verified.
 fn run(round: &Round, seed: u64) -> usize {
-    let forest = forest(tiny(round.log_bytes), ARENA, true);
+    let tag_directory_bytes = some_directory(seed);
+    let forest = forest(Shape { tag_directory_bytes, ..tiny(round.log_bytes) }, ARENA, true);
     let root = forest.plant().unwrap();
     let barrier = Barrier::new(round.threads as usize);
     let records = thread::scope(|scope| {

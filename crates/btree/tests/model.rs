@@ -246,7 +246,7 @@ fn model_batch(model: &Model, batch: &[BatchOperation<'_>]) -> (Result<Vec<Outco
     (Ok(outcomes), after)
 }
 
-/// Steps of each run: ten runs make five million.
+/// Steps of each run: fourteen runs make seven million.
 const STEPS: u64 = 500_000;
 
 fn run(shape: Shape, mvcc: bool, keys: Keys, key_count: u64, default_seed: u64) {
@@ -293,6 +293,23 @@ fn counting_keys_without_a_log() {
 #[test]
 fn the_default_shape() {
     run(Shape::default(), true, Keys::Random, 6_000, 8);
+}
+
+#[test]
+fn tag_directories_that_lack_items() {
+    let shape = Shape { tag_directory_bytes: 64, ..tiny(128) };
+    run(shape, true, Keys::Random, 2_000, 11);
+    run(shape, true, Keys::AnyLength, 1_500, 12);
+}
+
+#[test]
+fn tag_directories_and_prefixes() {
+    run(Shape { tag_directory_bytes: 192, ..tiny(160) }, true, Keys::Paths, 1_500, 13);
+}
+
+#[test]
+fn tag_directories_of_the_default_shape() {
+    run(Shape { tag_directory_bytes: 512, ..Shape::default() }, true, Keys::Random, 6_000, 14);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::{
     units,
 };
 use columns::Columns;
-use honeycomb_store::{Error as StoreError, Table};
+use honeycomb_store::{Error as StoreError, Loader, Table};
 use input::Input;
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -51,7 +51,9 @@ struct Counts {
 /// Where pairs go.
 struct Target<'a> {
     file: &'a str,
-    table: Table,
+    table: &'a Table,
+    /// As long as the table gets nothing but pairs in the order of their keys.
+    loader: Option<Loader<'a>>,
     form: Form,
     skip_bad: bool,
     counts: Counts,
@@ -69,7 +71,7 @@ pub(crate) fn run(arguments: &arguments::Load) -> Result<Verdict, Error> {
     let mut store =
         image::open_or_empty(arguments.store.as_deref(), &arguments.memory, input.bytes.unwrap_or(0))?;
     let start = Instant::now();
-    let counts = fill(arguments, input, format, &columns, store.table(&arguments.table)?)?;
+    let counts = fill(arguments, input, format, &columns, &store.table(&arguments.table)?)?;
     let seconds = start.elapsed().as_secs_f64();
     let saved = image::save(&store, arguments.store.as_deref())?;
     let (input, table) = (input::name(&arguments.file), arguments.table.clone());
@@ -84,11 +86,16 @@ fn fill(
     input: Input,
     format: Format,
     columns: &Columns,
-    table: Table,
+    table: &Table,
 ) -> Result<Counts, Error> {
+    let loader = match table.loader(Loader::FILL_PERCENT) {
+        Err(StoreError::TableNotEmpty) => None,
+        loader => Some(loader?),
+    };
     let mut target = Target {
         file: &input::name(&arguments.file),
         table,
+        loader,
         form: arguments.form(),
         skip_bad: arguments.skip_bad,
         counts: Counts::default(),
@@ -98,6 +105,7 @@ fn fill(
         Format::Jsonl => objects::for_each(input, unreadable, |line| target.take(&line))?,
         _ => columns::for_each(input, format, columns, unreadable, |line| target.take(&line))?,
     }
+    target.finish_loader()?;
     Ok(target.counts)
 }
 
@@ -138,20 +146,34 @@ impl Target<'_> {
     }
 
     /// Bytes of the pair that was put, or what is wrong with the line.
-    fn put(&self, line: &Line<'_>) -> Result<Result<usize, String>, Error> {
+    fn put(&mut self, line: &Line<'_>) -> Result<Result<usize, String>, Error> {
         let read = |what: &str, text| self.form.read(text).map_err(|problem| format!("{what}: {problem}"));
         let pair = line.pair.clone().and_then(|(key, value)| Ok((read("key", key)?, read("value", value)?)));
         let (key, value) = match pair {
             Ok(pair) => pair,
             Err(problem) => return Ok(Err(problem)),
         };
-        match self.table.put(&key, &value) {
+        match self.store(&key, &value) {
             Ok(()) => Ok(Ok(key.len() + value.len())),
             Err(error @ (StoreError::KeyLength { .. } | StoreError::ValueLength { .. })) => {
                 Ok(Err(error.to_string()))
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    fn store(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        if let Some(loader) = &mut self.loader {
+            match loader.push(key, value) {
+                Err(StoreError::NotAscending { .. }) => self.finish_loader()?,
+                pushed => return pushed,
+            }
+        }
+        self.table.put(key, value)
+    }
+
+    fn finish_loader(&mut self) -> Result<(), StoreError> {
+        self.loader.take().map_or(Ok(()), |loader| loader.finish().map(drop))
     }
 }
 

@@ -200,6 +200,53 @@ pub mod node_header {
     };
 }
 
+/// A line of a leaf's tag directory: where some of the sorted items are, by the hash of their whole
+/// keys.
+///
+/// ```text
+/// +---------------------------------------------------------------------------------------+
+/// | 0..16                                                                                 |
+/// | tags[21]                                                                              |
+/// +------------------------------------------------------+----------+---------------------+
+/// | 16..21                                               | 21       | 22..24              |
+/// | tags[21]                                             | count    | offsets[21]         |
+/// +------------------------------------------------------+----------+---------------------+
+/// | 24..64                                                                                |
+/// | offsets[21]                                                                           |
+/// +---------------------------------------------------------------------------------------+
+/// ```
+pub mod directory_line {
+    /// Bytes of the whole.
+    pub const SIZE: usize = 64;
+    /// The tag in the key_hash of each entry.
+    pub const TAGS_OFFSET: usize = 0;
+    /// Bytes of one of `tags`.
+    pub const TAGS_BYTES: usize = 1;
+    /// How many `tags` there are.
+    pub const TAGS_COUNT: usize = 21;
+    /// Sorted items of this line, up to 255; only the first 21 have entries.
+    pub const COUNT_OFFSET: usize = 21;
+    /// Bytes of `count`.
+    pub const COUNT_BYTES: usize = 1;
+    /// Offset in the node of the item of each entry.
+    pub const OFFSETS_OFFSET: usize = 22;
+    /// Bytes of one of `offsets`.
+    pub const OFFSETS_BYTES: usize = 2;
+    /// How many `offsets` there are.
+    pub const OFFSETS_COUNT: usize = 21;
+
+    const _: () = {
+        let end = 0;
+        assert!(TAGS_OFFSET == end);
+        let end = end + TAGS_BYTES * TAGS_COUNT;
+        assert!(COUNT_OFFSET == end);
+        let end = end + COUNT_BYTES;
+        assert!(OFFSETS_OFFSET == end);
+        let end = end + OFFSETS_BYTES * OFFSETS_COUNT;
+        assert!(SIZE == end);
+    };
+}
+
 /// Starts the sorted block; then the low fence key whole (its first prefix_length bytes are the
 /// node's prefix) and the high fence key without the prefix.
 ///
@@ -616,6 +663,64 @@ pub mod lock_and_size {
     #[inline]
     pub const fn with_padding(word: u64, value: u64) -> u64 {
         super::replace(word, PADDING_SHIFT, PADDING_MASK, value)
+    }
+}
+
+/// The CRC-32C of a whole key, as a tag directory uses it.
+///
+/// ```text
+/// +-------+-----+
+/// | 31:8  | 7:0 |
+/// | place | tag |
+/// +-------+-----+
+/// ```
+pub mod key_hash {
+    /// Bits of the whole.
+    pub const BITS: u32 = 32;
+    /// Lowest bit of `tag`.
+    pub const TAG_SHIFT: u32 = 0;
+    /// Bits of `tag`.
+    pub const TAG_BITS: u32 = 8;
+    /// The largest `tag`: the mask after the shift.
+    pub const TAG_MASK: u64 = 0xff;
+    /// Lowest bit of `place`.
+    pub const PLACE_SHIFT: u32 = 8;
+    /// Bits of `place`.
+    pub const PLACE_BITS: u32 = 24;
+    /// The largest `place`: the mask after the shift.
+    pub const PLACE_MASK: u64 = 0xffffff;
+
+    const _: () = {
+        let end = 0;
+        assert!(TAG_SHIFT == end);
+        let end = end + TAG_BITS;
+        assert!(PLACE_SHIFT == end);
+        let end = end + PLACE_BITS;
+        assert!(BITS == end);
+    };
+
+    /// Tells the entries of a line apart.
+    #[inline]
+    pub const fn tag(word: u64) -> u64 {
+        super::extract(word, TAG_SHIFT, TAG_MASK)
+    }
+
+    /// `word` with another `tag`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_tag(word: u64, value: u64) -> u64 {
+        super::replace(word, TAG_SHIFT, TAG_MASK, value)
+    }
+
+    /// Times the number of lines and without its low 24 bits: the number of the line.
+    #[inline]
+    pub const fn place(word: u64) -> u64 {
+        super::extract(word, PLACE_SHIFT, PLACE_MASK)
+    }
+
+    /// `word` with another `place`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_place(word: u64, value: u64) -> u64 {
+        super::replace(word, PLACE_SHIFT, PLACE_MASK, value)
     }
 }
 

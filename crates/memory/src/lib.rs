@@ -47,7 +47,7 @@ pub mod sync;
 pub use accounting::Accounting;
 pub use address::{BusAddress, Lid};
 pub use buffer::{LidReservation, NodeBuffer, ValueBuffer};
-pub use checksum::crc32c;
+pub use checksum::{crc32c, crc32c_each};
 pub use config::MemoryConfig;
 pub use control::Control;
 pub use device::Device;

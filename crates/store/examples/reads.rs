@@ -1,9 +1,11 @@
-//! Gets and scans one at a time and in batches, side by side: what the accelerator is worth.
+//! Gets and scans one at a time and in batches, of stores with and without tag directories, side by side:
+//! what the accelerator and the directories are worth.
 //!
 //! ```text
-//! cargo run --release -p honeycomb-store --example reads -- 20000000
+//! cargo run --release -p honeycomb-store --example reads -- 10000000 0.2 "" 0 512
 //! ```
-//! Arguments: pairs loaded; seconds of one turn; a part of the names of the ways to take, all without.
+//! Arguments: pairs loaded; seconds of one turn; a part of the names of the ways to take, all if it is empty;
+//! bytes of the tag directories of each store, one without if none are given.
 //! Prints the median of nanoseconds an operation.
 
 #[path = "../../btree/examples/common/mod.rs"]
@@ -28,6 +30,9 @@ impl Keys {
         key((self.state >> 32) % self.pairs)
     }
 }
+
+/// Turns of each way and store.
+const TURNS: usize = 7;
 
 /// One way to read: does some reads and says how many.
 type Way<'a> = Box<dyn FnMut(&mut Keys) -> u64 + 'a>;
@@ -73,7 +78,8 @@ fn print_touched(config: &Config, pairs: u64) {
     (0..100_000).for_each(|_| drop(table.get(&keys.next()).unwrap()));
     let touched = store.touched().expect("it counts");
     for (level, counts) in touched.levels.iter().enumerate() {
-        let lines = counts.shortcuts.lines + counts.segments.lines + counts.log.lines;
+        let lines =
+            counts.shortcuts.lines + counts.tag_directory.lines + counts.segments.lines + counts.log.lines;
         let lines = lines as f64 / counts.nodes as f64;
         println!("level {level}: {:.0} bytes, {lines:.1} lines a node", counts.bytes_per_node());
     }
@@ -81,33 +87,52 @@ fn print_touched(config: &Config, pairs: u64) {
     println!("log blocks: {} skipped, {read} bytes read", touched.log_blocks_skipped);
 }
 
-fn main() {
-    let number = |index: usize, otherwise: f64| {
-        std::env::args().nth(index).map_or(otherwise, |text| text.parse().expect("a number"))
-    };
-    let (pairs, turn) = (number(1, 1e6) as u64, Duration::from_secs_f64(number(2, 0.2)));
+/// A store of so many pairs whose leaves have tag directories of so many bytes.
+fn loaded(pairs: u64, tag_directory_bytes: usize) -> (Store, Table) {
     let memory_bytes = pairs as usize * 80 + (256 << 20);
-    let config = Config { memory_bytes, ..Config::default() };
+    let config = Config { memory_bytes, tag_directory_bytes, ..Config::default() };
     print_touched(&config, pairs.min(1_000_000));
     let store = Store::open(config).unwrap();
     let table = store.table("pairs").unwrap();
     (0..pairs).for_each(|number| table.put(&key(number), &key(number)).unwrap());
+    let bytes = store.statistics().memory.node_bytes as f64 / pairs as f64;
+    println!("{bytes:.1} bytes of nodes a pair\n");
+    (store, table)
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |text: &String| text.parse::<f64>().expect("a number");
+    let pairs = arguments.first().map_or(1e6, number) as u64;
+    let turn = Duration::from_secs_f64(arguments.get(1).map_or(0.2, number));
+    let wanted = arguments.get(2).map_or("", String::as_str);
+    let directories: Vec<usize> = arguments.iter().skip(3).map(|bytes| number(bytes) as usize).collect();
+    let directories = if directories.is_empty() { vec![0] } else { directories };
+    let stores: Vec<_> = directories.iter().map(|&bytes| loaded(pairs, bytes)).collect();
+    let mut stores: Vec<_> = stores.iter().map(|(store, table)| ways(store, table)).collect();
     let mut keys = Keys { state: 1, pairs };
-    let wanted = std::env::args().nth(3).unwrap_or_default();
-    let mut ways = ways(&store, &table);
-    ways.retain(|(name, _)| name.contains(&wanted));
-    let mut times: Vec<Vec<f64>> = vec![Vec::new(); ways.len()];
-    for _ in 0..7 {
-        for ((_, way), times) in ways.iter_mut().zip(&mut times) {
-            let (start, mut operations) = (Instant::now(), 0);
-            while start.elapsed() < turn {
-                operations += (0..16).map(|_| way(&mut keys)).sum::<u64>();
+    println!("{:>26}  {directories:?} bytes of tag directory", "");
+    stores.iter_mut().for_each(|ways| ways.retain(|(name, _)| name.contains(wanted)));
+    for way in 0..stores[0].len() {
+        let mut times: Vec<Vec<f64>> = vec![Vec::new(); stores.len()];
+        for _ in 0..TURNS {
+            for (ways, times) in stores.iter_mut().zip(&mut times) {
+                times.push(nanoseconds(&mut ways[way].1, &mut keys, turn));
             }
-            times.push(start.elapsed().as_nanos() as f64 / operations as f64);
         }
+        let medians = times.iter_mut().map(|times| {
+            times.sort_by(f64::total_cmp);
+            format!("{:6.0} ns", times[TURNS / 2])
+        });
+        println!("{:>26}: {}", stores[0][way].0, medians.collect::<String>());
     }
-    for ((name, _), times) in ways.iter().zip(&mut times) {
-        times.sort_by(f64::total_cmp);
-        println!("{name:>26}: {:6.0} ns", times[times.len() / 2]);
+}
+
+/// Reads for about so long: nanoseconds an operation.
+fn nanoseconds(way: &mut Way<'_>, keys: &mut Keys, turn: Duration) -> f64 {
+    let (start, mut operations) = (Instant::now(), 0);
+    while start.elapsed() < turn {
+        operations += (0..16).map(|_| way(keys)).sum::<u64>();
     }
+    start.elapsed().as_nanos() as f64 / operations as f64
 }

@@ -31,6 +31,10 @@ pub struct Config {
     pub segment_bytes_min: usize,
     /// Bytes of a node's shortcut block: a multiple of 64, at most half the node. Default 448.
     pub shortcut_block_bytes: usize,
+    /// Bytes of the tag directory of a leaf: a multiple of 64, with the shortcut block at most half the node.
+    /// With one a get reads less than half of the lines of its leaf; pairs take more memory, and writes more
+    /// time. Default 0: none.
+    pub tag_directory_bytes: usize,
     /// Whether writes have versions. Without them there are no snapshots, and scans, iterators and images are
     /// not of one version; single operations stay linearizable. Default true.
     pub mvcc: bool,
@@ -83,6 +87,7 @@ impl Default for Config {
             log_threshold_bytes: shape.log_threshold_bytes,
             segment_bytes_min: shape.segment_bytes_min,
             shortcut_block_bytes: shape.shortcut_block_bytes,
+            tag_directory_bytes: shape.tag_directory_bytes,
             mvcc: true,
             huge_pages: true,
             interleave: true,
@@ -116,6 +121,7 @@ impl Config {
                 log_threshold_bytes: self.log_threshold_bytes,
                 segment_bytes_min: self.segment_bytes_min,
                 shortcut_block_bytes: self.shortcut_block_bytes,
+                tag_directory_bytes: self.tag_directory_bytes,
                 ..Shape::default()
             },
             mvcc: self.mvcc,

@@ -71,6 +71,21 @@ pub enum Error {
         /// The table's name.
         name: String,
     },
+    /// Pairs are loaded into a table that has some.
+    #[error("the table has pairs: only an empty one can be loaded in order")]
+    TableNotEmpty,
+    /// Pairs that are loaded do not come in the order of their keys.
+    #[error("pair {position} is not greater than pair {}, counted from 0: keys must ascend", position - 1)]
+    NotAscending {
+        /// How many pairs come before the one whose key is not greater than the one right before it.
+        position: u64,
+    },
+    /// Nodes are to be filled to a share that is not allowed.
+    #[error("nodes filled to {percent} %: allowed are 10 to 100 %")]
+    FillPercent {
+        /// The share given.
+        percent: usize,
+    },
     /// A table was given to another store, or to a snapshot of another store.
     #[error("table `{name}` belongs to another store")]
     ForeignTable {
@@ -171,6 +186,9 @@ impl From<honeycomb_btree::Error> for Error {
             Tree::KeyLength { bytes, max } => Self::KeyLength { bytes, max },
             Tree::ValueLength { bytes, max } => Self::ValueLength { bytes, max },
             Tree::BatchTooLarge { operations, max } => Self::BatchTooLarge { operations, max },
+            Tree::NotEmpty => Self::TableNotEmpty,
+            Tree::NotAscending { position } => Self::NotAscending { position },
+            Tree::FillPercent { percent } => Self::FillPercent { percent },
             Tree::InvalidShape(message) => Self::InvalidConfig(message),
             other => Self::InvalidConfig(other.to_string()),
         }

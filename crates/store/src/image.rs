@@ -18,7 +18,7 @@
 //! | kind | content after the kind |
 //! |---|---|
 //! | 1: table | its name, 1 to 255 bytes of UTF-8; the pairs that follow are of this table |
-//! | 2: pairs | for each pair: bytes of the key (2), bytes of the value (4), the key, the value |
+//! | 2: pairs | for each pair: bytes of the key (2), bytes of the value (4), the key, the value; ascending |
 //! | 3: end | how many pairs the image has (8) |
 //!
 //! A checksum is the CRC-32C of all bytes of the image before it and, in a frame, of the content, all without

@@ -26,6 +26,7 @@
 //! | a few pairs in order | [`Table::scan`] with a [`Scan`], [`Table::scan_into`] without allocating |
 //! | many pairs in order | [`Table::iter`], [`Table::range`] |
 //! | many reads at once, or many writes | [`Reads`], [`Store::read`]; [`Batch`], [`Store::apply_each`] |
+//! | all pairs of a table, sorted | [`Table::load_sorted`], or a [`Loader`] |
 //! | writes that belong together | [`Batch`] and [`Store::apply`], over any tables |
 //! | reads that belong together | [`Store::snapshot`], [`Reads::get_at`] |
 //! | to keep it | [`Store::save`], [`Store::load`] |
@@ -47,6 +48,7 @@ mod image;
 mod iter;
 mod lanes;
 mod lease;
+mod loader;
 mod numbers;
 mod pair_count;
 mod pairs;
@@ -71,6 +73,7 @@ pub use honeycomb_btree::{
 };
 pub use honeycomb_memory::Faults;
 pub use iter::Iter;
+pub use loader::Loader;
 pub use pairs::{Pairs, PairsIter};
 pub use range::end_of_prefix;
 pub use reads::Reads;

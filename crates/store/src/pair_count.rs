@@ -40,7 +40,7 @@ impl PairCount {
         self.stripes.iter().fold(0, |sum, stripe| sum.wrapping_add(stripe.0.load(Ordering::Relaxed)))
     }
 
-    fn add(&self, count: u64) {
+    pub(crate) fn add(&self, count: u64) {
         let stripe = STRIPE.try_with(|stripe| *stripe).unwrap_or(0);
         self.stripes[stripe].0.fetch_add(count, Ordering::Relaxed);
     }

@@ -110,7 +110,10 @@ impl Shared {
     }
 
     /// Carries out a write that may take room for good.
-    pub(crate) fn write<T>(&self, attempt: impl Fn(&Forest) -> Result<T, TreeError>) -> Result<T, Error> {
+    pub(crate) fn write<T>(
+        &self,
+        mut attempt: impl FnMut(&Forest) -> Result<T, TreeError>,
+    ) -> Result<T, Error> {
         self.look_at_leases();
         let result = self.with_room(|| {
             self.reserve.fill(self.forest.memory())?;
@@ -168,7 +171,7 @@ impl Shared {
     }
 
     /// Tries a write as long as it finds no room and some can be made.
-    fn with_room<T>(&self, attempt: impl Fn() -> Result<T, TreeError>) -> Result<T, TreeError> {
+    fn with_room<T>(&self, mut attempt: impl FnMut() -> Result<T, TreeError>) -> Result<T, TreeError> {
         let mut result = attempt();
         for _ in 0..ATTEMPTS_MAX {
             if !is_exhausted(&result) || !self.make_room() {

@@ -22,7 +22,7 @@ pub(super) const FIGURE: Figure = Figure {
 };
 
 /// Each beside the default, a row each.
-const CHOICES: [&str; 24] = [
+const CHOICES: [&str; 27] = [
     "node=1024",
     "node=2048",
     "node=4096",
@@ -38,6 +38,9 @@ const CHOICES: [&str; 24] = [
     "log=256",
     "log=1024",
     "log=2048",
+    "tag-directory=256",
+    "tag-directory=384",
+    "tag-directory=512",
     "mvcc=off",
     "huge-pages=off",
     "in-flight=1",

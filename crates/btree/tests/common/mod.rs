@@ -27,6 +27,11 @@ pub fn tiny(log_threshold_bytes: usize) -> Shape {
     }
 }
 
+/// Bytes of a tag directory of tiny nodes: with one seed none, with another one line, with another two.
+pub fn some_directory(seed: u64) -> usize {
+    64 * (seed % 3) as usize
+}
+
 pub fn forest(shape: Shape, arena_bytes: usize, mvcc: bool) -> Forest {
     let memory = MemoryConfig { arena_bytes, huge_pages: false, ..MemoryConfig::default() };
     Forest::new(Config { memory, shape, mvcc }).unwrap()

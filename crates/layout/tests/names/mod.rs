@@ -43,6 +43,11 @@ names! {
             level: LEVEL_OFFSET, LEVEL_BYTES, 1,
             tags: TAGS_OFFSET, TAGS_BYTES, TAGS_COUNT,
         }
+        directory_line {
+            tags: TAGS_OFFSET, TAGS_BYTES, TAGS_COUNT,
+            count: COUNT_OFFSET, COUNT_BYTES, 1,
+            offsets: OFFSETS_OFFSET, OFFSETS_BYTES, OFFSETS_COUNT,
+        }
         fences {
             low_length: LOW_LENGTH_OFFSET, LOW_LENGTH_BYTES, 1,
             high_length: HIGH_LENGTH_OFFSET, HIGH_LENGTH_BYTES, 1,
@@ -90,6 +95,10 @@ names! {
             size, with_size: SIZE_SHIFT, SIZE_BITS, SIZE_MASK,
             log_count, with_log_count: LOG_COUNT_SHIFT, LOG_COUNT_BITS, LOG_COUNT_MASK,
             padding, with_padding: PADDING_SHIFT, PADDING_BITS, PADDING_MASK,
+        }
+        key_hash {
+            tag, with_tag: TAG_SHIFT, TAG_BITS, TAG_MASK,
+            place, with_place: PLACE_SHIFT, PLACE_BITS, PLACE_MASK,
         }
         item_header {
             suffix_length, with_suffix_length: SUFFIX_LENGTH_SHIFT, SUFFIX_LENGTH_BITS, SUFFIX_LENGTH_MASK,

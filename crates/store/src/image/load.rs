@@ -4,23 +4,24 @@ use std::io::Read;
 use std::sync::Arc;
 
 use crc32c::{crc32c, crc32c_append};
-use honeycomb_btree::Operation;
+use honeycomb_btree::Loader;
 
 use super::{CONTENT_BYTES_MAX, END, FORMAT, FRAME_HEADER_BYTES, HEADER_BYTES, MAGIC, PAIRS, TABLE};
 use crate::directory::{self, Entry};
 use crate::error::{Error, ImageError};
+use crate::loader;
 use crate::shared::Shared;
 
 /// Adds the tables of an image: how many pairs they have.
 pub(crate) fn load(shared: &Shared, reader: impl Read) -> Result<u64, Error> {
     let mut frames = Frames::begin(reader)?;
-    let mut arrivals = Arrivals { shared, entries: Vec::new() };
+    let mut arrivals = Arrivals { shared, entries: Vec::new(), loader: None };
     let mut pairs = 0;
     loop {
         let (kind, mut content) = frames.next()?;
         let malformed = match kind {
             TABLE => arrivals.plant(content)?,
-            PAIRS => arrivals.put_all(&mut content, &mut pairs)?,
+            PAIRS => arrivals.push_all(&mut content, &mut pairs)?,
             END if content == pairs.to_le_bytes() => break,
             END => Some("the number of pairs is not that of the end frame"),
             _ => Some("a frame is of kind table (1), pairs (2) or end (3)"),
@@ -37,6 +38,8 @@ pub(crate) fn load(shared: &Shared, reader: impl Read) -> Result<u64, Error> {
 struct Arrivals<'s> {
     shared: &'s Shared,
     entries: Vec<Arc<Entry>>,
+    /// That of the last table.
+    loader: Option<Loader<'s>>,
 }
 
 /// What is wrong with a frame, if anything is.
@@ -52,20 +55,30 @@ impl Arrivals<'_> {
         }
         // Again when all is read; now already, so as not to read all in vain.
         self.refuse_existing(name, self.shared.directory.read().contains_key(name))?;
+        self.finish_last()?;
         let root = self.shared.write(|forest| forest.plant())?;
         self.entries.push(Arc::new(self.shared.entry(name, root)?));
+        self.loader = Some(self.shared.forest.loader(root, loader::Loader::FILL_PERCENT)?);
         Ok(None)
     }
 
-    fn put_all(&mut self, content: &mut &[u8], pairs: &mut u64) -> Result<Malformed, Error> {
-        let Some(entry) = self.entries.last() else { return Ok(Some("pairs come after their table")) };
+    fn finish_last(&mut self) -> Result<(), Error> {
+        if let (Some(entry), Some(loader)) = (self.entries.last(), self.loader.take()) {
+            entry.pairs.add(loader.finish()?);
+        }
+        Ok(())
+    }
+
+    fn push_all(&mut self, content: &mut &[u8], pairs: &mut u64) -> Result<Malformed, Error> {
+        let Some(loader) = &mut self.loader else { return Ok(Some("pairs come after their table")) };
         while !content.is_empty() {
             let Some((key, value)) = take_pair(content) else {
                 return Ok(Some("a frame of pairs ends with a pair"));
             };
-            let put = Operation::Put(value);
-            let outcome = self.shared.write(|forest| forest.write(entry.root, key, put))?;
-            entry.pairs.note(&outcome);
+            match self.shared.write(|_| loader.push(key, value)) {
+                Err(Error::NotAscending { .. }) => return Ok(Some("the keys of a table ascend")),
+                pushed => pushed?,
+            }
             *pairs += 1;
         }
         Ok(None)
@@ -73,6 +86,7 @@ impl Arrivals<'_> {
 
     /// Makes the tables visible.
     fn settle(mut self) -> Result<(), Error> {
+        self.finish_last()?;
         let mut tables = self.shared.directory.write();
         for entry in &self.entries {
             self.refuse_existing(&entry.name, tables.contains_key(&entry.name))?;
@@ -88,6 +102,7 @@ impl Arrivals<'_> {
 
 impl Drop for Arrivals<'_> {
     fn drop(&mut self) {
+        self.loader = None;
         self.entries.iter().for_each(|entry| self.shared.abandon(entry.root));
     }
 }

@@ -86,6 +86,11 @@ fn what_is_saved_is_what_is_loaded() {
     assert!(contents(&loaded) == contents(&store));
     assert_eq!(image(&loaded), saved);
     assert_eq!(loaded.verify().unwrap().pairs, 50_007);
+    // An image says nothing of the shape of nodes.
+    let mut other = Store::open(Config { tag_directory_bytes: 512, ..config() }).unwrap();
+    assert_eq!(other.load(&saved[..]).unwrap(), 50_007);
+    assert_eq!(image(&other), saved);
+    other.verify().unwrap();
 }
 
 #[test]
@@ -204,6 +209,9 @@ fn frames_that_make_no_sense_are_refused() {
     let mut too_long = forged(1, &[]);
     too_long.extend_from_slice(&[0xff; 8]);
     assert!(matches!(target.load_error(&too_long), Error::Image(ImageError::Malformed { .. })));
+    let twice = b"\x02\x01\0\0\0\0\0k\x01\0\0\0\0\0k";
+    let error = target.load_error(&forged(1, &[b"\x01t", twice]));
+    assert!(error.to_string().contains("the keys of a table ascend"), "{error}");
     // What the store itself refuses.
     assert!(matches!(
         target.load_error(&forged(1, &[b"\x01t", b"\x02\0\0\0\0\0\0"])),

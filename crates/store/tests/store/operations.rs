@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use honeycomb_store::{Config, Error, Reads, Scan, Software, Store, Swap, Table, Versioned};
+use honeycomb_store::{Config, Error, Reads, Scan, Software, Store, Swap, Table, TouchedCounts, Versioned};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -267,17 +267,33 @@ fn reads_that_run_together_are_those_of_one_call_each() {
 /// A get reads no log block in which no tag is that of its key.
 #[test]
 fn what_gets_touch_is_counted() {
+    let touched = touched_by_gets(0);
+    assert!(touched.levels.len() >= 2);
+    assert!(touched.levels.iter().all(|level| level.bytes_per_node() <= 1024.0), "{touched:?}");
+    assert!(touched.log_blocks_skipped > 0);
+    assert_eq!(touched.levels[0].tag_directory.lines, 0);
+    assert!(store().touched().is_none());
+}
+
+/// A get reads of most leaves no more than the header, a line of the tag directory and the item.
+#[test]
+fn gets_touch_less_with_a_tag_directory() {
+    let touched = touched_by_gets(1024);
+    let leaves = touched.levels[0];
+    assert_eq!((leaves.tag_directory.lines, leaves.tag_directory.bytes), (1_000, 64_000));
+    assert!(leaves.bytes_per_node() <= 256.0, "{touched:?}");
+    assert!(touched.log_blocks_skipped > 0);
+}
+
+fn touched_by_gets(tag_directory_bytes: usize) -> TouchedCounts {
     let software = Software { count_touched: true, ..Software::default() };
-    let store = Store::open(Config { accelerator: Arc::new(software), ..config() }).unwrap();
-    assert!(self::store().touched().is_none());
+    let config = Config { accelerator: Arc::new(software), tag_directory_bytes, ..config() };
+    let store = Store::open(config).unwrap();
     let table = store.table("table").unwrap();
     let keys = (0..20_000).chain((0..20_000).step_by(37));
     keys.for_each(|number| table.put(&key(number), b"sixteen bytes, or").unwrap());
     (0..1_000).for_each(|number| assert!(table.contains(&key(number)).unwrap()));
     let touched = store.touched().unwrap();
-    assert!(touched.levels.len() >= 2);
-    let leaves = touched.levels[0];
-    assert_eq!(leaves.nodes, 1_000);
-    assert!(touched.levels.iter().all(|level| level.bytes_per_node() <= 1024.0), "{touched:?}");
-    assert!(touched.log_blocks_skipped > 0);
+    assert_eq!(touched.levels[0].nodes, 1_000);
+    touched
 }

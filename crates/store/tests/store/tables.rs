@@ -122,6 +122,34 @@ fn verify_needs_the_only_handle() {
     assert_eq!(store.verify().unwrap().pairs, 3000);
 }
 
+/// The count of pairs, errors, and that others go on while pairs are loaded.
+#[test]
+fn sorted_pairs_are_loaded() {
+    let mut store = store();
+    let (table, other) = (store.table("table").unwrap(), store.table("other").unwrap());
+    let pair = |number: u64| {
+        (number.to_be_bytes(), vec![number as u8; if number.is_multiple_of(9) { 600 } else { 5 }])
+    };
+    let pairs = (0..5_000).map(|number| {
+        other.put(&key(number), b"v").unwrap();
+        pair(number)
+    });
+    assert_eq!(table.load_sorted(pairs).unwrap(), 5_000);
+    assert_eq!((table.pair_count(), other.pair_count()), (5_000, 5_000));
+    assert_eq!(table.get(&77_u64.to_be_bytes()).unwrap(), Some(pair(77).1));
+    assert!(matches!(table.load_sorted([(b"k", b"v")]), Err(Error::TableNotEmpty)));
+    table.delete_range::<[u8]>(..).unwrap();
+    let refused = table.load_sorted([pair(1), pair(3), pair(3)]).unwrap_err();
+    assert!(matches!(refused, Error::NotAscending { position: 2 }));
+    let text = "pair 2 is not greater than pair 1, counted from 0: keys must ascend";
+    assert_eq!(refused.to_string(), text);
+    assert!(matches!(table.load_sorted([(vec![], vec![])]), Err(Error::KeyLength { bytes: 0, .. })));
+    assert!(matches!(table.loader(101), Err(Error::FillPercent { percent: 101 })));
+    assert_eq!(table.pair_count(), 0);
+    drop((table, other));
+    assert_eq!(store.verify().unwrap().pairs, 5_000);
+}
+
 #[test]
 fn configurations_are_checked() {
     let refused = |config: Config| matches!(Store::open(config), Err(Error::InvalidConfig(_)));
@@ -133,6 +161,7 @@ fn configurations_are_checked() {
     assert!(refused(Config { memory_bytes: (32 << 10) - 1, ..config() }));
     assert!(refused(Config { log_threshold_bytes: 5000, ..config() }));
     assert!(refused(Config { shortcut_block_bytes: 100, ..config() }));
+    assert!(refused(Config { tag_directory_bytes: 100, ..config() }));
     assert!(refused(Config { concurrent_operations: 0, ..config() }));
     let error = Store::open(Config { node_bytes: 1000, ..config() }).unwrap_err().to_string();
     assert!(error.contains("1000") && error.contains("power of two from 1024 to 16384"), "{error}");

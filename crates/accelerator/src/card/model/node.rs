@@ -13,7 +13,8 @@ const ITEM_HEADER_BYTES: usize = item_header::BITS as usize / 8;
 #[derive(Clone, Copy)]
 pub(super) struct Geometry {
     node_bytes: usize,
-    sorted_start: usize,
+    shortcuts_end: usize,
+    tag_directory_bytes: usize,
     shortcut_capacity: usize,
 }
 
@@ -21,7 +22,8 @@ impl Geometry {
     pub(super) fn new(shape: &Shape) -> Self {
         Self {
             node_bytes: shape.node_bytes,
-            sorted_start: header::SIZE + shape.shortcut_block_bytes,
+            shortcuts_end: header::SIZE + shape.shortcut_block_bytes,
+            tag_directory_bytes: shape.tag_directory_bytes,
             // A count of shortcuts is one byte.
             shortcut_capacity: (shape.shortcut_block_bytes / layout::SHORTCUT_BYTES).min(255),
         }
@@ -56,6 +58,15 @@ impl Header {
         self.field(header::PREVIOUS_VERSION_OFFSET, header::PREVIOUS_VERSION_BYTES) as u64
     }
 
+    fn is_leaf(&self) -> bool {
+        self.field(header::LEVEL_OFFSET, header::LEVEL_BYTES) == 0
+    }
+
+    /// Where the sorted block begins: after the tag directory, which only leaves have and which is not read.
+    fn sorted_start(&self) -> usize {
+        self.geometry.shortcuts_end + if self.is_leaf() { self.geometry.tag_directory_bytes } else { 0 }
+    }
+
     fn word(&self) -> u64 {
         self.field(header::LOCK_AND_SIZE_OFFSET, header::LOCK_AND_SIZE_BYTES) as u64
     }
@@ -65,7 +76,7 @@ impl Header {
         let size = lock_and_size::size(self.word()) as usize;
         let sorted_end = self.field(header::SORTED_END_OFFSET, header::SORTED_END_BYTES);
         let shortcuts = self.field(header::SHORTCUT_COUNT_OFFSET, header::SHORTCUT_COUNT_BYTES);
-        let ends = [self.geometry.sorted_start + fences::SIZE, sorted_end, size, self.geometry.node_bytes];
+        let ends = [self.sorted_start() + fences::SIZE, sorted_end, size, self.geometry.node_bytes];
         if !ends.is_sorted() || shortcuts > self.geometry.shortcut_capacity {
             return Err(Fault);
         }
@@ -181,19 +192,19 @@ impl Node {
 
     /// The low fence key; empty at the left edge of the tree.
     pub(super) fn low_fence(&self) -> Result<&[u8], Fault> {
-        let start = self.header.geometry.sorted_start;
+        let start = self.header.sorted_start();
         let length = number(&self.bytes, start + fences::LOW_LENGTH_OFFSET, fences::LOW_LENGTH_BYTES)?;
         slice(&self.bytes, start + fences::SIZE, start + fences::SIZE + length as usize)
     }
 
     /// What of the high fence key stands in the node, which is all but the prefix; none at the right edge.
     fn high_fence_suffix(&self) -> Result<Option<&[u8]>, Fault> {
-        let field = self.header.geometry.sorted_start + fences::HIGH_LENGTH_OFFSET;
+        let field = self.header.sorted_start() + fences::HIGH_LENGTH_OFFSET;
         let length = number(&self.bytes, field, fences::HIGH_LENGTH_BYTES)? as usize;
         if length == 0 {
             return Ok(None);
         }
-        let start = self.header.geometry.sorted_start + fences::SIZE + self.low_fence()?.len();
+        let start = self.header.sorted_start() + fences::SIZE + self.low_fence()?.len();
         let rest = length.checked_sub(self.prefix_length()).ok_or(Fault)?;
         slice(&self.bytes, start, start + rest).map(Some)
     }
@@ -212,7 +223,7 @@ impl Node {
     /// Offset of the first item.
     pub(super) fn items_start(&self) -> Result<usize, Fault> {
         let high = self.high_fence_suffix()?.map_or(0, <[u8]>::len);
-        Ok(self.header.geometry.sorted_start + fences::SIZE + self.low_fence()?.len() + high)
+        Ok(self.header.sorted_start() + fences::SIZE + self.low_fence()?.len() + high)
     }
 
     /// The item at an offset, in the bytes before `limit`.

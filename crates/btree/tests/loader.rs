@@ -1,0 +1,236 @@
+//! Pairs loaded in the order of their keys: all of them, in a tree that passes every check, or nothing.
+#![allow(missing_docs)]
+
+mod common;
+
+use std::ops::Bound;
+
+use common::{Keys, MIB, Model, Pairs, everything, forest, key, some_directory, tiny};
+use honeycomb_btree::{Config, Error, Forest, Loader, Operation, Root, Shape};
+use honeycomb_memory::{Faults, MemoryConfig};
+
+/// So many pairs, some with values out of line.
+fn model(keys: Keys, pairs: u64, key_bytes_max: usize) -> Model {
+    let value = |number: u64| vec![number as u8; if number % 50 == 7 { 700 } else { number as usize % 40 }];
+    (0..pairs).map(|number| (key(keys, number, key_bytes_max), value(number))).collect()
+}
+
+fn push_all(loader: &mut Loader<'_>, model: &Model) -> Result<(), Error> {
+    model.iter().try_for_each(|(key, value)| loader.push(key, value))
+}
+
+fn load(forest: &Forest, root: Root, model: &Model, fill_percent: usize) -> Result<u64, Error> {
+    let mut loader = forest.loader(root, fill_percent)?;
+    push_all(&mut loader, model)?;
+    loader.finish()
+}
+
+/// Bytes and LIDs that are not free.
+fn in_use(forest: &Forest) -> (usize, usize) {
+    let now = forest.memory().accounting();
+    (
+        now.arena_bytes - now.free_bytes - now.free_list_bytes,
+        now.live_lids + now.reserved_lids + now.retired_lids,
+    )
+}
+
+fn contents(forest: &Forest, root: Root) -> Pairs {
+    everything(&forest.reader(), root)
+}
+
+/// Loads a tree, reads it in every way, and writes to it.
+fn check(shape: Shape, keys: Keys, pairs: u64, fill_percent: usize) {
+    let forest = forest(shape, 64 * MIB, true);
+    let root = forest.plant().unwrap();
+    let mut model = model(keys, pairs, shape.key_bytes_max());
+    let before = forest.reader().version();
+    assert_eq!(load(&forest, root, &model, fill_percent).unwrap(), model.len() as u64);
+    assert_eq!(forest.reader().version(), before + u64::from(!model.is_empty()), "one version for all");
+    let verified =
+        forest.verify(&[root]).unwrap_or_else(|wrong| panic!("{shape:?} {keys:?} {pairs}: {wrong}"));
+    assert_eq!(verified.pairs, model.len() as u64);
+    assert!(contents(&forest, root) == model.clone().into_iter().collect::<Pairs>());
+    for (key, value) in &model {
+        assert_eq!(forest.reader().get(root, key).map(|found| found.value), Some(&value[..]), "{key:?}");
+    }
+    for number in (0..pairs + 50).step_by(3) {
+        let key = key(keys, number, shape.key_bytes_max());
+        forest.write(root, &key, Operation::Put(b"changed")).unwrap();
+        model.insert(key, b"changed".to_vec());
+    }
+    forest.verify(&[root]).unwrap();
+    assert!(contents(&forest, root) == model.into_iter().collect::<Pairs>());
+}
+
+#[test]
+fn trees_of_every_size_pass_every_check() {
+    let mut seed = 0;
+    for keys in [Keys::Random, Keys::AnyLength, Keys::Paths, Keys::EqualHeads, Keys::Counting] {
+        for pairs in [0, 1, 2, 3, 7, 30, 100, 400, 1_500] {
+            for fill_percent in [10, 60, 90, 100] {
+                seed += 1;
+                check(
+                    Shape { tag_directory_bytes: some_directory(seed), ..tiny(128) },
+                    keys,
+                    pairs,
+                    fill_percent,
+                );
+            }
+        }
+        check(Shape::default(), keys, 5_000, 90);
+    }
+}
+
+#[test]
+fn leaves_are_as_full_as_is_asked_for() {
+    let shape = Shape::default();
+    for (fill_percent, least, most) in [(50, 0.49, 0.51), (90, 0.89, 0.91), (100, 0.96, 0.985)] {
+        let forest = forest(shape, 64 * MIB, true);
+        let root = forest.plant().unwrap();
+        let mut loader = forest.loader(root, fill_percent).unwrap();
+        (0..50_000_u64).for_each(|number| loader.push(&number.to_be_bytes(), &[7; 16]).unwrap());
+        assert_eq!(loader.finish().unwrap(), 50_000);
+        let verified = forest.verify(&[root]).unwrap();
+        let block = (shape.node_bytes - 512) as f64;
+        let used = (verified.leaf_bytes_used / verified.leaves - 512) as f64 / block;
+        assert!((least..most).contains(&used), "{used} of the blocks are used at {fill_percent} %");
+    }
+}
+
+#[test]
+fn nobody_sees_a_pair_before_all() {
+    let forest = forest(tiny(128), 64 * MIB, true);
+    let root = forest.plant().unwrap();
+    let (model, before) = (model(Keys::Random, 500, 128), forest.reader());
+    let mut loader = forest.loader(root, 90).unwrap();
+    push_all(&mut loader, &model).unwrap();
+    assert_eq!(loader.pairs(), 500);
+    assert!(contents(&forest, root).is_empty());
+    loader.finish().unwrap();
+    assert_eq!(contents(&forest, root).len(), 500);
+    assert!(everything(&before, root).is_empty(), "a reader from before reads what was before");
+}
+
+#[test]
+fn what_does_not_ascend_is_refused() {
+    let forest = forest(tiny(128), 4 * MIB, true);
+    let root = forest.plant().unwrap();
+    let before = in_use(&forest);
+    let mut loader = forest.loader(root, 90).unwrap();
+    for key in [b"a", b"b", b"d"] {
+        loader.push(key, b"1").unwrap();
+    }
+    for key in [b"d", b"c", b"a"] {
+        let error = loader.push(key, b"2").unwrap_err();
+        assert!(matches!(error, Error::NotAscending { position: 3 }));
+        let text = "pair 3 is not greater than pair 2, counted from 0: keys must ascend";
+        assert_eq!(error.to_string(), text);
+    }
+    assert!(matches!(loader.push(b"", b"2"), Err(Error::KeyLength { bytes: 0, .. })));
+    assert!(matches!(loader.push(&[b'e'; 129], b"2"), Err(Error::KeyLength { bytes: 129, .. })));
+    loader.push(b"e", b"1").unwrap();
+    drop(loader);
+    assert_eq!(in_use(&forest), before);
+    assert!(contents(&forest, root).is_empty());
+    for fill_percent in [0, 9, 101] {
+        assert!(matches!(forest.loader(root, fill_percent), Err(Error::FillPercent { .. })));
+    }
+}
+
+#[test]
+fn trees_that_have_pairs_are_refused() {
+    let forest = forest(tiny(128), 16 * MIB, true);
+    let root = forest.plant().unwrap();
+    let mut loader = forest.loader(root, 90).unwrap();
+    push_all(&mut loader, &model(Keys::Random, 400, 128)).unwrap();
+    forest.write(root, b"meanwhile", Operation::Put(b"v")).unwrap();
+    assert!(matches!(loader.finish(), Err(Error::NotEmpty)));
+    assert_eq!(contents(&forest, root), [(b"meanwhile".to_vec(), b"v".to_vec())]);
+    assert_eq!(forest.verify(&[root]).unwrap().pairs, 1);
+    assert!(matches!(forest.loader(root, 90), Err(Error::NotEmpty)));
+}
+
+/// Trees all of whose pairs were deleted have interior nodes until their leaves are merged.
+#[test]
+fn trees_whose_pairs_were_deleted_are_empty() {
+    for pairs in (0..60).step_by(4) {
+        let forest = forest(tiny(512), 16 * MIB, true);
+        let root = forest.plant().unwrap();
+        let keys: Vec<_> = (0..pairs).map(|number| key(Keys::Random, number, 128)).collect();
+        for key in &keys {
+            forest.write(root, key, Operation::Put(&[1; 20])).unwrap();
+        }
+        for key in &keys {
+            forest.write(root, key, Operation::Delete).unwrap();
+        }
+        let model = model(Keys::Paths, 300, 128);
+        load(&forest, root, &model, 90).unwrap();
+        assert_eq!(forest.verify(&[root]).unwrap().pairs, 300);
+        assert!(contents(&forest, root) == model.into_iter().collect::<Pairs>());
+    }
+}
+
+fn with_faults(arena_bytes: usize) -> (Forest, Root, Faults) {
+    let faults = Faults::default();
+    let memory =
+        MemoryConfig { arena_bytes, huge_pages: false, faults: faults.clone(), ..MemoryConfig::default() };
+    let forest = Forest::new(Config { memory, shape: tiny(128), mvcc: true }).unwrap();
+    let root = forest.plant().unwrap();
+    (forest, root, faults)
+}
+
+/// Fails the first allocation of a load, then the second, and so on until it succeeds.
+#[test]
+fn memory_that_runs_out_leaves_nothing_behind() {
+    let model = model(Keys::Random, 900, 128);
+    for nth in 0.. {
+        let (forest, root, faults) = with_faults(4 * MIB);
+        let before = in_use(&forest);
+        faults.set(nth);
+        let result = load(&forest, root, &model, 90);
+        faults.clear();
+        match result {
+            Ok(_) => {
+                assert!(nth > 60, "{nth} allocations");
+                break;
+            }
+            Err(error) => assert!(matches!(error, Error::Memory(_)), "{error}"),
+        }
+        assert_eq!(in_use(&forest), before, "allocation {nth} failed");
+        assert_eq!(load(&forest, root, &model, 90).unwrap(), 900);
+        forest.verify(&[root]).unwrap();
+    }
+}
+
+#[test]
+fn a_pair_that_found_no_room_can_be_pushed_again() {
+    let model = model(Keys::Paths, 900, 128);
+    for nth in (0..150).step_by(3) {
+        let (forest, root, faults) = with_faults(4 * MIB);
+        let mut loader = forest.loader(root, 90).unwrap();
+        faults.set(nth);
+        let mut refused = 0;
+        for (key, value) in &model {
+            while loader.push(key, value).is_err() {
+                faults.clear();
+                refused += 1;
+            }
+        }
+        faults.clear();
+        assert!(refused <= 1);
+        loader.finish().unwrap();
+        forest.verify(&[root]).unwrap();
+        assert!(contents(&forest, root) == model.clone().into_iter().collect::<Pairs>());
+    }
+}
+
+#[test]
+fn an_arena_that_is_too_small_is_as_it_was() {
+    let (forest, root, _) = with_faults(MIB);
+    let before = in_use(&forest);
+    assert!(matches!(load(&forest, root, &model(Keys::Random, 100_000, 128), 90), Err(Error::Memory(_))));
+    assert_eq!(in_use(&forest), before);
+    assert!(load(&forest, root, &model(Keys::Random, 5_000, 128), 90).is_ok());
+    forest.delete_range(root, Bound::Unbounded, Bound::Unbounded).unwrap();
+    forest.verify(&[root]).unwrap();
+}
