@@ -161,6 +161,48 @@ STATUS_VERSION_NOT_HELD = 6
 # void.
 STATUS_FAULT = 7
 
+# Counter: cycles of key search units with a descent.
+COUNTER_SEARCH_BUSY = 0
+
+# Counter: interior nodes that were searched.
+COUNTER_NODES = 1
+
+# Counter: steps to previous versions on the way down.
+COUNTER_VERSION_STEPS = 2
+
+# Counter: reads of lines that units asked for.
+COUNTER_READS = 3
+
+# Counter: reads by LID among them.
+COUNTER_LOOKUPS = 4
+
+# Counter: reads of host memory.
+COUNTER_HOST_READS = 5
+
+# Counter: lines that came from host memory.
+COUNTER_HOST_LINES = 6
+
+# Counter: cycles in which host memory did not take a read.
+COUNTER_HOST_STALLS = 7
+
+# Counter: answers of on-board memory that were errors.
+COUNTER_DRAM_ERRORS = 8
+
+# Counter: lines that key search units read.
+COUNTER_SEARCH_LINES = 9
+
+# Counter: pieces of nodes that were in the cache.
+COUNTER_HITS = 10
+
+# Counter: pieces of nodes that were not in the cache.
+COUNTER_MISSES = 11
+
+# Counter: lines that came from the cache.
+COUNTER_DRAM_LINES = 12
+
+# Counters that there are.
+COUNTER_COUNT = 13
+
 
 @dataclass(frozen=True)
 class NodeHeader(_Record):
@@ -474,6 +516,93 @@ class CompletionPair(_Record):
 
 
 @dataclass(frozen=True)
+class Control(_Record):
+    """Registers of 8 bytes on a bus of 32 bits: the low half of one is written first, its high half
+    puts both in force; reading a low half keeps the high half for the next read.
+
+    +---------------------+----------+------------------------------------------------------+
+    | 0..2                | 2        | 3..8                                                 |
+    | sorted_start        | shortcut_| padding[5]                                           |
+    |                     | capacity |                                                      |
+    +---------------------+----------+------------------------------------------------------+
+    | 8..16                                                                                 |
+    | read_version                                                                          |
+    +---------------------------------------------------------------------------------------+
+    | 16..24                                                                                |
+    | table_number                                                                          |
+    +---------------------------------------------------------------------------------------+
+    | 24..32                                                                                |
+    | root                                                                                  |
+    +---------------------------------------------------------------------------------------+
+    | 32..40                                                                                |
+    | mapped_lid                                                                            |
+    +---------------------------------------------------------------------------------------+
+    | 40..48                                                                                |
+    | mapped_address                                                                        |
+    +---------------------------------------------------------------------------------------+
+    | 48..56                                                                                |
+    | window_oldest                                                                         |
+    +---------------------------------------------------------------------------------------+
+    | 56..64                                                                                |
+    | window_newest                                                                         |
+    +---------------------------------------------------------------------------------------+
+    | 64..72                                                                                |
+    | counter_index                                                                         |
+    +---------------------------------------------------------------------------------------+
+    | 72..80                                                                                |
+    | counter                                                                               |
+    +---------------------------------------------------------------------------------------+
+    | 80..88                                                                                |
+    | switches                                                                              |
+    +---------------------------------------------------------------------------------------+
+    """
+
+    SIZE: ClassVar[int] = 88
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "sorted_start": Field(0, 16, None, 0xffff),
+        "shortcut_capacity": Field(16, 8, None, 0xff),
+        "padding": Field(24, 8, 5, 0x0),
+        "read_version": Field(64, 64, None, 0xffffffffffffffff),
+        "table_number": Field(128, 64, None, 0xffffffffffffffff),
+        "root": Field(192, 64, None, 0xffffffffffffffff),
+        "mapped_lid": Field(256, 64, None, 0xffffffffffffffff),
+        "mapped_address": Field(320, 64, None, 0xffffffffffffffff),
+        "window_oldest": Field(384, 64, None, 0xffffffffffffffff),
+        "window_newest": Field(448, 64, None, 0xffffffffffffffff),
+        "counter_index": Field(512, 64, None, 0xffffffffffffffff),
+        "counter": Field(576, 64, None, 0xffffffffffffffff),
+        "switches": Field(640, 64, None, 0xffffffffffffffff),
+    }
+
+    # Of every node of the store: where its sorted block begins.
+    sorted_start: int = 0
+    # Of every node of the store: shortcuts that there is room for.
+    shortcut_capacity: int = 0
+    # Zero.
+    padding: tuple[int, ...] = (0,) * 5
+    # What requests read at that name no version.
+    read_version: int = 0
+    # The table whose root is written next.
+    table_number: int = 0
+    # LID of the root of table_number; 0: there is no such table.
+    root: int = 0
+    # The LID whose mapping is written next.
+    mapped_lid: int = 0
+    # Bus address that mapped_lid leads to, 0: none; answered once it is in force.
+    mapped_address: int = 0
+    # Read only: number of the oldest request in flight; greater than window_newest: none.
+    window_oldest: int = 0
+    # Read only: number of the newest request that was begun.
+    window_newest: int = 0
+    # The counter that is read next.
+    counter_index: int = 0
+    # Read only: the counter of counter_index.
+    counter: int = 0
+    # Word control_switches: what is on; all off after reset.
+    switches: int = 0
+
+
+@dataclass(frozen=True)
 class LockAndSize(_Record):
     """Lock bit, sequence number, published size and count of log entries: one store publishes them all.
 
@@ -623,3 +752,28 @@ class CompletionOutcome(_Record):
     more: int = 0
     # Pairs in this completion.
     pairs: int = 0
+
+
+@dataclass(frozen=True)
+class ControlSwitches(_Record):
+    """What an accelerator does beyond what it must.
+
+    +---------+---------+-------+
+    | 63:2    | 1       | 0     |
+    | padding | balance | cache |
+    +---------+---------+-------+
+    """
+
+    SIZE: ClassVar[int] = 8
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "cache": Field(0, 1, None, 0x1),
+        "balance": Field(1, 1, None, 0x1),
+        "padding": Field(2, 62, None, 0x0),
+    }
+
+    # Keep interior nodes in on-board memory.
+    cache: int = 0
+    # Read some of what is kept from host memory, when that has less to do.
+    balance: int = 0
+    # Zero.
+    padding: int = 0

@@ -89,6 +89,48 @@ package layout_pkg;
   // void
   localparam int unsigned StatusFault = 7;
 
+  // counter: cycles of key search units with a descent
+  localparam int unsigned CounterSearchBusy = 0;
+
+  // counter: interior nodes that were searched
+  localparam int unsigned CounterNodes = 1;
+
+  // counter: steps to previous versions on the way down
+  localparam int unsigned CounterVersionSteps = 2;
+
+  // counter: reads of lines that units asked for
+  localparam int unsigned CounterReads = 3;
+
+  // counter: reads by LID among them
+  localparam int unsigned CounterLookups = 4;
+
+  // counter: reads of host memory
+  localparam int unsigned CounterHostReads = 5;
+
+  // counter: lines that came from host memory
+  localparam int unsigned CounterHostLines = 6;
+
+  // counter: cycles in which host memory did not take a read
+  localparam int unsigned CounterHostStalls = 7;
+
+  // counter: answers of on-board memory that were errors
+  localparam int unsigned CounterDramErrors = 8;
+
+  // counter: lines that key search units read
+  localparam int unsigned CounterSearchLines = 9;
+
+  // counter: pieces of nodes that were in the cache
+  localparam int unsigned CounterHits = 10;
+
+  // counter: pieces of nodes that were not in the cache
+  localparam int unsigned CounterMisses = 11;
+
+  // counter: lines that came from the cache
+  localparam int unsigned CounterDramLines = 12;
+
+  // counters that there are
+  localparam int unsigned CounterCount = 13;
+
   // node_header: the first cache line of a node
   //
   // +---------------------------------------------------------------------------------------+
@@ -397,6 +439,102 @@ package layout_pkg;
     logic [31:0] value_length;
   } completion_pair_t;
 
+  // control: registers of 8 bytes on a bus of 32 bits: the low half of one is written first, its high
+  // half puts both in force; reading a low half keeps the high half for the next read
+  //
+  // +---------------------+----------+------------------------------------------------------+
+  // | 0..2                | 2        | 3..8                                                 |
+  // | sorted_start        | shortcut_| padding[5]                                           |
+  // |                     | capacity |                                                      |
+  // +---------------------+----------+------------------------------------------------------+
+  // | 8..16                                                                                 |
+  // | read_version                                                                          |
+  // +---------------------------------------------------------------------------------------+
+  // | 16..24                                                                                |
+  // | table_number                                                                          |
+  // +---------------------------------------------------------------------------------------+
+  // | 24..32                                                                                |
+  // | root                                                                                  |
+  // +---------------------------------------------------------------------------------------+
+  // | 32..40                                                                                |
+  // | mapped_lid                                                                            |
+  // +---------------------------------------------------------------------------------------+
+  // | 40..48                                                                                |
+  // | mapped_address                                                                        |
+  // +---------------------------------------------------------------------------------------+
+  // | 48..56                                                                                |
+  // | window_oldest                                                                         |
+  // +---------------------------------------------------------------------------------------+
+  // | 56..64                                                                                |
+  // | window_newest                                                                         |
+  // +---------------------------------------------------------------------------------------+
+  // | 64..72                                                                                |
+  // | counter_index                                                                         |
+  // +---------------------------------------------------------------------------------------+
+  // | 72..80                                                                                |
+  // | counter                                                                               |
+  // +---------------------------------------------------------------------------------------+
+  // | 80..88                                                                                |
+  // | switches                                                                              |
+  // +---------------------------------------------------------------------------------------+
+  localparam int unsigned ControlSize = 88;
+  localparam int unsigned ControlSortedStartOffset = 0;
+  localparam int unsigned ControlSortedStartBytes = 2;
+  localparam int unsigned ControlShortcutCapacityOffset = 2;
+  localparam int unsigned ControlShortcutCapacityBytes = 1;
+  localparam int unsigned ControlPaddingOffset = 3;
+  localparam int unsigned ControlPaddingBytes = 1;
+  localparam int unsigned ControlPaddingCount = 5;
+  localparam int unsigned ControlReadVersionOffset = 8;
+  localparam int unsigned ControlReadVersionBytes = 8;
+  localparam int unsigned ControlTableNumberOffset = 16;
+  localparam int unsigned ControlTableNumberBytes = 8;
+  localparam int unsigned ControlRootOffset = 24;
+  localparam int unsigned ControlRootBytes = 8;
+  localparam int unsigned ControlMappedLidOffset = 32;
+  localparam int unsigned ControlMappedLidBytes = 8;
+  localparam int unsigned ControlMappedAddressOffset = 40;
+  localparam int unsigned ControlMappedAddressBytes = 8;
+  localparam int unsigned ControlWindowOldestOffset = 48;
+  localparam int unsigned ControlWindowOldestBytes = 8;
+  localparam int unsigned ControlWindowNewestOffset = 56;
+  localparam int unsigned ControlWindowNewestBytes = 8;
+  localparam int unsigned ControlCounterIndexOffset = 64;
+  localparam int unsigned ControlCounterIndexBytes = 8;
+  localparam int unsigned ControlCounterOffset = 72;
+  localparam int unsigned ControlCounterBytes = 8;
+  localparam int unsigned ControlSwitchesOffset = 80;
+  localparam int unsigned ControlSwitchesBytes = 8;
+
+  typedef struct packed {
+    // word control_switches: what is on; all off after reset
+    logic [63:0] switches;
+    // read only: the counter of counter_index
+    logic [63:0] counter;
+    // the counter that is read next
+    logic [63:0] counter_index;
+    // read only: number of the newest request that was begun
+    logic [63:0] window_newest;
+    // read only: number of the oldest request in flight; greater than window_newest: none
+    logic [63:0] window_oldest;
+    // bus address that mapped_lid leads to, 0: none; answered once it is in force
+    logic [63:0] mapped_address;
+    // the LID whose mapping is written next
+    logic [63:0] mapped_lid;
+    // LID of the root of table_number; 0: there is no such table
+    logic [63:0] root;
+    // the table whose root is written next
+    logic [63:0] table_number;
+    // what requests read at that name no version
+    logic [63:0] read_version;
+    // zero
+    logic [4:0][7:0] padding;
+    // of every node of the store: shortcuts that there is room for
+    logic [7:0] shortcut_capacity;
+    // of every node of the store: where its sorted block begins
+    logic [15:0] sorted_start;
+  } control_t;
+
   // lock_and_size: lock bit, sequence number, published size and count of log entries: one store
   // publishes them all
   //
@@ -548,6 +686,29 @@ package layout_pkg;
     // one of the constants status_*
     logic [7:0] status;
   } completion_outcome_t;
+
+  // control_switches: what an accelerator does beyond what it must
+  //
+  // +---------+---------+-------+
+  // | 63:2    | 1       | 0     |
+  // | padding | balance | cache |
+  // +---------+---------+-------+
+  localparam int unsigned ControlSwitchesBits = 64;
+  localparam int unsigned ControlSwitchesCacheShift = 0;
+  localparam int unsigned ControlSwitchesCacheBits = 1;
+  localparam int unsigned ControlSwitchesBalanceShift = 1;
+  localparam int unsigned ControlSwitchesBalanceBits = 1;
+  localparam int unsigned ControlSwitchesPaddingShift = 2;
+  localparam int unsigned ControlSwitchesPaddingBits = 62;
+
+  typedef struct packed {
+    // zero
+    logic [61:0] padding;
+    // read some of what is kept from host memory, when that has less to do
+    logic balance;
+    // keep interior nodes in on-board memory
+    logic cache;
+  } control_switches_t;
 
   // verilator lint_on UNUSEDPARAM
 

@@ -95,6 +95,48 @@ pub const STATUS_VERSION_NOT_HELD: usize = 6;
 /// void.
 pub const STATUS_FAULT: usize = 7;
 
+/// Counter: cycles of key search units with a descent.
+pub const COUNTER_SEARCH_BUSY: usize = 0;
+
+/// Counter: interior nodes that were searched.
+pub const COUNTER_NODES: usize = 1;
+
+/// Counter: steps to previous versions on the way down.
+pub const COUNTER_VERSION_STEPS: usize = 2;
+
+/// Counter: reads of lines that units asked for.
+pub const COUNTER_READS: usize = 3;
+
+/// Counter: reads by LID among them.
+pub const COUNTER_LOOKUPS: usize = 4;
+
+/// Counter: reads of host memory.
+pub const COUNTER_HOST_READS: usize = 5;
+
+/// Counter: lines that came from host memory.
+pub const COUNTER_HOST_LINES: usize = 6;
+
+/// Counter: cycles in which host memory did not take a read.
+pub const COUNTER_HOST_STALLS: usize = 7;
+
+/// Counter: answers of on-board memory that were errors.
+pub const COUNTER_DRAM_ERRORS: usize = 8;
+
+/// Counter: lines that key search units read.
+pub const COUNTER_SEARCH_LINES: usize = 9;
+
+/// Counter: pieces of nodes that were in the cache.
+pub const COUNTER_HITS: usize = 10;
+
+/// Counter: pieces of nodes that were not in the cache.
+pub const COUNTER_MISSES: usize = 11;
+
+/// Counter: lines that came from the cache.
+pub const COUNTER_DRAM_LINES: usize = 12;
+
+/// Counters that there are.
+pub const COUNTER_COUNT: usize = 13;
+
 /// The first cache line of a node.
 ///
 /// ```text
@@ -543,6 +585,136 @@ pub mod completion_pair {
         let end = end + KEY_LENGTH_BYTES;
         assert!(PADDING_OFFSET == end);
         let end = end + PADDING_BYTES;
+        assert!(SIZE == end);
+    };
+}
+
+/// Registers of 8 bytes on a bus of 32 bits: the low half of one is written first, its high half
+/// puts both in force; reading a low half keeps the high half for the next read.
+///
+/// ```text
+/// +---------------------+----------+------------------------------------------------------+
+/// | 0..2                | 2        | 3..8                                                 |
+/// | sorted_start        | shortcut_| padding[5]                                           |
+/// |                     | capacity |                                                      |
+/// +---------------------+----------+------------------------------------------------------+
+/// | 8..16                                                                                 |
+/// | read_version                                                                          |
+/// +---------------------------------------------------------------------------------------+
+/// | 16..24                                                                                |
+/// | table_number                                                                          |
+/// +---------------------------------------------------------------------------------------+
+/// | 24..32                                                                                |
+/// | root                                                                                  |
+/// +---------------------------------------------------------------------------------------+
+/// | 32..40                                                                                |
+/// | mapped_lid                                                                            |
+/// +---------------------------------------------------------------------------------------+
+/// | 40..48                                                                                |
+/// | mapped_address                                                                        |
+/// +---------------------------------------------------------------------------------------+
+/// | 48..56                                                                                |
+/// | window_oldest                                                                         |
+/// +---------------------------------------------------------------------------------------+
+/// | 56..64                                                                                |
+/// | window_newest                                                                         |
+/// +---------------------------------------------------------------------------------------+
+/// | 64..72                                                                                |
+/// | counter_index                                                                         |
+/// +---------------------------------------------------------------------------------------+
+/// | 72..80                                                                                |
+/// | counter                                                                               |
+/// +---------------------------------------------------------------------------------------+
+/// | 80..88                                                                                |
+/// | switches                                                                              |
+/// +---------------------------------------------------------------------------------------+
+/// ```
+pub mod control {
+    /// Bytes of the whole.
+    pub const SIZE: usize = 88;
+    /// Of every node of the store: where its sorted block begins.
+    pub const SORTED_START_OFFSET: usize = 0;
+    /// Bytes of `sorted_start`.
+    pub const SORTED_START_BYTES: usize = 2;
+    /// Of every node of the store: shortcuts that there is room for.
+    pub const SHORTCUT_CAPACITY_OFFSET: usize = 2;
+    /// Bytes of `shortcut_capacity`.
+    pub const SHORTCUT_CAPACITY_BYTES: usize = 1;
+    /// Zero.
+    pub const PADDING_OFFSET: usize = 3;
+    /// Bytes of one of `padding`.
+    pub const PADDING_BYTES: usize = 1;
+    /// How many `padding` there are.
+    pub const PADDING_COUNT: usize = 5;
+    /// What requests read at that name no version.
+    pub const READ_VERSION_OFFSET: usize = 8;
+    /// Bytes of `read_version`.
+    pub const READ_VERSION_BYTES: usize = 8;
+    /// The table whose root is written next.
+    pub const TABLE_NUMBER_OFFSET: usize = 16;
+    /// Bytes of `table_number`.
+    pub const TABLE_NUMBER_BYTES: usize = 8;
+    /// LID of the root of table_number; 0: there is no such table.
+    pub const ROOT_OFFSET: usize = 24;
+    /// Bytes of `root`.
+    pub const ROOT_BYTES: usize = 8;
+    /// The LID whose mapping is written next.
+    pub const MAPPED_LID_OFFSET: usize = 32;
+    /// Bytes of `mapped_lid`.
+    pub const MAPPED_LID_BYTES: usize = 8;
+    /// Bus address that mapped_lid leads to, 0: none; answered once it is in force.
+    pub const MAPPED_ADDRESS_OFFSET: usize = 40;
+    /// Bytes of `mapped_address`.
+    pub const MAPPED_ADDRESS_BYTES: usize = 8;
+    /// Read only: number of the oldest request in flight; greater than window_newest: none.
+    pub const WINDOW_OLDEST_OFFSET: usize = 48;
+    /// Bytes of `window_oldest`.
+    pub const WINDOW_OLDEST_BYTES: usize = 8;
+    /// Read only: number of the newest request that was begun.
+    pub const WINDOW_NEWEST_OFFSET: usize = 56;
+    /// Bytes of `window_newest`.
+    pub const WINDOW_NEWEST_BYTES: usize = 8;
+    /// The counter that is read next.
+    pub const COUNTER_INDEX_OFFSET: usize = 64;
+    /// Bytes of `counter_index`.
+    pub const COUNTER_INDEX_BYTES: usize = 8;
+    /// Read only: the counter of counter_index.
+    pub const COUNTER_OFFSET: usize = 72;
+    /// Bytes of `counter`.
+    pub const COUNTER_BYTES: usize = 8;
+    /// Word control_switches: what is on; all off after reset.
+    pub const SWITCHES_OFFSET: usize = 80;
+    /// Bytes of `switches`.
+    pub const SWITCHES_BYTES: usize = 8;
+
+    const _: () = {
+        let end = 0;
+        assert!(SORTED_START_OFFSET == end);
+        let end = end + SORTED_START_BYTES;
+        assert!(SHORTCUT_CAPACITY_OFFSET == end);
+        let end = end + SHORTCUT_CAPACITY_BYTES;
+        assert!(PADDING_OFFSET == end);
+        let end = end + PADDING_BYTES * PADDING_COUNT;
+        assert!(READ_VERSION_OFFSET == end);
+        let end = end + READ_VERSION_BYTES;
+        assert!(TABLE_NUMBER_OFFSET == end);
+        let end = end + TABLE_NUMBER_BYTES;
+        assert!(ROOT_OFFSET == end);
+        let end = end + ROOT_BYTES;
+        assert!(MAPPED_LID_OFFSET == end);
+        let end = end + MAPPED_LID_BYTES;
+        assert!(MAPPED_ADDRESS_OFFSET == end);
+        let end = end + MAPPED_ADDRESS_BYTES;
+        assert!(WINDOW_OLDEST_OFFSET == end);
+        let end = end + WINDOW_OLDEST_BYTES;
+        assert!(WINDOW_NEWEST_OFFSET == end);
+        let end = end + WINDOW_NEWEST_BYTES;
+        assert!(COUNTER_INDEX_OFFSET == end);
+        let end = end + COUNTER_INDEX_BYTES;
+        assert!(COUNTER_OFFSET == end);
+        let end = end + COUNTER_BYTES;
+        assert!(SWITCHES_OFFSET == end);
+        let end = end + SWITCHES_BYTES;
         assert!(SIZE == end);
     };
 }
@@ -1115,5 +1287,83 @@ pub mod completion_outcome {
     #[inline]
     pub const fn with_pairs(word: u64, value: u64) -> u64 {
         super::replace(word, PAIRS_SHIFT, PAIRS_MASK, value)
+    }
+}
+
+/// What an accelerator does beyond what it must.
+///
+/// ```text
+/// +---------+---------+-------+
+/// | 63:2    | 1       | 0     |
+/// | padding | balance | cache |
+/// +---------+---------+-------+
+/// ```
+pub mod control_switches {
+    /// Bits of the whole.
+    pub const BITS: u32 = 64;
+    /// Lowest bit of `cache`.
+    pub const CACHE_SHIFT: u32 = 0;
+    /// Bits of `cache`.
+    pub const CACHE_BITS: u32 = 1;
+    /// The largest `cache`: the mask after the shift.
+    pub const CACHE_MASK: u64 = 0x1;
+    /// Lowest bit of `balance`.
+    pub const BALANCE_SHIFT: u32 = 1;
+    /// Bits of `balance`.
+    pub const BALANCE_BITS: u32 = 1;
+    /// The largest `balance`: the mask after the shift.
+    pub const BALANCE_MASK: u64 = 0x1;
+    /// Lowest bit of `padding`.
+    pub const PADDING_SHIFT: u32 = 2;
+    /// Bits of `padding`.
+    pub const PADDING_BITS: u32 = 62;
+    /// The largest `padding`: the mask after the shift.
+    pub const PADDING_MASK: u64 = 0x3fffffffffffffff;
+
+    const _: () = {
+        let end = 0;
+        assert!(CACHE_SHIFT == end);
+        let end = end + CACHE_BITS;
+        assert!(BALANCE_SHIFT == end);
+        let end = end + BALANCE_BITS;
+        assert!(PADDING_SHIFT == end);
+        let end = end + PADDING_BITS;
+        assert!(BITS == end);
+    };
+
+    /// Keep interior nodes in on-board memory.
+    #[inline]
+    pub const fn cache(word: u64) -> u64 {
+        super::extract(word, CACHE_SHIFT, CACHE_MASK)
+    }
+
+    /// `word` with another `cache`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_cache(word: u64, value: u64) -> u64 {
+        super::replace(word, CACHE_SHIFT, CACHE_MASK, value)
+    }
+
+    /// Read some of what is kept from host memory, when that has less to do.
+    #[inline]
+    pub const fn balance(word: u64) -> u64 {
+        super::extract(word, BALANCE_SHIFT, BALANCE_MASK)
+    }
+
+    /// `word` with another `balance`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_balance(word: u64, value: u64) -> u64 {
+        super::replace(word, BALANCE_SHIFT, BALANCE_MASK, value)
+    }
+
+    /// Zero.
+    #[inline]
+    pub const fn padding(word: u64) -> u64 {
+        super::extract(word, PADDING_SHIFT, PADDING_MASK)
+    }
+
+    /// `word` with another `padding`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_padding(word: u64, value: u64) -> u64 {
+        super::replace(word, PADDING_SHIFT, PADDING_MASK, value)
     }
 }

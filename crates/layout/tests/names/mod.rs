@@ -28,6 +28,20 @@ names! {
         status_unknown_table: STATUS_UNKNOWN_TABLE,
         status_version_not_held: STATUS_VERSION_NOT_HELD,
         status_fault: STATUS_FAULT,
+        counter_search_busy: COUNTER_SEARCH_BUSY,
+        counter_nodes: COUNTER_NODES,
+        counter_version_steps: COUNTER_VERSION_STEPS,
+        counter_reads: COUNTER_READS,
+        counter_lookups: COUNTER_LOOKUPS,
+        counter_host_reads: COUNTER_HOST_READS,
+        counter_host_lines: COUNTER_HOST_LINES,
+        counter_host_stalls: COUNTER_HOST_STALLS,
+        counter_dram_errors: COUNTER_DRAM_ERRORS,
+        counter_search_lines: COUNTER_SEARCH_LINES,
+        counter_hits: COUNTER_HITS,
+        counter_misses: COUNTER_MISSES,
+        counter_dram_lines: COUNTER_DRAM_LINES,
+        counter_count: COUNTER_COUNT,
     }
     structs {
         node_header {
@@ -87,6 +101,21 @@ names! {
             key_length: KEY_LENGTH_OFFSET, KEY_LENGTH_BYTES, 1,
             padding: PADDING_OFFSET, PADDING_BYTES, 1,
         }
+        control {
+            sorted_start: SORTED_START_OFFSET, SORTED_START_BYTES, 1,
+            shortcut_capacity: SHORTCUT_CAPACITY_OFFSET, SHORTCUT_CAPACITY_BYTES, 1,
+            padding: PADDING_OFFSET, PADDING_BYTES, PADDING_COUNT,
+            read_version: READ_VERSION_OFFSET, READ_VERSION_BYTES, 1,
+            table_number: TABLE_NUMBER_OFFSET, TABLE_NUMBER_BYTES, 1,
+            root: ROOT_OFFSET, ROOT_BYTES, 1,
+            mapped_lid: MAPPED_LID_OFFSET, MAPPED_LID_BYTES, 1,
+            mapped_address: MAPPED_ADDRESS_OFFSET, MAPPED_ADDRESS_BYTES, 1,
+            window_oldest: WINDOW_OLDEST_OFFSET, WINDOW_OLDEST_BYTES, 1,
+            window_newest: WINDOW_NEWEST_OFFSET, WINDOW_NEWEST_BYTES, 1,
+            counter_index: COUNTER_INDEX_OFFSET, COUNTER_INDEX_BYTES, 1,
+            counter: COUNTER_OFFSET, COUNTER_BYTES, 1,
+            switches: SWITCHES_OFFSET, SWITCHES_BYTES, 1,
+        }
     }
     words {
         lock_and_size {
@@ -122,6 +151,11 @@ names! {
             continued, with_continued: CONTINUED_SHIFT, CONTINUED_BITS, CONTINUED_MASK,
             more, with_more: MORE_SHIFT, MORE_BITS, MORE_MASK,
             pairs, with_pairs: PAIRS_SHIFT, PAIRS_BITS, PAIRS_MASK,
+        }
+        control_switches {
+            cache, with_cache: CACHE_SHIFT, CACHE_BITS, CACHE_MASK,
+            balance, with_balance: BALANCE_SHIFT, BALANCE_BITS, BALANCE_MASK,
+            padding, with_padding: PADDING_SHIFT, PADDING_BITS, PADDING_MASK,
         }
     }
 }
