@@ -7,6 +7,7 @@ pub mod atomics;
 pub mod docs;
 pub mod floors;
 pub mod lengths;
+pub mod modules;
 mod repository;
 pub mod safety;
 mod tokens;

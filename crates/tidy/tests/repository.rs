@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use cargo_metadata::MetadataCommand;
-use honeycomb_tidy::{Repository, Violation, atomics, docs, floors, lengths, safety, words};
+use honeycomb_tidy::{Repository, Violation, atomics, docs, floors, lengths, modules, safety, words};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -28,6 +28,11 @@ fn crates_import_lower_floors_only() {
 #[test]
 fn lines_functions_and_modules_are_short() {
     assert_none(&lengths::check(&repository()).expect("python3 can be run and parses every Python source"));
+}
+
+#[test]
+fn modules_use_lower_floors_only() {
+    assert_none(&modules::check(&repository()));
 }
 
 #[test]

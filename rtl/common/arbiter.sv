@@ -1,0 +1,96 @@
+// Lets one of several streams through at a time, in turn; a stream keeps its turn until its element with
+// last. Output is registered: what was taken is offered from the next cycle on.
+
+`include "assertions.svh"
+
+module arbiter #(
+  parameter type T = logic [31:0],
+  // how many streams
+  parameter int unsigned Count = 2,
+  localparam int unsigned IndexBits = Count > 1 ? $clog2(Count) : 1
+) (
+  input logic clk_i,
+  input logic rst_i,
+
+  input  logic [Count-1:0] in_valid_i,
+  output logic [Count-1:0] in_ready_o,
+  input  T     [Count-1:0] in_i,
+  input  logic [Count-1:0] in_last_i,
+
+  output logic out_valid_o,
+  input  logic out_ready_i,
+  output T     out_o,
+  output logic out_last_o,
+  // the stream that it came from
+  output logic [IndexBits-1:0] out_index_o
+);
+
+  if (Count < 1) $fatal(1, "Count must be at least 1");
+
+  typedef struct packed {
+    T data;
+    logic last;
+    logic [IndexBits-1:0] index;
+  } element_t;
+
+  // The stream whose turn it is, or was last; is_held_q: it has offered something, and its last element is
+  // still to be taken.
+  logic [IndexBits-1:0] turn_d, turn_q;
+  logic is_held_q;
+  logic ready;
+
+  // The next stream after turn_q that offers something; those up to turn_q come after the others.
+  function automatic logic [IndexBits-1:0] next_turn(logic [IndexBits-1:0] turn, logic [Count-1:0] valid);
+    logic [Count-1:0] after;
+    logic [IndexBits-1:0] next;
+    after = valid & ~((Count'(2) << turn) - 1'b1);
+    if (after == '0) after = valid;
+    next = turn;
+    for (int unsigned index = 0; index < Count; index++) begin
+      if (after[Count-1-index]) next = IndexBits'(Count - 1 - index);
+    end
+    return next;
+  endfunction
+
+  assign turn_d = is_held_q ? turn_q : next_turn(turn_q, in_valid_i);
+  always_comb begin
+    in_ready_o = '0;
+    in_ready_o[turn_d] = ready;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      turn_q <= '0;
+      is_held_q <= 1'b0;
+    end else if (in_valid_i[turn_d]) begin
+      turn_q <= turn_d;
+      is_held_q <= !ready || !in_last_i[turn_d];
+    end
+  end
+
+  element_t in, out;
+  assign in = '{data: in_i[turn_d], last: in_last_i[turn_d], index: turn_d};
+
+  skid_buffer #(
+    .T(element_t)
+  ) u_skid_buffer (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(in_valid_i[turn_d]),
+    .in_ready_o(ready),
+    .in_i(in),
+    .out_valid_o,
+    .out_ready_i,
+    .out_o(out)
+  );
+
+  assign out_o = out.data;
+  assign out_last_o = out.last;
+  assign out_index_o = out.index;
+
+  `ASSERT(OneAtATime, $onehot0(in_ready_o & in_valid_i))
+  for (genvar index = 0; index < Count; index++) begin : gen_assertions
+    `ASSERT_OFFER_STAYS(InStays, in_valid_i[index], in_ready_o[index], {in_i[index], in_last_i[index]})
+  end
+
+endmodule

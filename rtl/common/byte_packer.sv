@@ -1,0 +1,94 @@
+// Packs pieces of up to 64 bytes into lines. The piece with last ends the packet: its line is filled up with
+// zeros, and the next packet begins with a line of its own.
+
+`include "assertions.svh"
+
+module byte_packer
+  import accelerator_pkg::*;
+(
+  input logic clk_i,
+  input logic rst_i,
+
+  input  logic       in_valid_i,
+  output logic       in_ready_o,
+  // bytes beyond the count mean nothing
+  input  line_t      in_bytes_i,
+  // 1 to 64
+  input  logic [6:0] in_count_i,
+  input  logic       in_last_i,
+
+  output logic  line_valid_o,
+  input  logic  line_ready_i,
+  output line_t line_o,
+  output logic  line_last_o
+);
+
+  typedef struct packed {
+    logic last;
+    line_t data;
+  } element_t;
+
+  // The bytes of a line that is not full, zeros after them, and their number. If ends_q, the packet ended in
+  // them: they go out before anything comes.
+  line_t rest_q;
+  logic [LineIndexBits-1:0] count_q;
+  logic ends_q;
+
+  line_t piece;
+  logic [2*LineBits-1:0] packed_bytes;
+  logic [7:0] packed_count;
+  logic takes, fills, ends, put, ready;
+  element_t element, out;
+
+  for (genvar index = 0; index < LineBytes; index++) begin : gen_piece
+    assign piece[8*index+:8] = in_count_i > 7'(index) ? in_bytes_i[8*index+:8] : '0;
+  end
+  assign packed_bytes = {LineBits'(0), rest_q} | ({LineBits'(0), piece} << {count_q, 3'b0});
+  assign packed_count = 8'(count_q) + 8'(in_count_i);
+
+  assign in_ready_o = ready && !ends_q;
+  assign takes = in_valid_i && in_ready_o;
+  assign fills = packed_count >= 8'(LineBytes);
+  assign ends = in_last_i && packed_count <= 8'(LineBytes);
+
+  // A piece is offered to the skid buffer whether it is ready or not.
+  assign put = ends_q || (in_valid_i && (fills || ends));
+  assign element.data = ends_q ? rest_q : packed_bytes[LineBits-1:0];
+  assign element.last = ends_q || ends;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      rest_q <= '0;
+      count_q <= '0;
+      ends_q <= 1'b0;
+    end else if (takes) begin
+      rest_q <= ends ? '0 : fills ? packed_bytes[2*LineBits-1:LineBits] : packed_bytes[LineBits-1:0];
+      count_q <= ends ? '0 : packed_count[LineIndexBits-1:0];
+      ends_q <= in_last_i && !ends;
+    end else if (ends_q && ready) begin
+      rest_q <= '0;
+      count_q <= '0;
+      ends_q <= 1'b0;
+    end
+  end
+
+  skid_buffer #(
+    .T(element_t)
+  ) u_skid_buffer (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(put),
+    .in_ready_o(ready),
+    .in_i(element),
+    .out_valid_o(line_valid_o),
+    .out_ready_i(line_ready_i),
+    .out_o(out)
+  );
+
+  assign line_o = out.data;
+  assign line_last_o = out.last;
+
+  `ASSERT(CountIsAllowed, !in_valid_i || (in_count_i >= 7'd1 && in_count_i <= 7'(LineBytes)))
+  `ASSERT_OFFER_STAYS(InStays, in_valid_i, in_ready_o, {in_count_i, in_last_i})
+
+endmodule

@@ -1,0 +1,67 @@
+// Turns a stream of lines into a window on their bytes: the next 64 bytes, at any alignment. Takes up to 64
+// bytes a cycle, as fast as lines come.
+
+`include "assertions.svh"
+
+module byte_window
+  import accelerator_pkg::*;
+(
+  input logic clk_i,
+  input logic rst_i,
+
+  // Forgets everything. The line of this cycle, or else the next one that comes, begins at byte skip_i.
+  input logic                     start_i,
+  input logic [LineIndexBits-1:0] skip_i,
+
+  input  logic  line_valid_i,
+  output logic  line_ready_o,
+  input  line_t line_i,
+
+  // the next bytes; how many are known, of which at most 64 are in bytes_o: those beyond mean nothing
+  output line_t      bytes_o,
+  output logic [7:0] count_o,
+  // how many are taken in this cycle: at most 64 and at most count_o
+  input  logic [6:0] take_i
+);
+
+  // Lines in order of their coming; the third waits so that a line can come in every cycle.
+  line_t lines_q[3];
+  logic [1:0] count_d, count_q;
+  // The first byte of the window in the first line.
+  logic [LineIndexBits-1:0] skip_q;
+  logic [6:0] skip_after;
+  logic leaves, comes;
+
+  assign skip_after = 7'(skip_q) + take_i;
+  assign leaves = skip_after[LineIndexBits];
+  assign comes = line_valid_i && line_ready_o;
+  assign count_d = start_i ? 2'd0 : count_q - 2'(leaves);
+
+  always_ff @(posedge clk_i) begin
+    if (leaves) begin
+      lines_q[0] <= lines_q[1];
+      lines_q[1] <= lines_q[2];
+    end
+    if (comes) lines_q[count_d] <= line_i;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      count_q <= '0;
+      skip_q <= '0;
+    end else begin
+      count_q <= count_d + 2'(comes);
+      skip_q <= start_i ? skip_i : skip_after[LineIndexBits-1:0];
+    end
+  end
+
+  logic [7:0] bytes_of_lines;
+  assign bytes_of_lines = count_q > 2'd1 ? 8'(2 * LineBytes) : 8'(LineBytes);
+
+  assign line_ready_o = count_q != 2'd3;
+  assign bytes_o = LineBits'({lines_q[1], lines_q[0]} >> {skip_q, 3'b0});
+  assign count_o = count_q == 2'd0 ? 8'd0 : bytes_of_lines - 8'(skip_q);
+
+  `ASSERT(TakesWhatIsKnown, take_i <= 7'(LineBytes) && 8'(take_i) <= count_o)
+
+endmodule

@@ -1,0 +1,68 @@
+// A queue: what came first leaves first. What comes is offered from the next cycle on.
+
+`include "assertions.svh"
+
+module fifo #(
+  parameter type T = logic [31:0],
+  // how much it holds
+  parameter int unsigned Depth = 2,
+  localparam int unsigned CountBits = $clog2(Depth + 1)
+) (
+  input logic clk_i,
+  input logic rst_i,
+
+  input  logic in_valid_i,
+  output logic in_ready_o,
+  input  T     in_i,
+
+  output logic out_valid_o,
+  input  logic out_ready_i,
+  output T     out_o,
+
+  // how much is in it
+  output logic [CountBits-1:0] count_o
+);
+
+  if (Depth < 1) $fatal(1, "Depth must be at least 1");
+
+  localparam int unsigned IndexBits = Depth > 1 ? $clog2(Depth) : 1;
+  localparam logic [IndexBits-1:0] IndexLast = IndexBits'(Depth - 1);
+
+  T items_q[Depth];
+  logic [IndexBits-1:0] head_q, tail_q;
+  logic [CountBits-1:0] count_q;
+  logic put, take;
+
+  assign put = in_valid_i && in_ready_o;
+  assign take = out_valid_o && out_ready_i;
+
+  function automatic logic [IndexBits-1:0] next(logic [IndexBits-1:0] index);
+    return index == IndexLast ? '0 : index + 1'b1;
+  endfunction
+
+  always_ff @(posedge clk_i) begin
+    if (put) items_q[tail_q] <= in_i;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      head_q <= '0;
+      tail_q <= '0;
+      count_q <= '0;
+    end else begin
+      if (take) head_q <= next(head_q);
+      if (put) tail_q <= next(tail_q);
+      count_q <= count_q + CountBits'(put) - CountBits'(take);
+    end
+  end
+
+  assign in_ready_o = count_q != CountBits'(Depth);
+  assign out_valid_o = count_q != '0;
+  assign out_o = items_q[head_q];
+  assign count_o = count_q;
+
+  `ASSERT(CountHasABound, count_q <= CountBits'(Depth))
+  `ASSERT_OFFER_STAYS(InStays, in_valid_i, in_ready_o, in_i)
+  `ASSERT_OFFER_STAYS(OutStays, out_valid_o, out_ready_i, out_o)
+
+endmodule

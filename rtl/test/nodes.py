@@ -1,0 +1,291 @@
+"""Nodes as bytes, made and read as docs/node.md and docs/layout.md say, and the memory that they stand in."""
+
+from dataclasses import dataclass, field, replace
+from os.path import commonprefix
+
+from honeycomb_layout import (
+    ALLOCATION_UNIT_BYTES,
+    INLINE_VALUE_BYTES_MAX,
+    KEY_BYTES_MAX,
+    LOG_ENTRIES_MAX,
+    LOG_THRESHOLD_BYTES_DEFAULT,
+    NODE_BYTES_DEFAULT,
+    SEGMENT_BYTES_MIN_DEFAULT,
+    SHORTCUT_BLOCK_BYTES_DEFAULT,
+    SHORTCUT_BYTES,
+    Child,
+    Fences,
+    ItemHeader,
+    LockAndSize,
+    LogEntryHeader,
+    NodeHeader,
+    ValueReference,
+)
+
+HEAD_BYTES = 8
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The sizes of a store's nodes."""
+
+    node_bytes: int = NODE_BYTES_DEFAULT
+    shortcut_block_bytes: int = SHORTCUT_BLOCK_BYTES_DEFAULT
+    segment_bytes_min: int = SEGMENT_BYTES_MIN_DEFAULT
+    log_threshold_bytes: int = LOG_THRESHOLD_BYTES_DEFAULT
+
+    @property
+    def capacity(self) -> int:
+        """Shortcuts that there is room for."""
+        return min(self.shortcut_block_bytes // SHORTCUT_BYTES, 255)
+
+    @property
+    def sorted_start(self) -> int:
+        """Where the sorted block begins."""
+        return NodeHeader.SIZE + self.shortcut_block_bytes
+
+    @property
+    def key_bytes_max(self) -> int:
+        """Longest key: a node has room for two fences and two items."""
+        return min((self.node_bytes - self.sorted_start) // 7, KEY_BYTES_MAX)
+
+    @property
+    def inline_value_bytes_max(self) -> int:
+        """Longest value that stands in the node."""
+        rest = self.node_bytes - self.sorted_start - 4 * self.key_bytes_max - 18
+        return min(rest // 2, INLINE_VALUE_BYTES_MAX)
+
+
+DEFAULT = Shape()
+# Few shortcuts, and nodes that are soon full.
+TINY = Shape(node_bytes=1024, shortcut_block_bytes=64, segment_bytes_min=32, log_threshold_bytes=128)
+# Heads and offsets end in the middle of lines.
+ODD = Shape(node_bytes=2048, shortcut_block_bytes=192, segment_bytes_min=48, log_threshold_bytes=256)
+# As many shortcuts as there can be, the last ones without a use.
+WIDE = Shape(node_bytes=8192, shortcut_block_bytes=2624, segment_bytes_min=32)
+SHAPES = {"default": DEFAULT, "tiny": TINY, "odd": ODD, "wide": WIDE}
+
+
+def head(suffix: bytes) -> int:
+    """The first eight bytes as a number in the order of the bytes, zeros where there are fewer."""
+    return int.from_bytes(suffix[:HEAD_BYTES].ljust(HEAD_BYTES, b"\0"), "big")
+
+
+def crc32c(data: bytes) -> int:
+    """The checksum of which a tag is the low byte."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+@dataclass(frozen=True)
+class Item:
+    """A key and what stands in its item as the value."""
+
+    key: bytes
+    value: bytes
+    out_of_line: bool = False
+
+    def pack(self, prefix_length: int, **flags: int) -> bytes:
+        """The item in a node whose prefix has this length."""
+        suffix = self.key[prefix_length:]
+        header = ItemHeader(len(suffix), len(self.value), int(self.out_of_line), **flags)
+        return header.pack() + suffix + self.value
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A log entry; without an item a delete marker."""
+
+    key: bytes
+    version: int
+    item: Item | None
+
+    def pack(self, prefix_length: int, node_version: int, back_pointer: int, rank: int, **flags) -> bytes:
+        """The entry with its place in the order of sorted block and log."""
+        item = self.item or Item(self.key, b"")
+        header = LogEntryHeader(back_pointer, rank, self.version - node_version)
+        return header.pack() + item.pack(prefix_length, delete_marker=int(self.item is None), **flags)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a node holds: a leaf's items and log entries, or the children of an interior node as items."""
+
+    level: int = 0
+    # no high fence: the rightmost node of its level
+    low: bytes = b""
+    high: bytes | None = None
+    # a leaf's siblings; of an interior node, `left` is its leftmost child
+    left: int = 0
+    right: int = 0
+    version: int = 1
+    previous: int = 0
+    items: tuple[Item, ...] = ()
+    entries: tuple[Entry, ...] = ()
+
+    @property
+    def prefix_length(self) -> int:
+        """Bytes that the fences share."""
+        return 0 if self.high is None else len(commonprefix([self.low, self.high]))
+
+    def fences(self) -> bytes:
+        """What the sorted block begins with."""
+        high = b"" if self.high is None else self.high
+        return Fences(len(self.low), len(high)).pack() + self.low + high[self.prefix_length:]
+
+    def build(self, shape: Shape) -> bytes | None:
+        """The node; None if there is no room for all that."""
+        packed = [item.pack(self.prefix_length) for item in self.items]
+        start = shape.sorted_start + len(self.fences())
+        offsets = [start]
+        for item in packed:
+            offsets.append(offsets[-1] + len(item))
+        log = self.log(offsets)
+        size = offsets[-1] + len(log)
+        if size > shape.node_bytes or len(self.entries) > LOG_ENTRIES_MAX:
+            return None
+        starts = cut(shape, offsets)
+        shortcuts = self.shortcuts(shape, offsets, starts)
+        body = shortcuts + self.fences() + b"".join(packed) + log
+        return (self.header(size, offsets[-1], len(starts)).pack() + body).ljust(shape.node_bytes, b"\xa5")
+
+    def header(self, size: int, sorted_end: int, shortcut_count: int) -> NodeHeader:
+        tags = [crc32c(entry.key[self.prefix_length:]) & 0xFF for entry in self.entries[:16]]
+        return NodeHeader(
+            lock_and_size=LockAndSize(size=size, log_count=len(self.entries)).to_int(),
+            node_version=self.version,
+            previous_version=self.previous,
+            left=self.left,
+            right=self.right,
+            sorted_end=sorted_end,
+            sorted_count=len(self.items),
+            prefix_length=self.prefix_length,
+            shortcut_count=shortcut_count,
+            level=self.level,
+            tags=tuple(tags) + (0,) * (16 - len(tags)),
+        )
+
+    def shortcuts(self, shape: Shape, offsets: list[int], starts: list[int]) -> bytes:
+        """The shortcut block: heads, then offsets, of the items that segments start with."""
+        heads = b"".join(head(self.items[at].key[self.prefix_length:]).to_bytes(8, "little") for at in starts)
+        fields = b"".join(offsets[at].to_bytes(2, "little") for at in starts)
+        block = heads.ljust(8 * shape.capacity, b"\x5a") + fields
+        return block.ljust(shape.shortcut_block_bytes, b"\x5a")
+
+    def log(self, offsets: list[int]) -> bytes:
+        """The log block. The newest of equal keys comes first in the order of the entries."""
+        log, keys = b"", [item.key for item in self.items]
+        for index, entry in enumerate(self.entries):
+            place = sum(key < entry.key for key in keys)
+            before = self.entries[:index]
+            log += entry.pack(
+                self.prefix_length,
+                self.version,
+                offsets[place],
+                sum(other.key < entry.key for other in before),
+                replaces=int(keys[place:place + 1] == [entry.key]),
+                repeats=int(any(other.key == entry.key for other in before)),
+            )
+        return log
+
+
+def cut(shape: Shape, offsets: list[int]) -> list[int]:
+    """The items that segments start with: segments of similar length, as many as there is room for."""
+    start, length = offsets[0], offsets[-1] - offsets[0]
+    if length == 0:
+        return []
+    even = max(-(-length // shape.capacity), shape.segment_bytes_min)
+    step = -(-length // max(length // even, 1))
+    starts, goal = [], start
+    for index, offset in enumerate(offsets[:-1]):
+        if offset >= goal:
+            starts.append(index)
+            goal = offset + step
+    return starts
+
+
+def child(key: bytes, lid: int) -> Item:
+    """The item of an interior node that holds the keys from `key` on."""
+    return Item(key, Child(lid).pack())
+
+
+def child_lid(item: Item) -> int:
+    """What `child` put there."""
+    return Child.unpack(item.value).lid
+
+
+@dataclass
+class Memory:
+    """Buffers by their bus addresses, and the page table."""
+
+    shape: Shape
+    buffers: dict[int, bytes] = field(default_factory=dict)
+    # what the buffers that are nodes were made of
+    plans: dict[int, Plan] = field(default_factory=dict)
+    lids: dict[int, int] = field(default_factory=dict)
+    next_address: int = ALLOCATION_UNIT_BYTES
+    next_lid: int = 1
+
+    def place(self, data: bytes) -> int:
+        """Puts bytes somewhere, and says where."""
+        units = -(-len(data) // ALLOCATION_UNIT_BYTES) or 1
+        address = self.next_address
+        self.buffers[address] = data.ljust(units * ALLOCATION_UNIT_BYTES, b"\xc3")
+        self.next_address += units * ALLOCATION_UNIT_BYTES
+        return address
+
+    def place_node(self, plan: Plan) -> int | None:
+        """Puts a node somewhere; None if it holds too much."""
+        data = plan.build(self.shape)
+        if data is None:
+            return None
+        address = self.place(data)
+        self.plans[address] = plan
+        return address
+
+    def reserve_lid(self) -> int:
+        """A LID that no node has."""
+        self.next_lid += 1
+        return self.next_lid - 1
+
+    def map(self, lid: int, address: int):
+        """Makes a buffer the current one of a LID."""
+        self.lids[lid] = address
+
+    def change(self, lid: int, **changes) -> bool:
+        """Changes the current buffer of a LID in place; does not if there is no room for the change."""
+        plan = replace(self.plans[self.lids[lid]], **changes)
+        data = plan.build(self.shape)
+        if data is not None:
+            address = self.lids[lid]
+            self.plans[address], self.buffers[address] = plan, data
+        return data is not None
+
+    def current(self, lid: int) -> Plan:
+        """What the current buffer of a LID holds."""
+        return self.plans[self.lids[lid]]
+
+    def value(self, item: Item) -> bytes:
+        """An item's value, wherever it stands."""
+        if not item.out_of_line:
+            return item.value
+        at = ValueReference.unpack(item.value)
+        return self.buffers[at.address][:at.length]
+
+    def item(self, key: bytes, value: bytes) -> Item:
+        """An item for a pair; a long value gets a buffer."""
+        if len(value) <= self.shape.inline_value_bytes_max:
+            return Item(key, value)
+        return Item(key, ValueReference(self.place(value), len(value)).pack(), out_of_line=True)
+
+    def lines(self, address: int, first: int, count: int) -> list[bytes]:
+        """What a read of lines gives; the address may lie within a buffer, as those of long values do."""
+        start = address if address in self.buffers else max(at for at in self.buffers if at < address)
+        data = self.buffers[start]
+        begin = address - start + 64 * first
+        assert begin + 64 * count <= len(data), "a read within a buffer"
+        return [data[at:at + 64] for at in range(begin, begin + 64 * count, 64)]

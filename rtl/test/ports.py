@@ -1,0 +1,142 @@
+"""What answers the reads of units: memory, line by line, and the key buffers. Both serve arrays of ports."""
+
+import random
+from collections import deque
+
+from cocotb import start_soon
+from cocotb.triggers import RisingEdge
+from nodes import Memory
+from records import record
+from streams import end_of_reset
+
+READ, BEAT, KEY = record("line_read_t"), record("line_beat_t"), record("key_read_t")
+LINE_BITS = 512
+
+
+def line(data: bytes) -> int:
+    """Up to 64 bytes as the bits of a line."""
+    return int.from_bytes(data, "little")
+
+
+class Wire:
+    """An input of the module: an array of elements of so many bits, or one element."""
+
+    def __init__(self, signal, bits: int):
+        self.signal, self.bits, self.word = signal, bits, 0
+        signal.value = 0
+
+    def set(self, index: int, value: int):
+        """Drives one element."""
+        mask = (1 << self.bits) - 1
+        self.word = self.word & ~(mask << self.bits * index) | value << self.bits * index
+        self.signal.value = self.word
+
+
+def element(signal, index: int, bits: int) -> int:
+    """One element of an output."""
+    return int(signal.value) >> bits * index & (1 << bits) - 1
+
+
+class MemoryPorts:
+    """Memory behind the ports read_* and beat_* of one or more units. The first beat of a read comes after
+    `latency` cycles or up to `jitter` more. A read fails at some beat with the probability `failures`."""
+
+    def __init__(self, dut, memory: Memory, ports=1, latency=2, jitter=0, stall=0.0, failures=0.0):
+        self.dut, self.memory, self.ports = dut, memory, ports
+        self.latency, self.jitter, self.stall, self.failures = latency, jitter, stall, failures
+        # For tests: what was asked for, how many reads failed, cycles from reads to their first beats.
+        self.reads, self.failed, self.waited = [], 0, 0
+        self.ready = Wire(dut.read_ready_i, 1)
+        self.valid, self.beat = Wire(dut.beat_valid_i, 1), Wire(dut.beat_i, BEAT.width)
+        self.beats = [deque() for _ in range(ports)]
+        self.wait, self.offers, self.is_waiting = [0] * ports, [False] * ports, [False] * ports
+        start_soon(self.run())
+
+    def answer(self, index: int, read: dict[str, int]):
+        """Gets the beats of a read ready."""
+        assert not self.beats[index], "one read at a time"
+        self.reads.append(read)
+        address = self.memory.lids.get(read["lid"]) if read["by_lid"] else read["address"]
+        lines = self.memory.lines(address, read["first"], read["count"]) if address else [b""] * read["count"]
+        bad = len(lines) if address else 0
+        if random.random() < self.failures:
+            bad = random.randrange(len(lines))
+        self.failed += bad < len(lines)
+        for at, data in enumerate(lines[:bad + 1]):
+            last = at in (bad, len(lines) - 1)
+            fields = {"error": at == bad, "last": last, "address": address or 0}
+            word = random.getrandbits(LINE_BITS) if at == bad else line(data)
+            self.beats[index].append(BEAT.pack(**fields, data=word))
+        self.wait[index] = self.latency + random.randint(0, self.jitter)
+        self.is_waiting[index] = True
+
+    async def drained(self):
+        """Waits until no beat is to come, be it wanted or not."""
+        while any(self.beats):
+            await RisingEdge(self.dut.clk_i)
+
+    def offer(self, index: int):
+        """Offers the next beat, or does not."""
+        self.wait[index] -= self.wait[index] > 0
+        if not self.offers[index] and self.beats[index] and not self.wait[index]:
+            self.offers[index] = random.random() >= self.stall
+            if self.offers[index]:
+                self.beat.set(index, self.beats[index][0])
+        self.valid.set(index, int(self.offers[index]))
+
+    async def run(self):
+        await end_of_reset(self.dut)
+        while True:
+            takes = [not self.beats[index] and random.random() >= self.stall for index in range(self.ports)]
+            for index in range(self.ports):
+                self.ready.set(index, int(takes[index]))
+                self.offer(index)
+            await RisingEdge(self.dut.clk_i)
+            valid, ready = int(self.dut.read_valid_o.value), int(self.dut.beat_ready_o.value)
+            self.waited += sum(self.is_waiting)
+            for index in range(self.ports):
+                if self.offers[index] and ready >> index & 1:
+                    self.beats[index].popleft()
+                    self.offers[index] = self.is_waiting[index] = False
+                if takes[index] and valid >> index & 1:
+                    self.answer(index, READ.unpack(element(self.dut.read_o, index, READ.width)))
+
+
+class KeyPorts:
+    """The key buffers behind the ports key_* of one or more units: `keys` by slot, and whether it is the
+    upper. With `lines` they have ports for the data."""
+
+    def __init__(self, dut, ports=1, latency=1, stall=0.0, lines=True):
+        self.dut, self.ports, self.latency, self.stall = dut, ports, latency, stall
+        self.keys: dict[tuple[int, int], bytes] = {}
+        # what was asked for, for tests
+        self.reads = []
+        self.ready = Wire(dut.key_ready_i, 1)
+        self.valid = Wire(dut.key_line_valid_i, 1)
+        self.line = Wire(dut.key_line_i, LINE_BITS) if lines else None
+        self.wait = [0] * ports
+        start_soon(self.run())
+
+    def answer(self, index: int, read: dict[str, int]):
+        """Gets a line ready, with anything after the end of the key."""
+        key = self.keys[read["slot"], read["upper"]]
+        data = key[64 * read["line"]:][:64]
+        assert data, "a line that the key has"
+        self.reads.append(read)
+        if self.line:
+            self.line.set(index, line(data + random.randbytes(64 - len(data))))
+        self.wait[index] = self.latency + (random.randint(0, 5) if random.random() < self.stall else 0)
+
+    async def run(self):
+        await end_of_reset(self.dut)
+        while True:
+            takes = [not self.wait[index] and random.random() >= self.stall for index in range(self.ports)]
+            for index in range(self.ports):
+                self.ready.set(index, int(takes[index]))
+                self.valid.set(index, int(self.wait[index] == 1))
+                self.wait[index] -= self.wait[index] > 0
+            await RisingEdge(self.dut.clk_i)
+            valid = int(self.dut.key_valid_o.value)
+            for index in range(self.ports):
+                if takes[index] and valid >> index & 1:
+                    self.answer(index, KEY.unpack(element(self.dut.key_o, index, KEY.width)))

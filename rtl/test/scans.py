@@ -1,0 +1,192 @@
+"""Reads as scan units are asked for them, what they must find, and answers as the units give them."""
+
+import random
+from dataclasses import dataclass, field
+
+from honeycomb_layout import STATUS_ABSENT, STATUS_FOUND, CompletionPair
+from keys import near, random_keys
+from nodes import Memory
+from records import record
+from trees import Reader, Tree
+
+GEOMETRY, TASK, LEAF, BEAT = record("geometry_t"), record("task_t"), record("leaf_t"), record("answer_beat_t")
+DESCENT, KEY_WRITE = record("descent_t"), record("key_write_t")
+TOWARD = ("key", "before", "first", "last")
+VALUE_BYTES = (0, 6, 16, 90, 400, 1000, 5000)
+NO_LIMIT = 2**32 - 1
+# Of the result buffers in tests.
+RESULT_BYTES = 16 * 64
+
+
+def grow(memory: Memory, writes: int, value_bytes=VALUE_BYTES) -> tuple[Tree, list[bytes]]:
+    """A tree with a history, and its keys."""
+    tree = Tree(memory)
+    keys = random_keys(max(writes // 3, 1), memory.shape.key_bytes_max)
+    present: set[bytes] = set()
+    for _ in range(writes):
+        key = random.choice(keys)
+        if key in present and random.random() < 0.3:
+            tree.delete(key)
+            present.remove(key)
+        else:
+            tree.put(key, random.randbytes(random.choice(value_bytes)))
+            present.add(key)
+    return tree, keys
+
+
+class Searches:
+    """A search engine that goes down again for scans, with the keys that they have written over their own."""
+
+    def __init__(self, memory: Memory, keys: dict[tuple[int, int], bytes]):
+        self.memory, self.keys, self.count = memory, keys, 0
+
+    def write_key(self, write: dict[str, int]):
+        """Writes a line of a key, which begins it or goes on."""
+        where, at = (write["slot"], write["upper"]), 64 * write["line"]
+        before = self.keys.get(where, b"")[:at]
+        assert len(before) == at, "lines in order"
+        self.keys[where] = before + write["data"].to_bytes(64, "little")
+
+    def go_down(self, descent: dict[str, int]) -> int:
+        """The leaf that a descent comes to."""
+        self.count += 1
+        task = TASK.unpack(descent["request"])
+        length = task["upper_length"] if descent["by_upper"] else task["lower_length"]
+        key = self.keys[task["slot"], descent["by_upper"]][:length]
+        reader = Reader(self.memory, task["read_version"])
+        lid = reader.descend(task["root"], TOWARD[descent["toward"]], key)
+        return LEAF.pack(lid=lid, request=descent["request"])
+
+
+@dataclass(frozen=True)
+class Read:
+    """A get, or a scan; a get has its key as the lower bound. An empty bound is none."""
+
+    version: int
+    lower: bytes = b""
+    upper: bytes = b""
+    is_scan: bool = True
+    keys_only: bool = False
+    pairs_max: int = NO_LIMIT
+    bytes_max: int = NO_LIMIT
+    # what Reader.scan takes
+    flags: dict[str, bool] = field(default_factory=dict)
+
+    def task(self, slot: int, root: int) -> int:
+        """The request as units hand it on."""
+        return TASK.pack(
+            slot=slot, root=root, read_version=self.version, is_scan=self.is_scan, keys_only=self.keys_only,
+            lower_length=len(self.lower), upper_length=len(self.upper),
+            pairs_max=self.pairs_max if self.is_scan else 0, bytes_max=self.bytes_max if self.is_scan else 0,
+            **self.flags,
+        )
+
+    def leaf(self, reader: Reader, root: int) -> int:
+        """The LID of the leaf that it starts at."""
+        backward = self.flags.get("backward", False)
+        start = self.upper if backward else self.lower
+        return reader.descend(root, "key" if start else "last" if backward else "first", start)
+
+
+@dataclass
+class Answer:
+    """All parts of an answer, put together."""
+
+    status: int
+    more: bool = False
+    pair_version: int = 0
+    # the value of a get
+    value: bytes = b""
+    pairs: list[tuple[bytes, bytes]] = field(default_factory=list)
+
+
+def expected(read: Read, reader: Reader, root: int) -> Answer:
+    """What comes of a read. A limit of a scan is told if there is a pair beyond it."""
+    if not read.is_scan:
+        found = reader.get(root, read.lower)
+        if found is None:
+            return Answer(STATUS_ABSENT)
+        return Answer(STATUS_FOUND, pair_version=found[1], value=found[0])
+    answer, pairs_left, bytes_left = Answer(STATUS_FOUND), read.pairs_max, read.bytes_max
+    for key, value in reader.scan(root, read.lower, read.upper, **read.flags):
+        value = b"" if read.keys_only else value
+        if pairs_left == 0 or bytes_left <= 0:
+            answer.more = True
+            break
+        answer.pairs.append((key, value))
+        pairs_left -= 1
+        bytes_left -= len(key) + len(value)
+    return answer
+
+
+class Parts:
+    """Puts beats together again."""
+
+    def __init__(self):
+        self.beats, self.answer = [], None
+
+    def take(self, word: int) -> tuple[int, Answer] | None:
+        """Takes a beat; the slot and the answer if it was the last one."""
+        beat = BEAT.unpack(word)
+        self.beats.append(beat)
+        if not beat["last"]:
+            return None
+        head, body = beat | {"last": 0, "data": 0}, b""
+        for beat in self.beats:
+            assert beat | {"last": 0, "data": 0} == head, "the same on every beat"
+            body += beat["data"].to_bytes(64, "little")
+        assert len(self.beats) == max(1, -(-head["bytes"] // 64)), (len(self.beats), head)
+        self.beats = []
+        self.add(head, body)
+        if head["continued"]:
+            return None
+        answer, self.answer = self.answer, None
+        return head["slot"], answer
+
+    def add(self, head: dict[str, int], body: bytes):
+        """Adds a part to the answer."""
+        body, rest = body[:head["bytes"]], body[head["bytes"]:]
+        assert not head["bytes"] or not any(rest), "filled up with zeros"
+        answer = self.answer or Answer(head["status"], pair_version=head["pair_version"])
+        answer.status, answer.more = head["status"], bool(head["more"])
+        pairs = list(unpack_pairs(body)) if head["pairs"] else []
+        assert len(pairs) == head["pairs"]
+        assert len(body) <= RESULT_BYTES or len(pairs) <= 1
+        answer.pairs += pairs
+        answer.value = b"" if pairs else body
+        self.answer = answer
+
+
+def unpack_pairs(body: bytes):
+    """The pairs of a body, which must be whole."""
+    while body:
+        pair = CompletionPair.unpack(body[:CompletionPair.SIZE])
+        key_end = CompletionPair.SIZE + pair.key_length
+        end = key_end + pair.value_length
+        assert end <= len(body), "a whole pair"
+        yield body[CompletionPair.SIZE:key_end], body[key_end:end]
+        body = body[end:]
+
+
+def random_get(keys: list[bytes], bytes_max: int, version: int) -> Read:
+    """A get of a key that is there or nearly."""
+    key = random.choice(keys)
+    return Read(version, key if random.random() < 0.7 else near(key, bytes_max) or key, is_scan=False)
+
+
+def random_scan(keys: list[bytes], bytes_max: int, version: int, **flags: bool) -> Read:
+    """A scan between keys that are there or nearly, or without bounds."""
+    def bound() -> bytes:
+        key = random.choice(keys)
+        return random.choice((b"", key, key, near(key, bytes_max)))
+
+    lower, upper = bound(), bound()
+    if lower and upper and random.random() < 0.9:
+        lower, upper = min(lower, upper), max(lower, upper)
+    flags |= {"lower_excluded": bool(lower) and random.random() < 0.5}
+    flags |= {"upper_excluded": bool(upper) and random.random() < 0.5}
+    limits = {
+        "pairs_max": random.choice((NO_LIMIT, random.randint(0, 20))),
+        "bytes_max": random.choice((NO_LIMIT, random.randint(0, 600))),
+    }
+    return Read(version, lower, upper, keys_only=random.random() < 0.3, flags=flags, **limits)

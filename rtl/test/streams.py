@@ -1,0 +1,135 @@
+"""Both ends of valid/ready streams, with random stalls.
+
+Everything random comes from the module `random`, which cocotb seeds: a run is repeated by its seed.
+"""
+
+import random
+
+from cocotb import start_soon
+from cocotb.clock import Clock
+from cocotb.triggers import RisingEdge, Timer
+
+# Probabilities of a stall in a cycle that are worth a test: never, now and then, mostly.
+STALLS = (0.0, 0.3, 0.9)
+
+
+# No test takes as long: one that does waits for something that never comes.
+CYCLES_MAX = 200_000
+
+
+async def start(dut, **inputs):
+    """Starts the clock and resets the module, with the named inputs at their values."""
+    for name, value in inputs.items():
+        getattr(dut, name).value = value
+    # The reset is there before the first edge.
+    start_soon(Clock(dut.clk_i, 2, "ns").start(start_high=False))
+    start_soon(give_up())
+    dut.rst_i.value = 1
+    for _ in range(3):
+        await RisingEdge(dut.clk_i)
+    dut.rst_i.value = 0
+
+
+async def give_up():
+    """Fails a test that does not end."""
+    await Timer(2 * CYCLES_MAX, "ns")
+    raise AssertionError(f"the test is still waiting after {CYCLES_MAX} cycles")
+
+
+async def end_of_reset(dut):
+    """Waits until the module is out of reset; before, its outputs mean nothing."""
+    while True:
+        await RisingEdge(dut.clk_i)
+        if dut.rst_i.value == 0:
+            return
+
+
+class Lanes:
+    """A port that is an array of elements of so many bits."""
+
+    def __init__(self, signal, bits: int = 1):
+        self.signal, self.bits, self.mask, self.word = signal, bits, (1 << bits) - 1, 0
+
+    def set(self, index: int, value: int):
+        """Drives one element of an input; the others stay, zero at first."""
+        shift = self.bits * index
+        self.word = self.word & ~(self.mask << shift) | value << shift
+        self.signal.value = self.word
+
+    def get(self, index: int) -> int:
+        """One element of an output."""
+        return int(self.signal.value) >> self.bits * index & self.mask
+
+
+class Source:
+    """Offers what was put into `queue`, with <name>_valid_i: an element is a dict of ports and values, or the
+    value of the one port `data`."""
+
+    def __init__(self, dut, name: str, data: str | None = None, stall: float = 0.0):
+        self.clock, self.stall, self.queue = dut.clk_i, stall, []
+        self.valid, self.ready = getattr(dut, f"{name}_valid_i"), getattr(dut, f"{name}_ready_o")
+        self.dut, self.data = dut, data or f"{name}_i"
+        self.taken = 0
+        self.valid.value = 0
+        start_soon(self.run())
+
+    def put(self, *elements):
+        """Offers the elements after those before."""
+        self.queue.extend(elements)
+
+    async def drained(self):
+        """Waits until all was taken."""
+        while self.queue:
+            await RisingEdge(self.clock)
+
+    def drive(self, element):
+        ports = element if isinstance(element, dict) else {self.data: element}
+        for port, value in ports.items():
+            getattr(self.dut, port).value = value
+
+    async def run(self):
+        offers = False
+        await end_of_reset(self.dut)
+        while True:
+            if not offers and self.queue and random.random() >= self.stall:
+                self.drive(self.queue[0])
+                offers = True
+            self.valid.value = int(offers)
+            await RisingEdge(self.clock)
+            if offers and self.ready.value == 1:
+                self.queue.pop(0)
+                self.taken += 1
+                offers = False
+
+
+class Sink:
+    """Takes into `got` what <name>_valid_o offers: the value of the one port `data`, or a dict of several."""
+
+    def __init__(self, dut, name: str, data: str | list[str] | None = None, stall: float = 0.0):
+        self.clock, self.stall, self.got = dut.clk_i, stall, []
+        self.valid, self.ready = getattr(dut, f"{name}_valid_o"), getattr(dut, f"{name}_ready_i")
+        self.dut, self.data = dut, data or f"{name}_o"
+        self.ready.value = 0
+        start_soon(self.run())
+
+    def sample(self):
+        if isinstance(self.data, str):
+            return int(getattr(self.dut, self.data).value)
+        return {port: int(getattr(self.dut, port).value) for port in self.data}
+
+    async def count(self, elements: int, cycles: int = 100_000):
+        """Waits until so many came."""
+        for _ in range(cycles):
+            if len(self.got) >= elements:
+                return
+            await RisingEdge(self.clock)
+        raise AssertionError(f"{len(self.got)} of {elements} came in {cycles} cycles")
+
+    async def run(self):
+        await end_of_reset(self.dut)
+        while True:
+            takes = random.random() >= self.stall
+            self.ready.value = int(takes)
+            await RisingEdge(self.clock)
+            if takes and self.valid.value == 1:
+                self.got.append(self.sample())

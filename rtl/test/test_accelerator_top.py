@@ -1,0 +1,204 @@
+"""The whole accelerator answers requests for trees in memory as the reader of trees says."""
+
+import random
+from dataclasses import replace
+
+import cocotb
+import honeycomb_layout as layout
+from cocotb import start_soon
+from cocotb.triggers import RisingEdge
+from memories import Dram, HostMemory
+from nodes import SHAPES, Memory
+from request_bytes import Raw, any_get, any_hostile, any_scan, beats, parse
+from runner import simulate
+from scans import Answer, Read, expected, random_get, random_scan, unpack_pairs
+from streams import end_of_reset, start
+from trees import Reader, grow
+
+# That the page table has room for.
+LIDS = 512
+TABLE = 7
+# The latest version can be read by its name or as what is visible now.
+NOW = 0
+
+
+class Registers:
+    """A master of the registers."""
+
+    def __init__(self, dut):
+        self.dut = dut
+        for port in ("awvalid", "wvalid", "arvalid", "bready", "rready", "araddr"):
+            self.port(port).value = 0
+
+    def port(self, name: str):
+        return getattr(self.dut, f"control_{name}_i")
+
+    async def write(self, name: str, value: int):
+        for half in range(2):
+            address = layout.Control.FIELDS[name].offset + 4 * half
+            await self.write_word(address, value >> 32 * half & 0xFFFFFFFF)
+
+    async def write_word(self, address: int, value: int):
+        words = {"awaddr": address, "wdata": value, "wstrb": 15, "awvalid": 1, "wvalid": 1, "bready": 1}
+        for port, word in words.items():
+            self.port(port).value = word
+        await self.until("awready")
+        self.port("awvalid").value = self.port("wvalid").value = 0
+        await self.until("bvalid")
+        assert self.dut.control_bresp_o.value == 0
+
+    async def until(self, signal: str):
+        while True:
+            await RisingEdge(self.dut.clk_i)
+            if getattr(self.dut, f"control_{signal}_o").value == 1:
+                return
+
+
+class Streams:
+    """Sends packets of requests and gathers completions."""
+
+    def __init__(self, dut, stall: float):
+        self.dut, self.stall, self.beats, self.packet, self.packets = dut, stall, [], b"", []
+        dut.request_tvalid_i.value = dut.completion_tready_i.value = 0
+        start_soon(self.send())
+        start_soon(self.receive())
+
+    async def send(self):
+        dut = self.dut
+        await end_of_reset(dut)
+        while True:
+            valid = bool(self.beats) and random.random() >= self.stall
+            dut.request_tvalid_i.value = int(valid)
+            if valid:
+                for port, value in zip(("tdata", "tkeep", "tlast"), self.beats[0]):
+                    getattr(dut, f"request_{port}_i").value = value
+            await RisingEdge(dut.clk_i)
+            while valid and dut.request_tready_o.value != 1:
+                await RisingEdge(dut.clk_i)
+            if valid:
+                self.beats.pop(0)
+
+    async def receive(self):
+        dut = self.dut
+        await end_of_reset(dut)
+        while True:
+            ready = random.random() >= self.stall
+            dut.completion_tready_i.value = int(ready)
+            await RisingEdge(dut.clk_i)
+            if ready and dut.completion_tvalid_o.value == 1:
+                count = int(dut.completion_tkeep_o.value).bit_count()
+                self.packet += int(dut.completion_tdata_o.value).to_bytes(64, "little")[:count]
+                if dut.completion_tlast_o.value == 1:
+                    self.packets.append(self.packet)
+                    self.packet = b""
+
+
+class Bench:
+    """The accelerator between its memories and its streams, and a tree."""
+
+    def __init__(self, dut, shape: str, stall: float):
+        self.dut = dut
+        self.memory = Memory(SHAPES[shape])
+        self.tree, self.keys = grow(self.memory, 300)
+        HostMemory(dut, self.line, stall=stall)
+        self.dram = Dram(dut, stall=stall)
+        self.registers, self.streams = Registers(dut), Streams(dut, stall)
+        self.wanted = {}
+
+    def line(self, address: int) -> int | None:
+        return int.from_bytes(self.memory.lines(address, 0, 1)[0], "little")
+
+    async def start(self, switches: int):
+        await start(self.dut)
+        await self.registers.write("switches", switches)
+        shape = self.memory.shape
+        await self.registers.write("sorted_start", shape.sorted_start | shape.capacity << 16)
+        for lid, address in self.memory.lids.items():
+            await self.registers.write("mapped_lid", lid)
+            await self.registers.write("mapped_address", address)
+        await self.registers.write("table_number", TABLE)
+        await self.registers.write("root", self.tree.root)
+        await self.registers.write("read_version", self.tree.version)
+
+    def raw(self) -> Raw:
+        """A request whose answer is known, or one that is refused."""
+        identifier = len(self.wanted)
+        version = random.choice([NOW, random.randint(1, self.tree.version)])
+        kind = random.random()
+        if kind < 0.2:
+            return self.refused(random.choice([any_get, any_scan, any_hostile])(), identifier)
+        longest = self.memory.shape.key_bytes_max
+        flag = random.choice([{}, {"floor_start": True}, {"backward": True}])
+        read = random_get(self.keys, longest, version) if kind < 0.6 else (
+            random_scan(self.keys, longest, version, **flag))
+        at = replace(read, version=version or self.tree.version)
+        self.wanted[identifier] = expected(at, Reader(self.memory, at.version), self.tree.root), at.version
+        return raw_of(read, identifier)
+
+    def refused(self, raw: Raw, identifier: int) -> Raw:
+        raw = replace(raw, identifier=identifier, table=TABLE + 1)
+        status = parse(raw.bytes())[0].status or layout.STATUS_UNKNOWN_TABLE
+        self.wanted[identifier] = Answer(status), 0
+        return raw
+
+    async def check(self, count: int):
+        """Sends requests, and compares what comes."""
+        while count > 0:
+            packet = b"".join(self.raw().bytes() for _ in range(random.randint(1, 5)))
+            self.streams.beats += beats(packet)
+            count -= 5
+        found, taken = {}, 0
+        for _ in range(400_000):
+            await RisingEdge(self.dut.clk_i)
+            while taken < len(self.streams.packets):
+                self.take(self.streams.packets[taken], found)
+                taken += 1
+            if len(found) == len(self.wanted) and all(is_whole for _, _, is_whole in found.values()):
+                break
+        for identifier, (answer, version) in self.wanted.items():
+            assert found.get(identifier) == (answer, version, True), identifier
+
+    def take(self, packet: bytes, found: dict):
+        head, body = layout.Completion.unpack(packet[:32]), packet[32:]
+        outcome = layout.CompletionOutcome.from_int(head.outcome)
+        assert len(body) == head.bytes + -head.bytes % 8 and not any(body[head.bytes:])
+        body = body[:head.bytes]
+        answer, _, was_whole = found.setdefault(head.identifier, (Answer(outcome.status), 0, False))
+        assert not was_whole, "what was whole is continued"
+        answer.status, answer.more = outcome.status, bool(outcome.more)
+        answer.pair_version = head.pair_version
+        if outcome.pairs:
+            answer.pairs += unpack_pairs(body)
+        else:
+            answer.value = body
+        found[head.identifier] = answer, head.read_version, not outcome.continued
+
+
+def raw_of(read: Read, identifier: int) -> Raw:
+    flags = {name: int(on) for name, on in read.flags.items()} | {"keys_only": int(read.keys_only)}
+    if not read.is_scan:
+        return Raw(lower=read.lower, table=TABLE, read_version=read.version, identifier=identifier)
+    return Raw(
+        opcode=layout.OPCODE_SCAN, lower=read.lower, upper=read.upper, pairs_max=read.pairs_max,
+        bytes_max=read.bytes_max, flags=layout.RequestFlags(**flags).to_int(), table=TABLE,
+        read_version=read.version, identifier=identifier,
+    )
+
+
+@cocotb.test()
+@cocotb.parametrize(shape=["default", "tiny"], stall=[0.0, 0.3], switches=[0, 1, 3])
+async def answers_requests(dut, shape, stall, switches):
+    bench = Bench(dut, shape, stall)
+    await bench.start(switches)
+    await bench.check(60)
+    # The cache lies behind the page table.
+    assert any(address >= 8 * LIDS for address in bench.dram.lines) == bool(switches & 1)
+    # The window gets shorter by one a cycle.
+    for _ in range(20):
+        await RisingEdge(dut.clk_i)
+    oldest, newest = int(dut.window_oldest_o.value), int(dut.window_newest_o.value)
+    assert oldest == newest + 1 == len(bench.wanted) + 1, "nothing is in flight"
+
+
+def test_accelerator_top():
+    simulate("accelerator_top", seeds=(1,), SlotCount=16, SearchUnits=2, ScanUnits=2, LidCount=LIDS)

@@ -1,0 +1,118 @@
+"""One client's reads: by LID after a lookup, by address at once; lines in order, errors last."""
+
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+from records import record
+from runner import simulate
+from streams import STALLS, Sink, Source, end_of_reset, start
+
+READ, BEAT, LINE = record("line_read_t"), record("line_beat_t"), record("piece_line_t")
+PIECE = record("memory_pkg::piece_t")
+
+
+def line(address: int) -> int:
+    """What stands at an address."""
+    return random.Random(address).getrandbits(512)
+
+
+class Neighbours:
+    """The page table, which maps even LIDs only, and memory, whose pieces come in any order."""
+
+    def __init__(self, dut, stall: float, errors: float):
+        self.dut, self.stall, self.errors = dut, stall, errors
+        # bank to the next address and the lines to come
+        self.flying = {}
+        dut.lookup_ready_i.value = dut.found_valid_i.value = 0
+        dut.piece_ready_i.value = dut.line_valid_i.value = 0
+        cocotb.start_soon(self.look_up())
+        cocotb.start_soon(self.take_pieces())
+        cocotb.start_soon(self.give_lines())
+
+    async def some_cycles(self):
+        while random.random() < self.stall:
+            await RisingEdge(self.dut.clk_i)
+
+    async def look_up(self):
+        dut = self.dut
+        await end_of_reset(dut)
+        while True:
+            await self.some_cycles()
+            dut.lookup_ready_i.value = 1
+            await RisingEdge(dut.clk_i)
+            taken, lid = dut.lookup_valid_o.value == 1, int(dut.lookup_o.value)
+            dut.lookup_ready_i.value = 0
+            if taken:
+                await self.some_cycles()
+                dut.found_valid_i.value, dut.found_i.value = 1, buffer_of(lid)
+                await RisingEdge(dut.clk_i)
+                dut.found_valid_i.value = 0
+
+    async def take_pieces(self):
+        dut = self.dut
+        await end_of_reset(dut)
+        while True:
+            takes = random.random() >= self.stall
+            dut.piece_ready_i.value = int(takes)
+            await RisingEdge(dut.clk_i)
+            if takes and dut.piece_valid_o.value == 1:
+                piece, bank = PIECE.unpack(int(dut.piece_o.value)), int(dut.piece_bank_o.value)
+                assert bank not in self.flying
+                self.flying[bank] = (piece["address"], piece["lines"])
+
+    async def give_lines(self):
+        dut = self.dut
+        await end_of_reset(dut)
+        while True:
+            gives = bool(self.flying) and random.random() >= self.stall
+            dut.line_valid_i.value = int(gives)
+            if gives:
+                bank = random.choice(list(self.flying))
+                address, lines = self.flying.pop(bank)
+                error = random.random() < self.errors
+                last = lines == 1 or error
+                dut.line_bank_i.value = bank
+                dut.line_i.value = LINE.pack(data=line(address), last=int(last), error=int(error))
+                if lines > 1 and not error:
+                    self.flying[bank] = (address + 64, lines - 1)
+            await RisingEdge(dut.clk_i)
+
+
+def buffer_of(lid: int) -> int:
+    """Where the buffer of a LID is; 0: it is not mapped."""
+    return 0 if lid % 2 else 512 * (lid + 1)
+
+
+async def ask(dut, source, sink, errors: float):
+    """One random read and what it must give."""
+    by_lid, lid, address = random.getrandbits(1), random.getrandbits(20), 512 * random.getrandbits(20)
+    first, count = random.randrange(200), random.choice((1, random.randint(1, 9), random.randint(1, 255)))
+    before = len(sink.got)
+    source.put(READ.pack(by_lid=by_lid, lid=lid, address=address, first=first, count=count))
+    while len(sink.got) == before or not BEAT.unpack(sink.got[-1])["last"]:
+        await RisingEdge(dut.clk_i)
+    beats = [BEAT.unpack(beat) for beat in sink.got[before:]]
+    buffer = buffer_of(lid) if by_lid else address
+    lines = [beat for beat in beats if not beat["error"]]
+    expected = [(buffer, line(buffer + 64 * (first + at))) for at in range(len(lines))]
+    assert [(beat["address"], beat["data"]) for beat in lines] == expected
+    assert [beat["last"] for beat in beats] == [0] * (len(beats) - 1) + [1]
+    if by_lid and buffer == 0:
+        assert len(beats) == 1 and beats[0]["error"]
+    elif not errors:
+        assert len(lines) == count
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=STALLS, errors=(0.0, 0.02))
+async def gives_the_lines_of_its_reads(dut, stall, errors):
+    Neighbours(dut, stall, errors)
+    source, sink = Source(dut, "read", stall=stall), Sink(dut, "beat", stall=stall)
+    await start(dut)
+    for _ in range(15):
+        await ask(dut, source, sink, errors)
+
+
+def test_client_port():
+    simulate("client_port")

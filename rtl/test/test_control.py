@@ -1,0 +1,135 @@
+"""The registers hold what was written, and answer once it is in force."""
+
+import random
+
+import cocotb
+import honeycomb_layout as layout
+from cocotb.triggers import RisingEdge
+from runner import simulate
+from streams import STALLS, Sink, Source, start
+
+OKAY, SLAVE_ERROR = 0, 2
+COUNTERS = 3
+
+
+def offset(name: str) -> int:
+    return layout.Control.FIELDS[name].offset
+
+
+class Bus:
+    """A master of AXI4-Lite, one access at a time."""
+
+    def __init__(self, dut, stall: float):
+        self.addresses = Source(dut, "aw", "aw_address_i", stall=stall)
+        self.data = Source(dut, "w", stall=stall)
+        self.responses = Sink(dut, "b", "b_response_o", stall=stall)
+        self.reads = Source(dut, "ar", "ar_address_i", stall=stall)
+        self.answers = Sink(dut, "r", ["r_data_o", "r_response_o"], stall=stall)
+
+    async def write_word(self, address: int, value: int, strobe: int = 15) -> int:
+        count = len(self.responses.got)
+        self.addresses.put(address)
+        self.data.put({"w_data_i": value, "w_strobe_i": strobe})
+        await self.responses.count(count + 1)
+        return self.responses.got[-1]
+
+    async def read_word(self, address: int) -> tuple[int, int]:
+        count = len(self.answers.got)
+        self.reads.put(address)
+        await self.answers.count(count + 1)
+        return self.answers.got[-1]["r_data_o"], self.answers.got[-1]["r_response_o"]
+
+    async def write(self, name: str, value: int):
+        for part in range(2):
+            response = await self.write_word(offset(name) + 4 * part, value >> 32 * part & 0xFFFFFFFF)
+            assert response == OKAY, name
+
+    async def read(self, name: str) -> int:
+        value = 0
+        for part in range(2):
+            word, response = await self.read_word(offset(name) + 4 * part)
+            assert response == OKAY, name
+            value |= word << 32 * part
+        return value
+
+
+async def begin(dut, stall: float) -> Bus:
+    bus = Bus(dut, stall)
+    await start(dut, window_oldest_i=0, window_newest_i=0, counters_i=0)
+    return bus
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=STALLS)
+async def holds_what_was_written(dut, stall):
+    bus = await begin(dut, stall)
+    for name in ["sorted_start", "table_number", "root", "mapped_lid", "counter_index", "switches",
+                 "mapped_address"]:
+        dut.root_ready_i.value = 1
+        dut.map_ready_i.value = 1
+        value = random.getrandbits(64)
+        await bus.write(name, value)
+        assert await bus.read(name) == value, name
+    await bus.write("sorted_start", 0x2A_1200)
+    assert int(dut.geometry_o.value) == 0x1200 << 8 | 0x2A
+    await bus.write("switches", 2)
+    assert (dut.cache_o.value, dut.balance_o.value) == (0, 1)
+    for name in ["window_oldest", "window_newest"]:
+        value = random.getrandbits(64)
+        getattr(dut, f"{name}_i").value = value
+        assert await bus.read(name) == value
+    values = [random.getrandbits(64) for _ in range(COUNTERS)]
+    dut.counters_i.value = sum(value << 64 * index for index, value in enumerate(values))
+    for index, value in enumerate([*values, 0]):
+        await bus.write("counter_index", index)
+        assert await bus.read("counter") == value
+
+
+@cocotb.test()
+async def both_halves_come_into_force_together(dut):
+    bus = await begin(dut, 0.0)
+    await bus.write_word(offset("read_version"), 7)
+    assert int(dut.read_version_o.value) == 0
+    await bus.write_word(offset("read_version") + 4, 1)
+    assert int(dut.read_version_o.value) == 1 << 32 | 7
+    dut.window_newest_i.value = (1 << 64) - 1
+    low, _ = await bus.read_word(offset("window_newest"))
+    dut.window_newest_i.value = 0
+    high, _ = await bus.read_word(offset("window_newest") + 4)
+    assert low == high == 0xFFFFFFFF
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=STALLS[:2])
+async def a_mapping_is_answered_once_it_is_in_force(dut, stall):
+    bus = await begin(dut, stall)
+    maps = Sink(dut, "map", ["map_lid_o", "map_address_o"], 0.95)
+    roots = Sink(dut, "root", ["root_table_o", "root_o"], 0.95)
+    for _ in range(10):
+        lid, address, table = random.getrandbits(48), random.getrandbits(48), random.getrandbits(16)
+        await bus.write("mapped_lid", lid)
+        await bus.write("mapped_address", address)
+        assert maps.got[-1] == {"map_lid_o": lid, "map_address_o": address}
+        await bus.write("table_number", table)
+        await bus.write("root", lid)
+        assert roots.got[-1] == {"root_table_o": table, "root_o": lid}
+        await bus.write("read_version", int(dut.read_version_o.value) + random.getrandbits(33))
+    assert len(maps.got) == len(roots.got) == 10
+
+
+@cocotb.test()
+async def what_is_no_register_is_refused(dut):
+    bus = await begin(dut, 0.3)
+    wrong = [layout.Control.SIZE, 0xFF8, 2, *map(offset, ("window_oldest", "window_newest", "counter"))]
+    for address in wrong:
+        assert await bus.write_word(address, 1) == SLAVE_ERROR, address
+    assert await bus.write_word(offset("read_version") + 4, 1, strobe=7) == SLAVE_ERROR
+    for address in [layout.Control.SIZE, 0xFF8, 2]:
+        assert (await bus.read_word(address))[1] == SLAVE_ERROR
+    for _ in range(3):
+        await RisingEdge(dut.clk_i)
+    assert await bus.read("read_version") == 0
+
+
+def test_control():
+    simulate("control", Counters=COUNTERS)

@@ -1,0 +1,77 @@
+"""Pieces go to host memory under their tags, and lines come to the clients that the tags name."""
+
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+from memories import HostMemory
+from records import record
+from runner import simulate
+from streams import STALLS, Lanes, Source, end_of_reset, start
+
+LINE = record("piece_line_t")
+BANKS = 2
+
+
+def line(address: int) -> int:
+    """What stands at an address."""
+    return random.Random(address).getrandbits(512)
+
+
+class Lines:
+    """What is to come for each tag, and what came."""
+
+    def __init__(self, dut):
+        self.dut, self.valid = dut, Lanes(dut.line_valid_o)
+        # tag to the lines that are still to come
+        self.expected, self.failed = {}, 0
+        cocotb.start_soon(self.run())
+
+    def piece(self, tag: int) -> dict:
+        """A piece for a tag that is free, as the ports want it."""
+        lines = random.randint(1, 64)
+        address = 4096 * random.getrandbits(20) + 64 * random.randint(0, 64 - lines)
+        self.expected[tag] = [line(address + 64 * at) for at in range(lines)]
+        return {"piece_address_i": address, "piece_lines_i": lines, "piece_tag_i": tag}
+
+    async def run(self):
+        await end_of_reset(self.dut)
+        while True:
+            await RisingEdge(self.dut.clk_i)
+            valid = int(self.dut.line_valid_o.value)
+            if valid:
+                tag = int(self.dut.line_tag_o.value)
+                assert valid == 1 << tag // BANKS
+                self.check(tag, LINE.unpack(int(self.dut.line_o.value)))
+
+    def check(self, tag: int, came: dict):
+        lines = self.expected[tag]
+        wanted = lines.pop(0)
+        assert came["error"] or came["data"] == wanted
+        self.failed += came["error"]
+        assert came["last"] == (came["error"] or not lines)
+        if came["last"]:
+            del self.expected[tag]
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=STALLS, errors=(0.0, 0.02))
+async def lines_find_their_clients(dut, stall, errors):
+    HostMemory(dut, line, stall=stall, errors=errors)
+    lines, source = Lines(dut), Source(dut, "piece", stall=stall)
+    await start(dut)
+    tags = BANKS * int(dut.ClientCount.value)
+    for _ in range(20):
+        free = [tag for tag in range(tags) if tag not in lines.expected]
+        if free:
+            source.put(lines.piece(random.choice(free)))
+        for _ in range(random.randint(0, 40)):
+            await RisingEdge(dut.clk_i)
+    while lines.expected:
+        await RisingEdge(dut.clk_i)
+    assert errors == 0 or stall > 0.5 or lines.failed > 0
+
+
+def test_host_reader():
+    for count in (1, 5):
+        simulate("host_reader", ClientCount=count)

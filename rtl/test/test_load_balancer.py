@@ -1,0 +1,36 @@
+"""The balancer spares on-board memory while more is on its way from there than from host memory."""
+
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+from runner import simulate
+from streams import end_of_reset, start
+
+EVENTS = ("host_begins_i", "host_ends_i", "dram_begins_i", "dram_ends_i")
+
+
+@cocotb.test()
+async def compares_what_is_on_its_way(dut):
+    await start(dut, enable_i=0, **dict.fromkeys(EVENTS, 0))
+    await end_of_reset(dut)
+    flying, spared = {"host": 0, "dram": 0}, 0
+    for _ in range(2000):
+        enable = random.random() < 0.8
+        events = {}
+        for name, count in flying.items():
+            events[f"{name}_begins_i"] = int(count < 8 and random.random() < 0.5)
+            events[f"{name}_ends_i"] = int(count > 0 and random.random() < 0.4)
+        for port, value in events.items():
+            getattr(dut, port).value = value
+        dut.enable_i.value = int(enable)
+        await RisingEdge(dut.clk_i)
+        assert dut.spares_o.value == (enable and flying["dram"] > flying["host"])
+        spared += int(dut.spares_o.value)
+        for name in flying:
+            flying[name] += events[f"{name}_begins_i"] - events[f"{name}_ends_i"]
+    assert spared > 0
+
+
+def test_load_balancer():
+    simulate("load_balancer")

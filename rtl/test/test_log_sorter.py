@@ -1,0 +1,66 @@
+"""A log sorter puts entries where a list that is inserted into has them."""
+
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+from records import record
+from runner import simulate
+from streams import start
+
+LAID = record("laid_t")
+ENTRIES = 12
+
+
+class Model:
+    """The sorter as a list."""
+
+    def __init__(self):
+        self.entries, self.overflow = [], False
+
+    def insert(self, entry: dict[str, int], rank: int):
+        self.overflow |= len(self.entries) == ENTRIES
+        if not self.overflow:
+            self.entries.insert(rank, entry)
+
+
+async def check(dut, model: Model):
+    """Looks at every place, and at every back pointer there may be."""
+    assert int(dut.count_o.value) == len(model.entries)
+    assert int(dut.overflow_o.value) == model.overflow
+    for index, entry in enumerate(model.entries):
+        dut.index_i.value, dut.offset_i.value = index, entry["back_pointer"]
+        await RisingEdge(dut.clk_i)
+        assert LAID.unpack(int(dut.entry_o.value)) == entry
+        hidden = index > 0 and model.entries[index - 1]["repeats"]
+        assert int(dut.hidden_o.value) == hidden
+        before = sum(other["back_pointer"] < entry["back_pointer"] for other in model.entries)
+        assert int(dut.before_o.value) == before
+
+
+@cocotb.test()
+async def sorts(dut):
+    await start(dut, clear_i=0, insert_i=0, index_i=0, offset_i=0)
+    for _ in range(40):
+        model = Model()
+        dut.clear_i.value = 1
+        await RisingEdge(dut.clk_i)
+        dut.clear_i.value = 0
+        for _ in range(random.randint(0, ENTRIES + 2)):
+            entry = {name: random.getrandbits(width) for name, (_, width) in LAID.fields.items()}
+            entry["back_pointer"] %= 40
+            rank = random.randint(0, len(model.entries))
+            dut.insert_i.value, dut.insert_rank_i.value = 1, rank
+            dut.insert_entry_i.value = LAID.pack(**entry)
+            model.insert(entry, rank)
+            await RisingEdge(dut.clk_i)
+            if random.random() < 0.3:
+                dut.insert_i.value = 0
+                await RisingEdge(dut.clk_i)
+        dut.insert_i.value = 0
+        await RisingEdge(dut.clk_i)
+        await check(dut, model)
+
+
+def test_log_sorter():
+    simulate("log_sorter", EntriesMax=ENTRIES)

@@ -1,0 +1,186 @@
+"""Reads by LID and by address give the lines of host memory, whatever its order, while mappings change."""
+
+import random
+from collections import defaultdict
+
+import cocotb
+from cocotb.triggers import RisingEdge
+from memories import LINE, Dram, HostMemory
+from records import record
+from runner import simulate
+from streams import Lanes, end_of_reset, start
+
+READ, BEAT = record("line_read_t"), record("line_beat_t")
+COUNTERS = record("memory_counters_t")
+LIDS = 512
+ARENA = 1 << 20
+BUFFER = 16384
+
+
+def line(address: int) -> int | None:
+    """What stands at an address of host memory; the arena ends."""
+    return random.Random(address).getrandbits(8 * LINE) if address < ARENA else None
+
+
+class Mappings:
+    """Changes mappings, and knows which ones a read may see."""
+
+    def __init__(self, dut):
+        self.dut = dut
+        # LID to all addresses it ever had, and to the place there of the one in force
+        self.addresses, self.in_force = defaultdict(lambda: [0]), defaultdict(int)
+        dut.map_valid_i.value = 0
+
+    async def map(self, lid: int, address: int):
+        self.addresses[lid].append(address if lid < LIDS else 0)
+        self.dut.map_lid_i.value, self.dut.map_address_i.value = lid, address
+        self.dut.map_valid_i.value = 1
+        await RisingEdge(self.dut.clk_i)
+        while self.dut.map_ready_o.value != 1:
+            await RisingEdge(self.dut.clk_i)
+        self.dut.map_valid_i.value = 0
+        self.in_force[lid] = len(self.addresses[lid]) - 1
+
+    async def change(self, lids):
+        """Goes on changing mappings."""
+        await end_of_reset(self.dut)
+        while True:
+            address = random.choice((0, random.randrange(0, ARENA - BUFFER, 512)))
+            await self.map(random.choice(lids), address)
+
+
+class Clients:
+    """Read at random, and check what comes."""
+
+    def __init__(self, dut, mappings, stall, may_fail=False):
+        self.dut, self.mappings, self.stall, self.may_fail = dut, mappings, stall, may_fail
+        self.count = int(dut.ClientCount.value)
+        self.valid, self.ready = Lanes(dut.read_valid_i), Lanes(dut.read_ready_o)
+        self.read = Lanes(dut.read_i, READ.width)
+        self.beat_valid, self.beat_ready = Lanes(dut.beat_valid_o), Lanes(dut.beat_ready_i)
+        self.beat = Lanes(dut.beat_o, BEAT.width)
+        self.failed = self.lines = self.lookups = 0
+        for lanes in (self.valid, self.beat_ready):
+            lanes.set(0, 0)
+
+    async def ask(self, index: int, **fields: int) -> list[dict]:
+        """One read; its beats."""
+        self.read.set(index, READ.pack(**fields))
+        self.valid.set(index, 1)
+        await RisingEdge(self.dut.clk_i)
+        while not self.ready.get(index):
+            await RisingEdge(self.dut.clk_i)
+        self.valid.set(index, 0)
+        beats = []
+        while not beats or not beats[-1]["last"]:
+            takes = random.random() >= self.stall
+            self.beat_ready.set(index, int(takes))
+            await RisingEdge(self.dut.clk_i)
+            if takes and self.beat_valid.get(index):
+                beats.append(BEAT.unpack(self.beat.get(index)))
+        self.beat_ready.set(index, 0)
+        return beats
+
+    async def check(self, index: int, lids):
+        """One random read, checked."""
+        first, count = random.randrange(100), random.choice((1, random.randint(1, 8), random.randint(1, 150)))
+        if random.random() < 0.5:
+            lid = random.choice(lids)
+            oldest = self.mappings.in_force[lid]
+            beats = await self.ask(index, by_lid=1, lid=lid, first=first, count=count)
+            self.lookups += 1
+            allowed = self.mappings.addresses[lid][oldest:]
+        else:
+            allowed = [random.randrange(512, ARENA - BUFFER, 512)]
+            beats = await self.ask(index, address=allowed[0], first=first, count=count)
+        self.compare(beats, allowed, first, count)
+
+    def compare(self, beats, allowed, first, count):
+        lines = [beat for beat in beats if not beat["error"]]
+        assert all(beat["address"] in allowed for beat in lines), (beats[0]["address"], allowed)
+        assert len({beat["address"] for beat in lines}) <= 1
+        for at, beat in enumerate(lines):
+            assert beat["data"] == line(beat["address"] + LINE * (first + at))
+        self.lines += len(lines)
+        if beats[-1]["error"]:
+            self.failed += 1
+            assert 0 in allowed or self.may_fail
+        else:
+            assert len(beats) == count
+
+    async def run(self, index: int, reads: int, lids):
+        for _ in range(reads):
+            await self.check(index, lids)
+
+
+async def run_clients(dut, clients, reads, lids):
+    """All clients at the same time."""
+    tasks = [cocotb.start_soon(clients.run(index, reads, lids)) for index in range(clients.count)]
+    for task in tasks:
+        await task
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=(0.0, 0.3, 0.8))
+async def reads_while_mappings_change(dut, stall):
+    Dram(dut, stall=stall)
+    host = HostMemory(dut, line, stall=stall)
+    mappings = Mappings(dut)
+    clients = Clients(dut, mappings, stall)
+    await start(dut, cache_i=0, balance_i=0)
+    lids = [0, 1, 7, 8, LIDS - 1, LIDS, LIDS + 8, 1 << 47]
+    cocotb.start_soon(mappings.change(lids))
+    await run_clients(dut, clients, 30, lids)
+    counted = COUNTERS.unpack(int(dut.counters_o.value))
+    assert counted["reads"] == 30 * clients.count
+    assert counted["lookups"] == clients.lookups
+    assert counted["host_lines"] == clients.lines
+    assert counted["host_reads"] == len(host.reads)
+    assert clients.failed > 0
+
+
+@cocotb.test()
+async def a_read_after_a_mapping_sees_it(dut):
+    Dram(dut, stall=0.3)
+    HostMemory(dut, line, stall=0.3)
+    mappings = Mappings(dut)
+    clients = Clients(dut, mappings, 0.3)
+    await start(dut, cache_i=0, balance_i=0)
+    for round_number in range(20):
+        address = 512 * random.randrange(1, 1000)
+        await mappings.map(3, address)
+        beats = await clients.ask(round_number % clients.count, by_lid=1, lid=3, first=1, count=2)
+        assert [beat["address"] for beat in beats] == [address] * 2
+
+
+@cocotb.test()
+async def a_read_that_host_memory_refuses_ends_with_an_error(dut):
+    """Errors of single beats, and an arena that ends; the next reads are right again."""
+    Dram(dut)
+    HostMemory(dut, line, stall=0.3, errors=0.02)
+    mappings = Mappings(dut)
+    clients = Clients(dut, mappings, 0.3, may_fail=True)
+    await start(dut, cache_i=0, balance_i=0)
+    cocotb.start_soon(mappings.change([1, 2]))
+    await run_clients(dut, clients, 40, [1, 2])
+    beats = await clients.ask(0, address=ARENA - LINE, first=0, count=255)
+    assert [beat["error"] for beat in beats] in ([0, 1], [1])
+
+
+@cocotb.test()
+async def reads_of_several_clients_are_in_flight_together(dut):
+    """The beats of all follow each other without a gap."""
+    HostMemory(dut, line, latency=0)
+    Dram(dut)
+    clients = Clients(dut, Mappings(dut), 0.0)
+    await start(dut, cache_i=0, balance_i=0)
+    for index in range(clients.count):
+        cocotb.start_soon(clients.ask(index, address=4096 * index, first=60, count=8))
+    for _ in range(20 + 8 * clients.count):
+        await RisingEdge(dut.clk_i)
+    assert COUNTERS.unpack(int(dut.counters_o.value))["host_lines"] == 8 * clients.count
+
+
+def test_memory_system():
+    for clients, banks in ((1, 2), (3, 4)):
+        simulate("memory_system", ClientCount=clients, Banks=banks, LidCount=LIDS, CacheSets=2)

@@ -1,0 +1,142 @@
+"""Nodes that are kept in on-board memory read as they are, though buffers are used again and again."""
+
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+from memories import LINE, Dram, HostMemory
+from records import record
+from runner import simulate
+from streams import start
+from test_memory_system import Clients, Mappings
+
+COUNTERS = record("memory_counters_t")
+LIDS = 512
+NODE = 64 * 80
+
+
+class Nodes:
+    """Nodes whose buffers are replaced. A buffer is used again when no operation that saw it is left."""
+
+    def __init__(self, dut, buffers: int):
+        self.mappings = Mappings(dut)
+        # buffer to the number of its content: a new one each time it is used
+        self.contents = {NODE * 2 * at + 512 * random.randrange(1, 8): 0 for at in range(1, buffers + 1)}
+        # buffer to the operations that could see it, since it was retired
+        self.retired = {}
+        self.mapped, self.operations = {}, set()
+
+    def line(self, address: int) -> int:
+        """What stands at an address."""
+        buffer = max(buffer for buffer in self.contents if buffer <= address)
+        return random.Random(f"{address} {self.contents[buffer]}").getrandbits(8 * LINE)
+
+    def free(self) -> list[int]:
+        held = {buffer for buffer, left in self.retired.items() if left & self.operations}
+        return [buffer for buffer in self.contents if buffer not in held | set(self.mapped.values())]
+
+    async def replace(self, lid: int):
+        """Puts a node into another buffer."""
+        buffer = random.choice(self.free())
+        self.retired.pop(buffer, None)
+        self.contents[buffer] += 1
+        old, self.mapped[lid] = self.mapped.get(lid), buffer
+        await self.mappings.map(lid, buffer)
+        if old is not None:
+            self.retired[old] = set(self.operations)
+
+    async def keep_replacing(self, dut, pause: int):
+        while True:
+            for _ in range(random.randint(0, pause)):
+                await RisingEdge(dut.clk_i)
+            if self.free():
+                await self.replace(random.choice(list(self.mapped)))
+
+
+async def read_node(clients, nodes, index: int):
+    """One operation: some lines by LID, then some more of that buffer, all of one content."""
+    operation = object()
+    nodes.operations.add(operation)
+    lid = random.choice(list(nodes.mapped))
+    first = {"by_lid": 1, "lid": lid, "cacheable": 1, "first": 0, "count": 8}
+    beats = await clients.ask(index, **first)
+    address = beats[0]["address"]
+    content = nodes.contents[address]
+    check(nodes, beats, address, 0)
+    for _ in range(random.randint(0, 3)):
+        at, count = random.choice(((8, 3), (16, 8), (random.randrange(70), random.randint(1, 10))))
+        kept = random.random() < 0.9
+        more = await clients.ask(index, lid=lid, address=address, cacheable=kept, first=at, count=count)
+        check(nodes, more, address, at)
+    assert nodes.contents[address] == content, "the model used a buffer too early"
+    nodes.operations.remove(operation)
+
+
+def check(nodes, beats, address, first):
+    for at, beat in enumerate(beats):
+        assert (beat["error"], beat["address"]) == (0, address)
+        assert beat["data"] == nodes.line(address + LINE * (first + at))
+
+
+async def read_nodes(clients, nodes, index, rounds):
+    for _ in range(rounds):
+        await read_node(clients, nodes, index)
+
+
+async def run(dut, stall, cache, balance, pause):
+    """All clients read; the counters."""
+    Dram(dut, stall=stall)
+    # So few that a node often comes back to a buffer it had.
+    nodes = Nodes(dut, buffers=5)
+    HostMemory(dut, nodes.line, stall=stall)
+    clients = Clients(dut, nodes.mappings, stall)
+    await start(dut, cache_i=cache, balance_i=balance)
+    for lid in (0, 1, 3):
+        await nodes.replace(lid)
+    replacing = cocotb.start_soon(nodes.keep_replacing(dut, pause))
+    tasks = [cocotb.start_soon(read_nodes(clients, nodes, index, 25)) for index in range(clients.count)]
+    for task in tasks:
+        await task
+    replacing.cancel()
+    return COUNTERS.unpack(int(dut.counters_o.value))
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=(0.0, 0.3, 0.7), pause=(20, 400))
+async def nodes_read_as_they_are(dut, stall, pause):
+    counted = await run(dut, stall, 1, random.getrandbits(1), pause)
+    assert counted["hits"] > 0 and counted["misses"] > 0
+    assert counted["dram_lines"] > 0
+
+
+@cocotb.test()
+async def a_cache_that_is_off_is_not_used(dut):
+    counted = await run(dut, 0.0, 0, 0, 100)
+    assert counted["hits"] == counted["misses"] == counted["dram_lines"] == 0
+
+
+@cocotb.test()
+@cocotb.parametrize(balance=(0, 1))
+async def the_balancer_spares_on_board_memory(dut, balance):
+    """With it, some hits are read from host memory; without, none."""
+    Dram(dut, latency=60)
+    nodes = Nodes(dut, buffers=12)
+    host = HostMemory(dut, nodes.line, latency=0)
+    clients = Clients(dut, nodes.mappings, 0.0)
+    await start(dut, cache_i=1, balance_i=balance)
+    await nodes.replace(1)
+    read = {"by_lid": 1, "lid": 1, "cacheable": 1, "first": 0, "count": 8}
+    for _ in range(2):
+        await clients.ask(0, **read)
+        for _ in range(1500):
+            await RisingEdge(dut.clk_i)
+    before = len(host.reads)
+    for task in [cocotb.start_soon(clients.ask(index, **read)) for index in range(clients.count)]:
+        await task
+    assert before == 1
+    assert (len(host.reads) > before) == bool(balance)
+
+
+def test_node_cache_system():
+    sizes = {"ClientCount": 3, "Banks": 2, "LidCount": LIDS, "CacheSets": 2, "CacheWays": 2}
+    simulate("memory_system", tests="test_node_cache_system", **sizes)

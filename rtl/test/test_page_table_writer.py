@@ -1,0 +1,96 @@
+"""The table is all zeros before anything else, and a mapping that was taken is in memory."""
+
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+from runner import simulate
+from streams import STALLS, end_of_reset, start
+
+LIDS = 1024
+BASE = 4096
+
+
+class Words:
+    """On-board memory as the writer sees it: one burst at a time. It is full of garbage at first."""
+
+    def __init__(self, dut, stall: float):
+        self.dut, self.stall = dut, stall
+        self.bytes = bytearray(random.randbytes(BASE + 8 * LIDS + 4096))
+        dut.burst_ready_i.value = dut.word_ready_i.value = dut.done_valid_i.value = 0
+        cocotb.start_soon(self.run())
+
+    def word(self, lid: int) -> int:
+        """The entry of a LID."""
+        return int.from_bytes(self.bytes[BASE + 8 * lid:][:8], "little")
+
+    async def take(self, ready, valid):
+        while True:
+            takes = random.random() >= self.stall
+            ready.value = int(takes)
+            await RisingEdge(self.dut.clk_i)
+            if takes and valid.value == 1:
+                ready.value = 0
+                return
+
+    def write(self, address: int):
+        data, strobe = int(self.dut.word_o.value).to_bytes(64, "little"), int(self.dut.word_strobe_o.value)
+        for at in range(64):
+            if strobe >> at & 1:
+                self.bytes[address + at] = data[at]
+
+    async def run(self):
+        dut = self.dut
+        await end_of_reset(dut)
+        while True:
+            await self.take(dut.burst_ready_i, dut.burst_valid_o)
+            address, beats = int(dut.burst_address_o.value), int(dut.burst_len_o.value) + 1
+            assert address % 64 == 0 and address % 4096 + 64 * beats <= 4096
+            for at in range(beats):
+                await self.take(dut.word_ready_i, dut.word_valid_o)
+                assert dut.word_last_o.value == (at == beats - 1)
+                self.write(address + 64 * at)
+            await self.respond()
+
+    async def respond(self):
+        dut = self.dut
+        while random.random() < self.stall:
+            await RisingEdge(dut.clk_i)
+        dut.done_valid_i.value = 1
+        await RisingEdge(dut.clk_i)
+        while dut.done_ready_o.value != 1:
+            await RisingEdge(dut.clk_i)
+        dut.done_valid_i.value = 0
+
+
+async def map_lid(dut, lid: int, address: int):
+    dut.map_valid_i.value, dut.map_lid_i.value, dut.map_address_i.value = 1, lid, address
+    await RisingEdge(dut.clk_i)
+    while dut.map_ready_o.value != 1:
+        await RisingEdge(dut.clk_i)
+    dut.map_valid_i.value = 0
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=STALLS)
+async def writes_what_it_takes(dut, stall):
+    words = Words(dut, stall)
+    await start(dut, map_valid_i=0, written_ready_i=1)
+    while dut.is_clear_o.value != 1:
+        await RisingEdge(dut.clk_i)
+    table = [0] * LIDS
+    outside = bytes(words.bytes[:BASE]), bytes(words.bytes[BASE + 8 * LIDS:])
+    assert [words.word(lid) for lid in range(LIDS)] == table
+    for _ in range(30):
+        lid = random.choice((0, LIDS - 1, LIDS, random.randrange(LIDS), 1 << 47))
+        address = random.getrandbits(48)
+        await map_lid(dut, lid, address)
+        if lid < LIDS:
+            table[lid] = address
+            assert words.word(lid) == address
+    assert [words.word(lid) for lid in range(LIDS)] == table
+    assert outside == (words.bytes[:BASE], words.bytes[BASE + 8 * LIDS:])
+
+
+def test_page_table_writer():
+    simulate("page_table_writer", LidCount=LIDS, BasePage=BASE // 4096)

@@ -1,0 +1,148 @@
+"""Pieces that come in any order leave in order; an error ends a read, and what is left of it vanishes."""
+
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+from records import record
+from runner import simulate
+from streams import STALLS, end_of_reset, start
+
+LINE = record("piece_line_t")
+
+
+class Reads:
+    """Asks for the pieces of reads, lets their lines come at random, and knows what is to leave."""
+
+    def __init__(self, dut, reads: list[list[int]], stall: float, errors: float):
+        self.dut, self.stall, self.errors = dut, stall, errors
+        # per read, the lines of its pieces
+        self.reads = reads
+        # bank to the lines still to come, as (data, last, error)
+        self.flying = {}
+        # per read: the data of its lines, with None where it fails
+        self.expected = []
+        dut.ask_i.value = dut.line_valid_i.value = dut.more_i.value = dut.out_ready_i.value = 0
+
+    def lines(self, count: int) -> list[tuple]:
+        """Lines of a piece. One that fails ends it, or does not."""
+        lines = []
+        for at in range(count):
+            fails = random.random() < self.errors
+            ends = at == count - 1 or (fails and random.random() < 0.5)
+            lines.append((random.getrandbits(512), ends, fails))
+            if ends:
+                break
+        return lines
+
+    def expect(self, lines: list[tuple]):
+        self.expected[-1].extend(None if fails else data for data, _, fails in lines)
+
+    async def ask(self, pieces: list[int]):
+        """The pieces of one read."""
+        dut = self.dut
+        self.expected.append([])
+        for at, count in enumerate(pieces):
+            dut.more_i.value = 1
+            await RisingEdge(dut.clk_i)
+            while dut.ask_ready_o.value != 1:
+                await RisingEdge(dut.clk_i)
+            lines = self.lines(count)
+            dut.ask_i.value, dut.ask_lines_i.value = 1, count
+            dut.ask_last_i.value = int(at == len(pieces) - 1)
+            await RisingEdge(dut.clk_i)
+            dut.ask_i.value, dut.more_i.value = 0, int(at < len(pieces) - 1)
+            self.flying[int(dut.bank_o.value)] = lines
+            self.expect(lines)
+
+    async def come(self):
+        """The lines of all pieces in flight, mixed."""
+        dut = self.dut
+        await end_of_reset(dut)
+        while True:
+            comes = bool(self.flying) and random.random() >= self.stall
+            dut.line_valid_i.value = int(comes)
+            if comes:
+                bank = random.choice(list(self.flying))
+                data, last, fails = self.flying[bank].pop(0)
+                dut.line_bank_i.value = bank
+                dut.line_i.value = LINE.pack(data=data, last=int(last), error=int(fails))
+                if not self.flying[bank]:
+                    del self.flying[bank]
+            await RisingEdge(dut.clk_i)
+
+    async def leave(self) -> list:
+        """The lines of one read until its last, with None for an error."""
+        dut, got = self.dut, []
+        while True:
+            takes = random.random() >= self.stall
+            dut.out_ready_i.value = int(takes)
+            await RisingEdge(dut.clk_i)
+            if takes and dut.out_valid_o.value == 1:
+                got.append(None if dut.out_error_o.value == 1 else int(dut.out_o.value))
+                if dut.out_last_o.value == 1:
+                    dut.out_ready_i.value = 0
+                    return got
+
+    async def drained(self):
+        """Waits until nothing of the read is left."""
+        await RisingEdge(self.dut.clk_i)
+        while self.dut.drains_o.value == 1:
+            await RisingEdge(self.dut.clk_i)
+
+    async def run(self):
+        cocotb.start_soon(self.come())
+        await end_of_reset(self.dut)
+        for pieces in self.reads:
+            asks = cocotb.start_soon(self.ask(pieces))
+            got = await self.leave()
+            await asks
+            await self.drained()
+            self.check(got, self.expected[-1])
+
+    def check(self, got: list, expected: list):
+        """An error may come before the lines that were there before it."""
+        if None in expected:
+            assert got[-1] is None
+            got, expected = got[:-1], expected[:expected.index(None)][:len(got) - 1]
+        assert got == expected
+
+
+def random_reads() -> list[list[int]]:
+    """Reads of one to five pieces."""
+    lines = (1, 2, random.randint(1, 64), 64)
+    return [random.choices(lines, k=random.randint(1, 5)) for _ in range(15)]
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=STALLS)
+async def keeps_pieces_in_order(dut, stall):
+    reads = Reads(dut, random_reads(), stall, errors=0.0)
+    await start(dut)
+    await reads.run()
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=(0.0, 0.5))
+async def an_error_ends_the_read(dut, stall):
+    reads = Reads(dut, random_reads(), stall, errors=0.05)
+    await start(dut)
+    await reads.run()
+    assert any(None in lines for lines in reads.expected)
+
+
+@cocotb.test()
+async def gives_a_line_a_cycle(dut):
+    reads = Reads(dut, [[64]], 0.0, errors=0.0)
+    await start(dut)
+    task = cocotb.start_soon(reads.run())
+    cycles = 0
+    while not task.done():
+        await RisingEdge(dut.clk_i)
+        cycles += 1
+    assert cycles < 64 + 12, cycles
+
+
+def test_piece_buffer():
+    for banks in (2, 4):
+        simulate("piece_buffer", Banks=banks)

@@ -1,0 +1,43 @@
+"""A read is cut where pages end, and nowhere else."""
+
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+from records import record
+from runner import simulate
+from streams import STALLS, Sink, start
+
+PIECE = record("memory_pkg::piece_t")
+PAGE_LINES = 64
+
+
+def pieces_of(first: int, count: int) -> list[dict]:
+    """What the read is to become."""
+    pieces = []
+    while count:
+        lines = min(count, PAGE_LINES - first % PAGE_LINES)
+        first, count = first + lines, count - lines
+        pieces.append({"address": 64 * (first - lines), "lines": lines, "last": int(count == 0)})
+    return pieces
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=STALLS)
+async def cuts_at_pages(dut, stall):
+    sink = Sink(dut, "piece", stall=stall)
+    await start(dut, start_i=0)
+    expected = []
+    for _ in range(40):
+        first = random.choice((0, 63, random.getrandbits(40)))
+        count = random.choice((1, 64, random.randint(1, 300)))
+        dut.start_i.value, dut.first_i.value, dut.count_i.value = 1, first, count
+        await RisingEdge(dut.clk_i)
+        dut.start_i.value = 0
+        expected += pieces_of(first, count)
+        await sink.count(len(expected))
+    assert [PIECE.unpack(piece) for piece in sink.got] == expected
+
+
+def test_read_splitter():
+    simulate("read_splitter")

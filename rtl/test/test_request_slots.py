@@ -1,0 +1,173 @@
+"""Requests are sent down from their tables' roots, or refused, and the window holds what is in flight."""
+
+import random
+
+import cocotb
+import honeycomb_layout as layout
+from cocotb.triggers import RisingEdge
+from records import record
+from request_bytes import any_get, any_scan
+from runner import simulate
+from streams import STALLS, Sink, end_of_reset, start
+
+SLOTS = 16
+REFUSALS = [layout.STATUS_MALFORMED, layout.STATUS_KEY_LENGTH, layout.STATUS_UNKNOWN_OPCODE]
+
+
+class Bench:
+    """Stands for parser, root table, engines and completion writer."""
+
+    def __init__(self, dut, stall: float):
+        self.dut, self.stall = dut, stall
+        self.requests, self.statuses, self.roots, self.versions = [], [], {}, []
+        # By number: what is in flight, what is done.
+        self.in_flight, self.done, self.begun = set(), set(), 0
+        self.descents, self.refusals = Sink(dut, "descent", stall=stall), Sink(dut, "refusal", stall=stall)
+        cocotb.start_soon(self.feed())
+        cocotb.start_soon(self.look_up())
+        cocotb.start_soon(self.finish())
+        cocotb.start_soon(self.watch())
+
+    async def feed(self):
+        """Takes a slot, and later gives its request."""
+        dut = self.dut
+        dut.slot_ready_i.value = dut.request_valid_i.value = 0
+        await end_of_reset(dut)
+        for request, status in zip(self.requests, self.statuses):
+            dut.slot_ready_i.value = 1
+            await self.until(lambda: dut.slot_valid_o.value == 1)
+            slot = int(dut.slot_o.value)
+            dut.slot_ready_i.value = 0
+            self.begun += 1
+            self.in_flight.add(self.begun)
+            assert slot == self.begun % SLOTS
+            while random.random() < self.stall:
+                await RisingEdge(dut.clk_i)
+            header = request.header().to_int()
+            word = record("parsed_request_t").pack(slot=slot, status=status, request=header)
+            dut.request_i.value, dut.request_valid_i.value = word, 1
+            await self.until(lambda: dut.request_ready_o.value == 1)
+            # What the register held in the cycle in which the request was taken.
+            self.versions.append(int(dut.read_version_i.value))
+            dut.request_valid_i.value = 0
+            dut.read_version_i.value = int(dut.read_version_i.value) + random.randrange(3)
+
+    async def until(self, holds):
+        while True:
+            await RisingEdge(self.dut.clk_i)
+            if holds():
+                return
+
+    async def look_up(self):
+        """The root table: the root comes in the next cycle."""
+        dut = self.dut
+        dut.root_read_ready_i.value = 0
+        await end_of_reset(dut)
+        while True:
+            dut.root_read_ready_i.value = int(random.random() >= self.stall)
+            await RisingEdge(dut.clk_i)
+            if dut.root_read_valid_o.value == 1 and dut.root_read_ready_i.value == 1:
+                dut.root_i.value = self.roots.get(int(dut.root_table_o.value), 0)
+
+    async def finish(self):
+        """Ends requests that were sent down or refused, in any order."""
+        dut = self.dut
+        dut.done_valid_i.value = 0
+        await end_of_reset(dut)
+        while True:
+            slots = {self.slot_of(word) for word in self.descents.got}
+            slots |= {record("answer_beat_t").unpack(word)["slot"] for word in self.refusals.got}
+            waiting = self.in_flight - self.done
+            ready = [number for number in waiting if number % SLOTS in slots and self.is_sent(number)]
+            is_done = ready and random.random() < 0.5
+            if is_done:
+                number = random.choice(ready)
+                self.done.add(number)
+                dut.done_slot_i.value = number % SLOTS
+            dut.done_valid_i.value = int(bool(is_done))
+            await RisingEdge(dut.clk_i)
+            if is_done:
+                self.in_flight.discard(number)
+
+    def slot_of(self, word: int) -> int:
+        return record("task_t").unpack(record("descent_t").unpack(word)["request"])["slot"]
+
+    def is_sent(self, number: int) -> bool:
+        return number <= len(self.descents.got) + len(self.refusals.got)
+
+    async def watch(self):
+        """The window covers all that is in flight, and no more numbers than there are slots."""
+        await end_of_reset(self.dut)
+        while True:
+            await RisingEdge(self.dut.clk_i)
+            oldest, newest = int(self.dut.window_oldest_o.value), int(self.dut.window_newest_o.value)
+            assert newest - oldest < SLOTS
+            assert all(oldest <= number <= newest for number in self.in_flight - {newest + 1})
+
+
+def expected(request, version: int, root: int, slot: int) -> dict:
+    flags = layout.RequestFlags.from_int(request.flags)
+    toward = "TowardKey"
+    if not (request.upper if flags.backward else request.lower):
+        toward = "TowardLast" if flags.backward else "TowardFirst"
+    task = {
+        "slot": slot, "is_scan": int(request.opcode == layout.OPCODE_SCAN), "keys_only": flags.keys_only,
+        "backward": flags.backward, "floor_start": flags.floor_start, "upper_excluded": flags.upper_excluded,
+        "lower_excluded": flags.lower_excluded, "lower_length": len(request.lower),
+        "upper_length": len(request.upper), "pairs_max": request.pairs_max, "bytes_max": request.bytes_max,
+        "read_version": request.read_version or version, "root": root,
+    }
+    towards = ["TowardKey", "TowardBefore", "TowardFirst", "TowardLast"]
+    request = record("task_t").pack(**task)
+    return {"toward": towards.index(toward), "by_upper": flags.backward, "request": request}
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=STALLS[:2])
+async def sends_requests_down_or_refuses_them(dut, stall):
+    bench = Bench(dut, stall)
+    bench.requests = [random.choice([any_get, any_scan])() for _ in range(200)]
+    bench.statuses = [random.choice([0, 0, 0, 0, *REFUSALS]) for _ in bench.requests]
+    roots = [0, *(random.randrange(1, 1 << 48) for _ in range(4))]
+    bench.roots = {one.table: random.choice(roots) for one in bench.requests}
+    await start(dut, root_i=0, read_version_i=1, name_read_i=0, name_slot_i=0, done_slot_i=0)
+    cycles = 0
+    while len(bench.descents.got) + len(bench.refusals.got) < len(bench.requests):
+        await RisingEdge(dut.clk_i)
+        cycles += 1
+        assert cycles < 100_000
+    descents, refusals = iter(bench.descents.got), iter(bench.refusals.got)
+    for number, (request, status) in enumerate(zip(bench.requests, bench.statuses), 1):
+        slot, root = number % SLOTS, bench.roots[request.table]
+        if status or not root:
+            refusal = record("answer_beat_t").unpack(next(refusals))
+            wanted = {"slot": slot, "status": status or layout.STATUS_UNKNOWN_TABLE, "last": 1}
+            assert refusal == dict.fromkeys(refusal, 0) | wanted
+        else:
+            version = bench.versions[number - 1]
+            assert record("descent_t").unpack(next(descents)) == expected(request, version, root, slot)
+    while bench.in_flight:
+        await RisingEdge(dut.clk_i)
+    for _ in range(SLOTS + 2):
+        await RisingEdge(dut.clk_i)
+    assert int(dut.window_oldest_o.value) == int(dut.window_newest_o.value) + 1 == len(bench.requests) + 1
+    await check_names(dut, bench)
+
+
+async def check_names(dut, bench):
+    """The last requests' names are in their slots still."""
+    last = range(len(bench.requests) - SLOTS + 1, len(bench.requests) + 1)
+    for number in last:
+        request, status = bench.requests[number - 1], bench.statuses[number - 1]
+        dut.name_read_i.value, dut.name_slot_i.value = 1, number % SLOTS
+        await RisingEdge(dut.clk_i)
+        dut.name_read_i.value = 0
+        await RisingEdge(dut.clk_i)
+        is_refused = status or not bench.roots[request.table]
+        version = 0 if is_refused else request.read_version or bench.versions[number - 1]
+        assert int(dut.name_identifier_o.value) == request.identifier
+        assert int(dut.name_read_version_o.value) == version
+
+
+def test_request_slots():
+    simulate("request_slots", SlotCount=SLOTS)

@@ -1,0 +1,72 @@
+"""A result buffer gives the pieces of each answer, packed, with its outcome, whichever comes first."""
+
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+from ports import line
+from records import record
+from runner import simulate
+from scans import BEAT
+from streams import STALLS, Sink, Source, start
+
+OUTCOME, PIECE = record("outcome_t"), record("piece_t")
+LINES = 4
+
+
+def pieces(data: bytes) -> list[int]:
+    """The bytes, cut anywhere."""
+    cut = []
+    while data:
+        count = random.randint(1, min(64, len(data)))
+        piece, data = data[:count], data[count:]
+        cut.append(PIECE.pack(count=count, bytes=line(piece + random.randbytes(64 - count))))
+    return cut
+
+
+def beats(outcome: dict[str, int], data: bytes) -> list[dict[str, int]]:
+    """What becomes of an answer."""
+    lines = [line(data[at:at + 64]) for at in range(0, len(data), 64)] or [None]
+    return [outcome | {"data": data, "last": int(at == len(lines) - 1)} for at, data in enumerate(lines)]
+
+
+async def give(source: Source, element):
+    """Offers something, and waits until it was taken."""
+    source.put(element)
+    await source.drained()
+
+
+@cocotb.test()
+@cocotb.parametrize(source_stall=STALLS, sink_stall=STALLS)
+async def gives_answers(dut, source_stall, sink_stall):
+    parts = Source(dut, "piece", stall=source_stall)
+    outcomes = Source(dut, "outcome", stall=source_stall)
+    answers = Sink(dut, "answer", stall=sink_stall)
+    await start(dut)
+    expected = []
+    for _ in range(40):
+        comes_first = random.random() < 0.4
+        drops = not comes_first and random.random() < 0.2
+        most = 64 * (7 if comes_first else LINES)
+        data = random.randbytes(random.choice((0, 1, 64, random.randint(0, most))))
+        outcome = {name: random.getrandbits(width) for name, (_, width) in OUTCOME.fields.items()}
+        outcome["bytes"] = 0 if drops else len(data)
+        word = {"outcome_i": OUTCOME.pack(**outcome), "outcome_first_i": int(comes_first)}
+        if comes_first:
+            await give(outcomes, word)
+        cut = pieces(data)
+        for at, piece in enumerate(cut):
+            last = comes_first and at == len(cut) - 1
+            await give(parts, {"piece_i": piece, "piece_last_i": int(last)})
+        if not comes_first:
+            await give(outcomes, word)
+        expected += beats(outcome, b"" if drops else data)
+    await answers.count(len(expected))
+    for _ in range(5):
+        await RisingEdge(dut.clk_i)
+    got = [BEAT.unpack(beat) for beat in answers.got]
+    assert [beat | {"data": beat["data"] if beat["bytes"] else None} for beat in got] == expected
+
+
+def test_result_buffer():
+    simulate("result_buffer", LinesMax=LINES)
