@@ -1,0 +1,143 @@
+// Writes lines that come from host memory into the cache, each on its own. It never holds them up: a fill
+// whose line finds no room has failed. A fill is done when all its writes were answered.
+
+`include "assertions.svh"
+
+module cache_filler
+  import accelerator_pkg::*;
+  import memory_pkg::*;
+#(
+  parameter int unsigned TagBits = 3,
+  parameter int unsigned PlaceBits = 19,
+  // lines that wait
+  parameter int unsigned Depth = 16
+) (
+  input logic clk_i,
+  input logic rst_i,
+
+  input logic                 start_i,
+  input logic [TagBits-1:0]   start_tag_i,
+  input logic [PlaceBits-1:0] start_place_i,
+
+  // all lines from host memory
+  input logic               line_valid_i,
+  input logic [TagBits-1:0] line_tag_i,
+  input piece_line_t        line_i,
+
+  output logic                 write_valid_o,
+  input  logic                 write_ready_i,
+  output logic [TagBits-1:0]   write_tag_o,
+  output logic [PlaceBits-1:0] write_place_o,
+  output line_t                write_o,
+  input  logic                 written_i,
+  input  logic [TagBits-1:0]   written_tag_i,
+  input  logic                 written_error_i,
+
+  output logic               filled_valid_o,
+  input  logic               filled_ready_i,
+  output logic [TagBits-1:0] filled_tag_o,
+  output logic               filled_failed_o
+);
+
+  localparam int unsigned Tags = 2 ** TagBits;
+
+  typedef struct packed {
+    // lines are still to come
+    logic comes;
+    // from the start until it is told that it is done
+    logic busy;
+    logic failed;
+    // of the next line
+    logic [PlaceBits-1:0] place;
+    // writes without an answer
+    piece_lines_t open;
+  } fill_t;
+
+  typedef struct packed {
+    logic [TagBits-1:0] tag;
+    logic [PlaceBits-1:0] place;
+    line_t data;
+  } element_t;
+
+  fill_t [Tags-1:0] fills_q;
+  logic put, ready;
+  logic [Tags-1:0] puts, answered;
+  element_t in, out;
+
+  assign put = line_valid_i && fills_q[line_tag_i].comes && !line_i.error && !fills_q[line_tag_i].failed;
+  for (genvar tag = 0; tag < Tags; tag++) begin : gen_events
+    assign puts[tag] = put && ready && line_tag_i == TagBits'(tag);
+    assign answered[tag] = written_i && written_tag_i == TagBits'(tag);
+  end
+  assign in = '{tag: line_tag_i, place: fills_q[line_tag_i].place, data: line_i.data};
+
+  // What finds no room is not offered.
+  fifo #(
+    .T(element_t),
+    .Depth(Depth)
+  ) u_fifo (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(put && ready),
+    .in_ready_o(ready),
+    .in_i(in),
+    .out_valid_o(write_valid_o),
+    .out_ready_i(write_ready_i),
+    .out_o(out),
+    .count_o()
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      fills_q <= '0;
+    end else begin
+      for (int unsigned tag = 0; tag < Tags; tag++) begin
+        fills_q[tag].open <= fills_q[tag].open + piece_lines_t'(puts[tag]) - piece_lines_t'(answered[tag]);
+        fills_q[tag].place <= fills_q[tag].place + PlaceBits'(puts[tag]);
+        if (answered[tag] && written_error_i) fills_q[tag].failed <= 1'b1;
+      end
+      if (line_valid_i && fills_q[line_tag_i].comes) begin
+        if (line_i.last) fills_q[line_tag_i].comes <= 1'b0;
+        if (line_i.error || (put && !ready)) fills_q[line_tag_i].failed <= 1'b1;
+      end
+      if (filled_valid_o && filled_ready_i) fills_q[filled_tag_o].busy <= 1'b0;
+      if (start_i) begin
+        fills_q[start_tag_i] <= '{comes: 1'b1, busy: 1'b1, failed: 1'b0, place: start_place_i, open: '0};
+      end
+    end
+  end
+
+  // One fill after the other is told to be done; what is offered stays.
+  logic offers_q;
+  logic [TagBits-1:0] tag_q, next;
+  logic [Tags-1:0] done;
+
+  for (genvar tag = 0; tag < Tags; tag++) begin : gen_done
+    assign done[tag] = fills_q[tag].busy && !fills_q[tag].comes && fills_q[tag].open == '0
+        && !(offers_q && tag_q == TagBits'(tag));
+  end
+  always_comb begin
+    next = '0;
+    for (int unsigned tag = 0; tag < Tags; tag++) begin
+      if (done[tag]) next = TagBits'(tag);
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) offers_q <= 1'b0;
+    else if (!offers_q || filled_ready_i) offers_q <= done != '0;
+    if (!offers_q || filled_ready_i) tag_q <= next;
+  end
+
+  assign write_tag_o = out.tag;
+  assign write_place_o = out.place;
+  assign write_o = out.data;
+  assign filled_valid_o = offers_q;
+  assign filled_tag_o = tag_q;
+  assign filled_failed_o = fills_q[tag_q].failed;
+
+  `ASSERT(OneFillATag, !start_i || !fills_q[start_tag_i].busy)
+  `ASSERT(AnswerWasAskedFor, !written_i || fills_q[written_tag_i].open != '0)
+  `ASSERT_OFFER_STAYS(FilledStays, filled_valid_o, filled_ready_i, {filled_tag_o, filled_failed_o})
+
+endmodule

@@ -1,0 +1,253 @@
+// Reads pieces from host memory or from the cache of nodes in on-board memory.
+
+`include "assertions.svh"
+
+module cached_reader
+  import accelerator_pkg::*;
+  import memory_pkg::*;
+#(
+  parameter int unsigned ClientCount = 4,
+  parameter int unsigned Banks = 2,
+  parameter int unsigned CacheSets = 1024,
+  parameter int unsigned CacheWays = 4,
+  parameter int unsigned CacheEntryLines = 128,
+  // where the cache begins in on-board memory, in pages of 4 KiB
+  parameter int unsigned CachePage = 0,
+  parameter int unsigned AddressBits = 34,
+  localparam int unsigned ClientBits = ClientCount > 1 ? $clog2(ClientCount) : 1,
+  localparam int unsigned BankBits = $clog2(Banks),
+  localparam int unsigned TagBits = ClientBits + BankBits
+) (
+  input logic clk_i,
+  input logic rst_i,
+  input logic cache_i,
+  input logic balance_i,
+
+  input  logic       [ClientCount-1:0]               piece_valid_i,
+  output logic       [ClientCount-1:0]               piece_ready_o,
+  input  piece_t     [ClientCount-1:0]               piece_i,
+  input  logic       [ClientCount-1:0][BankBits-1:0] piece_bank_i,
+  input  node_name_t [ClientCount-1:0]               name_i,
+
+  input  logic drop_valid_i,
+  output logic drop_ready_o,
+  input  lid_t drop_lid_i,
+
+  // The line that comes to a client: from host memory or from the cache.
+  output logic        [ClientCount-1:0]               line_valid_o,
+  output logic        [ClientCount-1:0][BankBits-1:0] line_bank_o,
+  output piece_line_t [ClientCount-1:0]               line_o,
+
+  // see host_reader
+  output logic               host_read_valid_o,
+  input  logic               host_read_ready_i,
+  output logic [63:0]        host_read_address_o,
+  output logic [15:0]        host_read_bytes_o,
+  output logic [TagBits-1:0] host_read_tag_o,
+  input  logic               host_beat_valid_i,
+  output logic               host_beat_ready_o,
+  input  logic [TagBits-1:0] host_beat_tag_i,
+  input  line_t              host_beat_data_i,
+  input  logic               host_beat_last_i,
+  input  logic               host_beat_error_i,
+
+  output logic                   hit_valid_o,
+  input  logic                   hit_ready_i,
+  output logic [TagBits-1:0]     hit_tag_o,
+  output logic [AddressBits-1:0] hit_address_o,
+  output piece_lines_t           hit_lines_o,
+  input  logic                   hit_line_valid_i,
+  output logic                   hit_line_ready_o,
+  input  logic [TagBits-1:0]     hit_line_tag_i,
+  input  piece_line_t            hit_line_i,
+
+  output logic                   write_valid_o,
+  input  logic                   write_ready_i,
+  output logic [TagBits-1:0]     write_tag_o,
+  output logic [AddressBits-1:0] write_address_o,
+  output line_t                  write_o,
+  input  logic                   written_i,
+  input  logic [TagBits-1:0]     written_tag_i,
+  input  logic                   written_error_i,
+
+  output logic counts_hit_o,
+  output logic counts_miss_o
+);
+
+  localparam int unsigned PlaceBits = $clog2(CacheSets) + $clog2(CacheWays) + $clog2(CacheEntryLines);
+
+  typedef struct packed {
+    logic [BankBits-1:0] bank;
+    bus_address_t address;
+    piece_lines_t lines;
+  } element_t;
+
+  element_t [ClientCount-1:0] elements;
+  element_t element;
+  logic [ClientBits-1:0] client;
+  logic valid, ready, spares;
+
+  for (genvar index = 0; index < ClientCount; index++) begin : gen_elements
+    assign elements[index] = '{
+      bank: piece_bank_i[index],
+      address: piece_i[index].address,
+      lines: piece_i[index].lines
+    };
+  end
+
+  arbiter #(
+    .T(element_t),
+    .Count(ClientCount)
+  ) u_arbiter (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(piece_valid_i),
+    .in_ready_o(piece_ready_o),
+    .in_i(elements),
+    .in_last_i('1),
+    .out_valid_o(valid),
+    .out_ready_i(ready),
+    .out_o(element),
+    .out_last_o(),
+    .out_index_o(client)
+  );
+
+  logic host_valid, host_ready, hit_done;
+  logic [ClientCount-1:0] host_line_valid, hit_line_valid;
+  logic [TagBits-1:0] host_tag, host_line_tag, hit_line_tag;
+  bus_address_t host_address;
+  piece_lines_t host_lines;
+  piece_line_t host_line, hit_line;
+  logic fill_start, filled_valid, filled_ready, filled_failed;
+  logic [TagBits-1:0] fill_tag, filled_tag;
+  logic [PlaceBits-1:0] hit_place, fill_place, write_place;
+
+  node_cache #(
+    .TagBits(TagBits),
+    .Sets(CacheSets),
+    .Ways(CacheWays),
+    .EntryLines(CacheEntryLines)
+  ) u_node_cache (
+    .clk_i,
+    .rst_i,
+    .enable_i(cache_i),
+    .spares_i(spares),
+    .piece_valid_i(valid),
+    .piece_ready_o(ready),
+    .piece_address_i(element.address),
+    .piece_lines_i(element.lines),
+    .piece_tag_i({client, element.bank}),
+    .name_i(name_i[client]),
+    .host_valid_o(host_valid),
+    .host_ready_i(host_ready),
+    .host_address_o(host_address),
+    .host_lines_o(host_lines),
+    .host_tag_o(host_tag),
+    .hit_valid_o,
+    .hit_ready_i,
+    .hit_place_o(hit_place),
+    .hit_lines_o,
+    .hit_tag_o,
+    .hit_done_i(hit_done),
+    .hit_done_tag_i(hit_line_tag_i),
+    .fill_start_o(fill_start),
+    .fill_tag_o(fill_tag),
+    .fill_place_o(fill_place),
+    .filled_valid_i(filled_valid),
+    .filled_ready_o(filled_ready),
+    .filled_tag_i(filled_tag),
+    .filled_failed_i(filled_failed),
+    .drop_valid_i,
+    .drop_ready_o,
+    .drop_lid_i,
+    .counts_hit_o,
+    .counts_miss_o
+  );
+
+  cache_filler #(
+    .TagBits(TagBits),
+    .PlaceBits(PlaceBits)
+  ) u_cache_filler (
+    .clk_i,
+    .rst_i,
+    .start_i(fill_start),
+    .start_tag_i(fill_tag),
+    .start_place_i(fill_place),
+    .line_valid_i(|host_line_valid),
+    .line_tag_i(host_line_tag),
+    .line_i(host_line),
+    .write_valid_o,
+    .write_ready_i,
+    .write_tag_o,
+    .write_place_o(write_place),
+    .write_o,
+    .written_i,
+    .written_tag_i,
+    .written_error_i,
+    .filled_valid_o(filled_valid),
+    .filled_ready_i(filled_ready),
+    .filled_tag_o(filled_tag),
+    .filled_failed_o(filled_failed)
+  );
+
+  load_balancer #(
+    .TagBits(TagBits)
+  ) u_load_balancer (
+    .clk_i,
+    .rst_i,
+    .enable_i(balance_i),
+    .host_begins_i(host_valid && host_ready),
+    .host_ends_i(|host_line_valid && host_line.last),
+    .dram_begins_i(hit_valid_o && hit_ready_i),
+    .dram_ends_i(hit_done),
+    .spares_o(spares)
+  );
+
+  // ---- lines ----
+
+  host_reader #(
+    .ClientCount(ClientCount),
+    .Banks(Banks)
+  ) u_host_reader (
+    .piece_valid_i(host_valid),
+    .piece_ready_o(host_ready),
+    .piece_address_i(host_address),
+    .piece_lines_i(host_lines),
+    .piece_tag_i(host_tag),
+    .line_valid_o(host_line_valid),
+    .line_tag_o(host_line_tag),
+    .line_o(host_line),
+    .*
+  );
+
+  hit_reader #(
+    .ClientCount(ClientCount),
+    .Banks(Banks)
+  ) u_hit_reader (
+    .clk_i,
+    .rst_i,
+    .beat_valid_i(hit_line_valid_i),
+    .beat_ready_o(hit_line_ready_o),
+    .beat_tag_i(hit_line_tag_i),
+    .beat_i(hit_line_i),
+    .busy_i(host_line_valid),
+    .line_valid_o(hit_line_valid),
+    .line_tag_o(hit_line_tag),
+    .line_o(hit_line)
+  );
+
+  assign hit_done = hit_line_valid_i && hit_line_ready_o && hit_line_i.last;
+  for (genvar index = 0; index < ClientCount; index++) begin : gen_lines
+    assign line_valid_o[index] = host_line_valid[index] || hit_line_valid[index];
+    assign line_bank_o[index] = BankBits'(host_line_valid[index] ? host_line_tag : hit_line_tag);
+    assign line_o[index] = host_line_valid[index] ? host_line : hit_line;
+  end
+
+  function automatic logic [AddressBits-1:0] address_of(logic [PlaceBits-1:0] place);
+    return (AddressBits'(CachePage) << $clog2(PageBytes)) + (AddressBits'(place) << LineIndexBits);
+  endfunction
+
+  assign hit_address_o = address_of(hit_place);
+  assign write_address_o = address_of(write_place);
+
+endmodule

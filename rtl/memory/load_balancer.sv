@@ -1,0 +1,40 @@
+// Says when a piece that is in the cache had better be read from host memory: when more pieces are on their
+// way from on-board memory than from host memory.
+
+`include "assertions.svh"
+
+module load_balancer #(
+  parameter int unsigned TagBits = 3
+) (
+  input logic clk_i,
+  input logic rst_i,
+  input logic enable_i,
+
+  // reads that began, and that ended
+  input logic host_begins_i,
+  input logic host_ends_i,
+  input logic dram_begins_i,
+  input logic dram_ends_i,
+
+  output logic spares_o
+);
+
+  typedef logic [TagBits:0] count_t;
+  count_t host_q, dram_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      host_q <= '0;
+      dram_q <= '0;
+    end else begin
+      host_q <= host_q + count_t'(host_begins_i) - count_t'(host_ends_i);
+      dram_q <= dram_q + count_t'(dram_begins_i) - count_t'(dram_ends_i);
+    end
+  end
+
+  assign spares_o = enable_i && dram_q > host_q;
+
+  `ASSERT(HostEndsWhatBegan, !host_ends_i || host_q != '0)
+  `ASSERT(DramEndsWhatBegan, !dram_ends_i || dram_q != '0)
+
+endmodule

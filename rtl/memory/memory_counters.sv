@@ -1,0 +1,46 @@
+// Counts what the memory system does.
+
+module memory_counters
+  import memory_pkg::*;
+#(
+  parameter int unsigned ClientCount = 4
+) (
+  input logic clk_i,
+  input logic rst_i,
+
+  // by client
+  input logic [ClientCount-1:0] reads_i,
+  input logic [ClientCount-1:0] lookups_i,
+  input logic                   host_read_i,
+  input logic                   host_line_i,
+  input logic                   host_stall_i,
+  input logic                   hit_i,
+  input logic                   miss_i,
+  input logic                   dram_line_i,
+  input logic                   dram_read_error_i,
+  input logic                   dram_write_error_i,
+
+  output memory_counters_t counters_o
+);
+
+  memory_counters_t counters_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      counters_q <= '0;
+    end else begin
+      counters_q.reads <= counters_q.reads + 64'($countones(reads_i));
+      counters_q.lookups <= counters_q.lookups + 64'($countones(lookups_i));
+      counters_q.host_reads <= counters_q.host_reads + 64'(host_read_i);
+      counters_q.host_lines <= counters_q.host_lines + 64'(host_line_i);
+      counters_q.host_stalls <= counters_q.host_stalls + 64'(host_stall_i);
+      counters_q.hits <= counters_q.hits + 64'(hit_i);
+      counters_q.misses <= counters_q.misses + 64'(miss_i);
+      counters_q.dram_lines <= counters_q.dram_lines + 64'(dram_line_i);
+      counters_q.dram_errors <= counters_q.dram_errors + 64'(dram_read_error_i) + 64'(dram_write_error_i);
+    end
+  end
+
+  assign counters_o = counters_q;
+
+endmodule

@@ -1,0 +1,290 @@
+// Which lines of which nodes are in on-board memory. An entry holds one buffer of a node, named by LID and
+// bus address together; a line stands in it at its bus address modulo the size of an entry, so that a piece
+// never crosses a page there either. Metadata are on chip: a set of entries a word. One operation at a time,
+// so each is atomic:
+//
+// - a piece of a node that may be kept is a hit if all its lines are there; else it is read from host memory,
+//   and an entry is made for it, at random among those that nothing in flight is about;
+// - a fill that is done makes its lines known, to nobody if the entry was dropped;
+// - a mapping drops all entries of its LID. So when a buffer comes back as another state of the same node,
+//   nothing of the earlier one is left.
+
+`include "assertions.svh"
+
+module node_cache
+  import accelerator_pkg::*;
+  import memory_pkg::*;
+#(
+  parameter int unsigned TagBits = 3,
+  // a power of two
+  parameter int unsigned Sets = 1024,
+  parameter int unsigned Ways = 4,
+  // lines of an entry, a power of two: a node that is larger is not kept
+  parameter int unsigned EntryLines = 128,
+  localparam int unsigned SetBits = $clog2(Sets),
+  localparam int unsigned WayBits = $clog2(Ways),
+  localparam int unsigned IndexBits = $clog2(EntryLines),
+  // A place in the cache, counted in lines: set, way and line.
+  localparam int unsigned PlaceBits = SetBits + WayBits + IndexBits
+) (
+  input logic clk_i,
+  input logic rst_i,
+  input logic enable_i,
+  // hits are to be read from host memory all the same
+  input logic spares_i,
+
+  input  logic               piece_valid_i,
+  output logic               piece_ready_o,
+  input  bus_address_t       piece_address_i,
+  input  piece_lines_t       piece_lines_i,
+  input  logic [TagBits-1:0] piece_tag_i,
+  // of the client of the piece
+  input  node_name_t         name_i,
+
+  // what is read from host memory
+  output logic               host_valid_o,
+  input  logic               host_ready_i,
+  output bus_address_t       host_address_o,
+  output piece_lines_t       host_lines_o,
+  output logic [TagBits-1:0] host_tag_o,
+
+  // what is read from the cache; done when the last line was given
+  output logic                 hit_valid_o,
+  input  logic                 hit_ready_i,
+  output logic [PlaceBits-1:0] hit_place_o,
+  output piece_lines_t         hit_lines_o,
+  output logic [TagBits-1:0]   hit_tag_o,
+  input  logic                 hit_done_i,
+  input  logic [TagBits-1:0]   hit_done_tag_i,
+
+  // The lines that come from host memory for a tag are to be written to a place; told before they are asked
+  // for.
+  output logic                 fill_start_o,
+  output logic [TagBits-1:0]   fill_tag_o,
+  output logic [PlaceBits-1:0] fill_place_o,
+  input  logic                 filled_valid_i,
+  output logic                 filled_ready_o,
+  input  logic [TagBits-1:0]   filled_tag_i,
+  // not all were written
+  input  logic                 filled_failed_i,
+
+  input  logic drop_valid_i,
+  output logic drop_ready_o,
+  input  lid_t drop_lid_i,
+
+  output logic counts_hit_o,
+  output logic counts_miss_o
+);
+
+  if (2 ** SetBits != Sets || 2 ** WayBits != Ways || 2 ** IndexBits != EntryLines || EntryLines < PageLines)
+    $fatal(1, "Sets, Ways and EntryLines must be powers of two; an entry must have a page");
+
+  typedef struct packed {
+    logic used;
+    lid_t lid;
+    bus_address_t address;
+    logic [EntryLines-1:0] lines;
+  } entry_t;
+  typedef entry_t [Ways-1:0] set_t;
+
+  // What is in flight for a tag: reads from the cache, or a fill.
+  typedef struct packed {
+    logic busy;
+    logic [SetBits-1:0] set;
+    logic [WayBits-1:0] way;
+    logic [IndexBits-1:0] index;
+    piece_lines_t lines;
+  } flight_t;
+
+  typedef enum logic [2:0] {
+    // writes empty sets after reset
+    Clears,
+    Idle,
+    Looks,
+    ToHost,
+    ToCache,
+    Fills,
+    Drops
+  } state_e;
+
+  state_e state_d, state_q;
+  bus_address_t piece_address_q;
+  piece_lines_t lines_q;
+  logic [TagBits-1:0] tag_q;
+  lid_t lid_q;
+  bus_address_t address_q;
+  flight_t [2**TagBits-1:0] flights_q;
+  logic [SetBits-1:0] clear_q, set;
+  logic [7:0] random_q;
+
+  function automatic logic [EntryLines-1:0] lines_of(logic [IndexBits-1:0] first, piece_lines_t lines);
+    return ((EntryLines'(1) << lines) - 1'b1) << first;
+  endfunction
+
+  // ---- the set that is looked at ----
+
+  set_t found, written;
+  logic reads, writes;
+
+  ram #(
+    .Width($bits(set_t)),
+    .Depth(Sets)
+  ) u_ram (
+    .clk_i,
+    .rst_i,
+    .write_i(writes),
+    .write_address_i(set),
+    .write_data_i(written),
+    .read_i(reads),
+    .read_address_i(set),
+    .read_data_o(found)
+  );
+
+  // ---- what a piece finds ----
+
+  logic takes, may_keep, has_entry, is_hit, is_tag_busy, makes_entry, starts_fill, starts_hit;
+  logic [IndexBits-1:0] index;
+  logic [WayBits-1:0] way, victim;
+  logic [Ways-1:0] is_busy;
+  logic [EntryLines-1:0] wanted;
+  line_address_t from_start;
+
+  assign from_start = line_address_t'((piece_address_i - name_i.address) >> LineIndexBits);
+  assign may_keep = enable_i && name_i.cacheable
+      && from_start + line_address_t'(piece_lines_i) <= line_address_t'(EntryLines);
+
+  assign index = piece_address_q[LineIndexBits+:IndexBits];
+  assign wanted = lines_of(index, lines_q);
+  always_comb begin
+    has_entry = 1'b0;
+    way = '0;
+    for (int unsigned at = 0; at < Ways; at++) begin
+      if (found[at].used && found[at].lid == lid_q && found[at].address == address_q) begin
+        has_entry = 1'b1;
+        way = WayBits'(at);
+      end
+    end
+  end
+  assign is_hit = has_entry && (found[way].lines & wanted) == wanted;
+
+  // Ways of the set that something in flight is about.
+  always_comb begin
+    is_busy = '0;
+    for (int unsigned at = 0; at < 2 ** TagBits; at++) begin
+      if (flights_q[at].busy && flights_q[at].set == set) is_busy[flights_q[at].way] = 1'b1;
+    end
+  end
+  assign victim = has_entry ? way : random_q[WayBits-1:0];
+  assign makes_entry = state_q == Looks && !has_entry && !is_busy[victim] && !is_tag_busy;
+  // The client may be faster than the fill of its last piece with this tag.
+  assign is_tag_busy = flights_q[tag_q].busy;
+  assign starts_fill = state_q == Looks && !is_hit && (has_entry || makes_entry) && !is_tag_busy;
+  assign starts_hit = state_q == Looks && is_hit && !spares_i && !is_tag_busy;
+
+  // ---- one operation at a time ----
+
+  always_comb begin
+    state_d = state_q;
+    unique case (state_q)
+      Clears: if (clear_q == SetBits'(Sets - 1)) state_d = Idle;
+      Idle:
+      if (filled_valid_i) state_d = Fills;
+      else if (drop_valid_i) state_d = Drops;
+      else if (piece_valid_i) state_d = may_keep ? Looks : ToHost;
+      Looks: state_d = starts_hit ? ToCache : ToHost;
+      ToHost: if (host_ready_i) state_d = Idle;
+      ToCache: if (hit_ready_i) state_d = Idle;
+      Fills, Drops: state_d = Idle;
+      default: state_d = Clears;
+    endcase
+  end
+
+  assign takes = state_q == Idle && state_d inside {Looks, ToHost};
+  assign reads = state_q == Idle && state_d inside {Looks, Fills, Drops};
+  assign writes = state_q inside {Clears, Fills, Drops} || makes_entry;
+
+  always_comb begin
+    unique case (state_q)
+      Clears: set = clear_q;
+      Idle:
+      if (filled_valid_i) set = flights_q[filled_tag_i].set;
+      else if (drop_valid_i) set = drop_lid_i[SetBits-1:0];
+      else set = name_i.lid[SetBits-1:0];
+      Fills: set = flights_q[filled_tag_i].set;
+      Drops: set = drop_lid_i[SetBits-1:0];
+      default: set = lid_q[SetBits-1:0];
+    endcase
+  end
+
+  always_comb begin
+    written = found;
+    for (int unsigned at = 0; at < Ways; at++) begin
+      if (state_q == Clears || (state_q == Drops && found[at].lid == drop_lid_i)) written[at].used = 1'b0;
+    end
+    if (makes_entry) written[victim] = '{used: 1'b1, lid: lid_q, address: address_q, lines: '0};
+    if (state_q == Fills && !filled_failed_i) begin
+      written[flights_q[filled_tag_i].way].lines = found[flights_q[filled_tag_i].way].lines
+          | lines_of(flights_q[filled_tag_i].index, flights_q[filled_tag_i].lines);
+    end
+  end
+
+  // ---- state ----
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      state_q <= Clears;
+      clear_q <= '0;
+      random_q <= 8'd1;
+    end else begin
+      state_q <= state_d;
+      if (state_q == Clears) clear_q <= clear_q + 1'b1;
+      random_q <= {random_q[6:0], random_q[7] ^ random_q[5] ^ random_q[4] ^ random_q[3]};
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (takes) begin
+      piece_address_q <= piece_address_i;
+      lines_q <= piece_lines_i;
+      tag_q <= piece_tag_i;
+      lid_q <= name_i.lid;
+      address_q <= name_i.address;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      flights_q <= '0;
+    end else begin
+      if (hit_done_i) flights_q[hit_done_tag_i].busy <= 1'b0;
+      if (state_q == Fills) flights_q[filled_tag_i].busy <= 1'b0;
+      if (starts_fill || starts_hit) begin
+        flights_q[tag_q] <= '{
+          busy: 1'b1,
+          set: set,
+          way: victim,
+          index: index,
+          lines: lines_q
+        };
+      end
+    end
+  end
+
+  assign piece_ready_o = takes;
+  assign host_valid_o = state_q == ToHost;
+  assign host_address_o = piece_address_q;
+  assign host_lines_o = lines_q;
+  assign host_tag_o = tag_q;
+  assign hit_valid_o = state_q == ToCache;
+  assign hit_place_o = {set, flights_q[tag_q].way, index};
+  assign hit_lines_o = lines_q;
+  assign hit_tag_o = tag_q;
+  assign fill_start_o = starts_fill;
+  assign fill_tag_o = tag_q;
+  assign fill_place_o = {set, victim, index};
+  assign filled_ready_o = state_q == Fills;
+  assign drop_ready_o = state_q == Drops;
+  assign counts_hit_o = state_q == Looks && is_hit;
+  assign counts_miss_o = state_q == Looks && !is_hit;
+
+endmodule

@@ -1,0 +1,119 @@
+// Finds the buffer of a LID: a word of 8 bytes a LID, eight to a line of on-board memory. Many lookups are in
+// flight; each client has at most one, and its number is the id of the read.
+
+`include "assertions.svh"
+
+module page_table
+  import accelerator_pkg::*;
+  import memory_pkg::PageBytes;
+#(
+  parameter int unsigned ClientCount = 4,
+  // LIDs from 0 on that can be mapped
+  parameter int unsigned LidCount = 65536,
+  // where the table begins, in pages of 4 KiB
+  parameter int unsigned BasePage = 0,
+  parameter int unsigned AddressBits = 34,
+  localparam int unsigned ClientBits = ClientCount > 1 ? $clog2(ClientCount) : 1
+) (
+  input logic clk_i,
+  input logic rst_i,
+
+  input  logic [ClientCount-1:0] lookup_valid_i,
+  output logic [ClientCount-1:0] lookup_ready_o,
+  input  lid_t [ClientCount-1:0] lookup_i,
+
+  // The client that is answered, and its address: 0 if the LID is not mapped.
+  output logic         [ClientCount-1:0] found_valid_o,
+  output bus_address_t                   found_o,
+
+  // Reads of one line of on-board memory, answered in any order.
+  output logic                   line_read_valid_o,
+  input  logic                   line_read_ready_i,
+  output logic [ClientBits-1:0]  line_read_id_o,
+  output logic [AddressBits-1:0] line_read_address_o,
+
+  input logic                  line_valid_i,
+  input logic [ClientBits-1:0] line_id_i,
+  input line_t                 line_i,
+  input logic                  line_error_i
+);
+
+  localparam int unsigned WordIndexBits = LineIndexBits - 3;
+
+  lid_t lid;
+  logic [ClientBits-1:0] client;
+  logic beyond;
+
+  arbiter #(
+    .T(lid_t),
+    .Count(ClientCount)
+  ) u_arbiter (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(lookup_valid_i),
+    .in_ready_o(lookup_ready_o),
+    .in_i(lookup_i),
+    .in_last_i({ClientCount{1'b1}}),
+    .out_valid_o(line_read_valid_o),
+    .out_ready_i(line_read_ready_i),
+    .out_o(lid),
+    .out_last_o(),
+    .out_index_o(client)
+  );
+
+  // A LID beyond the table is looked up all the same, at the place of another; what is found there is not
+  // used.
+  assign beyond = lid >= lid_t'(LidCount);
+  assign line_read_id_o = client;
+  assign line_read_address_o = (AddressBits'(BasePage) << $clog2(PageBytes)) + AddressBits'({
+    beyond ? '0 : lid[$bits(lid_t)-1:WordIndexBits], LineIndexBits'(0)
+  });
+
+  // What a lookup in flight is for.
+  typedef struct packed {
+    logic beyond;
+    logic [WordIndexBits-1:0] word;
+  } flight_t;
+  flight_t [2**ClientBits-1:0] flights_q;
+
+  always_ff @(posedge clk_i) begin
+    if (line_read_valid_o && line_read_ready_i) begin
+      flights_q[client] <= '{beyond: beyond, word: lid[WordIndexBits-1:0]};
+    end
+  end
+
+  // What came, a cycle later.
+  logic valid_q, error_q;
+  logic [ClientBits-1:0] id_q;
+  line_t line_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) valid_q <= 1'b0;
+    else valid_q <= line_valid_i;
+    id_q <= line_id_i;
+    line_q <= line_i;
+    error_q <= line_error_i;
+  end
+
+  flight_t flight;
+  assign flight = flights_q[id_q];
+  assign found_o = flight.beyond || error_q ? '0 : line_q[64*flight.word+:$bits(bus_address_t)];
+  for (genvar index = 0; index < ClientCount; index++) begin : gen_found
+    assign found_valid_o[index] = valid_q && id_q == ClientBits'(index);
+  end
+
+  // Lookups in flight.
+  logic [2**ClientBits-1:0] flying_q;
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      flying_q <= '0;
+    end else begin
+      if (line_read_valid_o && line_read_ready_i) flying_q[client] <= 1'b1;
+      if (line_valid_i) flying_q[line_id_i] <= 1'b0;
+    end
+  end
+
+  `ASSERT(OneLookupAClient, !line_read_valid_o || !flying_q[client])
+  `ASSERT(LineWasAskedFor, !line_valid_i || flying_q[line_id_i])
+
+endmodule
