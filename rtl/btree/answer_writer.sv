@@ -1,0 +1,186 @@
+// What a range scan unit gives: pairs and values, as answers, and fence keys, to the key buffers.
+
+`include "assertions.svh"
+
+module answer_writer
+  import layout_pkg::*;
+  import accelerator_pkg::*;
+  import scan_pkg::*;
+#(
+  parameter int unsigned ResultLines = 32
+) (
+  input logic clk_i,
+  input logic rst_i,
+
+  input task_t request_i,
+  input logic failed_i,
+  // the fences of the leaf, where they begin, and its prefix
+  input fences_t fences_i,
+  input offset_t fences_offset_i,
+  input prefix_t prefix_i,
+  input key_length_t prefix_length_i,
+
+  // see pair_emitter
+  input logic emit_valid_i,
+  output logic emit_ready_o,
+  input found_t emit_i,
+  output logic [31:0] value_bytes_o,
+  output logic answered_o,
+  input logic finish_valid_i,
+  output logic finish_ready_o,
+  input logic [7:0] finish_status_i,
+  input logic finish_more_i,
+
+  // see fence_writer
+  input logic fence_valid_i,
+  output logic fence_ready_o,
+  input logic fence_is_low_i,
+
+  output logic part_valid_o,
+  input logic part_ready_i,
+  output part_read_t part_read_o,
+
+  output logic window_valid_o,
+  input logic window_ready_i,
+  output offset_t window_offset_o,
+  output offset_t window_limit_o,
+  input logic window_fresh_i,
+  input line_t window_i,
+  output logic value_valid_o,
+  input logic value_ready_i,
+  output bus_address_t value_address_o,
+  output line_count_t value_count_o,
+  input logic value_line_valid_i,
+  output logic value_line_ready_o,
+  input line_t value_line_i,
+
+  output logic key_write_valid_o,
+  input logic key_write_ready_i,
+  output key_write_t key_write_o,
+
+  output logic answer_valid_o,
+  input logic answer_ready_i,
+  output answer_beat_t answer_o
+);
+
+  offset_t low_offset;
+  logic emitter_move_valid, fence_move_valid, move_ready, move_piece_valid, move_piece_last;
+  logic emitter_piece_ready, fence_piece_ready, piece_valid, piece_ready, piece_last;
+  logic outcome_valid, outcome_ready, outcome_first;
+  move_t emitter_move, fence_move;
+  piece_t move_piece, piece;
+  outcome_t outcome;
+
+  assign low_offset = fences_offset_i + offset_t'(FencesSize);
+
+  piece_mover u_mover (
+    .clk_i,
+    .rst_i,
+    .move_valid_i(emitter_move_valid || fence_move_valid),
+    .move_ready_o(move_ready),
+    .move_i(fence_move_valid ? fence_move : emitter_move),
+    .piece_valid_o(move_piece_valid),
+    .piece_ready_i(fence_move_valid ? fence_piece_ready : emitter_piece_ready),
+    .piece_o(move_piece),
+    .piece_last_o(move_piece_last),
+    .window_valid_o,
+    .window_ready_i,
+    .window_offset_o,
+    .window_limit_o,
+    .window_fresh_i,
+    .window_i,
+    .value_valid_o,
+    .value_ready_i,
+    .value_address_o,
+    .value_count_o,
+    .value_line_valid_i,
+    .value_line_ready_o,
+    .value_line_i
+  );
+
+  pair_emitter #(
+    .LinesMax(ResultLines)
+  ) u_emitter (
+    .clk_i,
+    .rst_i,
+    .request_i,
+    .emit_valid_i,
+    .emit_ready_o,
+    .emit_i,
+    .value_bytes_o,
+    .answered_o,
+    .prefix_i,
+    .prefix_length_i,
+    .prefix_offset_i(low_offset),
+    .finish_valid_i,
+    .finish_ready_o,
+    .finish_status_i,
+    .finish_more_i,
+    .failed_i,
+    .part_valid_o,
+    .part_ready_i,
+    .part_read_o,
+    .window_i,
+    .move_valid_o(emitter_move_valid),
+    .move_ready_i(move_ready),
+    .move_o(emitter_move),
+    .move_piece_valid_i(move_piece_valid && !fence_move_valid),
+    .move_piece_ready_o(emitter_piece_ready),
+    .move_piece_i(move_piece),
+    .move_piece_last_i(move_piece_last),
+    .piece_valid_o(piece_valid),
+    .piece_ready_i(piece_ready),
+    .piece_o(piece),
+    .piece_last_o(piece_last),
+    .outcome_valid_o(outcome_valid),
+    .outcome_ready_i(outcome_ready),
+    .outcome_o(outcome),
+    .outcome_first_o(outcome_first)
+  );
+
+  fence_writer u_fence (
+    .clk_i,
+    .rst_i,
+    .write_valid_i(fence_valid_i),
+    .write_ready_o(fence_ready_o),
+    .is_low_i(fence_is_low_i),
+    .slot_i(request_i.slot),
+    // A scan that goes backward began with the upper key.
+    .upper_i(request_i.backward),
+    .low_offset_i(low_offset),
+    .low_length_i(key_length_t'(fences_i.low_length)),
+    .high_length_i(key_length_t'(fences_i.high_length)),
+    .prefix_length_i,
+    .move_valid_o(fence_move_valid),
+    .move_ready_i(move_ready),
+    .move_o(fence_move),
+    .move_piece_valid_i(move_piece_valid && fence_move_valid),
+    .move_piece_ready_o(fence_piece_ready),
+    .move_piece_i(move_piece),
+    .move_piece_last_i(move_piece_last),
+    .key_write_valid_o,
+    .key_write_ready_i,
+    .key_write_o
+  );
+
+  result_buffer #(
+    .LinesMax(ResultLines)
+  ) u_results (
+    .clk_i,
+    .rst_i,
+    .piece_valid_i(piece_valid),
+    .piece_ready_o(piece_ready),
+    .piece_i(piece),
+    .piece_last_i(piece_last),
+    .outcome_valid_i(outcome_valid),
+    .outcome_ready_o(outcome_ready),
+    .outcome_i(outcome),
+    .outcome_first_i(outcome_first),
+    .answer_valid_o,
+    .answer_ready_i,
+    .answer_o
+  );
+
+  `ASSERT(OneMove, !(emitter_move_valid && fence_move_valid))
+
+endmodule

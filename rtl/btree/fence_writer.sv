@@ -1,0 +1,107 @@
+// Writes a fence key over one of the request's keys in the key buffers, so that a search can go down with it.
+
+`include "assertions.svh"
+
+module fence_writer
+  import layout_pkg::*;
+  import accelerator_pkg::*;
+  import scan_pkg::*;
+(
+  input logic clk_i,
+  input logic rst_i,
+
+  // Taken when it was written.
+  input logic write_valid_i,
+  output logic write_ready_o,
+  // the low fence key, else the high one
+  input logic is_low_i,
+  input slot_t slot_i,
+  // over the upper key
+  input logic upper_i,
+  // where the low fence key stands, which the high one follows without the prefix; lengths of whole keys
+  input offset_t low_offset_i,
+  input key_length_t low_length_i,
+  input key_length_t high_length_i,
+  input key_length_t prefix_length_i,
+
+  output logic move_valid_o,
+  input logic move_ready_i,
+  output move_t move_o,
+  input logic move_piece_valid_i,
+  output logic move_piece_ready_o,
+  input piece_t move_piece_i,
+  input logic move_piece_last_i,
+
+  output logic key_write_valid_o,
+  input logic key_write_ready_i,
+  output key_write_t key_write_o
+);
+
+  typedef enum logic [1:0] {
+    First,
+    Second,
+    Drain
+  } state_e;
+
+  state_e state_q, state_d;
+  key_line_t line_q;
+  key_length_t rest_length;
+  logic has_prefix, has_rest, is_second, line_last;
+
+  // The low fence key is moved as if it had no prefix.
+  assign has_prefix = !is_low_i && prefix_length_i != '0;
+  assign rest_length = is_low_i ? low_length_i : high_length_i - prefix_length_i;
+  assign has_rest = rest_length != '0;
+  assign is_second = state_q == Second || !has_prefix;
+
+  always_comb begin
+    state_d = state_q;
+    unique case (state_q)
+      First: if (write_valid_i && move_ready_i) state_d = is_second || !has_rest ? Drain : Second;
+      Second: if (move_ready_i) state_d = Drain;
+      default: if (write_ready_o) state_d = First;
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i || write_ready_o) line_q <= '0;
+    else if (key_write_valid_o && key_write_ready_i) line_q <= line_q + 1'b1;
+    if (rst_i) state_q <= First;
+    else state_q <= state_d;
+  end
+
+  always_comb begin
+    move_o = '0;
+    move_o.offset = low_offset_i;
+    move_o.bytes = 32'(prefix_length_i);
+    if (is_second) begin
+      if (!is_low_i) move_o.offset = low_offset_i + offset_t'(low_length_i);
+      move_o.bytes = 32'(rest_length);
+    end
+  end
+
+  assign move_valid_o = write_valid_i && state_q != Drain;
+
+  byte_packer u_packer (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(move_piece_valid_i),
+    .in_ready_o(move_piece_ready_o),
+    .in_bytes_i(move_piece_i.bytes),
+    .in_count_i(move_piece_i.count),
+    .in_last_i(move_piece_last_i && (is_second || !has_rest)),
+    .line_valid_o(key_write_valid_o),
+    .line_ready_i(key_write_ready_i),
+    .line_o(key_write_o.data),
+    .line_last_o(line_last)
+  );
+
+  assign key_write_o.slot = slot_i;
+  assign key_write_o.upper = upper_i;
+  assign key_write_o.line = line_q;
+  assign write_ready_o = key_write_valid_o && key_write_ready_i && line_last;
+
+  `ASSERT(FencesHaveBytes, !write_valid_i || has_prefix || has_rest)
+  `ASSERT_OFFER_STAYS(WriteStays, write_valid_i, write_ready_o, {is_low_i, upper_i})
+
+endmodule

@@ -1,0 +1,197 @@
+// Walks over the items of a segment of an interior node.
+//
+// After start_i, which says where the segment begins and ends, it takes the lines of the node from the one on
+// in which the segment begins. For each item it offers the order of its key beside the wanted one, and then
+// its child too; next_i goes on to the next item, and after the last end_o is set. Short items take two
+// cycles.
+//
+// The wanted key is a wanted_key's: the ports wanted_* are those of that module. It is at its first chunk
+// when the walk begins, and again whenever an item is offered; a walk that is broken off elsewhere leaves it
+// anywhere. Keys that differ in their first ChunkBytes cost nothing more; each further chunk takes three
+// cycles.
+
+`include "assertions.svh"
+
+module item_walker
+  import accelerator_pkg::*;
+  import layout_pkg::*;
+(
+  input logic clk_i,
+  input logic rst_i,
+
+  // forgets all that was before; the lines come from the next cycle on
+  input logic start_i,
+  // offsets in the node of the first item, and of what follows the last one
+  input offset_t begin_i,
+  input offset_t end_i,
+
+  input  logic  line_valid_i,
+  output logic  line_ready_o,
+  input  line_t line_i,
+
+  input  logic wanted_valid_i,
+  input  chunk_t wanted_chunk_i,
+  input  chunk_count_t wanted_count_i,
+  output logic wanted_next_o,
+  output logic wanted_rewind_o,
+
+  // an item is offered until next_i
+  output logic item_valid_o,
+  // its key is less than the wanted one, or equal; if neither, greater
+  output logic item_less_o,
+  output logic item_equal_o,
+  // its child is there
+  output logic child_valid_o,
+  output lid_t child_o,
+  // once its child is there
+  input  logic next_i,
+
+  // no item is left
+  output logic end_o
+);
+
+  localparam int unsigned HeaderBytes = ItemHeaderBits / 8;
+
+  // How many bytes are taken, or known.
+  typedef logic [6:0] count_t;
+  typedef logic [7:0] known_t;
+
+  typedef enum logic [1:0] {
+    // no item is left
+    StateEnd,
+    // reads a header, and compares the first chunk
+    StateHeader,
+    // compares a further chunk, which the window begins with
+    StateCompare,
+    // offers the item
+    StateItem
+  } state_e;
+
+  state_e state_d, state_q;
+  offset_t end_q;
+  // Where the next header is; from its own header on, what follows the item.
+  offset_t offset_d, offset_q;
+  // Bytes of the key suffix that were not compared, all of those before the child.
+  key_length_t suffix_d, suffix_q;
+  logic less_q, equal_q;
+
+  // Skips faster than it compares.
+  // verilator lint_off UNUSEDSIGNAL
+  line_t window;
+  // verilator lint_on UNUSEDSIGNAL
+  known_t known;
+  count_t take;
+
+  byte_window u_window (
+    .clk_i,
+    .rst_i,
+    .start_i,
+    .skip_i(begin_i[LineIndexBits-1:0]),
+    .line_valid_i,
+    .line_ready_o,
+    .line_i,
+    .bytes_o(window),
+    .count_o(known),
+    .take_i(take)
+  );
+
+  function automatic count_t at_most(count_t most, key_length_t bytes);
+    return bytes < key_length_t'(most) ? count_t'(bytes) : most;
+  endfunction
+
+  // Compares the first chunk where it stands behind the header, a further one at the start of the window.
+  // Nothing else of a header is looked at: all its other fields are the same for all items.
+  // verilator lint_off UNUSEDSIGNAL
+  item_header_t header;
+  // verilator lint_on UNUSEDSIGNAL
+  logic is_header, less, equal, compares, decided;
+  chunk_t chunk;
+  key_length_t suffix;
+  count_t chunk_count;
+
+  assign is_header = state_q == StateHeader;
+  assign header = window[0+:ItemHeaderBits];
+  assign suffix = is_header ? header.suffix_length : suffix_q;
+  assign chunk = is_header ? window[8*HeaderBytes+:ChunkBits] : window[0+:ChunkBits];
+  assign chunk_count = at_most(count_t'(ChunkBytes), suffix);
+
+  key_compare u_compare (
+    .a_i(line_t'(chunk)),
+    .a_count_i(chunk_count),
+    .b_i(line_t'(wanted_chunk_i)),
+    .b_count_i(count_t'(wanted_count_i)),
+    .less_o(less),
+    .equal_o(equal)
+  );
+
+  // Whole chunks that are equal say nothing about what follows them.
+  assign decided = !equal || chunk_count != count_t'(ChunkBytes);
+  assign compares = wanted_valid_i &&
+      (is_header ? known >= known_t'(HeaderBytes) && known >= known_t'(chunk_count + count_t'(HeaderBytes)) :
+      state_q == StateCompare && known >= known_t'(chunk_count));
+
+  always_comb begin
+    state_d = state_q;
+    offset_d = offset_q;
+    suffix_d = suffix_q;
+    take = '0;
+    case (state_q)
+      StateHeader, StateCompare: begin
+        if (compares) begin
+          take = chunk_count;
+          suffix_d = suffix - key_length_t'(chunk_count);
+          state_d = decided ? StateItem : StateCompare;
+        end
+        if (compares && is_header) begin
+          take = chunk_count + count_t'(HeaderBytes);
+          offset_d =
+              offset_q + offset_t'(HeaderBytes + ChildSize) + offset_t'(header.suffix_length);
+        end
+      end
+      StateItem: begin
+        if (suffix_q != '0) begin
+          take = at_most(count_t'(LineBytes), suffix_q);
+          if (known < known_t'(take)) take = count_t'(known);
+          suffix_d = suffix_q - key_length_t'(take);
+        end else if (next_i) begin
+          take = count_t'(ChildSize);
+          state_d = offset_q < end_q ? StateHeader : StateEnd;
+        end
+      end
+      default: ;
+    endcase
+    if (start_i) begin
+      state_d = begin_i < end_i ? StateHeader : StateEnd;
+      offset_d = begin_i;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    offset_q <= offset_d;
+    suffix_q <= suffix_d;
+    if (start_i) end_q <= end_i;
+    if (compares) begin
+      less_q <= less;
+      equal_q <= equal;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) state_q <= StateEnd;
+    else state_q <= state_d;
+  end
+
+  assign wanted_next_o = compares && !decided;
+  assign wanted_rewind_o = state_q == StateCompare && compares && decided;
+  assign item_valid_o = state_q == StateItem;
+  assign item_less_o = less_q;
+  assign item_equal_o = equal_q;
+  assign child_valid_o = item_valid_o && suffix_q == '0 && known >= known_t'(ChildSize);
+  assign child_o = window[0+:LidBits];
+  assign end_o = state_q == StateEnd;
+
+  `ASSERT(GoesOnFromAChild, !next_i || child_valid_o)
+  `ASSERT(ItemEndsInTheSegment, !item_valid_o || offset_q <= end_q)
+  `ASSERT(ItemHasAChild, !(is_header && compares) || 32'(header.value_length) == ChildSize)
+
+endmodule

@@ -1,0 +1,72 @@
+// Fetches a key from the key buffers, line by line: what write_o and its data say goes to a wanted_key.
+
+`include "assertions.svh"
+
+module key_loader
+  import accelerator_pkg::*;
+(
+  input logic clk_i,
+  input logic rst_i,
+
+  // once the key before is loaded
+  input logic start_i,
+  input slot_t slot_i,
+  input logic upper_i,
+  input key_length_t length_i,
+
+  // the key buffers answer a read with its line, some cycles later; one read is under way
+  output logic key_valid_o,
+  input  logic key_ready_i,
+  output key_read_t key_o,
+  input  logic key_line_valid_i,
+
+  output logic write_o,
+  output key_line_t write_line_o,
+
+  // all lines of the key were written
+  output logic loaded_o
+);
+
+  typedef logic [KeyLineBits:0] key_lines_t;
+
+  slot_t slot_q;
+  logic upper_q;
+  // How many lines the key has, and how many of them are there.
+  key_lines_t lines_q, line_q;
+  logic is_asked_q;
+
+  always_ff @(posedge clk_i) begin
+    if (start_i) begin
+      slot_q <= slot_i;
+      upper_q <= upper_i;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      lines_q <= '0;
+      line_q <= '0;
+      is_asked_q <= 1'b0;
+    end else if (start_i) begin
+      lines_q <= key_lines_t'(({1'b0, length_i} + (KeyLengthBits+1)'(LineBytes - 1)) >> LineIndexBits);
+      line_q <= '0;
+    end else if (key_valid_o && key_ready_i) begin
+      is_asked_q <= 1'b1;
+    end else if (write_o) begin
+      is_asked_q <= 1'b0;
+      line_q <= line_q + 1'b1;
+    end
+  end
+
+  assign key_valid_o = line_q != lines_q && !is_asked_q;
+  assign key_o = '{slot: slot_q, upper: upper_q, line: key_line_t'(line_q)};
+  assign write_o = key_line_valid_i;
+  assign write_line_o = key_line_t'(line_q);
+  assign loaded_o = line_q == lines_q;
+
+  `ASSERT(StartsWhenLoaded, !start_i || loaded_o)
+  `ASSERT(LineWasAskedFor, !key_line_valid_i || is_asked_q)
+  `ASSERT(KeyHasABound, !start_i || length_i <= key_length_t'(layout_pkg::KeyBytesMax))
+  `ASSERT_OFFER_STAYS(KeyStays, key_valid_o, key_ready_i, key_o)
+
+endmodule

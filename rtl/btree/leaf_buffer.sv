@@ -1,0 +1,249 @@
+// The lines of one leaf, as they come: first those of the header and the shortcuts, then what is asked for.
+// Gives windows of them; a window that is wanted and not there is fetched. Also the way to values out of
+// line, which pass through.
+
+`include "assertions.svh"
+
+module leaf_buffer
+  import layout_pkg::*;
+  import accelerator_pkg::*;
+#(
+  // of the longest node
+  parameter int unsigned NodeBytes = NodeBytesDefault
+) (
+  input logic clk_i,
+  input logic rst_i,
+
+  // Forgets all and reads the first lines of a node.
+  input logic begin_valid_i,
+  output logic begin_ready_o,
+  input logic begin_by_lid_i,
+  input lid_t begin_lid_i,
+  input bus_address_t begin_address_i,
+  input line_count_t begin_count_i,
+
+  // The first of these lines, as they come, for whom knows what they hold; a line is kept once it is taken.
+  input line_count_t first_count_i,
+  output logic first_valid_o,
+  input logic first_ready_i,
+  output line_t first_o,
+  // a read since then could not be done
+  output logic failed_o,
+
+  // Bytes from an offset up to another that will be wanted.
+  input logic fetch_valid_i,
+  output logic fetch_ready_o,
+  input offset_t fetch_offset_i,
+  input offset_t fetch_limit_i,
+
+  // A window from an offset on, of which no byte from the limit on is needed. If it is not there, so many
+  // lines are fetched, or as many as are before the limit. After a read that could not be done there are
+  // windows that mean nothing, so that nobody waits for ever.
+  input logic window_valid_i,
+  output logic window_ready_o,
+  input offset_t window_offset_i,
+  input offset_t window_limit_i,
+  input line_count_t window_ahead_i,
+  output logic window_fresh_o,
+  output line_t window_o,
+
+  // Lines of a value, and they themselves; like windows, there are some after a read that could not be done.
+  input logic value_valid_i,
+  output logic value_ready_o,
+  input bus_address_t value_address_i,
+  input line_count_t value_count_i,
+  output logic value_line_valid_o,
+  input logic value_line_ready_i,
+  output line_t value_line_o,
+
+  output logic read_valid_o,
+  input logic read_ready_i,
+  output line_read_t read_o,
+  input logic beat_valid_i,
+  output logic beat_ready_o,
+  input line_beat_t beat_i
+);
+
+  localparam int unsigned Lines = NodeBytes / LineBytes;
+  localparam int unsigned LineIndexWidth = $clog2(Lines);
+
+  typedef logic [LineIndexWidth-1:0] line_index_t;
+
+  typedef struct packed {
+    line_count_t first;
+    line_count_t limit;
+  } lines_t;
+
+  typedef enum logic [1:0] {
+    Idle,
+    Offer,
+    Leaf,
+    Value
+  } state_e;
+
+  state_e state_q, state_d;
+  line_read_t read_q, read_d;
+  logic is_value_q, is_value_d;
+  line_count_t line_q;
+  logic [Lines-1:0] there_q;
+  logic failed_q, known_q;
+  bus_address_t address_q;
+
+  // ---- what is fetched next
+
+  lines_t fetch_in, fetch_out;
+  logic fetch_out_valid, fetch_out_ready, fetch_is_empty, begins, wants_line;
+  line_count_t window_line, window_last, missing, missing_count;
+
+  assign fetch_in.first = line_count_t'(fetch_offset_i >> LineIndexBits);
+  assign fetch_in.limit = line_count_t'((fetch_limit_i + offset_t'(LineBytes - 1)) >> LineIndexBits);
+  assign fetch_is_empty = fetch_out.first >= fetch_out.limit;
+  assign begins = begin_valid_i && begin_ready_o;
+
+  fifo #(
+    .T(lines_t),
+    .Depth(2)
+  ) u_fetches (
+    .clk_i,
+    .rst_i(rst_i || begins),
+    .in_valid_i(fetch_valid_i),
+    .in_ready_o(fetch_ready_o),
+    .in_i(fetch_in),
+    .out_valid_o(fetch_out_valid),
+    .out_ready_i(fetch_out_ready),
+    .out_o(fetch_out),
+    .count_o()
+  );
+
+  function automatic line_read_t read_of(bus_address_t address, line_count_t first, line_count_t count);
+    line_read_t read = '0;
+    read.address = address;
+    read.first = first;
+    read.count = count;
+    return read;
+  endfunction
+
+  always_comb begin
+    state_d = state_q;
+    read_d = read_q;
+    is_value_d = is_value_q;
+    begin_ready_o = 1'b0;
+    value_ready_o = 1'b0;
+    fetch_out_ready = 1'b0;
+    unique case (state_q)
+      Idle: begin
+        state_d = Offer;
+        is_value_d = 1'b0;
+        if (begin_valid_i) begin
+          begin_ready_o = 1'b1;
+          read_d = read_of(begin_address_i, '0, begin_count_i);
+          read_d.by_lid = begin_by_lid_i;
+          read_d.lid = begin_lid_i;
+        end else if (failed_q) begin
+          value_ready_o = 1'b1;
+          state_d = Idle;
+        end else if (value_valid_i) begin
+          value_ready_o = 1'b1;
+          is_value_d = 1'b1;
+          read_d = read_of(value_address_i, '0, value_count_i);
+        end else if (fetch_out_valid) begin
+          fetch_out_ready = 1'b1;
+          read_d = read_of(address_q, fetch_out.first, fetch_out.limit - fetch_out.first);
+          if (fetch_is_empty) state_d = Idle;
+        end else if (wants_line) begin
+          read_d = read_of(address_q, missing, missing_count);
+        end else begin
+          state_d = Idle;
+        end
+      end
+      Offer: if (read_ready_i) state_d = is_value_q ? Value : Leaf;
+      default: if (beat_valid_i && beat_ready_o && beat_i.last) state_d = Idle;
+    endcase
+  end
+
+  assign read_valid_o = state_q == Offer;
+  assign read_o = read_q;
+
+  // ---- lines that come
+
+  logic takes_line, is_first, is_given_up;
+
+  // What is left of a node is not wanted once the next one is begun.
+  assign is_given_up = begin_valid_i || beat_i.error;
+  assign is_first = state_q == Leaf && !known_q && line_q < first_count_i;
+  assign first_valid_o = is_first && beat_valid_i && !is_given_up;
+  assign first_o = beat_i.data;
+  assign takes_line = state_q == Leaf && beat_valid_i && beat_ready_o;
+  assign value_line_valid_o = state_q == Value ? beat_valid_i : failed_q;
+  assign value_line_o = beat_i.data;
+
+  always_comb begin
+    beat_ready_o = 1'b0;
+    if (state_q == Leaf) beat_ready_o = !is_first || first_ready_i || is_given_up;
+    if (state_q == Value) beat_ready_o = value_line_ready_i;
+  end
+
+  always_ff @(posedge clk_i) begin
+    read_q <= read_d;
+    is_value_q <= is_value_d;
+    if (state_q == Offer) line_q <= read_q.first;
+    else if (takes_line) line_q <= line_q + 1'b1;
+    if (begins) address_q <= begin_address_i;
+    else if (takes_line) address_q <= beat_i.address;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) state_q <= Idle;
+    else state_q <= state_d;
+    if (rst_i || begins) begin
+      there_q <= '0;
+      known_q <= 1'b0;
+      failed_q <= 1'b0;
+    end else if (beat_valid_i && beat_ready_o) begin
+      if (beat_i.error) failed_q <= 1'b1;
+      else if (takes_line) there_q[line_index_t'(line_q)] <= 1'b1;
+      // All reads but the first of a node are of other lines, or of lines that are known.
+      if (takes_line && beat_i.last) known_q <= 1'b1;
+    end
+  end
+
+  assign failed_o = failed_q;
+
+  // ---- windows
+
+  logic has_first, has_second;
+
+  assign window_line = line_count_t'(window_offset_i >> LineIndexBits);
+  assign window_last = line_count_t'((window_limit_i - 1'b1) >> LineIndexBits);
+  assign has_first = there_q[line_index_t'(window_line)] || window_limit_i <= window_offset_i;
+  assign has_second = there_q[line_index_t'(window_line + 1'b1)] || window_last <= window_line;
+  assign window_ready_o = (has_first && has_second) || failed_q;
+  assign wants_line = window_valid_i && !window_ready_o && known_q && !failed_q;
+  assign missing = has_first ? window_line + 1'b1 : window_line;
+
+  always_comb begin
+    missing_count = window_last - missing + 1'b1;
+    if (missing_count > window_ahead_i) missing_count = window_ahead_i;
+    if (missing_count == '0) missing_count = 1;
+  end
+
+  window_ram #(
+    .Lines(Lines)
+  ) u_lines (
+    .clk_i,
+    .rst_i,
+    .write_i(takes_line),
+    .write_line_i(line_index_t'(line_q)),
+    .write_data_i(beat_i.data),
+    .read_i(window_valid_i && window_ready_o),
+    .read_byte_i((LineIndexWidth + LineIndexBits)'(window_offset_i)),
+    .window_fresh_o,
+    .window_o
+  );
+
+  `ASSERT(LinesFit, !takes_line || 32'(line_q) < Lines)
+  `ASSERT(WindowsFit, !window_valid_i || failed_q || 32'(window_offset_i) < NodeBytes)
+  `ASSERT(BeatsAreAskedFor, !beat_valid_i || state_q == Leaf || state_q == Value)
+  `ASSERT_OFFER_STAYS(ReadStays, read_valid_o, read_ready_i, read_o)
+
+endmodule

@@ -1,0 +1,228 @@
+// Opens a leaf as it was at the read version: reads header and shortcuts, goes back along previous versions
+// while the buffer is too new, finds the segment that a scan or get starts in, and asks for what will be
+// read.
+
+`include "assertions.svh"
+
+module leaf_opener
+  import layout_pkg::*;
+  import accelerator_pkg::*;
+  import scan_pkg::*;
+#(
+  // of the longest node
+  parameter int unsigned NodeBytes = NodeBytesDefault
+) (
+  input logic clk_i,
+  input logic rst_i,
+
+  input geometry_t geometry_i,
+
+  // Taken when the leaf is open, or too new.
+  input logic open_valid_i,
+  output logic open_ready_o,
+  input open_t open_i,
+  // in that cycle: it and all that came before it are newer than the read version
+  output logic too_new_o,
+  // a read since it was begun could not be done: then it counts as open
+  input logic failed_i,
+
+  // of the open leaf
+  output node_header_t header_o,
+  output logic [7:0] tag_o,
+  // tagged as the wanted suffix, or without a tag: some log entry may have its key
+  output logic log_may_have_o,
+  output logic [7:0] segment_index_o,
+  // of another segment; bounds follow
+  input logic seek_i,
+  input logic [7:0] seek_index_i,
+  output logic bounds_valid_o,
+  output offset_t segment_begin_o,
+  output offset_t segment_end_o,
+
+  // it is longer than the longest node there is room for
+  output logic too_long_o,
+
+  output logic begin_valid_o,
+  input logic begin_ready_i,
+  output logic begin_by_lid_o,
+  output lid_t begin_lid_o,
+  output bus_address_t begin_address_o,
+  output line_count_t begin_count_o,
+  output line_count_t first_count_o,
+  input logic first_valid_i,
+  output logic first_ready_o,
+  input line_t first_i,
+  output logic fetch_valid_o,
+  input logic fetch_ready_i,
+  output offset_t fetch_offset_o,
+  output offset_t fetch_limit_o,
+
+  input logic keys_ready_i,
+  output logic key_read_o,
+  output key_length_t key_byte_o,
+  input line_t key_window_i
+);
+
+  typedef enum logic [2:0] {
+    Begin,
+    Header,
+    // waits for the segment, then for its bounds; meanwhile asks for the log
+    Find,
+    Bounds,
+    Open
+  } state_e;
+
+  state_e state_q, state_d;
+  bus_address_t address_q;
+  // verilator lint_off UNUSEDSIGNAL
+  lock_and_size_t state;
+  // verilator lint_on UNUSEDSIGNAL
+  logic is_previous_q, header_valid, is_newer, has_previous, start_summary, head_valid, tag_valid, found;
+  logic knows_key, wants_log, wants_segment, has_asked_q;
+  logic finds_bounds, is_too_long, too_long_q, fails;
+  head_t suffix_head;
+  key_length_t prefix_length, summary_last;
+
+  assign state = header_o.lock_and_size;
+  assign is_newer = header_o.node_version > open_i.read_version;
+  assign has_previous = header_o.previous_version != '0;
+  assign prefix_length = key_length_t'(header_o.prefix_length);
+  assign is_too_long = 32'(state.size) > NodeBytes;
+  assign too_long_o = too_long_q;
+  assign fails = failed_i || too_long_q;
+
+  always_comb begin
+    state_d = state_q;
+    unique case (state_q)
+      Begin: if (open_valid_i && begin_ready_i) state_d = Header;
+      Header: begin
+        if (header_valid && is_too_long) state_d = Open;
+        else if (header_valid && is_newer) state_d = has_previous ? Begin : Open;
+        else if (header_valid && keys_ready_i) state_d = Find;
+      end
+      Find: if (found && knows_key) state_d = Bounds;
+      Bounds: if (bounds_valid_o) state_d = Open;
+      default: if (open_ready_o) state_d = Begin;
+    endcase
+    if (fails && state_q != Begin) state_d = open_ready_o ? Begin : Open;
+  end
+
+  // The log is fetched first, and once.
+  assign knows_key = open_i.key_length == '0 || tag_valid;
+  assign wants_log = state_q inside {Find, Bounds} && knows_key && !has_asked_q && state.log_count != '0 &&
+      (!open_i.is_get || log_may_have_o);
+  assign wants_segment = (!open_i.is_get || !log_may_have_o) && state_q == Open && !is_newer && !fails;
+
+  always_ff @(posedge clk_i) begin
+    if (state_q == Header) has_asked_q <= 1'b0;
+    else if (wants_log && fetch_ready_i) has_asked_q <= 1'b1;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (state_q == Header) address_q <= bus_address_t'(header_o.previous_version);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      state_q <= Begin;
+      is_previous_q <= 1'b0;
+      too_long_q <= 1'b0;
+    end else begin
+      state_q <= state_d;
+      if (begin_valid_o && begin_ready_i) too_long_q <= 1'b0;
+      else if (state_q == Header && header_valid && is_too_long) too_long_q <= 1'b1;
+      if (state_q == Header) is_previous_q <= state_d == Begin;
+      else if (open_ready_o) is_previous_q <= 1'b0;
+    end
+  end
+
+  // ---- the leaf's first lines
+
+  line_count_t finder_lines, fence_lines;
+
+  assign begin_valid_o = open_valid_i && state_q == Begin;
+  assign begin_by_lid_o = !is_previous_q && open_i.address == '0;
+  assign begin_lid_o = open_i.lid;
+  assign begin_address_o = is_previous_q ? address_q : open_i.address;
+  // The fences begin where the sorted block does.
+  assign fence_lines = line_count_t'(geometry_i.sorted_start >> LineIndexBits) + 1'b1;
+  assign begin_count_o = open_i.is_get || fence_lines < finder_lines ? finder_lines : fence_lines;
+  assign first_count_o = finder_lines;
+
+  segment_finder u_finder (
+    .clk_i,
+    // Lines that do not come are not waited for.
+    .rst_i(rst_i || (fails && !found)),
+    .shortcut_capacity_i(geometry_i.shortcut_capacity),
+    .lines_o(finder_lines),
+    .start_i(begin_valid_o && begin_ready_i),
+    .line_valid_i(first_valid_i),
+    .line_ready_o(first_ready_o),
+    .line_i(first_i),
+    .header_valid_o(header_valid),
+    .header_o,
+    .head_valid_i(state_q == Find && (open_i.key_length == '0 || head_valid)),
+    .head_i(open_i.key_length == '0 ? {64{open_i.at_end}} : suffix_head),
+    .found_o(found),
+    .found_index_o(segment_index_o),
+    .found_none_o(),
+    .seek_i(finds_bounds || seek_i),
+    .seek_index_i(finds_bounds ? segment_index_o : seek_index_i),
+    .bounds_valid_o,
+    .begin_o(segment_begin_o),
+    .end_o(segment_end_o)
+  );
+
+  assign finds_bounds = state_q == Find && state_d == Bounds;
+  assign start_summary = state_q == Header && state_d == Find;
+  // A scan needs no tag.
+  always_comb begin
+    summary_last = prefix_length + 8;
+    if (open_i.is_get || open_i.key_length < summary_last) summary_last = open_i.key_length;
+  end
+
+  head_and_tag u_summary (
+    .clk_i,
+    // The keys may soon be those of another request.
+    .rst_i(rst_i || fails),
+    .start_i(start_summary && open_i.key_length != '0),
+    .first_i(prefix_length),
+    .last_i(summary_last),
+    .key_read_o,
+    .key_byte_o,
+    .key_window_i,
+    .head_valid_o(head_valid),
+    .head_o(suffix_head),
+    .tag_valid_o(tag_valid),
+    .tag_o
+  );
+
+  // ---- what is asked for
+
+  offset_t sorted_end, ahead_end, segment_limit;
+
+  always_comb begin
+    log_may_have_o = state.log_count > 8'(NodeHeaderTagsCount);
+    for (int unsigned i = 0; i < NodeHeaderTagsCount; i++) begin
+      if (i < 32'(state.log_count) && header_o.tags[i] == tag_o) log_may_have_o = 1'b1;
+    end
+  end
+
+  always_comb begin
+    sorted_end = offset_t'(header_o.sorted_end);
+    ahead_end = segment_begin_o + (offset_t'(open_i.ahead) << LineIndexBits);
+    segment_limit = ahead_end > sorted_end ? sorted_end : ahead_end;
+    if (open_i.is_get || segment_limit < segment_end_o) segment_limit = segment_end_o;
+  end
+
+  assign fetch_valid_o = wants_log || wants_segment;
+  assign fetch_offset_o = wants_log ? sorted_end : segment_begin_o;
+  assign fetch_limit_o = wants_log ? offset_t'(state.size) : segment_limit;
+
+  assign open_ready_o = state_q == Open && (fetch_ready_i || !wants_segment);
+  assign too_new_o = is_newer;
+
+  `ASSERT_OFFER_STAYS(OpenStays, open_valid_i, open_ready_o, open_i)
+  `ASSERT(SeeksWhenItWasOpen, !seek_i || state_q == Begin)
+
+endmodule

@@ -1,0 +1,209 @@
+// The pairs of an open leaf at the read version: the log is walked over, and for a scan sorted; a key's place
+// is found; a cursor steps from pair to pair.
+
+`include "assertions.svh"
+
+module leaf_pairs
+  import layout_pkg::*;
+  import accelerator_pkg::*;
+  import scan_pkg::*;
+#(
+  parameter int unsigned LogEntries = 64
+) (
+  input logic clk_i,
+  input logic rst_i,
+
+  // verilator lint_off UNUSEDSIGNAL
+  input task_t request_i,
+  // verilator lint_on UNUSEDSIGNAL
+  input node_header_t header_i,
+  // a leaf is opened: nothing is known of its log
+  input logic forget_i,
+  input logic failed_i,
+  // a scan sees more log entries than there is room for
+  output logic overflow_o,
+
+  // see log_walker
+  input logic walk_valid_i,
+  output logic walk_ready_o,
+  input logic [7:0] tag_i,
+  output logic walk_found_o,
+  output found_t walk_item_o,
+
+  // see place_finder
+  input logic find_valid_i,
+  output logic find_ready_o,
+  input logic find_after_i,
+  output logic find_found_o,
+  output found_t find_item_o,
+
+  // Puts the cursor at the place that was found, or at an end of the leaf.
+  input logic set_i,
+  input logic set_to_place_i,
+  input logic set_to_end_i,
+  // see leaf_cursor
+  input logic step_valid_i,
+  output logic step_ready_o,
+  input logic step_back_i,
+  input logic step_compares_i,
+  output logic step_found_o,
+  output found_t step_item_o,
+
+  input logic [7:0] segment_index_i,
+  output logic seek_o,
+  output logic [7:0] seek_index_o,
+  input logic bounds_valid_i,
+  input offset_t segment_begin_i,
+  input offset_t segment_end_i,
+
+  output logic part_valid_o,
+  input logic part_ready_i,
+  output part_read_t part_read_o,
+  input part_t part_i
+);
+
+  localparam int unsigned CountBits = $clog2(LogEntries + 1);
+
+  typedef logic [CountBits-1:0] count_t;
+
+  logic is_get, backward, entry_valid, walk_part_valid, place_part_valid, cursor_part_valid;
+  part_read_t walk_part, place_part, cursor_part;
+  laid_t entry, laid;
+  logic [8*LogEntryHeaderOrderHintBytes-1:0] rank;
+  count_t count, log_before, place_log, place_index, cursor_index;
+  offset_t place_sorted;
+  logic [7:0] place_segment, place_seek_index, cursor_seek_index;
+  logic hidden, place_seek, cursor_seek;
+
+  assign is_get = !request_i.is_scan;
+  assign backward = request_i.backward;
+
+  log_walker u_walker (
+    .clk_i,
+    .rst_i,
+    .walk_valid_i,
+    .walk_ready_o,
+    .header_i,
+    .read_version_i(request_i.read_version),
+    .compares_i(is_get),
+    .tag_i,
+    .key_length_i(request_i.lower_length),
+    .entry_valid_o(entry_valid),
+    .entry_o(entry),
+    .rank_o(rank),
+    .found_o(walk_found_o),
+    .found_item_o(walk_item_o),
+    .part_valid_o(walk_part_valid),
+    .part_ready_i,
+    .part_read_o(walk_part),
+    .part_i
+  );
+
+  log_sorter #(
+    .EntriesMax(LogEntries)
+  ) u_sorter (
+    .clk_i,
+    .rst_i,
+    .clear_i(forget_i),
+    .insert_i(entry_valid && !is_get && !failed_i),
+    .insert_entry_i(entry),
+    .insert_rank_i(rank),
+    .overflow_o,
+    .count_o(count),
+    .index_i(find_valid_i ? place_index : cursor_index),
+    .entry_o(laid),
+    .hidden_o(hidden),
+    .offset_i(place_sorted),
+    .before_o(log_before)
+  );
+
+  place_finder #(
+    .EntriesMax(LogEntries)
+  ) u_finder (
+    .clk_i,
+    .rst_i,
+    .find_valid_i,
+    .find_ready_o,
+    .header_i,
+    .by_upper_i(backward),
+    .key_length_i(backward ? request_i.upper_length : request_i.lower_length),
+    .after_i(find_after_i),
+    .sorted_o(place_sorted),
+    .log_o(place_log),
+    .segment_o(place_segment),
+    .found_o(find_found_o),
+    .found_item_o(find_item_o),
+    .segment_index_i,
+    .seek_o(place_seek),
+    .seek_index_o(place_seek_index),
+    .bounds_valid_i,
+    .segment_begin_i,
+    // A get need not look behind the segment.
+    .end_i(is_get ? segment_end_i : offset_t'(header_i.sorted_end)),
+    .log_count_i(count),
+    .log_index_o(place_index),
+    .log_entry_i(laid),
+    .log_before_i(log_before),
+    .part_valid_o(place_part_valid),
+    .part_ready_i,
+    .part_read_o(place_part),
+    .part_i
+  );
+
+  offset_t set_sorted;
+  count_t set_log;
+
+  always_comb begin
+    set_sorted = set_to_end_i ? offset_t'(header_i.sorted_end) : segment_begin_i;
+    set_log = set_to_end_i ? count : '0;
+    if (set_to_place_i) begin
+      set_sorted = place_sorted;
+      set_log = place_log;
+    end
+  end
+
+  leaf_cursor #(
+    .EntriesMax(LogEntries)
+  ) u_cursor (
+    .clk_i,
+    .rst_i,
+    .set_i,
+    .set_sorted_i(set_sorted),
+    .set_log_i(set_log),
+    .set_segment_i(set_to_place_i ? place_segment : segment_index_i),
+    .step_valid_i,
+    .step_ready_o,
+    .step_back_i,
+    .compares_i(step_compares_i),
+    .by_upper_i(!backward),
+    .key_length_i(backward ? request_i.lower_length : request_i.upper_length),
+    .found_o(step_found_o),
+    .item_o(step_item_o),
+    .header_i,
+    .seek_o(cursor_seek),
+    .seek_index_o(cursor_seek_index),
+    .bounds_valid_i,
+    .segment_begin_i,
+    .log_count_i(count),
+    .log_index_o(cursor_index),
+    .log_entry_i(laid),
+    .log_hidden_i(hidden),
+    .part_valid_o(cursor_part_valid),
+    .part_ready_i,
+    .part_read_o(cursor_part),
+    .part_i
+  );
+
+  assign seek_o = place_seek || cursor_seek;
+  assign seek_index_o = place_seek ? place_seek_index : cursor_seek_index;
+  assign part_valid_o = walk_part_valid || place_part_valid || cursor_part_valid;
+
+  always_comb begin
+    part_read_o = cursor_part;
+    if (walk_part_valid) part_read_o = walk_part;
+    if (place_part_valid) part_read_o = place_part;
+  end
+
+  `ASSERT(OnePart, $onehot0({walk_part_valid, place_part_valid, cursor_part_valid}))
+
+endmodule

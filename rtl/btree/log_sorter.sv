@@ -1,0 +1,83 @@
+// Puts log entries in the order of their keys without comparing any: each, in order of arrival, goes to its
+// order hint's place and shifts those behind it (Honeycomb, section 3.1). An entry a cycle.
+
+`include "assertions.svh"
+
+module log_sorter
+  import layout_pkg::*;
+  import accelerator_pkg::*;
+  import scan_pkg::*;
+#(
+  // how many entries it holds
+  parameter int unsigned EntriesMax = 64,
+  localparam int unsigned CountBits = $clog2(EntriesMax + 1),
+  localparam int unsigned IndexBits = EntriesMax > 1 ? $clog2(EntriesMax) : 1
+) (
+  input logic clk_i,
+  input logic rst_i,
+
+  // forgets all entries
+  input logic clear_i,
+
+  // An entry more than it holds is lost, which is told until all are forgotten.
+  input logic insert_i,
+  input laid_t insert_entry_i,
+  input logic [8*LogEntryHeaderOrderHintBytes-1:0] insert_rank_i,
+  output logic overflow_o,
+
+  output logic [CountBits-1:0] count_o,
+  // the entry at a place, and whether a newer one of the same key, right before it, hides it
+  input logic [CountBits-1:0] index_i,
+  output laid_t entry_o,
+  output logic hidden_o,
+
+  // how many entries have a smaller back pointer
+  input offset_t offset_i,
+  output logic [CountBits-1:0] before_o
+);
+
+  if (EntriesMax < 1 || EntriesMax > LogEntriesMax) $fatal(1, "EntriesMax must be from 1 to LogEntriesMax");
+
+  laid_t entries_q[EntriesMax];
+  logic [CountBits-1:0] count_q;
+  logic overflow_q, is_full;
+
+  assign is_full = count_q == CountBits'(EntriesMax);
+
+  always_ff @(posedge clk_i) begin
+    for (int unsigned i = 0; i < EntriesMax; i++) begin
+      if (insert_i && !is_full) begin
+        if (32'(insert_rank_i) == i) entries_q[i] <= insert_entry_i;
+        else if (i > 0 && 32'(insert_rank_i) < i) entries_q[i] <= entries_q[i-1];
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i || clear_i) begin
+      count_q <= '0;
+      overflow_q <= 1'b0;
+    end else if (insert_i) begin
+      if (is_full) overflow_q <= 1'b1;
+      else count_q <= count_q + 1'b1;
+    end
+  end
+
+  always_comb begin
+    before_o = '0;
+    for (int unsigned i = 0; i < EntriesMax; i++) begin
+      before_o += CountBits'(i < 32'(count_q) && entries_q[i].back_pointer < offset_i);
+    end
+  end
+
+  always_comb begin
+    entry_o = entries_q[IndexBits'(index_i)];
+    hidden_o = index_i != '0 && entries_q[IndexBits'(index_i - 1'b1)].repeats;
+  end
+
+  assign count_o = count_q;
+  assign overflow_o = overflow_q;
+
+  `ASSERT(RankIsAtMostCount, !insert_i || is_full || 32'(insert_rank_i) <= 32'(count_q))
+
+endmodule

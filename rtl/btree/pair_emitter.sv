@@ -1,0 +1,299 @@
+// Gives what is found: the value of a get, the pairs of a scan, and in the end what came of the request. Says
+// in which answers: a pair that the result buffer has no room for begins a further one, and a pair whose
+// value is out of line has one for itself.
+
+`include "assertions.svh"
+
+module pair_emitter
+  import layout_pkg::*;
+  import accelerator_pkg::*;
+  import scan_pkg::*;
+#(
+  // of the result buffer
+  parameter int unsigned LinesMax = 32
+) (
+  input logic clk_i,
+  input logic rst_i,
+
+  // verilator lint_off UNUSEDSIGNAL
+  input task_t request_i,
+  // verilator lint_on UNUSEDSIGNAL
+
+  // Emits a pair, or the value of a get. Taken when that is done.
+  input logic emit_valid_i,
+  output logic emit_ready_o,
+  input found_t emit_i,
+  // in that cycle: bytes of the value; a get's value, out of line, went as an answer: nothing is to be
+  // finished
+  output logic [31:0] value_bytes_o,
+  output logic answered_o,
+
+  // The prefix of the leaf: its first bytes, how many it has, where it stands.
+  input prefix_t prefix_i,
+  input key_length_t prefix_length_i,
+  input offset_t prefix_offset_i,
+
+  // The last answer. Taken when it is on its way.
+  input logic finish_valid_i,
+  output logic finish_ready_o,
+  input logic [7:0] finish_status_i,
+  input logic finish_more_i,
+
+  // a read of the leaf could not be done: what is in windows means nothing
+  input logic failed_i,
+
+  output logic part_valid_o,
+  input logic part_ready_i,
+  output part_read_t part_read_o,
+  input line_t window_i,
+
+  output logic move_valid_o,
+  input logic move_ready_i,
+  output move_t move_o,
+  input logic move_piece_valid_i,
+  output logic move_piece_ready_o,
+  input piece_t move_piece_i,
+  input logic move_piece_last_i,
+
+  output logic piece_valid_o,
+  input logic piece_ready_i,
+  output piece_t piece_o,
+  output logic piece_last_o,
+  output logic outcome_valid_o,
+  input logic outcome_ready_i,
+  output outcome_t outcome_o,
+  output logic outcome_first_o
+);
+
+  localparam int unsigned BytesMax = LinesMax * LineBytes;
+  // The longest pair with a value in its item.
+  localparam int unsigned PairBytesMax = CompletionPairSize + KeyBytesMax + InlineValueBytesMax;
+  localparam int unsigned ItemHeaderBytes = ItemHeaderBits / 8;
+
+  if (BytesMax < PairBytesMax) $fatal(1, "LinesMax must be enough for the longest pair: at least 15");
+  typedef enum logic [2:0] {
+    Choose,
+    // pieces: header of the pair with what it has room for of the prefix; the rest of that; key suffix, and
+    // the value behind it; the value elsewhere
+    Head,
+    Prefix,
+    Item,
+    Value
+  } state_e;
+
+  state_e state_q, state_d;
+  logic [21:0] pairs_q, pairs_d;
+  logic [31:0] bytes_q, bytes_d;
+
+  // ---- what the pair is made of
+
+  logic value_valid, is_elsewhere, is_get, has_prefix_rest, in_window;
+  bus_address_t value_address;
+  key_length_t key_length;
+  offset_t suffix_offset, value_offset;
+  logic [31:0] pair_bytes, item_bytes_moved;
+
+  assign is_get = !request_i.is_scan;
+
+  value_finder u_value (
+    .clk_i,
+    .rst_i,
+    .find_valid_i(emit_valid_i), .find_ready_o(value_valid),
+    .find_i(emit_i),
+    .take_i(emit_ready_o),
+    .keys_only_i(request_i.keys_only),
+    .bytes_o(value_bytes_o),
+    .is_elsewhere_o(is_elsewhere),
+    .address_o(value_address),
+    .suffix_offset_o(suffix_offset),
+    .value_offset_o(value_offset),
+    .part_valid_o, .part_ready_i,
+    .part_read_o,
+    .window_i
+  );
+
+  assign key_length = prefix_length_i + key_length_t'(emit_i.header.suffix_length);
+  assign pair_bytes = 32'(CompletionPairSize) + 32'(key_length) + value_bytes_o;
+  assign has_prefix_rest = 32'(prefix_length_i) > PrefixBytes;
+
+  // Of the item: the value of a get, or the key suffix with or without the value.
+  always_comb begin
+    item_bytes_moved = is_get ? '0 : 32'(emit_i.header.suffix_length);
+    if (!is_elsewhere) item_bytes_moved += value_bytes_o;
+  end
+
+  // ---- the order of things
+
+  // A pair does not go into the answer that is open: that is ended first.
+  logic is_full, begins_pair;
+
+  assign is_full = pairs_q != '0 && (is_elsewhere || bytes_q + pair_bytes > BytesMax);
+  assign begins_pair = state_q == Choose && emit_valid_i && !is_get && !is_full && !is_elsewhere;
+
+  state_e after_head, after_prefix;
+
+  assign after_prefix = item_bytes_moved != '0 ? Item : is_elsewhere ? Value : Choose;
+  assign after_head = has_prefix_rest ? Prefix : after_prefix;
+
+  always_comb begin
+    state_d = state_q;
+    pairs_d = pairs_q;
+    bytes_d = bytes_q;
+    emit_ready_o = 1'b0;
+    finish_ready_o = 1'b0;
+
+    unique case (state_q)
+      Choose: begin
+        if (emit_valid_i && !value_valid) begin
+          // Nothing is read by a reference that means nothing.
+          emit_ready_o = failed_i && part_ready_i;
+        end else if (emit_valid_i && is_get && !is_elsewhere) begin
+          bytes_d = value_bytes_o;
+          state_d = item_bytes_moved != '0 ? Item : Choose;
+          emit_ready_o = state_d == Choose;
+        end else if (emit_valid_i && is_full) begin
+          if (outcome_ready_i) begin
+            pairs_d = '0;
+            bytes_d = '0;
+          end
+        end else if (emit_valid_i && is_elsewhere) begin
+          if (outcome_ready_i) state_d = is_get ? Value : Head;
+        end else if (emit_valid_i) begin
+          if (piece_ready_i) begin
+            pairs_d = pairs_q + 1'b1;
+            bytes_d = bytes_q + pair_bytes;
+            state_d = after_head;
+            emit_ready_o = state_d == Choose;
+          end
+        end else if (finish_valid_i) begin
+          finish_ready_o = outcome_ready_i;
+          if (outcome_ready_i) begin
+            pairs_d = '0;
+            bytes_d = '0;
+          end
+        end
+      end
+      Head: if (piece_ready_i) begin
+        state_d = after_head;
+        emit_ready_o = state_d == Choose;
+      end
+      Prefix: if (move_ready_i) begin
+        state_d = after_prefix;
+        emit_ready_o = state_d == Choose;
+      end
+      Item: if (in_window ? piece_ready_i : move_ready_i) begin
+        state_d = is_elsewhere ? Value : Choose;
+        emit_ready_o = state_d == Choose;
+      end
+      default: if (move_ready_i) begin
+        state_d = Choose;
+        emit_ready_o = 1'b1;
+      end
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      state_q <= Choose;
+      pairs_q <= '0;
+      bytes_q <= '0;
+    end else begin
+      state_q <= state_d;
+      pairs_q <= pairs_d;
+      bytes_q <= bytes_d;
+    end
+  end
+
+  // ---- outcomes
+
+  always_comb begin
+    outcome_first_o = emit_valid_i && is_elsewhere && !is_full;
+    outcome_valid_o = state_q == Choose && finish_valid_i;
+    if (emit_valid_i) outcome_valid_o = state_q == Choose && value_valid && (is_full || is_elsewhere);
+  end
+
+  always_comb begin
+    outcome_o = '0;
+    outcome_o.slot = request_i.slot;
+    outcome_o.status = 8'(StatusFound);
+    outcome_o.pairs = pairs_q;
+    outcome_o.bytes = bytes_q;
+    // A pair follows.
+    outcome_o.continued = emit_valid_i && !is_get;
+    outcome_o.pair_version = is_get ? emit_i.version : '0;
+    if (outcome_first_o) begin
+      outcome_o.pairs = 22'(!is_get);
+      outcome_o.bytes = is_get ? value_bytes_o : pair_bytes;
+    end
+    if (!emit_valid_i && finish_status_i != 8'(StatusFound)) begin
+      outcome_o.status = finish_status_i;
+      outcome_o.pairs = '0;
+      outcome_o.bytes = '0;
+      outcome_o.pair_version = '0;
+    end
+    outcome_o.more = !emit_valid_i && finish_more_i;
+  end
+
+  // ---- pieces
+
+  key_length_t prefix_count;
+
+  assign prefix_count = has_prefix_rest ? key_length_t'(PrefixBytes) : prefix_length_i;
+
+  assign answered_o = is_get && state_q == Value;
+
+  // The bytes of a short item are in the window in which it was found, unless there was one of something else
+  // since.
+  assign in_window = emit_i.in_window && !is_get && !has_prefix_rest && !is_elsewhere &&
+      item_bytes_moved <= 32'(LineBytes - ItemHeaderBytes);
+  assign move_valid_o = state_q inside {Prefix, Value} || (state_q == Item && !in_window);
+
+  always_comb begin
+    move_o = '0;
+    move_o.address = value_address;
+    unique case (state_q)
+      Prefix: begin
+        move_o.offset = prefix_offset_i + offset_t'(PrefixBytes);
+        move_o.bytes = 32'(prefix_length_i) - PrefixBytes;
+      end
+      Value: begin
+        move_o.is_value = 1'b1;
+        move_o.bytes = value_bytes_o;
+      end
+      default: begin
+        move_o.offset = is_get ? value_offset : suffix_offset;
+        move_o.bytes = item_bytes_moved;
+      end
+    endcase
+  end
+
+  completion_pair_t pair_header;
+
+  always_comb begin
+    pair_header = '0;
+    pair_header.value_length = value_bytes_o;
+    pair_header.key_length = 16'(key_length);
+    piece_o = move_piece_i;
+    piece_valid_o = move_piece_valid_i;
+    piece_last_o = move_piece_last_i && state_q == Value;
+    move_piece_ready_o = piece_ready_i;
+    if (state_q == Item && in_window) begin
+      piece_o.count = (LineIndexBits + 1)'(item_bytes_moved);
+      piece_o.bytes = window_i >> (8 * ItemHeaderBytes);
+      piece_valid_o = 1'b1;
+      piece_last_o = 1'b0;
+    end
+    if (state_q == Head || begins_pair) begin
+      piece_o.count = (LineIndexBits + 1)'(key_length_t'(CompletionPairSize) + prefix_count);
+      piece_o.bytes = {prefix_i, pair_header};
+      piece_valid_o = 1'b1;
+      piece_last_o = 1'b0;
+      move_piece_ready_o = 1'b0;
+    end
+  end
+
+  `ASSERT_OFFER_STAYS(EmitStays, emit_valid_i, emit_ready_o, emit_i)
+  `ASSERT(OneThing, !emit_valid_i || !finish_valid_i)
+  `ASSERT(OpenAnswerFits, bytes_q <= BytesMax)
+
+endmodule

@@ -1,0 +1,187 @@
+// Finds the place of a key in a leaf: the first sorted item whose key is not smaller (with after_i: greater),
+// and the first such entry of the sorted log.
+
+`include "assertions.svh"
+
+module place_finder
+  import layout_pkg::*;
+  import accelerator_pkg::*;
+  import scan_pkg::*;
+#(
+  parameter int unsigned EntriesMax = 64,
+  localparam int unsigned CountBits = $clog2(EntriesMax + 1)
+) (
+  input logic clk_i,
+  input logic rst_i,
+
+  // Taken when the place is found.
+  input logic find_valid_i,
+  output logic find_ready_o,
+  // verilator lint_off UNUSEDSIGNAL
+  input node_header_t header_i,
+  // verilator lint_on UNUSEDSIGNAL
+  input logic by_upper_i,
+  input key_length_t key_length_i,
+  input logic after_i,
+
+  // the sorted item and the log entry, each by its place; the segment that the search went through
+  output offset_t sorted_o,
+  output logic [CountBits-1:0] log_o,
+  output logic [7:0] segment_o,
+  // the sorted block has the key: in this item
+  output logic found_o,
+  output found_t found_item_o,
+
+  // the segment that the leaf was opened at, and others
+  input logic [7:0] segment_index_i,
+  output logic seek_o,
+  output logic [7:0] seek_index_o,
+  input logic bounds_valid_i,
+  input offset_t segment_begin_i,
+  // where the search ends: the sorted block does, or the segment, behind which a get need not look
+  input offset_t end_i,
+
+  input logic [CountBits-1:0] log_count_i,
+  output logic [CountBits-1:0] log_index_o,
+  // verilator lint_off UNUSEDSIGNAL
+  input laid_t log_entry_i,
+  // verilator lint_on UNUSEDSIGNAL
+  // entries with smaller back pointers than sorted_o
+  input logic [CountBits-1:0] log_before_i,
+
+  output logic part_valid_o,
+  input logic part_ready_i,
+  output part_read_t part_read_o,
+  // verilator lint_off UNUSEDSIGNAL
+  input part_t part_i
+  // verilator lint_on UNUSEDSIGNAL
+);
+
+  typedef enum logic [2:0] {
+    Idle,
+    Walk,
+    // goes to the segment before
+    Settle,
+    Rank,
+    Log
+  } state_e;
+
+  state_e state_q, state_d;
+  offset_t sorted_q, sorted_d;
+  logic [CountBits-1:0] log_q, log_d;
+  logic [7:0] segment_q, segment_d;
+  // the item is the first of its segment
+  logic is_first_q, is_first_d, found_q, found_d;
+  item_header_t found_header_q;
+  // verilator lint_off UNUSEDSIGNAL
+  lock_and_size_t state;
+  // verilator lint_on UNUSEDSIGNAL
+  logic has_item, has_entry;
+
+  assign state = header_i.lock_and_size;
+  assign has_item = sorted_q < end_i;
+  // Entries with a smaller back pointer come before the place, those with a greater one after it.
+  assign has_entry = log_q != log_count_i && log_entry_i.back_pointer == sorted_q;
+
+  always_comb begin
+    state_d = state_q;
+    sorted_d = sorted_q;
+    log_d = log_q;
+    segment_d = segment_q;
+    is_first_d = is_first_q;
+    found_d = found_q;
+    seek_o = 1'b0;
+    find_ready_o = 1'b0;
+
+    unique case (state_q)
+      Idle: begin
+        sorted_d = segment_begin_i;
+        segment_d = segment_index_i;
+        is_first_d = 1'b1;
+        found_d = 1'b0;
+        if (find_valid_i) state_d = Walk;
+      end
+      Walk: begin
+        if (!has_item) begin
+          state_d = Rank;
+        end else if (part_ready_i) begin
+          is_first_d = 1'b0;
+          if (part_i.less || (part_i.equal && after_i)) begin
+            sorted_d = sorted_q + item_bytes(part_i.header);
+          end else if (!part_i.equal && is_first_q && segment_q != '0) begin
+            // Equal heads say nothing about the bytes after them: the key may be in the segment before.
+            segment_d = segment_q - 1'b1;
+            seek_o = 1'b1;
+            state_d = Settle;
+          end else begin
+            found_d = part_i.equal;
+            state_d = Rank;
+          end
+        end
+      end
+      Settle: begin
+        sorted_d = segment_begin_i;
+        is_first_d = 1'b1;
+        if (bounds_valid_i) state_d = Walk;
+      end
+      Rank: begin
+        log_d = log_before_i;
+        state_d = Log;
+        if (log_count_i == '0) begin
+          find_ready_o = 1'b1;
+          state_d = Idle;
+        end
+      end
+      default: begin
+        if (has_entry && part_ready_i && (part_i.less || (part_i.equal && after_i))) begin
+          log_d = log_q + 1'b1;
+        end else if (!has_entry || part_ready_i) begin
+          find_ready_o = 1'b1;
+          state_d = Idle;
+        end
+      end
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    sorted_q <= sorted_d;
+    log_q <= log_d;
+    segment_q <= segment_d;
+    is_first_q <= is_first_d;
+    found_q <= found_d;
+    if (state_q == Walk && part_ready_i) found_header_q <= part_i.header;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) state_q <= Idle;
+    else state_q <= state_d;
+  end
+
+  always_comb begin
+    part_read_o = '0;
+    part_read_o.part = PartItem;
+    part_read_o.offset = state_q == Log ? log_entry_i.item : sorted_q;
+    part_read_o.limit = state_q == Log ? offset_t'(state.size) : end_i;
+    part_read_o.compares = 1'b1;
+    part_read_o.by_upper = by_upper_i;
+    part_read_o.key_first = key_length_t'(header_i.prefix_length);
+    part_read_o.key_last = key_length_i;
+  end
+
+  assign part_valid_o = (state_q == Walk && has_item) || (state_q == Log && has_entry);
+  assign seek_index_o = segment_d;
+  assign log_index_o = log_q;
+  assign sorted_o = sorted_q;
+  assign log_o = log_q;
+  assign segment_o = segment_q;
+  assign found_o = found_q;
+  assign found_item_o = '{
+      offset: sorted_q,
+      header: found_header_q,
+      version: header_i.node_version,
+      in_window: 1'b0
+  };
+
+  `ASSERT_OFFER_STAYS(FindStays, find_valid_i, find_ready_o, {by_upper_i, key_length_i, after_i})
+
+endmodule

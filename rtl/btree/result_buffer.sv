@@ -1,0 +1,152 @@
+// Gathers what is found, and gives it as answers. The pieces of an answer come before its outcome, which
+// counts them, and are kept until then; or its outcome comes first, and they pass through. If an outcome has
+// no bytes, the pieces before it are dropped.
+
+`include "assertions.svh"
+
+module result_buffer
+  import accelerator_pkg::*;
+  import scan_pkg::*;
+#(
+  // of an answer whose outcome comes last
+  parameter int unsigned LinesMax = 32
+) (
+  input logic clk_i,
+  input logic rst_i,
+
+  input logic piece_valid_i,
+  output logic piece_ready_o,
+  input piece_t piece_i,
+  // of pieces that pass through: no further one of this answer
+  input logic piece_last_i,
+
+  input logic outcome_valid_i,
+  output logic outcome_ready_o,
+  input outcome_t outcome_i,
+  input logic outcome_first_i,
+
+  output logic answer_valid_o,
+  input logic answer_ready_i,
+  output answer_beat_t answer_o
+);
+
+  typedef struct packed {
+    logic has_lines;
+    outcome_t outcome;
+  } answer_t;
+
+  typedef struct packed {
+    logic last;
+    line_t data;
+  } packed_line_t;
+
+  // ---- pieces: one is held back until it is known whether it is the last
+
+  piece_t held_q;
+  logic is_held_q, is_last_q, is_open, closes, packer_valid, packer_ready, takes_held;
+  logic outcomes_valid, outcomes_ready, lines_valid, lines_ready, packed_valid, packed_ready;
+  packed_line_t packed_line, line;
+  answer_t answer;
+  logic has_dropped_q, drops, has_bytes, takes_answer;
+
+  // A piece held back belongs to the outcome that comes, unless it was the last of the answer before.
+  assign is_open = is_held_q && !is_last_q && !outcome_first_i;
+  assign closes = outcome_valid_i && outcomes_ready && is_open;
+  assign packer_valid = is_held_q && (is_last_q || closes || piece_valid_i);
+  assign takes_held = packer_valid && packer_ready;
+  assign piece_ready_o = !is_held_q || takes_held;
+
+  always_ff @(posedge clk_i) begin
+    if (piece_valid_i && piece_ready_o) begin
+      held_q <= piece_i;
+      is_last_q <= piece_last_i;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) is_held_q <= 1'b0;
+    else if (piece_valid_i) is_held_q <= 1'b1;
+    else if (takes_held) is_held_q <= 1'b0;
+  end
+
+  byte_packer u_packer (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(packer_valid),
+    .in_ready_o(packer_ready),
+    .in_bytes_i(held_q.bytes),
+    .in_count_i(held_q.count),
+    .in_last_i(is_last_q || closes),
+    .line_valid_o(packed_valid),
+    .line_ready_i(packed_ready),
+    .line_o(packed_line.data),
+    .line_last_o(packed_line.last)
+  );
+
+  fifo #(
+    .T(packed_line_t),
+    .Depth(LinesMax)
+  ) u_lines (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(packed_valid),
+    .in_ready_o(packed_ready),
+    .in_i(packed_line),
+    .out_valid_o(lines_valid),
+    .out_ready_i(lines_ready),
+    .out_o(line),
+    .count_o()
+  );
+
+  // ---- outcomes
+
+  assign outcome_ready_o = outcomes_ready && (!is_open || takes_held);
+
+  fifo #(
+    .T(answer_t),
+    .Depth(2)
+  ) u_outcomes (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(outcome_valid_i && (!is_open || takes_held)),
+    .in_ready_o(outcomes_ready),
+    .in_i('{has_lines: is_open || (outcome_first_i && outcome_i.bytes != '0), outcome: outcome_i}),
+    .out_valid_o(outcomes_valid),
+    .out_ready_i(takes_answer && answer_o.last),
+    .out_o(answer),
+    .count_o()
+  );
+
+  // ---- answers: before one without bytes, lines that came for it are dropped
+
+  assign has_bytes = answer.outcome.bytes != '0;
+  assign drops = outcomes_valid && answer.has_lines && !has_bytes && !has_dropped_q;
+  assign takes_answer = answer_valid_o && answer_ready_i;
+  assign lines_ready = drops || (takes_answer && has_bytes);
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i || takes_answer) has_dropped_q <= 1'b0;
+    else if (drops && lines_valid && line.last) has_dropped_q <= 1'b1;
+  end
+
+  always_comb begin
+    answer_o.slot = answer.outcome.slot;
+    answer_o.status = answer.outcome.status;
+    answer_o.continued = answer.outcome.continued;
+    answer_o.more = answer.outcome.more;
+    answer_o.pairs = answer.outcome.pairs;
+    answer_o.pair_version = answer.outcome.pair_version;
+    answer_o.bytes = answer.outcome.bytes;
+    answer_o.data = has_bytes ? line.data : '0;
+    answer_o.last = !has_bytes || line.last;
+  end
+
+  assign answer_valid_o = outcomes_valid && (has_bytes ? lines_valid : !drops);
+
+  `ASSERT_OFFER_STAYS(PieceStays, piece_valid_i, piece_ready_o, {piece_i.count, piece_last_i})
+  `ASSERT_OFFER_STAYS(OutcomeStays, outcome_valid_i, outcome_ready_o, {outcome_i, outcome_first_i})
+  `ASSERT_OFFER_STAYS(AnswerStays, answer_valid_o, answer_ready_i, answer_o)
+  `ASSERT(OutcomeOrPiece, !outcome_valid_i || !piece_valid_i)
+  `ASSERT(NothingHeldBeforeTheFirst, !outcome_valid_i || !outcome_first_i || !is_held_q || is_last_q)
+
+endmodule

@@ -1,0 +1,296 @@
+// What a range scan unit does one after the other for a request: opens the leaf; looks for the key of a get
+// in the log if its tag is there, then in the sorted block; for a scan sorts the log, finds where the range
+// starts, emits pair after pair until a bound or a limit is reached, and goes on to sibling leaves.
+
+`include "assertions.svh"
+
+module scan_control
+  import layout_pkg::*;
+  import accelerator_pkg::*;
+  import scan_pkg::*;
+(
+  input logic clk_i,
+  input logic rst_i,
+
+  input logic leaf_valid_i,
+  output logic leaf_ready_o,
+  // verilator lint_off UNUSEDSIGNAL
+  input leaf_t leaf_i,
+  // verilator lint_on UNUSEDSIGNAL
+  output task_t request_o,
+  // begins with the request's keys
+  output logic keys_begin_o,
+  input logic keys_ready_i,
+
+  // see leaf_way
+  output logic open_valid_o,
+  input logic open_ready_i,
+  output open_t open_o,
+  input logic open_none_i,
+  input logic open_failed_i,
+  input logic is_first_i,
+  output logic go_valid_o,
+  input logic go_ready_i,
+  output logic go_left_o,
+  output lid_t sibling_o,
+  input logic log_may_have_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input node_header_t header_i,
+  // verilator lint_on UNUSEDSIGNAL
+  // what was read means nothing, or there is no room for it
+  input logic failed_i,
+
+  output logic walk_valid_o,
+  input logic walk_ready_i,
+  input logic walk_found_i,
+  input found_t walk_item_i,
+
+  output logic find_valid_o,
+  input logic find_ready_i,
+  output logic find_after_o,
+  input logic find_found_i,
+  input found_t find_item_i,
+
+  // the cursor goes to the place that was found, or to an end of the leaf
+  output logic set_o,
+  output logic set_to_end_o,
+  output logic set_to_place_o,
+  output logic step_valid_o,
+  input logic step_ready_i,
+  output logic step_back_o,
+  output logic step_compares_o,
+  input logic step_found_i,
+  input found_t step_item_i,
+
+  // see leaf_bounds
+  output logic enter_valid_o,
+  input logic enter_ready_i,
+  input logic bound_is_here_i,
+  input logic leaf_is_beyond_i,
+  output logic leave_valid_o,
+  input logic leave_ready_i,
+  input logic leave_goes_on_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input part_t part_i,
+  // verilator lint_on UNUSEDSIGNAL
+
+  output logic emit_valid_o,
+  input logic emit_ready_i,
+  output found_t emit_o,
+  input logic [31:0] emit_value_bytes_i,
+  // it went as an answer for itself
+  input logic emit_answered_i,
+  output logic finish_valid_o,
+  input logic finish_ready_i,
+  output logic [7:0] finish_status_o,
+  output logic finish_more_o
+);
+
+  typedef enum logic [4:0] {
+    Idle,
+    Open,
+    Walk,
+    FindKey,
+    EmitValue,
+    EnterLeaf,
+    FindStart,
+    SetStart,
+    StepToFloor,
+    Step,
+    EmitPair,
+    LeaveLeaf,
+    GoOn,
+    Finish
+  } state_e;
+
+  state_e state_q, state_d;
+  task_t request_q;
+  // A scan with a floor start still looks for the floor.
+  logic seeks_floor_q, seeks_floor_d;
+  found_t found_q, found_d;
+  logic [7:0] status_q, status_d;
+  logic more_q, more_d;
+
+  // Lines that are read beyond what is asked for: what a segment has behind the place, and an item's rest.
+  localparam int unsigned LinesAhead = 3;
+  localparam int unsigned LinesOfNode = NodeBytesMax / LineBytes;
+
+  // ---- what the request says
+
+  logic is_get, backward, has_start, has_log, start_after, goes_left;
+  key_length_t start_length;
+  lid_t sibling;
+
+  assign is_get = !request_q.is_scan;
+  assign backward = request_q.backward;
+  assign start_length = backward ? request_q.upper_length : request_q.lower_length;
+  assign has_start = is_first_i && start_length != '0;
+  assign start_after = backward ? !request_q.upper_excluded :
+      request_q.lower_excluded || request_q.floor_start;
+  assign goes_left = backward || seeks_floor_q;
+  assign sibling = goes_left ? lid_t'(header_i.left) : lid_t'(header_i.right);
+  assign has_log = header_i.lock_and_size[LockAndSizeLogCountShift+:LockAndSizeLogCountBits] != '0;
+
+  // ---- what was seen
+
+  logic is_beyond, is_limited, is_equal_in;
+  logic [31:0] emitted_bytes, pairs_left;
+
+  scan_limits u_limits (
+    .clk_i,
+    .start_i(state_q == Idle),
+    .pairs_max_i(leaf_i.request.pairs_max),
+    .bytes_max_i(leaf_i.request.bytes_max),
+    .pair_i(state_q == EmitPair && emit_ready_i),
+    .bytes_i(emitted_bytes),
+    .pairs_left_o(pairs_left),
+    .is_over_o(is_limited)
+  );
+
+  // The item that a step comes to is compared with the bound.
+  assign is_equal_in = part_i.equal && !(backward ? request_q.lower_excluded : request_q.upper_excluded);
+  assign is_beyond = leaf_is_beyond_i ||
+      (bound_is_here_i && !is_equal_in && !(backward ? !part_i.less && !part_i.equal : part_i.less));
+  assign emitted_bytes = 32'(header_i.prefix_length) + 32'(found_q.header.suffix_length) + emit_value_bytes_i;
+
+  always_comb begin
+    state_d = state_q;
+    seeks_floor_d = seeks_floor_q;
+    found_d = found_q;
+    status_d = status_q;
+    more_d = more_q;
+
+    unique case (state_q)
+      Idle: begin
+        seeks_floor_d = leaf_i.request.floor_start && leaf_i.request.lower_length != '0;
+        status_d = leaf_i.request.is_scan ? 8'(StatusFound) : 8'(StatusAbsent);
+        more_d = 1'b0;
+        if (leaf_valid_i && leaf_ready_o) state_d = leaf_i.failed ? Finish : Open;
+        if (leaf_i.failed) status_d = 8'(StatusFault);
+      end
+
+      Open: begin
+        if (open_ready_i) begin
+          if (open_none_i) state_d = Finish;
+          else if (is_get) state_d = log_may_have_i ? Walk : FindKey;
+          else state_d = has_log ? Walk : EnterLeaf;
+        end
+      end
+      Walk: begin
+        found_d = walk_item_i;
+        if (walk_ready_i) begin
+          if (!is_get) state_d = EnterLeaf;
+          else if (!walk_found_i) state_d = FindKey;
+          else state_d = walk_item_i.header.delete_marker ? Finish : EmitValue;
+        end
+      end
+
+      FindKey: begin
+        found_d = find_item_i;
+        if (find_ready_i) state_d = find_found_i ? EmitValue : Finish;
+      end
+      EmitValue: begin
+        status_d = 8'(StatusFound);
+        if (emit_ready_i) state_d = emit_answered_i ? Idle : Finish;
+      end
+
+      EnterLeaf: begin
+        if (enter_ready_i) state_d = has_start ? FindStart : SetStart;
+      end
+      FindStart: if (find_ready_i) state_d = SetStart;
+      SetStart: state_d = seeks_floor_q ? StepToFloor : Step;
+      StepToFloor: begin
+        if (step_ready_i && (step_found_i || sibling == '0)) begin
+          seeks_floor_d = 1'b0;
+          state_d = Step;
+        end else if (step_ready_i) begin
+          state_d = GoOn;
+        end
+      end
+
+      Step: begin
+        found_d = step_item_i;
+        if (step_ready_i && !step_found_i) begin
+          state_d = LeaveLeaf;
+        end else if (step_ready_i) begin
+          state_d = is_beyond || is_limited ? Finish : EmitPair;
+          more_d = !is_beyond && is_limited;
+        end
+      end
+      EmitPair: if (emit_ready_i) state_d = Step;
+      LeaveLeaf: begin
+        if (sibling == '0) state_d = Finish;
+        else if (leave_ready_i) state_d = leave_goes_on_i ? GoOn : Finish;
+      end
+      GoOn: if (go_ready_i) state_d = Open;
+      default: if (finish_ready_i) state_d = Idle;
+    endcase
+
+    // What was seen since the leaf was begun may mean nothing.
+    if ((failed_i || open_failed_i) && state_d != state_q && !(state_q inside {Idle, Finish}) &&
+        state_d != Idle) begin
+      state_d = Finish;
+      status_d = 8'(StatusFault);
+      more_d = 1'b0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (state_q == Idle) request_q <= leaf_i.request;
+    seeks_floor_q <= seeks_floor_d;
+    found_q <= found_d;
+    status_q <= status_d;
+    more_q <= more_d;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) state_q <= Idle;
+    else state_q <= state_d;
+  end
+
+  // ---- what is asked of the parts
+
+  assign leaf_ready_o = state_q == Idle && keys_ready_i;
+  assign keys_begin_o = leaf_valid_i && leaf_ready_o;
+  assign request_o = request_q;
+
+  always_comb begin
+    open_o = '0;
+    open_o.read_version = request_q.read_version;
+    open_o.is_get = is_get;
+    open_o.by_upper = backward;
+    open_o.key_length = has_start ? start_length : '0;
+    open_o.at_end = goes_left;
+    // Pairs are taken to have a line each.
+    open_o.ahead = line_count_t'(LinesAhead);
+    if (!is_get && !goes_left) begin
+      open_o.ahead = line_count_t'(LinesOfNode);
+      if (pairs_left < LinesOfNode - LinesAhead) open_o.ahead = line_count_t'(pairs_left + LinesAhead);
+    end
+  end
+
+  assign walk_valid_o = state_q == Walk;
+  assign find_valid_o = state_q == FindKey || state_q == FindStart;
+  assign find_after_o = state_q == FindStart && start_after;
+
+  assign set_o = state_q == SetStart;
+  assign set_to_place_o = has_start;
+  assign set_to_end_o = goes_left;
+  assign step_valid_o = state_q == Step || state_q == StepToFloor;
+  assign step_back_o = state_q == StepToFloor || backward;
+  assign step_compares_o = state_q == Step && bound_is_here_i;
+
+  assign emit_valid_o = state_q == EmitValue || state_q == EmitPair;
+  assign emit_o = found_q;
+  assign finish_valid_o = state_q == Finish;
+  assign finish_status_o = status_q;
+  assign finish_more_o = more_q;
+
+  assign open_valid_o = state_q == Open;
+  assign go_valid_o = state_q == GoOn;
+  assign go_left_o = goes_left;
+  assign sibling_o = sibling;
+  assign enter_valid_o = state_q == EnterLeaf;
+  assign leave_valid_o = state_q == LeaveLeaf && sibling != '0;
+
+endmodule

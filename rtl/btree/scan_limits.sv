@@ -1,0 +1,37 @@
+// Counts down the pairs and the bytes that a scan may still emit. A limit ends it at the first pair beyond.
+
+module scan_limits
+  import accelerator_pkg::*;
+(
+  input logic clk_i,
+
+  // begins a request
+  input logic start_i,
+  input logic [31:0] pairs_max_i,
+  input logic [31:0] bytes_max_i,
+
+  // a pair with so many bytes was emitted
+  input logic pair_i,
+  input logic [31:0] bytes_i,
+
+  output logic [31:0] pairs_left_o,
+  // no further pair may be
+  output logic is_over_o
+);
+
+  logic [31:0] pairs_q, bytes_q;
+
+  always_ff @(posedge clk_i) begin
+    if (start_i) begin
+      pairs_q <= pairs_max_i;
+      bytes_q <= bytes_max_i;
+    end else if (pair_i) begin
+      pairs_q <= pairs_q - 1'b1;
+      bytes_q <= bytes_q < bytes_i ? '0 : bytes_q - bytes_i;
+    end
+  end
+
+  assign pairs_left_o = pairs_q;
+  assign is_over_o = pairs_q == '0 || bytes_q == '0;
+
+endmodule

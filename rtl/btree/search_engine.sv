@@ -1,0 +1,198 @@
+// Key search units that go down at the same time, a descent each.
+//
+// Descents come from requests, and again from scans that met a leaf that is too new. A scan that goes down
+// again holds its range scan unit until it has its leaf; so if leaves of requests could fill the units while
+// they wait for range scan units, neither would go on. They cannot: a descent of a request starts only when
+// there is room for its leaf in a queue, and the leaves of scans do not wait for the others.
+
+`include "assertions.svh"
+
+module search_engine
+  import accelerator_pkg::*;
+#(
+  // how many descents are under way at most
+  parameter int unsigned Units = 14,
+  // how many leaves are under way or wait for a range scan unit
+  parameter int unsigned Leaves = 2 * Units
+) (
+  input logic clk_i,
+  input logic rst_i,
+
+  // that of the store's nodes
+  input logic [7:0] shortcut_capacity_i,
+
+  // of requests
+  input  logic descent_valid_i,
+  output logic descent_ready_o,
+  input  descent_t descent_i,
+  output logic leaf_valid_o,
+  input  logic leaf_ready_i,
+  output leaf_t leaf_o,
+
+  // of scans that are under way
+  input  logic again_valid_i,
+  output logic again_ready_o,
+  input  descent_t again_i,
+  output logic again_leaf_valid_o,
+  input  logic again_leaf_ready_i,
+  output leaf_t again_leaf_o,
+
+  // for each unit its ports to key buffers and memory: see key_search_unit
+  output logic [Units-1:0] key_valid_o,
+  input  logic [Units-1:0] key_ready_i,
+  output key_read_t [Units-1:0] key_o,
+  input  logic [Units-1:0] key_line_valid_i,
+  input  line_t [Units-1:0] key_line_i,
+
+  output logic [Units-1:0] read_valid_o,
+  input  logic [Units-1:0] read_ready_i,
+  output line_read_t [Units-1:0] read_o,
+  input  logic [Units-1:0] beat_valid_i,
+  output logic [Units-1:0] beat_ready_o,
+  input  line_beat_t [Units-1:0] beat_i,
+
+  // since reset: cycles that units were at work, nodes, lines, steps to previous versions
+  output search_counts_t counts_o
+);
+
+  if (Units < 1) $fatal(1, "Units must be at least 1");
+  if (Leaves < Units) $fatal(1, "Leaves must be at least Units");
+
+  localparam int unsigned LeafCountBits = $clog2(Leaves + 1);
+
+  logic [Units-1:0] is_idle, starts, leaf_valid, leaf_ready, busy, node, line, version_step;
+  leaf_t [Units-1:0] leaf;
+  // Whether the unit's descent is one of a scan that is under way.
+  logic [Units-1:0] is_again_q;
+  // Leaves of requests that are being looked for, or wait to be taken.
+  logic [LeafCountBits-1:0] leaves_q;
+  logic has_room, start, start_again;
+
+  // The idle unit of the lowest number is next; descents again come first.
+  assign starts = is_idle & (~is_idle + 1'b1);
+  assign has_room = leaves_q != LeafCountBits'(Leaves);
+  assign again_ready_o = |is_idle;
+  assign descent_ready_o = |is_idle && has_room && !again_valid_i;
+  assign start_again = again_valid_i && again_ready_o;
+  assign start = descent_valid_i && descent_ready_o;
+
+  for (genvar unit = 0; unit < Units; unit++) begin : gen_units
+    key_search_unit u_unit (
+      .clk_i,
+      .rst_i,
+      .shortcut_capacity_i,
+      .descent_valid_i((start || start_again) && starts[unit]),
+      .descent_ready_o(is_idle[unit]),
+      .descent_i(again_valid_i ? again_i : descent_i),
+      .key_valid_o(key_valid_o[unit]),
+      .key_ready_i(key_ready_i[unit]),
+      .key_o(key_o[unit]),
+      .key_line_valid_i(key_line_valid_i[unit]),
+      .key_line_i(key_line_i[unit]),
+      .read_valid_o(read_valid_o[unit]),
+      .read_ready_i(read_ready_i[unit]),
+      .read_o(read_o[unit]),
+      .beat_valid_i(beat_valid_i[unit]),
+      .beat_ready_o(beat_ready_o[unit]),
+      .beat_i(beat_i[unit]),
+      .leaf_valid_o(leaf_valid[unit]),
+      .leaf_ready_i(leaf_ready[unit]),
+      .leaf_o(leaf[unit]),
+      .busy_o(busy[unit]),
+      .node_o(node[unit]),
+      .line_o(line[unit]),
+      .version_step_o(version_step[unit])
+    );
+  end
+
+  always_ff @(posedge clk_i) begin
+    for (int unsigned unit = 0; unit < Units; unit++) begin
+      if ((start || start_again) && starts[unit]) is_again_q[unit] <= start_again;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) leaves_q <= '0;
+    else leaves_q <= leaves_q + LeafCountBits'(start) - LeafCountBits'(leaf_valid_o && leaf_ready_i);
+  end
+
+  // ---- leaves
+
+  logic found_valid, found_ready;
+  leaf_t found;
+  logic [Units-1:0] found_taken, again_taken;
+
+  assign leaf_ready = is_again_q & again_taken | ~is_again_q & found_taken;
+
+  arbiter #(
+    .T(leaf_t),
+    .Count(Units)
+  ) u_found (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(leaf_valid & ~is_again_q),
+    .in_ready_o(found_taken),
+    .in_i(leaf),
+    .in_last_i('1),
+    .out_valid_o(found_valid),
+    .out_ready_i(found_ready),
+    .out_o(found),
+    .out_last_o(),
+    .out_index_o()
+  );
+
+  fifo #(
+    .T(leaf_t),
+    .Depth(Leaves)
+  ) u_leaves (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(found_valid),
+    .in_ready_o(found_ready),
+    .in_i(found),
+    .out_valid_o(leaf_valid_o),
+    .out_ready_i(leaf_ready_i),
+    .out_o(leaf_o),
+    .count_o()
+  );
+
+  arbiter #(
+    .T(leaf_t),
+    .Count(Units)
+  ) u_again (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(leaf_valid & is_again_q),
+    .in_ready_o(again_taken),
+    .in_i(leaf),
+    .in_last_i('1),
+    .out_valid_o(again_leaf_valid_o),
+    .out_ready_i(again_leaf_ready_i),
+    .out_o(again_leaf_o),
+    .out_last_o(),
+    .out_index_o()
+  );
+
+  // ---- counts
+
+  search_counts_t counts_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      counts_q <= '0;
+    end else begin
+      counts_q.busy <= counts_q.busy + 64'($countones(busy));
+      counts_q.nodes <= counts_q.nodes + 64'($countones(node));
+      counts_q.lines <= counts_q.lines + 64'($countones(line));
+      counts_q.version_steps <= counts_q.version_steps + 64'($countones(version_step));
+    end
+  end
+
+  assign counts_o = counts_q;
+
+  `ASSERT(LeavesHaveRoom, leaves_q <= LeafCountBits'(Leaves) && (!found_valid || found_ready))
+  `ASSERT(OneUnitStarts, $onehot0(starts))
+  `ASSERT_OFFER_STAYS(DescentStays, descent_valid_i, descent_ready_o, descent_i)
+  `ASSERT_OFFER_STAYS(AgainStays, again_valid_i, again_ready_o, again_i)
+
+endmodule

@@ -1,0 +1,73 @@
+// Finds the value of an item that is to be emitted: how many bytes it has, and where they are.
+
+`include "assertions.svh"
+
+module value_finder
+  import layout_pkg::*;
+  import accelerator_pkg::*;
+  import scan_pkg::*;
+(
+  input logic clk_i,
+  input logic rst_i,
+
+  // Found once it is ready; until it is taken nothing changes.
+  input logic find_valid_i,
+  output logic find_ready_o,
+  // verilator lint_off UNUSEDSIGNAL
+  input found_t find_i,
+  // verilator lint_on UNUSEDSIGNAL
+  input logic take_i,
+  input logic keys_only_i,
+
+  output logic [31:0] bytes_o,
+  // out of line, and there
+  output logic is_elsewhere_o,
+  output bus_address_t address_o,
+  // in the node: of the key suffix, and of the value
+  output offset_t suffix_offset_o,
+  output offset_t value_offset_o,
+
+  output logic part_valid_o,
+  input logic part_ready_i,
+  output part_read_t part_read_o,
+  // verilator lint_off UNUSEDSIGNAL
+  input line_t window_i
+  // verilator lint_on UNUSEDSIGNAL
+);
+
+  value_reference_t reference_q;
+  logic has_reference_q;
+
+  assign is_elsewhere_o = find_i.header.out_of_line && !keys_only_i;
+  assign find_ready_o = !is_elsewhere_o || has_reference_q;
+  assign suffix_offset_o = find_i.offset + offset_t'(ItemHeaderBits / 8);
+  assign value_offset_o = suffix_offset_o + offset_t'(find_i.header.suffix_length);
+  assign address_o = reference_q.address;
+
+  always_comb begin
+    bytes_o = 32'(find_i.header.value_length);
+    if (is_elsewhere_o) bytes_o = reference_q.length;
+    if (keys_only_i) bytes_o = '0;
+  end
+
+  always_comb begin
+    part_read_o = '0;
+    part_read_o.part = PartBytes;
+    part_read_o.offset = value_offset_o;
+    part_read_o.limit = value_offset_o + offset_t'(ValueReferenceSize);
+  end
+
+  assign part_valid_o = find_valid_i && !find_ready_o;
+
+  always_ff @(posedge clk_i) begin
+    if (part_valid_o && part_ready_i) reference_q <= window_i[8*ValueReferenceSize-1:0];
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i || take_i) has_reference_q <= 1'b0;
+    else if (part_valid_o && part_ready_i) has_reference_q <= 1'b1;
+  end
+
+  `ASSERT(TakesWhatWasFound, !take_i || find_valid_i)
+
+endmodule

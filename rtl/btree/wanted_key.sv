@@ -1,0 +1,136 @@
+// The key that is looked for in a node, without the bytes that the node's keys have in common: chunk after
+// chunk, and as often as there are items to compare it with.
+//
+// The lines of the key are written in any order. Then aim_i says how many bytes to leave out (the node's
+// prefix) and how long the whole key is: the first chunk is there two cycles later. next_i goes on to the
+// chunk after, rewind_i back to the first. A key that is not longer than what is left out is empty: its chunk
+// has no bytes.
+//
+//   line 0                           line 1                     of the key
+//   | half 0: even | half 1: odd     | half 2: even | ...
+//          |<----- chunk ---->|  a half from each of two memories, wherever it begins
+
+`include "assertions.svh"
+
+module wanted_key
+  import accelerator_pkg::*;
+(
+  input logic clk_i,
+  input logic rst_i,
+
+  input logic write_i,
+  input key_line_t write_line_i,
+  input line_t write_data_i,
+
+  input logic aim_i,
+  // the first bytes that are left out
+  input key_length_t skip_i,
+  // bytes of the whole key
+  input key_length_t length_i,
+
+  input logic next_i,
+  input logic rewind_i,
+
+  output logic chunk_valid_o,
+  output chunk_t chunk_o,
+  // how many bytes of the chunk belong to the key; those after them mean nothing
+  output chunk_count_t chunk_count_o,
+  // of the first chunk, and so of the key: its first eight bytes, that of the lowest address on top, then
+  // zeros
+  output head_t head_o
+);
+
+  localparam int unsigned HalfBits = $clog2(ChunkBytes);
+
+  // Where the chunk begins that was read last, and how many bytes of the key there are from there on.
+  key_length_t offset_d, offset_q, left_d, left_q;
+  // The same of the first chunk.
+  key_length_t first_offset_q, first_left_q;
+  logic read;
+  logic [1:0] valid_q;
+  chunk_t even, odd, chunk_q;
+
+  always_comb begin
+    read = aim_i || next_i || rewind_i;
+    offset_d = offset_q;
+    left_d = left_q;
+    if (aim_i) begin
+      offset_d = skip_i;
+      left_d = length_i > skip_i ? length_i - skip_i : '0;
+    end else if (rewind_i) begin
+      offset_d = first_offset_q;
+      left_d = first_left_q;
+    end else if (next_i) begin
+      offset_d = offset_q + key_length_t'(ChunkBytes);
+      left_d = left_q > key_length_t'(ChunkBytes) ? left_q - key_length_t'(ChunkBytes) : '0;
+    end
+  end
+
+  // Half h is in the memory of its parity, so that the halves of any chunk are read at once.
+  key_line_t even_line, odd_line;
+
+  assign odd_line = offset_d[KeyLengthBits-1-:KeyLineBits];
+  assign even_line = odd_line + key_line_t'(offset_d[HalfBits]);
+
+  ram #(
+    .Width(ChunkBits),
+    .Depth(KeyLines)
+  ) u_even_halves (
+    .clk_i,
+    .rst_i,
+    .write_i,
+    .write_address_i(write_line_i),
+    .write_data_i(write_data_i[ChunkBits-1:0]),
+    .read_i(read),
+    .read_address_i(even_line),
+    .read_data_o(even)
+  );
+
+  ram #(
+    .Width(ChunkBits),
+    .Depth(KeyLines)
+  ) u_odd_halves (
+    .clk_i,
+    .rst_i,
+    .write_i,
+    .write_address_i(write_line_i),
+    .write_data_i(write_data_i[LineBits-1:ChunkBits]),
+    .read_i(read),
+    .read_address_i(odd_line),
+    .read_data_o(odd)
+  );
+
+  line_t halves;
+
+  assign halves = offset_q[HalfBits] ? {even, odd} : {odd, even};
+
+  always_ff @(posedge clk_i) begin
+    offset_q <= offset_d;
+    left_q <= left_d;
+    if (aim_i) begin
+      first_offset_q <= offset_d;
+      first_left_q <= left_d;
+    end
+    if (valid_q[0]) chunk_q <= ChunkBits'(halves >> {offset_q[HalfBits-1:0], 3'b0});
+  end
+
+  // Bit 0: the halves are there; bit 1: the chunk is.
+  always_ff @(posedge clk_i) begin
+    if (rst_i || read) valid_q <= {1'b0, read && !rst_i};
+    else if (valid_q[0]) valid_q <= 2'b10;
+  end
+
+  assign chunk_valid_o = valid_q[1];
+  assign chunk_o = chunk_q;
+  assign chunk_count_o =
+      left_q > key_length_t'(ChunkBytes) ? chunk_count_t'(ChunkBytes) : chunk_count_t'(left_q);
+
+  for (genvar i = 0; i < 8; i++) begin : gen_head
+    assign head_o[8*(7-i)+:8] = key_length_t'(i) < left_q ? chunk_q[8*i+:8] : '0;
+  end
+
+  `ASSERT(GoesOnFromAChunk, !next_i || chunk_valid_o)
+  `ASSERT(MovesOneWay, !(next_i && rewind_i))
+  `ASSERT(KeyHasABound, !aim_i || length_i <= key_length_t'(layout_pkg::KeyBytesMax))
+
+endmodule
