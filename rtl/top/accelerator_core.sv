@@ -1,0 +1,168 @@
+// All that is between requests and memory: requests go down to leaves, and from leaves to answers.
+
+module accelerator_core
+  import accelerator_pkg::*;
+#(
+  // see accelerator_top
+  parameter int unsigned SlotCount = 128,
+  parameter int unsigned SearchUnits = 4,
+  parameter int unsigned ScanUnits = 4,
+  localparam int unsigned Clients = SearchUnits + ScanUnits
+) (
+  input logic clk_i,
+  input logic rst_i,
+
+  // requests and completions: see request_manager
+  input  logic                 request_valid_i,
+  output logic                 request_ready_o,
+  input  line_t                request_data_i,
+  input  logic [LineBytes-1:0] request_keep_i,
+  input  logic                 request_last_i,
+  output logic                 completion_valid_o,
+  input  logic                 completion_ready_i,
+  output line_t                completion_data_o,
+  output logic [LineBytes-1:0] completion_keep_o,
+  output logic                 completion_last_o,
+
+  // what writers say: see control
+  input  geometry_t   geometry_i,
+  input  version_t    read_version_i,
+  input  logic        root_valid_i,
+  output logic        root_ready_o,
+  input  logic [15:0] root_table_i,
+  input  lid_t        root_i,
+
+  // clients of memory: those of the scan engine come first
+  output logic       [Clients-1:0] read_valid_o,
+  input  logic       [Clients-1:0] read_ready_i,
+  output line_read_t [Clients-1:0] read_o,
+  input  logic       [Clients-1:0] beat_valid_i,
+  output logic       [Clients-1:0] beat_ready_o,
+  input  line_beat_t [Clients-1:0] beat_i,
+
+  output logic [63:0]    window_oldest_o,
+  output logic [63:0]    window_newest_o,
+  output search_counts_t search_counts_o
+);
+
+  // Who reads keys: again those of the scan engine come first.
+  logic [Clients-1:0] key_valid, key_ready, key_line_valid;
+  key_read_t [Clients-1:0] key;
+  line_t key_line;
+  logic [ScanUnits-1:0] key_write_valid, key_write_ready;
+  key_write_t [ScanUnits-1:0] key_write;
+
+  logic descent_valid, descent_ready, again_valid, again_ready;
+  descent_t descent, again;
+  logic leaf_valid, leaf_ready, again_leaf_valid, again_leaf_ready;
+  leaf_t leaf, again_leaf;
+  logic answer_valid, answer_ready;
+  answer_beat_t answer;
+
+  request_manager #(
+    .SlotCount(SlotCount),
+    .KeyReaders(Clients),
+    .KeyWriters(ScanUnits)
+  ) u_request_manager (
+    .clk_i,
+    .rst_i,
+    .request_valid_i,
+    .request_ready_o,
+    .request_data_i,
+    .request_keep_i,
+    .request_last_i,
+    .completion_valid_o,
+    .completion_ready_i,
+    .completion_data_o,
+    .completion_keep_o,
+    .completion_last_o,
+    .root_valid_i,
+    .root_ready_o,
+    .root_table_i,
+    .root_i,
+    .read_version_i,
+    .descent_valid_o(descent_valid),
+    .descent_ready_i(descent_ready),
+    .descent_o(descent),
+    .answer_valid_i(answer_valid),
+    .answer_ready_o(answer_ready),
+    .answer_i(answer),
+    .key_valid_i(key_valid),
+    .key_ready_o(key_ready),
+    .key_i(key),
+    .key_line_valid_o(key_line_valid),
+    .key_line_o(key_line),
+    .key_write_valid_i(key_write_valid),
+    .key_write_ready_o(key_write_ready),
+    .key_write_i(key_write),
+    .window_oldest_o,
+    .window_newest_o
+  );
+
+  search_engine #(
+    .Units(SearchUnits)
+  ) u_search_engine (
+    .clk_i,
+    .rst_i,
+    .shortcut_capacity_i(geometry_i.shortcut_capacity),
+    .descent_valid_i(descent_valid),
+    .descent_ready_o(descent_ready),
+    .descent_i(descent),
+    .leaf_valid_o(leaf_valid),
+    .leaf_ready_i(leaf_ready),
+    .leaf_o(leaf),
+    .again_valid_i(again_valid),
+    .again_ready_o(again_ready),
+    .again_i(again),
+    .again_leaf_valid_o(again_leaf_valid),
+    .again_leaf_ready_i(again_leaf_ready),
+    .again_leaf_o(again_leaf),
+    .key_valid_o(key_valid[Clients-1:ScanUnits]),
+    .key_ready_i(key_ready[Clients-1:ScanUnits]),
+    .key_o(key[Clients-1:ScanUnits]),
+    .key_line_valid_i(key_line_valid[Clients-1:ScanUnits]),
+    .key_line_i({SearchUnits{key_line}}),
+    .read_valid_o(read_valid_o[Clients-1:ScanUnits]),
+    .read_ready_i(read_ready_i[Clients-1:ScanUnits]),
+    .read_o(read_o[Clients-1:ScanUnits]),
+    .beat_valid_i(beat_valid_i[Clients-1:ScanUnits]),
+    .beat_ready_o(beat_ready_o[Clients-1:ScanUnits]),
+    .beat_i(beat_i[Clients-1:ScanUnits]),
+    .counts_o(search_counts_o)
+  );
+
+  scan_engine #(
+    .Units(ScanUnits)
+  ) u_scan_engine (
+    .clk_i,
+    .rst_i,
+    .geometry_i,
+    .leaf_valid_i(leaf_valid),
+    .leaf_ready_o(leaf_ready),
+    .leaf_i(leaf),
+    .again_valid_o(again_valid),
+    .again_ready_i(again_ready),
+    .again_o(again),
+    .again_leaf_valid_i(again_leaf_valid),
+    .again_leaf_ready_o(again_leaf_ready),
+    .again_leaf_i(again_leaf),
+    .key_valid_o(key_valid[ScanUnits-1:0]),
+    .key_ready_i(key_ready[ScanUnits-1:0]),
+    .key_o(key[ScanUnits-1:0]),
+    .key_line_valid_i(key_line_valid[ScanUnits-1:0]),
+    .key_line_i({ScanUnits{key_line}}),
+    .key_write_valid_o(key_write_valid),
+    .key_write_ready_i(key_write_ready),
+    .key_write_o(key_write),
+    .read_valid_o(read_valid_o[ScanUnits-1:0]),
+    .read_ready_i(read_ready_i[ScanUnits-1:0]),
+    .read_o(read_o[ScanUnits-1:0]),
+    .beat_valid_i(beat_valid_i[ScanUnits-1:0]),
+    .beat_ready_o(beat_ready_o[ScanUnits-1:0]),
+    .beat_i(beat_i[ScanUnits-1:0]),
+    .answer_valid_o(answer_valid),
+    .answer_ready_i(answer_ready),
+    .answer_o(answer)
+  );
+
+endmodule

@@ -1,0 +1,234 @@
+// The registers that writers drive, on AXI4-Lite. One write at a time: it is answered once it is in force, so
+// a mapping is in force before a read version that is written after it.
+
+`include "assertions.svh"
+
+module control
+  import layout_pkg::*;
+  import accelerator_pkg::*;
+#(
+  parameter int unsigned Counters = 1,
+  localparam int unsigned AddressBits = 12
+) (
+  input logic clk_i,
+  input logic rst_i,
+
+  // a write is taken when its address and its data are offered
+  input  logic                   aw_valid_i,
+  output logic                   aw_ready_o,
+  input  logic [AddressBits-1:0] aw_address_i,
+  input  logic                   w_valid_i,
+  output logic                   w_ready_o,
+  input  logic [31:0]            w_data_i,
+  input  logic [3:0]             w_strobe_i,
+  output logic                   b_valid_o,
+  input  logic                   b_ready_i,
+  output logic [1:0]             b_response_o,
+  input  logic                   ar_valid_i,
+  output logic                   ar_ready_o,
+  input  logic [AddressBits-1:0] ar_address_i,
+  output logic                   r_valid_o,
+  input  logic                   r_ready_i,
+  output logic [31:0]            r_data_o,
+  output logic [1:0]             r_response_o,
+
+  output geometry_t geometry_o,
+  output version_t  read_version_o,
+  output logic      cache_o,
+  output logic      balance_o,
+
+  output logic        root_valid_o,
+  input  logic        root_ready_i,
+  output logic [15:0] root_table_o,
+  output lid_t        root_o,
+
+  // ready once the mapping is in force
+  output logic         map_valid_o,
+  input  logic         map_ready_i,
+  output lid_t         map_lid_o,
+  output bus_address_t map_address_o,
+
+  input logic [63:0] window_oldest_i,
+  input logic [63:0] window_newest_i,
+  input logic [Counters-1:0][63:0] counters_i
+);
+
+  localparam logic [1:0] Okay = 2'b00;
+  localparam logic [1:0] SlaveError = 2'b10;
+  localparam int unsigned CounterBits = Counters > 1 ? $clog2(Counters) : 1;
+
+  typedef logic [AddressBits-4:0] register_t;
+
+  localparam register_t Geometry = register_t'(ControlSortedStartOffset / 8);
+  localparam register_t Switches = register_t'(ControlSwitchesOffset / 8);
+  localparam register_t ReadVersion = register_t'(ControlReadVersionOffset / 8);
+  localparam register_t TableNumber = register_t'(ControlTableNumberOffset / 8);
+  localparam register_t Root = register_t'(ControlRootOffset / 8);
+  localparam register_t MappedLid = register_t'(ControlMappedLidOffset / 8);
+  localparam register_t MappedAddress = register_t'(ControlMappedAddressOffset / 8);
+  localparam register_t WindowOldest = register_t'(ControlWindowOldestOffset / 8);
+  localparam register_t WindowNewest = register_t'(ControlWindowNewestOffset / 8);
+  localparam register_t CounterIndex = register_t'(ControlCounterIndexOffset / 8);
+  localparam register_t Counter = register_t'(ControlCounterOffset / 8);
+
+  // ---- writes ----
+
+  typedef enum logic [1:0] {
+    Idle,
+    // waits until it is in force
+    SetRoot,
+    Map,
+    Respond
+  } state_e;
+
+  state_e state_d, state_q;
+  logic [1:0] response_d, response_q;
+  logic [31:0] low_q;
+  // Registers by their numbers.
+  logic [63:0] geometry_q, read_version_q, table_number_q, root_q, mapped_lid_q, mapped_address_q;
+  logic [63:0] counter_index_q, switches_q;
+
+  logic takes, is_high, is_allowed;
+  register_t written;
+  logic [63:0] value;
+
+  assign takes = state_q == Idle && aw_valid_i && w_valid_i;
+  assign written = aw_address_i[AddressBits-1:3];
+  assign is_high = aw_address_i[2];
+  assign value = {w_data_i, low_q};
+  assign is_allowed = aw_address_i[1:0] == '0 && w_strobe_i == '1
+      && written inside {
+        Geometry, ReadVersion, TableNumber, Root, MappedLid, MappedAddress, CounterIndex, Switches
+      };
+
+  always_comb begin
+    state_d = state_q;
+    response_d = response_q;
+    case (state_q)
+      Idle: begin
+        if (takes) begin
+          response_d = is_allowed ? Okay : SlaveError;
+          state_d = Respond;
+          if (is_allowed && is_high && written == Root) state_d = SetRoot;
+          if (is_allowed && is_high && written == MappedAddress) state_d = Map;
+        end
+      end
+      SetRoot: if (root_ready_i) state_d = Respond;
+      Map: if (map_ready_i) state_d = Respond;
+      default: if (b_ready_i) state_d = Idle;
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      state_q <= Idle;
+      geometry_q <= '0;
+      read_version_q <= '0;
+      counter_index_q <= '0;
+      switches_q <= '0;
+    end else begin
+      state_q <= state_d;
+      if (takes && is_allowed && is_high && written == Geometry) geometry_q <= value;
+      if (takes && is_allowed && is_high && written == ReadVersion) read_version_q <= value;
+      if (takes && is_allowed && is_high && written == CounterIndex) counter_index_q <= value;
+      if (takes && is_allowed && is_high && written == Switches) switches_q <= value;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    response_q <= response_d;
+    if (takes && is_allowed && !is_high) low_q <= w_data_i;
+    if (takes && is_allowed && is_high) begin
+      case (written)
+        TableNumber: table_number_q <= value;
+        Root: root_q <= value;
+        MappedLid: mapped_lid_q <= value;
+        MappedAddress: mapped_address_q <= value;
+        default: ;
+      endcase
+    end
+  end
+
+  assign aw_ready_o = takes;
+  assign w_ready_o = takes;
+  assign b_valid_o = state_q == Respond;
+  assign b_response_o = response_q;
+
+  // ---- reads ----
+
+  logic r_valid_q;
+  logic [31:0] r_data_q, high_q;
+  logic [1:0] r_response_q;
+  logic reads, is_known;
+  register_t read;
+  logic [63:0] asked;
+
+  assign reads = ar_valid_i && ar_ready_o;
+  assign read = ar_address_i[AddressBits-1:3];
+
+  always_comb begin
+    is_known = ar_address_i[1:0] == '0;
+    case (read)
+      Geometry: asked = geometry_q;
+      ReadVersion: asked = read_version_q;
+      TableNumber: asked = table_number_q;
+      Root: asked = root_q;
+      MappedLid: asked = mapped_lid_q;
+      MappedAddress: asked = mapped_address_q;
+      WindowOldest: asked = window_oldest_i;
+      WindowNewest: asked = window_newest_i;
+      CounterIndex: asked = counter_index_q;
+      Switches: asked = switches_q;
+      Counter: asked = counter_index_q < 64'(Counters) ? counters_i[CounterBits'(counter_index_q)] : '0;
+      default: begin
+        asked = '0;
+        is_known = 1'b0;
+      end
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) r_valid_q <= 1'b0;
+    else if (reads) r_valid_q <= 1'b1;
+    else if (r_ready_i) r_valid_q <= 1'b0;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (reads) begin
+      r_data_q <= ar_address_i[2] ? high_q : asked[31:0];
+      r_response_q <= is_known ? Okay : SlaveError;
+      if (!ar_address_i[2]) high_q <= asked[63:32];
+    end
+  end
+
+  assign ar_ready_o = !r_valid_q;
+  assign r_valid_o = r_valid_q;
+  assign r_data_o = r_data_q;
+  assign r_response_o = r_response_q;
+
+  // ---- what is in force ----
+
+  assign geometry_o = '{
+    sorted_start: offset_t'(geometry_q[8*(ControlSortedStartOffset%8)+:8*ControlSortedStartBytes]),
+    shortcut_capacity: geometry_q[8*(ControlShortcutCapacityOffset%8)+:8*ControlShortcutCapacityBytes]
+  };
+  assign cache_o = switches_q[ControlSwitchesCacheShift];
+  assign balance_o = switches_q[ControlSwitchesBalanceShift];
+  assign read_version_o = read_version_q;
+  assign root_valid_o = state_q == SetRoot;
+  assign root_table_o = 16'(table_number_q);
+  assign root_o = lid_t'(root_q);
+  assign map_valid_o = state_q == Map;
+  assign map_lid_o = lid_t'(mapped_lid_q);
+  assign map_address_o = bus_address_t'(mapped_address_q);
+
+  `ASSERT_OFFER_STAYS(AwStays, aw_valid_i, aw_ready_o, aw_address_i)
+  `ASSERT_OFFER_STAYS(WStays, w_valid_i, w_ready_o, {w_data_i, w_strobe_i})
+  `ASSERT_OFFER_STAYS(BStays, b_valid_o, b_ready_i, b_response_o)
+  `ASSERT_OFFER_STAYS(ArStays, ar_valid_i, ar_ready_o, ar_address_i)
+  `ASSERT_OFFER_STAYS(RStays, r_valid_o, r_ready_i, {r_data_o, r_response_o})
+  `ASSERT_OFFER_STAYS(RootStays, root_valid_o, root_ready_i, {root_table_o, root_o})
+  `ASSERT_OFFER_STAYS(MapStays, map_valid_o, map_ready_i, {map_lid_o, map_address_o})
+  `ASSERT_AFTER(ReadVersionNeverFalls, read_version_q >= $past(read_version_q))
+
+endmodule

@@ -1,0 +1,98 @@
+// Keeps the keys of the requests in flight: two of each slot, by the line. One line is written and one is
+// read in a cycle; readers take turns, and so do writers. A line that was written can be read from the second
+// cycle on after that in which it was taken.
+
+`include "assertions.svh"
+
+module key_buffers
+  import accelerator_pkg::*;
+#(
+  parameter int unsigned SlotCount = 128,
+  parameter int unsigned ReaderCount = 1,
+  parameter int unsigned WriterCount = 1
+) (
+  input logic clk_i,
+  input logic rst_i,
+
+  input  logic       [WriterCount-1:0] write_valid_i,
+  output logic       [WriterCount-1:0] write_ready_o,
+  input  key_write_t [WriterCount-1:0] write_i,
+
+  // A reader has one read under way: it is answered two cycles after it was taken.
+  input  logic      [ReaderCount-1:0] read_valid_i,
+  output logic      [ReaderCount-1:0] read_ready_o,
+  input  key_read_t [ReaderCount-1:0] read_i,
+  output logic      [ReaderCount-1:0] line_valid_o,
+  // the line of whoever it is valid for
+  output line_t                       line_o
+);
+
+  if (SlotCount < 1 || SlotCount > 256) $fatal(1, "SlotCount must be 1 to 256");
+
+  localparam int unsigned Depth = SlotCount * 2 * KeyLines;
+  localparam int unsigned AddressBits = $clog2(Depth);
+  localparam int unsigned ReaderBits = ReaderCount > 1 ? $clog2(ReaderCount) : 1;
+
+  typedef logic [AddressBits-1:0] address_t;
+
+  function automatic address_t address_of(slot_t slot, logic upper, key_line_t line);
+    return address_t'({slot, upper, line});
+  endfunction
+
+  logic write_valid;
+  key_write_t write;
+  arbiter #(.T(key_write_t), .Count(WriterCount)) u_writes (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(write_valid_i),
+    .in_ready_o(write_ready_o),
+    .in_i(write_i),
+    .in_last_i('1),
+    .out_valid_o(write_valid),
+    .out_ready_i(1'b1),
+    .out_o(write),
+    // verilator lint_off PINCONNECTEMPTY
+    .out_last_o(),
+    .out_index_o()
+    // verilator lint_on PINCONNECTEMPTY
+  );
+
+  logic read_valid;
+  key_read_t read;
+  logic [ReaderBits-1:0] reader;
+  arbiter #(.T(key_read_t), .Count(ReaderCount)) u_reads (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(read_valid_i),
+    .in_ready_o(read_ready_o),
+    .in_i(read_i),
+    .in_last_i('1),
+    .out_valid_o(read_valid),
+    .out_ready_i(1'b1),
+    .out_o(read),
+    // verilator lint_off PINCONNECTEMPTY
+    .out_last_o(),
+    // verilator lint_on PINCONNECTEMPTY
+    .out_index_o(reader)
+  );
+
+  ram #(.Width(LineBits), .Depth(Depth)) u_lines (
+    .clk_i,
+    .rst_i,
+    .write_i(write_valid),
+    .write_address_i(address_of(write.slot, write.upper, write.line)),
+    .write_data_i(write.data),
+    .read_i(read_valid),
+    .read_address_i(address_of(read.slot, read.upper, read.line)),
+    .read_data_o(line_o)
+  );
+
+  always_ff @(posedge clk_i) begin
+    line_valid_o <= rst_i || !read_valid ? '0 : ReaderCount'(1) << reader;
+  end
+
+  `ASSERT(WrittenSlotExists, !write_valid || 32'(write.slot) < SlotCount)
+  `ASSERT(ReadSlotExists, !read_valid || 32'(read.slot) < SlotCount)
+  `ASSERT(OneForEachReader, (line_valid_o & (line_valid_o - 1'b1)) == '0)
+
+endmodule

@@ -1,0 +1,262 @@
+// Finds requests in a stream of bytes and says what is wrong with those that are not allowed.
+//
+// A packet holds whole requests, back to back. One that the end of its packet cuts off is refused, whatever
+// else is wrong with it. The length of any other is known, so the next one is found.
+
+`include "assertions.svh"
+
+module request_parser
+  import layout_pkg::*;
+  import accelerator_pkg::*;
+(
+  input logic clk_i,
+  input logic rst_i,
+
+  // requests: the bytes of a beat that count are the first ones
+  input  logic                 in_valid_i,
+  output logic                 in_ready_o,
+  input  line_t                in_data_i,
+  input  logic [LineBytes-1:0] in_keep_i,
+  input  logic                 in_last_i,
+
+  // the slot of the next request
+  input  logic  slot_valid_i,
+  output logic  slot_ready_o,
+  input  slot_t slot_i,
+
+  // its keys, on their way to the key buffers; what follows a key in its last line means nothing
+  output logic       key_valid_o,
+  input  logic       key_ready_i,
+  output key_write_t key_o,
+
+  // the request, after its keys
+  output logic            request_valid_o,
+  input  logic            request_ready_i,
+  output parsed_request_t request_o
+);
+
+  // Bytes of two keys of any length that a request can say.
+  localparam int unsigned RestBits = 17;
+  localparam int unsigned HeaderBytes = RequestSize;
+
+  typedef logic [RestBits-1:0] rest_t;
+
+  typedef enum logic [2:0] {
+    // between two packets
+    Restart,
+    Header,
+    // keys that are too long are taken and forgotten
+    Skip,
+    Lower,
+    Upper,
+    Padding,
+    Give
+  } state_e;
+
+  state_e state_d, state_q;
+  // Bytes of this part that are still to come.
+  rest_t rest_d, rest_q;
+  key_line_t line_d, line_q;
+  logic is_cut_off_d, is_cut_off_q;
+  slot_t slot_q;
+  request_t request_q;
+  // Whether the last beat of the packet has come.
+  logic ended_q;
+  // Bytes of the packet that have come and were not taken.
+  logic [7:0] known_q;
+
+  logic start, line_ready, takes_line;
+  line_t bytes;
+  logic [7:0] window_count;
+  logic [6:0] chunk, take;
+  logic is_here, takes_header, writes_key;
+  request_t header;
+
+  // Functions look at some fields of a request.
+  // verilator lint_off UNUSEDSIGNAL
+
+  // What follows a header: the keys, and zeros up to a multiple of 8 bytes.
+  function automatic state_e after_header(request_t request);
+    if (is_too_long(request)) return Skip;
+    if (request.lower_length != '0) return Lower;
+    return after_lower(request);
+  endfunction
+
+  function automatic state_e after_lower(request_t request);
+    return request.upper_length != '0 ? Upper : after_keys(request);
+  endfunction
+
+  function automatic state_e after_keys(request_t request);
+    return padding_bytes(request) != '0 ? Padding : Give;
+  endfunction
+
+  function automatic logic is_too_long(request_t request);
+    return request.lower_length > 16'(KeyBytesMax) || request.upper_length > 16'(KeyBytesMax);
+  endfunction
+
+  function automatic logic [2:0] padding_bytes(request_t request);
+    return -(request.lower_length[2:0] + request.upper_length[2:0]);
+  endfunction
+
+  function automatic rest_t bytes_of(state_e state, request_t request);
+    case (state)
+      Skip: return rest_t'(request.lower_length) + rest_t'(request.upper_length);
+      Lower: return rest_t'(request.lower_length);
+      Upper: return rest_t'(request.upper_length);
+      Padding: return rest_t'(padding_bytes(request));
+      default: return '0;
+    endcase
+  endfunction
+
+  // verilator lint_on UNUSEDSIGNAL
+
+  // ---- the bytes ----
+
+  assign line_ready = !ended_q;
+  byte_window u_byte_window (
+    .clk_i,
+    .rst_i,
+    .start_i(start),
+    .skip_i('0),
+    .line_valid_i(in_valid_i && line_ready && !start),
+    .line_ready_o(takes_line),
+    .line_i(in_data_i),
+    .bytes_o(bytes),
+    .count_o(window_count),
+    .take_i(take)
+  );
+  assign in_ready_o = line_ready && takes_line && !start;
+  assign header = bytes[8*HeaderBytes-1:0];
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i || start) begin
+      known_q <= '0;
+      ended_q <= 1'b0;
+    end else begin
+      known_q <= known_q - 8'(take) + (in_valid_i && in_ready_o ? 8'($countones(in_keep_i)) : 8'd0);
+      if (in_valid_i && in_ready_o) ended_q <= in_last_i;
+    end
+  end
+
+  // ---- one part after the other ----
+
+  assign chunk = rest_q > rest_t'(LineBytes) ? 7'(LineBytes) : rest_q[6:0];
+  assign is_here = known_q >= 8'(chunk);
+  assign writes_key = is_here && (state_q == Lower || state_q == Upper);
+
+  always_comb begin
+    state_d = state_q;
+    rest_d = rest_q;
+    line_d = line_q;
+    is_cut_off_d = is_cut_off_q;
+    take = '0;
+    start = 1'b0;
+    takes_header = 1'b0;
+    case (state_q)
+      Restart: begin
+        start = 1'b1;
+        state_d = Header;
+      end
+      Header: begin
+        line_d = '0;
+        if (ended_q && known_q == '0) begin
+          state_d = Restart;
+        end else if (slot_valid_i && known_q >= 8'(HeaderBytes)) begin
+          takes_header = 1'b1;
+          take = 7'(HeaderBytes);
+          is_cut_off_d = 1'b0;
+          state_d = after_header(header);
+          rest_d = bytes_of(state_d, header);
+        end else if (slot_valid_i && ended_q) begin
+          takes_header = 1'b1;
+          take = known_q[6:0];
+          is_cut_off_d = 1'b1;
+          state_d = Give;
+        end
+      end
+      Skip, Lower, Upper, Padding: begin
+        if (ended_q && !is_here) begin
+          take = known_q[6:0];
+          is_cut_off_d = 1'b1;
+          state_d = Give;
+        end else if (is_here) begin
+          if (!writes_key || key_ready_i) begin
+            take = chunk;
+            rest_d = rest_q - rest_t'(chunk);
+            line_d = line_q + 1'b1;
+            if (rest_d == '0) begin
+              line_d = '0;
+              case (state_q)
+                Lower: state_d = after_lower(request_q);
+                Padding: state_d = Give;
+                default: state_d = after_keys(request_q);
+              endcase
+              rest_d = bytes_of(state_d, request_q);
+            end
+          end
+        end
+      end
+      default: if (request_ready_i) state_d = Header;
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) state_q <= Restart;
+    else state_q <= state_d;
+  end
+
+  always_ff @(posedge clk_i) begin
+    rest_q <= rest_d;
+    line_q <= line_d;
+    is_cut_off_q <= is_cut_off_d;
+    if (takes_header) begin
+      slot_q <= slot_i;
+      request_q <= header;
+      // Of less than an identifier nothing is echoed.
+      if (known_q < 8'(RequestIdentifierBytes)) request_q.identifier <= '0;
+    end
+  end
+
+  // ---- what is wrong ----
+
+  function automatic logic [7:0] status_of(request_t request);
+    request_flags_t flags;
+    logic is_lower_empty, is_upper_empty, has_limits;
+    flags = request.flags;
+    is_lower_empty = request.lower_length == '0;
+    is_upper_empty = request.upper_length == '0;
+    has_limits = request.pairs_max != '0 || request.bytes_max != '0;
+    if (is_too_long(request)) return 8'(StatusKeyLength);
+    case (request.opcode)
+      8'(OpcodeGet): begin
+        if (is_lower_empty) return 8'(StatusKeyLength);
+        if (has_limits || flags != '0 || !is_upper_empty) return 8'(StatusMalformed);
+      end
+      8'(OpcodeScan): begin
+        if (is_lower_empty && flags.lower_excluded) return 8'(StatusMalformed);
+        if (is_upper_empty && flags.upper_excluded) return 8'(StatusMalformed);
+        if (flags.padding != '0 || (flags.floor_start && flags.backward)) return 8'(StatusMalformed);
+      end
+      default: return 8'(StatusUnknownOpcode);
+    endcase
+    return 8'(StatusFound);
+  endfunction
+
+  assign slot_ready_o = takes_header;
+  assign key_valid_o = writes_key;
+  assign key_o = '{slot: slot_q, upper: state_q == Upper, line: line_q, data: bytes};
+  assign request_valid_o = state_q == Give;
+  assign request_o = '{
+    slot: slot_q,
+    status: is_cut_off_q ? 8'(StatusMalformed) : status_of(request_q),
+    request: request_q
+  };
+
+  `ASSERT(KeepIsContiguous, !in_valid_i || (in_keep_i & (in_keep_i + 1'b1)) == '0)
+  `ASSERT(TakesWhatIsThere, 8'(take) <= known_q && 8'(take) <= window_count)
+  `ASSERT(SlotIsFree, !slot_ready_o || slot_valid_i)
+  `ASSERT_OFFER_STAYS(InStays, in_valid_i, in_ready_o, {in_data_i, in_keep_i, in_last_i})
+  `ASSERT_OFFER_STAYS(KeyStays, key_valid_o, key_ready_i, {key_o.slot, key_o.upper, key_o.line})
+  `ASSERT_OFFER_STAYS(RequestStays, request_valid_o, request_ready_i, request_o)
+
+endmodule

@@ -1,0 +1,209 @@
+// Knows the requests in flight. They are numbered from 1 in the order in which they begin; a request's slot
+// is its number modulo the number of slots. The window is what lies between the oldest that is not done and
+// the newest that has begun: what the host must not reclaim.
+//
+// A request is in the window before it takes its read version.
+
+`include "assertions.svh"
+
+module request_slots
+  import layout_pkg::*;
+  import accelerator_pkg::*;
+#(
+  // requests in flight at most: a power of two
+  parameter int unsigned SlotCount = 128
+) (
+  input logic clk_i,
+  input logic rst_i,
+
+  // the slot of the next request, which begins when it is taken
+  output logic  slot_valid_o,
+  input  logic  slot_ready_i,
+  output slot_t slot_o,
+
+  input  logic            request_valid_i,
+  output logic            request_ready_o,
+  input  parsed_request_t request_i,
+
+  // the root of its table: see root_table
+  output logic        root_read_valid_o,
+  input  logic        root_read_ready_i,
+  output logic [15:0] root_table_o,
+  input  lid_t        root_i,
+
+  // what requests read at that name no version
+  input version_t read_version_i,
+
+  // on the way down
+  output logic     descent_valid_o,
+  input  logic     descent_ready_i,
+  output descent_t descent_o,
+
+  // what has no way to go
+  output logic         refusal_valid_o,
+  input  logic         refusal_ready_i,
+  output answer_beat_t refusal_o,
+
+  // what completions begin with; it comes a cycle after the read, and stays until the next
+  input  logic        name_read_i,
+  input  slot_t       name_slot_i,
+  output logic [63:0] name_identifier_o,
+  output version_t    name_read_version_o,
+
+  // the last part of a completion was handed over
+  input logic  done_valid_i,
+  input slot_t done_slot_i,
+
+  output logic [63:0] window_oldest_o,
+  output logic [63:0] window_newest_o
+);
+
+  localparam int unsigned SlotBits = $clog2(SlotCount);
+
+  if (SlotCount < 2 || SlotCount > 256 || 2 ** SlotBits != SlotCount)
+    $fatal(1, "SlotCount must be a power of two from 2 to 256");
+
+  typedef logic [SlotBits-1:0] index_t;
+
+  typedef enum logic [1:0] {
+    Idle,
+    // root and read version are known
+    Dispatch,
+    Refuse
+  } state_e;
+
+  state_e state_d, state_q;
+  logic [63:0] oldest_q, newest_q;
+  // Of the slots in the window: whose requests are done.
+  logic [SlotCount-1:0] done_q;
+  parsed_request_t parsed_q;
+  version_t read_version_q;
+
+  logic begins, ends, takes;
+  logic is_refused;
+  // Only of some of their fields.
+  // verilator lint_off UNUSEDSIGNAL
+  request_t request;
+  request_flags_t flags;
+  // verilator lint_on UNUSEDSIGNAL
+
+  // ---- the window ----
+
+  assign slot_valid_o = window_newest_o - window_oldest_o + 64'd1 != 64'(SlotCount);
+  assign slot_o = slot_t'(index_t'(newest_q + 64'd1));
+  assign begins = slot_valid_o && slot_ready_i;
+  assign ends = oldest_q <= newest_q && done_q[index_t'(oldest_q)];
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      oldest_q <= 64'd1;
+      newest_q <= '0;
+      done_q <= '0;
+    end else begin
+      if (begins) newest_q <= newest_q + 64'd1;
+      if (ends) oldest_q <= oldest_q + 64'd1;
+      if (ends) done_q[index_t'(oldest_q)] <= 1'b0;
+      if (done_valid_i) done_q[index_t'(done_slot_i)] <= 1'b1;
+    end
+  end
+
+  // ---- roots and versions ----
+
+  assign request = parsed_q.request;
+  assign flags = request.flags;
+  assign is_refused = parsed_q.status != 8'(StatusFound) || root_i == '0;
+  assign takes = request_valid_i && request_ready_o;
+
+  always_comb begin
+    state_d = state_q;
+    case (state_q)
+      Idle: if (takes) state_d = Dispatch;
+      Dispatch: begin
+        if (is_refused) state_d = Refuse;
+        else if (descent_ready_i) state_d = Idle;
+      end
+      default: if (refusal_ready_i) state_d = Idle;
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) state_q <= Idle;
+    else state_q <= state_d;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (takes) begin
+      parsed_q <= request_i;
+      read_version_q <= request_i.request.read_version;
+      if (request_i.request.read_version == '0) read_version_q <= read_version_i;
+    end
+    if (state_q == Dispatch && parsed_q.status == 8'(StatusFound)) begin
+      if (root_i == '0) parsed_q.status <= 8'(StatusUnknownTable);
+    end
+  end
+
+  ram #(.Width(128), .Depth(SlotCount)) u_names (
+    .clk_i,
+    .rst_i,
+    .write_i(state_q == Dispatch),
+    .write_address_i(index_t'(parsed_q.slot)),
+    // A request that is refused was read at no version.
+    .write_data_i({is_refused ? '0 : read_version_q, request.identifier}),
+    .read_i(name_read_i),
+    .read_address_i(index_t'(name_slot_i)),
+    .read_data_o({name_read_version_o, name_identifier_o})
+  );
+
+  // ---- the way down ----
+
+  toward_e toward;
+  always_comb begin
+    toward = TowardKey;
+    if (flags.backward && request.upper_length == '0) toward = TowardLast;
+    if (!flags.backward && request.lower_length == '0) toward = TowardFirst;
+  end
+
+  assign root_read_valid_o = state_q == Idle && request_valid_i;
+  assign root_table_o = request_i.request.table_number;
+  assign request_ready_o = state_q == Idle && root_read_ready_i;
+  assign descent_valid_o = state_q == Dispatch && !is_refused;
+  assign descent_o = '{
+    toward: toward,
+    by_upper: flags.backward,
+    request: '{
+      slot: parsed_q.slot,
+      is_scan: request.opcode == 8'(OpcodeScan),
+      keys_only: flags.keys_only,
+      backward: flags.backward,
+      floor_start: flags.floor_start,
+      upper_excluded: flags.upper_excluded,
+      lower_excluded: flags.lower_excluded,
+      lower_length: key_length_t'(request.lower_length),
+      upper_length: key_length_t'(request.upper_length),
+      pairs_max: request.pairs_max,
+      bytes_max: request.bytes_max,
+      read_version: read_version_q,
+      root: root_i
+    }
+  };
+  assign refusal_valid_o = state_q == Refuse;
+  assign refusal_o = '{slot: parsed_q.slot, status: parsed_q.status, last: 1'b1, default: '0};
+
+  assign window_oldest_o = oldest_q;
+  assign window_newest_o = newest_q;
+
+  logic is_live;
+  index_t distance;
+  assign distance = index_t'(done_slot_i) - index_t'(oldest_q);
+  assign is_live = 64'(distance) <= newest_q - oldest_q && oldest_q <= newest_q;
+
+  `ASSERT(SlotsExist, 32'(name_slot_i) < SlotCount || !name_read_i)
+  `ASSERT(DoneSlotExists, 32'(done_slot_i) < SlotCount || !done_valid_i)
+  `ASSERT(WindowHasABound, newest_q - oldest_q + 64'd1 <= 64'(SlotCount))
+  `ASSERT(DoneWasInFlight, !done_valid_i || (is_live && !done_q[index_t'(done_slot_i)]))
+  `ASSERT(RequestHasBegun, !request_valid_i || oldest_q <= newest_q)
+  `ASSERT(RequestIsTheNewest, !request_valid_i || request_i.slot == slot_t'(index_t'(newest_q)))
+  `ASSERT_OFFER_STAYS(DescentStays, descent_valid_o, descent_ready_i, descent_o)
+  `ASSERT_OFFER_STAYS(RefusalStays, refusal_valid_o, refusal_ready_i, refusal_o)
+
+endmodule
