@@ -1,7 +1,8 @@
 # The front door: `make help` lists what can be asked for.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup run test bench figures lint generate soak python-tests rust-tests neon loom-tests mutants smoke
+.PHONY: help setup run test bench figures lint generate soak python-tests rust-tests neon rtl-lint rtl-tests \
+	rtl-proofs loom-tests mutants smoke
 
 # The Python of setup, which Verilator's makefiles find by its name.
 python := PATH="$(CURDIR)/.venv/bin:$$PATH" PYTHONPATH=python python
@@ -19,7 +20,7 @@ setup: .venv/installed ## install what tests and plots need: missing Debian pack
 run: ## index the files under /usr and look things up in them; needs nothing but Rust
 	cargo run --release -p honeycomb-cli -- index /usr
 
-test: setup lint python-tests rust-tests neon loom-tests mutants smoke ## everything that must pass
+test: setup lint python-tests rust-tests neon rtl-tests rtl-proofs loom-tests mutants smoke ## everything that must pass
 
 bench: setup ## measure Honeycomb beside other ordered maps, about ten minutes, and plot: out/bench
 	cargo run --release -p honeycomb-bench -- run --out out/bench
@@ -31,12 +32,10 @@ figures: bench ## make the figures of docs/figures anew, and docs/figures.md, wh
 	mkdir -p docs/figures && cp out/bench/*.svg out/figures/*.svg docs/figures/
 	cp out/figures/figures.md docs/figures.md
 
-lint: setup ## formatting, clippy, the rules of the house, SystemVerilog
+lint: setup rtl-lint ## formatting, clippy, the rules of the house, SystemVerilog
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo test -p honeycomb-tidy
-	root=$$(echo "$(CURDIR)"/.venv/lib/python3*/site-packages/verilator) && VERILATOR_ROOT=$$root \
-		$$root/bin/verilator_bin --lint-only -Wall rtl/layout_pkg.sv
 
 generate: ## write what layout/layout.toml defines: Rust, SystemVerilog, Python, Markdown
 	python3 layout/generate.py
@@ -51,8 +50,17 @@ python-tests: setup
 	cargo build -p honeycomb-cli
 	HONEYCOMB=target/debug/honeycomb $(python) -m unittest discover -s python
 
-rust-tests:
+rust-tests: setup
 	cargo test --workspace
+
+rtl-lint: setup
+	$(python) rtl/test/lint.py
+
+rtl-tests: setup
+	$(python) -m pytest --quiet rtl/test
+
+rtl-proofs: setup
+	$(python) rtl/formal/prove.py
 
 neon: ## the vectors of 64-bit ARM beside plain code, on an emulator
 	$(call install,$(call lacks,qemu-aarch64 --version,qemu-user) \

@@ -128,7 +128,7 @@ pub(crate) fn check(status: Status) -> Result<(), Error> {
         Status::Found | Status::Absent => Ok(()),
         Status::VersionNotHeld => Err(Error::SnapshotTooOld),
         Status::UnknownTable => Err(Error::Accelerator("it does not know the table")),
-        Status::Fault => Err(Error::Accelerator("it could not read the memory of the store")),
+        Status::Fault => Err(Error::Accelerator("it could not read memory, or a node is too large for it")),
         _ => Err(Error::Accelerator("it did not understand a request")),
     }
 }

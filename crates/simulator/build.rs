@@ -1,0 +1,119 @@
+//! Makes C++ of `rtl/` with Verilator, and compiles it.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The runtime of every Verilated model.
+const RUNTIME: [&str; 2] = ["verilated.cpp", "verilated_threads.cpp"];
+
+fn main() {
+    if let Err(error) = build() {
+        eprintln!("{error}");
+        std::process::exit(1);
+    }
+}
+
+fn build() -> Result<(), String> {
+    let manifest = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
+    let repository = manifest.ancestors().nth(2).ok_or("the crate is not in a workspace")?.to_path_buf();
+    let rtl = repository.join("rtl");
+    for path in sources(&rtl)? {
+        println!("cargo::rerun-if-changed={}", path.display());
+    }
+    for name in ["build.rs", "shim"] {
+        println!("cargo::rerun-if-changed={}", manifest.join(name).display());
+    }
+    let verilator = Verilator::find(&repository)?;
+    let model = PathBuf::from(variable("OUT_DIR")?).join("model");
+    verilator.translate(&rtl, &model)?;
+    verilator.compile(&manifest.join("shim"), &model)
+}
+
+fn variable(name: &str) -> Result<String, String> {
+    println!("cargo::rerun-if-env-changed={name}");
+    env::var(name).map_err(|_| format!("{name} is not set"))
+}
+
+/// What the model is made of: all but tests.
+fn sources(rtl: &Path) -> Result<Vec<PathBuf>, String> {
+    let mut found = vec![rtl.join("files.f"), rtl.join("layout_pkg.sv")];
+    for folder in ["common", "memory", "btree", "top"].map(|folder| rtl.join(folder)) {
+        found.push(folder.clone());
+        let unreadable = |error| format!("{}: {error}", folder.display());
+        for entry in fs::read_dir(&folder).map_err(unreadable)? {
+            found.push(entry.map_err(unreadable)?.path());
+        }
+    }
+    Ok(found)
+}
+
+struct Verilator {
+    root: PathBuf,
+    program: PathBuf,
+}
+
+impl Verilator {
+    /// That of the environment, of `make setup`, or of the path, in this order.
+    fn find(repository: &Path) -> Result<Self, String> {
+        let from_environment = variable("VERILATOR_ROOT").ok().map(PathBuf::from);
+        let root = from_environment.or_else(|| of_setup(repository)).or_else(of_path);
+        let root = root.ok_or("there is no Verilator: `make setup` installs it, or set VERILATOR_ROOT")?;
+        let program = root.join("bin/verilator_bin");
+        if !program.exists() {
+            return Err(format!("{} is missing: `make setup` installs Verilator", program.display()));
+        }
+        Ok(Self { root, program })
+    }
+
+    fn translate(&self, rtl: &Path, model: &Path) -> Result<(), String> {
+        // Files of a model before are not to be compiled with this one.
+        let _ = fs::remove_dir_all(model);
+        let mut command = Command::new(&self.program);
+        command.env("VERILATOR_ROOT", &self.root).arg("--cc").arg("-F").arg(rtl.join("files.f"));
+        command.args(["--top-module", "accelerator_top", "--prefix", "Model", "--assert", "-O3"]);
+        command.args(["--x-assign", "fast", "--x-initial", "fast", "-Wno-fatal", "-Wno-WIDTH"]);
+        command.args(["--output-split", "4000", "--output-split-cfuncs", "400", "--Mdir"]).arg(model);
+        // Such as "SearchUnits=14 ScanUnits=5".
+        let parameters = variable("HONEYCOMB_RTL_PARAMETERS").unwrap_or_default();
+        command.args(parameters.split_whitespace().map(|parameter| format!("-G{parameter}")));
+        command.arg(rtl.join("top/accelerator_top.sv"));
+        let output = command.output().map_err(|error| format!("{}: {error}", self.program.display()))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(format!("Verilator: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)))
+    }
+
+    fn compile(&self, shim: &Path, model: &Path) -> Result<(), String> {
+        let include = self.root.join("include");
+        let unreadable = |error| format!("{}: {error}", model.display());
+        let mut files = vec![shim.join("shim.cpp")];
+        files.extend(RUNTIME.map(|name| include.join(name)));
+        for entry in fs::read_dir(model).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
+            if path.extension().is_some_and(|extension| extension == "cpp") {
+                files.push(path);
+            }
+        }
+        let mut build = cc::Build::new();
+        build.cpp(true).std("c++17").opt_level(2).debug(false).warnings(false).files(files);
+        build.include(model).include(shim).include(&include).include(include.join("vltstd"));
+        build.try_compile("honeycomb_model").map_err(|error| format!("the C++ compiler: {error}"))
+    }
+}
+
+/// The package that `make setup` installs, by whichever version of Python.
+fn of_setup(repository: &Path) -> Option<PathBuf> {
+    let libraries = fs::read_dir(repository.join(".venv/lib")).ok()?;
+    let roots = libraries.flatten().map(|entry| entry.path().join("site-packages/verilator"));
+    roots.into_iter().find(|root| root.exists())
+}
+
+/// What a Verilator on the path says that it is.
+fn of_path() -> Option<PathBuf> {
+    let output = Command::new("verilator").args(["--getenv", "VERILATOR_ROOT"]).output().ok()?;
+    let root = String::from_utf8(output.stdout).ok()?;
+    (!root.trim().is_empty()).then(|| PathBuf::from(root.trim()))
+}

@@ -1,0 +1,117 @@
+// A Verilated model behind three functions.
+
+#include "shim.h"
+
+#include <cstring>
+
+#include "Model.h"
+#include "verilated.h"
+
+static_assert(sizeof(Inputs) == 3 * 64 + 26 * 8, "src/model.rs has the same struct");
+static_assert(sizeof(Outputs) == 2 * 64 + 31 * 8, "src/model.rs has the same struct");
+
+struct Simulation {
+  VerilatedContext context;
+  Model model{&context};
+};
+
+static void apply(Model& model, const Inputs& in) {
+  std::memcpy(model.request_tdata_i.data(), in.request_data, sizeof in.request_data);
+  std::memcpy(model.host_beat_data_i.data(), in.host_beat_data, sizeof in.host_beat_data);
+  std::memcpy(model.dram_rdata_i.data(), in.dram_rdata, sizeof in.dram_rdata);
+  model.rst_i = in.reset;
+  model.control_awvalid_i = in.control_awvalid;
+  model.control_awaddr_i = in.control_awaddr;
+  model.control_wvalid_i = in.control_wvalid;
+  model.control_wdata_i = in.control_wdata;
+  model.control_wstrb_i = 0xf;
+  model.control_bready_i = in.control_bready;
+  model.control_arvalid_i = in.control_arvalid;
+  model.control_araddr_i = in.control_araddr;
+  model.control_rready_i = in.control_rready;
+  model.request_tvalid_i = in.request_valid;
+  model.request_tkeep_i = in.request_keep;
+  model.request_tlast_i = in.request_last;
+  model.completion_tready_i = in.completion_ready;
+  model.host_read_ready_i = in.host_read_ready;
+  model.host_beat_valid_i = in.host_beat_valid;
+  model.host_beat_tag_i = in.host_beat_tag;
+  model.host_beat_last_i = in.host_beat_last;
+  model.host_beat_error_i = in.host_beat_error;
+  model.dram_arready_i = in.dram_arready;
+  model.dram_rvalid_i = in.dram_rvalid;
+  model.dram_rid_i = in.dram_rid;
+  model.dram_rlast_i = in.dram_rlast;
+  model.dram_rresp_i = 0;
+  model.dram_awready_i = in.dram_awready;
+  model.dram_wready_i = in.dram_wready;
+  model.dram_bvalid_i = in.dram_bvalid;
+  model.dram_bid_i = in.dram_bid;
+  model.dram_bresp_i = 0;
+}
+
+static void sample(const Model& model, Outputs& out) {
+  std::memcpy(out.completion_data, model.completion_tdata_o.data(), sizeof out.completion_data);
+  std::memcpy(out.dram_wdata, model.dram_wdata_o.data(), sizeof out.dram_wdata);
+  out.control_awready = model.control_awready_o;
+  out.control_wready = model.control_wready_o;
+  out.control_bvalid = model.control_bvalid_o;
+  out.control_bresp = model.control_bresp_o;
+  out.control_arready = model.control_arready_o;
+  out.control_rvalid = model.control_rvalid_o;
+  out.control_rdata = model.control_rdata_o;
+  out.control_rresp = model.control_rresp_o;
+  out.request_ready = model.request_tready_o;
+  out.completion_valid = model.completion_tvalid_o;
+  out.completion_keep = model.completion_tkeep_o;
+  out.completion_last = model.completion_tlast_o;
+  out.host_read_valid = model.host_read_valid_o;
+  out.host_read_address = model.host_read_address_o;
+  out.host_read_bytes = model.host_read_bytes_o;
+  out.host_read_tag = model.host_read_tag_o;
+  out.host_beat_ready = model.host_beat_ready_o;
+  out.dram_arvalid = model.dram_arvalid_o;
+  out.dram_arid = model.dram_arid_o;
+  out.dram_araddr = model.dram_araddr_o;
+  out.dram_arlen = model.dram_arlen_o;
+  out.dram_rready = model.dram_rready_o;
+  out.dram_awvalid = model.dram_awvalid_o;
+  out.dram_awid = model.dram_awid_o;
+  out.dram_awaddr = model.dram_awaddr_o;
+  out.dram_awlen = model.dram_awlen_o;
+  out.dram_wvalid = model.dram_wvalid_o;
+  out.dram_wstrb = model.dram_wstrb_o;
+  out.dram_bready = model.dram_bready_o;
+  out.window_oldest = model.window_oldest_o;
+  out.window_newest = model.window_newest_o;
+}
+
+extern "C" {
+
+// A model before its first cycle, or null if there is no memory for it.
+Simulation* honeycomb_model_new() {
+  try {
+    return new Simulation;
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+void honeycomb_model_delete(Simulation* simulation) {
+  delete simulation;
+}
+
+// One cycle: the outputs are those beside the inputs, before the clock edge.
+void honeycomb_model_cycle(Simulation* simulation, const Inputs* in, Outputs* out) {
+  Model& model = simulation->model;
+  model.clk_i = 0;
+  apply(model, *in);
+  model.eval();
+  sample(model, *out);
+  simulation->context.timeInc(1);
+  model.clk_i = 1;
+  model.eval();
+  simulation->context.timeInc(1);
+}
+
+}

@@ -1,0 +1,76 @@
+// The ports of accelerator_top as Rust sees them: src/model.rs has the same two structs. Every number is a
+// word of 64 bits, lines first, so there are no gaps.
+
+#pragma once
+
+#include <cstdint>
+
+using Line = uint32_t[16];
+
+struct Inputs {
+  Line request_data;
+  Line host_beat_data;
+  Line dram_rdata;
+  uint64_t reset;
+  uint64_t control_awvalid;
+  uint64_t control_awaddr;
+  uint64_t control_wvalid;
+  uint64_t control_wdata;
+  uint64_t control_bready;
+  uint64_t control_arvalid;
+  uint64_t control_araddr;
+  uint64_t control_rready;
+  uint64_t request_valid;
+  uint64_t request_keep;
+  uint64_t request_last;
+  uint64_t completion_ready;
+  uint64_t host_read_ready;
+  uint64_t host_beat_valid;
+  uint64_t host_beat_tag;
+  uint64_t host_beat_last;
+  uint64_t host_beat_error;
+  uint64_t dram_arready;
+  uint64_t dram_rvalid;
+  uint64_t dram_rid;
+  uint64_t dram_rlast;
+  uint64_t dram_awready;
+  uint64_t dram_wready;
+  uint64_t dram_bvalid;
+  uint64_t dram_bid;
+};
+
+struct Outputs {
+  Line completion_data;
+  Line dram_wdata;
+  uint64_t control_awready;
+  uint64_t control_wready;
+  uint64_t control_bvalid;
+  uint64_t control_bresp;
+  uint64_t control_arready;
+  uint64_t control_rvalid;
+  uint64_t control_rdata;
+  uint64_t control_rresp;
+  uint64_t request_ready;
+  uint64_t completion_valid;
+  uint64_t completion_keep;
+  uint64_t completion_last;
+  uint64_t host_read_valid;
+  uint64_t host_read_address;
+  uint64_t host_read_bytes;
+  uint64_t host_read_tag;
+  uint64_t host_beat_ready;
+  uint64_t dram_arvalid;
+  uint64_t dram_arid;
+  uint64_t dram_araddr;
+  uint64_t dram_arlen;
+  uint64_t dram_rready;
+  uint64_t dram_awvalid;
+  uint64_t dram_awid;
+  uint64_t dram_awaddr;
+  uint64_t dram_awlen;
+  uint64_t dram_wvalid;
+  uint64_t dram_wstrb;
+  uint64_t dram_bready;
+  uint64_t window_oldest;
+  uint64_t window_newest;
+};

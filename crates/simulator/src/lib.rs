@@ -1,0 +1,18 @@
+//! The accelerator in SystemVerilog, simulated cycle by cycle behind models of PCIe and on-board memory.
+//!
+//! ```text
+//!   driver ── Engine ──> engine ── requests, registers ──> model of rtl/ (Verilator)
+//!                          │                                    │
+//!   the arena <── lines ── machine <── tagged reads, AXI4 ──────┘
+//!                          platform: how long all that takes
+//! ```
+//! [`Simulator`] is one of the [`Engines`](honeycomb_accelerator::Engines) of a
+//! [`Card`](honeycomb_accelerator::Card), so a store runs its reads on it as on any other accelerator.
+
+mod engine;
+mod machine;
+pub mod measure;
+mod model;
+pub mod platform;
+
+pub use engine::Simulator;

@@ -1,0 +1,166 @@
+//! The accelerator and the machine around it, a cycle at a time.
+//!
+//! | port | the other end |
+//! |---|---|
+//! | `control_port` | AXI4-Lite: what writers tell |
+//! | `stream_ports` | AXI-Stream: requests, completions |
+//! | `host_port` | tagged reads of host memory |
+//! | `on_board_port` | AXI4: on-board memory |
+//!
+//! In a cycle each port says what goes in, then sees what came out beside it.
+
+mod control_port;
+mod host_port;
+mod on_board_port;
+mod stream_ports;
+
+use honeycomb_layout::control;
+
+use crate::model::{Inputs, Model, Outputs};
+use crate::platform::{
+    HostLink, LINE_BYTES, LinkCounts, OnBoardCounts, OnBoardMemory, Picoseconds, Platform,
+};
+pub(crate) use control_port::{Command, ControlPort};
+use host_port::HostPort;
+use on_board_port::OnBoardPort;
+use stream_ports::{Completed, Offered};
+
+/// Cycles of a reset.
+const RESET_CYCLES: usize = 4;
+
+/// Reads a line of host memory at a bus address; false if there is none.
+pub(crate) type ReadLine<'m> = dyn FnMut(u64, &mut [u8; LINE_BYTES]) -> bool + 'm;
+
+/// The accelerator and the machine around it.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    model: Model,
+    inputs: Inputs,
+    outputs: Outputs,
+    cycle: Picoseconds,
+    now: Picoseconds,
+    cycles: u64,
+    pub(crate) control: ControlPort,
+    requests: Offered,
+    completions: Completed,
+    host: HostPort,
+    on_board: OnBoardPort,
+}
+
+impl Machine {
+    /// A machine after its reset.
+    pub(crate) fn new(platform: &Platform, seed: u64) -> Self {
+        let mut machine = Self {
+            model: Model::new(),
+            inputs: Inputs::default(),
+            outputs: Outputs::default(),
+            cycle: platform.cycle,
+            now: 0,
+            cycles: 0,
+            control: ControlPort::default(),
+            requests: Offered::default(),
+            completions: Completed::default(),
+            host: HostPort::new(HostLink::new(platform.link, seed)),
+            on_board: OnBoardPort::new(OnBoardMemory::new(platform.on_board)),
+        };
+        machine.inputs.reset = 1;
+        for _ in 0..RESET_CYCLES {
+            machine.model.cycle(&machine.inputs, &mut machine.outputs);
+        }
+        machine.inputs.reset = 0;
+        machine
+    }
+
+    /// Queues a request. It goes in once all is in force that was told before.
+    pub(crate) fn submit(&mut self, request: &[u8]) {
+        self.requests.push(request, self.control.told());
+    }
+
+    /// Tells the accelerator something.
+    pub(crate) fn tell(&mut self, command: Command) {
+        self.control.tell(command);
+    }
+
+    /// Runs until no more than so many commands wait. Meanwhile host memory is not read, and no completion is
+    /// taken.
+    pub(crate) fn write_commands(&mut self, most: usize) {
+        while self.control.waiting() > most {
+            self.inputs.completion_ready = 0;
+            self.run_cycle(None, &mut |_| {});
+        }
+    }
+
+    /// Runs a cycle, and hands a completion that is whole to `done`.
+    pub(crate) fn cycle(&mut self, memory: &mut ReadLine<'_>, done: &mut dyn FnMut(&[u8])) {
+        self.inputs.completion_ready = 1;
+        self.run_cycle(Some(memory), done);
+    }
+
+    fn run_cycle(&mut self, memory: Option<&mut ReadLine<'_>>, done: &mut dyn FnMut(&[u8])) {
+        let Self { inputs, outputs, now, .. } = self;
+        let in_force = self.control.in_force();
+        self.control.drive(inputs);
+        self.requests.drive(in_force, inputs);
+        self.host.drive(*now, in_force, inputs);
+        inputs.host_read_ready &= u64::from(memory.is_some());
+        self.on_board.drive(*now, inputs);
+        self.model.cycle(inputs, outputs);
+        self.control.observe(inputs, outputs);
+        self.requests.observe(inputs, outputs);
+        self.host.observe(self.control.told(), inputs, outputs, memory);
+        self.on_board.observe(*now, inputs, outputs);
+        self.completions.observe(inputs, outputs, done);
+        *now += self.cycle;
+        self.cycles += 1;
+    }
+
+    /// The numbers of the oldest request in flight and of the newest that was begun, as the accelerator has
+    /// them.
+    pub(crate) fn window(&self) -> (u64, u64) {
+        (self.outputs.window_oldest, self.outputs.window_newest)
+    }
+
+    /// Cycles so far.
+    pub(crate) fn cycles(&self) -> u64 {
+        self.cycles
+    }
+
+    /// Runs until all is in force that was told. Nothing is to be in flight.
+    pub(crate) fn settle(&mut self) {
+        while !self.control.is_idle() {
+            self.idle_cycle();
+        }
+    }
+
+    /// The counter of an index of the layout. Nothing is to be in flight.
+    pub(crate) fn counter(&mut self, index: usize) -> u64 {
+        self.tell(Command::CounterIndex { index: index as u64 });
+        self.settle();
+        let [low, high] = [0, 4].map(|half| self.register_half((control::COUNTER_OFFSET + half) as u64));
+        u64::from(high) << 32 | u64::from(low)
+    }
+
+    fn register_half(&mut self, address: u64) -> u32 {
+        self.control.read(address);
+        loop {
+            if let Some(value) = self.control.take_read() {
+                return value;
+            }
+            self.idle_cycle();
+        }
+    }
+
+    fn idle_cycle(&mut self) {
+        self.cycle(&mut |_, _| false, &mut |_| {});
+    }
+
+    /// What went over the links to host memory.
+    pub(crate) fn link_counts(&self) -> LinkCounts {
+        self.host.counts()
+    }
+
+    /// What on-board memory was asked for.
+    pub(crate) fn on_board_counts(&self) -> OnBoardCounts {
+        self.on_board.counts()
+    }
+}

@@ -1,0 +1,100 @@
+//! The Verilated model, and the one place that speaks C.
+#![allow(unsafe_code)]
+#![deny(unsafe_op_in_unsafe_fn)]
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+
+use crate::platform::LINE_BYTES;
+
+/// A line as a port of 512 bits.
+pub(crate) type Words = [u32; LINE_BYTES / 4];
+
+/// Declares a struct of lines and numbers that `shim/shim.h` has, too.
+macro_rules! ports {
+    ($(#[$about:meta])* $name:ident { $($line:ident),+; $($number:ident),+ $(,)? }) => {
+        $(#[$about])*
+        #[repr(C)]
+        #[derive(Debug, Clone, Default)]
+        pub(crate) struct $name {
+            $(pub(crate) $line: Words,)+
+            $(pub(crate) $number: u64,)+
+        }
+    };
+}
+
+ports! {
+    /// What goes into the accelerator in a cycle.
+    Inputs {
+        request_data, host_beat_data, dram_rdata;
+        reset,
+        control_awvalid, control_awaddr, control_wvalid, control_wdata, control_bready,
+        control_arvalid, control_araddr, control_rready,
+        request_valid, request_keep, request_last,
+        completion_ready,
+        host_read_ready,
+        host_beat_valid, host_beat_tag, host_beat_last, host_beat_error,
+        dram_arready, dram_rvalid, dram_rid, dram_rlast,
+        dram_awready, dram_wready, dram_bvalid, dram_bid,
+    }
+}
+
+ports! {
+    /// What comes out of it.
+    Outputs {
+        completion_data, dram_wdata;
+        control_awready, control_wready, control_bvalid, control_bresp,
+        control_arready, control_rvalid, control_rdata, control_rresp,
+        request_ready,
+        completion_valid, completion_keep, completion_last,
+        host_read_valid, host_read_address, host_read_bytes, host_read_tag,
+        host_beat_ready,
+        dram_arvalid, dram_arid, dram_araddr, dram_arlen, dram_rready,
+        dram_awvalid, dram_awid, dram_awaddr, dram_awlen,
+        dram_wvalid, dram_wstrb, dram_bready,
+        window_oldest, window_newest,
+    }
+}
+
+// The shim asserts the same.
+const _: () = assert!(size_of::<Inputs>() == 3 * 64 + 26 * 8 && size_of::<Outputs>() == 2 * 64 + 31 * 8);
+
+/// The accelerator, cycle by cycle. An assertion in it that fails ends the process.
+#[derive(Debug)]
+pub(crate) struct Model {
+    simulation: NonNull<c_void>,
+}
+
+// SAFETY: a simulation has no ties to the thread that made it, and `Model` is used through `&mut` only.
+unsafe impl Send for Model {}
+
+unsafe extern "C" {
+    fn honeycomb_model_new() -> *mut c_void;
+    fn honeycomb_model_delete(simulation: *mut c_void);
+    fn honeycomb_model_cycle(simulation: *mut c_void, inputs: *const Inputs, outputs: *mut Outputs);
+}
+
+impl Model {
+    /// A model before its first cycle.
+    ///
+    /// # Panics
+    /// If there is no memory for it.
+    pub(crate) fn new() -> Self {
+        // SAFETY: it asks for nothing.
+        let simulation = unsafe { honeycomb_model_new() };
+        Self { simulation: NonNull::new(simulation).expect("there is memory for the model") }
+    }
+
+    /// Runs a cycle. The outputs are those beside the inputs, before the clock edge.
+    pub(crate) fn cycle(&mut self, inputs: &Inputs, outputs: &mut Outputs) {
+        // SAFETY: the simulation lives until `drop`, nobody else uses it, and the structs are the shim's.
+        unsafe { honeycomb_model_cycle(self.simulation.as_ptr(), inputs, outputs) };
+    }
+}
+
+impl Drop for Model {
+    fn drop(&mut self) {
+        // SAFETY: it came from `honeycomb_model_new` and is not used any more.
+        unsafe { honeycomb_model_delete(self.simulation.as_ptr()) };
+    }
+}

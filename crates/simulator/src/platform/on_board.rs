@@ -1,0 +1,279 @@
+//! On-board memory: an AXI4 responder with the time of several channels of DRAM, and its bytes.
+//!
+//! Lines are spread over the channels. A burst is answered when its channels have moved all its lines, after
+//! a latency; bursts of different ids overtake each other, those of one id do not.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::{LINE_BYTES, Picoseconds, transfer_time};
+
+/// The parameters of on-board memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OnBoard {
+    /// Channels side by side.
+    pub channels: usize,
+    /// Bytes a second of a channel.
+    pub bandwidth: u64,
+    /// From a request to its first line, if nothing is in its way.
+    pub latency: Picoseconds,
+}
+
+/// A burst of whole lines, as an address channel says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Burst {
+    /// Its AXI id.
+    pub id: u32,
+    /// The first byte; where it is not at the start of a line, the lines around it are meant.
+    pub address: u64,
+    /// How many lines.
+    pub lines: u64,
+}
+
+/// A beat of an answer to a read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OnBoardBeat {
+    /// The id of its burst.
+    pub id: u32,
+    /// The line.
+    pub data: [u8; LINE_BYTES],
+    /// Whether the burst is complete with it.
+    pub last: bool,
+}
+
+/// What it was asked for so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OnBoardCounts {
+    /// Lines read.
+    pub lines_read: u64,
+    /// Lines written.
+    pub lines_written: u64,
+    /// Time that channels were moving lines, all of them together.
+    pub busy: Picoseconds,
+}
+
+impl OnBoardCounts {
+    /// What was counted since an earlier time.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            lines_read: self.lines_read - earlier.lines_read,
+            lines_written: self.lines_written - earlier.lines_written,
+            busy: self.busy - earlier.busy,
+        }
+    }
+}
+
+/// On-board memory.
+#[derive(Debug)]
+pub struct OnBoardMemory {
+    parameters: OnBoard,
+    /// Pages that were written; all else is zero.
+    pages: HashMap<u64, Box<[u8; PAGE_BYTES]>>,
+    channels_free_at: Vec<Picoseconds>,
+    reads: Vec<Pending>,
+    /// A read whose beats are being given, and the lines given so far.
+    giving: Option<(Burst, u64)>,
+    /// Writes whose lines are to come, and those that are to be answered.
+    writes: VecDeque<(Burst, u64)>,
+    written: VecDeque<(Picoseconds, u32)>,
+    counts: OnBoardCounts,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Pending {
+    due: Picoseconds,
+    burst: Burst,
+}
+
+const PAGE_BYTES: usize = 4096;
+/// Bursts that wait at most.
+const PENDING_MAX: usize = 64;
+
+impl OnBoardMemory {
+    /// Memory of zeros.
+    #[must_use]
+    pub fn new(parameters: OnBoard) -> Self {
+        Self {
+            parameters,
+            pages: HashMap::new(),
+            channels_free_at: vec![0; parameters.channels],
+            reads: Vec::new(),
+            giving: None,
+            writes: VecDeque::new(),
+            written: VecDeque::new(),
+            counts: OnBoardCounts::default(),
+        }
+    }
+
+    /// Whether a burst would be taken.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.reads.len() + self.writes.len() + self.written.len() < PENDING_MAX
+    }
+
+    /// Takes a read; only when ready.
+    pub fn read(&mut self, now: Picoseconds, burst: Burst) {
+        self.counts.lines_read += burst.lines;
+        let due = self.move_lines(now, burst);
+        self.reads.push(Pending { due, burst });
+    }
+
+    /// Takes a write, whose lines come later; only when ready.
+    pub fn write(&mut self, burst: Burst) {
+        self.writes.push_back((burst, 0));
+    }
+
+    /// Whether a line of a write would be taken.
+    #[must_use]
+    pub fn takes_lines(&self) -> bool {
+        !self.writes.is_empty()
+    }
+
+    /// The next line of the oldest write that is not complete; `strobe` says which of its bytes count.
+    pub fn write_line(&mut self, now: Picoseconds, data: &[u8; LINE_BYTES], strobe: u64) {
+        let Some((burst, given)) = self.writes.front_mut() else { return };
+        let address = line_address(burst.address) + *given * LINE_BYTES as u64;
+        *given += 1;
+        let complete = (*given == burst.lines).then_some(*burst);
+        let line = self.line_mut(address);
+        for (byte, value) in data.iter().enumerate().filter(|(byte, _)| strobe >> byte & 1 == 1) {
+            line[byte] = *value;
+        }
+        self.counts.lines_written += 1;
+        if let Some(burst) = complete {
+            self.writes.pop_front();
+            let due = self.move_lines(now, burst);
+            self.written.push_back((due, burst.id));
+        }
+    }
+
+    /// The next beat of an answer to a read, which is to be taken. Others wait until its burst is complete.
+    pub fn next_beat(&mut self, now: Picoseconds) -> Option<OnBoardBeat> {
+        if self.giving.is_none() {
+            let index = self.first_due(now)?;
+            self.giving = Some((self.reads.remove(index).burst, 0));
+        }
+        let (burst, given) = self.giving?;
+        let last = given + 1 == burst.lines;
+        self.giving = (!last).then_some((burst, given + 1));
+        let data = self.line(line_address(burst.address) + given * LINE_BYTES as u64);
+        Some(OnBoardBeat { id: burst.id, data, last })
+    }
+
+    /// The id of the next write that is answered.
+    pub fn next_written(&mut self, now: Picoseconds) -> Option<u32> {
+        let is_due = self.written.front().is_some_and(|&(due, _)| due <= now);
+        if is_due { self.written.pop_front().map(|(_, id)| id) } else { None }
+    }
+
+    /// What it was asked for so far.
+    #[must_use]
+    pub fn counts(&self) -> OnBoardCounts {
+        self.counts
+    }
+
+    /// Of the reads that are due the first one that no older read of its id is before.
+    fn first_due(&self, now: Picoseconds) -> Option<usize> {
+        let is_next = |index: usize| {
+            let id = self.reads[index].burst.id;
+            self.reads[..index].iter().all(|older| older.burst.id != id)
+        };
+        let due = |&index: &usize| self.reads[index].due <= now && is_next(index);
+        (0..self.reads.len()).filter(due).min_by_key(|&index| self.reads[index].due)
+    }
+
+    /// Has the channels move the lines of a burst. Returns when that is done.
+    fn move_lines(&mut self, now: Picoseconds, burst: Burst) -> Picoseconds {
+        let span = transfer_time(LINE_BYTES as u64, self.parameters.bandwidth);
+        let first = burst.address / LINE_BYTES as u64;
+        let mut done = now;
+        for line in first..first + burst.lines {
+            let channel = line as usize % self.channels_free_at.len();
+            let free_at = &mut self.channels_free_at[channel];
+            *free_at = (*free_at).max(now) + span;
+            done = done.max(*free_at);
+        }
+        self.counts.busy += span * burst.lines;
+        done + self.parameters.latency
+    }
+
+    fn line(&self, address: u64) -> [u8; LINE_BYTES] {
+        let within = address as usize % PAGE_BYTES;
+        let page = self.pages.get(&(address / PAGE_BYTES as u64));
+        page.map_or([0; LINE_BYTES], |page| {
+            let mut line = [0; LINE_BYTES];
+            line.copy_from_slice(&page[within..within + LINE_BYTES]);
+            line
+        })
+    }
+
+    fn line_mut(&mut self, address: u64) -> &mut [u8] {
+        let within = address as usize % PAGE_BYTES;
+        let page = self.pages.entry(address / PAGE_BYTES as u64).or_insert_with(|| Box::new([0; PAGE_BYTES]));
+        &mut page[within..within + LINE_BYTES]
+    }
+}
+
+fn line_address(address: u64) -> u64 {
+    address - address % LINE_BYTES as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PARAMETERS: OnBoard = OnBoard { channels: 2, bandwidth: 16_000_000_000, latency: 50_000 };
+
+    fn beats_until(memory: &mut OnBoardMemory, now: Picoseconds) -> Vec<(u32, u8, bool)> {
+        std::iter::from_fn(|| memory.next_beat(now)).map(|beat| (beat.id, beat.data[0], beat.last)).collect()
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let mut memory = OnBoardMemory::new(PARAMETERS);
+        memory.write(Burst { id: 3, address: 4032, lines: 2 });
+        memory.write_line(0, &[7; LINE_BYTES], u64::MAX);
+        assert_eq!(memory.next_written(1_000_000), None, "a line is missing");
+        memory.write_line(0, &[9; LINE_BYTES], 1);
+        assert_eq!((memory.next_written(1_000), memory.next_written(1_000_000)), (None, Some(3)));
+        memory.read(0, Burst { id: 1, address: 4032, lines: 2 });
+        assert_eq!(beats_until(&mut memory, 49_000), [], "it is not due");
+        memory.read(0, Burst { id: 2, address: 4097, lines: 1 });
+        assert_eq!(beats_until(&mut memory, 1_000_000), [(1, 7, false), (1, 9, true), (2, 9, true)]);
+        assert_eq!(memory.line(4096)[1], 0, "only the first byte was written");
+    }
+
+    #[test]
+    fn bursts_of_one_id_stay_in_order_and_others_overtake_them() {
+        let mut memory = OnBoardMemory::new(PARAMETERS);
+        // Even lines are in one channel, odd ones in the other; a line takes 4 ns.
+        for (id, line) in [(0, 0), (0, 2), (0, 4), (1, 1)] {
+            memory.read(0, Burst { id, address: line * 64, lines: 1 });
+        }
+        let ids = |memory: &mut OnBoardMemory, now| -> Vec<u32> {
+            beats_until(memory, now).into_iter().map(|beat| beat.0).collect()
+        };
+        assert_eq!(ids(&mut memory, 53_000), []);
+        assert_eq!(ids(&mut memory, 54_000), [0, 1]);
+        assert_eq!(ids(&mut memory, 100_000), [0, 0]);
+        memory.read(100_000, Burst { id: 0, address: 0, lines: 16 });
+        memory.read(100_000, Burst { id: 0, address: 64, lines: 1 });
+        assert_eq!(memory.reads.len(), 2);
+        assert_eq!(beats_until(&mut memory, 1_000_000).iter().position(|beat| beat.2), Some(15));
+    }
+
+    #[test]
+    fn bandwidth_is_that_of_the_channels() {
+        let mut memory = OnBoardMemory::new(PARAMETERS);
+        let (mut now, mut lines) = (0, 0);
+        while now < 10_000_000 {
+            now += 1_000;
+            if memory.is_ready() {
+                memory.read(now, Burst { id: 0, address: 0, lines: 8 });
+            }
+            lines += beats_until(&mut memory, now).len();
+        }
+        let gigabytes = (lines * LINE_BYTES) as f64 / 10_000.0;
+        assert!((31.0..=32.0).contains(&gigabytes), "{gigabytes} GB/s of 32");
+    }
+}

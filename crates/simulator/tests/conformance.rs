@@ -1,0 +1,15 @@
+//! The accelerator in SystemVerilog passes what every back must pass.
+#![allow(missing_docs)]
+
+use honeycomb_accelerator::{Card, conformance};
+use honeycomb_simulator::Simulator;
+use honeycomb_simulator::platform::Platform;
+
+/// Minutes long: with memory that answers at once, as cycles are what it takes time for.
+#[test]
+fn it_keeps_what_the_seam_promises() {
+    let given = std::env::var("HONEYCOMB_SEED").ok().and_then(|text| text.parse().ok());
+    let seed = given.unwrap_or(1);
+    let engines = Simulator { platform: Platform::IDEAL, seed, ..Simulator::default() };
+    conformance::check(&Card { engines, ..Card::default() }, seed);
+}
