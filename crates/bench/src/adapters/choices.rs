@@ -135,8 +135,8 @@ mod tests {
 
     #[test]
     fn a_choice_comes_into_the_configuration() -> Result<(), Failure> {
-        let all = ":node=4096:shortcuts=256:segment=512:log=1024:tag-directory=256:mvcc=off:huge-pages=off:interleave=off\
-            :in-flight=32:turn=64";
+        let all = ":node=4096:shortcuts=256:segment=512:log=1024:tag-directory=256:mvcc=off:huge-pages=off\
+            :interleave=off:in-flight=32:turn=64";
         let choices: Choices = all.parse()?;
         assert_eq!(choices.to_string(), all);
         let Config { node_bytes, shortcut_block_bytes, segment_bytes_min, .. } = choices.config();
