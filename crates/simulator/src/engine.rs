@@ -107,7 +107,9 @@ impl Engine for Simulated {
         let mut read_line = |address, line: &mut [u8; LINE_BYTES]| memory.read(address, line).is_ok();
         let mut is_done = false;
         for _ in 0..parameters.cycles_a_step {
-            if is_done || (flights.numbers.is_empty() && machine.control.is_idle()) {
+            // What was completed leaves the accelerator's own window some cycles after its completion.
+            let has_left = machine.window().0 >= flights.oldest;
+            if has_left && (is_done || (flights.numbers.is_empty() && machine.control.is_idle())) {
                 return;
             }
             machine.cycle(&mut read_line, &mut |answer| {
@@ -121,11 +123,8 @@ impl Engine for Simulated {
     fn window(&self) -> Window {
         let (oldest_in_flight, newest_started) = self.flights.window();
         let (oldest, newest) = self.machine.window();
-        debug_assert!(
-            oldest >= oldest_in_flight && newest <= newest_started,
-            "the accelerator is at {oldest}..={newest}, its driver at {oldest_in_flight}..={newest_started}"
-        );
-        Window { oldest_in_flight, newest_started }
+        debug_assert!(newest <= newest_started, "{newest} was not submitted, but {newest_started}");
+        Window { oldest_in_flight: oldest_in_flight.min(oldest), newest_started }
     }
 }
 
