@@ -1,5 +1,6 @@
 //! Why a command was not carried out, in the words that Redis clients understand.
 
+use honeycomb_protocol::resp::Replies;
 use honeycomb_store::Error;
 
 /// An error reply. Nothing of what is stored has changed.
@@ -42,6 +43,12 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// Replies it, in place of all but the first bytes of what was replied.
+    pub(crate) fn reply_after(&self, before: usize, replies: &mut Replies) {
+        replies.truncate(before);
+        replies.error(&self.to_string());
+    }
+
     pub(crate) fn other(message: impl Into<String>) -> Self {
         Self::Other(message.into())
     }

@@ -94,8 +94,7 @@ impl Turn {
             };
             drop(arguments);
             if let Err(failure) = answered {
-                replies.truncate(before);
-                replies.error(&failure.to_string());
+                failure.reply_after(before, replies);
             }
             self.spares.push(reading.found.into_spare());
         }
@@ -217,8 +216,7 @@ fn serve_next(shared: &Shared, connection: &mut Connection) -> bool {
     let served = serve(&mut Context { shared, session, replies }, &arguments);
     drop(arguments);
     if let Err(failure) = served {
-        connection.replies.truncate(before);
-        connection.replies.error(&failure.to_string());
+        failure.reply_after(before, &mut connection.replies);
     }
     connection.pass();
     true

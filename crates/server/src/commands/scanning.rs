@@ -2,6 +2,7 @@
 
 use std::ops::Bound;
 
+use honeycomb_protocol::resp::Replies;
 use honeycomb_store::end_of_prefix;
 
 use crate::arguments::{Arguments, Options, integer};
@@ -84,9 +85,13 @@ fn keys(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fail
     let found = source(context).collect(&with_prefix(arguments[1]))?;
     let keys = found.pairs.iter().map(|(key, _)| key).filter(|key| glob::matches(arguments[1], key));
     let keys: Vec<_> = keys.collect();
-    context.replies.array(keys.len());
-    keys.iter().for_each(|key| context.replies.bulk(key));
+    reply(&keys, context.replies);
     Ok(())
+}
+
+fn reply(keys: &[&Vec<u8>], replies: &mut Replies) {
+    replies.array(keys.len());
+    keys.iter().for_each(|key| replies.bulk(key));
 }
 
 /// Most keys that a page of `SCAN` looks at.
@@ -118,7 +123,6 @@ fn scan(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fail
     let keys: Vec<_> = keys.filter(|key| strings && glob::matches(pattern, key)).collect();
     context.replies.array(2);
     context.replies.bulk(next.to_string().as_bytes());
-    context.replies.array(keys.len());
-    keys.iter().for_each(|key| context.replies.bulk(key));
+    reply(&keys, context.replies);
     Ok(())
 }

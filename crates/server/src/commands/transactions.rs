@@ -148,8 +148,7 @@ fn run_queued(context: &mut Context<'_>, queue: &Queue, transaction: &mut Transa
         let mut keyspace = Keyspace::within(shared.table(database), now, transaction);
         let before = context.replies.bytes().len();
         if let Err(failure) = handler(&mut keyspace, &arguments, context.replies) {
-            context.replies.truncate(before);
-            context.replies.error(&failure.to_string());
+            failure.reply_after(before, context.replies);
         }
     }
 }
