@@ -62,7 +62,7 @@ fn main() {
     shape.segment_bytes_min = arguments.get(4).map_or(shape.segment_bytes_min, |text| text.parse().unwrap());
     shape.tag_directory_bytes =
         arguments.get(5).map_or(shape.tag_directory_bytes, |text| text.parse().unwrap());
-    let forest = Forest::new(Config { memory, shape, mvcc: true }).unwrap();
+    let forest = Forest::new(Config { memory, shape, ..Config::default() }).unwrap();
     let root = forest.plant().unwrap();
     for number in 0..pairs {
         forest.write(root, &key(number), Operation::Put(&key(number))).unwrap();

@@ -1,4 +1,5 @@
-//! Which log entries may be of a key: those with its tag, and those that have no tag.
+//! Which log entries may be of a key: those with its tag, and those whose tags are not there or not looked
+//! at.
 
 use honeycomb_layout::node_header::TAGS_COUNT;
 
@@ -19,9 +20,9 @@ impl Candidates {
     pub(crate) const ALL: Self = Self { tagged: u32::MAX, untagged: true };
     const NONE: Self = Self { tagged: 0, untagged: false };
 
-    /// The entries of a leaf that may be of a key.
+    /// The entries of a leaf that may be of a key, by so many tags: at most all.
     #[inline]
-    pub(crate) fn of(leaf: View<'_>, wanted: &Wanted<'_>) -> Self {
+    pub(crate) fn of(leaf: View<'_>, wanted: &Wanted<'_>, tags: usize) -> Self {
         let count = leaf.log_count();
         if count == 0 {
             return Self::NONE;
@@ -29,7 +30,11 @@ impl Candidates {
         let [first, second] = leaf.tag_words();
         let tag = tag(wanted.suffix);
         let equal = equal_bytes(first, tag) | (equal_bytes(second, tag) << 8);
-        Self { tagged: equal & ((1 << count.min(TAGS_COUNT)) - 1), untagged: count > TAGS_COUNT }
+        let looked_at = (1 << count.min(tags)) - 1;
+        if count > tags {
+            return Self { tagged: equal & looked_at | u32::MAX << tags, untagged: true };
+        }
+        Self { tagged: equal & looked_at, untagged: false }
     }
 
     #[inline]

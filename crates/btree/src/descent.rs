@@ -218,10 +218,16 @@ impl<'r, 'k> Descent<'r, 'k> {
     /// Asks for what is read of a leaf besides the segment.
     #[inline]
     fn ask_of_leaf(&mut self, view: View<'r>, wanted: &Wanted<'_>) {
-        if let Purpose::Scan { segments } = self.purpose {
-            let start = view.sorted_start();
-            view.prefetch(start, start + LINE_BYTES);
-            view.prefetch(view.segment(self.segment + 1), view.segment(self.segment + segments));
+        match self.purpose {
+            Purpose::Scan { segments } => {
+                let start = view.sorted_start();
+                view.prefetch(start, start + LINE_BYTES);
+                view.prefetch(view.segment(self.segment + 1), view.segment(self.segment + segments));
+            }
+            Purpose::Write if self.reader.forest().shape().is_merge_near(view.sorted_end(), view.size()) => {
+                view.prefetch(0, view.size());
+            }
+            Purpose::Get | Purpose::Write => {}
         }
         self.ask_of_log(view, wanted);
     }
@@ -230,7 +236,7 @@ impl<'r, 'k> Descent<'r, 'k> {
     #[inline(always)]
     fn ask_of_log(&mut self, view: View<'r>, wanted: &Wanted<'_>) {
         if self.purpose == Purpose::Get {
-            self.candidates = Candidates::of(view, wanted);
+            self.candidates = Candidates::of(view, wanted, self.reader.forest().log_tags());
         }
         if !self.candidates.is_empty() {
             view.prefetch(view.sorted_end(), view.size());

@@ -19,13 +19,16 @@ pub struct Config {
     pub memory: MemoryConfig,
     /// The nodes.
     pub shape: Shape,
+    /// How many log entries' tags gets look at, of those that have one. Less than all of them only tells what
+    /// tags are worth. Default: all.
+    pub log_tags: usize,
     /// Whether writes have versions. Without, scans and batches are not linearizable; everything else is.
     pub mvcc: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { memory: MemoryConfig::default(), shape: Shape::default(), mvcc: true }
+        Self { memory: MemoryConfig::default(), shape: Shape::default(), log_tags: usize::MAX, mvcc: true }
     }
 }
 
@@ -59,6 +62,7 @@ pub struct Forest {
     memory: Memory,
     shape: Shape,
     geometry: Geometry,
+    log_tags: usize,
     mvcc: bool,
     pub(crate) versions: Versions,
     pub(crate) counters: Counters,
@@ -77,6 +81,7 @@ impl Forest {
             memory: Memory::new(memory)?,
             shape: config.shape,
             geometry: config.shape.geometry(),
+            log_tags: config.log_tags.min(layout::node_header::TAGS_COUNT),
             mvcc: config.mvcc,
             versions: Versions::new(if config.mvcc { FIRST_VERSION } else { 0 }),
             counters: Counters::default(),
@@ -147,6 +152,12 @@ impl Forest {
     #[inline]
     pub(crate) fn geometry(&self) -> Geometry {
         self.geometry
+    }
+
+    /// How many log entries' tags gets look at: at most as many as have one.
+    #[inline]
+    pub(crate) fn log_tags(&self) -> usize {
+        self.log_tags
     }
 
     /// A published node as it is now.

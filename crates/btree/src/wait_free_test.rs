@@ -21,7 +21,7 @@ fn forest() -> Forest {
         shortcut_block_bytes: 64,
         ..Shape::default()
     };
-    Forest::new(Config { memory, shape, mvcc: true }).unwrap()
+    Forest::new(Config { memory, shape, ..Config::default() }).unwrap()
 }
 
 fn key(number: u32) -> Vec<u8> {

@@ -18,7 +18,7 @@ fn prepared(pairs: u64) -> (Forest, Root, Faults) {
         faults: faults.clone(),
         ..MemoryConfig::default()
     };
-    let forest = Forest::new(Config { memory, shape: tiny(128), mvcc: true }).unwrap();
+    let forest = Forest::new(Config { memory, shape: tiny(128), ..Config::default() }).unwrap();
     let root = forest.plant().unwrap();
     for number in 0..pairs {
         let key = key(Keys::Random, number, 128);
@@ -174,7 +174,7 @@ fn new_trees() {
 #[test]
 fn a_full_arena_recovers() {
     let memory = MemoryConfig { arena_bytes: MIB, huge_pages: false, ..MemoryConfig::default() };
-    let forest = Forest::new(Config { memory, shape: tiny(128), mvcc: true }).unwrap();
+    let forest = Forest::new(Config { memory, shape: tiny(128), ..Config::default() }).unwrap();
     let root = forest.plant().unwrap();
     let mut stored = 0;
     let error = loop {

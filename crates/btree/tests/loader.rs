@@ -174,7 +174,7 @@ fn with_faults(arena_bytes: usize) -> (Forest, Root, Faults) {
     let faults = Faults::default();
     let memory =
         MemoryConfig { arena_bytes, huge_pages: false, faults: faults.clone(), ..MemoryConfig::default() };
-    let forest = Forest::new(Config { memory, shape: tiny(128), mvcc: true }).unwrap();
+    let forest = Forest::new(Config { memory, shape: tiny(128), ..Config::default() }).unwrap();
     let root = forest.plant().unwrap();
     (forest, root, faults)
 }

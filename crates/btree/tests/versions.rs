@@ -19,7 +19,7 @@ use honeycomb_memory::MemoryConfig;
 fn a_reader_takes_its_version_under_its_pin() {
     let memory =
         MemoryConfig { arena_bytes: 16 * MIB, participants: 1, huge_pages: false, ..MemoryConfig::default() };
-    let forest = Forest::new(Config { memory, shape: tiny(128), mvcc: true }).unwrap();
+    let forest = Forest::new(Config { memory, shape: tiny(128), ..Config::default() }).unwrap();
     let root = forest.plant().unwrap();
     let keys: Vec<[u8; 4]> = (0..5_000_u32).map(u32::to_be_bytes).collect();
     let operation = Operation::Add(1);

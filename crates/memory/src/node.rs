@@ -94,12 +94,13 @@ impl<'p> Node<'p> {
         Some(self.memory.node_at(address))
     }
 
-    /// Asks for the cache lines of the bytes from offset `from` up to `to`, cut at the end of the node.
+    /// Asks for the cache lines of the bytes from offset `from` up to `to`, cut at the end of
+    /// what may be asked for ahead.
     #[inline]
     pub fn prefetch(self, from: usize, to: usize) {
-        let (mut offset, end) = (from & !(LINE_BYTES - 1), to.min(self.memory.node_bytes()));
+        let (mut offset, end) = (from & !(LINE_BYTES - 1), to.min(self.memory.prefetch_bytes()));
         while offset < end {
-            // SAFETY: `offset` is below `node_bytes`, so within the node.
+            // SAFETY: `offset` is below `prefetch_bytes`, so within the node.
             prefetch_line(unsafe { self.start.add(offset) });
             offset += LINE_BYTES;
         }

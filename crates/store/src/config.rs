@@ -43,6 +43,12 @@ pub struct Config {
     /// Whether to ask the operating system for pages on all NUMA nodes in turn, since every core reads all of
     /// them. A process that was given a policy of its own (`numactl`) keeps it. Default true.
     pub interleave: bool,
+    /// Bytes of a node, from its first on, that a search may ask for before it reads them. Less than all of
+    /// them only tells what asking ahead is worth. Default: all.
+    pub prefetch_bytes: usize,
+    /// How many tags of log entries gets look at, up to 16. Fewer only tell what tags are worth. Default:
+    /// all.
+    pub log_tags: usize,
     /// What a snapshot may use unless it says otherwise
     /// ([`Store::snapshot_with`](crate::Store::snapshot_with)).
     pub lease: LeaseLimits,
@@ -91,6 +97,8 @@ impl Default for Config {
             mvcc: true,
             huge_pages: true,
             interleave: true,
+            prefetch_bytes: usize::MAX,
+            log_tags: usize::MAX,
             lease: LeaseLimits::default(),
             concurrent_operations: 256,
             snapshots_max: 64,
@@ -113,6 +121,7 @@ impl Config {
                 leases: self.snapshots_max + LONG_SCAN_LEASES,
                 huge_pages: self.huge_pages,
                 interleave: self.interleave,
+                prefetch_bytes: self.prefetch_bytes,
                 faults: self.faults.clone(),
                 ..MemoryConfig::default()
             },
@@ -124,6 +133,7 @@ impl Config {
                 tag_directory_bytes: self.tag_directory_bytes,
                 ..Shape::default()
             },
+            log_tags: self.log_tags,
             mvcc: self.mvcc,
         }
     }

@@ -149,7 +149,7 @@ mod tests {
                 ..Shape::default()
             };
             let memory = MemoryConfig { arena_bytes: 4 << 20, huge_pages: false, ..MemoryConfig::default() };
-            let forest = Forest::new(Config { memory, shape, mvcc: true }).unwrap();
+            let forest = Forest::new(Config { memory, shape, ..Config::default() }).unwrap();
             let engine = Model::default().engine(&shape).unwrap();
             let port = Arc::new(Port::new(engine, forest.memory().device().unwrap()));
             forest.register(port.clone()).unwrap();

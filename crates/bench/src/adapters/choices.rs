@@ -17,7 +17,7 @@ pub struct Choices([Option<Value>; PARAMETERS.len()]);
 type Parameter = (&'static str, fn(&mut Settings) -> Field<'_>);
 
 /// What can be chosen.
-const PARAMETERS: [Parameter; 10] = [
+const PARAMETERS: [Parameter; 12] = [
     ("node", |of| Number(&mut of.config.node_bytes)),
     ("shortcuts", |of| Number(&mut of.config.shortcut_block_bytes)),
     ("segment", |of| Number(&mut of.config.segment_bytes_min)),
@@ -26,6 +26,8 @@ const PARAMETERS: [Parameter; 10] = [
     ("mvcc", |of| Switch(&mut of.config.mvcc)),
     ("huge-pages", |of| Switch(&mut of.config.huge_pages)),
     ("interleave", |of| Switch(&mut of.config.interleave)),
+    ("prefetch", |of| Number(&mut of.config.prefetch_bytes)),
+    ("tags", |of| Number(&mut of.config.log_tags)),
     ("in-flight", |of| Number(&mut of.software.in_flight)),
     ("turn", |of| Number(&mut of.software.scan_pairs_a_turn)),
 ];
@@ -136,13 +138,15 @@ mod tests {
     #[test]
     fn a_choice_comes_into_the_configuration() -> Result<(), Failure> {
         let all = ":node=4096:shortcuts=256:segment=512:log=1024:tag-directory=256:mvcc=off:huge-pages=off\
-            :interleave=off:in-flight=32:turn=64";
+            :interleave=off:prefetch=512:tags=8:in-flight=32:turn=64";
         let choices: Choices = all.parse()?;
         assert_eq!(choices.to_string(), all);
         let Config { node_bytes, shortcut_block_bytes, segment_bytes_min, .. } = choices.config();
         assert_eq!((node_bytes, shortcut_block_bytes, segment_bytes_min), (4096, 256, 512));
         let Config { log_threshold_bytes, tag_directory_bytes, .. } = choices.config();
         assert_eq!((log_threshold_bytes, tag_directory_bytes), (1024, 256));
+        let Config { prefetch_bytes, log_tags, .. } = choices.config();
+        assert_eq!((prefetch_bytes, log_tags), (512, 8));
         let Config { mvcc, huge_pages, interleave, accelerator, .. } = choices.config();
         assert_eq!((mvcc, huge_pages, interleave), (false, false, false));
         let software = Software { in_flight: 32, scan_pairs_a_turn: 64, ..Software::default() };

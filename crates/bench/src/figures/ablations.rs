@@ -11,8 +11,8 @@ use crate::workload::{Distribution, Workload};
 pub(super) const FIGURE: Figure = Figure {
     name: "ablations",
     title: "What the layout is worth",
-    claim: "What node size, number of shortcuts, segments, log block, versions, requests in flight and pairs \
-        of a turn are worth each for itself.",
+    claim: "What node size, number of shortcuts, segments, log block, tags, versions, asking ahead, requests \
+        in flight and pairs of a turn are worth each for itself.",
     reason: "Each row is a Honeycomb with one thing chosen otherwise, measured in turn with the default: \
         its throughput over the default's, one operation at a time / 64 together. In brackets: the samples \
         overlap with the default's, so it may be noise. Bytes and lines are those that looking for a key \
@@ -22,7 +22,7 @@ pub(super) const FIGURE: Figure = Figure {
 };
 
 /// Each beside the default, a row each.
-const CHOICES: [&str; 27] = [
+const CHOICES: [&str; 32] = [
     "node=1024",
     "node=2048",
     "node=4096",
@@ -43,6 +43,11 @@ const CHOICES: [&str; 27] = [
     "tag-directory=512",
     "mvcc=off",
     "huge-pages=off",
+    "tags=0",
+    "tags=8",
+    "prefetch=0",
+    "prefetch=64",
+    "prefetch=512",
     "in-flight=1",
     "in-flight=4",
     "in-flight=8",

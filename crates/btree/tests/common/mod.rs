@@ -34,7 +34,7 @@ pub fn some_directory(seed: u64) -> usize {
 
 pub fn forest(shape: Shape, arena_bytes: usize, mvcc: bool) -> Forest {
     let memory = MemoryConfig { arena_bytes, huge_pages: false, ..MemoryConfig::default() };
-    Forest::new(Config { memory, shape, mvcc }).unwrap()
+    Forest::new(Config { memory, shape, mvcc, ..Config::default() }).unwrap()
 }
 
 /// How the keys of a test look.
