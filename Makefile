@@ -17,8 +17,8 @@ help: ## this list
 
 setup: .venv/installed ## install what tests and plots need: missing Debian packages, Python tools in .venv
 
-run: ## index the files under /usr and look things up in them; needs nothing but Rust
-	cargo run --release -p honeycomb-cli -- index /usr
+run: ## serve, index the files under /usr over the wire, and take a tour; needs nothing but Rust
+	cargo run --release -p honeycomb-cli -- tour /usr
 
 test: setup lint python-tests rust-tests neon rtl-tests rtl-proofs loom-tests mutants smoke ## everything that must pass
 

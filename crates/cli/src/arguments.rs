@@ -35,6 +35,9 @@ pub(crate) enum Command {
     /// Walk a whole store and check every invariant.
     #[command(long_about = help::VERIFY, after_help = help::VERIFY_EXAMPLES)]
     Verify(Verify),
+    /// Serve, index a directory tree over the wire, and show the server answering.
+    #[command(long_about = help::TOUR, after_help = help::TOUR_EXAMPLES)]
+    Tour(Tour),
     /// Serve a store to Redis clients.
     #[command(long_about = help::SERVE, after_help = help::SERVE_EXAMPLES)]
     Serve(Serve),
@@ -58,9 +61,33 @@ pub(crate) struct Index {
     /// How long to compare, at most, in seconds; how much was compared is printed.
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub(crate) compare_seconds: u64,
+    /// Keep the index behind this server (`honeycomb serve`), in its tables 0 to 2, and not in this process.
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["store", "bytes"])]
+    pub(crate) server: Option<SocketAddr>,
     /// Save the store as an image; if the file exists already, extend it.
     #[arg(long, value_name = "FILE")]
     pub(crate) store: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) memory: MemoryOption,
+    #[command(flatten)]
+    pub(crate) json: JsonOption,
+}
+
+/// `honeycomb tour`.
+#[derive(Args)]
+pub(crate) struct Tour {
+    /// The directory to index.
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// Where the server listens; port 0 lets the system choose one.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:6379")]
+    pub(crate) address: SocketAddr,
+    /// How long to compare answers with the file system, at most, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    pub(crate) compare_seconds: u64,
+    /// End after the tour, as it does where standard input is no terminal, and do not go on serving.
+    #[arg(long)]
+    pub(crate) once: bool,
     #[command(flatten)]
     pub(crate) memory: MemoryOption,
     #[command(flatten)]

@@ -4,6 +4,7 @@ use crate::text;
 use honeycomb_store::Error as StoreError;
 use std::{
     io,
+    net::SocketAddr,
     path::{Path, PathBuf},
 };
 use thiserror::Error;
@@ -50,6 +51,14 @@ pub(crate) enum Error {
     /// The server did not start, or has ended.
     #[error(transparent)]
     Server(#[from] honeycomb_server::Error),
+    /// A server cannot be reached, or refused something.
+    #[error("the server at {address}: {problem}")]
+    Wire {
+        /// Where the server is.
+        address: SocketAddr,
+        /// What is wrong.
+        problem: String,
+    },
     /// Standard output cannot be written.
     #[error("cannot write to standard output: {0}")]
     Output(#[source] io::Error),

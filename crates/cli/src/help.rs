@@ -17,7 +17,8 @@ compared with the file system. Files that change meanwhile are reported as such.
 pub(crate) const INDEX_EXAMPLES: &str = "\
 Examples:
   honeycomb index /usr
-  honeycomb index --store usr.honeycomb /usr";
+  honeycomb index --store usr.honeycomb /usr
+  honeycomb index --server 127.0.0.1:6379 /usr";
 
 /// Examples of `load`.
 pub(crate) const LOAD_EXAMPLES: &str = "\
@@ -64,6 +65,20 @@ Walk a whole store and check every invariant of its trees and of its memory.";
 pub(crate) const VERIFY_EXAMPLES: &str = "\
 Example:
   honeycomb verify --store usr.honeycomb";
+
+/// What `tour` does.
+pub(crate) const TOUR: &str = "\
+Serve, index a directory tree over the wire, and show the server answering.
+
+It starts a server (`honeycomb serve`), indexes the directory through it as `honeycomb index --server` does,
+with every answer compared with the file system, and prints what the server answers to a tour of commands.
+Then it goes on serving until Ctrl-C ends it, checks every invariant of the store, and says what it holds.";
+
+/// Examples of `tour`.
+pub(crate) const TOUR_EXAMPLES: &str = "\
+Examples:
+  honeycomb tour /usr
+  honeycomb tour --address 127.0.0.1:0 --once /usr/lib";
 
 /// What `serve` does.
 pub(crate) const SERVE: &str = "\

@@ -29,20 +29,24 @@ const MEMORY_BYTES: u64 = 1 << 30;
 /// # Errors
 /// The system does not give the memory.
 pub(crate) fn empty(memory: &MemoryOption, input_bytes: u64) -> Result<Store, Error> {
-    let enough = MEMORY_BYTES.saturating_add(MEMORY_PER_BYTE.saturating_mul(input_bytes));
-    let memory_bytes = addressable(memory.bytes.unwrap_or(enough))?;
+    let memory_bytes = addressable(memory.bytes.unwrap_or_else(|| enough(input_bytes)))?;
     // Nobody but this process uses the store, so a snapshot may live as long as it is of use.
     let lease = LeaseLimits { time: Duration::from_secs(u64::from(u32::MAX)), bytes: u64::MAX };
     Ok(Store::open(Config { memory_bytes, lease, ..Config::default() })?)
 }
 
-/// An empty store for many clients, whose snapshots end in time.
+/// An empty store for many clients, whose snapshots end in time, with the memory asked for, or with
+/// enough for `input_bytes` of keys and values.
 ///
 /// # Errors
 /// The system does not give the memory.
-pub(crate) fn for_server(memory: &MemoryOption) -> Result<Store, Error> {
-    let memory_bytes = addressable(memory.bytes.unwrap_or(MEMORY_BYTES))?;
+pub(crate) fn for_server(memory: &MemoryOption, input_bytes: u64) -> Result<Store, Error> {
+    let memory_bytes = addressable(memory.bytes.unwrap_or_else(|| enough(input_bytes)))?;
     Ok(Store::open(Config { memory_bytes, ..Config::default() })?)
+}
+
+fn enough(input_bytes: u64) -> u64 {
+    MEMORY_BYTES.saturating_add(MEMORY_PER_BYTE.saturating_mul(input_bytes))
 }
 
 fn addressable(bytes: u64) -> Result<usize, Error> {

@@ -1,8 +1,9 @@
 //! `honeycomb index`: a directory tree in a store, and the store's answers against the file system.
 //!
 //! It is what the Honeycomb paper's store was built for, a distributed file system's metadata: table `files`
-//! maps paths to metadata, table `chunks` maps (file, offset) to chunks. One walk says what there is; all
-//! cores read, cut and store the files; then every answer comes from one snapshot and is compared.
+//! maps paths to metadata, table `chunks` maps (file, offset) to chunks. They are kept by a store of this
+//! process or by a server. One walk says what there is; all
+//! cores read, cut and store the files; then every answer comes from one moment and is compared.
 
 mod answers;
 mod chunk;
@@ -16,44 +17,81 @@ mod shown;
 mod tables;
 mod walk;
 
-use crate::{Verdict, arguments::Index, error::Error, image, output, summary::Summary};
+use crate::{
+    Verdict,
+    arguments::Index,
+    error::Error,
+    image,
+    keeper::{Keeper, Local, Remote},
+    output,
+    summary::Summary,
+};
 use answers::Answers;
 use compare::Plan;
 use fill::Filled;
-use honeycomb_store::Store;
-use report::{Asked, Indexed, Stored, Walked};
-use std::time::{Duration, Instant};
+use report::{Asked, Stored, Walked};
+use std::{
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
 use tables::Tables;
 use walk::Walk;
+
+pub(crate) use path_key::{children, subtree};
+pub(crate) use report::Indexed;
 
 /// Runs the command.
 ///
 /// # Errors
-/// The directory cannot be read, the store is full, or an image cannot be loaded or saved.
+/// The directory cannot be read, the store is full or cannot be reached, or an image cannot be loaded or
+/// saved.
 pub(crate) fn run(arguments: &Index) -> Result<Verdict, Error> {
-    let start = Instant::now();
-    let walk = walk::walk(&arguments.directory)?;
-    let walk_time = start.elapsed();
-    let mut store =
-        image::open_or_empty(arguments.store.as_deref(), &arguments.memory, fill::raw_bytes(&walk))?;
-    let (filled, asked) = fill_and_ask(arguments, &store, &walk)?;
-    let saved = image::save(&store, arguments.store.as_deref())?;
-    let report = Indexed {
-        walk: Walked::new(&walk, walk_time),
-        stored: Stored::new(&filled),
-        store: Summary::of(&mut store)?,
-        asked,
-        saved,
+    let report = match arguments.server {
+        Some(address) => at_server(arguments, |_| Ok(address))?,
+        None => in_process(arguments)?,
     };
     output::print(&report, arguments.json.json)?;
-    Ok(if report.asked.comparison.is_good() { Verdict::Good } else { Verdict::Bad })
+    Ok(report.verdict())
 }
 
-fn fill_and_ask(arguments: &Index, store: &Store, walk: &Walk) -> Result<(Filled, Asked), Error> {
-    let tables = Tables::open(store)?;
-    let forgotten = tables.forget(store, &walk.root)?;
+fn walk(arguments: &Index) -> Result<(Walk, Walked), Error> {
+    let start = Instant::now();
+    let walk = walk::walk(&arguments.directory)?;
+    let walked = Walked::new(&walk, start.elapsed());
+    Ok((walk, walked))
+}
+
+/// The index in a store of this process.
+fn in_process(arguments: &Index) -> Result<Indexed, Error> {
+    let (walk, walked) = walk(arguments)?;
+    let mut store =
+        image::open_or_empty(arguments.store.as_deref(), &arguments.memory, fill::raw_bytes(&walk))?;
+    let (filled, asked) = fill_and_ask(arguments, &Local::new(&store)?, &walk)?;
+    let saved = image::save(&store, arguments.store.as_deref())?;
+    let (stored, store) = (Stored::new(&filled), Some(Summary::of(&mut store)?));
+    Ok(Indexed { walk: walked, stored, server: None, store, asked, saved })
+}
+
+/// The index behind a server, which `find` says the address of, given the bytes of keys and values to come.
+///
+/// # Errors
+/// As [`run`], and an error of `find`.
+pub(crate) fn at_server(
+    arguments: &Index,
+    find: impl FnOnce(u64) -> Result<SocketAddr, Error>,
+) -> Result<Indexed, Error> {
+    let (walk, walked) = walk(arguments)?;
+    let server = Remote::new(find(fill::raw_bytes(&walk))?);
+    let (filled, asked) = fill_and_ask(arguments, &server, &walk)?;
+    let (stored, address) = (Stored::new(&filled), Some(server.address().to_string()));
+    Ok(Indexed { walk: walked, stored, server: address, store: None, asked, saved: None })
+}
+
+fn fill_and_ask(arguments: &Index, keeper: &dyn Keeper, walk: &Walk) -> Result<(Filled, Asked), Error> {
+    let tables = Tables::new(keeper);
+    let forgotten = tables.forget(&walk.root)?;
     let filled = Filled { forgotten, ..fill::fill(&tables, walk, !arguments.no_checksum)? };
-    let answers = Answers::new(&tables, store.snapshot()?);
+    let answers = Answers::new(keeper.moment()?);
     let plan = Plan {
         seed: arguments.seed.unwrap_or_else(|| fastrand::u64(..)),
         ranges: arguments.ranges,

@@ -2,14 +2,17 @@
 //!
 //! `index` puts a directory tree into a store and compares what the store answers with the file system;
 //! `load` takes pairs from text; `get`, `scan`, `stats` and `verify` ask a store that those two saved. Every
-//! command prints for people or, with `--json`, for programs. `serve` lets Redis clients at a store.
+//! command prints for people or, with `--json`, for programs. `serve` lets Redis clients at a store; `tour`
+//! serves, indexes over the wire, and shows what comes back.
 
 mod arguments;
 mod command;
+mod connection;
 mod error;
 mod help;
 mod image;
 mod index;
+mod keeper;
 mod load;
 mod noted;
 mod output;
@@ -18,6 +21,7 @@ mod parallel;
 mod progress;
 mod summary;
 mod text;
+mod tour;
 mod units;
 
 use arguments::{Arguments, Command};
@@ -56,5 +60,6 @@ fn run(command: &Command) -> Result<Verdict, Error> {
         Command::Stats(arguments) => command::stats::run(arguments),
         Command::Verify(arguments) => command::verify::run(arguments),
         Command::Serve(arguments) => command::serve::run(arguments),
+        Command::Tour(arguments) => tour::run(arguments),
     }
 }

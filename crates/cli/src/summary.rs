@@ -52,7 +52,7 @@ impl Summary {
     pub(crate) fn sheet(&self, sheet: &mut Sheet) {
         sheet.line("in the store");
         sheet.number("pairs", &units::count(self.pairs), "");
-        for table in &self.tables {
+        for table in self.tables.iter().filter(|table| table.pairs > 0) {
             sheet.number("", &units::count(table.pairs), &format!("in table `{}`", table.name));
         }
         let each = format!("{:.1} B a pair: keys and values", self.raw_bytes_per_pair);

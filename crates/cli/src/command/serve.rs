@@ -37,7 +37,7 @@ impl Report for Serving {
 pub(crate) fn run(arguments: &Serve) -> Result<Verdict, Error> {
     // Before the server starts: a signal meanwhile must not be lost.
     let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(honeycomb_server::Error::Io)?;
-    let store = image::for_server(&arguments.memory)?;
+    let store = image::for_server(&arguments.memory, 0)?;
     let memory_bytes = store.statistics().memory.arena_bytes as u64;
     let defaults = Config::default();
     let config = Config {

@@ -1,28 +1,31 @@
-//! What the store answers about files: every answer of one snapshot.
+//! What the store answers about files: every answer of one moment.
 
 use super::{
     chunk::{self, Chunk},
     path_key,
     record::Record,
-    tables::Tables,
 };
 use crate::{
     error::Error,
-    pages::{self, Request},
+    keeper::{Moment, Place},
+    pages::Request,
 };
-use honeycomb_store::{Pairs, Scan, Snapshot};
-use std::{cmp::Reverse, collections::BinaryHeap, ops::Range, path::Path};
+use std::{
+    cmp::Reverse,
+    collections::BinaryHeap,
+    ops::{Bound, Range},
+    path::Path,
+};
 
 /// Answers from the tables of an index.
 pub(crate) struct Answers<'a> {
-    tables: &'a Tables,
-    snapshot: Snapshot,
+    moment: Box<dyn Moment + 'a>,
 }
 
 impl<'a> Answers<'a> {
-    /// Answers from `snapshot`.
-    pub(crate) fn new(tables: &'a Tables, snapshot: Snapshot) -> Answers<'a> {
-        Answers { tables, snapshot }
+    /// Answers from what was kept at a moment.
+    pub(crate) fn new(moment: Box<dyn Moment + 'a>) -> Answers<'a> {
+        Answers { moment }
     }
 
     /// What is known of the file at `path`: one get.
@@ -31,7 +34,7 @@ impl<'a> Answers<'a> {
     /// The store refuses, or holds something else under this key.
     pub(crate) fn record(&self, path: &Path) -> Result<Option<Record>, Error> {
         let Some(key) = path_key::key_of(path) else { return Ok(None) };
-        let value = self.snapshot.get(&self.tables.files, &key)?;
+        let value = self.moment.get(Place::Files, &key)?;
         value.map(|value| record(&key, &value)).transpose()
     }
 
@@ -42,10 +45,11 @@ impl<'a> Answers<'a> {
     pub(crate) fn listing(&self, directory: &Path) -> Result<Vec<(Vec<u8>, Record)>, Error> {
         let prefix = path_key::children(directory);
         let mut listing = Vec::new();
-        pages::for_each(&self.snapshot, &self.tables.files, Request::prefix(&prefix), |key, value| {
+        let mut list = |key: &[u8], value: &[u8]| {
             listing.push((key.to_vec(), record(key, value)?));
             Ok(())
-        })?;
+        };
+        self.moment.scan(Place::Files, Request::prefix(&prefix), &mut list)?;
         Ok(listing)
     }
 
@@ -53,24 +57,21 @@ impl<'a> Answers<'a> {
     ///
     /// # Errors
     /// The store refuses, or holds something else in this place.
-    pub(crate) fn chunks(
-        &self,
-        path: &Path,
-        range: Range<u64>,
-        pairs: &mut Pairs,
-    ) -> Result<Vec<Chunk>, Error> {
+    pub(crate) fn chunks(&self, path: &Path, range: Range<u64>) -> Result<Vec<Chunk>, Error> {
         let Some(Record { identifier, .. }) = self.record(path)? else { return Ok(Vec::new()) };
         let (from, to) = (chunk::key_of(identifier, range.start), chunk::key_of(identifier, range.end));
-        let scan = Scan::range(&from[..]..&to[..]).floor_start();
-        self.snapshot.scan_into(&self.tables.chunks, &scan, pairs)?;
+        let (lower, upper) = (Bound::Included(from.to_vec()), Bound::Excluded(to.to_vec()));
+        let request = Request { lower, upper, floor_start: true, ..Request::default() };
         let mut chunks = Vec::new();
-        for (key, value) in pairs.iter() {
+        let mut take = |key: &[u8], value: &[u8]| {
             let (of, chunk) = Chunk::from_pair(key, value).ok_or_else(|| foreign("chunks", key))?;
             // The floor of an offset in an empty file, or past the end, is no chunk of the range.
             if of == identifier && chunk.offset + u64::from(chunk.length) > range.start {
                 chunks.push(chunk);
             }
-        }
+            Ok(())
+        };
+        self.moment.scan(Place::Chunks, request, &mut take)?;
         Ok(chunks)
     }
 
@@ -82,13 +83,14 @@ impl<'a> Answers<'a> {
     pub(crate) fn largest(&self, directory: &Path, count: usize) -> Result<Vec<(u64, Vec<u8>)>, Error> {
         let mut largest = Largest::new(count);
         let prefix = path_key::subtree(directory);
-        pages::for_each(&self.snapshot, &self.tables.files, Request::prefix(&prefix), |key, value| {
+        let mut take = |key: &[u8], value: &[u8]| {
             let facts = record(key, value)?.facts;
             if facts.is_file() {
                 largest.take(facts.size, || path_key::path_of(key));
             }
             Ok(())
-        })?;
+        };
+        self.moment.scan(Place::Files, Request::prefix(&prefix), &mut take)?;
         Ok(largest.in_order())
     }
 }

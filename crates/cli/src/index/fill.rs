@@ -59,8 +59,8 @@ pub(crate) fn raw_bytes(walk: &Walk) -> u64 {
 /// Stores every entry of `walk`, as the walk saw it; with `checksum`, reads the files.
 ///
 /// # Errors
-/// The store is full.
-pub(crate) fn fill(tables: &Tables, walk: &Walk, checksum: bool) -> Result<Filled, Error> {
+/// The store is full, or cannot be reached.
+pub(crate) fn fill(tables: &Tables<'_>, walk: &Walk, checksum: bool) -> Result<Filled, Error> {
     let start = Instant::now();
     let first = tables.number(walk.entries.len())?;
     let progress = if checksum {

@@ -7,6 +7,7 @@ use super::{
     walk::{Kinds, Walk},
 };
 use crate::{
+    Verdict,
     image::Saved,
     noted::Noted,
     output::{Report, Sheet},
@@ -24,8 +25,12 @@ pub(crate) struct Indexed {
     pub(crate) walk: Walked,
     /// What went into the store.
     pub(crate) stored: Stored,
-    /// What the store is then.
-    pub(crate) store: Summary,
+    /// The server that keeps it, if one does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) server: Option<String>,
+    /// What the store is then, if it is one of this process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) store: Option<Summary>,
     /// What it answers.
     #[serde(flatten)]
     pub(crate) asked: Asked,
@@ -70,6 +75,13 @@ pub(crate) struct Asked {
     pub(crate) seed: u64,
     /// How the answers compare with the file system.
     pub(crate) comparison: Comparison,
+}
+
+impl Indexed {
+    /// Whether no answer was wrong.
+    pub(crate) fn verdict(&self) -> Verdict {
+        if self.asked.comparison.is_good() { Verdict::Good } else { Verdict::Bad }
+    }
 }
 
 impl Walked {
@@ -168,7 +180,8 @@ impl Report for Indexed {
     fn sheet(&self, sheet: &mut Sheet) {
         self.walk.sheet(sheet);
         self.stored.sheet(sheet);
-        self.store.sheet(sheet);
+        self.server.iter().for_each(|server| sheet.line(&format!("kept by the server at {server}")));
+        self.store.iter().for_each(|store| store.sheet(sheet));
         self.asked.sheet(sheet);
         self.saved.iter().for_each(|saved| saved.sheet(sheet));
     }

@@ -7,7 +7,6 @@ use crate::{
     text::{self, Form},
     units,
 };
-use honeycomb_store::Pairs;
 use serde::Serialize;
 use std::path::Path;
 
@@ -70,7 +69,7 @@ pub(crate) fn show(answers: &Answers<'_>, root: &Path) -> Result<Shown, Error> {
 
 fn show_range(answers: &Answers<'_>, path: &[u8], size: u64) -> Result<ShownRange, Error> {
     let (from, to) = (size / 2, (size / 2 + CHUNK_BYTES_MAX).min(size));
-    let chunks = answers.chunks(path_key::as_path(path), from..to, &mut Pairs::default())?;
+    let chunks = answers.chunks(path_key::as_path(path), from..to)?;
     let chunks = chunks.iter().map(|chunk| ShownChunk {
         offset: chunk.offset,
         bytes: chunk.length,

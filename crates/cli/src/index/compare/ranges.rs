@@ -14,7 +14,6 @@ use crate::{
     progress::{Progress, Unit},
     text,
 };
-use honeycomb_store::Pairs;
 use std::{fs, ops::Range, path::Path, time::Instant};
 
 /// Bytes of the longest range asked for.
@@ -31,8 +30,7 @@ pub(super) fn compare(
     let questions = questions(walk, random, count);
     let ledger = Ledger::new(questions.len());
     let progress = Progress::towards("comparing", questions.len() as u64, Unit::Things("byte ranges"));
-    let start = || (Pairs::default(), Vec::new());
-    parallel::for_each_index(questions.len(), start, |(pairs, buffer), index| {
+    parallel::for_each_index(questions.len(), Vec::new, |buffer, index| {
         progress.advance(1);
         let now = Instant::now();
         if now >= deadline {
@@ -40,7 +38,7 @@ pub(super) fn compare(
         }
         let (entry, range) = &questions[index];
         let path = entry.path();
-        let answer = answers.chunks(&path, range.clone(), pairs)?;
+        let answer = answers.chunks(&path, range.clone())?;
         let time = now.elapsed();
         let judgement = judge(&entry.facts, &path, range, &answer, buffer);
         ledger.write(judgement, time, || {

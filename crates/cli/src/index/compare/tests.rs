@@ -12,8 +12,8 @@ use crate::{
         tables::Tables,
         walk,
     },
+    keeper::{Keeper, Local, New, Place},
 };
-use honeycomb_store::Store;
 use std::{
     fs::{self, File},
     path::{Path, PathBuf},
@@ -25,8 +25,7 @@ use tempfile::TempDir;
 struct Indexed {
     tree: TempDir,
     walk: Walk,
-    store: Store,
-    tables: Tables,
+    keeper: Local,
     filled: Filled,
 }
 
@@ -42,9 +41,9 @@ impl Indexed {
         let walk = walk::walk(tree.path()).unwrap();
         change(&tree);
         let store = image::empty(&MemoryOption { bytes: Some(64 << 20) }, 0).unwrap();
-        let tables = Tables::open(&store).unwrap();
-        let filled = fill::fill(&tables, &walk, true).unwrap();
-        Indexed { tree, walk, store, tables, filled }
+        let keeper = Local::new(&store).unwrap();
+        let filled = fill::fill(&Tables::new(&keeper), &walk, true).unwrap();
+        Indexed { tree, walk, keeper, filled }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -56,11 +55,20 @@ impl Indexed {
     }
 
     fn record(&self, name: &str) -> Record {
-        Record::from_bytes(&self.tables.files.get(&self.key(name)).unwrap().unwrap()).unwrap()
+        let value = self.keeper.moment().unwrap().get(Place::Files, &self.key(name)).unwrap();
+        Record::from_bytes(&value.unwrap()).unwrap()
+    }
+
+    fn answers(&self) -> Answers<'_> {
+        Answers::new(self.keeper.moment().unwrap())
+    }
+
+    fn put(&self, place: Place, key: &[u8], value: &[u8]) {
+        self.keeper.put(&[New { place, key: key.to_vec(), value: value.to_vec() }]).unwrap();
     }
 
     fn compare(&self) -> Comparison {
-        let answers = Answers::new(&self.tables, self.store.snapshot().unwrap());
+        let answers = self.answers();
         let plan = Plan { seed: 3, ranges: 200, time: Duration::from_secs(600) };
         compare(&answers, &self.walk, &plan).unwrap()
     }
@@ -117,8 +125,7 @@ fn a_file_that_changes_before_it_is_read_has_no_checksums() {
     let indexed = Indexed::new(|tree| fs::write(tree.path().join("meadow"), "thyme, not clover").unwrap());
     assert_eq!(indexed.filled.changed.count, 1);
     assert!(indexed.filled.changed.named[0].ends_with("/meadow"));
-    let answers = Answers::new(&indexed.tables, indexed.store.snapshot().unwrap());
-    let chunks = answers.chunks(&indexed.path("meadow"), 0..100, &mut Default::default()).unwrap();
+    let chunks = indexed.answers().chunks(&indexed.path("meadow"), 0..100).unwrap();
     assert_eq!(chunks, [Chunk { offset: 0, length: 6, checksum: None }]);
     assert_eq!(counts(&indexed.compare())[0], [2, 1, 0]);
 }
@@ -128,7 +135,7 @@ fn a_wrong_record_differs() {
     let indexed = Indexed::new(|_| {});
     let mut record = indexed.record("hive/comb/cell");
     record.facts.size += 1;
-    indexed.tables.files.put(&indexed.key("hive/comb/cell"), &record.to_bytes()).unwrap();
+    indexed.put(Place::Files, &indexed.key("hive/comb/cell"), &record.to_bytes());
     let comparison = indexed.compare();
     let [listings, _, largest] = counts(&comparison);
     assert_eq!((listings, largest), ([2, 0, 1], [0, 0, 3]));
@@ -142,7 +149,7 @@ fn a_wrong_record_differs() {
 #[test]
 fn a_lost_record_differs() {
     let indexed = Indexed::new(|_| {});
-    indexed.tables.files.delete(&indexed.key("meadow")).unwrap();
+    indexed.keeper.delete(Place::Files, &indexed.key("meadow")).unwrap();
     let [listings, ranges, largest] = counts(&indexed.compare());
     assert_eq!((listings, largest), ([2, 0, 1], [2, 0, 1]));
     assert!(ranges[2] > 0 && ranges[1] == 0, "{ranges:?}");
@@ -153,8 +160,8 @@ fn a_wrong_or_lost_chunk_differs() {
     let indexed = Indexed::new(|_| {});
     let [bee, cell] = ["hive/bee", "hive/comb/cell"].map(|name| indexed.record(name).identifier);
     let wrong = Chunk { offset: 0, length: 5, checksum: Some(0) };
-    indexed.tables.chunks.put(&chunk::key_of(cell, 0), &wrong.value()).unwrap();
-    indexed.tables.chunks.delete(&chunk::key_of(bee, 65_536)).unwrap();
+    indexed.put(Place::Chunks, &chunk::key_of(cell, 0), &wrong.value());
+    indexed.keeper.delete(Place::Chunks, &chunk::key_of(bee, 65_536)).unwrap();
     let comparison = indexed.compare();
     let [listings, ranges, largest] = counts(&comparison);
     assert_eq!((listings, largest), ([3, 0, 0], [3, 0, 0]));
@@ -166,7 +173,7 @@ fn a_wrong_or_lost_chunk_differs() {
 #[test]
 fn what_changed_does_not_excuse_a_wrong_answer() {
     let indexed = Indexed::new(|_| {});
-    indexed.tables.files.delete(&indexed.key("hive/bee")).unwrap();
+    indexed.keeper.delete(Place::Files, &indexed.key("hive/bee")).unwrap();
     fs::write(indexed.path("hive/comb/cell"), "more honey").unwrap();
     fs::write(indexed.path("hive/wasp"), "").unwrap();
     // The directory above sees another time of change of `hive`.

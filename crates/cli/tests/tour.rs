@@ -1,0 +1,81 @@
+//! `honeycomb tour`, and `honeycomb index --server`, on a generated directory tree.
+
+mod common;
+
+use common::{Folder, honeycomb};
+use serde_json::Value;
+use std::{
+    io::{BufRead, BufReader},
+    process::{Command, Stdio},
+};
+
+fn tree(folder: &Folder) -> String {
+    (0..300).for_each(|number| drop(folder.write(&format!("tree/many/{number}"), number.to_string())));
+    folder.write("tree/empty", "");
+    folder.write("tree/large", (0..5_u32 << 18).flat_map(u32::to_le_bytes).collect::<Vec<_>>());
+    folder.path("tree")
+}
+
+/// Checks that every answer was compared and agreed.
+fn assert_agrees(report: &Value) {
+    for kind in ["listings", "ranges", "largest"] {
+        let compared = &report["comparison"][kind];
+        assert_eq!(compared["agree"], compared["planned"], "{report}");
+        assert!(compared["agree"].as_u64() > Some(0), "{report}");
+    }
+}
+
+#[test]
+fn the_tour_indexes_over_the_wire_and_shows_answers() {
+    let folder = Folder::new();
+    let arguments = ["tour", "--address", "127.0.0.1:0", "--once", "--json", &tree(&folder)];
+    let report = honeycomb(arguments).json();
+    assert_agrees(&report);
+    let stored = |name: &str| report["stored"][name].as_u64().unwrap();
+    assert_eq!(stored("chunks"), 300 + 40);
+    // The index, the counter that numbers files, and nothing that the tour has left.
+    assert_eq!(report["store"]["pairs"].as_u64(), Some(stored("files") + stored("chunks") + 1));
+    let steps = report["tour"].as_array().unwrap();
+    let answer = |command: &str| {
+        let asked = |step: &&Value| step["command"].as_str().unwrap().starts_with(command);
+        steps.iter().find(asked).map(|step| step["answer"].to_string()).unwrap()
+    };
+    assert_eq!(answer("DBSIZE"), format!("[\"(integer) {}\"]", stored("files")));
+    assert!(answer("RI.RANGE").contains("empty"));
+    assert_eq!(answer("SET bee queen IFEQ worker GET"), "[\"\\\"worker\\\"\"]");
+    assert_eq!(answer("EXEC"), "[\"1) (integer) 42\",\"2) (integer) 9\"]");
+    let of_snapshot = |step: &&Value| step["command"].as_str().unwrap().starts_with("RI.RANGE - + SNAPSHOT");
+    let then = steps.iter().find(of_snapshot).unwrap()["answer"].to_string();
+    let now = answer("RI.RANGE - +");
+    assert!(then.contains("clover") && then.contains("42"), "{then}");
+    let last = steps.iter().rfind(|step| step["command"] == "RI.RANGE - +").unwrap()["answer"].to_string();
+    assert!(!last.contains("clover") && last.contains("42"), "{last}, {now}");
+    let errors: Vec<_> = steps.iter().filter(|step| step["answer"].to_string().contains("(error)")).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+}
+
+#[test]
+fn an_index_at_a_server_agrees_and_can_be_made_again() {
+    let folder = Folder::new();
+    let root = tree(&folder);
+    let mut server = Command::new(env!("CARGO_BIN_EXE_honeycomb"))
+        .args(["serve", "--address", "127.0.0.1:0", "--memory", "64MiB", "--cores", "1"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.strip_prefix("serving at ").unwrap().split(';').next().unwrap();
+    let index = || honeycomb(["index", "--server", address, "--ranges", "200", "--json", &root]).json();
+    let first = index();
+    assert_agrees(&first);
+    assert_eq!(first["server"], address);
+    let second = index();
+    assert_agrees(&second);
+    assert_eq!(second["stored"]["forgotten"], first["stored"]["files"]);
+    server.kill().unwrap();
+    server.wait().unwrap();
+    honeycomb(["index", "--server", address, &root]).fails_with(&["the server at", address]);
+    honeycomb(["index", "--server", "here", &root]).fails_with(&["invalid socket address"]);
+    honeycomb(["index", "--server", address, "--store", "x", &root]).fails_with(&["cannot be used with"]);
+}
