@@ -218,8 +218,8 @@ module memory_system
     .BasePage(PageTablePage),
     .AddressBits(DramAddressBits)
   ) u_page_table_writer (
-    .written_valid_o(drop_valid),
-    .written_ready_i(drop_ready),
+    .drop_valid_o(drop_valid),
+    .drop_ready_i(drop_ready),
     .is_clear_o(is_clear),
     .burst_valid_o(burst_valid),
     .burst_ready_i(burst_ready),

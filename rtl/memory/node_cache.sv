@@ -1,7 +1,7 @@
 // Which lines of which nodes are in on-board memory. An entry holds one buffer of a node, named by LID and
 // bus address together; a line stands in it at its bus address modulo the size of an entry, so that a piece
 // never crosses a page there either. Metadata are on chip: a set of entries a word. One operation at a time,
-// so each is atomic:
+// so each is atomic, and none waits for a memory: a writer's mapping never depends on reads that go on.
 //
 // - a piece of a node that may be kept is a hit if all its lines are there; else it is read from host memory,
 //   and an entry is made for it, at random among those that nothing in flight is about;
@@ -101,8 +101,6 @@ module node_cache
     Clears,
     Idle,
     Looks,
-    ToHost,
-    ToCache,
     Fills,
     Drops
   } state_e;
@@ -113,6 +111,8 @@ module node_cache
   logic [TagBits-1:0] tag_q;
   lid_t lid_q;
   bus_address_t address_q;
+  // Where the piece that was looked at goes, until it is taken there.
+  logic to_host_q, to_cache_q;
   flight_t [2**TagBits-1:0] flights_q;
   logic [SetBits-1:0] clear_q, set;
   logic [7:0] random_q;
@@ -190,16 +190,14 @@ module node_cache
       Idle:
       if (filled_valid_i) state_d = Fills;
       else if (drop_valid_i) state_d = Drops;
-      else if (piece_valid_i) state_d = may_keep ? Looks : ToHost;
-      Looks: state_d = starts_hit ? ToCache : ToHost;
-      ToHost: if (host_ready_i) state_d = Idle;
-      ToCache: if (hit_ready_i) state_d = Idle;
-      Fills, Drops: state_d = Idle;
+      else if (takes && may_keep) state_d = Looks;
+      Looks, Fills, Drops: state_d = Idle;
       default: state_d = Clears;
     endcase
   end
 
-  assign takes = state_q == Idle && state_d inside {Looks, ToHost};
+  assign takes = state_q == Idle && piece_valid_i && !(filled_valid_i || drop_valid_i)
+      && !(to_host_q || to_cache_q);
   assign reads = state_q == Idle && state_d inside {Looks, Fills, Drops};
   assign writes = state_q inside {Clears, Fills, Drops} || makes_entry;
 
@@ -235,8 +233,12 @@ module node_cache
       state_q <= Clears;
       clear_q <= '0;
       random_q <= 8'd1;
+      to_host_q <= 1'b0;
+      to_cache_q <= 1'b0;
     end else begin
       state_q <= state_d;
+      to_host_q <= (takes && !may_keep) || (state_q == Looks && !starts_hit) || (to_host_q && !host_ready_i);
+      to_cache_q <= starts_hit || (to_cache_q && !hit_ready_i);
       if (state_q == Clears) clear_q <= clear_q + 1'b1;
       random_q <= {random_q[6:0], random_q[7] ^ random_q[5] ^ random_q[4] ^ random_q[3]};
     end
@@ -271,12 +273,12 @@ module node_cache
   end
 
   assign piece_ready_o = takes;
-  assign host_valid_o = state_q == ToHost;
+  assign host_valid_o = to_host_q;
   assign host_address_o = piece_address_q;
   assign host_lines_o = lines_q;
   assign host_tag_o = tag_q;
-  assign hit_valid_o = state_q == ToCache;
-  assign hit_place_o = {set, flights_q[tag_q].way, index};
+  assign hit_valid_o = to_cache_q;
+  assign hit_place_o = {lid_q[SetBits-1:0], flights_q[tag_q].way, index};
   assign hit_lines_o = lines_q;
   assign hit_tag_o = tag_q;
   assign fill_start_o = starts_fill;
@@ -286,5 +288,8 @@ module node_cache
   assign drop_ready_o = state_q == Drops;
   assign counts_hit_o = state_q == Looks && is_hit;
   assign counts_miss_o = state_q == Looks && !is_hit;
+
+  `ASSERT_OFFER_STAYS(HostStays, host_valid_o, host_ready_i, {host_address_o, host_lines_o, host_tag_o})
+  `ASSERT_OFFER_STAYS(HitStays, hit_valid_o, hit_ready_i, {hit_place_o, hit_lines_o, hit_tag_o})
 
 endmodule

@@ -1,5 +1,6 @@
 // Writes the page table: all zeros after reset, so that no LID is mapped, then a word for each mapping that
-// is given. A mapping is taken when it is in memory: every read that begins later sees it.
+// is given. A mapping is taken when it is in memory: every read that begins later sees it. What is kept of
+// the LID elsewhere is dropped before: a read that finds the buffer in the table finds nothing older of it.
 
 `include "assertions.svh"
 
@@ -21,9 +22,9 @@ module page_table_writer
   output logic         map_ready_o,
   input  lid_t         map_lid_i,
   input  bus_address_t map_address_i,
-  // It is in memory, and is taken when nothing of an earlier one is anywhere else.
-  output logic         written_valid_o,
-  input  logic         written_ready_i,
+  // The LID is to be dropped.
+  output logic         drop_valid_o,
+  input  logic         drop_ready_i,
 
   // The table can be read.
   output logic is_clear_o,
@@ -52,6 +53,7 @@ module page_table_writer
 
   typedef enum logic [2:0] {
     Idle,
+    Drops,
     Address,
     Words,
     Response,
@@ -68,11 +70,12 @@ module page_table_writer
     unique case (state_q)
       Idle:
       if (!is_clear_q) state_d = Address;
-      else if (map_valid_i) state_d = map_lid_i < lid_t'(LidCount) ? Address : Taken;
+      else if (map_valid_i) state_d = map_lid_i < lid_t'(LidCount) ? Drops : Taken;
+      Drops: if (drop_ready_i) state_d = Address;
       Address: if (burst_ready_i) state_d = Words;
       Words: if (word_ready_i && word_last_o) state_d = Response;
       Response: if (done_valid_i) state_d = is_clear_q ? Taken : Idle;
-      Taken: if (written_ready_i) state_d = Idle;
+      Taken: state_d = Idle;
       default: state_d = Idle;
     endcase
   end
@@ -97,8 +100,8 @@ module page_table_writer
   assign page_offset = AddressBits'({page_q, {$clog2(PageBytes) {1'b0}}});
   assign line_offset = AddressBits'({map_lid_i[$bits(lid_t)-1:WordIndexBits], LineIndexBits'(0)});
 
-  assign written_valid_o = state_q == Taken;
-  assign map_ready_o = written_valid_o && written_ready_i;
+  assign map_ready_o = state_q == Taken;
+  assign drop_valid_o = state_q == Drops;
   assign is_clear_o = is_clear_q;
   assign burst_valid_o = state_q == Address;
   assign burst_address_o = (AddressBits'(BasePage) << $clog2(PageBytes))

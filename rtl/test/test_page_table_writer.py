@@ -63,6 +63,20 @@ class Words:
         dut.done_valid_i.value = 0
 
 
+class Drops:
+    """Who is to drop what is kept of the LID, and what stands in the table then."""
+
+    def __init__(self, dut, words: Words):
+        self.dut, self.words, self.seen = dut, words, None
+        cocotb.start_soon(self.run())
+
+    async def run(self):
+        while True:
+            await self.words.take(self.dut.drop_ready_i, self.dut.drop_valid_o)
+            assert self.seen is None
+            self.seen = self.words.word(int(self.dut.map_lid_i.value))
+
+
 async def map_lid(dut, lid: int, address: int):
     dut.map_valid_i.value, dut.map_lid_i.value, dut.map_address_i.value = 1, lid, address
     await RisingEdge(dut.clk_i)
@@ -75,7 +89,8 @@ async def map_lid(dut, lid: int, address: int):
 @cocotb.parametrize(stall=STALLS)
 async def writes_what_it_takes(dut, stall):
     words = Words(dut, stall)
-    await start(dut, map_valid_i=0, written_ready_i=1)
+    await start(dut, map_valid_i=0)
+    drops = Drops(dut, words)
     while dut.is_clear_o.value != 1:
         await RisingEdge(dut.clk_i)
     table = [0] * LIDS
@@ -84,8 +99,10 @@ async def writes_what_it_takes(dut, stall):
     for _ in range(30):
         lid = random.choice((0, LIDS - 1, LIDS, random.randrange(LIDS), 1 << 47))
         address = random.getrandbits(48)
+        drops.seen = None
         await map_lid(dut, lid, address)
         if lid < LIDS:
+            assert drops.seen == table[lid], "dropped once, before the table changed"
             table[lid] = address
             assert words.word(lid) == address
     assert [words.word(lid) for lid in range(LIDS)] == table

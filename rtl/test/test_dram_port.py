@@ -1,0 +1,117 @@
+"""Page table and cache share a port of AXI4: each has its own answers, in the order of what it asked for."""
+
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+from memories import LINE, Dram
+from records import record
+from runner import simulate
+from streams import Sink, Source, start
+
+PIECE_LINE = record("piece_line_t")
+CLIENTS, TAGS = 4, 8
+# What is read and what is written do not overlap.
+READ, WRITTEN = 0, 1 << 20
+
+
+class Watch:
+    """Notes what comes without being asked whether it may: `<name>_valid_o`, or `<name>_o` alone."""
+
+    def __init__(self, dut, valid: str, ports: list[str]):
+        self.dut, self.valid, self.ports, self.got = dut, valid, ports, []
+        cocotb.start_soon(self.run())
+
+    async def run(self):
+        while True:
+            await RisingEdge(self.dut.clk_i)
+            if self.dut.rst_i.value == 0 and getattr(self.dut, self.valid).value == 1:
+                self.got.append([int(getattr(self.dut, port).value) for port in self.ports])
+
+
+async def look_up(dut, dram, answers: Watch, count: int):
+    """Lookups, of each client one at a time."""
+    source, asked, seen = Source(dut, "table_read", stall=0.3), {}, 0
+    while count or asked:
+        free = [client for client in range(CLIENTS) if client not in asked]
+        if count and free:
+            client, address = random.choice(free), READ + LINE * random.randrange(64)
+            asked[client], count = address, count - 1
+            source.put({"table_read_id_i": client, "table_read_address_i": address})
+        await RisingEdge(dut.clk_i)
+        for client, line, error in answers.got[seen:]:
+            seen += 1
+            assert (line, error) == (dram.line(asked.pop(client)), 0)
+
+
+async def read_pieces(dut, dram, lines: Sink, count: int):
+    """Pieces of the cache, of each tag one at a time."""
+    source, asked, seen = Source(dut, "hit", stall=0.3), {}, 0
+    while count or asked:
+        free = [tag for tag in range(TAGS) if tag not in asked]
+        if count and free:
+            tag, length, count = random.choice(free), random.randint(1, 8), count - 1
+            address = READ + 4096 * random.randrange(4) + LINE * random.randrange(56)
+            asked[tag] = [address + LINE * at for at in range(length)]
+            source.put({"hit_tag_i": tag, "hit_address_i": address, "hit_lines_i": length})
+        await RisingEdge(dut.clk_i)
+        for line in lines.got[seen:]:
+            seen += 1
+            left = asked[line["hit_line_tag_o"]]
+            wanted = {"data": dram.line(left.pop(0)), "last": int(not left), "error": 0}
+            assert PIECE_LINE.unpack(line["hit_line_o"]) == wanted
+            if not left:
+                del asked[line["hit_line_tag_o"]]
+
+
+async def write_lines(dut, written: dict, answers: Watch, count: int):
+    """Lines of the cache; as many answers of each tag as it had lines."""
+    source, tags = Source(dut, "line", stall=0.3), []
+    for _ in range(count):
+        address, data = WRITTEN + LINE * random.randrange(1 << 10), random.getrandbits(8 * LINE)
+        # A place is written once: the order of two writes is not said.
+        if address not in written:
+            written[address] = data
+            tags.append(random.randrange(TAGS))
+            source.put({"line_tag_i": tags[-1], "line_address_i": address, "line_i": data})
+    while len(answers.got) < len(tags):
+        await RisingEdge(dut.clk_i)
+    assert sorted(answers.got) == sorted([tag, 0] for tag in tags)
+
+
+async def write_table(dut, written: dict, answers: Watch, count: int):
+    """Bursts of the page table, one at a time."""
+    bursts, words = Source(dut, "burst"), Source(dut, "word", stall=0.3)
+    for index in range(count):
+        length, base = random.choice((1, 4)), 2 * WRITTEN + 4096 * index
+        bursts.put({"burst_address_i": base, "burst_len_i": length - 1})
+        await bursts.drained()
+        for at in range(length):
+            written[base + LINE * at] = random.getrandbits(8 * LINE)
+            words.put({"word_i": written[base + LINE * at], "word_strobe_i": 2**LINE - 1,
+                       "word_last_i": int(at + 1 == length)})
+        while len(answers.got) == index:
+            await RisingEdge(dut.clk_i)
+    assert len(answers.got) == count
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=(0.0, 0.3, 0.8))
+async def each_has_its_own_answers(dut, stall):
+    dram = Dram(dut, stall=stall)
+    found = Watch(dut, "table_line_valid_o", ["table_line_id_o", "table_line_o", "table_line_error_o"])
+    lines = Sink(dut, "hit_line", ["hit_line_tag_o", "hit_line_o"], stall=stall)
+    line_answers = Watch(dut, "line_written_o", ["line_written_tag_o", "line_written_error_o"])
+    table_answers = Watch(dut, "table_written_o", [])
+    await start(dut)
+    written = {}
+    tasks = [look_up(dut, dram, found, 40), read_pieces(dut, dram, lines, 40),
+             write_lines(dut, written, line_answers, 40), write_table(dut, written, table_answers, 10)]
+    for task in [cocotb.start_soon(task) for task in tasks]:
+        await task
+    for address, data in written.items():
+        assert dram.lines[address] == data
+
+
+def test_dram_port():
+    simulate("dram_port")

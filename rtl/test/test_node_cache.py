@@ -1,0 +1,193 @@
+"""A hit names a place that has what the reader means, and keeps it; no drop waits for memory."""
+
+import random
+
+import cocotb
+from buffers import LINE, Buffers, Piece
+from cocotb.triggers import RisingEdge
+from records import record
+from runner import simulate
+from streams import Sink, Source, end_of_reset, start
+
+NAME = record("node_name_t")
+PIECE = ["address_o", "lines_o", "tag_o"]
+TAGS = 8
+
+
+class Memories:
+    """Host memory and the cache around the module: pieces of random clients, and what becomes of them."""
+
+    def __init__(self, dut, stall: float, buffers: Buffers, failures=0.1):
+        self.dut, self.buffers, self.failures = dut, buffers, failures
+        self.pieces = Source(dut, "piece", stall=stall)
+        self.filled = Source(dut, "filled", stall=stall)
+        self.host = Sink(dut, "host", [f"host_{part}" for part in PIECE], stall=stall)
+        self.hits = Sink(dut, "hit", ["hit_place_o", "hit_lines_o", "hit_tag_o"], stall=stall)
+        # what is read for a tag; what stands in a place of the cache; where a tag's piece is to be written
+        self.flying, self.places, self.fills = {}, {}, {}
+        # reads from the cache that are to end, and how many there were
+        self.ending, self.served = [], 0
+        self.counted = {"hit": 0, "miss": 0}
+        for task in (self.watch(), self.serve_host(), self.serve_hits(), self.end_hits()):
+            cocotb.start_soon(task)
+
+    def ask(self, tag: int, piece: Piece, cacheable: int):
+        self.flying[tag] = piece
+        name = NAME.pack(cacheable=cacheable, lid=piece.lid, address=piece.buffer)
+        self.pieces.put({"piece_address_i": piece.address, "piece_lines_i": piece.lines, "piece_tag_i": tag,
+                         "name_i": name})
+
+    async def some_cycles(self, most: int):
+        for _ in range(random.randint(0, most)):
+            await RisingEdge(self.dut.clk_i)
+
+    async def watch(self):
+        dut = self.dut
+        await end_of_reset(dut)
+        while True:
+            await RisingEdge(dut.clk_i)
+            if dut.fill_start_o.value == 1:
+                tag = int(dut.fill_tag_o.value)
+                assert tag not in self.fills
+                self.fills[tag] = self.flying[tag], int(dut.fill_place_o.value)
+            for name in self.counted:
+                self.counted[name] += int(getattr(dut, f"counts_{name}_o").value)
+
+    async def serve_host(self):
+        while True:
+            await RisingEdge(self.dut.clk_i)
+            while self.host.got:
+                asked = self.host.got.pop(0)
+                piece = self.flying[asked["host_tag_o"]]
+                assert (asked["host_address_o"], asked["host_lines_o"]) == (piece.address, piece.lines)
+                cocotb.start_soon(self.read_host(asked["host_tag_o"], piece))
+
+    async def read_host(self, tag: int, piece: Piece):
+        """The client may have its lines long before they are written to the cache."""
+        fills = self.fills.get(tag, (None, 0))[0] is piece
+        await self.some_cycles(20)
+        del self.flying[tag]
+        self.buffers.end(piece)
+        if not fills:
+            return
+        await self.some_cycles(60)
+        place, failed = self.fills.pop(tag)[1], random.random() < self.failures
+        for at in range(piece.lines - failed):
+            self.places[place + at] = piece.data(at)
+        self.filled.put({"filled_tag_i": tag, "filled_failed_i": int(failed)})
+
+    def check(self, place: int, piece: Piece):
+        for at in range(piece.lines):
+            assert self.places.get(place + at) == piece.data(at), (piece, at)
+
+    async def serve_hits(self):
+        while True:
+            await RisingEdge(self.dut.clk_i)
+            while self.hits.got:
+                hit = self.hits.got.pop(0)
+                piece = self.flying[hit["hit_tag_o"]]
+                assert hit["hit_lines_o"] == piece.lines
+                self.check(hit["hit_place_o"], piece)
+                self.served += 1
+                self.ending.append((hit["hit_tag_o"], hit["hit_place_o"]))
+
+    async def end_hits(self):
+        """What a hit reads stays until it is done."""
+        dut = self.dut
+        while True:
+            dut.hit_done_i.value = int(bool(self.ending))
+            if self.ending:
+                tag, place = self.ending.pop(random.randrange(len(self.ending)))
+                dut.hit_done_tag_i.value = tag
+                piece = self.flying.pop(tag)
+                self.check(place, piece)
+                self.buffers.end(piece)
+            await RisingEdge(dut.clk_i)
+            dut.hit_done_i.value = 0
+            await self.some_cycles(8)
+
+
+async def drop(dut, lid: int) -> int:
+    """A drop; the cycles that it takes."""
+    dut.drop_valid_i.value, dut.drop_lid_i.value = 1, lid
+    cycles = 0
+    while True:
+        await RisingEdge(dut.clk_i)
+        cycles += 1
+        if dut.drop_ready_o.value == 1:
+            dut.drop_valid_i.value = 0
+            return cycles
+
+
+async def keep_dropping(dut, buffers: Buffers, pause: int):
+    await end_of_reset(dut)
+    while True:
+        for _ in range(random.randint(0, pause)):
+            await RisingEdge(dut.clk_i)
+        lid = random.choice(buffers.lids)
+        await drop(dut, lid)
+        buffers.drop(lid)
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=(0.0, 0.5), pause=(60, 300))
+async def hits_are_what_the_reader_means(dut, stall, pause):
+    buffers = Buffers(lids=3, buffers=2)
+    memories = Memories(dut, stall, buffers)
+    await start(dut, enable_i=1, spares_i=0, drop_valid_i=0, hit_done_i=0)
+    dropping = cocotb.start_soon(keep_dropping(dut, buffers, pause))
+    for _ in range(900):
+        free = [tag for tag in range(TAGS) if tag not in memories.flying]
+        if free:
+            piece = buffers.begin(first_max=130 if random.random() < 0.1 else 70)
+            memories.ask(random.choice(free), piece, int(random.random() < 0.95))
+        dut.spares_i.value = int(random.random() < 0.1)
+        await RisingEdge(dut.clk_i)
+        await memories.some_cycles(8)
+    while memories.flying:
+        await RisingEdge(dut.clk_i)
+    dropping.cancel()
+    assert memories.counted["hit"] > 20 and memories.counted["miss"] > 20
+
+
+@cocotb.test()
+@cocotb.parametrize(switch=("enable_i", "spares_i"))
+async def what_was_filled_is_a_hit_unless_it_is_not_wanted(dut, switch):
+    buffers = Buffers(lids=1, buffers=1)
+    memories = Memories(dut, 0.0, buffers, failures=0.0)
+    await start(dut, enable_i=1, spares_i=0, drop_valid_i=0, hit_done_i=0)
+    piece = Piece(1, buffers.buffers[0], buffers.buffers[0] + LINE, 3, 0)
+    for hits in (0, 1, 1):
+        memories.ask(0, piece, 1)
+        while memories.flying or memories.fills:
+            await RisingEdge(dut.clk_i)
+        # Until the fill is told.
+        for _ in range(10):
+            await RisingEdge(dut.clk_i)
+        assert memories.served == hits
+        if hits:
+            getattr(dut, switch).value = int(switch == "spares_i")
+
+
+@cocotb.test()
+@cocotb.parametrize(hits=(0, 1))
+async def a_drop_waits_for_no_memory(dut, hits):
+    """A piece waits for host memory, or one that is a hit for on-board memory, for ever."""
+    pieces, filled = Source(dut, "piece"), Source(dut, "filled")
+    name = NAME.pack(cacheable=1, lid=1, address=8192)
+    await start(dut, enable_i=1, spares_i=0, drop_valid_i=0, hit_done_i=0, host_ready_i=hits, hit_ready_i=0)
+    for _ in range(1 + hits):
+        pieces.put({"piece_address_i": 8192, "piece_lines_i": 1, "piece_tag_i": 0, "name_i": name})
+        await pieces.drained()
+        for _ in range(5):
+            await RisingEdge(dut.clk_i)
+        if dut.hit_valid_o.value == dut.host_valid_o.value:
+            filled.put({"filled_tag_i": 0, "filled_failed_i": 0})
+            await filled.drained()
+    assert (dut.host_valid_o.value, dut.hit_valid_o.value) == (1 - hits, hits)
+    for lid in (1, 2):
+        assert await drop(dut, lid) < 5
+
+
+def test_node_cache():
+    simulate("node_cache", Sets=2, Ways=2)
