@@ -200,8 +200,11 @@ COUNTER_MISSES = 11
 # Counter: lines that came from the cache.
 COUNTER_DRAM_LINES = 12
 
+# Counter: lines that came from the root on chip.
+COUNTER_ROOT_LINES = 13
+
 # Counters that there are.
-COUNTER_COUNT = 13
+COUNTER_COUNT = 14
 
 
 @dataclass(frozen=True)
@@ -758,22 +761,25 @@ class CompletionOutcome(_Record):
 class ControlSwitches(_Record):
     """What an accelerator does beyond what it must.
 
-    +---------+---------+-------+
-    | 63:2    | 1       | 0     |
-    | padding | balance | cache |
-    +---------+---------+-------+
+    +---------+--------------+---------+-------+
+    | 63:3    | 2            | 1       | 0     |
+    | padding | root_on_chip | balance | cache |
+    +---------+--------------+---------+-------+
     """
 
     SIZE: ClassVar[int] = 8
     FIELDS: ClassVar[dict[str, Field]] = {
         "cache": Field(0, 1, None, 0x1),
         "balance": Field(1, 1, None, 0x1),
-        "padding": Field(2, 62, None, 0x0),
+        "root_on_chip": Field(2, 1, None, 0x1),
+        "padding": Field(3, 61, None, 0x0),
     }
 
     # Keep interior nodes in on-board memory.
     cache: int = 0
     # Read some of what is kept from host memory, when that has less to do.
     balance: int = 0
+    # Keep the root that was named last on chip.
+    root_on_chip: int = 0
     # Zero.
     padding: int = 0

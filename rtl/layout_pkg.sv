@@ -128,8 +128,11 @@ package layout_pkg;
   // counter: lines that came from the cache
   localparam int unsigned CounterDramLines = 12;
 
+  // counter: lines that came from the root on chip
+  localparam int unsigned CounterRootLines = 13;
+
   // counters that there are
-  localparam int unsigned CounterCount = 13;
+  localparam int unsigned CounterCount = 14;
 
   // node_header: the first cache line of a node
   //
@@ -689,21 +692,25 @@ package layout_pkg;
 
   // control_switches: what an accelerator does beyond what it must
   //
-  // +---------+---------+-------+
-  // | 63:2    | 1       | 0     |
-  // | padding | balance | cache |
-  // +---------+---------+-------+
+  // +---------+--------------+---------+-------+
+  // | 63:3    | 2            | 1       | 0     |
+  // | padding | root_on_chip | balance | cache |
+  // +---------+--------------+---------+-------+
   localparam int unsigned ControlSwitchesBits = 64;
   localparam int unsigned ControlSwitchesCacheShift = 0;
   localparam int unsigned ControlSwitchesCacheBits = 1;
   localparam int unsigned ControlSwitchesBalanceShift = 1;
   localparam int unsigned ControlSwitchesBalanceBits = 1;
-  localparam int unsigned ControlSwitchesPaddingShift = 2;
-  localparam int unsigned ControlSwitchesPaddingBits = 62;
+  localparam int unsigned ControlSwitchesRootOnChipShift = 2;
+  localparam int unsigned ControlSwitchesRootOnChipBits = 1;
+  localparam int unsigned ControlSwitchesPaddingShift = 3;
+  localparam int unsigned ControlSwitchesPaddingBits = 61;
 
   typedef struct packed {
     // zero
-    logic [61:0] padding;
+    logic [60:0] padding;
+    // keep the root that was named last on chip
+    logic root_on_chip;
     // read some of what is kept from host memory, when that has less to do
     logic balance;
     // keep interior nodes in on-board memory

@@ -1,4 +1,4 @@
-// Reads pieces from host memory or from the cache of nodes in on-board memory.
+// Reads pieces from host memory, from the cache of nodes in on-board memory, or from the root on chip.
 
 `include "assertions.svh"
 
@@ -22,6 +22,9 @@ module cached_reader
   input logic rst_i,
   input logic cache_i,
   input logic balance_i,
+  input logic root_on_chip_i,
+  input logic root_valid_i,
+  input lid_t root_i,
 
   input  logic       [ClientCount-1:0]               piece_valid_i,
   output logic       [ClientCount-1:0]               piece_ready_o,
@@ -33,7 +36,7 @@ module cached_reader
   output logic drop_ready_o,
   input  lid_t drop_lid_i,
 
-  // The line that comes to a client: from host memory or from the cache.
+  // the line that comes to a client
   output logic        [ClientCount-1:0]               line_valid_o,
   output logic        [ClientCount-1:0][BankBits-1:0] line_bank_o,
   output piece_line_t [ClientCount-1:0]               line_o,
@@ -70,8 +73,7 @@ module cached_reader
   input  logic [TagBits-1:0]     written_tag_i,
   input  logic                   written_error_i,
 
-  output logic counts_hit_o,
-  output logic counts_miss_o
+  output cache_events_t events_o
 );
 
   localparam int unsigned PlaceBits = $clog2(CacheSets) + $clog2(CacheWays) + $clog2(CacheEntryLines);
@@ -85,7 +87,7 @@ module cached_reader
   element_t [ClientCount-1:0] elements;
   element_t element;
   logic [ClientBits-1:0] client;
-  logic valid, ready, spares;
+  logic valid, ready;
 
   for (genvar index = 0; index < ClientCount; index++) begin : gen_elements
     assign elements[index] = '{
@@ -112,15 +114,53 @@ module cached_reader
     .out_index_o(client)
   );
 
-  logic host_valid, host_ready, hit_done;
-  logic [ClientCount-1:0] host_line_valid, hit_line_valid;
-  logic [TagBits-1:0] host_tag, host_line_tag, hit_line_tag;
-  bus_address_t host_address;
-  piece_lines_t host_lines;
-  piece_line_t host_line, hit_line;
+  // ---- the root, then the cache ----
+
+  logic other_valid, other_ready, root_valid, root_ready, dropped;
+  bus_address_t other_address, host_address;
+  piece_lines_t other_lines, host_lines;
+  logic [TagBits-1:0] other_tag, root_tag, host_tag, host_line_tag;
+  node_name_t other_name;
+  piece_line_t root_line, host_line;
+  logic host_valid, host_ready, hit_done, spares;
+  logic [ClientCount-1:0] host_line_valid;
   logic fill_start, filled_valid, filled_ready, filled_failed;
   logic [TagBits-1:0] fill_tag, filled_tag;
   logic [PlaceBits-1:0] hit_place, fill_place, write_place;
+
+  assign dropped = drop_valid_i && drop_ready_o;
+
+  root_on_chip #(
+    .TagBits(TagBits),
+    .EntryLines(CacheEntryLines)
+  ) u_root_on_chip (
+    .clk_i,
+    .rst_i,
+    .enable_i(root_on_chip_i),
+    .root_valid_i,
+    .root_i,
+    .drop_valid_i(dropped),
+    .drop_lid_i,
+    .piece_valid_i(valid),
+    .piece_ready_o(ready),
+    .piece_address_i(element.address),
+    .piece_lines_i(element.lines),
+    .piece_tag_i({client, element.bank}),
+    .name_i(name_i[client]),
+    .other_valid_o(other_valid),
+    .other_ready_i(other_ready),
+    .other_address_o(other_address),
+    .other_lines_o(other_lines),
+    .other_tag_o(other_tag),
+    .other_name_o(other_name),
+    .line_valid_i(|host_line_valid),
+    .line_tag_i(host_line_tag),
+    .line_i(host_line),
+    .beat_valid_o(root_valid),
+    .beat_ready_i(root_ready),
+    .beat_tag_o(root_tag),
+    .beat_o(root_line)
+  );
 
   node_cache #(
     .TagBits(TagBits),
@@ -132,12 +172,12 @@ module cached_reader
     .rst_i,
     .enable_i(cache_i),
     .spares_i(spares),
-    .piece_valid_i(valid),
-    .piece_ready_o(ready),
-    .piece_address_i(element.address),
-    .piece_lines_i(element.lines),
-    .piece_tag_i({client, element.bank}),
-    .name_i(name_i[client]),
+    .piece_valid_i(other_valid),
+    .piece_ready_o(other_ready),
+    .piece_address_i(other_address),
+    .piece_lines_i(other_lines),
+    .piece_tag_i(other_tag),
+    .name_i(other_name),
     .host_valid_o(host_valid),
     .host_ready_i(host_ready),
     .host_address_o(host_address),
@@ -160,8 +200,8 @@ module cached_reader
     .drop_valid_i,
     .drop_ready_o,
     .drop_lid_i,
-    .counts_hit_o,
-    .counts_miss_o
+    .counts_hit_o(events_o.hit),
+    .counts_miss_o(events_o.miss)
   );
 
   cache_filler #(
@@ -220,28 +260,31 @@ module cached_reader
     .*
   );
 
-  hit_reader #(
+  line_router #(
     .ClientCount(ClientCount),
     .Banks(Banks)
-  ) u_hit_reader (
+  ) u_line_router (
     .clk_i,
     .rst_i,
-    .beat_valid_i(hit_line_valid_i),
-    .beat_ready_o(hit_line_ready_o),
-    .beat_tag_i(hit_line_tag_i),
-    .beat_i(hit_line_i),
-    .busy_i(host_line_valid),
-    .line_valid_o(hit_line_valid),
-    .line_tag_o(hit_line_tag),
-    .line_o(hit_line)
+    .host_valid_i(host_line_valid),
+    .host_bank_i(BankBits'(host_line_tag)),
+    .host_i(host_line),
+    .cache_valid_i(hit_line_valid_i),
+    .cache_ready_o(hit_line_ready_o),
+    .cache_tag_i(hit_line_tag_i),
+    .cache_i(hit_line_i),
+    .root_valid_i(root_valid),
+    .root_ready_o(root_ready),
+    .root_tag_i(root_tag),
+    .root_i(root_line),
+    .line_valid_o,
+    .line_bank_o,
+    .line_o
   );
 
   assign hit_done = hit_line_valid_i && hit_line_ready_o && hit_line_i.last;
-  for (genvar index = 0; index < ClientCount; index++) begin : gen_lines
-    assign line_valid_o[index] = host_line_valid[index] || hit_line_valid[index];
-    assign line_bank_o[index] = BankBits'(host_line_valid[index] ? host_line_tag : hit_line_tag);
-    assign line_o[index] = host_line_valid[index] ? host_line : hit_line;
-  end
+  assign events_o.dram_line = hit_line_valid_i && hit_line_ready_o;
+  assign events_o.root_line = root_valid && root_ready;
 
   function automatic logic [AddressBits-1:0] address_of(logic [PlaceBits-1:0] place);
     return (AddressBits'(CachePage) << $clog2(PageBytes)) + (AddressBits'(place) << LineIndexBits);

@@ -1,5 +1,5 @@
-// Brings lines of the cache to the clients that asked for them. Lines from host memory go first: a line for
-// the same client waits.
+// Brings lines of the cache, or of the root on chip, to the clients that asked for them. Lines from
+// elsewhere go first: a line for the same client waits.
 
 `include "assertions.svh"
 
@@ -21,10 +21,10 @@ module hit_reader
   input  logic [TagBits-1:0] beat_tag_i,
   input  piece_line_t        beat_i,
 
-  // clients that have a line from host memory in this cycle
+  // clients that have another line in this cycle
   input  logic        [ClientCount-1:0] busy_i,
   output logic        [ClientCount-1:0] line_valid_o,
-  output logic        [TagBits-1:0]     line_tag_o,
+  output logic        [BankBits-1:0]    line_bank_o,
   output piece_line_t                   line_o
 );
 
@@ -58,7 +58,7 @@ module hit_reader
 
   assign ready = (is_for & busy_i) == '0;
   assign line_valid_o = valid && ready ? is_for : '0;
-  assign line_tag_o = out.tag;
+  assign line_bank_o = out.tag[BankBits-1:0];
   assign line_o = out.line;
 
   `ASSERT(OneSourceAClient, (line_valid_o & busy_i) == '0)

@@ -14,9 +14,7 @@ module memory_counters
   input logic                   host_read_i,
   input logic                   host_line_i,
   input logic                   host_stall_i,
-  input logic                   hit_i,
-  input logic                   miss_i,
-  input logic                   dram_line_i,
+  input cache_events_t          events_i,
   input logic                   dram_read_error_i,
   input logic                   dram_write_error_i,
 
@@ -34,9 +32,10 @@ module memory_counters
       counters_q.host_reads <= counters_q.host_reads + 64'(host_read_i);
       counters_q.host_lines <= counters_q.host_lines + 64'(host_line_i);
       counters_q.host_stalls <= counters_q.host_stalls + 64'(host_stall_i);
-      counters_q.hits <= counters_q.hits + 64'(hit_i);
-      counters_q.misses <= counters_q.misses + 64'(miss_i);
-      counters_q.dram_lines <= counters_q.dram_lines + 64'(dram_line_i);
+      counters_q.hits <= counters_q.hits + 64'(events_i.hit);
+      counters_q.misses <= counters_q.misses + 64'(events_i.miss);
+      counters_q.dram_lines <= counters_q.dram_lines + 64'(events_i.dram_line);
+      counters_q.root_lines <= counters_q.root_lines + 64'(events_i.root_line);
       counters_q.dram_errors <= counters_q.dram_errors + 64'(dram_read_error_i) + 64'(dram_write_error_i);
     end
   end

@@ -44,6 +44,16 @@ package memory_pkg;
     bus_address_t address;
   } node_name_t;
 
+  // What happens in a cycle beside host memory, to be counted.
+  typedef struct packed {
+    // a piece of a cacheable node is in the cache, or is not
+    logic hit;
+    logic miss;
+    // a line comes from the cache, or from the root on chip
+    logic dram_line;
+    logic root_line;
+  } cache_events_t;
+
   // Counts since reset.
   typedef struct packed {
     // reads that clients asked for
@@ -60,6 +70,8 @@ package memory_pkg;
     logic [63:0] misses;
     // lines read from the cache
     logic [63:0] dram_lines;
+    // lines read from the root on chip
+    logic [63:0] root_lines;
     // answers of on-board memory that were errors: a LID is then not mapped
     logic [63:0] dram_errors;
   } memory_counters_t;

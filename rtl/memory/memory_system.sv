@@ -11,9 +11,8 @@ module memory_system
   parameter int unsigned ClientCount = 4,
   // pieces that a client has in flight
   parameter int unsigned Banks = 2,
-  // LIDs from 0 on that can be mapped: a multiple of 512
+  // LIDs from 0 on that can be mapped, a multiple of 512; where their table begins, in pages of 4 KiB
   parameter int unsigned LidCount = 65536,
-  // where the page table begins in on-board memory, in pages of 4 KiB
   parameter int unsigned PageTablePage = 0,
   parameter int unsigned DramAddressBits = 34,
   // The cache of nodes: entries of so many lines, at least those of a node.
@@ -40,9 +39,12 @@ module memory_system
   input  lid_t         map_lid_i,
   input  bus_address_t map_address_i,
 
-  // Keep interior nodes in on-board memory; read some of them from host memory all the same.
+  // keep interior nodes on board, but read some from host memory all the same; keep the named root on chip
   input logic cache_i,
   input logic balance_i,
+  input logic root_on_chip_i,
+  input logic root_valid_i,
+  input lid_t root_i,
 
   // Tagged reads of host memory, never across 4 KiB; beats in any order among tags, in order within one.
   output logic               host_read_valid_o,
@@ -131,10 +133,11 @@ module memory_system
     );
   end
 
-  // ---- pieces: from host memory or from the cache ----
+  // ---- pieces ----
 
   logic hit_valid, hit_ready, dram_line_valid, dram_line_ready, drop_valid, drop_ready;
-  logic write_valid, write_ready, written, written_error, counts_hit, counts_miss;
+  logic write_valid, write_ready, written, written_error;
+  cache_events_t events;
   logic [TagBits-1:0] hit_tag, write_tag, written_tag, dram_line_tag;
   logic [DramAddressBits-1:0] hit_address, write_address;
   piece_lines_t hit_lines;
@@ -178,8 +181,7 @@ module memory_system
     .written_i(written),
     .written_tag_i(written_tag),
     .written_error_i(written_error),
-    .counts_hit_o(counts_hit),
-    .counts_miss_o(counts_miss),
+    .events_o(events),
     .*
   );
 
@@ -288,9 +290,7 @@ module memory_system
     .host_read_i(host_read_valid_o && host_read_ready_i),
     .host_line_i(host_beat_valid_i && !host_beat_error_i),
     .host_stall_i(host_read_valid_o && !host_read_ready_i),
-    .hit_i(counts_hit),
-    .miss_i(counts_miss),
-    .dram_line_i(dram_line_valid && dram_line_ready),
+    .events_i(events),
     .dram_read_error_i(dram_rvalid_i && dram_rready_o && dram_rresp_i != '0),
     .dram_write_error_i(dram_bvalid_i && dram_bready_o && dram_bresp_i != '0),
     .*

@@ -30,8 +30,9 @@ async def lines_wait_for_those_of_host_memory(dut, stall, busy):
         valid = int(dut.line_valid_o.value)
         if valid:
             assert not valid & others
-            got.append((int(dut.line_tag_o.value), int(dut.line_o.value)))
-            assert valid == 1 << got[-1][0] // BANKS
+            client = valid.bit_length() - 1
+            assert valid == 1 << client
+            got.append((client * BANKS + int(dut.line_bank_o.value), int(dut.line_o.value)))
     assert got == sent
 
 

@@ -14,6 +14,8 @@ READ, BEAT = record("line_read_t"), record("line_beat_t")
 COUNTERS = record("memory_counters_t")
 LIDS = 512
 ARENA = 1 << 20
+# What is switched off, and a root that nobody names.
+OFF = dict.fromkeys(("cache_i", "balance_i", "root_on_chip_i", "root_valid_i"), 0)
 BUFFER = 16384
 
 
@@ -127,7 +129,7 @@ async def reads_while_mappings_change(dut, stall):
     host = HostMemory(dut, line, stall=stall)
     mappings = Mappings(dut)
     clients = Clients(dut, mappings, stall)
-    await start(dut, cache_i=0, balance_i=0)
+    await start(dut, **OFF)
     lids = [0, 1, 7, 8, LIDS - 1, LIDS, LIDS + 8, 1 << 47]
     cocotb.start_soon(mappings.change(lids))
     await run_clients(dut, clients, 30, lids)
@@ -145,7 +147,7 @@ async def a_read_after_a_mapping_sees_it(dut):
     HostMemory(dut, line, stall=0.3)
     mappings = Mappings(dut)
     clients = Clients(dut, mappings, 0.3)
-    await start(dut, cache_i=0, balance_i=0)
+    await start(dut, **OFF)
     for round_number in range(20):
         address = 512 * random.randrange(1, 1000)
         await mappings.map(3, address)
@@ -160,7 +162,7 @@ async def a_read_that_host_memory_refuses_ends_with_an_error(dut):
     HostMemory(dut, line, stall=0.3, errors=0.02)
     mappings = Mappings(dut)
     clients = Clients(dut, mappings, 0.3, may_fail=True)
-    await start(dut, cache_i=0, balance_i=0)
+    await start(dut, **OFF)
     cocotb.start_soon(mappings.change([1, 2]))
     await run_clients(dut, clients, 40, [1, 2])
     beats = await clients.ask(0, address=ARENA - LINE, first=0, count=255)
@@ -173,7 +175,7 @@ async def reads_of_several_clients_are_in_flight_together(dut):
     HostMemory(dut, line, latency=0)
     Dram(dut)
     clients = Clients(dut, Mappings(dut), 0.0)
-    await start(dut, cache_i=0, balance_i=0)
+    await start(dut, **OFF)
     for index in range(clients.count):
         cocotb.start_soon(clients.ask(index, address=4096 * index, first=60, count=8))
     for _ in range(20 + 8 * clients.count):

@@ -111,7 +111,7 @@ module accelerator_top
 
   geometry_t geometry;
   version_t read_version;
-  logic cache, balance;
+  logic cache, balance, root_on_chip;
   logic root_valid, root_ready, map_valid, map_ready;
   logic [15:0] root_table;
   lid_t root, map_lid;
@@ -132,6 +132,7 @@ module accelerator_top
   assign counters[CounterHits] = memory_counters.hits;
   assign counters[CounterMisses] = memory_counters.misses;
   assign counters[CounterDramLines] = memory_counters.dram_lines;
+  assign counters[CounterRootLines] = memory_counters.root_lines;
   assign counters[CounterDramErrors] = memory_counters.dram_errors;
 
   control #(
@@ -160,6 +161,7 @@ module accelerator_top
     .read_version_o(read_version),
     .cache_o(cache),
     .balance_o(balance),
+    .root_on_chip_o(root_on_chip),
     .root_valid_o(root_valid),
     .root_ready_i(root_ready),
     .root_table_o(root_table),
@@ -231,6 +233,9 @@ module accelerator_top
     .map_address_i(map_address),
     .cache_i(cache),
     .balance_i(balance),
+    .root_on_chip_i(root_on_chip),
+    .root_valid_i(root_valid && root_ready),
+    .root_i(root),
     .counters_o(memory_counters),
     .*
   );

@@ -134,8 +134,11 @@ pub const COUNTER_MISSES: usize = 11;
 /// Counter: lines that came from the cache.
 pub const COUNTER_DRAM_LINES: usize = 12;
 
+/// Counter: lines that came from the root on chip.
+pub const COUNTER_ROOT_LINES: usize = 13;
+
 /// Counters that there are.
-pub const COUNTER_COUNT: usize = 13;
+pub const COUNTER_COUNT: usize = 14;
 
 /// The first cache line of a node.
 ///
@@ -1293,10 +1296,10 @@ pub mod completion_outcome {
 /// What an accelerator does beyond what it must.
 ///
 /// ```text
-/// +---------+---------+-------+
-/// | 63:2    | 1       | 0     |
-/// | padding | balance | cache |
-/// +---------+---------+-------+
+/// +---------+--------------+---------+-------+
+/// | 63:3    | 2            | 1       | 0     |
+/// | padding | root_on_chip | balance | cache |
+/// +---------+--------------+---------+-------+
 /// ```
 pub mod control_switches {
     /// Bits of the whole.
@@ -1313,12 +1316,18 @@ pub mod control_switches {
     pub const BALANCE_BITS: u32 = 1;
     /// The largest `balance`: the mask after the shift.
     pub const BALANCE_MASK: u64 = 0x1;
+    /// Lowest bit of `root_on_chip`.
+    pub const ROOT_ON_CHIP_SHIFT: u32 = 2;
+    /// Bits of `root_on_chip`.
+    pub const ROOT_ON_CHIP_BITS: u32 = 1;
+    /// The largest `root_on_chip`: the mask after the shift.
+    pub const ROOT_ON_CHIP_MASK: u64 = 0x1;
     /// Lowest bit of `padding`.
-    pub const PADDING_SHIFT: u32 = 2;
+    pub const PADDING_SHIFT: u32 = 3;
     /// Bits of `padding`.
-    pub const PADDING_BITS: u32 = 62;
+    pub const PADDING_BITS: u32 = 61;
     /// The largest `padding`: the mask after the shift.
-    pub const PADDING_MASK: u64 = 0x3fffffffffffffff;
+    pub const PADDING_MASK: u64 = 0x1fffffffffffffff;
 
     const _: () = {
         let end = 0;
@@ -1326,6 +1335,8 @@ pub mod control_switches {
         let end = end + CACHE_BITS;
         assert!(BALANCE_SHIFT == end);
         let end = end + BALANCE_BITS;
+        assert!(ROOT_ON_CHIP_SHIFT == end);
+        let end = end + ROOT_ON_CHIP_BITS;
         assert!(PADDING_SHIFT == end);
         let end = end + PADDING_BITS;
         assert!(BITS == end);
@@ -1353,6 +1364,18 @@ pub mod control_switches {
     #[inline]
     pub const fn with_balance(word: u64, value: u64) -> u64 {
         super::replace(word, BALANCE_SHIFT, BALANCE_MASK, value)
+    }
+
+    /// Keep the root that was named last on chip.
+    #[inline]
+    pub const fn root_on_chip(word: u64) -> u64 {
+        super::extract(word, ROOT_ON_CHIP_SHIFT, ROOT_ON_CHIP_MASK)
+    }
+
+    /// `word` with another `root_on_chip`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_root_on_chip(word: u64, value: u64) -> u64 {
+        super::replace(word, ROOT_ON_CHIP_SHIFT, ROOT_ON_CHIP_MASK, value)
     }
 
     /// Zero.

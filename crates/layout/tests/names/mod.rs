@@ -41,6 +41,7 @@ names! {
         counter_hits: COUNTER_HITS,
         counter_misses: COUNTER_MISSES,
         counter_dram_lines: COUNTER_DRAM_LINES,
+        counter_root_lines: COUNTER_ROOT_LINES,
         counter_count: COUNTER_COUNT,
     }
     structs {
@@ -155,6 +156,7 @@ names! {
         control_switches {
             cache, with_cache: CACHE_SHIFT, CACHE_BITS, CACHE_MASK,
             balance, with_balance: BALANCE_SHIFT, BALANCE_BITS, BALANCE_MASK,
+            root_on_chip, with_root_on_chip: ROOT_ON_CHIP_SHIFT, ROOT_ON_CHIP_BITS, ROOT_ON_CHIP_MASK,
             padding, with_padding: PADDING_SHIFT, PADDING_BITS, PADDING_MASK,
         }
     }

@@ -1,0 +1,223 @@
+// Lines of one node on chip: of the root that was named last. They are kept as they come from host memory,
+// each with a bit of its own; its pieces are not looked for in the cache, so nothing is kept twice. As in the
+// cache, the buffer is named by LID and bus address together, a line stands at its bus address modulo the
+// room, and a mapping drops what is kept of its LID. Another buffer gets the room once nothing in flight is
+// about the one before: so no line that comes late is taken for one of it.
+
+`include "assertions.svh"
+
+module root_on_chip
+  import accelerator_pkg::*;
+  import memory_pkg::*;
+#(
+  parameter int unsigned TagBits = 3,
+  // lines that there is room for, a power of two: a node that is larger is not kept
+  parameter int unsigned EntryLines = 128,
+  localparam int unsigned IndexBits = $clog2(EntryLines)
+) (
+  input logic clk_i,
+  input logic rst_i,
+  input logic enable_i,
+
+  // names the root; 0 changes nothing
+  input logic root_valid_i,
+  input lid_t root_i,
+  input logic drop_valid_i,
+  input lid_t drop_lid_i,
+
+  input  logic               piece_valid_i,
+  output logic               piece_ready_o,
+  input  bus_address_t       piece_address_i,
+  input  piece_lines_t       piece_lines_i,
+  input  logic [TagBits-1:0] piece_tag_i,
+  // of the client of the piece
+  input  node_name_t         name_i,
+
+  // what is not here; of the root it is not cacheable any more
+  output logic               other_valid_o,
+  input  logic               other_ready_i,
+  output bus_address_t       other_address_o,
+  output piece_lines_t       other_lines_o,
+  output logic [TagBits-1:0] other_tag_o,
+  output node_name_t         other_name_o,
+
+  // all lines from host memory
+  input logic               line_valid_i,
+  input logic [TagBits-1:0] line_tag_i,
+  input piece_line_t        line_i,
+
+  // lines that are here
+  output logic               beat_valid_o,
+  input  logic               beat_ready_i,
+  output logic [TagBits-1:0] beat_tag_o,
+  output piece_line_t        beat_o
+);
+
+  localparam int unsigned Tags = 2 ** TagBits;
+
+  if (2 ** IndexBits != EntryLines || EntryLines < PageLines)
+    $fatal(1, "EntryLines must be a power of two, at least a page");
+
+  // A piece that is here, until its last line is read.
+  typedef struct packed {
+    logic [TagBits-1:0] tag;
+    logic [IndexBits-1:0] index;
+    piece_lines_t lines;
+  } hit_t;
+
+  // ---- what is kept ----
+
+  lid_t root_q;
+  logic used_q;
+  bus_address_t address_q;
+  logic [EntryLines-1:0] lines_q;
+  // Lines are to be kept that come for a tag, and where the next one.
+  logic [Tags-1:0] comes_q;
+  logic [Tags-1:0][IndexBits-1:0] index_q;
+
+  logic takes, is_root, is_kept, is_here, is_idle, makes_entry, starts_fill, writes, hit_valid;
+  logic [IndexBits-1:0] index, line_index;
+  logic [EntryLines-1:0] wanted;
+  line_address_t from_start;
+
+  assign from_start = line_address_t'((piece_address_i - name_i.address) >> LineIndexBits);
+  assign is_root = enable_i && name_i.cacheable && name_i.lid == root_q && root_q != '0
+      && from_start + line_address_t'(piece_lines_i) <= line_address_t'(EntryLines);
+  assign index = piece_address_i[LineIndexBits+:IndexBits];
+  assign wanted = ((EntryLines'(1) << piece_lines_i) - 1'b1) << index;
+  assign is_kept = used_q && address_q == name_i.address;
+  assign is_here = is_root && is_kept && (lines_q & wanted) == wanted;
+
+  assign takes = piece_valid_i && piece_ready_o;
+  assign is_idle = comes_q == '0 && !hit_valid;
+  assign makes_entry = takes && is_root && !is_kept && is_idle;
+  assign starts_fill = takes && is_root && !is_here && (is_kept || makes_entry);
+
+  // A line that is kept already may be on its way to a client, and stays as it is.
+  assign line_index = index_q[line_tag_i];
+  assign writes = line_valid_i && comes_q[line_tag_i] && !line_i.error && !lines_q[line_index];
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      root_q <= '0;
+      used_q <= 1'b0;
+      comes_q <= '0;
+    end else begin
+      if (makes_entry) used_q <= 1'b1;
+      if (drop_valid_i && drop_lid_i == root_q) used_q <= 1'b0;
+      if (root_valid_i && root_i != '0 && root_i != root_q) begin
+        root_q <= root_i;
+        used_q <= 1'b0;
+      end
+      if (line_valid_i && line_i.last) comes_q[line_tag_i] <= 1'b0;
+      if (starts_fill) comes_q[piece_tag_i] <= 1'b1;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (writes) lines_q[line_index] <= 1'b1;
+    if (line_valid_i) index_q[line_tag_i] <= line_index + 1'b1;
+    if (starts_fill) index_q[piece_tag_i] <= index;
+    if (makes_entry) begin
+      address_q <= name_i.address;
+      lines_q <= '0;
+    end
+  end
+
+  // ---- what is not here goes on ----
+
+  logic other_valid_q;
+  bus_address_t other_address_q;
+  piece_lines_t other_lines_q;
+  logic [TagBits-1:0] other_tag_q;
+  node_name_t other_name_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) other_valid_q <= 1'b0;
+    else other_valid_q <= (takes && !is_here) || (other_valid_q && !other_ready_i);
+    if (takes) begin
+      other_address_q <= piece_address_i;
+      other_lines_q <= piece_lines_i;
+      other_tag_q <= piece_tag_i;
+      other_name_q <= '{cacheable: name_i.cacheable && !is_root, lid: name_i.lid, address: name_i.address};
+    end
+  end
+
+  assign piece_ready_o = !other_valid_q;
+  assign other_valid_o = other_valid_q;
+  assign other_address_o = other_address_q;
+  assign other_lines_o = other_lines_q;
+  assign other_tag_o = other_tag_q;
+  assign other_name_o = other_name_q;
+
+  // ---- the lines of hits, one a cycle ----
+
+  hit_t hit_in, hit;
+  logic hit_ready, reads, ends;
+  piece_lines_t given_q;
+  logic offers_q, last_q;
+  logic [TagBits-1:0] tag_q;
+  line_t data;
+
+  assign hit_in = '{tag: piece_tag_i, index: index, lines: piece_lines_i};
+
+  // Of each tag one at most is here.
+  fifo #(
+    .T(hit_t),
+    .Depth(Tags)
+  ) u_hits (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(takes && is_here),
+    .in_ready_o(hit_ready),
+    .in_i(hit_in),
+    .out_valid_o(hit_valid),
+    .out_ready_i(reads && ends),
+    .out_o(hit),
+    .count_o()
+  );
+
+  assign reads = hit_valid && (!offers_q || beat_ready_i);
+  assign ends = given_q + 1'b1 == hit.lines;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      offers_q <= 1'b0;
+      given_q <= '0;
+    end else begin
+      offers_q <= reads || (offers_q && !beat_ready_i);
+      if (reads) given_q <= ends ? '0 : given_q + 1'b1;
+    end
+    if (reads) begin
+      tag_q <= hit.tag;
+      last_q <= ends;
+    end
+  end
+
+  ram #(
+    .Width(LineBits),
+    .Depth(EntryLines)
+  ) u_lines (
+    .clk_i,
+    .rst_i,
+    .write_i(writes),
+    .write_address_i(line_index),
+    .write_data_i(line_i.data),
+    .read_i(reads),
+    .read_address_i(hit.index + given_q[IndexBits-1:0]),
+    .read_data_o(data)
+  );
+
+  assign beat_valid_o = offers_q;
+  assign beat_tag_o = tag_q;
+  assign beat_o = '{data: data, last: last_q, error: 1'b0};
+
+  `ASSERT(HitsHaveRoom, !(takes && is_here) || hit_ready)
+  `ASSERT(OneFillATag, !starts_fill || !comes_q[piece_tag_i])
+  `ASSERT(NothingIsLeftOfTheOneBefore, !makes_entry || (comes_q == '0 && !hit_valid))
+  `ASSERT_OFFER_STAYS(PieceStays, piece_valid_i, piece_ready_o, {piece_address_i, piece_lines_i, piece_tag_i})
+  `ASSERT_OFFER_STAYS(OtherStays, other_valid_o, other_ready_i,
+                      {other_address_o, other_lines_o, other_tag_o, other_name_o})
+  `ASSERT_OFFER_STAYS(BeatStays, beat_valid_o, beat_ready_i, {beat_tag_o, beat_o})
+
+endmodule

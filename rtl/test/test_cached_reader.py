@@ -1,0 +1,175 @@
+"""Pieces come whole and right from wherever they are kept, while switches, roots and buffers change."""
+
+import random
+
+import cocotb
+from buffers import LINE, Buffers, Piece
+from cocotb.triggers import RisingEdge
+from records import record
+from runner import simulate
+from streams import Lanes, Sink, Source, end_of_reset, start
+
+PIECE, NAME, PIECE_LINE = record("memory_pkg::piece_t"), record("node_name_t"), record("piece_line_t")
+EVENTS = record("cache_events_t")
+CLIENTS, BANKS = 3, 2
+SWITCHES = ("cache_i", "balance_i", "root_on_chip_i")
+
+
+class OnBoard:
+    """On-board memory: lines are written in the order of their answers; beats of several reads are mixed."""
+
+    def __init__(self, dut, stall: float):
+        self.dut, self.lines = dut, {}
+        self.reads = Sink(dut, "hit", ["hit_tag_o", "hit_address_o", "hit_lines_o"], stall=stall)
+        self.beats = Source(dut, "hit_line", stall=stall)
+        self.writes = Sink(dut, "write", ["write_tag_o", "write_address_o", "write_o"], stall=stall)
+        cocotb.start_soon(self.read())
+        cocotb.start_soon(self.write())
+
+    async def read(self):
+        flying = []
+        while True:
+            await RisingEdge(self.dut.clk_i)
+            while self.reads.got:
+                tag, address, lines = self.reads.got.pop(0).values()
+                flying.append((tag, [address + LINE * at for at in range(lines)]))
+            if flying and len(self.beats.queue) < 3:
+                tag, left = random.choice(flying)
+                line = {"data": self.lines[left.pop(0)], "last": int(not left)}
+                self.beats.put({"hit_line_tag_i": tag, "hit_line_i": PIECE_LINE.pack(**line)})
+                if not left:
+                    flying.remove((tag, left))
+
+    async def write(self):
+        dut = self.dut
+        dut.written_i.value = dut.written_error_i.value = 0
+        while True:
+            await RisingEdge(dut.clk_i)
+            dut.written_i.value = 0
+            if self.writes.got and random.random() < 0.3:
+                tag, address, data = self.writes.got.pop(random.randrange(len(self.writes.got))).values()
+                dut.written_i.value, dut.written_tag_i.value = 1, tag
+                error = random.random() < 0.01
+                dut.written_error_i.value = int(error)
+                if not error:
+                    self.lines[address] = data
+
+
+class Clients:
+    """Each reads up to a piece a bank, all of one buffer. Host memory is theirs, too."""
+
+    def __init__(self, dut, stall: float, buffers: Buffers, banks: int):
+        self.dut, self.stall, self.buffers, self.banks = dut, stall, buffers, banks
+        self.valid, self.ready = Lanes(dut.piece_valid_i), Lanes(dut.piece_ready_o)
+        self.piece, self.bank = Lanes(dut.piece_i, PIECE.width), Lanes(dut.piece_bank_i)
+        self.name = Lanes(dut.name_i, NAME.width)
+        self.line_valid, self.line_bank = Lanes(dut.line_valid_o), Lanes(dut.line_bank_o)
+        self.line = Lanes(dut.line_o, PIECE_LINE.width)
+        self.reads = Sink(dut, "host_read", [f"host_read_{part}_o" for part in ("tag", "address", "bytes")],
+                          stall=stall)
+        # by tag: the piece, the lines that came, those that host memory gave
+        self.flying, self.came, self.given = {}, {}, {}
+        self.events = dict.fromkeys(EVENTS.fields, 0)
+        self.valid.set(0, 0)
+        cocotb.start_soon(self.serve())
+        cocotb.start_soon(self.watch())
+
+    async def serve(self):
+        """Host memory."""
+        dut = self.dut
+        await end_of_reset(dut)
+        while True:
+            for read in self.reads.got:
+                tag, address, size = read.values()
+                assert (address, size) == (self.flying[tag].address, LINE * self.flying[tag].lines)
+                self.given[tag] = 0
+            self.reads.got.clear()
+            gives = bool(self.given) and random.random() >= self.stall
+            dut.host_beat_valid_i.value, dut.host_beat_error_i.value = int(gives), 0
+            if gives:
+                tag = random.choice(list(self.given))
+                piece, at = self.flying[tag], self.given[tag]
+                last = at + 1 == piece.lines
+                dut.host_beat_tag_i.value, dut.host_beat_last_i.value = tag, int(last)
+                dut.host_beat_data_i.value = piece.data(at)
+                self.given[tag] += 1
+                if last:
+                    del self.given[tag]
+            await RisingEdge(dut.clk_i)
+
+    async def watch(self):
+        """What comes is what was asked for."""
+        await end_of_reset(self.dut)
+        while True:
+            await RisingEdge(self.dut.clk_i)
+            for name, happens in EVENTS.unpack(int(self.dut.events_o.value)).items():
+                self.events[name] += happens
+            for client in range(CLIENTS):
+                if self.line_valid.get(client):
+                    self.take(BANKS * client + self.line_bank.get(client), self.line.get(client))
+
+    def take(self, tag: int, line: int):
+        piece, at = self.flying[tag], self.came[tag]
+        last = at + 1 == piece.lines
+        assert PIECE_LINE.unpack(line) == {"data": piece.data(at), "last": int(last), "error": 0}, piece
+        self.came[tag] += 1
+        if last:
+            self.buffers.end(self.flying.pop(tag))
+
+    async def ask(self, client: int, bank: int, piece: Piece):
+        """Has a piece asked for."""
+        self.flying[BANKS * client + bank], self.came[BANKS * client + bank] = piece, 0
+        self.piece.set(client, PIECE.pack(address=piece.address, lines=piece.lines))
+        self.bank.set(client, bank)
+        self.valid.set(client, 1)
+        await RisingEdge(self.dut.clk_i)
+        while not self.ready.get(client):
+            await RisingEdge(self.dut.clk_i)
+        self.valid.set(client, 0)
+
+    async def run(self, client: int, rounds: int):
+        for _ in range(rounds):
+            first = self.buffers.begin()
+            cacheable = int(random.random() < 0.9)
+            self.name.set(client, NAME.pack(cacheable=cacheable, lid=first.lid, address=first.buffer))
+            pieces = [first] + [self.buffers.begin(beside=first) for _ in range(random.randrange(self.banks))]
+            for bank, piece in enumerate(pieces):
+                await self.ask(client, bank, piece)
+            while any(BANKS * client + bank in self.flying for bank in range(BANKS)):
+                await RisingEdge(self.dut.clk_i)
+
+
+async def write(dut, buffers: Buffers):
+    """What writers do; and somebody plays with the switches."""
+    await end_of_reset(dut)
+    while True:
+        for _ in range(random.randint(0, 300)):
+            await RisingEdge(dut.clk_i)
+        lid = random.choice(buffers.lids)
+        dut.root_valid_i.value, dut.root_i.value = int(random.random() < 0.3), lid
+        getattr(dut, random.choice(SWITCHES)).value = int(random.random() < 0.8)
+        dut.drop_valid_i.value, dut.drop_lid_i.value = 1, lid
+        await RisingEdge(dut.clk_i)
+        dut.root_valid_i.value = 0
+        while dut.drop_ready_o.value != 1:
+            await RisingEdge(dut.clk_i)
+        dut.drop_valid_i.value = 0
+        buffers.drop(lid)
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=(0.0, 0.3, 0.7))
+async def pieces_are_what_the_reader_means(dut, stall):
+    buffers = Buffers(lids=3, buffers=2)
+    OnBoard(dut, stall)
+    clients = Clients(dut, stall, buffers, BANKS)
+    await start(dut, **dict.fromkeys(SWITCHES, 1), root_valid_i=0, drop_valid_i=0,
+                host_beat_valid_i=0)
+    cocotb.start_soon(write(dut, buffers))
+    for task in [cocotb.start_soon(clients.run(client, 200)) for client in range(CLIENTS)]:
+        await task
+    assert all(count > 10 for count in clients.events.values()), clients.events
+
+
+def test_cached_reader():
+    simulate("cached_reader", ClientCount=CLIENTS, Banks=BANKS, CacheSets=2, CacheWays=2)
