@@ -22,11 +22,25 @@ pub struct Simulator {
     pub in_flight: usize,
     /// Cycles of a step, unless a completion ends it before: at least 1. Default 256.
     pub cycles_a_step: usize,
+    /// Whether interior nodes are kept in on-board memory. Default true.
+    pub cache: bool,
+    /// Whether some of what is kept there is read from host memory, when that has less to do. Default true.
+    pub balance: bool,
+    /// Whether the root that was named last is kept on chip. Default true.
+    pub root_on_chip: bool,
 }
 
 impl Default for Simulator {
     fn default() -> Self {
-        Self { platform: Platform::PAPER, seed: 1, in_flight: SLOTS, cycles_a_step: 256 }
+        Self {
+            platform: Platform::PAPER,
+            seed: 1,
+            in_flight: SLOTS,
+            cycles_a_step: 256,
+            cache: true,
+            balance: true,
+            root_on_chip: true,
+        }
     }
 }
 
@@ -72,8 +86,7 @@ struct Flights {
 
 impl Simulated {
     fn new(parameters: Simulator, shape: &Shape) -> Self {
-        let mut machine = Machine::new(&parameters.platform, parameters.seed);
-        machine.tell(geometry(shape));
+        let machine = parameters.machine(shape);
         Self { parameters, machine, flights: Flights::new() }
     }
 }
@@ -158,8 +171,19 @@ impl Flights {
     }
 }
 
+impl Simulator {
+    /// A machine for trees of nodes of this shape, which knows nothing else yet.
+    pub(crate) fn machine(&self, shape: &Shape) -> Machine {
+        let Self { platform, seed, cache, balance, root_on_chip, .. } = *self;
+        let mut machine = Machine::new(&platform, seed);
+        machine.tell(Command::Switches { cache, balance, root_on_chip });
+        machine.tell(geometry(shape));
+        machine
+    }
+}
+
 /// What the accelerator is told of a shape.
-pub(crate) fn geometry(shape: &Shape) -> Command {
+fn geometry(shape: &Shape) -> Command {
     Command::Geometry {
         // Of leaves: the fences of interior nodes are not looked at.
         sorted_start: (layout::node_header::SIZE + shape.shortcut_block_bytes + shape.tag_directory_bytes)
@@ -176,7 +200,49 @@ pub(crate) fn word(bytes: &[u8], offset: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use honeycomb_accelerator::{Read, Request, Requests};
+    use honeycomb_memory::MemoryError;
+
     use super::*;
+
+    /// Memory in which there is nothing.
+    struct Zeros;
+
+    impl HostMemory for Zeros {
+        fn read(&self, _address: u64, into: &mut [u8]) -> Result<(), MemoryError> {
+            into.fill(0);
+            Ok(())
+        }
+    }
+
+    /// While a writer waits until there is room for its commands nobody reads host memory for the
+    /// accelerator, which has many requests in flight.
+    #[test]
+    fn a_writer_that_waits_does_not_wait_for_reads() {
+        let simulator = Simulator { platform: Platform::IDEAL, ..Simulator::default() };
+        let mut engine = simulator.engine(&Shape::default()).expect("the shape is allowed");
+        let lid = Lid::new(1).expect("a LID");
+        let address = |at: usize| BusAddress::new(8192 * (1 + at as u64)).expect("an address");
+        engine.map(lid, address(0));
+        engine.set_root(0, Some(lid));
+        let mut requests = Requests::default();
+        let read = Read::Get(b"key");
+        requests.push(&Request { identifier: 0, table: 0, version: None, read }).expect("a short key");
+        let mut request = requests.bytes().to_vec();
+        for identifier in 0..SLOTS as u64 {
+            request[..8].copy_from_slice(&identifier.to_le_bytes());
+            assert!(engine.submit(&request));
+        }
+        let mut completed = 0;
+        while completed == 0 {
+            engine.step(&Zeros, &mut |_| completed += 1);
+        }
+        (0..2 * COMMANDS_MAX).for_each(|at| engine.map(lid, address(at)));
+        while completed < SLOTS {
+            engine.step(&Zeros, &mut |_| completed += 1);
+        }
+        assert_eq!(engine.window().oldest_in_flight, SLOTS as u64 + 1);
+    }
 
     fn completed(identifier: u64, is_continued: bool) -> Vec<u8> {
         let outcome = completion_outcome::with_continued(0, u64::from(is_continued));

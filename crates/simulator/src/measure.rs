@@ -7,13 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use honeycomb_accelerator::{Read, Request, Requests};
 use honeycomb_btree::{Config, Forest, Operation, Root, Scan, Shape};
 use honeycomb_layout::{
-    COUNTER_HOST_STALLS, COUNTER_NODES, COUNTER_SEARCH_BUSY, completion, completion_outcome,
+    COUNTER_DRAM_LINES, COUNTER_HITS, COUNTER_HOST_STALLS, COUNTER_LOOKUPS, COUNTER_MISSES, COUNTER_NODES,
+    COUNTER_ROOT_LINES, COUNTER_SEARCH_BUSY, completion, completion_outcome,
 };
 use honeycomb_memory::{BusAddress, Control, Device, Lid, MemoryConfig};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use crate::engine::{Simulator, geometry, word};
+use crate::engine::{Simulator, word};
 use crate::machine::{Command, Machine};
 use crate::platform::{LINE_BYTES, LinkCounts, OnBoardCounts};
 
@@ -47,6 +48,36 @@ pub struct Measured {
     pub search_busy: u64,
     /// Cycles in which host memory did not take a read.
     pub host_stalls: u64,
+    /// What was read elsewhere.
+    pub lines: Lines,
+}
+
+/// Lines of 64 bytes that did not come from host memory, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lines {
+    /// From the cache of nodes in on-board memory.
+    pub cache: u64,
+    /// From the root on chip.
+    pub root: u64,
+    /// From the page table in on-board memory.
+    pub page_table: u64,
+    /// Pieces of interior nodes, without those of the root if it is on chip, that were in the cache.
+    pub hits: u64,
+    /// Those that were not.
+    pub misses: u64,
+}
+
+impl Lines {
+    /// What the accelerator has counted since its reset.
+    fn read(machine: &mut Machine) -> Self {
+        Self {
+            cache: machine.counter(COUNTER_DRAM_LINES),
+            root: machine.counter(COUNTER_ROOT_LINES),
+            page_table: machine.counter(COUNTER_LOOKUPS),
+            hits: machine.counter(COUNTER_HITS),
+            misses: machine.counter(COUNTER_MISSES),
+        }
+    }
 }
 
 /// Why nothing was measured.
@@ -103,6 +134,7 @@ pub fn measure(simulator: &Simulator, workload: &Workload) -> Result<Measured, E
         nodes: machine.counter(COUNTER_NODES),
         search_busy: machine.counter(COUNTER_SEARCH_BUSY),
         host_stalls: machine.counter(COUNTER_HOST_STALLS),
+        lines: Lines::read(&mut machine),
     })
 }
 
@@ -169,8 +201,7 @@ impl Tree {
 
     /// A machine that was told of the tree.
     fn machine(&self, simulator: &Simulator) -> Machine {
-        let mut machine = Machine::new(&simulator.platform, simulator.seed);
-        machine.tell(geometry(self.forest.shape()));
+        let mut machine = simulator.machine(self.forest.shape());
         for (lid, address) in self.told.0.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             machine.tell(Command::Map { lid: lid.get(), address: address.get() });
         }

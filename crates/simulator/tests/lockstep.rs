@@ -93,13 +93,14 @@ fn answers(queue: &mut dyn Queue, requests: &Requests) -> BTreeMap<u64, Answer> 
 }
 
 /// Asks all of them the same at versions that are held, while others write.
-fn run(platform: Platform, rounds: u64, seed: u64) {
-    println!("seed {seed} on {}", platform.name);
+fn run(simulator: Simulator, rounds: u64) {
+    println!("{simulator:?}");
+    let seed = simulator.seed;
     let shape =
         Shape { node_bytes: 1024, segment_bytes_min: 32, shortcut_block_bytes: 64, ..Shape::default() };
     let memory = MemoryConfig { arena_bytes: 64 << 20, huge_pages: false, ..MemoryConfig::default() };
     let forest = Arc::new(Forest::new(Config { memory, shape, ..Config::default() }).expect("a forest"));
-    let simulated = Card { engines: Simulator { platform, seed, ..Simulator::default() }, ..Card::default() };
+    let simulated = Card { engines: simulator, ..Card::default() };
     let backs: [&dyn Back; 3] = [&Software::default(), &Card::<Model>::default(), &simulated];
     let all: Vec<Box<dyn Accelerator>> = backs.map(|back| back.attach(&forest).expect("attached")).into();
     let root = forest.plant().expect("there is room");
@@ -151,10 +152,16 @@ fn check(
 
 #[test]
 fn with_memory_that_answers_at_once() {
-    run(Platform::IDEAL, 60, 1);
+    run(Simulator { platform: Platform::IDEAL, seed: 1, ..Simulator::default() }, 60);
 }
 
 #[test]
 fn on_the_machine_of_the_paper() {
-    run(Platform::PAPER, 20, 2);
+    run(Simulator { platform: Platform::PAPER, seed: 2, ..Simulator::default() }, 20);
+}
+
+#[test]
+fn without_what_an_accelerator_does_beyond_what_it_must() {
+    let switches = Simulator { cache: false, balance: false, root_on_chip: false, ..Simulator::default() };
+    run(Simulator { platform: Platform::IDEAL, seed: 3, ..switches }, 10);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use honeycomb_layout::control;
+use honeycomb_layout::{control, control_switches};
 
 use crate::model::{Inputs, Outputs};
 
@@ -17,6 +17,8 @@ pub(crate) enum Command {
     Map { lid: u64, address: u64 },
     /// What requests read at that name no version. Of several the greatest counts.
     Publish { version: u64 },
+    /// What is on.
+    Switches { cache: bool, balance: bool, root_on_chip: bool },
     /// The counter that is read next.
     CounterIndex { index: u64 },
 }
@@ -62,6 +64,12 @@ impl Command {
             }
             Self::Root { table, lid } => {
                 &[(control::TABLE_NUMBER_OFFSET, u64::from(table)), (control::ROOT_OFFSET, lid)]
+            }
+            Self::Switches { cache, balance, root_on_chip } => {
+                let word = control_switches::with_cache(0, u64::from(cache));
+                let word = control_switches::with_balance(word, u64::from(balance));
+                let word = control_switches::with_root_on_chip(word, u64::from(root_on_chip));
+                &[(control::SWITCHES_OFFSET, word)]
             }
             Self::CounterIndex { index } => &[(control::COUNTER_INDEX_OFFSET, index)],
             Self::Map { lid, address } => {
@@ -196,7 +204,8 @@ mod tests {
         port.tell(Command::Map { lid: 7, address: 0x5_0000_0200 });
         [3, 2, 5].into_iter().for_each(|version| port.tell(Command::Publish { version }));
         port.tell(Command::Root { table: 9, lid: 7 });
-        assert_eq!((port.told(), port.in_force()), (3, 0));
+        port.tell(Command::Switches { cache: true, balance: false, root_on_chip: true });
+        assert_eq!((port.told(), port.in_force()), (4, 0));
         let of = |offset: usize, value: u64| {
             [(offset as u64, value & 0xffff_ffff), (offset as u64 + 4, value >> 32)]
         };
@@ -206,9 +215,10 @@ mod tests {
             of(control::READ_VERSION_OFFSET, 5),
             of(control::TABLE_NUMBER_OFFSET, 9),
             of(control::ROOT_OFFSET, 7),
+            of(control::SWITCHES_OFFSET, 0b101),
         ];
         assert_eq!(write_all(&mut port), wanted.concat());
-        assert_eq!((port.told(), port.in_force()), (3, 3));
+        assert_eq!((port.told(), port.in_force()), (4, 4));
         port.tell(Command::Publish { version: 4 });
         assert!(port.is_idle(), "an older version changes nothing");
     }
