@@ -89,4 +89,58 @@ module prove_arbiter (
     end
   end
 
+  // What the proof by induction stands on: the two elements that may be in the arbiter.
+  logic first, second, is_begun;
+  logic [1:0] turn, second_index;
+  // The packet that the last of them leaves open.
+  logic [2:0] open;
+
+  assign first = out_valid;
+  assign second = u_arbiter.u_skid_buffer.is_held_q;
+  assign second_index = u_arbiter.u_skid_buffer.held_q.index;
+  assign turn = u_arbiter.turn_q;
+  assign is_begun = in_packet_q[turn];
+
+  function automatic logic [2:0] stream(logic is_open, logic [1:0] number);
+    return is_open ? 3'd1 << number : 3'd0;
+  endfunction
+
+  always_comb begin
+    open = stream(is_within_q, within_q);
+    if (first) open = stream(!out_last, index);
+    if (second) open = stream(!u_arbiter.u_skid_buffer.held_q.last, second_index);
+  end
+
+  always @(posedge clk_i) begin
+    if (!rst) begin
+      StreamsExist : assert (turn < 2'd3 && within_q < 2'd3 || !is_within_q && turn < 2'd3);
+      FirstExists : assert (!first || index < 2'd3);
+      SecondExists : assert (!second || second_index < 2'd3);
+      SecondIsNext : assert (!second || u_arbiter.u_skid_buffer.held_q.data
+          == taken_q[second_index] + 4'(second_index == index));
+      SecondStays : assert (!second || out_last || second_index == index);
+      OpenIsOfThePacket : assert (open == in_packet_q);
+      PacketHasTheTurn : assert (in_packet_q == '0 || (u_arbiter.is_held_q && in_packet_q == 3'd1 << turn));
+    end
+  end
+
+  // How many streams may begin a packet before this one does: who has the turn and has not begun, and who
+  // comes after it.
+  for (genvar at = 0; at < Count; at++) begin : gen_turns
+    logic has_turn, waits;
+    logic [1:0] between, ahead;
+    assign has_turn = turn == 2'(at);
+    assign waits = u_arbiter.is_held_q && !is_begun;
+    assign between = turn == 2'((at + 2) % 3) ? 2'd0 : has_turn ? 2'd2 : 2'd1;
+    assign ahead = has_turn && waits ? 2'd0 : between + 2'(waits);
+    always @(posedge clk_i) begin
+      if (!rst) begin
+        AllAreCounted : assert (put_q[at] - taken_q[at]
+            == 4'(first && index == 2'(at)) + 4'(second && second_index == 2'(at)));
+        TurnComes : assert (3'(others_q[at]) + 3'(ahead) <= 3'd2);
+        NobodyBeginsBeside : assert (!in_packet_q[at] || others_q[at] == '0);
+      end
+    end
+  end
+
 endmodule

@@ -52,4 +52,19 @@ module prove_fifo (
     end
   end
 
+  // What the proof by induction stands on: where elements are in the queue.
+  function automatic logic [1:0] after(logic [1:0] index, logic [1:0] steps);
+    return 2'((4'(index) + 4'(steps)) % 4'd3);
+  endfunction
+
+  always @(posedge clk_i) begin
+    if (!rst) begin
+      IndexesAreInIt : assert (u_fifo.head_q < 2'd3 && u_fifo.tail_q < 2'd3);
+      TailIsBehindThem : assert (u_fifo.tail_q == after(u_fifo.head_q, count));
+      FirstIsThere : assert (count < 2'd1 || u_fifo.items_q[u_fifo.head_q] == taken_q);
+      SecondIsThere : assert (count < 2'd2 || u_fifo.items_q[after(u_fifo.head_q, 2'd1)] == taken_q + 5'd1);
+      ThirdIsThere : assert (count < 2'd3 || u_fifo.items_q[after(u_fifo.head_q, 2'd2)] == taken_q + 5'd2);
+    end
+  end
+
 endmodule

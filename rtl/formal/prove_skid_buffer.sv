@@ -46,6 +46,9 @@ module prove_skid_buffer (
       InOrder : assert (!out_valid || out == taken_q);
       OffersWhatItHas : assert (out_valid == (put_q != taken_q));
       TakesWhatItCan : assert (in_ready == (put_q - taken_q < 5'd2));
+      // What the proof by induction stands on.
+      HoldsTheSecond : assert (!u_skid_buffer.is_held_q || u_skid_buffer.held_q == taken_q + 5'd1);
+      CountsBoth : assert (put_q - taken_q == 5'(out_valid) + 5'(!in_ready));
     end
   end
 

@@ -1,0 +1,106 @@
+// Key buffers, whoever reads and writes: a reader has its line two cycles after its turn, and nobody else has
+// it; it is what was written there last.
+
+module prove_key_buffers
+  import accelerator_pkg::*;
+(
+  input logic clk_i,
+  input logic [1:0] write_valid_i,
+  input logic [1:0][1:0] write_place_i,
+  input logic [1:0][1:0] write_data_i,
+  input logic [1:0] read_valid_i,
+  input logic [1:0][1:0] read_place_i
+);
+
+  logic rst;
+  logic [1:0] write_ready, read_ready, line_valid, writes, reads;
+  key_write_t [1:0] write;
+  key_read_t [1:0] read;
+  line_t line;
+
+  // Any place, which never changes: it is watched. What was written there last, and whether that was in the
+  // cycle before this (bit 0), or at any time (bit 1).
+  logic [1:0] watched_q, value_q, written_q;
+  // Reads that were taken one cycle before this, and two; whether they are of the watched place and its value
+  // is known, and that.
+  logic [1:0][1:0] taken_q, expected_q;
+  logic [1:0] knows_q;
+
+  for (genvar at = 0; at < 2; at++) begin : gen_ports
+    logic write_rst, read_rst;
+    neighbours u_write (
+      .clk_i,
+      .rst_o(write_rst),
+      .in_valid_i(write_valid_i[at]),
+      .in_ready_i(write_ready[at])
+    );
+    neighbours u_read (
+      .clk_i,
+      .rst_o(read_rst),
+      .in_valid_i(read_valid_i[at]),
+      .in_ready_i(read_ready[at])
+    );
+    // Two bits tell the lines and the two keys of the one slot.
+    assign write[at] = '{
+        slot: '0, upper: write_place_i[at][0], line: key_line_t'(write_place_i[at][1]),
+        data: line_t'(write_data_i[at])
+    };
+    assign read[at] = '{slot: '0, upper: read_place_i[at][0], line: key_line_t'(read_place_i[at][1])};
+    always @(posedge clk_i) begin
+      if (!rst) begin
+        WriteStays : assume (!$past(write_valid_i[at] && !write_ready[at] && !rst)
+            || ($stable(write_place_i[at]) && $stable(write_data_i[at])));
+        ReadStays : assume (!$past(read_valid_i[at] && !read_ready[at] && !rst) || $stable(read_place_i[at]));
+      end
+    end
+  end
+  assign rst = gen_ports[0].write_rst;
+
+  key_buffers #(
+    .SlotCount(1),
+    .ReaderCount(2),
+    .WriterCount(2)
+  ) u_key_buffers (
+    .clk_i,
+    .rst_i(rst),
+    .write_valid_i,
+    .write_ready_o(write_ready),
+    .write_i(write),
+    .read_valid_i,
+    .read_ready_o(read_ready),
+    .read_i(read),
+    .line_valid_o(line_valid),
+    .line_o(line)
+  );
+
+  assign writes = write_valid_i & write_ready;
+  assign reads = read_valid_i & read_ready;
+
+  logic watched_write, watched_read;
+  assign watched_write = (writes[1] && write_place_i[1] == watched_q)
+      || (writes[0] && write_place_i[0] == watched_q);
+  assign watched_read = (reads[1] && read_place_i[1] == watched_q)
+      || (reads[0] && read_place_i[0] == watched_q);
+
+  always_ff @(posedge clk_i) begin
+    watched_q <= watched_q;
+    if (watched_write) value_q <= write_data_i[writes[1]];
+    expected_q <= {expected_q[0], value_q};
+    if (rst) begin
+      {written_q, taken_q, knows_q} <= '0;
+    end else begin
+      written_q <= {|written_q || watched_write, watched_write};
+      taken_q <= {taken_q[0], reads};
+      // Not what is written in the same cycle, or was in the one before.
+      knows_q <= {knows_q[0], watched_read && written_q == 2'b10 && !watched_write};
+    end
+  end
+
+  always @(posedge clk_i) begin
+    if (!rst) begin
+      OneReaderIsGiven : assert (line_valid == taken_q[1]);
+      WhatWasWritten : assert (!knows_q[1] || line[1:0] == expected_q[1]);
+    end
+  end
+
+endmodule

@@ -1,0 +1,126 @@
+// A log sorter, whatever entries come: if order hints say how many entries so far have smaller keys, entries
+// stand in the order of their keys, of equal ones the newest first.
+
+module prove_log_sorter
+  import layout_pkg::*;
+  import accelerator_pkg::*;
+  import scan_pkg::*;
+(
+  input logic clk_i,
+  input logic clear_i,
+  input logic insert_i,
+  input logic [1:0] key_i,
+  input logic repeats_i,
+  input logic [2:0] index_i,
+  input logic [1:0] offset_i
+);
+
+  localparam int unsigned Entries = 4;
+
+  logic rst, overflow, hidden;
+  logic [2:0] count, smaller;
+  laid_t entry, inserted;
+
+  // By arrival: key and flag. How many there are, and whether there were more.
+  logic [Entries-1:0][1:0] keys_q;
+  logic [Entries-1:0] repeats_q;
+  logic [2:0] count_q;
+  logic lost_q;
+
+  neighbours u_neighbours (
+    .clk_i,
+    .rst_o(rst),
+    .in_valid_i(1'b0),
+    .in_ready_i(1'b0)
+  );
+
+  // Entries so far with keys that are less than one.
+  function automatic logic [2:0] count_less(logic [1:0] key, logic [2:0] entries);
+    count_less = '0;
+    for (int other = 0; other < int'(Entries); other++) begin
+      if (3'(other) < entries && keys_q[other] < key) count_less += 3'd1;
+    end
+  endfunction
+
+  // Where the one of an arrival is to stand.
+  function automatic logic [2:0] place(logic [1:0] arrival);
+    place = count_less(keys_q[arrival], count_q);
+    for (int other = 0; other < int'(Entries); other++) begin
+      if (3'(other) < count_q && 2'(other) > arrival && keys_q[other] == keys_q[arrival]) place += 3'd1;
+    end
+  endfunction
+
+  always_comb begin
+    inserted = '0;
+    inserted.back_pointer = offset_t'(key_i);
+    inserted.item = offset_t'(count_q);
+    inserted.repeats = repeats_i;
+  end
+
+  log_sorter #(
+    .EntriesMax(Entries)
+  ) u_log_sorter (
+    .clk_i,
+    .rst_i(rst),
+    .clear_i,
+    .insert_i,
+    .insert_entry_i(inserted),
+    .insert_rank_i(8'(count_less(key_i, count_q))),
+    .overflow_o(overflow),
+    .count_o(count),
+    .index_i,
+    .entry_o(entry),
+    .hidden_o(hidden),
+    .offset_i(offset_t'(offset_i)),
+    .before_o(smaller)
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (rst || clear_i) begin
+      {count_q, lost_q} <= '0;
+    end else if (insert_i && count_q == 3'd4) begin
+      lost_q <= 1'b1;
+    end else if (insert_i) begin
+      keys_q[count_q[1:0]] <= key_i;
+      repeats_q[count_q[1:0]] <= repeats_i;
+      count_q <= count_q + 3'd1;
+    end
+  end
+
+  logic is_entry, is_hidden;
+  assign is_entry = index_i < count_q;
+  always_comb begin
+    is_hidden = 1'b0;
+    for (int other = 0; other < int'(Entries); other++) begin
+      if (3'(other) < count_q && place(2'(other)) + 3'd1 == index_i) is_hidden = repeats_q[other];
+    end
+  end
+
+  always @(posedge clk_i) begin
+    if (!rst) begin
+      HasABound : assert (count_q <= 3'd4);
+      CountsThem : assert (count == count_q && overflow == lost_q);
+      IsThatEntry : assert (!is_entry || entry == u_log_sorter.entries_q[index_i[1:0]]);
+      HiddenByTheNewer : assert (!is_entry || hidden == is_hidden);
+      CountsSmaller : assert (smaller == count_less(offset_i, count_q));
+    end
+  end
+
+  for (genvar at = 0; at < Entries; at++) begin : gen_entries
+    laid_t stands;
+    logic is_one;
+    logic [1:0] arrival;
+    assign stands = u_log_sorter.entries_q[at];
+    assign is_one = 3'(at) < count_q;
+    assign arrival = 2'(stands.item);
+    always @(posedge clk_i) begin
+      if (!rst) begin
+        IsOne : assert (!is_one || stands.item < offset_t'(count_q));
+        InOrder : assert (!is_one || place(arrival) == 3'(at));
+        AsItCame : assert (!is_one || (stands.back_pointer == offset_t'(keys_q[arrival])
+            && stands.repeats == repeats_q[arrival]));
+      end
+    end
+  end
+
+endmodule

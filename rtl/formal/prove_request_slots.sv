@@ -1,0 +1,145 @@
+// Slots, whatever parser, engines and completions do: a slot is given to one request at a time, the window
+// holds all that are in flight and closes behind them, and a request reads at its own version, or at that
+// which was in force when it was taken.
+
+module prove_request_slots
+  import layout_pkg::*;
+  import accelerator_pkg::*;
+(
+  input logic clk_i,
+  input logic slot_ready_i,
+  input logic request_valid_i,
+  input logic is_malformed_i,
+  input logic [1:0] own_version_i,
+  input logic [1:0] read_version_i,
+  input logic root_read_ready_i,
+  input logic root_i,
+  input logic descent_ready_i,
+  input logic refusal_ready_i,
+  input logic done_valid_i,
+  input logic done_slot_i
+);
+
+  // So few that slots are given again and again.
+  localparam int unsigned Slots = 2;
+
+  logic rst;
+  logic slot_valid, request_ready, root_read_valid, descent_valid, refusal_valid;
+  logic begins, takes, sends;
+  slot_t slot;
+  parsed_request_t request;
+  descent_t descent;
+  answer_beat_t refusal;
+  logic [63:0] oldest, newest;
+
+  // By slot: in flight, sent down or refused, and the request's number. The request that has its slot and
+  // was not taken yet, and the version of the one that was taken last.
+  logic [Slots-1:0] live_q, sent_q;
+  logic [Slots-1:0][7:0] number_q;
+  logic is_parsed_q, root_read_q, root_q;
+  logic slot_q;
+  logic [1:0] version_q;
+  logic [7:0] begun_q;
+  logic [2:0] idle_q;
+
+  neighbours u_neighbours (
+    .clk_i,
+    .rst_o(rst),
+    .in_valid_i(request_valid_i),
+    .in_ready_i(request_ready)
+  );
+
+  always_comb begin
+    request = '0;
+    request.slot = 8'(slot_q);
+    request.status = is_malformed_i ? 8'(StatusMalformed) : 8'(StatusFound);
+    request.request.read_version = 64'(own_version_i);
+  end
+
+  request_slots #(
+    .SlotCount(Slots)
+  ) u_request_slots (
+    .clk_i,
+    .rst_i(rst),
+    .slot_valid_o(slot_valid),
+    .slot_ready_i,
+    .slot_o(slot),
+    .request_valid_i,
+    .request_ready_o(request_ready),
+    .request_i(request),
+    .root_read_valid_o(root_read_valid),
+    .root_read_ready_i,
+    .root_table_o(),
+    .root_i(lid_t'(root_i)),
+    .read_version_i(64'(read_version_i)),
+    .descent_valid_o(descent_valid),
+    .descent_ready_i,
+    .descent_o(descent),
+    .refusal_valid_o(refusal_valid),
+    .refusal_ready_i,
+    .refusal_o(refusal),
+    .name_read_i(1'b0),
+    .name_slot_i('0),
+    .name_identifier_o(),
+    .name_read_version_o(),
+    .done_valid_i,
+    .done_slot_i(8'(done_slot_i)),
+    .window_oldest_o(oldest),
+    .window_newest_o(newest)
+  );
+
+  assign begins = slot_valid && slot_ready_i;
+  assign takes = request_valid_i && request_ready;
+  assign sends = (descent_valid && descent_ready_i) || (refusal_valid && refusal_ready_i);
+
+  always_ff @(posedge clk_i) begin
+    root_q <= root_i;
+    root_read_q <= root_read_valid && root_read_ready_i;
+    if (begins) slot_q <= slot[0];
+    if (takes) version_q <= own_version_i == '0 ? read_version_i : own_version_i;
+    if (rst) begin
+      {live_q, sent_q, is_parsed_q, begun_q, idle_q} <= '0;
+    end else begin
+      if (begins) begin
+        live_q[slot[0]] <= 1'b1;
+        number_q[slot[0]] <= begun_q + 8'd1;
+        begun_q <= begun_q + 8'd1;
+      end
+      is_parsed_q <= begins || (is_parsed_q && !takes);
+      if (sends) sent_q[slot_q] <= 1'b1;
+      if (done_valid_i) {live_q[done_slot_i], sent_q[done_slot_i]} <= '0;
+      idle_q <= live_q != '0 || begins ? '0 : idle_q + 3'(idle_q != '1);
+    end
+  end
+
+  // The parser takes one slot at a time, and completions are of what was sent. A root stays until the next is
+  // read.
+  always @(posedge clk_i) begin
+    if (!rst) begin
+      OneAtATime : assume (!slot_ready_i || (!is_parsed_q && (live_q[slot_q] == sent_q[slot_q])));
+      OfASlot : assume (!request_valid_i || is_parsed_q);
+      DoneIsSent : assume (!done_valid_i || sent_q[done_slot_i]);
+      RootStays : assume (root_read_q || root_i == root_q);
+      RequestStays : assume (!$past(request_valid_i && !request_ready && !rst)
+          || ($stable(is_malformed_i) && $stable(own_version_i)));
+    end
+  end
+
+  always @(posedge clk_i) begin
+    if (!rst) begin
+      SlotIsFree : assert (!begins || (slot < 8'(Slots) && !live_q[slot[0]]));
+      OfTheRequest : assert (!descent_valid || descent.request.slot == 8'(slot_q));
+      RefusalToo : assert (!refusal_valid || refusal.slot == 8'(slot_q));
+      AtItsVersion : assert (!descent_valid || descent.request.read_version == 64'(version_q));
+      WindowCloses : assert (idle_q < 3'd4 || oldest == newest + 64'd1);
+    end
+  end
+  for (genvar at = 0; at < Slots; at++) begin : gen_slots
+    always @(posedge clk_i) begin
+      if (!rst) begin
+        IsInTheWindow : assert (!live_q[at] || (oldest <= 64'(number_q[at]) && 64'(number_q[at]) <= newest));
+      end
+    end
+  end
+
+endmodule
