@@ -77,7 +77,8 @@ fn transfers_keep_the_sum() {
 
 #[test]
 fn what_is_no_request_ends_the_connection_with_an_error() {
-    let request = Limits { arguments_max: 3, argument_bytes_max: 100, line_bytes_max: 100 };
+    let request =
+        Limits { arguments_max: 3, argument_bytes_max: 100, line_bytes_max: 100, ..Limits::default() };
     let running = start_with(Config { cores: 1, request, ..Config::default() });
     let cases: [(&[u8], &str); 4] = [
         (b"*1\r\n:1\r\n", "!ERR Protocol error: expected '$', got ':'"),

@@ -145,14 +145,21 @@ impl Statistics {
             tables,
             memory,
             bytes_per_pair: BytesPerPair::new(&memory, pairs),
-            versions: VersionStatistics {
-                read_version: shared.forest.read_version(),
-                chain_steps: trees.version_chain_steps,
-                chain_steps_max: trees.version_chain_max,
-                scan_descents: trees.scan_descents,
-            },
+            versions: VersionStatistics::of(shared),
             snapshots: shared.leases.totals(shared.forest.memory()).into(),
             writes: trees.into(),
+        }
+    }
+}
+
+impl VersionStatistics {
+    pub(crate) fn of(shared: &Shared) -> Self {
+        let trees = shared.forest.statistics();
+        Self {
+            read_version: shared.forest.read_version(),
+            chain_steps: trees.version_chain_steps,
+            chain_steps_max: trees.version_chain_max,
+            scan_descents: trees.scan_descents,
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::image;
 use crate::reads::Reads;
 use crate::shared::Shared;
 use crate::snapshot::{Snapshot, SnapshotToken};
-use crate::statistics::Statistics;
+use crate::statistics::{Statistics, VersionStatistics};
 use crate::table::Table;
 
 /// A handle on a store: tables in one arena, under one order of versions. Cheap to clone; the store goes away
@@ -163,6 +163,13 @@ impl Store {
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         Statistics::of(&self.shared)
+    }
+
+    /// Versions, and how far readers had to go back: a part of [`Store::statistics`] that costs next to
+    /// nothing.
+    #[must_use]
+    pub fn versions(&self) -> VersionStatistics {
+        VersionStatistics::of(&self.shared)
     }
 
     /// What looking for keys has touched of memory: nodes, bytes and cache lines, by level and block. None if

@@ -48,6 +48,19 @@ impl Replies {
         self.bytes.drain(..sent);
     }
 
+    /// Bytes of memory that they take.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    /// Gives memory back, down to so many bytes, if there are no replies.
+    pub fn shrink(&mut self, kept: usize) {
+        if self.bytes.is_empty() {
+            self.bytes.shrink_to(kept);
+        }
+    }
+
     /// Forgets all but the first bytes: takes back what was replied after them.
     pub fn truncate(&mut self, bytes: usize) {
         self.bytes.truncate(bytes);

@@ -18,12 +18,19 @@ pub struct Limits {
     pub argument_bytes_max: usize,
     /// Bytes of a request that is a line.
     pub line_bytes_max: usize,
+    /// Bytes of a request as it arrives, all in all.
+    pub request_bytes_max: usize,
 }
 
 impl Default for Limits {
-    /// 1,048,576 arguments, of 512 MiB each, as Redis; lines of 64 KiB.
+    /// 1,048,576 arguments, of 512 MiB each, of 1 GiB all in all, as Redis; lines of 64 KiB.
     fn default() -> Self {
-        Self { arguments_max: 1 << 20, argument_bytes_max: 512 << 20, line_bytes_max: 1 << 16 }
+        Self {
+            arguments_max: 1 << 20,
+            argument_bytes_max: 512 << 20,
+            line_bytes_max: 1 << 16,
+            request_bytes_max: 1 << 30,
+        }
     }
 }
 
@@ -42,6 +49,9 @@ pub enum Malformed {
     /// An argument does not end with the end of a line.
     #[error("Protocol error: an argument does not end where its length says")]
     ArgumentEnd,
+    /// All in all it is too long.
+    #[error("Protocol error: a request has at most {0} bytes")]
+    RequestLength(usize),
     /// A line that is too long.
     #[error("Protocol error: too big inline request")]
     LineLength,
@@ -128,6 +138,9 @@ impl Request {
             };
             let start = at + 1 + after;
             at = start + bytes_of + 2;
+            if at > limits.request_bytes_max {
+                return Err(Malformed::RequestLength(limits.request_bytes_max));
+            }
             match bytes.get(start + bytes_of..at) {
                 None => return Ok(None),
                 Some(b"\r\n") => self.arguments.push(start..start + bytes_of),
@@ -176,7 +189,8 @@ mod tests {
 
     use super::*;
 
-    const SMALL: Limits = Limits { arguments_max: 4, argument_bytes_max: 8, line_bytes_max: 10 };
+    const SMALL: Limits =
+        Limits { arguments_max: 4, argument_bytes_max: 8, line_bytes_max: 10, request_bytes_max: 50 };
 
     /// Arguments, and bytes of the request.
     type Whole = (Vec<Vec<u8>>, usize);
@@ -225,6 +239,17 @@ mod tests {
         assert_eq!(refused(b"*1\r\n$-1\r\n"), "Protocol error: invalid bulk length");
         assert!(parsed(b"123456789 \r\n", &SMALL).unwrap().is_some());
         assert_eq!(refused(b"123456789 1\r\n"), "Protocol error: too big inline request");
+    }
+
+    #[test]
+    fn requests_at_and_above_their_limit() {
+        let longest = b"*4\r\n$8\r\n12345678\r\n$8\r\n12345678\r\n$8\r\n12345678\r\n$0\r\n\r\n";
+        let limits = Limits { request_bytes_max: longest.len(), ..SMALL };
+        assert_eq!(parsed(longest, &limits).unwrap().unwrap().1, longest.len());
+        let limits = Limits { request_bytes_max: longest.len() - 1, ..SMALL };
+        // It is refused as soon as its lengths are there.
+        let arrived = &longest[..longest.len() - 2];
+        assert_eq!(parsed(arrived, &limits), Err(Malformed::RequestLength(longest.len() - 1)));
     }
 
     #[test]
