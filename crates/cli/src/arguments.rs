@@ -1,8 +1,8 @@
 //! What the command line says.
 
-use crate::{help, text::Form, units};
+use crate::{help, parameters::GivenParameters, text::Form, units};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::{net::SocketAddr, path::PathBuf};
+use std::path::PathBuf;
 
 /// An in-memory ordered key-value store, at work on your files.
 #[derive(Parser)]
@@ -226,23 +226,15 @@ pub(crate) struct Verify {
 /// `honeycomb serve`.
 #[derive(Args)]
 pub(crate) struct Serve {
-    /// Where to listen.
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:6379", env = "HONEYCOMB_ADDRESS")]
-    pub(crate) address: SocketAddr,
-    /// Threads, each with connections of its own [default: one a core of the machine].
-    #[arg(long, value_name = "COUNT", env = "HONEYCOMB_CORES")]
-    pub(crate) cores: Option<usize>,
-    /// Numbered tables that SELECT chooses from.
-    #[arg(long, value_name = "COUNT", default_value_t = 16, env = "HONEYCOMB_DATABASES")]
-    pub(crate) databases: usize,
-    /// What AUTH must say before anything else [default: everybody is let in].
-    #[arg(long, value_name = "TEXT", env = "HONEYCOMB_PASSWORD", hide_env_values = true)]
-    pub(crate) password: Option<String>,
-    /// Connections at one time.
-    #[arg(long, value_name = "COUNT", default_value_t = 10_000, env = "HONEYCOMB_CONNECTIONS")]
-    pub(crate) connections: usize,
+    /// A file with parameters: TOML, a line `name = value` each. The environment goes before it, and flags
+    /// before that.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Print the parameters as they would be, as a file with what each is and may be, and serve nothing.
+    #[arg(long)]
+    pub(crate) print_config: bool,
     #[command(flatten)]
-    pub(crate) memory: MemoryOption,
+    pub(crate) parameters: GivenParameters,
     #[command(flatten)]
     pub(crate) json: JsonOption,
 }

@@ -48,6 +48,14 @@ pub(crate) enum Error {
     /// The store refused something.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A parameter of the server is not allowed.
+    #[error("{place}: {source}")]
+    Parameter {
+        /// Where it was said.
+        place: String,
+        /// What is wrong and what is allowed.
+        source: honeycomb_server::Refused,
+    },
     /// The server did not start, or has ended.
     #[error(transparent)]
     Server(#[from] honeycomb_server::Error),
@@ -68,6 +76,11 @@ impl Error {
     /// The error of `doing` something to `path`; for `map_err`.
     pub(crate) fn file(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
         move |source| Error::File { doing, path: path.to_owned(), source }
+    }
+
+    /// The error of a parameter that was said in a `place`; for `map_err`.
+    pub(crate) fn parameter(place: String) -> impl FnOnce(honeycomb_server::Refused) -> Error {
+        |source| Error::Parameter { place, source }
     }
 
     /// The error of `doing` something to the image at `path`; for `map_err`.

@@ -84,12 +84,15 @@ Examples:
 pub(crate) const SERVE: &str = "\
 Serve a store to Redis clients.
 
-The store is empty at first and in memory only. Ctrl-C, or the signal TERM, ends the server once the replies
-that it owes are sent. Memory is what --memory says, 1 GiB if it says nothing; a write that finds none is
-refused. Every option but --memory and --json can also be a variable of the environment.";
+The store is empty at first and in memory only. Ctrl-C, or the signal TERM, ends the server once what clients
+have sent is carried out and the replies are sent. Every parameter can stand in the file of --config, in the
+environment (HONEYCOMB_MAXCLIENTS and so on), or among the flags; what comes later in this list goes before.
+--print-config writes such a file.";
 
 /// Examples of `serve`.
 pub(crate) const SERVE_EXAMPLES: &str = "\
 Examples:
   honeycomb serve
-  honeycomb serve --address 127.0.0.1:7000 --memory 8GiB --password secret";
+  honeycomb serve --address 127.0.0.1:7000 --memory 8GiB --metrics 127.0.0.1:9121
+  honeycomb serve --maxclients 100 --print-config > honeycomb.toml
+  HONEYCOMB_REQUIREPASS=secret honeycomb serve --config honeycomb.toml";

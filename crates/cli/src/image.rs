@@ -35,14 +35,12 @@ pub(crate) fn empty(memory: &MemoryOption, input_bytes: u64) -> Result<Store, Er
     Ok(Store::open(Config { memory_bytes, lease, ..Config::default() })?)
 }
 
-/// An empty store for many clients, whose snapshots end in time, with the memory asked for, or with
-/// enough for `input_bytes` of keys and values.
+/// Bytes of memory for a server's store: those asked for, or enough for `input_bytes` of keys and values.
 ///
 /// # Errors
-/// The system does not give the memory.
-pub(crate) fn for_server(memory: &MemoryOption, input_bytes: u64) -> Result<Store, Error> {
-    let memory_bytes = addressable(memory.bytes.unwrap_or_else(|| enough(input_bytes)))?;
-    Ok(Store::open(Config { memory_bytes, ..Config::default() })?)
+/// They are more than can be addressed.
+pub(crate) fn server_bytes(memory: &MemoryOption, input_bytes: u64) -> Result<usize, Error> {
+    addressable(memory.bytes.unwrap_or_else(|| enough(input_bytes)))
 }
 
 fn enough(input_bytes: u64) -> u64 {

@@ -18,6 +18,7 @@ mod noted;
 mod output;
 mod pages;
 mod parallel;
+mod parameters;
 mod progress;
 mod summary;
 mod text;

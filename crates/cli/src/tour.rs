@@ -102,8 +102,9 @@ pub(crate) fn run(arguments: &Tour) -> Result<Verdict, Error> {
 
 /// A server with room for so many bytes of keys and values, and another handle of its store.
 fn start(arguments: &Tour, input_bytes: u64) -> Result<(Server, Store), Error> {
-    let store = image::for_server(&arguments.memory, input_bytes)?;
-    let config = Config { address: arguments.address, ..Config::default() };
+    let memory_bytes = image::server_bytes(&arguments.memory, input_bytes)?;
+    let config = Config { address: arguments.address, memory_bytes, ..Config::default() };
+    let store = config.open_store()?;
     Ok((Server::start(config, store.clone(), Box::new(SystemTime))?, store))
 }
 

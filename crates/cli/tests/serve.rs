@@ -6,41 +6,82 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// A server at a port that the system chose, and where it is.
-fn serve() -> (Child, String) {
+fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_honeycomb"));
-    command.args(["serve", "--address", "127.0.0.1:0", "--memory", "64MiB", "--cores", "1"]);
-    let mut server = command.stdout(Stdio::piped()).spawn().unwrap();
+    command.arg("serve").args(arguments);
+    command
+}
+
+/// A server at a port that the system chose, and where it is.
+fn serve(arguments: &[&str]) -> (Child, String) {
+    let mut command = command(&["--address", "127.0.0.1:0", "--memory", "64MiB", "--cores", "1"]);
+    let mut server = command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let address = line.strip_prefix("serving at ").unwrap().split(';').next().unwrap();
     (server, address.to_owned())
 }
 
+fn send_signal(server: &Child, signal: &str) {
+    let sent = Command::new("kill").args([signal, &server.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
 #[test]
 fn it_serves_until_a_signal_ends_it() {
-    let (mut server, address) = serve();
-    let mut client = TcpStream::connect(address).unwrap();
-    client.write_all(b"SET apple red\r\nGET apple\r\n").unwrap();
-    let mut replies = [0; 14];
-    client.read_exact(&mut replies).unwrap();
-    assert_eq!(&replies, b"+OK\r\n$3\r\nred\r\n");
-    let ended = Command::new("kill").args(["-TERM", &server.id().to_string()]).status().unwrap();
-    assert!(ended.success());
-    assert_eq!(client.read(&mut replies).unwrap(), 0, "the connection has ended");
-    assert_eq!(server.wait().unwrap().code(), Some(0));
+    for signal in ["-TERM", "-INT"] {
+        let (mut server, address) = serve(&[]);
+        let mut client = TcpStream::connect(address).unwrap();
+        client.write_all(b"SET apple red\r\nGET apple\r\n").unwrap();
+        let mut replies = [0; 14];
+        client.read_exact(&mut replies).unwrap();
+        assert_eq!(&replies, b"+OK\r\n$3\r\nred\r\n");
+        client.write_all(b"GET apple\r\n").unwrap();
+        send_signal(&server, signal);
+        let mut last = Vec::new();
+        client.read_to_end(&mut last).unwrap();
+        assert_eq!(last, b"$3\r\nred\r\n", "what was sent before the signal is carried out");
+        assert_eq!(server.wait().unwrap().code(), Some(0));
+    }
+}
+
+#[test]
+fn what_happens_is_written_as_objects() {
+    let (mut server, address) = serve(&["--log-format", "json", "--maxclients", "1"]);
+    let mut only = TcpStream::connect(&address).unwrap();
+    only.write_all(b"PING\r\n").unwrap();
+    only.read_exact(&mut [0; 7]).unwrap();
+    TcpStream::connect(&address).unwrap().read_to_end(&mut Vec::new()).unwrap();
+    send_signal(&server, "-TERM");
+    let mut written = String::new();
+    server.stderr.take().unwrap().read_to_string(&mut written).unwrap();
+    let lines: Vec<serde_json::Value> =
+        written.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let messages: Vec<_> = lines.iter().map(|line| line["message"].as_str().unwrap()).collect();
+    let refused = "a connection was refused: there are too many";
+    assert_eq!(messages, ["serving", refused, "a signal came", "stopping", "stopped"]);
+    assert_eq!((lines[0]["cores"].as_u64(), lines[1]["connections_max"].as_u64()), (Some(1), Some(1)));
+    assert_eq!(lines[1]["level"], "WARN");
+    assert!(server.wait().unwrap().success());
+}
+
+#[test]
+fn the_parameters_that_would_be_are_printed() {
+    let mut command = command(&["--maxclients", "7", "--print-config"]);
+    let output = command.env("HONEYCOMB_TIMEOUT", "8").output().unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(printed.contains("\nmaxclients = 7\n") && printed.contains("\ntimeout = 8\n"), "{printed}");
 }
 
 #[test]
 fn what_is_not_allowed_is_named() {
     let run = |arguments: &[&str]| {
-        let run =
-            Command::new(env!("CARGO_BIN_EXE_honeycomb")).arg("serve").args(arguments).output().unwrap();
+        let run = command(arguments).output().unwrap();
         (run.status.code(), String::from_utf8(run.stderr).unwrap())
     };
     let (status, error) = run(&["--address", "127.0.0.1:0", "--cores", "0"]);
-    assert_eq!((status, &*error), (Some(2), "honeycomb: cores is 0: allowed are 1 to 1024\n"));
+    assert_eq!((status, &*error), (Some(2), "honeycomb: --cores: cores is 0: allowed are 1 to 1024\n"));
     let (status, error) = run(&["--address", "203.0.113.1:1"]);
     assert_eq!(status, Some(2));
-    assert!(error.starts_with("honeycomb: cannot listen on 203.0.113.1:1: "), "{error}");
+    assert!(error.contains("honeycomb: cannot listen on 203.0.113.1:1: "), "{error}");
 }

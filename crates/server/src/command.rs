@@ -1,5 +1,7 @@
 //! What a command is.
 
+use std::ops::Deref;
+
 use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::Arguments;
@@ -21,6 +23,22 @@ pub(crate) struct Command {
     pub(crate) usage: &'static str,
     /// What it does, in a sentence.
     pub(crate) summary: &'static str,
+}
+
+/// A command that was found by its name.
+#[derive(Clone, Copy)]
+pub(crate) struct Named {
+    pub(crate) command: &'static Command,
+    /// Its place among all commands.
+    pub(crate) number: usize,
+}
+
+impl Deref for Named {
+    type Target = Command;
+
+    fn deref(&self) -> &Command {
+        self.command
+    }
 }
 
 /// Which arguments of a command are keys.
@@ -53,13 +71,12 @@ pub(crate) enum Run {
 
 impl Command {
     /// The command of a name, in any case of letters.
-    pub(crate) fn named(name: &[u8]) -> Option<&'static Command> {
+    pub(crate) fn named(name: &[u8]) -> Option<Named> {
         let mut lower = [0; 32];
         let lower = lower.get_mut(..name.len())?;
         lower.copy_from_slice(name);
         lower.make_ascii_lowercase();
-        let lower = std::str::from_utf8(lower).ok()?;
-        commands::BY_NAME.get(lower).copied()
+        commands::BY_NAME.get(&*lower).copied()
     }
 
     /// What it does to pairs, if that is what it does.

@@ -1,6 +1,7 @@
 //! All commands, by name.
 
 mod about;
+mod config;
 mod connection;
 mod expiry;
 mod keys;
@@ -8,29 +9,41 @@ mod numbers;
 mod ordered;
 mod range;
 mod scanning;
+mod slow_log;
 mod strings;
 mod transactions;
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::command::Command;
+use rustc_hash::FxBuildHasher;
 
-/// All of them.
-pub(crate) static BY_NAME: LazyLock<BTreeMap<&'static str, &'static Command>> = LazyLock::new(|| {
-    let groups: [&'static [Command]; 9] = [
+use crate::command::{Command, Named};
+
+/// All of them, in the order of their names. The place of one is its number.
+pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| {
+    let groups: [&'static [Command]; 11] = [
         about::COMMANDS,
+        config::COMMANDS,
         connection::COMMANDS,
         expiry::COMMANDS,
         keys::COMMANDS,
         numbers::COMMANDS,
         ordered::COMMANDS,
         scanning::COMMANDS,
+        slow_log::COMMANDS,
         strings::COMMANDS,
         transactions::COMMANDS,
     ];
-    groups.into_iter().flatten().map(|command| (command.name, command)).collect()
+    let mut commands: Vec<_> = groups.into_iter().flatten().collect();
+    commands.sort_by_key(|command| command.name);
+    commands
 });
 
-pub(crate) use connection::line;
+/// The same by their names, in lower case.
+pub(crate) static BY_NAME: LazyLock<HashMap<&'static [u8], Named, FxBuildHasher>> = LazyLock::new(|| {
+    let named = |(number, command): (usize, &&'static Command)| Named { command, number };
+    BY_NUMBER.iter().enumerate().map(named).map(|named| (named.name.as_bytes(), named)).collect()
+});
+
 pub(crate) use transactions::run_alone;

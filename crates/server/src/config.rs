@@ -5,25 +5,57 @@ use std::time::Duration;
 
 use honeycomb_protocol::resp::Limits;
 
-/// The parameters of a server.
-#[derive(Debug, Clone)]
+/// The parameters of a server. Files, the environment, flags and `CONFIG` name them as
+/// [`PARAMETERS`](crate::PARAMETERS) does, which also says what they may be.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// Where it listens. Default: port 6379 of the loopback address.
     pub address: SocketAddr,
     /// Threads, each with connections of its own. Default: one a core of the machine.
     pub cores: usize,
+    /// Memory of the store that [`Config::open_store`] opens; of a running server, that of its store.
+    /// Default: 1 GiB.
+    pub memory_bytes: usize,
     /// Numbered tables that `SELECT` chooses from. Default: 16.
     pub databases: usize,
     /// What `AUTH` must say before anything else; none lets everybody in. Default: none.
     pub password: Option<String>,
     /// Connections at one time, over all cores. Further ones are told so and closed. Default: 10,000.
     pub connections_max: usize,
+    /// How long a client may be silent before its connection is closed; zero for as long as it likes.
+    /// Default: zero.
+    pub silence_max: Duration,
     /// What one request may be.
     pub request: Limits,
     /// Bytes of replies that a client may leave unread before its further commands wait. Default: 1 MiB.
     pub unsent_bytes_max: usize,
-    /// How long replies are still sent after a stop was asked for. Default: 2 seconds.
+    /// Bytes of replies for one client. The reply that goes beyond them is replaced by an error, and the
+    /// connection is closed. Default: 256 MiB.
+    pub reply_bytes_max: usize,
+    /// Commands that take longer are noted in the slow log; none notes nothing. Default: 10 ms.
+    pub slow: Option<Duration>,
+    /// Entries that the slow log keeps. Default: 128.
+    pub slow_log_entries_max: usize,
+    /// Where the metrics are; none for nowhere. Default: none.
+    pub metrics: Option<SocketAddr>,
+    /// Whether the accelerator of the store that [`Config::open_store`] opens counts what it touches of
+    /// memory. Default: no.
+    pub count_touched: bool,
+    /// How who runs the server is to write what happens. Default: as text.
+    pub log_format: LogFormat,
+    /// How much of what happens is to be written. Default: information, warnings and errors.
+    pub log_level: tracing::Level,
+    /// How long a server that stops goes on with what it has received. Default: 2 seconds.
     pub grace: Duration,
+}
+
+/// A form of what is logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// A line for people.
+    Text,
+    /// A JSON object a line.
+    Json,
 }
 
 impl Default for Config {
@@ -32,26 +64,36 @@ impl Default for Config {
         Self {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 6379)),
             cores,
+            memory_bytes: 1 << 30,
             databases: 16,
             password: None,
             connections_max: 10_000,
+            silence_max: Duration::ZERO,
             request: Limits::default(),
             unsent_bytes_max: 1 << 20,
+            reply_bytes_max: 256 << 20,
+            slow: Some(Duration::from_millis(10)),
+            slow_log_entries_max: 128,
+            metrics: None,
+            count_touched: false,
+            log_format: LogFormat::Text,
+            log_level: tracing::Level::INFO,
             grace: Duration::from_secs(2),
         }
     }
 }
 
 impl Config {
-    /// The parameter that is not allowed, if there is one.
-    pub(crate) fn wrong(&self) -> Option<(&'static str, usize, &'static str)> {
-        let parameters = [
-            ("cores", self.cores, 1..=1024, "1 to 1024"),
-            ("databases", self.databases, 1..=65_000, "1 to 65000"),
-            ("connections_max", self.connections_max, 1..=1_000_000, "1 to 1000000"),
-            ("unsent_bytes_max", self.unsent_bytes_max, 1..=1 << 40, "1 to 2^40"),
-        ];
-        let wrong = parameters.into_iter().find(|(_, value, allowed, _)| !allowed.contains(value));
-        wrong.map(|(name, value, _, allowed)| (name, value, allowed))
+    /// An empty store of [`Config::memory_bytes`] bytes.
+    ///
+    /// # Errors
+    /// The system does not give the memory.
+    pub fn open_store(&self) -> Result<honeycomb_store::Store, honeycomb_store::Error> {
+        let software = honeycomb_store::Software { count_touched: self.count_touched, ..Default::default() };
+        honeycomb_store::Store::open(honeycomb_store::Config {
+            memory_bytes: self.memory_bytes,
+            accelerator: std::sync::Arc::new(software),
+            ..honeycomb_store::Config::default()
+        })
     }
 }

@@ -1,17 +1,21 @@
 //! A client's connection: what has arrived, what is to be sent.
 
 use std::io::{self, ErrorKind, Read, Write};
+use std::net::Shutdown;
 
 use honeycomb_protocol::resp::{Limits, Malformed, Replies, Request};
 use mio::net::TcpStream;
 
 use crate::arguments::Arguments;
+use crate::clients::Activity;
 use crate::session::Session;
 
 /// Bytes that are received at once.
 const RECEIVED_AT_ONCE: usize = 64 << 10;
 /// Bytes that are received of one connection before others have their turn.
 const RECEIVED_A_TURN: usize = 4 * RECEIVED_AT_ONCE;
+/// Bytes of memory that a connection keeps for requests and for replies when there are none.
+const KEPT_BYTES: usize = 1 << 20;
 
 /// One client.
 #[derive(Debug)]
@@ -58,8 +62,9 @@ impl Connection {
         }
     }
 
-    /// Takes in what has arrived, within reason.
-    pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+    /// Takes in what has arrived, within reason: how many bytes.
+    pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.receivable &= !self.ended;
         let mut received = 0;
         while self.receivable && received < RECEIVED_A_TURN {
             match self.socket.read(buffer) {
@@ -77,7 +82,23 @@ impl Connection {
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
+        Ok(received)
+    }
+
+    /// Nothing is received any more: what has arrived is all that is carried out.
+    pub(crate) fn hear_no_more(&mut self) {
+        self.ended = true;
+    }
+
+    /// Ends it. What has arrived meanwhile is taken in: the system would take back replies that are on their
+    /// way if it were not.
+    pub(crate) fn part(mut self, buffer: &mut [u8]) {
+        let _ = self.socket.shutdown(Shutdown::Write);
+        for _ in 0..RECEIVED_A_TURN / RECEIVED_AT_ONCE {
+            if !matches!(self.socket.read(buffer), Ok(1..)) {
+                break;
+            }
+        }
     }
 
     /// A buffer for [`Connection::receive`].
@@ -85,8 +106,8 @@ impl Connection {
         vec![0; RECEIVED_AT_ONCE]
     }
 
-    /// Sends as many replies as there is room for.
-    pub(crate) fn send(&mut self) -> io::Result<()> {
+    /// Sends as many replies as there is room for: how many bytes.
+    pub(crate) fn send(&mut self) -> io::Result<usize> {
         let mut sent = 0;
         while self.sendable && sent < self.replies.bytes().len() {
             match self.socket.write(&self.replies.bytes()[sent..]) {
@@ -97,7 +118,8 @@ impl Connection {
             }
         }
         self.replies.consume(sent);
-        Ok(())
+        self.replies.shrink(KEPT_BYTES);
+        Ok(sent)
     }
 
     /// Whether there is a whole request at the front of what has arrived; its arguments are there then.
@@ -143,10 +165,32 @@ impl Connection {
         (found.request.arguments(&self.inbox[found.start..]).collect(), &mut self.replies)
     }
 
+    /// The arguments of a request that was passed, and how many bytes it has.
+    pub(crate) fn passed(&self, start: usize, limits: &Limits) -> (Request, &[u8], usize) {
+        let (mut request, bytes) = (Request::default(), &self.inbox[start..]);
+        let length = request.parse(bytes, limits).ok().flatten().unwrap_or(0);
+        (request, bytes, length)
+    }
+
+    /// Where the request is that comes next.
+    pub(crate) fn start(&self) -> usize {
+        self.start
+    }
+
     /// Forgets the requests that were carried out.
     pub(crate) fn compact(&mut self) {
         self.inbox.drain(..self.start);
         self.start = 0;
+        if self.inbox.is_empty() {
+            self.inbox.shrink_to(KEPT_BYTES);
+        }
+    }
+
+    /// What is to be shown of it.
+    pub(crate) fn activity(&self) -> Activity {
+        let memory_bytes = self.inbox.capacity() + self.replies.capacity() + size_of::<Self>();
+        let database = self.session.database;
+        Activity { database, request_bytes: self.inbox.len(), reply_bytes: self.unsent(), memory_bytes }
     }
 
     /// Whether all is done: the client has gone, or is to go, and has its replies.
@@ -169,6 +213,11 @@ impl Connection {
 }
 
 impl Found {
+    /// Where the request began.
+    pub(crate) fn start(&self) -> usize {
+        self.start
+    }
+
     /// The memory of a request that was answered.
     pub(crate) fn into_spare(self) -> Request {
         self.request

@@ -10,8 +10,8 @@ use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token, Waker};
 use slab::Slab;
 
-use crate::commands::line;
 use crate::connection::Connection;
+use crate::counts::Counts;
 use crate::reaper::Reaper;
 use crate::session::Session;
 use crate::shared::Shared;
@@ -21,6 +21,8 @@ const LISTENER: Token = Token(usize::MAX);
 const WAKER: Token = Token(usize::MAX - 1);
 /// How long a core waits for sockets before it sees to other things.
 const PATIENCE: Duration = Duration::from_millis(100);
+/// Milliseconds between two looks for clients that have been silent for too long.
+const SILENCE_INTERVAL: u64 = 100;
 
 /// A thread of the server.
 pub(crate) struct Core {
@@ -33,12 +35,16 @@ pub(crate) struct Core {
     turn: Turn,
     buffer: Vec<u8>,
     reaper: Option<Reaper>,
+    counts: Arc<Counts>,
+    /// When connections are next looked over.
+    look_at: u64,
 }
 
 impl Core {
     /// A core that takes connections from a listener, and what wakes it up.
     pub(crate) fn new(
         shared: Arc<Shared>,
+        number: usize,
         listener: std::net::TcpListener,
         reaper: Option<Reaper>,
     ) -> io::Result<(Self, Waker)> {
@@ -46,15 +52,18 @@ impl Core {
         let mut listener = TcpListener::from_std(listener);
         poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
         let waker = Waker::new(poll.registry(), WAKER)?;
+        let counts = shared.counts[number].clone();
         let core = Self {
             shared,
             poll,
             listener: Some(listener),
             connections: Slab::new(),
             ready: Vec::new(),
-            turn: Turn::default(),
+            turn: Turn::new(counts.clone()),
             buffer: Connection::buffer(),
             reaper,
+            counts,
+            look_at: 0,
         };
         Ok((core, waker))
     }
@@ -71,6 +80,7 @@ impl Core {
             }
             self.note(&events);
             self.take_turn();
+            self.close_silent();
             if let Some(reaper) = &mut self.reaper {
                 reaper.step(&self.shared);
             }
@@ -83,14 +93,20 @@ impl Core {
         }
     }
 
-    /// Takes no further connections or commands; says until when replies are sent.
+    /// Takes no further connections, and of clients only what has arrived already; says until when that is
+    /// carried out.
     fn stop(&mut self) -> Instant {
         self.listener = None;
+        self.ready.clear();
         for (index, connection) in &mut self.connections {
-            connection.session.closing = true;
+            connection.receivable = true;
+            // Who is broken is seen so when the replies are sent.
+            let received = connection.receive(&mut self.buffer).unwrap_or(0);
+            self.counts.received_bytes.add(received as u64);
+            connection.hear_no_more();
             self.ready.push(index);
         }
-        Instant::now() + self.shared.config.grace
+        Instant::now() + self.shared.config().grace
     }
 
     fn note(&mut self, events: &Events) {
@@ -126,8 +142,13 @@ impl Core {
 
     fn welcome(&mut self, mut socket: TcpStream, address: SocketAddr) {
         let shared = &self.shared;
-        if shared.connections.fetch_add(1, Ordering::Relaxed) >= shared.config.connections_max {
+        let connections_max = shared.config().connections_max;
+        if shared.connections.fetch_add(1, Ordering::Relaxed) >= connections_max {
             shared.connections.fetch_sub(1, Ordering::Relaxed);
+            self.counts.refused.add(1);
+            if shared.warns_of_refusal() {
+                tracing::warn!(%address, connections_max, "a connection was refused: there are too many");
+            }
             let _ = io::Write::write(&mut socket, b"-ERR max number of clients reached\r\n");
             return;
         }
@@ -140,9 +161,11 @@ impl Core {
             tracing::warn!(%error, %address, "a connection was not accepted");
             return;
         }
-        let authenticated = shared.config.password.is_none();
-        let session = Session::new(shared.next_client(), address.to_string(), authenticated);
-        shared.note_client(session.id, Some(line(&session)));
+        let authenticated = shared.config().password.is_none();
+        let client = shared.clients.enter(address.to_string(), shared.time.milliseconds());
+        tracing::debug!(client = client.id, %address, "a client has come");
+        let session = Session::new(client, authenticated);
+        self.counts.accepted.add(1);
         self.ready.push(entry.key());
         entry.insert(Connection::new(socket, session));
     }
@@ -150,32 +173,62 @@ impl Core {
     /// Receives, carries out, sends; keeps as ready those for whom something is left to do.
     fn take_turn(&mut self) {
         let mut ready = std::mem::take(&mut self.ready);
+        let unsent_max = self.shared.config().unsent_bytes_max;
+        let now = self.shared.time.milliseconds();
         ready.retain(|&index| {
             let Some(connection) = self.connections.get_mut(index) else { return false };
-            let full = connection.unsent() >= self.shared.config.unsent_bytes_max;
-            let received = if full { Ok(()) } else { connection.receive(&mut self.buffer) };
+            let full = connection.unsent() >= unsent_max;
+            let received = if full { Ok(0) } else { connection.receive(&mut self.buffer) };
+            if let Ok(bytes @ 1..) = received {
+                self.counts.received_bytes.add(bytes as u64);
+                connection.session.client.is_active(now);
+            }
             self.keep(index, received)
         });
         self.turn.run(&self.shared, &mut self.connections, &ready);
         ready.retain(|&index| {
-            let sent = self.connections[index].send();
+            let connection = &mut self.connections[index];
+            let sent = connection.send();
+            self.counts.sent_bytes.add(*sent.as_ref().unwrap_or(&0) as u64);
+            connection.session.client.note(connection.activity());
             self.keep(index, sent)
         });
-        let unsent_max = self.shared.config.unsent_bytes_max;
         ready.retain(|&index| self.connections[index].is_ready(unsent_max));
         self.ready = ready;
     }
 
     /// Ends a connection that is done or broken: whether it is still there.
-    fn keep(&mut self, index: usize, outcome: io::Result<()>) -> bool {
-        let connection = &mut self.connections[index];
-        if outcome.is_ok() && !connection.is_done() {
+    fn keep(&mut self, index: usize, outcome: io::Result<usize>) -> bool {
+        if outcome.is_ok() && !self.connections[index].is_done() {
             return true;
         }
-        let _ = self.poll.registry().deregister(&mut connection.socket);
-        self.shared.note_client(connection.session.id, None);
-        self.shared.connections.fetch_sub(1, Ordering::Relaxed);
-        self.connections.remove(index);
+        self.close(index);
         false
+    }
+
+    fn close(&mut self, index: usize) {
+        let mut connection = self.connections.remove(index);
+        let _ = self.poll.registry().deregister(&mut connection.socket);
+        self.shared.clients.leave(&connection.session.client);
+        self.shared.connections.fetch_sub(1, Ordering::Relaxed);
+        tracing::debug!(client = connection.session.client.id, "a client has gone");
+        connection.part(&mut self.buffer);
+    }
+
+    /// Closes the connections of clients that have been silent for too long.
+    fn close_silent(&mut self) {
+        let silence_max = self.shared.config().silence_max.as_millis() as u64;
+        let now = self.shared.time.milliseconds();
+        if silence_max == 0 || now < self.look_at {
+            return;
+        }
+        self.look_at = now + SILENCE_INTERVAL;
+        let silent = |connection: &Connection| connection.session.client.silence(now) >= silence_max;
+        let ended: Vec<_> =
+            self.connections.iter().filter(|(_, one)| silent(one)).map(|(index, _)| index).collect();
+        self.counts.timed_out.add(ended.len() as u64);
+        for index in ended {
+            self.close(index);
+        }
     }
 }

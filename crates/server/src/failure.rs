@@ -38,6 +38,8 @@ pub(crate) enum Failure {
     Aborted,
     #[error("ERR {0}")]
     Other(String),
+    #[error("ERR the replies take more than client-output-buffer-limit, which is {0} bytes")]
+    RepliesTooLong(usize),
     #[error("OOM command not allowed when used memory > 'maxmemory'.")]
     OutOfMemory,
 }

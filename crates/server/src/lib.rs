@@ -13,24 +13,33 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod clients;
 mod command;
 mod commands;
 mod config;
 mod connection;
 mod core;
+mod counts;
 mod cursors;
 mod envelope;
+mod exporter;
 mod failure;
 mod glob;
 mod keyspace;
+mod metrics;
+mod parameters;
 mod reaper;
 mod server;
 mod session;
 mod shared;
+mod slow_log;
+mod stopwatch;
 mod time;
+mod totals;
 mod transaction;
 mod turn;
 
-pub use config::Config;
+pub use config::{Config, LogFormat};
+pub use parameters::{PARAMETERS, Parameter, Refused};
 pub use server::{Error, Server};
 pub use time::{SystemTime, Time};

@@ -13,6 +13,8 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::config::Config;
 use crate::core::Core;
+use crate::exporter::Exporter;
+use crate::parameters::Refused;
 use crate::reaper::Reaper;
 use crate::shared::Shared;
 use crate::time::Time;
@@ -22,15 +24,8 @@ use crate::time::Time;
 #[non_exhaustive]
 pub enum Error {
     /// A parameter is not allowed.
-    #[error("{name} is {value}: allowed are {allowed}")]
-    Parameter {
-        /// Its name.
-        name: &'static str,
-        /// What it is.
-        value: usize,
-        /// What is allowed.
-        allowed: &'static str,
-    },
+    #[error(transparent)]
+    Parameter(#[from] Refused),
     /// Nobody can listen there.
     #[error("cannot listen on {address}: {error}")]
     Listen {
@@ -69,7 +64,7 @@ pub enum Error {
 pub struct Server {
     shared: Arc<Shared>,
     address: SocketAddr,
-    cores: Vec<(JoinHandle<io::Result<()>>, Waker)>,
+    threads: Vec<(JoinHandle<io::Result<()>>, Waker)>,
 }
 
 impl Server {
@@ -78,17 +73,24 @@ impl Server {
     /// # Errors
     /// [`Error`].
     pub fn start(config: Config, store: Store, time: Box<dyn Time>) -> Result<Self, Error> {
-        if let Some((name, value, allowed)) = config.wrong() {
-            return Err(Error::Parameter { name, value, allowed });
-        }
+        config.check()?;
         let first = listener(config.address)?;
         let address = first.local_addr()?;
         let mut listeners = vec![first];
         for _ in 1..config.cores {
             listeners.push(listener(address)?);
         }
-        let shared = Arc::new(Shared::new(Config { address, ..config }, store, time)?);
-        let mut server = Self { shared, address, cores: Vec::new() };
+        let metrics = config.metrics.map(Exporter::bind).transpose()?;
+        let memory_bytes = store.statistics().memory.arena_bytes;
+        let metrics_address = metrics.as_ref().map(Exporter::address);
+        let config = Config { address, memory_bytes, metrics: metrics_address, ..config };
+        tracing::info!(%address, cores = config.cores, memory_bytes, metrics = ?metrics_address, "serving");
+        let shared = Arc::new(Shared::new(config, store, time)?);
+        let mut server = Self { shared, address, threads: Vec::new() };
+        if let Some(exporter) = metrics {
+            let (shared, waker) = (server.shared.clone(), exporter.waker()?);
+            server.spawn("metrics".to_owned(), waker, move || exporter.run(&shared))?;
+        }
         for (number, listener) in listeners.into_iter().enumerate() {
             server.start_core(number, listener)?;
         }
@@ -101,7 +103,14 @@ impl Server {
         self.address
     }
 
-    /// Ends it: no further commands are taken, and replies are sent for as long as [`Config::grace`] says.
+    /// Where its metrics are, if they are anywhere.
+    #[must_use]
+    pub fn metrics(&self) -> Option<SocketAddr> {
+        self.shared.config().metrics
+    }
+
+    /// Ends it: no further connections are taken; what clients have sent by now is carried out, and replies
+    /// are sent, for as long as [`Config::grace`] says.
     ///
     /// # Errors
     /// What ended a core before.
@@ -111,19 +120,36 @@ impl Server {
 
     fn start_core(&mut self, number: usize, listener: TcpListener) -> Result<(), Error> {
         let reaper = (number == 0).then(Reaper::default);
-        let (core, waker) = Core::new(self.shared.clone(), listener, reaper)?;
-        let thread = thread::Builder::new().name(format!("core {number}")).spawn(move || core.run())?;
-        self.cores.push((thread, waker));
+        let (core, waker) = Core::new(self.shared.clone(), number, listener, reaper)?;
+        self.spawn(format!("core {number}"), waker, move || core.run())
+    }
+
+    fn spawn(
+        &mut self,
+        name: String,
+        waker: Waker,
+        run: impl FnOnce() -> io::Result<()> + Send + 'static,
+    ) -> Result<(), Error> {
+        let thread = thread::Builder::new().name(name).spawn(run)?;
+        self.threads.push((thread, waker));
         Ok(())
     }
 
     fn end(&mut self) -> Result<(), Error> {
         self.shared.stopping.store(true, Ordering::Release);
-        for (_, waker) in &self.cores {
+        if self.threads.is_empty() {
+            return Ok(());
+        }
+        tracing::info!(connections = self.shared.connections.load(Ordering::Relaxed), "stopping");
+        for (_, waker) in &self.threads {
             waker.wake()?;
         }
-        for (thread, _) in self.cores.drain(..) {
+        for (thread, _) in self.threads.drain(..) {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        }
+        match self.shared.connections.load(Ordering::Relaxed) {
+            0 => tracing::info!("stopped"),
+            connections => tracing::warn!(connections, "stopped before all replies were sent"),
         }
         Ok(())
     }

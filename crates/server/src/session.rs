@@ -1,17 +1,18 @@
 //! What the server knows of a client, and what its commands may touch.
 
+use std::sync::Arc;
+
 use honeycomb_protocol::resp::Replies;
 use honeycomb_store::Table;
 
+use crate::clients::Client;
 use crate::shared::Shared;
 
 /// The state of a connection that its commands change.
 #[derive(Debug)]
 pub(crate) struct Session {
-    /// Unique in the server's life.
-    pub(crate) id: u64,
-    pub(crate) address: String,
-    pub(crate) name: Vec<u8>,
+    /// What others may know of it.
+    pub(crate) client: Arc<Client>,
     pub(crate) database: usize,
     pub(crate) authenticated: bool,
     /// Commands since `MULTI`.
@@ -45,22 +46,14 @@ pub(crate) struct Context<'c> {
 }
 
 impl Session {
-    pub(crate) fn new(id: u64, address: String, authenticated: bool) -> Self {
-        Self {
-            id,
-            address,
-            name: Vec::new(),
-            database: 0,
-            authenticated,
-            queue: None,
-            watched: Vec::new(),
-            closing: false,
-        }
+    pub(crate) fn new(client: Arc<Client>, authenticated: bool) -> Self {
+        Self { client, database: 0, authenticated, queue: None, watched: Vec::new(), closing: false }
     }
 
     /// As it was when the client came.
     pub(crate) fn reset(&mut self, authenticated: bool) {
-        *self = Self::new(self.id, std::mem::take(&mut self.address), authenticated);
+        self.client.set_name(b"");
+        *self = Self::new(self.client.clone(), authenticated);
     }
 }
 

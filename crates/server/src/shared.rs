@@ -1,30 +1,40 @@
 //! What all cores of a server share.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use arc_swap::{ArcSwap, Guard};
 use honeycomb_memory::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use honeycomb_store::{Store, Table};
 
+use crate::clients::Clients;
 use crate::config::Config;
+use crate::counts::Counts;
 use crate::cursors::Cursors;
 use crate::failure::Failure;
+use crate::slow_log::SlowLog;
 use crate::time::Time;
 
 /// The store, its tables by number, and counts.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) config: Config,
+    config: ArcSwap<Config>,
+    /// Held by who changes the config.
+    changing: Mutex<()>,
     pub(crate) store: Store,
     pub(crate) time: Box<dyn Time>,
     pub(crate) started: u64,
     pub(crate) stopping: AtomicBool,
     pub(crate) cursors: Cursors,
-    pub(crate) commands: AtomicU64,
     pub(crate) expired: AtomicU64,
     pub(crate) connections: AtomicUsize,
-    clients: Mutex<BTreeMap<u64, String>>,
-    last_client: AtomicU64,
+    pub(crate) clients: Clients,
+    /// When it was last said that a connection was refused.
+    refusal_warned: AtomicU64,
+    pub(crate) slow_log: SlowLog,
+    /// Of each core.
+    pub(crate) counts: Vec<Arc<Counts>>,
+    /// What is subtracted from totals that clients are shown: they were counted before a reset.
+    pub(crate) forgotten: Mutex<Option<crate::totals::Totals>>,
     tables: Vec<Table>,
 }
 
@@ -40,12 +50,15 @@ impl Shared {
             started: time.milliseconds(),
             stopping: AtomicBool::new(false),
             cursors: Cursors::default(),
-            commands: AtomicU64::new(0),
             expired: AtomicU64::new(0),
             connections: AtomicUsize::new(0),
-            clients: Mutex::default(),
-            last_client: AtomicU64::new(0),
-            config,
+            clients: Clients::default(),
+            refusal_warned: AtomicU64::new(0),
+            slow_log: SlowLog::default(),
+            counts: (0..config.cores).map(|_| Arc::default()).collect(),
+            forgotten: Mutex::default(),
+            config: ArcSwap::from_pointee(config),
+            changing: Mutex::default(),
             store,
             time,
         })
@@ -66,22 +79,31 @@ impl Shared {
         &self.tables
     }
 
-    pub(crate) fn next_client(&self) -> u64 {
-        self.last_client.fetch_add(1, Ordering::Relaxed) + 1
+    /// The parameters as they are now.
+    #[inline]
+    pub(crate) fn config(&self) -> Guard<Arc<Config>> {
+        self.config.load()
     }
 
-    /// Notes how a client is to be shown; none when it has gone.
-    pub(crate) fn note_client(&self, id: u64, line: Option<String>) {
-        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        match line {
-            Some(line) => drop(clients.insert(id, line)),
-            None => drop(clients.remove(&id)),
-        }
+    /// Changes parameters: all that `change` does or, on an error, none.
+    pub(crate) fn change_config<E>(
+        &self,
+        change: impl FnOnce(&mut Config) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut config = Config::clone(&self.config());
+        change(&mut config)?;
+        self.config.store(Arc::new(config));
+        Ok(())
     }
 
-    /// A line for each client.
-    pub(crate) fn clients(&self) -> String {
-        self.clients.lock().unwrap_or_else(PoisonError::into_inner).values().map(String::as_str).collect()
+    /// Whether to warn that a connection is refused: once a second is enough.
+    pub(crate) fn warns_of_refusal(&self) -> bool {
+        let now = self.time.milliseconds();
+        let last = self.refusal_warned.load(Ordering::Relaxed);
+        let is_time = now.saturating_sub(last) >= 1000;
+        is_time
+            && self.refusal_warned.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
     pub(crate) fn is_stopping(&self) -> bool {

@@ -1,12 +1,17 @@
 //! Time of day, handed in: tests set it.
 
 use std::fmt::Debug;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
-/// What expiry is measured by.
+/// What expiry, silence and durations are measured by.
 pub trait Time: Debug + Send + Sync {
     /// Milliseconds since the beginning of 1970.
     fn milliseconds(&self) -> u64;
+
+    /// What durations are measured by.
+    fn instant(&self) -> Instant {
+        Instant::now()
+    }
 }
 
 /// The time of day of the operating system.

@@ -5,24 +5,28 @@
 //! connection are carried out in their order, a read sees the writes before it, and yet the reads of many
 //! connections, and those that one has sent ahead, are in flight together.
 
-use honeycomb_memory::sync::Ordering;
+use std::sync::Arc;
+
 use honeycomb_protocol::resp::{Replies, Request};
 use honeycomb_store::{Batch, Reads};
 use slab::Slab;
 
 use crate::arguments::Arguments;
-use crate::command::{Command, OnKeys, Run};
+use crate::command::{Command, Named, OnKeys, Run};
 use crate::commands::run_alone;
+use crate::config::Config;
 use crate::connection::{Connection, Found};
+use crate::counts::Counts;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
-use crate::session::Context;
+use crate::session::{Context, Session};
 use crate::shared::Shared;
+use crate::stopwatch::{Carried, Lap, Stopwatch};
 use crate::transaction::Transaction;
 
 /// What turns need, kept from one to the next so that its memory is used again.
-#[derive(Default)]
 pub(crate) struct Turn {
+    counts: Arc<Counts>,
     reads: Reads,
     reading: Vec<Reading>,
     batch: Batch,
@@ -36,6 +40,7 @@ pub(crate) struct Turn {
 struct Reading {
     connection: usize,
     found: Found,
+    number: usize,
     handler: OnKeys,
     first: usize,
 }
@@ -43,6 +48,9 @@ struct Reading {
 /// A command whose write is in the batch.
 struct Writing {
     connection: usize,
+    /// Where the request is.
+    start: usize,
+    number: usize,
     /// Where the reply to it ends in the drafts.
     draft_end: usize,
     failure: Option<Failure>,
@@ -56,13 +64,30 @@ const NEVER_QUEUED: [&str; 6] = ["exec", "discard", "multi", "watch", "reset", "
 const BEFORE_AUTHENTICATION: [&str; 4] = ["auth", "hello", "quit", "reset"];
 
 impl Turn {
+    pub(crate) fn new(counts: Arc<Counts>) -> Self {
+        Self {
+            counts,
+            reads: Reads::default(),
+            reading: Vec::new(),
+            batch: Batch::default(),
+            writing: Vec::new(),
+            drafts: Replies::default(),
+            spares: Vec::new(),
+        }
+    }
+
     /// Carries out all whole requests of some connections, as far as these have room for replies.
     pub(crate) fn run(&mut self, shared: &Shared, connections: &mut Slab<Connection>, ready: &[usize]) {
+        if ready.is_empty() {
+            return;
+        }
+        let mut stopwatch = Stopwatch::start(shared);
         loop {
-            let mut done = self.read_together(shared, connections, ready);
-            done += self.write_together(shared, connections, ready);
-            done += ready.iter().filter(|index| serve_next(shared, &mut connections[**index])).count();
-            shared.commands.fetch_add(done as u64, Ordering::Relaxed);
+            let mut done = self.read_together(shared, connections, ready, &mut stopwatch);
+            done += self.write_together(shared, connections, ready, &mut stopwatch);
+            for &index in ready {
+                done += usize::from(self.serve_next(shared, &mut connections[index], &mut stopwatch));
+            }
             if done == 0 {
                 break;
             }
@@ -75,15 +100,29 @@ impl Turn {
         shared: &Shared,
         connections: &mut Slab<Connection>,
         ready: &[usize],
+        stopwatch: &mut Stopwatch<'_>,
     ) -> usize {
         for &index in ready {
             self.gather_reads(shared, index, &mut connections[index]);
         }
+        if self.reading.is_empty() {
+            return 0;
+        }
         let outcome = shared.store.read(&mut self.reads);
         let now = shared.time.milliseconds();
         let done = self.reading.len();
+        self.counts.read_batches.add(done as u64);
+        let mut lap = stopwatch.lap(done);
+        let reply_bytes_max = shared.config().reply_bytes_max;
         for reading in self.reading.drain(..) {
             let connection = &mut connections[reading.connection];
+            if connection.session.closing {
+                self.spares.push(reading.found.into_spare());
+                continue;
+            }
+            let counts = &self.counts.commands[reading.number];
+            counts.microseconds.add(lap.microseconds);
+            let start = reading.found.start();
             let table = shared.table(connection.session.database);
             let (arguments, replies) = connection.parts_of(&reading.found);
             let mut keyspace = Keyspace::ahead(table, now, &self.reads, reading.first);
@@ -94,10 +133,14 @@ impl Turn {
             };
             drop(arguments);
             if let Err(failure) = answered {
+                counts.errors.add(1);
                 failure.reply_after(before, replies);
             }
             self.spares.push(reading.found.into_spare());
+            lap.carried(Carried { connection, start, before });
+            bound_replies(connection, before, reply_bytes_max);
         }
+        lap.end();
         self.reads.clear();
         done
     }
@@ -117,8 +160,9 @@ impl Turn {
                 debug_assert!(added.is_ok(), "{added:?}");
             }
             drop(arguments);
+            let (number, handler) = (command.number, *handler);
             let found = connection.take(self.spares.pop().unwrap_or_default());
-            self.reading.push(Reading { connection: index, found, handler: *handler, first });
+            self.reading.push(Reading { connection: index, found, number, handler, first });
         }
     }
 
@@ -127,9 +171,13 @@ impl Turn {
         shared: &Shared,
         connections: &mut Slab<Connection>,
         ready: &[usize],
+        stopwatch: &mut Stopwatch<'_>,
     ) -> usize {
         for &index in ready {
             self.gather_writes(shared, index, &mut connections[index]);
+        }
+        if self.writing.is_empty() {
+            return 0;
         }
         let writing = &mut self.writing;
         let refused = shared.store.apply_each(&self.batch, |index, outcome| {
@@ -137,14 +185,24 @@ impl Turn {
         });
         debug_assert!(refused.is_ok(), "all tables are of this store");
         let (done, mut draft) = (self.writing.len(), 0);
-        for Writing { connection, draft_end, failure } in self.writing.drain(..) {
-            let replies = &mut connections[connection].replies;
+        self.counts.write_batches.add(done as u64);
+        let mut lap = stopwatch.lap(done);
+        for Writing { connection, start, number, draft_end, failure } in self.writing.drain(..) {
+            let connection = &mut connections[connection];
+            let before = connection.unsent();
+            let counts = &self.counts.commands[number];
+            counts.microseconds.add(lap.microseconds);
             match failure {
-                None => replies.append(&self.drafts.bytes()[draft..draft_end]),
-                Some(failure) => replies.error(&failure.to_string()),
+                None => connection.replies.append(&self.drafts.bytes()[draft..draft_end]),
+                Some(failure) => {
+                    counts.errors.add(1);
+                    connection.replies.error(&failure.to_string());
+                }
             }
             draft = draft_end;
+            lap.carried(Carried { connection, start, before });
         }
+        lap.end();
         self.batch.clear();
         self.drafts.truncate(0);
         done
@@ -175,55 +233,93 @@ impl Turn {
                 None => self.batch.delete(table, &blind.key),
             };
             let draft_end = self.drafts.bytes().len();
-            self.writing.push(Writing { connection: index, draft_end, failure: None });
+            let (start, number) = (connection.start(), command.number);
+            self.writing.push(Writing { connection: index, start, number, draft_end, failure: None });
             connection.pass();
         }
     }
+
+    /// Carries out the request at the front of a connection: whether there is one.
+    fn serve_next(
+        &self,
+        shared: &Shared,
+        connection: &mut Connection,
+        stopwatch: &mut Stopwatch<'_>,
+    ) -> bool {
+        let config = shared.config();
+        if !may_go_on(&config, connection) {
+            return false;
+        }
+        match connection.find(&config.request) {
+            Ok(false) => return false,
+            Ok(true) => {}
+            Err(malformed) => {
+                let client = connection.session.client.id;
+                tracing::debug!(client, %malformed, "a connection is closed: what came is no request");
+                connection.replies.error(&format!("ERR {malformed}"));
+                connection.session.closing = true;
+                return true;
+            }
+        }
+        let start = connection.start();
+        let (arguments, session, replies) = connection.parts();
+        let before = replies.bytes().len();
+        let found = known(session, &arguments);
+        let number = found.as_ref().ok().map(|command| command.number);
+        let served = serve(&mut Context { shared, session, replies }, found, &arguments);
+        drop(arguments);
+        connection.pass();
+        self.count(number, served.is_err(), stopwatch.lap(1), Carried { connection, start, before });
+        if let Err(failure) = served {
+            failure.reply_after(before, &mut connection.replies);
+        }
+        bound_replies(connection, before, config.reply_bytes_max);
+        true
+    }
+
+    fn count(&self, number: Option<usize>, failed: bool, mut lap: Lap<'_, '_>, carried: Carried<'_>) {
+        let Some(number) = number else { return self.counts.not_carried_out.add(1) };
+        let counts = &self.counts.commands[number];
+        counts.microseconds.add(lap.microseconds);
+        counts.errors.add(u64::from(failed));
+        lap.carried(carried);
+        lap.end();
+    }
+}
+
+/// Ends a connection whose replies take too much memory: with an error in place of the last one.
+fn bound_replies(connection: &mut Connection, before: usize, bytes_max: usize) {
+    if connection.unsent() <= bytes_max {
+        return;
+    }
+    let client = connection.session.client.id;
+    tracing::warn!(client, bytes_max, "a connection is closed: its replies take too much memory");
+    Failure::RepliesTooLong(bytes_max).reply_after(before, &mut connection.replies);
+    connection.session.closing = true;
 }
 
 /// The command at the front of a connection, if it is one that may be carried out with others.
-fn plain(shared: &Shared, connection: &mut Connection) -> Option<&'static Command> {
+fn plain(shared: &Shared, connection: &mut Connection) -> Option<Named> {
     if !connection.session.authenticated || connection.session.queue.is_some() {
         return None;
     }
-    if !may_go_on(shared, connection) || !connection.find(&shared.config.request).unwrap_or(false) {
+    let config = shared.config();
+    if !may_go_on(&config, connection) || !connection.find(&config.request).unwrap_or(false) {
         return None;
     }
     let arguments = connection.arguments();
     Command::named(arguments[0]).filter(|command| command.check_arity(arguments.len()).is_ok())
 }
 
-fn may_go_on(shared: &Shared, connection: &Connection) -> bool {
-    !connection.session.closing && connection.unsent() < shared.config.unsent_bytes_max
+fn may_go_on(config: &Config, connection: &Connection) -> bool {
+    !connection.session.closing && connection.unsent() < config.unsent_bytes_max
 }
 
-/// Carries out the request at the front of a connection: whether there is one.
-fn serve_next(shared: &Shared, connection: &mut Connection) -> bool {
-    if !may_go_on(shared, connection) {
-        return false;
-    }
-    match connection.find(&shared.config.request) {
-        Ok(false) => return false,
-        Ok(true) => {}
-        Err(malformed) => {
-            connection.replies.error(&format!("ERR {malformed}"));
-            connection.session.closing = true;
-            return true;
-        }
-    }
-    let (arguments, session, replies) = connection.parts();
-    let before = replies.bytes().len();
-    let served = serve(&mut Context { shared, session, replies }, &arguments);
-    drop(arguments);
-    if let Err(failure) = served {
-        failure.reply_after(before, &mut connection.replies);
-    }
-    connection.pass();
-    true
-}
-
-fn serve(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let found = known(context, arguments);
+fn serve(
+    context: &mut Context<'_>,
+    found: Result<Named, Failure>,
+    arguments: &Arguments<'_>,
+) -> Result<(), Failure> {
     let command = match found {
         Ok(command) => command,
         Err(failure) => {
@@ -247,14 +343,14 @@ fn serve(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fai
 }
 
 /// The command that the arguments name, if the client may run it where it is.
-fn known(context: &Context<'_>, arguments: &Arguments<'_>) -> Result<&'static Command, Failure> {
+fn known(session: &Session, arguments: &Arguments<'_>) -> Result<Named, Failure> {
     let unknown = || Failure::UnknownCommand(String::from_utf8_lossy(arguments[0]).into_owned());
     let command = Command::named(arguments[0]).ok_or_else(unknown)?;
-    if !context.session.authenticated && !BEFORE_AUTHENTICATION.contains(&command.name) {
+    if !session.authenticated && !BEFORE_AUTHENTICATION.contains(&command.name) {
         return Err(Failure::NotAuthenticated);
     }
     command.check_arity(arguments.len())?;
-    let is_queued = context.session.queue.is_some() && command.on_keys().is_none();
+    let is_queued = session.queue.is_some() && command.on_keys().is_none();
     if is_queued && !NEVER_QUEUED.contains(&command.name) {
         return Err(Failure::other(format!("'{}' is not allowed between MULTI and EXEC", command.name)));
     }

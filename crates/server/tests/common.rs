@@ -5,24 +5,34 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use honeycomb_protocol::resp::{Answer, encode, parse_answer};
 use honeycomb_server::{Config, Server, Time};
 use honeycomb_store::Store;
 
-/// A time that stands still until it is set.
+/// A time that stands still until it is set. From one look at its stopwatch to the next pass a thousand
+/// microseconds.
 #[derive(Debug, Clone)]
-pub struct ManualTime(Arc<AtomicU64>);
+pub struct ManualTime {
+    now: Arc<AtomicU64>,
+    looks: Arc<AtomicU64>,
+    began: Instant,
+}
 
 impl ManualTime {
     pub fn advance(&self, milliseconds: u64) {
-        self.0.fetch_add(milliseconds, Ordering::SeqCst);
+        self.now.fetch_add(milliseconds, Ordering::SeqCst);
     }
 }
 
 impl Time for ManualTime {
     fn milliseconds(&self) -> u64 {
-        self.0.load(Ordering::SeqCst)
+        self.now.load(Ordering::SeqCst)
+    }
+
+    fn instant(&self) -> Instant {
+        self.began + Duration::from_millis(self.looks.fetch_add(1, Ordering::SeqCst))
     }
 }
 
@@ -40,10 +50,10 @@ pub fn start() -> Running {
 }
 
 pub fn start_with(config: Config) -> Running {
-    let config = Config { address: ([127, 0, 0, 1], 0).into(), ..config };
-    let memory = honeycomb_store::Config { memory_bytes: 64 << 20, ..honeycomb_store::Config::default() };
-    let store = Store::open(memory).unwrap();
-    let time = ManualTime(Arc::new(AtomicU64::new(BEGIN)));
+    let config = Config { address: ([127, 0, 0, 1], 0).into(), memory_bytes: 64 << 20, ..config };
+    let store = config.open_store().unwrap();
+    let (now, looks) = (Arc::new(AtomicU64::new(BEGIN)), Arc::default());
+    let time = ManualTime { now, looks, began: Instant::now() };
     let server = Server::start(config, store.clone(), Box::new(time.clone())).unwrap();
     Running { server, store, time }
 }

@@ -4,20 +4,21 @@ use crate::{
     Verdict,
     arguments::Serve,
     error::Error,
-    image,
     output::{self, Report, Sheet},
     units,
 };
-use honeycomb_server::{Config, Server, SystemTime};
+use honeycomb_server::{Config, LogFormat, Server, SystemTime};
 use serde::Serialize;
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
     iterator::Signals,
 };
+use std::io::IsTerminal;
 
 #[derive(Serialize)]
 struct Serving {
     address: String,
+    metrics: Option<String>,
     cores: usize,
     memory_bytes: u64,
 }
@@ -25,6 +26,7 @@ struct Serving {
 impl Report for Serving {
     fn sheet(&self, sheet: &mut Sheet) {
         sheet.line(&format!("serving at {}; Ctrl-C ends it", self.address));
+        self.metrics.iter().for_each(|at| sheet.line(&format!("metrics at http://{at}/metrics")));
         sheet.number("memory", &units::bytes(self.memory_bytes), "");
         sheet.number("cores", &units::count(self.cores as u64), "");
     }
@@ -33,26 +35,35 @@ impl Report for Serving {
 /// Runs the command: until a signal ends it.
 ///
 /// # Errors
-/// The store or the server cannot be had.
+/// A parameter is not allowed; the store or the server cannot be had.
 pub(crate) fn run(arguments: &Serve) -> Result<Verdict, Error> {
+    let variable = |name: &str| std::env::var(name).ok();
+    let config = arguments.parameters.config(arguments.config.as_deref(), variable)?;
+    if arguments.print_config {
+        output::write(config.to_toml().as_bytes())?;
+        return Ok(Verdict::Good);
+    }
     // Before the server starts: a signal meanwhile must not be lost.
     let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(honeycomb_server::Error::Io)?;
-    let store = image::for_server(&arguments.memory, 0)?;
-    let memory_bytes = store.statistics().memory.arena_bytes as u64;
-    let defaults = Config::default();
-    let config = Config {
-        address: arguments.address,
-        cores: arguments.cores.unwrap_or(defaults.cores),
-        databases: arguments.databases,
-        password: arguments.password.clone(),
-        connections_max: arguments.connections,
-        ..defaults
-    };
-    let cores = config.cores;
+    log(&config);
+    let (cores, memory_bytes) = (config.cores, config.memory_bytes as u64);
+    let store = config.open_store()?;
     let server = Server::start(config, store, Box::new(SystemTime))?;
-    let serving = Serving { address: server.address().to_string(), cores, memory_bytes };
-    output::print(&serving, arguments.json.json)?;
-    signals.forever().next();
+    let (address, metrics) = (server.address().to_string(), server.metrics().map(|at| at.to_string()));
+    output::print(&Serving { address, metrics, cores, memory_bytes }, arguments.json.json)?;
+    if let Some(signal) = signals.forever().next() {
+        tracing::info!(signal, "a signal came");
+    }
     server.stop()?;
     Ok(Verdict::Good)
+}
+
+/// Has what happens written to standard error.
+fn log(config: &Config) {
+    let lines = tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false);
+    let lines = lines.with_max_level(config.log_level).with_ansi(std::io::stderr().is_terminal());
+    match config.log_format {
+        LogFormat::Text => lines.init(),
+        LogFormat::Json => lines.json().flatten_event(true).init(),
+    }
 }

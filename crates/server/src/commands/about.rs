@@ -7,10 +7,11 @@ use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::{Arguments, is};
 use crate::command::{Command, Keys, Run};
-use crate::commands::BY_NAME;
+use crate::commands::BY_NUMBER;
 use crate::failure::Failure;
-use crate::glob;
 use crate::session::Context;
+use crate::shared::Shared;
+use crate::totals::Totals;
 
 pub(super) const COMMANDS: &[Command] = &[
     Command {
@@ -19,7 +20,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         run: Run::Serve(info),
         usage: "[section ...]",
-        summary: "How the server does: server, clients, memory, stats, keyspace.",
+        summary: "How the server does: server, clients, memory, stats, commandstats, keyspace.",
     },
     Command {
         name: "command",
@@ -28,14 +29,6 @@ pub(super) const COMMANDS: &[Command] = &[
         run: Run::Serve(command),
         usage: "[COUNT | LIST | INFO [name ...] | DOCS [name ...]]",
         summary: "Which commands there are.",
-    },
-    Command {
-        name: "config",
-        arity: -2,
-        keys: Keys::None,
-        run: Run::Serve(config),
-        usage: "GET pattern [pattern ...]",
-        summary: "The parameters that the server was started with.",
     },
 ];
 
@@ -54,42 +47,65 @@ fn info(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fail
     Ok(())
 }
 
-fn sections(context: &Context<'_>) -> [(&'static str, String); 5] {
-    let shared = context.shared;
-    let seconds = shared.time.milliseconds().saturating_sub(shared.started) / 1000;
-    let statistics = shared.store.statistics();
-    let count = |counter: &honeycomb_memory::sync::AtomicU64| counter.load(Ordering::Relaxed);
+fn sections(context: &Context<'_>) -> [(&'static str, String); 6] {
+    let (shared, totals) = (context.shared, Totals::since_reset(context.shared));
     let keyspace = shared.tables().iter().filter(|table| table.pair_count() > 0);
     [
-        (
-            "server",
-            lines(&[
-                ("honeycomb_version", env!("CARGO_PKG_VERSION").to_owned()),
-                ("tcp_port", shared.config.address.port().to_string()),
-                ("cores", shared.config.cores.to_string()),
-                ("uptime_in_seconds", seconds.to_string()),
-            ]),
-        ),
+        ("server", server(shared)),
         ("clients", lines(&[("connected_clients", shared.connections.load(Ordering::Relaxed).to_string())])),
-        (
-            "memory",
-            lines(&[
-                ("used_memory", (statistics.memory.arena_bytes - statistics.memory.free_bytes).to_string()),
-                ("maxmemory", statistics.memory.arena_bytes.to_string()),
-            ]),
-        ),
-        (
-            "stats",
-            lines(&[
-                ("total_commands_processed", count(&shared.commands).to_string()),
-                ("expired_keys", count(&shared.expired).to_string()),
-            ]),
-        ),
+        ("memory", memory(shared)),
+        ("stats", stats(&totals)),
+        ("commandstats", commands(&totals)),
         (
             "keyspace",
             keyspace.map(|table| format!("db{}:keys={}\r\n", table.name(), table.pair_count())).collect(),
         ),
     ]
+}
+
+fn server(shared: &Shared) -> String {
+    let seconds = shared.time.milliseconds().saturating_sub(shared.started) / 1000;
+    let config = shared.config();
+    lines(&[
+        ("honeycomb_version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("tcp_port", config.address.port().to_string()),
+        ("cores", config.cores.to_string()),
+        ("uptime_in_seconds", seconds.to_string()),
+    ])
+}
+
+fn memory(shared: &Shared) -> String {
+    let memory = shared.store.statistics().memory;
+    lines(&[
+        ("used_memory", (memory.arena_bytes - memory.free_bytes).to_string()),
+        ("maxmemory", memory.arena_bytes.to_string()),
+    ])
+}
+
+fn stats(totals: &Totals) -> String {
+    lines(&[
+        ("total_connections_received", totals.accepted.to_string()),
+        ("rejected_connections", totals.refused.to_string()),
+        ("total_commands_processed", totals.carried_out().to_string()),
+        ("total_net_input_bytes", totals.received_bytes.to_string()),
+        ("total_net_output_bytes", totals.sent_bytes.to_string()),
+        ("expired_keys", totals.expired.to_string()),
+    ])
+}
+
+/// The commands that were carried out, as Redis shows them.
+fn commands(totals: &Totals) -> String {
+    let mut text = String::new();
+    for (command, (microseconds, errors)) in BY_NUMBER.iter().zip(&totals.commands) {
+        let (calls, sum) = (microseconds.count(), microseconds.sum);
+        if calls > 0 {
+            let each = sum as f64 / calls as f64;
+            let _ =
+                write!(text, "cmdstat_{}:calls={calls},usec={sum},usec_per_call={each:.2},", command.name);
+            let _ = write!(text, "rejected_calls=0,failed_calls={errors}\r\n");
+        }
+    }
+    text
 }
 
 fn lines(fields: &[(&str, String)]) -> String {
@@ -99,19 +115,19 @@ fn lines(fields: &[(&str, String)]) -> String {
 fn command(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     let replies = &mut *context.replies;
     let Some(form) = arguments.get(1) else {
-        replies.array(BY_NAME.len());
-        BY_NAME.values().for_each(|command| describe(command, replies));
+        replies.array(BY_NUMBER.len());
+        BY_NUMBER.iter().for_each(|command| describe(command, replies));
         return Ok(());
     };
     let named: Vec<_> = match &arguments[2..] {
-        [] => BY_NAME.values().map(|command| Some(*command)).collect(),
-        names => names.iter().map(|name| Command::named(name)).collect(),
+        [] => BY_NUMBER.iter().map(|command| Some(*command)).collect(),
+        names => names.iter().map(|name| Command::named(name).map(|named| named.command)).collect(),
     };
     if is(form, "count") {
-        replies.integer(BY_NAME.len() as i64);
+        replies.integer(BY_NUMBER.len() as i64);
     } else if is(form, "list") {
-        replies.array(BY_NAME.len());
-        BY_NAME.keys().for_each(|name| replies.bulk(name.as_bytes()));
+        replies.array(BY_NUMBER.len());
+        BY_NUMBER.iter().for_each(|command| replies.bulk(command.name.as_bytes()));
     } else if is(form, "info") {
         replies.array(named.len());
         named.iter().for_each(|command| match command {
@@ -156,31 +172,4 @@ fn document(command: &Command, replies: &mut Replies) {
         replies.bulk(key.as_bytes());
         replies.bulk(text.as_bytes());
     }
-}
-
-fn config(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    if !is(arguments[1], "get") || arguments.len() < 3 {
-        return Err(Failure::other("CONFIG knows GET; parameters are set when the server is started"));
-    }
-    let config = &context.shared.config;
-    let parameters = [
-        ("bind", config.address.ip().to_string()),
-        ("cores", config.cores.to_string()),
-        ("databases", config.databases.to_string()),
-        ("maxclients", config.connections_max.to_string()),
-        ("maxmemory", context.shared.store.statistics().memory.arena_bytes.to_string()),
-        ("port", config.address.port().to_string()),
-        ("save", String::new()),
-        ("appendonly", "no".to_owned()),
-    ];
-    let asked = |name: &str| {
-        arguments[2..].iter().any(|pattern| glob::matches(&pattern.to_ascii_lowercase(), name.as_bytes()))
-    };
-    let found: Vec<_> = parameters.iter().filter(|(name, _)| asked(name)).collect();
-    context.replies.map(found.len());
-    for (name, value) in found {
-        context.replies.bulk(name.as_bytes());
-        context.replies.bulk(value.as_bytes());
-    }
-    Ok(())
 }

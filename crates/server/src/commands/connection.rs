@@ -5,7 +5,7 @@ use honeycomb_protocol::resp::Version;
 use crate::arguments::{Arguments, Options, integer, is};
 use crate::command::{Command, Keys, Run};
 use crate::failure::Failure;
-use crate::session::{Context, Session};
+use crate::session::Context;
 
 pub(super) const COMMANDS: &[Command] = &[
     Command {
@@ -110,7 +110,7 @@ fn hello(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fai
         return Err(Failure::NotAuthenticated);
     }
     if let Some(name) = name {
-        context.session.name = name.to_vec();
+        context.session.client.set_name(name);
     }
     context.replies.set_version(version);
     describe(context, version);
@@ -127,7 +127,7 @@ fn describe(context: &mut Context<'_>, version: Version) {
     replies.bulk(b"proto");
     replies.integer(if version == Version::Resp3 { 3 } else { 2 });
     replies.bulk(b"id");
-    replies.integer(context.session.id as i64);
+    replies.integer(context.session.client.id as i64);
     for (key, text) in [("mode", "standalone"), ("role", "master")] {
         replies.bulk(key.as_bytes());
         replies.bulk(text.as_bytes());
@@ -135,7 +135,7 @@ fn describe(context: &mut Context<'_>, version: Version) {
 }
 
 fn auth(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    if context.shared.config.password.is_none() {
+    if context.shared.config().password.is_none() {
         let message = "AUTH was called, but this server has no password. Is it the server that you mean?";
         return Err(Failure::other(message));
     }
@@ -149,7 +149,8 @@ fn auth(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fail
 }
 
 fn authenticate(context: &mut Context<'_>, user: &[u8], password: &[u8]) -> Result<(), Failure> {
-    let Some(wanted) = &context.shared.config.password else { return Ok(()) };
+    let config = context.shared.config();
+    let Some(wanted) = &config.password else { return Ok(()) };
     if user == b"default" && is_same(wanted.as_bytes(), password) {
         context.session.authenticated = true;
         return Ok(());
@@ -171,7 +172,7 @@ fn select(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fa
 }
 
 fn reset(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure> {
-    context.session.reset(context.shared.config.password.is_none());
+    context.session.reset(context.shared.config().password.is_none());
     context.replies.set_version(Version::Resp2);
     context.replies.simple("RESET");
     Ok(())
@@ -180,18 +181,18 @@ fn reset(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure> {
 fn client(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     let is_form = |word, length| is(arguments[1], word) && arguments.len() == length;
     if is_form("id", 2) {
-        context.replies.integer(context.session.id as i64);
+        context.replies.integer(context.session.client.id as i64);
     } else if is_form("getname", 2) {
-        let name = &context.session.name;
+        let name = context.session.client.name();
         context.replies.bulk_or_null(Some(&name[..]).filter(|name| !name.is_empty()));
     } else if is_form("setname", 3) {
-        context.session.name = checked_name(arguments[2])?.to_vec();
-        context.shared.note_client(context.session.id, Some(line(context.session)));
+        context.session.client.set_name(checked_name(arguments[2])?);
         context.replies.simple("OK");
     } else if is_form("info", 2) {
-        context.replies.verbatim(&line(context.session));
+        let line = context.session.client.line(context.shared.time.milliseconds());
+        context.replies.verbatim(&line);
     } else if is_form("list", 2) {
-        let clients = context.shared.clients();
+        let clients = context.shared.clients.lines(context.shared.time.milliseconds());
         context.replies.verbatim(&clients);
     } else if is_form("setinfo", 4) {
         context.replies.simple("OK");
@@ -199,12 +200,6 @@ fn client(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fa
         return Err(Failure::other("CLIENT knows ID, GETNAME, SETNAME, LIST, INFO and SETINFO"));
     }
     Ok(())
-}
-
-/// A connection as `CLIENT LIST` shows it.
-pub(crate) fn line(session: &Session) -> String {
-    let name = String::from_utf8_lossy(&session.name);
-    format!("id={} addr={} name={name} db={}\n", session.id, session.address, session.database)
 }
 
 fn checked_name(name: &[u8]) -> Result<&[u8], Failure> {

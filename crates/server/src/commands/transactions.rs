@@ -143,7 +143,7 @@ fn run_queued(context: &mut Context<'_>, queue: &Queue, transaction: &mut Transa
     let now = shared.time.milliseconds();
     for command in &queue.commands {
         let arguments: Arguments<'_> = command.iter().map(Vec::as_slice).collect();
-        let handler = Command::named(arguments[0]).and_then(Command::on_keys);
+        let handler = Command::named(arguments[0]).and_then(|command| command.on_keys());
         let Some(handler) = handler else { unreachable!("only commands on keys are queued") };
         let mut keyspace = Keyspace::within(shared.table(database), now, transaction);
         let before = context.replies.bytes().len();

@@ -1,0 +1,115 @@
+//! Who is connected, as `CLIENT LIST` shows it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use honeycomb_memory::sync::{AtomicU64, AtomicUsize, Ordering};
+
+/// All clients, by number.
+#[derive(Debug, Default)]
+pub(crate) struct Clients {
+    connected: Mutex<BTreeMap<u64, Arc<Client>>>,
+    last: AtomicU64,
+}
+
+/// What all may know of a client. Its core writes, anybody reads: numbers that need not fit together.
+#[derive(Debug)]
+pub(crate) struct Client {
+    /// Unique in the server's life.
+    pub(crate) id: u64,
+    pub(crate) address: String,
+    /// Milliseconds since 1970.
+    since: u64,
+    active: AtomicU64,
+    name: Mutex<Vec<u8>>,
+    database: AtomicUsize,
+    request_bytes: AtomicUsize,
+    reply_bytes: AtomicUsize,
+    memory_bytes: AtomicUsize,
+}
+
+/// What changes of a client from turn to turn.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Activity {
+    pub(crate) database: usize,
+    /// Bytes that have arrived and wait.
+    pub(crate) request_bytes: usize,
+    /// Bytes of replies that wait.
+    pub(crate) reply_bytes: usize,
+    /// Bytes of memory for both.
+    pub(crate) memory_bytes: usize,
+}
+
+impl Clients {
+    /// A client has come.
+    pub(crate) fn enter(&self, address: String, now: u64) -> Arc<Client> {
+        let client = Arc::new(Client {
+            id: self.last.fetch_add(1, Ordering::Relaxed) + 1,
+            address,
+            since: now,
+            active: AtomicU64::new(now),
+            name: Mutex::default(),
+            database: AtomicUsize::new(0),
+            request_bytes: AtomicUsize::new(0),
+            reply_bytes: AtomicUsize::new(0),
+            memory_bytes: AtomicUsize::new(0),
+        });
+        self.lock().insert(client.id, client.clone());
+        client
+    }
+
+    /// A client has gone.
+    pub(crate) fn leave(&self, client: &Client) {
+        self.lock().remove(&client.id);
+    }
+
+    /// A line for each client.
+    pub(crate) fn lines(&self, now: u64) -> String {
+        self.lock().values().map(|client| client.line(now)).collect()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<Client>>> {
+        self.connected.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Client {
+    /// A line about it.
+    pub(crate) fn line(&self, now: u64) -> String {
+        let seconds = |from: u64| now.saturating_sub(from) / 1000;
+        let load = |number: &AtomicUsize| number.load(Ordering::Relaxed);
+        let mut line = format!("id={} addr={} name=", self.id, self.address);
+        line.push_str(&String::from_utf8_lossy(&self.name()));
+        let (age, idle) = (seconds(self.since), seconds(self.active.load(Ordering::Relaxed)));
+        let _ = write!(line, " age={age} idle={idle} db={} ", load(&self.database));
+        let [requests, replies] = [load(&self.request_bytes), load(&self.reply_bytes)];
+        let _ = writeln!(line, "qbuf={requests} omem={replies} tot-mem={}", load(&self.memory_bytes));
+        line
+    }
+
+    /// Something has arrived of it.
+    pub(crate) fn is_active(&self, now: u64) {
+        self.active.store(now, Ordering::Relaxed);
+    }
+
+    /// Milliseconds since something arrived of it.
+    pub(crate) fn silence(&self, now: u64) -> u64 {
+        now.saturating_sub(self.active.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn note(&self, activity: Activity) {
+        self.database.store(activity.database, Ordering::Relaxed);
+        self.request_bytes.store(activity.request_bytes, Ordering::Relaxed);
+        self.reply_bytes.store(activity.reply_bytes, Ordering::Relaxed);
+        self.memory_bytes.store(activity.memory_bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn name(&self) -> Vec<u8> {
+        self.name.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_name(&self, name: &[u8]) {
+        *self.name.lock().unwrap_or_else(PoisonError::into_inner) = name.to_vec();
+    }
+}

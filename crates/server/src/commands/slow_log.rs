@@ -1,0 +1,106 @@
+//! What took long.
+
+use honeycomb_protocol::resp::Replies;
+
+use crate::arguments::{Arguments, integer, is};
+use crate::command::{Command, Keys, Run};
+use crate::failure::Failure;
+use crate::session::Context;
+use crate::slow_log::Entry;
+
+pub(super) const COMMANDS: &[Command] = &[Command {
+    name: "slowlog",
+    arity: -2,
+    keys: Keys::None,
+    run: Run::Serve(slow_log),
+    usage: "GET [count] | EXPLAIN [count] | LEN | RESET | HELP",
+    summary: "The commands that took longer than slowlog-log-slower-than, and why.",
+}];
+
+const HELP: [&str; 12] = [
+    "SLOWLOG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+    "GET [<count>]",
+    "    The newest entries (10 unless it is said; -1 for all): number, time, microseconds, arguments,",
+    "    address and name of the client. Commands that were carried out together are one entry.",
+    "EXPLAIN [<count>]",
+    "    The same as maps, with what was carried out together, and what was touched of memory.",
+    "LEN",
+    "    How many entries there are.",
+    "RESET",
+    "    Removes them.",
+    "HELP",
+    "    This text.",
+];
+
+fn slow_log(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    let (form, length, log) = (arguments[1], arguments.len(), &context.shared.slow_log);
+    if is(form, "get") && length <= 3 {
+        let entries = log.newest(count(arguments)?);
+        context.replies.array(entries.len());
+        entries.iter().for_each(|entry| show(entry, context.replies));
+    } else if is(form, "explain") && length <= 3 {
+        let entries = log.newest(count(arguments)?);
+        context.replies.array(entries.len());
+        entries.iter().for_each(|entry| explain(entry, context.replies));
+    } else if is(form, "len") && length == 2 {
+        context.replies.integer(log.len() as i64);
+    } else if is(form, "reset") && length == 2 {
+        log.clear();
+        context.replies.simple("OK");
+    } else if is(form, "help") && length == 2 {
+        context.replies.array(HELP.len());
+        HELP.iter().for_each(|line| context.replies.simple(line));
+    } else {
+        return Err(Failure::other("SLOWLOG knows GET [count], EXPLAIN [count], LEN, RESET and HELP"));
+    }
+    Ok(())
+}
+
+fn count(arguments: &Arguments<'_>) -> Result<usize, Failure> {
+    match arguments.get(2).map(|count| integer(count)).transpose()? {
+        None => Ok(10),
+        Some(-1) => Ok(usize::MAX),
+        Some(count) => {
+            usize::try_from(count).map_err(|_| Failure::other("count should be greater than or equal to -1"))
+        }
+    }
+}
+
+fn show(entry: &Entry, replies: &mut Replies) {
+    replies.array(6);
+    [entry.id, entry.at, entry.took.as_micros() as u64]
+        .iter()
+        .for_each(|number| replies.integer(*number as i64));
+    command(entry, replies);
+    replies.bulk(entry.address.as_bytes());
+    replies.bulk(&entry.name);
+}
+
+fn explain(entry: &Entry, replies: &mut Replies) {
+    let memory = entry.touched.memory;
+    let numbers = [
+        ("id", Some(entry.id)),
+        ("time", Some(entry.at)),
+        ("microseconds", Some(entry.took.as_micros() as u64)),
+        ("together", Some(entry.together as u64)),
+        ("request-bytes", Some(entry.request_bytes as u64)),
+        ("reply-bytes", Some(entry.reply_bytes as u64)),
+        ("chain-steps", Some(entry.touched.chain_steps)),
+        ("nodes", memory.map(|memory| memory.nodes)),
+        ("bytes", memory.map(|memory| memory.bytes)),
+        ("lines", memory.map(|memory| memory.lines)),
+    ];
+    let known: Vec<_> = numbers.into_iter().filter_map(|(name, number)| Some((name, number?))).collect();
+    replies.map(known.len() + 1);
+    for (name, number) in known {
+        replies.bulk(name.as_bytes());
+        replies.integer(number as i64);
+    }
+    replies.bulk(b"command");
+    command(entry, replies);
+}
+
+fn command(entry: &Entry, replies: &mut Replies) {
+    replies.array(entry.arguments.len());
+    entry.arguments.iter().for_each(|argument| replies.bulk(argument));
+}

@@ -1,0 +1,186 @@
+//! What the server does, as Prometheus reads it (OpenMetrics, as text).
+
+use std::fmt::Error;
+use std::sync::Arc;
+
+use honeycomb_memory::sync::Ordering;
+use honeycomb_store::{Statistics, TouchedCounts};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::Registry;
+
+use crate::commands::BY_NUMBER;
+use crate::counts::{BUCKETS, Distribution};
+use crate::shared::Shared;
+use crate::totals::Totals;
+
+/// All of them.
+pub(crate) fn text(shared: &Arc<Shared>) -> String {
+    let mut registry = Registry::with_prefix("honeycomb");
+    registry.register_collector(Box::new(All(shared.clone())));
+    let mut text = String::new();
+    // To write into a text cannot fail.
+    let _ = encode(&mut text, &registry);
+    text
+}
+
+#[derive(Debug)]
+struct All(Arc<Shared>);
+
+impl Collector for All {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
+        let mut writer = Writer(&mut encoder);
+        let totals = Totals::of(&self.0);
+        commands(&mut writer, &totals)?;
+        connections(&mut writer, &totals, self.0.connections.load(Ordering::Relaxed) as u64)?;
+        let statistics = self.0.store.statistics();
+        memory(&mut writer, &statistics)?;
+        store(&mut writer, &statistics)?;
+        self.0.store.touched().map_or(Ok(()), |touched| accelerator(&mut writer, &touched))
+    }
+}
+
+fn commands(writer: &mut Writer<'_, '_>, totals: &Totals) -> Result<(), Error> {
+    let run = || BY_NUMBER.iter().zip(&totals.commands).filter(|(_, (times, _))| times.count() > 0);
+    let about = "Time from the beginning of a command's turn to its reply";
+    let mut family = writer.family("command_seconds", about, MetricType::Histogram)?;
+    for (command, (times, _)) in run() {
+        histogram(family.encode_family(&[("command", command.name)])?, times, 1e-6)?;
+    }
+    let mut family =
+        writer.family("command_errors", "Commands that replied an error", MetricType::Counter)?;
+    for (command, (_, errors)) in run() {
+        let labels = [("command", command.name)];
+        family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(errors, None)?;
+    }
+    let about = "Commands that are unknown, have wrong arguments, or that the client may not run";
+    writer.counter("commands_not_carried_out", about, totals.not_carried_out)?;
+    writer.counter("expired_pairs", "Pairs that were deleted since they had expired", totals.expired)?;
+    let batch = writer.family("batch_reads", "Reads in a batch of a turn", MetricType::Histogram)?;
+    histogram(batch, &totals.read_batches, 1.0)?;
+    let batch = writer.family("batch_writes", "Writes in a batch of a turn", MetricType::Histogram)?;
+    histogram(batch, &totals.write_batches, 1.0)
+}
+
+fn connections(writer: &mut Writer<'_, '_>, totals: &Totals, connected: u64) -> Result<(), Error> {
+    writer.gauge("connections", "Clients", connected as f64)?;
+    writer.counter("connections_accepted", "Clients that have come", totals.accepted)?;
+    writer.counter("connections_refused", "Clients beyond maxclients", totals.refused)?;
+    writer.counter("connections_timed_out", "Clients that were silent beyond timeout", totals.timed_out)?;
+    writer.counter("received_bytes", "Bytes of requests", totals.received_bytes)?;
+    writer.counter("sent_bytes", "Bytes of replies", totals.sent_bytes)
+}
+
+fn memory(writer: &mut Writer<'_, '_>, statistics: &Statistics) -> Result<(), Error> {
+    let memory = &statistics.memory;
+    let kinds = [
+        ("free", memory.free_bytes),
+        ("nodes", memory.node_bytes),
+        ("values", memory.value_bytes),
+        ("reserve", memory.reserve_bytes),
+        ("retired", memory.retired_bytes),
+        ("private", memory.private_bytes),
+    ];
+    let about = "Bytes of the arena by what they are used for";
+    let mut family = writer.family("arena_bytes", about, MetricType::Gauge)?;
+    for (kind, bytes) in kinds {
+        family.encode_family(&[("kind", kind)])?.encode_gauge(&(bytes as u64))?;
+    }
+    let beside = (memory.page_table_bytes + memory.overhead_bytes) as f64;
+    writer.gauge("beside_arena_bytes", "Bytes of the page table and of what manages the arena", beside)?;
+    writer.gauge("nodes", "Published nodes", memory.nodes as f64)?;
+    writer.gauge("values_out_of_line", "Values that are out of line", memory.values as f64)
+}
+
+fn store(writer: &mut Writer<'_, '_>, statistics: &Statistics) -> Result<(), Error> {
+    let mut family = writer.family("pairs", "Pairs of a table", MetricType::Gauge)?;
+    for table in statistics.tables.iter().filter(|table| table.pairs > 0) {
+        family.encode_family(&[("table", &*table.name)])?.encode_gauge(&table.pairs)?;
+    }
+    let versions = &statistics.versions;
+    writer.counter("versions", "Versions that have become visible", versions.read_version)?;
+    writer.counter("chain_steps", "Steps from nodes to previous versions", versions.chain_steps)?;
+    writer.gauge("chain_steps_max", "Most such steps for one node", versions.chain_steps_max as f64)?;
+    let about = "Times a scan went back to the root, since a leaf was younger than its version";
+    writer.counter("scan_descents", about, versions.scan_descents)?;
+    let snapshots = &statistics.snapshots;
+    writer.gauge("snapshots", "Snapshots and iterators", snapshots.count as f64)?;
+    writer.gauge("snapshot_oldest_seconds", "Age of the oldest", snapshots.oldest_seconds)?;
+    writer.gauge("snapshot_pinned_bytes", "Bytes that it pins", snapshots.pinned_bytes as f64)?;
+    let writes = &statistics.writes;
+    let kinds = [
+        ("restart", writes.restarts),
+        ("merge", writes.merges),
+        ("leaf_split", writes.leaf_splits),
+        ("leaf_share", writes.leaf_shares),
+        ("leaf_join", writes.leaf_joins),
+        ("interior_split", writes.interior_splits),
+        ("interior_join", writes.interior_joins),
+        ("root_growth", writes.root_growths),
+        ("root_collapse", writes.root_collapses),
+    ];
+    let mut family = writer.family("tree_changes", "What writes did to trees", MetricType::Counter)?;
+    for (kind, count) in kinds {
+        family.encode_family(&[("kind", kind)])?.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
+    }
+    Ok(())
+}
+
+fn accelerator(writer: &mut Writer<'_, '_>, touched: &TouchedCounts) -> Result<(), Error> {
+    let about = "Nodes that a key was looked for in, by level; leaves are level 0";
+    let mut family = writer.family("accelerator_nodes", about, MetricType::Counter)?;
+    for (level, counts) in touched.levels.iter().enumerate() {
+        let labels = [("level", level.to_string())];
+        family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&counts.nodes, None)?;
+    }
+    for (name, about, lines) in [
+        ("accelerator_bytes", "Bytes that were read to find keys", false),
+        ("accelerator_lines", "Cache lines that were read to find keys", true),
+    ] {
+        let mut family = writer.family(name, about, MetricType::Counter)?;
+        for (level, counts) in touched.levels.iter().enumerate() {
+            let blocks = [
+                ("shortcuts", counts.shortcuts),
+                ("tag_directory", counts.tag_directory),
+                ("segments", counts.segments),
+                ("log", counts.log),
+            ];
+            for (block, counts) in blocks {
+                let labels = [("level", level.to_string()), ("block", block.to_owned())];
+                let count = if lines { counts.lines } else { counts.bytes };
+                family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
+            }
+        }
+    }
+    let about = "Log blocks that were not read, since no tag was that of the key";
+    writer.counter("accelerator_log_blocks_skipped", about, touched.log_blocks_skipped)
+}
+
+fn histogram(mut encoder: MetricEncoder<'_>, of: &Distribution, unit: f64) -> Result<(), Error> {
+    let bound = |bucket| if bucket == BUCKETS - 1 { f64::MAX } else { (1_u64 << bucket) as f64 * unit };
+    let buckets: Vec<_> = of.buckets.iter().enumerate().map(|(at, count)| (bound(at), *count)).collect();
+    encoder.encode_histogram::<NoLabelSet>(of.sum as f64 * unit, of.count(), &buckets, None)
+}
+
+struct Writer<'w, 'e>(&'w mut DescriptorEncoder<'e>);
+
+impl Writer<'_, '_> {
+    fn family<'f>(
+        &'f mut self,
+        name: &'f str,
+        about: &str,
+        kind: MetricType,
+    ) -> Result<MetricEncoder<'f>, Error> {
+        self.0.encode_descriptor(name, about, None, kind)
+    }
+
+    fn counter(&mut self, name: &str, about: &str, count: u64) -> Result<(), Error> {
+        self.family(name, about, MetricType::Counter)?.encode_counter::<NoLabelSet, _, u64>(&count, None)
+    }
+
+    fn gauge(&mut self, name: &str, about: &str, number: f64) -> Result<(), Error> {
+        self.family(name, about, MetricType::Gauge)?.encode_gauge(&number)
+    }
+}

@@ -1,0 +1,318 @@
+//! The parameters of a server by their names: the one list that files, the environment, flags, `CONFIG` and
+//! the documentation follow.
+
+use std::fmt::Write;
+use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::config::{Config, LogFormat};
+
+/// A parameter.
+#[derive(Debug)]
+pub struct Parameter {
+    /// Its name in files and for `CONFIG`; the one that Redis has for it, if it has one.
+    pub name: &'static str,
+    /// What it is.
+    pub about: &'static str,
+    /// What its values may be.
+    pub allowed: &'static str,
+    /// Whether `CONFIG SET` changes it while the server runs.
+    pub can_change: bool,
+    read: fn(&mut Config, &str) -> Option<()>,
+    show: fn(&Config) -> String,
+}
+
+/// Why a value was not taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// The parameter has no such value.
+    #[error("{name} is {value}: allowed are {allowed}")]
+    Value {
+        /// Its name.
+        name: &'static str,
+        /// What it was to be.
+        value: String,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// There is no such parameter.
+    #[error("there is no parameter {0}; there are {names}", names = names())]
+    Name(String),
+    /// A file that is no TOML.
+    #[error("{0}")]
+    Toml(String),
+}
+
+/// All of them.
+pub static PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "address",
+        about: "Where Redis clients find the server. Port 0 has the system choose one.",
+        allowed: ADDRESS,
+        can_change: false,
+        read: |config, text| put(&mut config.address, text.parse().ok()),
+        show: |config| config.address.to_string(),
+    },
+    Parameter {
+        name: "cores",
+        about: "Threads, each with connections of its own. Unless it is given, one a core of the machine.",
+        allowed: "1 to 1024",
+        can_change: false,
+        read: |config, text| put(&mut config.cores, number(text, 1..=1024)),
+        show: |config| config.cores.to_string(),
+    },
+    Parameter {
+        name: "memory",
+        about: "Memory of the store. A write that finds none is refused.",
+        allowed: "1MiB to 64TiB",
+        can_change: false,
+        read: |config, text| put(&mut config.memory_bytes, bytes(text, 1 << 20..=64 << 40)),
+        show: |config| shown_bytes(config.memory_bytes),
+    },
+    Parameter {
+        name: "databases",
+        about: "Numbered tables that SELECT chooses from.",
+        allowed: "1 to 65000",
+        can_change: false,
+        read: |config, text| put(&mut config.databases, number(text, 1..=65_000)),
+        show: |config| config.databases.to_string(),
+    },
+    Parameter {
+        name: "requirepass",
+        about: "What AUTH must say before anything else; nothing lets everybody in.",
+        allowed: "any text",
+        can_change: true,
+        read: |config, text| put(&mut config.password, Some((!text.is_empty()).then(|| text.to_owned()))),
+        show: |config| config.password.clone().unwrap_or_default(),
+    },
+    Parameter {
+        name: "maxclients",
+        about: "Connections at one time. Further ones are told so and closed.",
+        allowed: "1 to 1000000",
+        can_change: true,
+        read: |config, text| put(&mut config.connections_max, number(text, 1..=1_000_000)),
+        show: |config| config.connections_max.to_string(),
+    },
+    Parameter {
+        name: "timeout",
+        about: "Seconds that a client may be silent before its connection is closed; 0 for ever.",
+        allowed: "0 to 31536000",
+        can_change: true,
+        read: |config, text| put(&mut config.silence_max, seconds(text, 0..=31_536_000)),
+        show: |config| config.silence_max.as_secs().to_string(),
+    },
+    Parameter {
+        name: "client-query-buffer-limit",
+        about: "Bytes of one request. A client that sends a longer one gets an error, and its connection is \
+                closed.",
+        allowed: "1KiB to 1TiB",
+        can_change: true,
+        read: |config, text| put(&mut config.request.request_bytes_max, bytes(text, 1 << 10..=1 << 40)),
+        show: |config| shown_bytes(config.request.request_bytes_max),
+    },
+    Parameter {
+        name: "client-output-buffer-limit",
+        about: "Bytes of replies for one client. In place of the reply that goes beyond it the client gets \
+                an error, and its connection is closed.",
+        allowed: "1KiB to 1TiB",
+        can_change: true,
+        read: |config, text| put(&mut config.reply_bytes_max, bytes(text, 1 << 10..=1 << 40)),
+        show: |config| shown_bytes(config.reply_bytes_max),
+    },
+    Parameter {
+        name: "client-output-pause",
+        about: "Bytes of replies that a client may leave unread before its further commands wait.",
+        allowed: "1B to 1TiB",
+        can_change: true,
+        read: |config, text| put(&mut config.unsent_bytes_max, bytes(text, 1..=1 << 40)),
+        show: |config| shown_bytes(config.unsent_bytes_max),
+    },
+    Parameter {
+        name: "slowlog-log-slower-than",
+        about: "Microseconds from which on a command is noted in the slow log; -1 notes nothing.",
+        allowed: "-1 to 1000000000",
+        can_change: true,
+        read: |config, text| put(&mut config.slow, microseconds(text)),
+        show: |config| config.slow.map_or("-1".to_owned(), |slow| slow.as_micros().to_string()),
+    },
+    Parameter {
+        name: "slowlog-max-len",
+        about: "Entries that the slow log keeps.",
+        allowed: "0 to 1000000",
+        can_change: true,
+        read: |config, text| put(&mut config.slow_log_entries_max, number(text, 0..=1_000_000)),
+        show: |config| config.slow_log_entries_max.to_string(),
+    },
+    Parameter {
+        name: "metrics",
+        about: "Where metrics are to be had by HTTP, as Prometheus reads them; nowhere if it is empty.",
+        allowed: "an IP address and a port, such as 127.0.0.1:9121, or nothing",
+        can_change: false,
+        read: |config, text| put(&mut config.metrics, optional(text)),
+        show: |config| config.metrics.map_or(String::new(), |address| address.to_string()),
+    },
+    Parameter {
+        name: "accelerator-counters",
+        about: "Whether the accelerator counts the nodes, bytes and cache lines that it touches, for the \
+                metrics and the slow log. It costs a little.",
+        allowed: "yes, no",
+        can_change: false,
+        read: |config, text| put(&mut config.count_touched, choice(text, &[("yes", true), ("no", false)])),
+        show: |config| if config.count_touched { "yes" } else { "no" }.to_owned(),
+    },
+    Parameter {
+        name: "log-format",
+        about: "How what happens is written to standard error: lines for people, or a JSON object a line.",
+        allowed: "text, json",
+        can_change: false,
+        read: |config, text| {
+            put(&mut config.log_format, choice(text, &[("text", LogFormat::Text), ("json", LogFormat::Json)]))
+        },
+        show: |config| if config.log_format == LogFormat::Json { "json" } else { "text" }.to_owned(),
+    },
+    Parameter {
+        name: "log-level",
+        about: "How much of what happens is written. Commands never are.",
+        allowed: "error, warn, info, debug, trace",
+        can_change: false,
+        read: |config, text| put(&mut config.log_level, text.parse().ok()),
+        show: |config| config.log_level.as_str().to_ascii_lowercase(),
+    },
+    Parameter {
+        name: "shutdown-timeout",
+        about: "Seconds that a server which was told to stop takes to carry out what it has received, and to \
+                send the replies.",
+        allowed: "0 to 3600",
+        can_change: true,
+        read: |config, text| put(&mut config.grace, seconds(text, 0..=3600)),
+        show: |config| config.grace.as_secs().to_string(),
+    },
+];
+
+const ADDRESS: &str = "an IP address and a port, such as 127.0.0.1:6379";
+
+impl Parameter {
+    /// The parameter of a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Parameter> {
+        PARAMETERS.iter().find(|parameter| parameter.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The variable of the environment that sets it.
+    #[must_use]
+    pub fn variable(&self) -> String {
+        format!("HONEYCOMB_{}", self.name.replace('-', "_").to_ascii_uppercase())
+    }
+
+    /// Its value.
+    #[must_use]
+    pub fn value(&self, config: &Config) -> String {
+        (self.show)(config)
+    }
+
+    /// Gives it a value.
+    ///
+    /// # Errors
+    /// [`Refused::Value`], and nothing has changed.
+    pub fn set(&self, config: &mut Config, value: &str) -> Result<(), Refused> {
+        let refused = || Refused::Value { name: self.name, value: value.to_owned(), allowed: self.allowed };
+        (self.read)(config, value).ok_or_else(refused)
+    }
+}
+
+impl Config {
+    /// Takes the parameters of a file: TOML, a line `name = value` each.
+    ///
+    /// # Errors
+    /// [`Refused`] names the first that is not allowed.
+    pub fn read_toml(&mut self, text: &str) -> Result<(), Refused> {
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+            Refused::Toml(error.to_string().trim_end().replace('\n', "\n  "))
+        })?;
+        for (name, value) in table {
+            let parameter = Parameter::named(&name).ok_or(Refused::Name(name))?;
+            let value = match value {
+                toml::Value::String(text) => text,
+                other => other.to_string(),
+            };
+            parameter.set(self, &value)?;
+        }
+        Ok(())
+    }
+
+    /// All parameters with what they are and may be: a file that [`Config::read_toml`] reads.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        let mut text = String::new();
+        for parameter in PARAMETERS {
+            let Parameter { name, about, allowed, can_change, .. } = parameter;
+            let change = if *can_change { " CONFIG SET changes it." } else { "" };
+            let variable = parameter.variable();
+            let _ = writeln!(text, "# {about}\n# Allowed: {allowed}. --{name}, {variable}.{change}");
+            let value = parameter.value(self);
+            let value = match value.parse::<i64>() {
+                Ok(number) if number.to_string() == value => toml::Value::Integer(number),
+                _ => toml::Value::String(value),
+            };
+            let _ = writeln!(text, "{name} = {value}\n");
+        }
+        text.pop();
+        text
+    }
+
+    /// Refuses what no file could say.
+    pub(crate) fn check(&self) -> Result<(), Refused> {
+        PARAMETERS.iter().try_for_each(|parameter| parameter.set(&mut self.clone(), &parameter.value(self)))
+    }
+}
+
+fn names() -> String {
+    PARAMETERS.iter().map(|parameter| parameter.name).collect::<Vec<_>>().join(", ")
+}
+
+fn put<T>(place: &mut T, value: Option<T>) -> Option<()> {
+    *place = value?;
+    Some(())
+}
+
+fn number<N: FromStr + PartialOrd>(text: &str, allowed: RangeInclusive<N>) -> Option<N> {
+    text.parse().ok().filter(|number| allowed.contains(number))
+}
+
+fn seconds(text: &str, allowed: RangeInclusive<u64>) -> Option<Duration> {
+    number(text, allowed).map(Duration::from_secs)
+}
+
+fn microseconds(text: &str) -> Option<Option<Duration>> {
+    let number = number(text, -1..=1_000_000_000_i64)?;
+    Some(u64::try_from(number).ok().map(Duration::from_micros))
+}
+
+fn optional(text: &str) -> Option<Option<SocketAddr>> {
+    if text.is_empty() { Some(None) } else { text.parse().ok().map(Some) }
+}
+
+fn choice<T: Copy>(text: &str, values: &[(&str, T)]) -> Option<T> {
+    values.iter().find(|(name, _)| *name == text).map(|(_, value)| *value)
+}
+
+const UNITS: [(&str, usize); 5] =
+    [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)];
+
+/// A size such as `512MiB`, or a number of bytes.
+fn bytes(text: &str, allowed: RangeInclusive<usize>) -> Option<usize> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let unit = if unit.is_empty() { "B" } else { unit.trim_start() };
+    let (_, size) = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit))?;
+    number.parse::<usize>().ok()?.checked_mul(*size).filter(|bytes| allowed.contains(bytes))
+}
+
+/// A size in the largest unit of which it is a multiple.
+fn shown_bytes(bytes: usize) -> String {
+    let fits = |(_, size): &&(&str, usize)| bytes >= *size && bytes.is_multiple_of(*size);
+    let (name, size) = UNITS.iter().rev().find(fits).unwrap_or(&UNITS[0]);
+    format!("{}{name}", bytes / size)
+}

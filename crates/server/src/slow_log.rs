@@ -1,0 +1,176 @@
+//! The slow log: commands that took long, and why.
+
+use std::collections::VecDeque;
+use std::ops::Sub;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use honeycomb_store::Store;
+
+/// The newest slow commands.
+#[derive(Debug, Default)]
+pub(crate) struct SlowLog {
+    noted: Mutex<Noted>,
+}
+
+#[derive(Debug, Default)]
+struct Noted {
+    next: u64,
+    entries: VecDeque<Entry>,
+}
+
+/// A command that took long, or several that were carried out together.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Entry {
+    pub(crate) id: u64,
+    /// Seconds since 1970.
+    pub(crate) at: u64,
+    pub(crate) took: Duration,
+    /// Of the command, or of the one of them with the longest request or reply.
+    pub(crate) arguments: Vec<Vec<u8>>,
+    pub(crate) address: String,
+    pub(crate) name: Vec<u8>,
+    /// How many commands were carried out together.
+    pub(crate) together: usize,
+    /// Bytes of its request and of its reply.
+    pub(crate) request_bytes: usize,
+    pub(crate) reply_bytes: usize,
+    /// What the accelerator touched meanwhile.
+    pub(crate) touched: Touched,
+}
+
+/// What readers have touched so far, on all cores.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Touched {
+    /// Steps from a node to its previous version.
+    pub(crate) chain_steps: u64,
+    /// If the accelerator counts it.
+    pub(crate) memory: Option<TouchedMemory>,
+}
+
+/// What an accelerator has touched of memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct TouchedMemory {
+    pub(crate) nodes: u64,
+    pub(crate) bytes: u64,
+    pub(crate) lines: u64,
+}
+
+/// Arguments that an entry shows, and bytes of each.
+const ARGUMENTS_SHOWN: usize = 32;
+const ARGUMENT_BYTES_SHOWN: usize = 128;
+
+impl SlowLog {
+    /// Notes a command, and forgets the oldest beyond `entries_max`.
+    pub(crate) fn note(&self, entry: Entry, entries_max: usize) {
+        let mut noted = self.lock();
+        let id = noted.next;
+        noted.next += 1;
+        noted.entries.push_front(Entry { id, ..entry });
+        noted.entries.truncate(entries_max);
+    }
+
+    /// The newest entries, newest first.
+    pub(crate) fn newest(&self, count: usize) -> Vec<Entry> {
+        self.lock().entries.iter().take(count).cloned().collect()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.lock().entries.len()
+    }
+
+    pub(crate) fn clear(&self) {
+        self.lock().entries.clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Noted> {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Arguments as an entry shows them: not all of many, not all of a long one, and no passwords.
+pub(crate) fn shown(arguments: &[&[u8]]) -> Vec<Vec<u8>> {
+    let holds_secrets =
+        |name: &&[u8]| ["auth", "hello", "config"].iter().any(|one| crate::arguments::is(name, one));
+    if arguments.len() > 1 && arguments.first().is_some_and(holds_secrets) {
+        return vec![arguments[0].to_vec(), b"(not shown)".to_vec()];
+    }
+    let fits = arguments.len() <= ARGUMENTS_SHOWN;
+    let kept = if fits { arguments.len() } else { ARGUMENTS_SHOWN - 1 };
+    let mut shown: Vec<_> = arguments[..kept].iter().map(|argument| shortened(argument)).collect();
+    if !fits {
+        shown.push(format!("... ({} more arguments)", arguments.len() - kept).into_bytes());
+    }
+    shown
+}
+
+fn shortened(argument: &[u8]) -> Vec<u8> {
+    let kept = argument.len().min(ARGUMENT_BYTES_SHOWN);
+    let mut shown = argument[..kept].to_vec();
+    if kept < argument.len() {
+        shown.extend_from_slice(format!("... ({} more bytes)", argument.len() - kept).as_bytes());
+    }
+    shown
+}
+
+impl Touched {
+    /// What was touched so far.
+    pub(crate) fn of(store: &Store, with_memory: bool) -> Self {
+        let counts = if with_memory { store.touched() } else { None };
+        let memory = counts.map(|counts| {
+            let mut memory = TouchedMemory::default();
+            for level in &counts.levels {
+                memory.nodes += level.nodes;
+                for part in [level.shortcuts, level.tag_directory, level.segments, level.log] {
+                    memory.bytes += part.bytes;
+                    memory.lines += part.lines;
+                }
+            }
+            memory
+        });
+        Self { chain_steps: store.versions().chain_steps, memory }
+    }
+}
+
+impl Sub for Touched {
+    type Output = Self;
+
+    fn sub(self, before: Self) -> Self {
+        let memory = self.memory.zip(before.memory).map(|(now, before)| TouchedMemory {
+            nodes: now.nodes - before.nodes,
+            bytes: now.bytes - before.bytes,
+            lines: now.lines - before.lines,
+        });
+        Self { chain_steps: self.chain_steps - before.chain_steps, memory }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_entries_are_kept_and_numbers_go_on() {
+        let log = SlowLog::default();
+        (0..5).for_each(|_| log.note(Entry::default(), 3));
+        assert_eq!(log.newest(2).iter().map(|entry| entry.id).collect::<Vec<_>>(), [4, 3]);
+        assert_eq!(log.len(), 3);
+        log.clear();
+        log.note(Entry::default(), 0);
+        assert_eq!(log.len(), 0);
+        log.note(Entry::default(), 1);
+        assert_eq!(log.newest(9)[0].id, 6);
+    }
+
+    #[test]
+    fn arguments_are_shown_within_reason() {
+        let many = vec![&b"a"[..]; 33];
+        assert_eq!(shown(&many).len(), 32);
+        assert_eq!(shown(&many)[31], b"... (2 more arguments)");
+        assert_eq!(shown(&many[..32])[31], b"a");
+        let long = [b'x'; 129];
+        assert_eq!(shown(&[&long])[0], [&long[..128], b"... (1 more bytes)"].concat());
+        assert_eq!(shown(&[&long[..128]])[0], &long[..128]);
+        assert_eq!(shown(&[b"AUTH", b"secret"]), [&b"AUTH"[..], b"(not shown)"]);
+    }
+}

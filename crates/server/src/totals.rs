@@ -1,0 +1,88 @@
+//! What all cores have done together.
+
+use std::sync::PoisonError;
+
+use honeycomb_memory::sync::Ordering;
+
+use crate::commands::BY_NUMBER;
+use crate::counts::{Counter, Counts, Distribution};
+use crate::shared::Shared;
+
+/// Counts of all cores, added up.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Totals {
+    pub(crate) received_bytes: u64,
+    pub(crate) sent_bytes: u64,
+    pub(crate) accepted: u64,
+    pub(crate) refused: u64,
+    pub(crate) timed_out: u64,
+    pub(crate) not_carried_out: u64,
+    pub(crate) expired: u64,
+    pub(crate) read_batches: Distribution,
+    pub(crate) write_batches: Distribution,
+    /// By the command's number: how long it took, and how often it failed.
+    pub(crate) commands: Vec<(Distribution, u64)>,
+}
+
+impl Totals {
+    /// Since the server was started.
+    pub(crate) fn of(shared: &Shared) -> Self {
+        let all = &shared.counts;
+        let sum = |counter: fn(&Counts) -> &Counter| all.iter().map(|counts| counter(counts).get()).sum();
+        let command = |number: usize| {
+            let counts = || all.iter().map(move |counts| &counts.commands[number]);
+            let microseconds = Distribution::of(counts().map(|command| &command.microseconds));
+            (microseconds, counts().map(|command| command.errors.get()).sum())
+        };
+        Self {
+            received_bytes: sum(|counts| &counts.received_bytes),
+            sent_bytes: sum(|counts| &counts.sent_bytes),
+            accepted: sum(|counts| &counts.accepted),
+            refused: sum(|counts| &counts.refused),
+            timed_out: sum(|counts| &counts.timed_out),
+            not_carried_out: sum(|counts| &counts.not_carried_out),
+            expired: shared.expired.load(Ordering::Relaxed),
+            read_batches: Distribution::of(all.iter().map(|counts| &counts.read_batches)),
+            write_batches: Distribution::of(all.iter().map(|counts| &counts.write_batches)),
+            commands: (0..BY_NUMBER.len()).map(command).collect(),
+        }
+    }
+
+    /// Since `CONFIG RESETSTAT`.
+    pub(crate) fn since_reset(shared: &Shared) -> Self {
+        let mut totals = Self::of(shared);
+        let forgotten = shared.forgotten.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(forgotten) = &*forgotten {
+            totals.subtract(forgotten);
+        }
+        totals
+    }
+
+    /// Has totals begin anew. Metrics go on: who reads them expects that they only grow.
+    pub(crate) fn reset(shared: &Shared) {
+        let now = Self::of(shared);
+        *shared.forgotten.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
+    }
+
+    /// Commands that were carried out.
+    pub(crate) fn carried_out(&self) -> u64 {
+        self.commands.iter().map(|(microseconds, _)| microseconds.count()).sum()
+    }
+
+    fn subtract(&mut self, other: &Self) {
+        self.received_bytes -= other.received_bytes;
+        self.sent_bytes -= other.sent_bytes;
+        self.accepted -= other.accepted;
+        self.refused -= other.refused;
+        self.timed_out -= other.timed_out;
+        self.not_carried_out -= other.not_carried_out;
+        self.expired -= other.expired;
+        self.read_batches.subtract(&other.read_batches);
+        self.write_batches.subtract(&other.write_batches);
+        for ((microseconds, errors), (others, other_errors)) in self.commands.iter_mut().zip(&other.commands)
+        {
+            microseconds.subtract(others);
+            *errors -= other_errors;
+        }
+    }
+}

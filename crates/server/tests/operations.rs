@@ -1,0 +1,230 @@
+//! What keeps a server going: limits, metrics, the slow log, and how it ends.
+#![allow(missing_docs)]
+
+mod common;
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use common::{Client, Running, dialogue, show, start, start_with};
+use honeycomb_protocol::resp::{Answer, Limits, encode};
+use honeycomb_server::Config;
+
+fn alone(config: Config) -> Running {
+    start_with(Config { cores: 1, ..config })
+}
+
+#[test]
+fn requests_at_and_above_their_limit() {
+    let request = Limits { request_bytes_max: 2000, ..Limits::default() };
+    let running = alone(Config { request, ..Config::default() });
+    let set = |bytes: usize| {
+        let mut request = Vec::new();
+        encode(&[b"SET", &b"a"[..], &vec![b'v'; bytes]], &mut request);
+        request
+    };
+    let longest = 2000 - set(1000).len() + 1000;
+    assert_eq!(set(longest).len(), 2000);
+    let mut client = Client::of(&running);
+    client.socket.write_all(&set(longest)).unwrap();
+    assert_eq!(show(&client.answer()), "OK");
+    // It is refused before all of it has come.
+    client.socket.write_all(&set(longest + 1)[..100]).unwrap();
+    assert_eq!(show(&client.answer()), "!ERR Protocol error: a request has at most 2000 bytes");
+    assert!(client.is_ended());
+    assert_eq!(Client::of(&running).shown("STRLEN a"), longest.to_string());
+}
+
+#[test]
+fn replies_at_and_above_their_limit() {
+    let running = alone(Config { reply_bytes_max: 2000, ..Config::default() });
+    let mut client = Client::of(&running);
+    let get = |client: &mut Client, bytes: usize| {
+        client.send(&[b"SET", b"a", &vec![b'v'; bytes]]);
+        client.answer();
+        client.ask("GET a")
+    };
+    assert!(matches!(get(&mut client, 1991), Answer::Bulk(value) if value.len() == 1991));
+    let error = "!ERR the replies take more than client-output-buffer-limit, which is 2000 bytes";
+    assert_eq!(show(&get(&mut client, 1992)), error);
+    assert!(client.is_ended());
+    let mut client = Client::of(&running);
+    // What came before stands, and of what comes after nothing is carried out.
+    client.socket.write_all(b"PING\r\nECHO b\r\nKEYS *\r\nRI.SCAN a\r\nSET b 1\r\n").unwrap();
+    let replies: Vec<_> = (0..4).map(|_| show(&client.answer())).collect();
+    assert_eq!(replies, ["PONG", "'b'", "['a']", error]);
+    assert!(client.is_ended());
+    assert_eq!(Client::of(&running).shown("GET b"), "nil");
+}
+
+#[test]
+fn who_is_silent_for_too_long_has_to_go() {
+    let running = alone(Config { silence_max: Duration::from_secs(10), ..Config::default() });
+    let mut silent = Client::of(&running);
+    assert_eq!(silent.shown("CLIENT ID"), "1");
+    running.time.advance(9900);
+    let mut other = Client::of(&running);
+    sleep(Duration::from_millis(300));
+    assert!(other.shown("CLIENT LIST").contains("id=1 "));
+    running.time.advance(100);
+    assert!(silent.is_ended());
+    assert!(!other.shown("CLIENT LIST").contains("id=1 "));
+}
+
+#[test]
+fn clients_are_listed_with_their_memory() {
+    let running = alone(Config::default());
+    let (mut client, mut other) = (Client::of(&running), Client::of(&running));
+    client.ask("CLIENT SETNAME bee");
+    client.socket.write_all(b"*2\r\n$3\r\nGET\r\n$5000\r\n").unwrap();
+    client.socket.write_all(&[b'k'; 4000]).unwrap();
+    running.time.advance(3000);
+    let listed = || {
+        let lines = other.shown("CLIENT LIST");
+        lines.split("\\n").find(|line| line.contains("name=bee")).unwrap().to_owned()
+    };
+    let all_came = std::iter::repeat_with(listed).take(1000).find(|line| line.contains("qbuf=4020 "));
+    let line = all_came.expect("all of the request is there in time");
+    assert!(line.contains(" age=3 ") && line.contains("db=0 ") && line.contains("omem=0 "), "{line}");
+    let memory: usize = line.rsplit("tot-mem=").next().unwrap().parse().unwrap();
+    assert!((4020..100_000).contains(&memory), "{line}");
+}
+
+#[test]
+fn a_limit_of_connections_can_change() {
+    let running = alone(Config { connections_max: 1, ..Config::default() });
+    let mut client = Client::of(&running);
+    assert_eq!(client.shown("PING"), "PONG");
+    assert_eq!(show(&Client::of(&running).answer()), "!ERR max number of clients reached");
+    assert_eq!(client.shown("CONFIG SET maxclients 2"), "OK");
+    let mut second = Client::of(&running);
+    assert_eq!(second.shown("PING"), "PONG");
+    assert_eq!(show(&Client::of(&running).answer()), "!ERR max number of clients reached");
+    assert!(client.shown("INFO stats").contains("rejected_connections:2\\r"));
+}
+
+#[test]
+fn what_takes_long_is_noted() {
+    let running = alone(Config { slow: Some(Duration::from_micros(1001)), ..Config::default() });
+    let mut client = Client::of(&running);
+    // By the time of tests everything takes a thousand microseconds.
+    dialogue(
+        &mut client,
+        &[
+            ("CLIENT SETNAME bee", "OK"),
+            ("SET a 1", "OK"),
+            ("SLOWLOG LEN", "0"),
+            ("CONFIG SET slowlog-log-slower-than 1000 slowlog-max-len 3", "OK"),
+            ("SLOWLOG RESET", "OK"),
+            ("GET a", "'1'"),
+            ("INCR a", "2"),
+            ("SLOWLOG LEN", "3"),
+            ("CONFIG SET slowlog-log-slower-than -1", "OK"),
+            ("SLOWLOG LEN", "3"),
+        ],
+    );
+    let at = common::BEGIN / 1000;
+    let address = client.socket.local_addr().unwrap();
+    let shown = client.shown("SLOWLOG GET 2");
+    let entry = |id, words| format!("[{id} {at} 1000 [{words}] '{address}' 'bee']");
+    assert!(shown.ends_with(&format!("{}]", entry(3, "'SLOWLOG' 'LEN'"))), "{shown}");
+    assert!(client.shown("SLOWLOG GET").ends_with(&format!("{}]", entry(2, "'INCR' 'a'"))), "{shown}");
+    assert_eq!(client.shown("SLOWLOG GET -2"), "!ERR count should be greater than or equal to -1");
+    assert!(client.shown("SLOWLOG HELP").contains("RESET"));
+}
+
+#[test]
+fn what_takes_long_together_is_one_entry_and_explained() {
+    let config = Config { slow: Some(Duration::ZERO), count_touched: true, ..Config::default() };
+    let running = alone(config);
+    let mut client = Client::of(&running);
+    client.ask("MSET short 1 long 123456789");
+    client.ask("SLOWLOG RESET");
+    client.socket.write_all(b"GET short\r\nGET long\r\nGET none\r\n").unwrap();
+    (0..3).for_each(|_| drop(client.answer()));
+    let explained = client.shown("SLOWLOG EXPLAIN -1");
+    for part in ["'together' 3 'request-bytes' 10 'reply-bytes' 15", "'nodes' 3 ", "['GET' 'long']"] {
+        assert!(explained.contains(part), "{part}: {explained}");
+    }
+}
+
+fn http(running: &Running, request: &str) -> String {
+    let mut socket = TcpStream::connect(running.server.metrics().unwrap()).unwrap();
+    write!(socket, "{request} HTTP/1.1\r\nHost: bees\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn metrics_tell_what_was_done() {
+    let metrics = Some(([127, 0, 0, 1], 0).into());
+    let running = alone(Config { metrics, count_touched: true, ..Config::default() });
+    let mut client = Client::of(&running);
+    for line in ["SET a 1", "GET a", "GET b", "INCRBY a x", "NONSENSE"] {
+        client.ask(line);
+    }
+    let answer = http(&running, "GET /metrics");
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("# EOF\n"), "{answer}");
+    for line in [
+        "honeycomb_command_seconds_count{command=\"get\"} 2",
+        "honeycomb_command_errors_total{command=\"incrby\"} 1",
+        "honeycomb_command_errors_total{command=\"get\"} 0",
+        "honeycomb_commands_not_carried_out_total 1",
+        "honeycomb_batch_reads_sum 2.0",
+        "honeycomb_batch_writes_count 1",
+        "honeycomb_connections 1.0",
+        "honeycomb_connections_accepted_total 1",
+        "honeycomb_pairs{table=\"0\"} 1",
+        "honeycomb_accelerator_nodes_total{level=\"0\"} 2",
+        "honeycomb_chain_steps_total 0",
+    ] {
+        assert!(answer.contains(&format!("\n{line}\n")), "{line} is not in:\n{answer}");
+    }
+    // A get takes a thousand microseconds by the time of tests.
+    assert!(
+        answer.contains("honeycomb_command_seconds_bucket{le=\"0.001024\",command=\"get\"} 2"),
+        "{answer}"
+    );
+    assert!(answer.contains("honeycomb_arena_bytes{kind=\"retired\"}"), "{answer}");
+    assert!(http(&running, "GET /other").starts_with("HTTP/1.1 404 "));
+    assert!(http(&running, "POST /metrics").starts_with("HTTP/1.1 405 "));
+}
+
+#[test]
+fn who_asks_for_metrics_and_says_nothing_keeps_nobody_waiting() {
+    let running = alone(Config { metrics: Some(([127, 0, 0, 1], 0).into()), ..Config::default() });
+    let _silent = TcpStream::connect(running.server.metrics().unwrap()).unwrap();
+    assert!(http(&running, "GET /").starts_with("HTTP/1.1 200 "));
+    let before = Instant::now();
+    running.server.stop().unwrap();
+    assert!(before.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn a_server_that_stops_carries_out_what_it_has_received() {
+    let running = start();
+    let mut client = Client::of(&running);
+    assert_eq!(client.shown("PING"), "PONG");
+    client.socket.write_all(&b"INCR a\r\n".repeat(5000)).unwrap();
+    client.socket.write_all(b"INCR").unwrap();
+    running.server.stop().unwrap();
+    let mut replies = String::new();
+    client.socket.read_to_string(&mut replies).unwrap();
+    assert_eq!(replies.lines().count(), 5000);
+    assert!(replies.ends_with(":5000\r\n"));
+}
+
+#[test]
+fn a_server_that_stops_waits_for_no_reader_for_ever() {
+    let running = alone(Config { grace: Duration::from_millis(200), ..Config::default() });
+    let mut client = Client::of(&running);
+    client.send(&[b"SET", b"big", &vec![b'v'; 1 << 20]]);
+    client.answer();
+    (0..100).for_each(|_| client.send(&[b"GET", b"big"]));
+    let before = Instant::now();
+    running.server.stop().unwrap();
+    assert!(before.elapsed() < Duration::from_secs(10));
+}

@@ -1,0 +1,112 @@
+//! Parameters: in files, shown, changed, and documented.
+#![allow(missing_docs)]
+
+mod common;
+
+use std::time::Duration;
+
+use common::{Client, dialogue, start_with};
+use honeycomb_server::{Config, LogFormat, PARAMETERS, Parameter};
+
+#[test]
+fn what_is_written_is_read() {
+    let config = Config {
+        address: ([0, 0, 0, 0], 7000).into(),
+        cores: 3,
+        memory_bytes: (5 << 30) + 1,
+        password: Some("00\"7".into()),
+        silence_max: Duration::from_secs(9),
+        slow: None,
+        metrics: Some(([127, 0, 0, 1], 9121).into()),
+        count_touched: true,
+        log_format: LogFormat::Json,
+        log_level: tracing::Level::WARN,
+        ..Config::default()
+    };
+    let mut read = Config::default();
+    read.read_toml(&config.to_toml()).unwrap();
+    assert_eq!(read, config);
+}
+
+#[test]
+fn what_a_file_may_not_say_is_named() {
+    let refused = |text: &str| Config::default().read_toml(text).unwrap_err().to_string();
+    assert_eq!(refused("cores = 1025"), "cores is 1025: allowed are 1 to 1024");
+    assert_eq!(refused("memory = '4 bees'"), "memory is 4 bees: allowed are 1MiB to 64TiB");
+    assert_eq!(refused("accelerator-counters = true"), "accelerator-counters is true: allowed are yes, no");
+    assert_eq!(refused("timeout = [1]"), "timeout is [1]: allowed are 0 to 31536000");
+    assert!(refused("core = 1").starts_with("there is no parameter core; there are address, cores, "));
+    assert!(refused("cores 1").contains("line 1"), "{}", refused("cores 1"));
+}
+
+#[test]
+fn values_at_below_and_above_their_limits() {
+    let takes = |name, value| Parameter::named(name).unwrap().set(&mut Config::default(), value).is_ok();
+    for (name, least, most, below, above) in [
+        ("cores", "1", "1024", "0", "1025"),
+        ("memory", "1MiB", "64TiB", "1048575", "70368744177665"),
+        ("databases", "1", "65000", "0", "65001"),
+        ("maxclients", "1", "1000000", "0", "1000001"),
+        ("timeout", "0", "31536000", "-1", "31536001"),
+        ("client-query-buffer-limit", "1KiB", "1TiB", "1023", "2TiB"),
+        ("client-output-buffer-limit", "1024", "1024GiB", "0", "1099511627777"),
+        ("slowlog-log-slower-than", "-1", "1000000000", "-2", "1000000001"),
+        ("slowlog-max-len", "0", "1000000", "-1", "1000001"),
+        ("shutdown-timeout", "0", "3600", "", "3601"),
+    ] {
+        assert!(takes(name, least) && takes(name, most), "{name}");
+        assert!(!takes(name, below) && !takes(name, above), "{name}");
+    }
+}
+
+#[test]
+fn the_documentation_lists_them_as_they_are() {
+    let page = include_str!("../../../docs/server.md");
+    let written = Config { cores: 2, ..Config::default() }.to_toml();
+    assert!(page.contains(&format!("```toml\n{written}```\n")), "docs/server.md is to show:\n{written}");
+}
+
+#[test]
+fn clients_see_them_all_and_change_some() {
+    let running = start_with(Config { cores: 1, ..Config::default() });
+    let mut client = Client::of(&running);
+    let all = client.shown("CONFIG GET *");
+    PARAMETERS.iter().for_each(|parameter| assert!(all.contains(parameter.name), "{}", parameter.name));
+    let changing = "requirepass, maxclients, timeout, client-query-buffer-limit, client-output-buffer-limit, \
+        client-output-pause, slowlog-log-slower-than, slowlog-max-len, shutdown-timeout";
+    dialogue(
+        &mut client,
+        &[
+            ("CONFIG GET MAXC* maxmem*", "['maxclients' '10000' 'maxmemory' '67108864']"),
+            ("CONFIG SET maxclients 0", "!ERR maxclients is 0: allowed are 1 to 1000000"),
+            (
+                "CONFIG SET cores 1",
+                &format!("!ERR cores cannot change while the server runs; these can: {changing}"),
+            ),
+            ("CONFIG SET core 1", &format!("!ERR there is no parameter core; these can change: {changing}")),
+            ("CONFIG SET maxclients 5 timeout x", "!ERR timeout is x: allowed are 0 to 31536000"),
+            ("CONFIG GET maxclients", "['maxclients' '10000']"),
+            ("CONFIG SET maxclients 5 Timeout 7", "OK"),
+            ("CONFIG GET maxclients timeout", "['maxclients' '5' 'timeout' '7']"),
+            ("CONFIG SET requirepass secret", "OK"),
+            ("GET a", "nil"),
+        ],
+    );
+    assert_eq!(Client::of(&running).shown("GET a"), "!NOAUTH Authentication required.");
+}
+
+#[test]
+fn counts_begin_anew() {
+    let running = start_with(Config { cores: 1, ..Config::default() });
+    let mut client = Client::of(&running);
+    (0..3).for_each(|_| drop(client.ask("GET a")));
+    client.ask("INCRBY a x");
+    let info = client.shown("INFO stats commandstats");
+    assert!(info.contains("cmdstat_get:calls=3,"), "{info}");
+    assert!(info.contains("cmdstat_incrby:calls=1,") && info.contains("failed_calls=1"), "{info}");
+    assert!(info.contains("total_commands_processed:4\\r"), "{info}");
+    assert_eq!(client.shown("CONFIG RESETSTAT"), "OK");
+    let info = client.shown("INFO stats commandstats");
+    // Only what reset them.
+    assert!(info.contains("total_commands_processed:1\\r") && !info.contains("cmdstat_get"), "{info}");
+}
