@@ -2,7 +2,7 @@
 
 use crate::{help, parameters::GivenParameters, text::Form, units};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::path::PathBuf;
+use std::{net::SocketAddr, path::PathBuf};
 
 /// An in-memory ordered key-value store, at work on your files.
 #[derive(Parser)]
