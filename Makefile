@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup run test bench figures lint generate soak python-tests rust-tests neon rtl-lint rtl-tests \
-	rtl-proofs loom-tests mutants smoke
+	rtl-proofs rtl-mutants rtl-check synth loom-tests mutants smoke
 
 # The Python of setup, which Verilator's makefiles find by its name.
 python := PATH="$(CURDIR)/.venv/bin:$$PATH" PYTHONPATH=python python
@@ -20,7 +20,7 @@ setup: .venv/installed ## install what tests and plots need: missing Debian pack
 run: ## serve, index the files under /usr over the wire, and take a tour; needs nothing but Rust
 	cargo run --release -p honeycomb-cli -- tour /usr
 
-test: setup lint python-tests rust-tests neon rtl-tests rtl-proofs loom-tests mutants smoke ## everything that must pass
+test: setup lint python-tests rust-tests neon rtl-tests rtl-proofs rtl-check loom-tests mutants smoke ## everything that must pass
 
 bench: setup ## measure Honeycomb beside other ordered maps, about ten minutes, and plot: out/bench
 	cargo run --release -p honeycomb-bench -- run --out out/bench
@@ -36,6 +36,9 @@ lint: setup rtl-lint ## formatting, clippy, the rules of the house, SystemVerilo
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo test -p honeycomb-tidy
+
+synth: setup ## what the accelerator takes on an FPGA, and how fast it is: docs/synthesis.md, a quarter of an hour
+	$(python) rtl/synth/synthesize.py
 
 generate: ## write what layout/layout.toml defines: Rust, SystemVerilog, Python, Markdown
 	python3 layout/generate.py
@@ -61,6 +64,14 @@ rtl-tests: setup
 
 rtl-proofs: setup
 	$(python) rtl/formal/prove.py
+
+rtl-mutants: setup
+	$(python) tools/rtl_mutants.py
+
+# Of what takes too long for every run a little: small modules, and some of the mutants.
+rtl-check: setup
+	$(python) rtl/synth/synthesize.py --check
+	$(python) tools/rtl_mutants.py --every 6
 
 neon: ## the vectors of 64-bit ARM beside plain code, on an emulator
 	$(call install,$(call lacks,qemu-aarch64 --version,qemu-user) \

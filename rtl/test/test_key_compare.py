@@ -14,6 +14,8 @@ def pair() -> tuple[bytes, bytes]:
     if b and random.random() < 0.7:
         at = random.randrange(len(b))
         b = b[:at] + random.randbytes(1) + b[at + 1:]
+    if random.random() < 0.1:
+        b = (a + bytes(random.randint(0, 2)))[:64]
     return (a, b) if random.random() < 0.5 else (b, a)
 
 

@@ -17,8 +17,8 @@ REFUSALS = [layout.STATUS_MALFORMED, layout.STATUS_KEY_LENGTH, layout.STATUS_UNK
 class Bench:
     """Stands for parser, root table, engines and completion writer."""
 
-    def __init__(self, dut, stall: float):
-        self.dut, self.stall = dut, stall
+    def __init__(self, dut, stall: float, ends: float):
+        self.dut, self.stall, self.ends = dut, stall, ends
         self.requests, self.statuses, self.roots, self.versions = [], [], {}, []
         # By number: what is in flight, what is done.
         self.in_flight, self.done, self.begun = set(), set(), 0
@@ -79,7 +79,7 @@ class Bench:
             slots |= {record("answer_beat_t").unpack(word)["slot"] for word in self.refusals.got}
             waiting = self.in_flight - self.done
             ready = [number for number in waiting if number % SLOTS in slots and self.is_sent(number)]
-            is_done = ready and random.random() < 0.5
+            is_done = ready and random.random() < self.ends
             if is_done:
                 number = random.choice(ready)
                 self.done.add(number)
@@ -123,10 +123,12 @@ def expected(request, version: int, root: int, slot: int) -> dict:
 
 
 @cocotb.test()
-@cocotb.parametrize(stall=STALLS[:2])
-async def sends_requests_down_or_refuses_them(dut, stall):
-    bench = Bench(dut, stall)
-    bench.requests = [random.choice([any_get, any_scan])() for _ in range(200)]
+@cocotb.parametrize(stall=STALLS[:2], ends=(0.5, 0.03))
+async def sends_requests_down_or_refuses_them(dut, stall, ends):
+    """With requests that end so slowly that all slots are taken, too."""
+    bench = Bench(dut, stall, ends)
+    count = 200 if ends > 0.1 else 3 * SLOTS
+    bench.requests = [random.choice([any_get, any_scan])() for _ in range(count)]
     bench.statuses = [random.choice([0, 0, 0, 0, *REFUSALS]) for _ in bench.requests]
     roots = [0, *(random.randrange(1, 1 << 48) for _ in range(4))]
     bench.roots = {one.table: random.choice(roots) for one in bench.requests}
