@@ -206,6 +206,86 @@ COUNTER_ROOT_LINES = 13
 # Counters that there are.
 COUNTER_COUNT = 14
 
+# Event: a request has its slot; argument: its number.
+EVENT_BEGUN = 1
+
+# Event: a request was parsed; argument: its identifier; detail: its opcode.
+EVENT_PARSED = 2
+
+# Event: a request goes to the search engine; argument: its read version.
+EVENT_STARTED = 3
+
+# Event: a request is refused; argument: the status.
+EVENT_REFUSED = 4
+
+# Event: the last part of a completion was handed over.
+EVENT_DONE = 5
+
+# Event: a key search unit begins; argument: the LID of the root.
+EVENT_DESCENT = 6
+
+# Event: a node is searched; argument: its LID; detail: its level and, from bit 8 on, its count of
+# shortcuts.
+EVENT_HEADER = 7
+
+# Event: a node is too new; argument: the address of its previous version.
+EVENT_VERSION_STEP = 8
+
+# Event: the child is found; argument: its LID.
+EVENT_CHILD = 9
+
+# Event: a descent ends; argument: the LID of the leaf; detail: 1 if memory failed.
+EVENT_LEAF = 10
+
+# Event: a range scan unit begins; argument: the LID of the leaf.
+EVENT_LEAF_TAKEN = 11
+
+# Event: header and shortcuts of a leaf are there; argument: its node version; detail: its log
+# entries.
+EVENT_LEAF_OPEN = 12
+
+# Event: the log block was looked at; detail: 1 if the key of a get is there.
+EVENT_LOG_WALKED = 13
+
+# Event: the key's place in the sorted block is found; detail: 1 if the key is there.
+EVENT_PLACE_FOUND = 14
+
+# Event: a scan has stepped over a pair; detail: 1 if there was one in the leaf.
+EVENT_STEPPED = 15
+
+# Event: a value or a pair is in the answer; detail: bytes of the value.
+EVENT_EMITTED = 16
+
+# Event: a scan goes on; argument: the LID of the sibling.
+EVENT_SIBLING = 17
+
+# Event: the answer is complete; argument: the status.
+EVENT_ANSWERED = 18
+
+# Event: a key in a leaf was looked at; argument: its offset; detail: bits compared, less, equal.
+EVENT_COMPARED = 19
+
+# Event: a unit asks memory for lines of a node; argument: its LID; detail: the first line, from bit
+# 12 on how many, bit 31: by LID.
+EVENT_READ = 20
+
+# Event: the last line of a read came; argument: the address of the buffer; detail: 1 if memory
+# failed.
+EVENT_LINES = 21
+
+# Event: host memory takes a read; argument: its address; detail: its bytes.
+EVENT_HOST_READ = 22
+
+# Event: the last line of a read of host memory came.
+EVENT_HOST_LINES = 23
+
+# Event: on-board memory takes a read; argument: its address; detail: its lines, bit 31: of the
+# cache, not of the page table.
+EVENT_ON_BOARD_READ = 24
+
+# Event: the last line of a read of on-board memory came; detail, bit 31: of the cache.
+EVENT_ON_BOARD_LINES = 25
+
 
 @dataclass(frozen=True)
 class NodeHeader(_Record):

@@ -134,6 +134,86 @@ package layout_pkg;
   // counters that there are
   localparam int unsigned CounterCount = 14;
 
+  // event: a request has its slot; argument: its number
+  localparam int unsigned EventBegun = 1;
+
+  // event: a request was parsed; argument: its identifier; detail: its opcode
+  localparam int unsigned EventParsed = 2;
+
+  // event: a request goes to the search engine; argument: its read version
+  localparam int unsigned EventStarted = 3;
+
+  // event: a request is refused; argument: the status
+  localparam int unsigned EventRefused = 4;
+
+  // event: the last part of a completion was handed over
+  localparam int unsigned EventDone = 5;
+
+  // event: a key search unit begins; argument: the LID of the root
+  localparam int unsigned EventDescent = 6;
+
+  // event: a node is searched; argument: its LID; detail: its level and, from bit 8 on, its count of
+  // shortcuts
+  localparam int unsigned EventHeader = 7;
+
+  // event: a node is too new; argument: the address of its previous version
+  localparam int unsigned EventVersionStep = 8;
+
+  // event: the child is found; argument: its LID
+  localparam int unsigned EventChild = 9;
+
+  // event: a descent ends; argument: the LID of the leaf; detail: 1 if memory failed
+  localparam int unsigned EventLeaf = 10;
+
+  // event: a range scan unit begins; argument: the LID of the leaf
+  localparam int unsigned EventLeafTaken = 11;
+
+  // event: header and shortcuts of a leaf are there; argument: its node version; detail: its log
+  // entries
+  localparam int unsigned EventLeafOpen = 12;
+
+  // event: the log block was looked at; detail: 1 if the key of a get is there
+  localparam int unsigned EventLogWalked = 13;
+
+  // event: the key's place in the sorted block is found; detail: 1 if the key is there
+  localparam int unsigned EventPlaceFound = 14;
+
+  // event: a scan has stepped over a pair; detail: 1 if there was one in the leaf
+  localparam int unsigned EventStepped = 15;
+
+  // event: a value or a pair is in the answer; detail: bytes of the value
+  localparam int unsigned EventEmitted = 16;
+
+  // event: a scan goes on; argument: the LID of the sibling
+  localparam int unsigned EventSibling = 17;
+
+  // event: the answer is complete; argument: the status
+  localparam int unsigned EventAnswered = 18;
+
+  // event: a key in a leaf was looked at; argument: its offset; detail: bits compared, less, equal
+  localparam int unsigned EventCompared = 19;
+
+  // event: a unit asks memory for lines of a node; argument: its LID; detail: the first line, from
+  // bit 12 on how many, bit 31: by LID
+  localparam int unsigned EventRead = 20;
+
+  // event: the last line of a read came; argument: the address of the buffer; detail: 1 if memory
+  // failed
+  localparam int unsigned EventLines = 21;
+
+  // event: host memory takes a read; argument: its address; detail: its bytes
+  localparam int unsigned EventHostRead = 22;
+
+  // event: the last line of a read of host memory came
+  localparam int unsigned EventHostLines = 23;
+
+  // event: on-board memory takes a read; argument: its address; detail: its lines, bit 31: of the
+  // cache, not of the page table
+  localparam int unsigned EventOnBoardRead = 24;
+
+  // event: the last line of a read of on-board memory came; detail, bit 31: of the cache
+  localparam int unsigned EventOnBoardLines = 25;
+
   // node_header: the first cache line of a node
   //
   // +---------------------------------------------------------------------------------------+

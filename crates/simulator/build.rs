@@ -49,6 +49,11 @@ fn sources(rtl: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(found)
 }
 
+/// Whether the model can write waveforms, which costs speed.
+fn traces() -> bool {
+    env::var_os("CARGO_FEATURE_TRACE").is_some()
+}
+
 struct Verilator {
     root: PathBuf,
     program: PathBuf,
@@ -74,7 +79,11 @@ impl Verilator {
         command.env("VERILATOR_ROOT", &self.root).arg("--cc").arg("-F").arg(rtl.join("files.f"));
         command.args(["--top-module", "accelerator_top", "--prefix", "Model", "--assert", "-O3"]);
         command.args(["--x-assign", "fast", "--x-initial", "fast", "-Wno-fatal", "-Wno-WIDTH"]);
-        command.args(["--output-split", "4000", "--output-split-cfuncs", "400", "--Mdir"]).arg(model);
+        command.args(["--output-split", "4000", "--output-split-cfuncs", "400", "-GTellsEvents=1", "--Mdir"]);
+        command.arg(model);
+        if traces() {
+            command.arg("--trace-fst");
+        }
         // Such as "SearchUnits=14 ScanUnits=5".
         let parameters = variable("HONEYCOMB_RTL_PARAMETERS").unwrap_or_default();
         command.args(parameters.split_whitespace().map(|parameter| format!("-G{parameter}")));
@@ -100,6 +109,15 @@ impl Verilator {
         let mut build = cc::Build::new();
         build.cpp(true).std("c++17").opt_level(2).debug(false).warnings(false).files(files);
         build.include(model).include(shim).include(&include).include(include.join("vltstd"));
+        if traces() {
+            build.file(include.join("verilated_fst_c.cpp")).define("HONEYCOMB_TRACE", None);
+            build.define("VM_TRACE", "1").define("VM_TRACE_FST", "1").define("VM_TRACE_VCD", "0");
+            build.define("VM_TRACE_SAIF", "0");
+            // Of the crates lz4-sys and libz-sys.
+            for name in ["DEP_LZ4_INCLUDE", "DEP_Z_INCLUDE"] {
+                build.includes(variable(name).ok().map(PathBuf::from));
+            }
+        }
         build.try_compile("honeycomb_model").map_err(|error| format!("the C++ compiler: {error}"))
     }
 }

@@ -43,7 +43,8 @@ module key_search_unit
   output logic busy_o,
   output logic node_o,
   output logic line_o,
-  output logic version_step_o
+  output logic version_step_o,
+  output event_t event_o
 );
 
   typedef enum logic [2:0] {
@@ -202,6 +203,21 @@ module key_search_unit
   assign busy_o = state_q != StateIdle;
   assign node_o = find;
   assign line_o = beat;
+
+  always_comb begin
+    event_o = event_if(1'b0, 0, descent_q.request.slot, '0, '0);
+    if (start) event_o = event_if(1'b1, EventDescent, descent_i.request.slot, '0, 64'(lid_d));
+    if (version_step_o)
+      event_o = event_if(1'b1, EventVersionStep, descent_q.request.slot, '0, 64'(address_d));
+    if (find) begin
+      event_o = event_if(1'b1, EventHeader, descent_q.request.slot, '0, 64'(lid_q));
+      event_o.detail = 32'({header.shortcut_count, header.level});
+    end
+    if (state_q == StateChild && child_valid)
+      event_o = event_if(1'b1, EventChild, descent_q.request.slot, '0, 64'(child));
+    if (leaf_valid_o && leaf_ready_i)
+      event_o = event_if(1'b1, EventLeaf, descent_q.request.slot, 32'(failed_q), 64'(lid_q));
+  end
 
   `ASSERT_OFFER_STAYS(ReadStays, read_valid_o, read_ready_i, read_o)
   `ASSERT_OFFER_STAYS(LeafStays, leaf_valid_o, leaf_ready_i, leaf_o)

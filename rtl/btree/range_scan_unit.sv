@@ -54,7 +54,9 @@ module range_scan_unit
 
   output logic answer_valid_o,
   input logic answer_ready_i,
-  output answer_beat_t answer_o
+  output answer_beat_t answer_o,
+  output event_t event_o,
+  output event_t part_event_o
 );
 
   task_t request;
@@ -273,6 +275,20 @@ module range_scan_unit
     .key_write_o,
     .answer_valid_o, .answer_ready_i,
     .answer_o
+  );
+
+  scan_events u_events (
+    .slot_i(begins ? leaf_i.request.slot : request.slot),
+    .begins_i(begins), .lid_i(begins ? leaf_i.lid : sibling),
+    .opened_i(open_valid && open_ready), .header_i(header),
+    .walked_i(walk_valid && walk_ready), .walk_found_i(walk_found),
+    .placed_i(find_valid && find_ready), .find_found_i(find_found),
+    .stepped_i(step_valid && step_ready), .step_found_i(step_found),
+    .emitted_i(emit_valid && emit_ready), .value_bytes_i(value_bytes),
+    .goes_on_i(go_valid && go_ready),
+    .answered_i(finish_valid && finish_ready), .status_i(finish_status),
+    .looked_i(pairs_part_valid && part_ready), .part_read_i(pairs_part), .part_i(part),
+    .event_o, .part_event_o
   );
 
   `ASSERT(OnePart, !(pairs_part_valid && writer_part_valid))

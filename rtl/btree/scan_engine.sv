@@ -49,7 +49,9 @@ module scan_engine
 
   output logic         answer_valid_o,
   input  logic         answer_ready_i,
-  output answer_beat_t answer_o
+  output answer_beat_t answer_o,
+  output event_t [Units-1:0] events_o,
+  output event_t [Units-1:0] part_events_o
 );
 
   if (Units < 1) $fatal(1, "Units must be at least 1");
@@ -107,7 +109,9 @@ module scan_engine
       .beat_i(beat_i[unit]),
       .answer_valid_o(answer_valid[unit]),
       .answer_ready_i(answer_ready[unit]),
-      .answer_o(answer[unit])
+      .answer_o(answer[unit]),
+      .event_o(events_o[unit]),
+      .part_event_o(part_events_o[unit])
     );
   end
 

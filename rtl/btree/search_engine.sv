@@ -52,7 +52,8 @@ module search_engine
   input  line_beat_t [Units-1:0] beat_i,
 
   // since reset: cycles that units were at work, nodes, lines, steps to previous versions
-  output search_counts_t counts_o
+  output search_counts_t counts_o,
+  output event_t [Units-1:0] events_o
 );
 
   if (Units < 1) $fatal(1, "Units must be at least 1");
@@ -101,7 +102,8 @@ module search_engine
       .busy_o(busy[unit]),
       .node_o(node[unit]),
       .line_o(line[unit]),
-      .version_step_o(version_step[unit])
+      .version_step_o(version_step[unit]),
+      .event_o(events_o[unit])
     );
   end
 

@@ -166,6 +166,24 @@ package accelerator_pkg;
     request_t request;
   } parsed_request_t;
 
+  // What happened to a request in a cycle, for a simulation to collect; layout_pkg has the kinds and what
+  // detail and argument mean. 0: nothing did. The slot is that of the unit's request all the time.
+  typedef struct packed {
+    logic [15:0] kind;
+    logic [15:0] slot;
+    logic [31:0] detail;
+    logic [63:0] argument;
+  } event_t;
+
+  // Of a kind only the low bits.
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic event_t event_if(
+    logic happens, int unsigned kind, slot_t slot, logic [31:0] detail, logic [63:0] argument
+  );
+    return '{kind: happens ? 16'(kind) : '0, slot: 16'(slot), detail: detail, argument: argument};
+  endfunction
+  // verilator lint_on UNUSEDSIGNAL
+
   // verilator lint_on UNUSEDPARAM
 
 endpackage

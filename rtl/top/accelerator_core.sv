@@ -7,7 +7,10 @@ module accelerator_core
   parameter int unsigned SlotCount = 128,
   parameter int unsigned SearchUnits = 4,
   parameter int unsigned ScanUnits = 4,
-  localparam int unsigned Clients = SearchUnits + ScanUnits
+  localparam int unsigned Clients = SearchUnits + ScanUnits,
+  // those of request_manager; of each unit what it does and what it reads, of scan units what they compare
+  localparam int unsigned RequestEvents = 4,
+  localparam int unsigned Events = RequestEvents + 2 * Clients + ScanUnits
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -42,7 +45,10 @@ module accelerator_core
 
   output logic [63:0]    window_oldest_o,
   output logic [63:0]    window_newest_o,
-  output search_counts_t search_counts_o
+  output search_counts_t search_counts_o,
+  output event_t [Events-1:0]  events_o,
+  // whom clients of memory work for
+  output slot_t  [Clients-1:0] client_slots_o
 );
 
   // Who reads keys: again those of the scan engine come first.
@@ -57,6 +63,9 @@ module accelerator_core
   logic leaf_valid, leaf_ready, again_leaf_valid, again_leaf_ready;
   leaf_t leaf, again_leaf;
   logic answer_valid, answer_ready;
+  event_t [RequestEvents-1:0] request_events;
+  event_t [Clients-1:0] unit_events, read_event;
+  event_t [ScanUnits-1:0] part_events;
   answer_beat_t answer;
 
   request_manager #(
@@ -96,7 +105,8 @@ module accelerator_core
     .key_write_ready_o(key_write_ready),
     .key_write_i(key_write),
     .window_oldest_o,
-    .window_newest_o
+    .window_newest_o,
+    .events_o(request_events)
   );
 
   search_engine #(
@@ -128,7 +138,8 @@ module accelerator_core
     .beat_valid_i(beat_valid_i[Clients-1:ScanUnits]),
     .beat_ready_o(beat_ready_o[Clients-1:ScanUnits]),
     .beat_i(beat_i[Clients-1:ScanUnits]),
-    .counts_o(search_counts_o)
+    .counts_o(search_counts_o),
+    .events_o(unit_events[Clients-1:ScanUnits])
   );
 
   scan_engine #(
@@ -162,7 +173,24 @@ module accelerator_core
     .beat_i(beat_i[ScanUnits-1:0]),
     .answer_valid_o(answer_valid),
     .answer_ready_i(answer_ready),
-    .answer_o(answer)
+    .answer_o(answer),
+    .events_o(unit_events[ScanUnits-1:0]),
+    .part_events_o(part_events)
   );
+
+  for (genvar client = 0; client < Clients; client++) begin : gen_read_events
+    assign client_slots_o[client] = slot_t'(unit_events[client].slot);
+    read_events u_events (
+      .clk_i,
+      .slot_i(client_slots_o[client]),
+      .read_valid_i(read_valid_o[client] && read_ready_i[client]),
+      .read_i(read_o[client]),
+      .beat_valid_i(beat_valid_i[client] && beat_ready_o[client]),
+      .beat_i(beat_i[client]),
+      .event_o(read_event[client])
+    );
+  end
+
+  assign events_o = {part_events, read_event, unit_events, request_events};
 
 endmodule

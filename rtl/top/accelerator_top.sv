@@ -13,12 +13,17 @@ module accelerator_top
   // LIDs that can be mapped: a multiple of 512
   parameter int unsigned LidCount = 65536,
   parameter int unsigned DramAddressBits = 34,
+  // events are told: in simulations
+  parameter bit TellsEvents = 1'b0,
   localparam int unsigned Clients = SearchUnits + ScanUnits,
   localparam int unsigned ClientBits = $clog2(Clients),
   // of a client: reads of host memory at the same time
   localparam int unsigned Banks = 2,
   localparam int unsigned TagBits = ClientBits + $clog2(Banks),
-  localparam int unsigned RegisterAddressBits = 12
+  localparam int unsigned RegisterAddressBits = 12,
+  // those of accelerator_core and memory_events
+  localparam int unsigned CoreEvents = 4 + 2 * Clients + ScanUnits,
+  localparam int unsigned Events = CoreEvents + 4
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -100,7 +105,10 @@ module accelerator_top
 
   // the numbers of the oldest request in flight and of the newest that was begun
   output logic [63:0] window_oldest_o,
-  output logic [63:0] window_newest_o
+  output logic [63:0] window_newest_o,
+
+  // what happens in a cycle: see event_t
+  output event_t [Events-1:0] events_o
 );
 
   logic [Clients-1:0] read_valid, read_ready, beat_valid, beat_ready;
@@ -119,6 +127,8 @@ module accelerator_top
   memory_counters_t memory_counters;
   search_counts_t search_counts;
   logic [CounterCount-1:0][63:0] counters;
+  event_t [CoreEvents-1:0] core_events;
+  slot_t [Clients-1:0] client_slots;
 
   assign counters[CounterSearchBusy] = search_counts.busy;
   assign counters[CounterNodes] = search_counts.nodes;
@@ -208,7 +218,9 @@ module accelerator_top
     .beat_i(beat),
     .window_oldest_o,
     .window_newest_o,
-    .search_counts_o(search_counts)
+    .search_counts_o(search_counts),
+    .events_o(core_events),
+    .client_slots_o(client_slots)
   );
 
   // ---- memory ----
@@ -239,5 +251,32 @@ module accelerator_top
     .counters_o(memory_counters),
     .*
   );
+
+  // ---- events ----
+
+  event_t [Events-CoreEvents-1:0] bus_events;
+
+  memory_events #(
+    .Clients(Clients),
+    .TagBits(TagBits),
+    .DramAddressBits(DramAddressBits)
+  ) u_memory_events (
+    .client_slots_i(client_slots),
+    .host_read_i(host_read_valid_o && host_read_ready_i),
+    .host_address_i(host_read_address_o),
+    .host_bytes_i(host_read_bytes_o),
+    .host_read_tag_i(host_read_tag_o),
+    .host_last_i(host_beat_valid_i && host_beat_ready_o && host_beat_last_i),
+    .host_last_tag_i(host_beat_tag_i),
+    .dram_read_i(dram_arvalid_o && dram_arready_i),
+    .dram_read_id_i(dram_arid_o),
+    .dram_address_i(dram_araddr_o),
+    .dram_len_i(dram_arlen_o),
+    .dram_last_i(dram_rvalid_i && dram_rready_o && dram_rlast_i),
+    .dram_last_id_i(dram_rid_i),
+    .events_o(bus_events)
+  );
+
+  assign events_o = TellsEvents ? {bus_events, core_events} : '0;
 
 endmodule

@@ -10,7 +10,8 @@ module request_manager
   parameter int unsigned SlotCount = 128,
   // who reads keys, and who writes them besides the parser
   parameter int unsigned KeyReaders = 1,
-  parameter int unsigned KeyWriters = 1
+  parameter int unsigned KeyWriters = 1,
+  localparam int unsigned RequestEvents = 4
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -55,7 +56,8 @@ module request_manager
   input  key_write_t [KeyWriters-1:0] key_write_i,
 
   output logic [63:0] window_oldest_o,
-  output logic [63:0] window_newest_o
+  output logic [63:0] window_newest_o,
+  output event_t [RequestEvents-1:0] events_o
 );
 
   logic slot_valid, slot_ready;
@@ -199,5 +201,18 @@ module request_manager
     .done_valid_o(done_valid),
     .done_slot_o(done_slot)
   );
+
+  logic starts, refuses;
+
+  assign starts = descent_valid_o && descent_ready_i;
+  assign refuses = refusal_valid && refusal_ready;
+  assign events_o = {
+    event_if(done_valid, EventDone, done_slot, '0, '0),
+    starts ? event_if(1'b1, EventStarted, descent_o.request.slot, '0, descent_o.request.read_version) :
+        event_if(refuses, EventRefused, refusal.slot, '0, 64'(refusal.status)),
+    event_if(parsed_valid && parsed_ready, EventParsed, parsed.slot, 32'(parsed.request.opcode),
+        parsed.request.identifier),
+    event_if(slot_valid && slot_ready, EventBegun, slot, '0, window_newest_o + 64'd1)
+  };
 
 endmodule

@@ -140,6 +140,86 @@ pub const COUNTER_ROOT_LINES: usize = 13;
 /// Counters that there are.
 pub const COUNTER_COUNT: usize = 14;
 
+/// Event: a request has its slot; argument: its number.
+pub const EVENT_BEGUN: usize = 1;
+
+/// Event: a request was parsed; argument: its identifier; detail: its opcode.
+pub const EVENT_PARSED: usize = 2;
+
+/// Event: a request goes to the search engine; argument: its read version.
+pub const EVENT_STARTED: usize = 3;
+
+/// Event: a request is refused; argument: the status.
+pub const EVENT_REFUSED: usize = 4;
+
+/// Event: the last part of a completion was handed over.
+pub const EVENT_DONE: usize = 5;
+
+/// Event: a key search unit begins; argument: the LID of the root.
+pub const EVENT_DESCENT: usize = 6;
+
+/// Event: a node is searched; argument: its LID; detail: its level and, from bit 8 on, its count of
+/// shortcuts.
+pub const EVENT_HEADER: usize = 7;
+
+/// Event: a node is too new; argument: the address of its previous version.
+pub const EVENT_VERSION_STEP: usize = 8;
+
+/// Event: the child is found; argument: its LID.
+pub const EVENT_CHILD: usize = 9;
+
+/// Event: a descent ends; argument: the LID of the leaf; detail: 1 if memory failed.
+pub const EVENT_LEAF: usize = 10;
+
+/// Event: a range scan unit begins; argument: the LID of the leaf.
+pub const EVENT_LEAF_TAKEN: usize = 11;
+
+/// Event: header and shortcuts of a leaf are there; argument: its node version; detail: its log
+/// entries.
+pub const EVENT_LEAF_OPEN: usize = 12;
+
+/// Event: the log block was looked at; detail: 1 if the key of a get is there.
+pub const EVENT_LOG_WALKED: usize = 13;
+
+/// Event: the key's place in the sorted block is found; detail: 1 if the key is there.
+pub const EVENT_PLACE_FOUND: usize = 14;
+
+/// Event: a scan has stepped over a pair; detail: 1 if there was one in the leaf.
+pub const EVENT_STEPPED: usize = 15;
+
+/// Event: a value or a pair is in the answer; detail: bytes of the value.
+pub const EVENT_EMITTED: usize = 16;
+
+/// Event: a scan goes on; argument: the LID of the sibling.
+pub const EVENT_SIBLING: usize = 17;
+
+/// Event: the answer is complete; argument: the status.
+pub const EVENT_ANSWERED: usize = 18;
+
+/// Event: a key in a leaf was looked at; argument: its offset; detail: bits compared, less, equal.
+pub const EVENT_COMPARED: usize = 19;
+
+/// Event: a unit asks memory for lines of a node; argument: its LID; detail: the first line, from
+/// bit 12 on how many, bit 31: by LID.
+pub const EVENT_READ: usize = 20;
+
+/// Event: the last line of a read came; argument: the address of the buffer; detail: 1 if memory
+/// failed.
+pub const EVENT_LINES: usize = 21;
+
+/// Event: host memory takes a read; argument: its address; detail: its bytes.
+pub const EVENT_HOST_READ: usize = 22;
+
+/// Event: the last line of a read of host memory came.
+pub const EVENT_HOST_LINES: usize = 23;
+
+/// Event: on-board memory takes a read; argument: its address; detail: its lines, bit 31: of the
+/// cache, not of the page table.
+pub const EVENT_ON_BOARD_READ: usize = 24;
+
+/// Event: the last line of a read of on-board memory came; detail, bit 31: of the cache.
+pub const EVENT_ON_BOARD_LINES: usize = 25;
+
 /// The first cache line of a node.
 ///
 /// ```text

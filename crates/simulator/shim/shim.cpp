@@ -1,18 +1,44 @@
-// A Verilated model behind three functions.
+// A Verilated model behind a few functions.
 
 #include "shim.h"
 
 #include <cstring>
+#include <type_traits>
 
 #include "Model.h"
 #include "verilated.h"
+#ifdef HONEYCOMB_TRACE
+#include "verilated_fst_c.h"
+#endif
 
 static_assert(sizeof(Inputs) == 3 * 64 + 26 * 8, "src/model.rs has the same struct");
 static_assert(sizeof(Outputs) == 2 * 64 + 31 * 8, "src/model.rs has the same struct");
 
+using Events = std::remove_reference_t<decltype(Model::events_o)>;
+
+// A context for a model. One that may write a waveform has to be told before.
+static VerilatedContext* prepared(VerilatedContext& context) {
+#ifdef HONEYCOMB_TRACE
+  context.traceEverOn(true);
+#endif
+  return &context;
+}
+
 struct Simulation {
   VerilatedContext context;
-  Model model{&context};
+  Model model{prepared(context)};
+  Events events;
+  uint64_t half_cycle = 1;
+#ifdef HONEYCOMB_TRACE
+  VerilatedFstC trace;
+#endif
+
+  void eval() {
+    model.eval();
+#ifdef HONEYCOMB_TRACE
+    if (trace.isOpen()) trace.dump(context.time());
+#endif
+  }
 };
 
 static void apply(Model& model, const Inputs& in) {
@@ -106,12 +132,29 @@ void honeycomb_model_cycle(Simulation* simulation, const Inputs* in, Outputs* ou
   Model& model = simulation->model;
   model.clk_i = 0;
   apply(model, *in);
-  model.eval();
+  simulation->eval();
   sample(model, *out);
-  simulation->context.timeInc(1);
+  simulation->events = model.events_o;
+  simulation->context.timeInc(simulation->half_cycle);
   model.clk_i = 1;
-  model.eval();
-  simulation->context.timeInc(1);
+  simulation->eval();
+  simulation->context.timeInc(simulation->half_cycle);
 }
+
+// The events of the cycle that ran last, and how many words they are.
+const uint32_t* honeycomb_model_events(const Simulation* simulation, size_t* words) {
+  *words = sizeof(Events) / sizeof(uint32_t);
+  return simulation->events.data();
+}
+
+#ifdef HONEYCOMB_TRACE
+// Writes a waveform from here on. False if it cannot be written there.
+bool honeycomb_model_trace(Simulation* simulation, const char* path, uint64_t half_cycle) {
+  simulation->half_cycle = half_cycle;
+  simulation->model.trace(&simulation->trace, 99);
+  simulation->trace.open(path);
+  return simulation->trace.isOpen();
+}
+#endif
 
 }

@@ -10,9 +10,12 @@
 //! [`Card`](honeycomb_accelerator::Card), so a store runs its reads on it as on any other accelerator.
 
 mod engine;
+pub mod event;
+pub mod life;
 mod machine;
 pub mod measure;
 mod model;
+pub mod picture;
 pub mod platform;
 
 pub use engine::Simulator;

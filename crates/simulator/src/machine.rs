@@ -16,6 +16,8 @@ mod stream_ports;
 
 use honeycomb_layout::control;
 
+use crate::event::Event;
+use crate::life::Life;
 use crate::model::{Inputs, Model, Outputs};
 use crate::platform::{
     HostLink, LINE_BYTES, LinkCounts, OnBoardCounts, OnBoardMemory, Picoseconds, Platform,
@@ -45,6 +47,8 @@ pub(crate) struct Machine {
     completions: Completed,
     host: HostPort,
     on_board: OnBoardPort,
+    /// The life that is written down.
+    life: Option<Life>,
 }
 
 impl Machine {
@@ -62,6 +66,7 @@ impl Machine {
             completions: Completed::default(),
             host: HostPort::new(HostLink::new(platform.link, seed)),
             on_board: OnBoardPort::new(OnBoardMemory::new(platform.on_board)),
+            life: None,
         };
         machine.inputs.reset = 1;
         for _ in 0..RESET_CYCLES {
@@ -105,6 +110,10 @@ impl Machine {
         inputs.host_read_ready &= u64::from(memory.is_some());
         self.on_board.drive(*now, inputs);
         self.model.cycle(inputs, outputs);
+        if let Some(life) = &mut self.life {
+            let events = self.model.events().iter();
+            events.filter_map(|words| Event::of_words(self.cycles, words)).for_each(|event| life.take(event));
+        }
         self.control.observe(inputs, outputs);
         self.requests.observe(inputs, outputs);
         self.host.observe(self.control.told(), inputs, outputs, memory);
@@ -118,6 +127,22 @@ impl Machine {
     /// them.
     pub(crate) fn window(&self) -> (u64, u64) {
         (self.outputs.window_oldest, self.outputs.window_newest)
+    }
+
+    /// Writes down from here on what happens to the request of an identifier, which is submitted now.
+    pub(crate) fn explain(&mut self, identifier: u64) {
+        self.life = Some(Life::new(identifier, self.cycles, self.cycle));
+    }
+
+    /// The life that was written down.
+    pub(crate) fn take_life(&mut self) -> Option<Life> {
+        self.life.take()
+    }
+
+    /// Writes a waveform from here on; false if the file cannot be written.
+    #[cfg(feature = "trace")]
+    pub(crate) fn trace(&mut self, path: &std::ffi::CStr) -> bool {
+        self.model.trace(path, self.cycle)
     }
 
     /// Cycles so far.

@@ -2,11 +2,15 @@
 
 mod report;
 
+use std::fs;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use clap::Parser;
 use honeycomb_simulator::Simulator;
-use honeycomb_simulator::measure::{Workload, measure};
+use honeycomb_simulator::measure::{Observed, Workload, measure};
+use honeycomb_simulator::picture::svg;
 use honeycomb_simulator::platform::Platform;
 use report::Report;
 
@@ -44,10 +48,29 @@ struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Show the life of this request, counted from 0, event by event
+    #[arg(long, value_name = "REQUEST")]
+    explain: Option<u64>,
+    /// Draw that life, too, as SVG
+    #[arg(long, value_name = "FILE", requires = "explain")]
+    picture: Option<PathBuf>,
+    /// Write a waveform as FST; needs a build with --features trace
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    match run(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let Arguments { platform, pairs, requests, scan, in_flight, seed, .. } = arguments;
     let simulator = Simulator {
         platform,
@@ -58,14 +81,10 @@ fn main() -> ExitCode {
         root_on_chip: !arguments.no_root_on_chip,
         ..Simulator::default()
     };
-    let begun = std::time::Instant::now();
-    let measured = match measure(&simulator, &Workload { pairs, requests, scan_pairs: scan, seed }) {
-        Ok(measured) => measured,
-        Err(error) => {
-            eprintln!("{error}");
-            return ExitCode::FAILURE;
-        }
-    };
+    let workload = Workload { pairs, requests, scan_pairs: scan, seed };
+    let begun = Instant::now();
+    let observed = Observed { explained: arguments.explain, waveform: arguments.trace };
+    let measured = measure(&simulator, &workload, &observed)?;
     let report = Report::new(&simulator, &measured);
     if arguments.json {
         println!("{}", serde_json::json!(report));
@@ -74,5 +93,13 @@ fn main() -> ExitCode {
         let (cycles, seconds) = (measured.cycles, begun.elapsed().as_secs_f64());
         println!("simulated     {cycles:8} cycles in {seconds:.1} s, loading and mappings included");
     }
-    ExitCode::SUCCESS
+    let Some(life) = &measured.life else { return Ok(()) };
+    if !arguments.json {
+        print!("\n{life}");
+    }
+    if let Some(path) = arguments.picture {
+        let written = fs::write(&path, svg(life));
+        written.map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(())
 }

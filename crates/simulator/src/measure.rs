@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use honeycomb_accelerator::{Read, Request, Requests};
@@ -15,6 +16,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
 use crate::engine::{Simulator, word};
+use crate::life::Life;
 use crate::machine::{Command, Machine};
 use crate::platform::{LINE_BYTES, LinkCounts, OnBoardCounts};
 
@@ -50,6 +52,8 @@ pub struct Measured {
     pub host_stalls: u64,
     /// What was read elsewhere.
     pub lines: Lines,
+    /// The life of the request that was to be explained.
+    pub life: Option<Life>,
 }
 
 /// Lines of 64 bytes that did not come from host memory, and why.
@@ -80,6 +84,15 @@ impl Lines {
     }
 }
 
+/// What else is wanted of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Observed {
+    /// The request whose life is written down, counted from 0.
+    pub explained: Option<u64>,
+    /// Where a waveform goes, in the format FST: needs the feature `trace`.
+    pub waveform: Option<PathBuf>,
+}
+
 /// Why nothing was measured.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -97,15 +110,38 @@ pub enum Error {
         /// The status.
         status: u64,
     },
+    /// A request was to be explained that there is none of.
+    #[error("there is no request {number} to explain: they are 0 to {last}")]
+    NoSuchRequest {
+        /// Its number.
+        number: u64,
+        /// The greatest there is.
+        last: u64,
+    },
+    /// The file of a waveform could not be made.
+    #[error("no waveform can be written to {}", path.display())]
+    Waveform {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The model was built for speed.
+    #[error("this build writes no waveforms: build it with --features trace")]
+    NoWaveforms,
 }
 
 /// Runs a workload.
 ///
 /// # Errors
 /// [`Error`] says why nothing was measured.
-pub fn measure(simulator: &Simulator, workload: &Workload) -> Result<Measured, Error> {
+pub fn measure(simulator: &Simulator, workload: &Workload, observed: &Observed) -> Result<Measured, Error> {
+    if let Some(number) = observed.explained.filter(|&number| number >= workload.requests) {
+        return Err(Error::NoSuchRequest { number, last: workload.requests - 1 });
+    }
     let tree = Tree::grow(workload)?;
     let mut machine = tree.machine(simulator);
+    if let Some(path) = &observed.waveform {
+        write_waveform(&mut machine, path)?;
+    }
     let (link, on_board) = (machine.link_counts(), machine.on_board_counts());
     let mut run = Run { begun: HashMap::new(), latencies: Vec::new(), refused: None };
     let since = machine.cycles();
@@ -113,6 +149,9 @@ pub fn measure(simulator: &Simulator, workload: &Workload) -> Result<Measured, E
     let mut next = 0;
     while run.refused.is_none() && (next < workload.requests || !run.begun.is_empty()) {
         if next < workload.requests && run.begun.len() < simulator.in_flight {
+            if observed.explained == Some(next) {
+                machine.explain(next);
+            }
             machine.submit(request(workload, next, random.random_range(0..workload.pairs)).bytes());
             run.begun.insert(next, machine.cycles());
             next += 1;
@@ -135,7 +174,20 @@ pub fn measure(simulator: &Simulator, workload: &Workload) -> Result<Measured, E
         search_busy: machine.counter(COUNTER_SEARCH_BUSY),
         host_stalls: machine.counter(COUNTER_HOST_STALLS),
         lines: Lines::read(&mut machine),
+        life: machine.take_life(),
     })
+}
+
+#[cfg(feature = "trace")]
+fn write_waveform(machine: &mut Machine, path: &Path) -> Result<(), Error> {
+    let name = std::ffi::CString::new(path.as_os_str().as_encoded_bytes());
+    let is_written = name.is_ok_and(|name| machine.trace(&name));
+    if is_written { Ok(()) } else { Err(Error::Waveform { path: path.into() }) }
+}
+
+#[cfg(not(feature = "trace"))]
+fn write_waveform(_machine: &mut Machine, _path: &Path) -> Result<(), Error> {
+    Err(Error::NoWaveforms)
 }
 
 /// The requests in flight, and what came of the others.

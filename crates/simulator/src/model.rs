@@ -2,13 +2,21 @@
 #![allow(unsafe_code)]
 #![deny(unsafe_op_in_unsafe_fn)]
 
+#[cfg(feature = "trace")]
+use std::ffi::CStr;
 use std::ffi::c_void;
 use std::ptr::NonNull;
+
+#[cfg(feature = "trace")]
+use {libz_sys as _, lz4_sys as _};
 
 use crate::platform::LINE_BYTES;
 
 /// A line as a port of 512 bits.
 pub(crate) type Words = [u32; LINE_BYTES / 4];
+
+/// Words of an event: see `event_t`.
+pub(crate) const EVENT_WORDS: usize = 4;
 
 /// Declares a struct of lines and numbers that `shim/shim.h` has, too.
 macro_rules! ports {
@@ -72,6 +80,13 @@ unsafe extern "C" {
     fn honeycomb_model_new() -> *mut c_void;
     fn honeycomb_model_delete(simulation: *mut c_void);
     fn honeycomb_model_cycle(simulation: *mut c_void, inputs: *const Inputs, outputs: *mut Outputs);
+    fn honeycomb_model_events(simulation: *const c_void, words: *mut usize) -> *const u32;
+    #[cfg(feature = "trace")]
+    fn honeycomb_model_trace(
+        simulation: *mut c_void,
+        path: *const std::ffi::c_char,
+        half_cycle: crate::platform::Picoseconds,
+    ) -> bool;
 }
 
 impl Model {
@@ -89,6 +104,24 @@ impl Model {
     pub(crate) fn cycle(&mut self, inputs: &Inputs, outputs: &mut Outputs) {
         // SAFETY: the simulation lives until `drop`, nobody else uses it, and the structs are the shim's.
         unsafe { honeycomb_model_cycle(self.simulation.as_ptr(), inputs, outputs) };
+    }
+
+    /// What happened in the cycle that ran last: an event a lane, of kind 0 where nothing did.
+    pub(crate) fn events(&self) -> &[[u32; EVENT_WORDS]] {
+        let mut words = 0;
+        // SAFETY: the words are the simulation's, which is borrowed, and change only in `cycle`.
+        let words = unsafe {
+            let first = honeycomb_model_events(self.simulation.as_ptr(), &mut words);
+            std::slice::from_raw_parts(first, words)
+        };
+        words.as_chunks().0
+    }
+
+    /// Writes a waveform from here on; false if the file cannot be written.
+    #[cfg(feature = "trace")]
+    pub(crate) fn trace(&mut self, path: &CStr, cycle: crate::platform::Picoseconds) -> bool {
+        // SAFETY: the simulation lives until `drop`, and the path is not kept.
+        unsafe { honeycomb_model_trace(self.simulation.as_ptr(), path.as_ptr(), cycle / 2) }
     }
 }
 

@@ -1,0 +1,40 @@
+// What a client of memory reads, as events. Lines are those of the request that asked for them, though its
+// unit may be at work on the next one when the last of them come.
+
+module read_events
+  import layout_pkg::*;
+  import accelerator_pkg::*;
+(
+  input logic clk_i,
+
+  input slot_t slot_i,
+  // that were taken
+  input logic read_valid_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input line_read_t read_i,
+  // verilator lint_on UNUSEDSIGNAL
+  input logic beat_valid_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input line_beat_t beat_i,
+  // verilator lint_on UNUSEDSIGNAL
+
+  output event_t event_o
+);
+
+  slot_t slot_q;
+  logic [31:0] lines;
+
+  assign lines = {read_i.by_lid, 19'(read_i.count), 12'(read_i.first)};
+
+  always_ff @(posedge clk_i) begin
+    if (read_valid_i) slot_q <= slot_i;
+  end
+
+  // A read is taken after the last beat of the one before.
+  always_comb begin
+    event_o = event_if(read_valid_i, EventRead, slot_i, lines, 64'(read_i.lid));
+    if (beat_valid_i && beat_i.last)
+      event_o = event_if(1'b1, EventLines, slot_q, 32'(beat_i.error), 64'(beat_i.address));
+  end
+
+endmodule
