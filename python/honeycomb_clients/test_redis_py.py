@@ -1,30 +1,25 @@
-"""redis-py against `honeycomb serve`: HONEYCOMB names the program."""
+"""redis-py against `honeycomb serve`."""
 
-import os
-import subprocess
 import threading
 import unittest
 
 import redis
 
+from honeycomb_clients.server import Server
+
 
 class RedisPy(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        command = [os.environ["HONEYCOMB"], "serve", "--address", "127.0.0.1:0", "--memory", "64MiB"]
-        cls.server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        line = cls.server.stdout.readline()
-        cls.port = int(line.split(";")[0].rsplit(":", 1)[1])
+        cls.server = Server()
 
     @classmethod
     def tearDownClass(cls):
-        cls.server.terminate()
-        cls.server.stdout.close()
-        assert cls.server.wait(timeout=20) == 0
+        assert cls.server.stop()
 
     def clients(self):
         for protocol in (2, 3):
-            with redis.Redis(port=self.port, protocol=protocol) as client:
+            with redis.Redis(port=self.server.port, protocol=protocol) as client:
                 client.flushall()
                 yield client
 
@@ -80,6 +75,17 @@ class RedisPy(unittest.TestCase):
             client.mset({"a": "1", "b": "2", "d": "4"})
             found = client.execute_command("RI.SCAN", "c", "FLOOR", "COUNT", 2)
             self.assertEqual(found, [b"b", b"2", b"d", b"4"])
+
+    def test_the_slow_log_and_parameters(self):
+        for client in self.clients():
+            self.assertEqual(client.config_get("maxclients"), {"maxclients": "10000"})
+            self.assertTrue(client.config_set("slowlog-log-slower-than", 0))
+            client.get("a")
+            self.assertGreater(client.slowlog_len(), 0)
+            commands = [entry["command"] for entry in client.slowlog_get(5)]
+            self.assertIn(b"GET a", commands)
+            self.assertTrue(client.slowlog_reset() and client.config_resetstat())
+            self.assertTrue(client.config_set("slowlog-log-slower-than", 10_000))
 
     def test_what_the_server_is(self):
         for client in self.clients():

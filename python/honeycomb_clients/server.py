@@ -1,0 +1,21 @@
+"""A server to test: `honeycomb serve`, the program that HONEYCOMB names."""
+
+import os
+import subprocess
+
+
+class Server:
+    """Runs until it is stopped, at a port that the system chose."""
+
+    def __init__(self):
+        command = [os.environ["HONEYCOMB"], "serve", "--address", "127.0.0.1:0", "--memory", "64MiB"]
+        command += ["--log-level", "warn"]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        self.port = int(line.split(";")[0].rsplit(":", 1)[1])
+
+    def stop(self):
+        """Ends it, and says whether that went well."""
+        self.process.terminate()
+        self.process.stdout.close()
+        return self.process.wait(timeout=20) == 0
