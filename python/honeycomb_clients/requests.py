@@ -1,0 +1,71 @@
+"""What is asked of each server, byte by byte, and what it is to reply, all of a workload equally long.
+
+A workload takes the numbers of keys and gives pairs of a request and its reply.
+"""
+
+RANGE = 3
+VALUE = b"v" * 32
+
+
+def key(number):
+    """A key: in the order of its number."""
+    return b"key:%012d" % number
+
+
+def resp(*words):
+    """A request as Redis clients send it."""
+    return b"*%d\r\n" % len(words) + b"".join(bulk(word) for word in words)
+
+
+def bulk(word):
+    """Bytes in requests and replies."""
+    return b"$%d\r\n%b\r\n" % (len(word), word)
+
+
+def gets(numbers):
+    return ((resp(b"GET", key(number)), bulk(VALUE)) for number in numbers)
+
+
+def sets(numbers):
+    return ((resp(b"SET", key(number), VALUE), b"+OK\r\n") for number in numbers)
+
+
+def found(number):
+    """The reply to a range: keys."""
+    return b"*%d\r\n" % RANGE + b"".join(bulk(key(number + step)) for step in range(RANGE))
+
+
+def ranges(numbers):
+    count = str(RANGE).encode()
+    for number in numbers:
+        words = [b"RI.RANGE", b"[" + key(number), b"+", b"COUNT", count, b"FIELDS", b"KEY"]
+        yield resp(*words), found(number)
+
+
+def redis_ranges(numbers):
+    count = str(RANGE).encode()
+    for number in numbers:
+        words = [b"ZRANGEBYLEX", b"sorted", b"[" + key(number), b"+", b"LIMIT", b"0", count]
+        yield resp(*words), found(number)
+
+
+def redis_load(numbers):
+    """Redis gets every key twice: with its value, and in a sorted set for ranges."""
+    yield from sets(numbers)
+    yield from ((resp(b"ZADD", b"sorted", b"0", key(number)), b":1\r\n") for number in numbers)
+
+
+def memcached_gets(numbers):
+    for number in numbers:
+        name = key(number)
+        yield b"get %b\r\n" % name, b"VALUE %b 0 %d\r\n%b\r\nEND\r\n" % (name, len(VALUE), VALUE)
+
+
+def memcached_sets(numbers):
+    for number in numbers:
+        yield b"set %b 0 0 %d\r\n%b\r\n" % (key(number), len(VALUE), VALUE), b"STORED\r\n"
+
+
+HONEYCOMB = {"load": sets, "get": gets, "set": sets, "range": ranges}
+REDIS = {"load": redis_load, "get": gets, "set": sets, "range": redis_ranges}
+MEMCACHED = {"load": memcached_sets, "get": memcached_gets, "set": memcached_sets}

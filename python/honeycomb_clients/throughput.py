@@ -1,0 +1,219 @@
+"""Requests a second, and processor time for each, of Honeycomb beside Redis and memcached on this machine.
+
+One client program sends all of them the same: so many connections, so many requests ahead on each. It knows
+how long each reply is and only counts bytes, once it has looked at the first ones; so it costs little, though
+where few requests are ahead it, not the server, may be what is measured. Processor time of the server tells
+them apart then. Repetitions of all servers alternate; medians are shown.
+
+    python -m honeycomb_clients.throughput --honeycomb target/release/honeycomb --out out/throughput
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import random
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import time
+
+from honeycomb_clients import requests
+
+BATCHES = 64
+TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+
+
+class Server:
+    """A server that runs, and knows the workloads of its protocol."""
+
+    def __init__(self, name, command, workloads):
+        self.name, self.workloads = name, workloads
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        command = [part.replace("PORT", str(self.port)) for part in command]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def connect(self):
+        for _ in range(200):
+            with contextlib.suppress(ConnectionRefusedError):
+                found = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+                found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                return found
+            time.sleep(0.05)
+        raise SystemExit(f"{self.name} does not answer")
+
+    def processor_seconds(self):
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS_A_SECOND
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(timeout=30)
+
+
+def servers(arguments):
+    """Those that are on this machine, started."""
+    for number, path in enumerate(arguments.honeycomb):
+        command = [path, "serve", "--address", "127.0.0.1:PORT", "--cores", str(arguments.cores)]
+        name = "honeycomb" if number == 0 else f"honeycomb {number + 1}"
+        yield Server(name, command, requests.HONEYCOMB)
+    redis = ["redis-server", "--port", "PORT", "--save", "", "--appendonly", "no", "--bind", "127.0.0.1"]
+    threads = ["--io-threads", "2", "--io-threads-do-reads", "yes"]
+    memcached = ["memcached", "-l", "127.0.0.1", "-p", "PORT", "-t", str(arguments.cores), "-m", "1024"]
+    if os.geteuid() == 0:
+        memcached += ["-u", "root"]
+    peers = [
+        ("redis", redis, requests.REDIS),
+        ("redis, io-threads 2", redis + threads, requests.REDIS),
+        ("memcached", memcached, requests.MEMCACHED),
+    ]
+    for name, command, workloads in peers:
+        if shutil.which(command[0]):
+            yield Server(name, command, workloads)
+        else:
+            print(f"{command[0]} is not on this machine", file=sys.stderr)
+
+
+def receive(connection, length):
+    """So many bytes."""
+    found = bytearray()
+    while len(found) < length:
+        part = connection.recv(length - len(found))
+        if not part:
+            raise SystemExit("a server has closed a connection; it said: " + repr(bytes(found[-200:])))
+        found += part
+    return bytes(found)
+
+
+def check(server, connections, exchange):
+    """Every connection gets what is expected of the first requests."""
+    for connection in connections:
+        for request, reply in exchange[:20]:
+            connection.sendall(request)
+            found = receive(connection, len(reply))
+            if found != reply:
+                raise SystemExit(f"{server.name} replied {found!r} to {request!r}, not {reply!r}")
+
+
+def drive(connections, batches, reply_bytes, seconds):
+    """Sends batches to all connections in turn: how many, and in what time."""
+    buffer, sent, began = bytearray(1 << 16), 0, time.perf_counter()
+    while time.perf_counter() < began + seconds:
+        for connection in connections:
+            connection.sendall(batches[sent % BATCHES])
+            sent += 1
+        for connection in connections:
+            left = reply_bytes
+            while left > 0:
+                received = connection.recv_into(buffer, min(left, len(buffer)))
+                if received == 0:
+                    raise SystemExit("a server has closed a connection")
+                left -= received
+    return sent, time.perf_counter() - began
+
+
+def measure(server, connections, exchange, pipeline, arguments):
+    """Requests a second, and microseconds of the server's processor time for each."""
+    reply_bytes = len(exchange[0][1]) * pipeline
+    parts = [exchange[at % len(exchange)][0] for at in range(BATCHES * pipeline)]
+    batches = [b"".join(parts[at * pipeline : (at + 1) * pipeline]) for at in range(BATCHES)]
+    check(server, connections, exchange)
+    before = server.processor_seconds()
+    sent, seconds = drive(connections, batches, reply_bytes, arguments.seconds)
+    used = server.processor_seconds() - before
+    return {"rate": sent * pipeline / seconds, "microseconds": used * 1e6 / (sent * pipeline)}
+
+
+def run(arguments, started):
+    """All measurements, by workload, pipeline and server."""
+    numbers = random.Random(arguments.seed).choices(range(arguments.pairs - requests.RANGE), k=4096)
+    found = {}
+    for server in started:
+        with server.connect() as connection:
+            for request, reply in server.workloads["load"](range(arguments.pairs)):
+                connection.sendall(request)
+                receive(connection, len(reply))
+    with contextlib.ExitStack() as stack:
+        def connect(server):
+            return [stack.enter_context(server.connect()) for _ in range(arguments.connections)]
+
+        opened = [connect(server) for server in started]
+        cases = [(name, pipeline) for name in ("get", "set", "range") for pipeline in arguments.pipelines]
+        for _ in range(arguments.repetitions):
+            for workload, pipeline in cases:
+                for server, connections in zip(started, opened):
+                    if workload in server.workloads:
+                        exchange = list(server.workloads[workload](numbers))
+                        taken = measure(server, connections, exchange, pipeline, arguments)
+                        found.setdefault((workload, pipeline, server.name), []).append(taken)
+    return found
+
+
+def rows(found):
+    """Medians, and the same beside those of Redis."""
+    median = {
+        case: {key: statistics.median(one[key] for one in taken) for key in taken[0]}
+        for case, taken in found.items()
+    }
+    for (workload, pipeline, server), medians in median.items():
+        redis = median.get((workload, pipeline, "redis"))
+        known = {key: value for key, value in medians.items() if redis and redis[key]}
+        ratio = {f"{key}_of_redis": value / redis[key] for key, value in known.items()}
+        yield {"workload": workload, "pipeline": pipeline, "server": server, **medians, **ratio}
+
+
+def table(measured):
+    """The medians as Markdown: rates and processor time as ratios to Redis."""
+    heads = ["workload", "pipeline", "server", "requests a second", "processor time a request"]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for row in measured:
+        ratios = [row.get("rate_of_redis"), row.get("microseconds_of_redis")]
+        shown = ["-" if ratio is None else f"{ratio:.2f}" for ratio in ratios]
+        lines.append(f"| {row['workload']} | {row['pipeline']} | {row['server']} | {shown[0]} | {shown[1]} |")
+    return "\n".join(lines) + "\n"
+
+
+def parse(words):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--honeycomb", nargs="+", default=["target/release/honeycomb"], help="the programs")
+    parser.add_argument("--cores", type=int, default=1, help="threads of Honeycomb and of memcached")
+    parser.add_argument("--connections", type=int, default=50)
+    parser.add_argument("--pipelines", type=int, nargs="+", default=[1, 16, 128])
+    parser.add_argument("--pairs", type=int, default=100_000)
+    parser.add_argument("--seconds", type=float, default=0.5, help="of one measurement")
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--load-max", type=float, default=1.0, help="refuse if the machine has more")
+    parser.add_argument("--out", type=pathlib.Path, help="folder for throughput.json and throughput.md")
+    return parser.parse_args(words)
+
+
+def main(words=None):
+    """Measures, prints the table, and writes it."""
+    arguments = parse(words)
+    load = os.getloadavg()[0]
+    if load > arguments.load_max:
+        raise SystemExit(f"the machine's load is {load}, more than --load-max {arguments.load_max}")
+    started = []
+    try:
+        started.extend(servers(arguments))
+        measured = list(rows(run(arguments, started)))
+    finally:
+        for server in started:
+            server.stop()
+    print(table(measured), end="")
+    if arguments.out:
+        arguments.out.mkdir(parents=True, exist_ok=True)
+        settings = {key: str(value) for key, value in vars(arguments).items()}
+        text = json.dumps({"load": load, "settings": settings, "measured": measured}, indent=1)
+        (arguments.out / "throughput.json").write_text(text)
+        (arguments.out / "throughput.md").write_text(table(measured))
+    return measured
+
+
+if __name__ == "__main__":
+    main()
