@@ -96,13 +96,16 @@ impl Command {
     }
 
     /// The keys among the arguments.
-    pub(crate) fn keys<'a>(&self, arguments: &Arguments<'a>) -> impl Iterator<Item = &'a [u8]> {
+    pub(crate) fn keys<'k, 'a>(
+        &self,
+        arguments: &'k Arguments<'a>,
+    ) -> impl Iterator<Item = &'a [u8]> + use<'k, 'a> {
         let (count, step) = match self.keys {
             Keys::None => (0, 1),
             Keys::First => (1, 1),
             Keys::All => (usize::MAX, 1),
             Keys::EveryOther => (usize::MAX, 2),
         };
-        arguments.clone().into_iter().skip(1).step_by(step).take(count)
+        arguments.iter().copied().skip(1).step_by(step).take(count)
     }
 }

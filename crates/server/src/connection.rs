@@ -137,6 +137,12 @@ impl Connection {
         Ok(!self.starved)
     }
 
+    /// The name of the command that was found, and how many arguments it has.
+    pub(crate) fn front(&self) -> (&[u8], usize) {
+        let name = self.request.arguments(&self.inbox[self.start..]).next();
+        (name.unwrap_or_default(), self.request.len())
+    }
+
     /// The arguments of the request that was found.
     pub(crate) fn arguments(&self) -> Arguments<'_> {
         self.request.arguments(&self.inbox[self.start..]).collect()

@@ -307,8 +307,8 @@ fn plain(shared: &Shared, connection: &mut Connection) -> Option<Named> {
     if !may_go_on(&config, connection) || !connection.find(&config.request).unwrap_or(false) {
         return None;
     }
-    let arguments = connection.arguments();
-    Command::named(arguments[0]).filter(|command| command.check_arity(arguments.len()).is_ok())
+    let (name, arguments) = connection.front();
+    Command::named(name).filter(|command| command.check_arity(arguments).is_ok())
 }
 
 fn may_go_on(config: &Config, connection: &Connection) -> bool {

@@ -3,14 +3,24 @@
 /// The number that `text` is the only way to write: no sign but `-`, no needless zeros, no spaces.
 #[must_use]
 pub fn parse_decimal(text: &[u8]) -> Option<i64> {
-    let number = std::str::from_utf8(text).ok()?.parse().ok()?;
-    (decimal(number) == text).then_some(number)
+    let (digits, sign) = match text {
+        [b'0'] => return Some(0),
+        [b'-', digits @ ..] => (digits, -1),
+        digits => (digits, 1),
+    };
+    if !matches!(digits, [b'1'..=b'9', ..]) {
+        return None;
+    }
+    digits.iter().try_fold(0_i64, |number, byte| {
+        let digit = byte.checked_sub(b'0').filter(|digit| *digit <= 9)?;
+        number.checked_mul(10)?.checked_add(sign * i64::from(digit))
+    })
 }
 
 /// A number as text.
 #[must_use]
 pub fn decimal(number: i64) -> Vec<u8> {
-    number.to_string().into_bytes()
+    itoa::Buffer::new().format(number).as_bytes().to_vec()
 }
 
 #[cfg(test)]
@@ -22,7 +32,20 @@ mod tests {
         for number in [0, 1, -1, 9, 10, i64::MAX, i64::MIN] {
             assert_eq!(parse_decimal(&decimal(number)), Some(number));
         }
-        for text in ["", "-", "+1", "01", "-0", " 1", "1 ", "1.0", "9223372036854775808", "x"] {
+        for text in [
+            "",
+            "-",
+            "+1",
+            "01",
+            "-0",
+            " 1",
+            "1 ",
+            "1.0",
+            "9223372036854775808",
+            "x",
+            "1x",
+            "-9223372036854775809",
+        ] {
             assert_eq!(parse_decimal(text.as_bytes()), None, "{text:?}");
         }
     }

@@ -1,7 +1,5 @@
 //! Replies: a server writes them one after the other.
 
-use crate::resp::number::decimal;
-
 /// The version of the protocol that a client has asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Version {
@@ -84,7 +82,7 @@ impl Replies {
 
     /// A number.
     pub fn integer(&mut self, number: i64) {
-        self.line(b':', &decimal(number));
+        self.line(b':', itoa::Buffer::new().format(number).as_bytes());
     }
 
     /// Bytes.
@@ -146,7 +144,7 @@ impl Replies {
     }
 
     fn length(&mut self, kind: u8, length: usize) {
-        self.line(kind, &decimal(length as i64));
+        self.line(kind, itoa::Buffer::new().format(length).as_bytes());
     }
 
     fn line(&mut self, kind: u8, text: &[u8]) {
