@@ -286,6 +286,135 @@ EVENT_ON_BOARD_READ = 24
 # Event: the last line of a read of on-board memory came; detail, bit 31: of the cache.
 EVENT_ON_BOARD_LINES = 25
 
+# Message_type: all messages search.
+OCSM_SEARCH = 1
+
+# Message_type: all messages insert, modify or delete.
+OCSM_UPDATE = 2
+
+# The value of a key.
+OCSM_OPERATION_SEARCH = 1
+
+# Add a pair whose key is absent.
+OCSM_OPERATION_INSERT = 2
+
+# Change the value of a key that is there.
+OCSM_OPERATION_MODIFY = 3
+
+# Remove a pair.
+OCSM_OPERATION_DELETE = 4
+
+# The value of a search follows; an update has taken effect.
+OCSM_STATUS_DONE = 0
+
+# No such key.
+OCSM_STATUS_ABSENT = 1
+
+# Insert: the key is there already.
+OCSM_STATUS_EXISTS = 2
+
+# Search: the value is there, and longer than the message has room for.
+OCSM_STATUS_TOO_LONG = 3
+
+# No such operation in a message of this type, or a length that it has no room for.
+OCSM_STATUS_NOT_ALLOWED = 4
+
+# Update: no room in the store.
+OCSM_STATUS_OUT_OF_MEMORY = 5
+
+# The table is unknown, the pair is not one that servers write, or the store could not say.
+OCSM_STATUS_FAILED = 6
+
+# Kind: a client asks for a token, or with the token for a session.
+BATCH_HELLO = 1
+
+# Kind: the token of the address that the hello came from.
+BATCH_TOKEN = 2
+
+# Kind: a new session.
+BATCH_SESSION = 3
+
+# Kind: operations.
+BATCH_REQUEST = 4
+
+# Kind: items, and more of them in further datagrams.
+BATCH_REPLY = 5
+
+# Kind: items, and with them the reply ends.
+BATCH_REPLY_END = 6
+
+# Kind: nothing of a request was carried out.
+BATCH_REFUSED = 7
+
+# An operation has a value that is not allowed, or its bytes do not end where the datagram does.
+BATCH_REFUSED_MALFORMED = 1
+
+# No such session from this address.
+BATCH_REFUSED_SESSION = 2
+
+# The request writes, and its identifier is 0 or too old to tell whether it was carried out.
+BATCH_REFUSED_IDENTIFIER = 3
+
+# No such table.
+BATCH_REFUSED_TABLE = 4
+
+# Identifiers below and with the newest one of which a server knows what came of their writes.
+BATCH_WINDOW = 64
+
+# Operation: the value of a key.
+BATCH_GET = 1
+
+# Operation: add a pair or change its value.
+BATCH_PUT = 2
+
+# Operation: add a pair whose key is absent.
+BATCH_INSERT = 3
+
+# Operation: change the value of a key that is there.
+BATCH_UPDATE = 4
+
+# Operation: remove a pair.
+BATCH_DELETE = 5
+
+# Operation: change a value that equals the expected one.
+BATCH_COMPARE_AND_SWAP = 6
+
+# Operation: at most pairs_max pairs from a key on, which may be empty.
+BATCH_RANGE = 7
+
+# Item: a write has taken effect, or the pairs of a range end here.
+BATCH_DONE = 0
+
+# Item: the value of a get.
+BATCH_FOUND = 1
+
+# Item: a pair of a range; its further items follow.
+BATCH_PAIR = 2
+
+# Item: no such key.
+BATCH_ABSENT = 3
+
+# Item: the key of an insert is there already.
+BATCH_EXISTS = 4
+
+# Item: the value is not the expected one.
+BATCH_DIFFERS = 5
+
+# Item: the value is there, and longer than any datagram has room for.
+BATCH_TOO_LARGE = 6
+
+# Item: the value is there, and the reply is full: ask again in another request.
+BATCH_NO_ROOM = 7
+
+# Item: no key of this store can be empty or so long.
+BATCH_KEY_LENGTH = 8
+
+# Item: no room in the store for the write.
+BATCH_OUT_OF_MEMORY = 9
+
+# Item: the pair is not one that servers write, or the store could not say.
+BATCH_FAILED = 10
+
 
 @dataclass(frozen=True)
 class NodeHeader(_Record):
@@ -686,6 +815,173 @@ class Control(_Record):
 
 
 @dataclass(frozen=True)
+class OcsmHeader(_Record):
+    """Starts a datagram of messages, which are all of one type and one size.
+
+    +---------------------+---------------------+----------+----------+
+    | 0..2                | 2..4                | 4        | 5        |
+    | message_count       | table_number        | message_ | flags    |
+    |                     |                     | type     |          |
+    +---------------------+---------------------+----------+----------+
+    """
+
+    SIZE: ClassVar[int] = 6
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "message_count": Field(0, 16, None, 0xffff),
+        "table_number": Field(16, 16, None, 0xffff),
+        "message_type": Field(32, 8, None, 0xff),
+        "flags": Field(40, 8, None, 0xff),
+    }
+
+    # Messages that follow.
+    message_count: int = 0
+    # The table of all of them.
+    table_number: int = 0
+    # Ocsm_search or ocsm_update.
+    message_type: int = 0
+    # Word ocsm_flags.
+    flags: int = 0
+
+
+@dataclass(frozen=True)
+class OcsmShort(_Record):
+    """A message of eight bytes and six parameters.
+
+    +---------------------+---------------------+---------------------+----------+----------+
+    | 0..2                | 2..4                | 4..6                | 6        | 7        |
+    | sequence_number     | source              | destination         | length   | opcode   |
+    +---------------------+---------------------+---------------------+----------+----------+
+    | 8..16                                                                                 |
+    | key[3]                                                                                |
+    +-------------------------------------------+-------------------------------------------+
+    | 16..20                                    | 20..24                                    |
+    | key[3]                                    | value[3]                                  |
+    +-------------------------------------------+-------------------------------------------+
+    | 24..32                                                                                |
+    | value[3]                                                                              |
+    +---------------------------------------------------------------------------------------+
+    """
+
+    SIZE: ClassVar[int] = 32
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "sequence_number": Field(0, 16, None, 0xffff),
+        "source": Field(16, 16, None, 0xffff),
+        "destination": Field(32, 16, None, 0xffff),
+        "length": Field(48, 8, None, 0xff),
+        "opcode": Field(56, 8, None, 0xff),
+        "key": Field(64, 32, 3, 0xffffffff),
+        "value": Field(160, 32, 3, 0xffffffff),
+    }
+
+    # Chosen by the source, echoed.
+    sequence_number: int = 0
+    # Who asks; a reply has it as its destination.
+    source: int = 0
+    # Who is asked; a reply has it as its source.
+    destination: int = 0
+    # Bytes of the value.
+    length: int = 0
+    # Word ocsm_opcode.
+    opcode: int = 0
+    # Parameters 0 to 2: the key, byte by byte.
+    key: tuple[int, ...] = (0,) * 3
+    # Parameters 3 to 5: the value, and zeros.
+    value: tuple[int, ...] = (0,) * 3
+
+
+@dataclass(frozen=True)
+class OcsmLong(_Record):
+    """A message of eight bytes and fourteen parameters.
+
+    +---------------------+---------------------+---------------------+----------+----------+
+    | 0..2                | 2..4                | 4..6                | 6        | 7        |
+    | sequence_number     | source              | destination         | length   | opcode   |
+    +---------------------+---------------------+---------------------+----------+----------+
+    | 8..16                                                                                 |
+    | key[3]                                                                                |
+    +-------------------------------------------+-------------------------------------------+
+    | 16..20                                    | 20..24                                    |
+    | key[3]                                    | value[11]                                 |
+    +-------------------------------------------+-------------------------------------------+
+    | 24..64                                                                                |
+    | value[11]                                                                             |
+    +---------------------------------------------------------------------------------------+
+    """
+
+    SIZE: ClassVar[int] = 64
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "sequence_number": Field(0, 16, None, 0xffff),
+        "source": Field(16, 16, None, 0xffff),
+        "destination": Field(32, 16, None, 0xffff),
+        "length": Field(48, 8, None, 0xff),
+        "opcode": Field(56, 8, None, 0xff),
+        "key": Field(64, 32, 3, 0xffffffff),
+        "value": Field(160, 32, 11, 0xffffffff),
+    }
+
+    # As in ocsm_short, and so the next four.
+    sequence_number: int = 0
+    # Who asks.
+    source: int = 0
+    # Who is asked.
+    destination: int = 0
+    # Bytes of the value.
+    length: int = 0
+    # Word ocsm_opcode.
+    opcode: int = 0
+    # Parameters 0 to 2: the key, byte by byte.
+    key: tuple[int, ...] = (0,) * 3
+    # Parameters 3 to 13: the value, and zeros.
+    value: tuple[int, ...] = (0,) * 11
+
+
+@dataclass(frozen=True)
+class BatchHeader(_Record):
+    """Starts a batch datagram; then the operations of a request or the items of a reply.
+
+    +---------------------------------------------------------------------------------------+
+    | 0..8                                                                                  |
+    | session                                                                               |
+    +---------------------------------------------------------------------------------------+
+    | 8..16                                                                                 |
+    | identifier                                                                            |
+    +---------------------+---------------------+----------+----------+----------+----------+
+    | 16..18              | 18..20              | 20       | 21       | 22       | 23       |
+    | table_number        | count               | kind     | attempt  | position | status   |
+    +---------------------+---------------------+----------+----------+----------+----------+
+    """
+
+    SIZE: ClassVar[int] = 24
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "session": Field(0, 64, None, 0xffffffffffffffff),
+        "identifier": Field(64, 64, None, 0xffffffffffffffff),
+        "table_number": Field(128, 16, None, 0xffff),
+        "count": Field(144, 16, None, 0xffff),
+        "kind": Field(160, 8, None, 0xff),
+        "attempt": Field(168, 8, None, 0xff),
+        "position": Field(176, 8, None, 0xff),
+        "status": Field(184, 8, None, 0xff),
+    }
+
+    # Named by the server; 0 in batch_hello and batch_token.
+    session: int = 0
+    # Of a request: from 1 on, echoed; batch_hello, batch_token: the token, 0: none yet.
+    identifier: int = 0
+    # Request: the table of all operations.
+    table_number: int = 0
+    # Operations of a request; items of this datagram of a reply.
+    count: int = 0
+    # One of the constants batch_hello to batch_refused.
+    kind: int = 0
+    # Request: another one each time it is sent; echoed.
+    attempt: int = 0
+    # Reply: how many datagrams of it come before this one.
+    position: int = 0
+    # Batch_refused: one of the constants batch_refused_*.
+    status: int = 0
+
+
+@dataclass(frozen=True)
 class LockAndSize(_Record):
     """Lock bit, sequence number, published size and count of log entries: one store publishes them all.
 
@@ -861,5 +1157,115 @@ class ControlSwitches(_Record):
     balance: int = 0
     # Keep the root that was named last on chip.
     root_on_chip: int = 0
+    # Zero.
+    padding: int = 0
+
+
+@dataclass(frozen=True)
+class OcsmFlags(_Record):
+    """What messages a datagram has.
+
+    +---------+----------+-----------+
+    | 7:2     | 1        | 0         |
+    | padding | answered | long_form |
+    +---------+----------+-----------+
+    """
+
+    SIZE: ClassVar[int] = 1
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "long_form": Field(0, 1, None, 0x1),
+        "answered": Field(1, 1, None, 0x1),
+        "padding": Field(2, 6, None, 0x0),
+    }
+
+    # Messages are of struct ocsm_long, not ocsm_short.
+    long_form: int = 0
+    # These are replies.
+    answered: int = 0
+    # Zero.
+    padding: int = 0
+
+
+@dataclass(frozen=True)
+class OcsmOpcode(_Record):
+    """What is asked, and what came of it.
+
+    +--------+-----------+
+    | 7:4    | 3:0       |
+    | status | operation |
+    +--------+-----------+
+    """
+
+    SIZE: ClassVar[int] = 1
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "operation": Field(0, 4, None, 0xf),
+        "status": Field(4, 4, None, 0xf),
+    }
+
+    # One of the constants ocsm_operation_*.
+    operation: int = 0
+    # Reply: one of the constants ocsm_status_*; request: 0.
+    status: int = 0
+
+
+@dataclass(frozen=True)
+class BatchOperation(_Record):
+    """Starts an operation; then the sizes that it has (key, expected value, value: 2 bytes each),
+    pairs_max of a range (2 bytes), key, expected value, value.
+
+    +----------+-------------+------------+------------+--------+
+    | 7        | 6           | 5          | 4          | 3:0    |
+    | backward | floor_start | same_value | same_sizes | opcode |
+    +----------+-------------+------------+------------+--------+
+    """
+
+    SIZE: ClassVar[int] = 1
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "opcode": Field(0, 4, None, 0xf),
+        "same_sizes": Field(4, 1, None, 0x1),
+        "same_value": Field(5, 1, None, 0x1),
+        "floor_start": Field(6, 1, None, 0x1),
+        "backward": Field(7, 1, None, 0x1),
+    }
+
+    # One of the constants batch_get to batch_range.
+    opcode: int = 0
+    # The sizes are left out: each is the one that was last there.
+    same_sizes: int = 0
+    # The value and its size are left out: it is the one that was last there.
+    same_value: int = 0
+    # Range: start at the largest key not greater than the key.
+    floor_start: int = 0
+    # Range: from the key downward.
+    backward: int = 0
+
+
+@dataclass(frozen=True)
+class BatchItem(_Record):
+    """Starts an item; then the sizes that it has (key, value: 2 bytes each), key and value.
+
+    +---------+------+------------+------------+--------+
+    | 7       | 6    | 5          | 4          | 3:0    |
+    | padding | more | same_value | same_sizes | status |
+    +---------+------+------------+------------+--------+
+    """
+
+    SIZE: ClassVar[int] = 1
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "status": Field(0, 4, None, 0xf),
+        "same_sizes": Field(4, 1, None, 0x1),
+        "same_value": Field(5, 1, None, 0x1),
+        "more": Field(6, 1, None, 0x1),
+        "padding": Field(7, 1, None, 0x0),
+    }
+
+    # One of the constants batch_done to batch_failed.
+    status: int = 0
+    # The sizes are left out: each is the one that was last there.
+    same_sizes: int = 0
+    # The value and its size are left out: it is the one that was last there.
+    same_value: int = 0
+    # Batch_done of a range: there are further pairs.
+    more: int = 0
     # Zero.
     padding: int = 0

@@ -214,6 +214,135 @@ package layout_pkg;
   // event: the last line of a read of on-board memory came; detail, bit 31: of the cache
   localparam int unsigned EventOnBoardLines = 25;
 
+  // message_type: all messages search
+  localparam int unsigned OcsmSearch = 1;
+
+  // message_type: all messages insert, modify or delete
+  localparam int unsigned OcsmUpdate = 2;
+
+  // the value of a key
+  localparam int unsigned OcsmOperationSearch = 1;
+
+  // add a pair whose key is absent
+  localparam int unsigned OcsmOperationInsert = 2;
+
+  // change the value of a key that is there
+  localparam int unsigned OcsmOperationModify = 3;
+
+  // remove a pair
+  localparam int unsigned OcsmOperationDelete = 4;
+
+  // the value of a search follows; an update has taken effect
+  localparam int unsigned OcsmStatusDone = 0;
+
+  // no such key
+  localparam int unsigned OcsmStatusAbsent = 1;
+
+  // insert: the key is there already
+  localparam int unsigned OcsmStatusExists = 2;
+
+  // search: the value is there, and longer than the message has room for
+  localparam int unsigned OcsmStatusTooLong = 3;
+
+  // no such operation in a message of this type, or a length that it has no room for
+  localparam int unsigned OcsmStatusNotAllowed = 4;
+
+  // update: no room in the store
+  localparam int unsigned OcsmStatusOutOfMemory = 5;
+
+  // the table is unknown, the pair is not one that servers write, or the store could not say
+  localparam int unsigned OcsmStatusFailed = 6;
+
+  // kind: a client asks for a token, or with the token for a session
+  localparam int unsigned BatchHello = 1;
+
+  // kind: the token of the address that the hello came from
+  localparam int unsigned BatchToken = 2;
+
+  // kind: a new session
+  localparam int unsigned BatchSession = 3;
+
+  // kind: operations
+  localparam int unsigned BatchRequest = 4;
+
+  // kind: items, and more of them in further datagrams
+  localparam int unsigned BatchReply = 5;
+
+  // kind: items, and with them the reply ends
+  localparam int unsigned BatchReplyEnd = 6;
+
+  // kind: nothing of a request was carried out
+  localparam int unsigned BatchRefused = 7;
+
+  // an operation has a value that is not allowed, or its bytes do not end where the datagram does
+  localparam int unsigned BatchRefusedMalformed = 1;
+
+  // no such session from this address
+  localparam int unsigned BatchRefusedSession = 2;
+
+  // the request writes, and its identifier is 0 or too old to tell whether it was carried out
+  localparam int unsigned BatchRefusedIdentifier = 3;
+
+  // no such table
+  localparam int unsigned BatchRefusedTable = 4;
+
+  // identifiers below and with the newest one of which a server knows what came of their writes
+  localparam int unsigned BatchWindow = 64;
+
+  // operation: the value of a key
+  localparam int unsigned BatchGet = 1;
+
+  // operation: add a pair or change its value
+  localparam int unsigned BatchPut = 2;
+
+  // operation: add a pair whose key is absent
+  localparam int unsigned BatchInsert = 3;
+
+  // operation: change the value of a key that is there
+  localparam int unsigned BatchUpdate = 4;
+
+  // operation: remove a pair
+  localparam int unsigned BatchDelete = 5;
+
+  // operation: change a value that equals the expected one
+  localparam int unsigned BatchCompareAndSwap = 6;
+
+  // operation: at most pairs_max pairs from a key on, which may be empty
+  localparam int unsigned BatchRange = 7;
+
+  // item: a write has taken effect, or the pairs of a range end here
+  localparam int unsigned BatchDone = 0;
+
+  // item: the value of a get
+  localparam int unsigned BatchFound = 1;
+
+  // item: a pair of a range; its further items follow
+  localparam int unsigned BatchPair = 2;
+
+  // item: no such key
+  localparam int unsigned BatchAbsent = 3;
+
+  // item: the key of an insert is there already
+  localparam int unsigned BatchExists = 4;
+
+  // item: the value is not the expected one
+  localparam int unsigned BatchDiffers = 5;
+
+  // item: the value is there, and longer than any datagram has room for
+  localparam int unsigned BatchTooLarge = 6;
+
+  // item: the value is there, and the reply is full: ask again in another request
+  localparam int unsigned BatchNoRoom = 7;
+
+  // item: no key of this store can be empty or so long
+  localparam int unsigned BatchKeyLength = 8;
+
+  // item: no room in the store for the write
+  localparam int unsigned BatchOutOfMemory = 9;
+
+  // item: the pair is not one that servers write, or the store could not say
+  localparam int unsigned BatchFailed = 10;
+
   // node_header: the first cache line of a node
   //
   // +---------------------------------------------------------------------------------------+
@@ -618,6 +747,183 @@ package layout_pkg;
     logic [15:0] sorted_start;
   } control_t;
 
+  // ocsm_header: starts a datagram of messages, which are all of one type and one size
+  //
+  // +---------------------+---------------------+----------+----------+
+  // | 0..2                | 2..4                | 4        | 5        |
+  // | message_count       | table_number        | message_ | flags    |
+  // |                     |                     | type     |          |
+  // +---------------------+---------------------+----------+----------+
+  localparam int unsigned OcsmHeaderSize = 6;
+  localparam int unsigned OcsmHeaderMessageCountOffset = 0;
+  localparam int unsigned OcsmHeaderMessageCountBytes = 2;
+  localparam int unsigned OcsmHeaderTableNumberOffset = 2;
+  localparam int unsigned OcsmHeaderTableNumberBytes = 2;
+  localparam int unsigned OcsmHeaderMessageTypeOffset = 4;
+  localparam int unsigned OcsmHeaderMessageTypeBytes = 1;
+  localparam int unsigned OcsmHeaderFlagsOffset = 5;
+  localparam int unsigned OcsmHeaderFlagsBytes = 1;
+
+  typedef struct packed {
+    // word ocsm_flags
+    logic [7:0] flags;
+    // ocsm_search or ocsm_update
+    logic [7:0] message_type;
+    // the table of all of them
+    logic [15:0] table_number;
+    // messages that follow
+    logic [15:0] message_count;
+  } ocsm_header_t;
+
+  // ocsm_short: a message of eight bytes and six parameters
+  //
+  // +---------------------+---------------------+---------------------+----------+----------+
+  // | 0..2                | 2..4                | 4..6                | 6        | 7        |
+  // | sequence_number     | source              | destination         | length   | opcode   |
+  // +---------------------+---------------------+---------------------+----------+----------+
+  // | 8..16                                                                                 |
+  // | key[3]                                                                                |
+  // +-------------------------------------------+-------------------------------------------+
+  // | 16..20                                    | 20..24                                    |
+  // | key[3]                                    | value[3]                                  |
+  // +-------------------------------------------+-------------------------------------------+
+  // | 24..32                                                                                |
+  // | value[3]                                                                              |
+  // +---------------------------------------------------------------------------------------+
+  localparam int unsigned OcsmShortSize = 32;
+  localparam int unsigned OcsmShortSequenceNumberOffset = 0;
+  localparam int unsigned OcsmShortSequenceNumberBytes = 2;
+  localparam int unsigned OcsmShortSourceOffset = 2;
+  localparam int unsigned OcsmShortSourceBytes = 2;
+  localparam int unsigned OcsmShortDestinationOffset = 4;
+  localparam int unsigned OcsmShortDestinationBytes = 2;
+  localparam int unsigned OcsmShortLengthOffset = 6;
+  localparam int unsigned OcsmShortLengthBytes = 1;
+  localparam int unsigned OcsmShortOpcodeOffset = 7;
+  localparam int unsigned OcsmShortOpcodeBytes = 1;
+  localparam int unsigned OcsmShortKeyOffset = 8;
+  localparam int unsigned OcsmShortKeyBytes = 4;
+  localparam int unsigned OcsmShortKeyCount = 3;
+  localparam int unsigned OcsmShortValueOffset = 20;
+  localparam int unsigned OcsmShortValueBytes = 4;
+  localparam int unsigned OcsmShortValueCount = 3;
+
+  typedef struct packed {
+    // parameters 3 to 5: the value, and zeros
+    logic [2:0][31:0] value;
+    // parameters 0 to 2: the key, byte by byte
+    logic [2:0][31:0] key;
+    // word ocsm_opcode
+    logic [7:0] opcode;
+    // bytes of the value
+    logic [7:0] length;
+    // who is asked; a reply has it as its source
+    logic [15:0] destination;
+    // who asks; a reply has it as its destination
+    logic [15:0] source;
+    // chosen by the source, echoed
+    logic [15:0] sequence_number;
+  } ocsm_short_t;
+
+  // ocsm_long: a message of eight bytes and fourteen parameters
+  //
+  // +---------------------+---------------------+---------------------+----------+----------+
+  // | 0..2                | 2..4                | 4..6                | 6        | 7        |
+  // | sequence_number     | source              | destination         | length   | opcode   |
+  // +---------------------+---------------------+---------------------+----------+----------+
+  // | 8..16                                                                                 |
+  // | key[3]                                                                                |
+  // +-------------------------------------------+-------------------------------------------+
+  // | 16..20                                    | 20..24                                    |
+  // | key[3]                                    | value[11]                                 |
+  // +-------------------------------------------+-------------------------------------------+
+  // | 24..64                                                                                |
+  // | value[11]                                                                             |
+  // +---------------------------------------------------------------------------------------+
+  localparam int unsigned OcsmLongSize = 64;
+  localparam int unsigned OcsmLongSequenceNumberOffset = 0;
+  localparam int unsigned OcsmLongSequenceNumberBytes = 2;
+  localparam int unsigned OcsmLongSourceOffset = 2;
+  localparam int unsigned OcsmLongSourceBytes = 2;
+  localparam int unsigned OcsmLongDestinationOffset = 4;
+  localparam int unsigned OcsmLongDestinationBytes = 2;
+  localparam int unsigned OcsmLongLengthOffset = 6;
+  localparam int unsigned OcsmLongLengthBytes = 1;
+  localparam int unsigned OcsmLongOpcodeOffset = 7;
+  localparam int unsigned OcsmLongOpcodeBytes = 1;
+  localparam int unsigned OcsmLongKeyOffset = 8;
+  localparam int unsigned OcsmLongKeyBytes = 4;
+  localparam int unsigned OcsmLongKeyCount = 3;
+  localparam int unsigned OcsmLongValueOffset = 20;
+  localparam int unsigned OcsmLongValueBytes = 4;
+  localparam int unsigned OcsmLongValueCount = 11;
+
+  typedef struct packed {
+    // parameters 3 to 13: the value, and zeros
+    logic [10:0][31:0] value;
+    // parameters 0 to 2: the key, byte by byte
+    logic [2:0][31:0] key;
+    // word ocsm_opcode
+    logic [7:0] opcode;
+    // bytes of the value
+    logic [7:0] length;
+    // who is asked
+    logic [15:0] destination;
+    // who asks
+    logic [15:0] source;
+    // as in ocsm_short, and so the next four
+    logic [15:0] sequence_number;
+  } ocsm_long_t;
+
+  // batch_header: starts a batch datagram; then the operations of a request or the items of a reply
+  //
+  // +---------------------------------------------------------------------------------------+
+  // | 0..8                                                                                  |
+  // | session                                                                               |
+  // +---------------------------------------------------------------------------------------+
+  // | 8..16                                                                                 |
+  // | identifier                                                                            |
+  // +---------------------+---------------------+----------+----------+----------+----------+
+  // | 16..18              | 18..20              | 20       | 21       | 22       | 23       |
+  // | table_number        | count               | kind     | attempt  | position | status   |
+  // +---------------------+---------------------+----------+----------+----------+----------+
+  localparam int unsigned BatchHeaderSize = 24;
+  localparam int unsigned BatchHeaderSessionOffset = 0;
+  localparam int unsigned BatchHeaderSessionBytes = 8;
+  localparam int unsigned BatchHeaderIdentifierOffset = 8;
+  localparam int unsigned BatchHeaderIdentifierBytes = 8;
+  localparam int unsigned BatchHeaderTableNumberOffset = 16;
+  localparam int unsigned BatchHeaderTableNumberBytes = 2;
+  localparam int unsigned BatchHeaderCountOffset = 18;
+  localparam int unsigned BatchHeaderCountBytes = 2;
+  localparam int unsigned BatchHeaderKindOffset = 20;
+  localparam int unsigned BatchHeaderKindBytes = 1;
+  localparam int unsigned BatchHeaderAttemptOffset = 21;
+  localparam int unsigned BatchHeaderAttemptBytes = 1;
+  localparam int unsigned BatchHeaderPositionOffset = 22;
+  localparam int unsigned BatchHeaderPositionBytes = 1;
+  localparam int unsigned BatchHeaderStatusOffset = 23;
+  localparam int unsigned BatchHeaderStatusBytes = 1;
+
+  typedef struct packed {
+    // batch_refused: one of the constants batch_refused_*
+    logic [7:0] status;
+    // reply: how many datagrams of it come before this one
+    logic [7:0] position;
+    // request: another one each time it is sent; echoed
+    logic [7:0] attempt;
+    // one of the constants batch_hello to batch_refused
+    logic [7:0] kind;
+    // operations of a request; items of this datagram of a reply
+    logic [15:0] count;
+    // request: the table of all operations
+    logic [15:0] table_number;
+    // of a request: from 1 on, echoed; batch_hello, batch_token: the token, 0: none yet
+    logic [63:0] identifier;
+    // named by the server; 0 in batch_hello and batch_token
+    logic [63:0] session;
+  } batch_header_t;
+
   // lock_and_size: lock bit, sequence number, published size and count of log entries: one store
   // publishes them all
   //
@@ -796,6 +1102,111 @@ package layout_pkg;
     // keep interior nodes in on-board memory
     logic cache;
   } control_switches_t;
+
+  // ocsm_flags: what messages a datagram has
+  //
+  // +---------+----------+-----------+
+  // | 7:2     | 1        | 0         |
+  // | padding | answered | long_form |
+  // +---------+----------+-----------+
+  localparam int unsigned OcsmFlagsBits = 8;
+  localparam int unsigned OcsmFlagsLongFormShift = 0;
+  localparam int unsigned OcsmFlagsLongFormBits = 1;
+  localparam int unsigned OcsmFlagsAnsweredShift = 1;
+  localparam int unsigned OcsmFlagsAnsweredBits = 1;
+  localparam int unsigned OcsmFlagsPaddingShift = 2;
+  localparam int unsigned OcsmFlagsPaddingBits = 6;
+
+  typedef struct packed {
+    // zero
+    logic [5:0] padding;
+    // these are replies
+    logic answered;
+    // messages are of struct ocsm_long, not ocsm_short
+    logic long_form;
+  } ocsm_flags_t;
+
+  // ocsm_opcode: what is asked, and what came of it
+  //
+  // +--------+-----------+
+  // | 7:4    | 3:0       |
+  // | status | operation |
+  // +--------+-----------+
+  localparam int unsigned OcsmOpcodeBits = 8;
+  localparam int unsigned OcsmOpcodeOperationShift = 0;
+  localparam int unsigned OcsmOpcodeOperationBits = 4;
+  localparam int unsigned OcsmOpcodeStatusShift = 4;
+  localparam int unsigned OcsmOpcodeStatusBits = 4;
+
+  typedef struct packed {
+    // reply: one of the constants ocsm_status_*; request: 0
+    logic [3:0] status;
+    // one of the constants ocsm_operation_*
+    logic [3:0] operation;
+  } ocsm_opcode_t;
+
+  // batch_operation: starts an operation; then the sizes that it has (key, expected value, value: 2
+  // bytes each), pairs_max of a range (2 bytes), key, expected value, value
+  //
+  // +----------+-------------+------------+------------+--------+
+  // | 7        | 6           | 5          | 4          | 3:0    |
+  // | backward | floor_start | same_value | same_sizes | opcode |
+  // +----------+-------------+------------+------------+--------+
+  localparam int unsigned BatchOperationBits = 8;
+  localparam int unsigned BatchOperationOpcodeShift = 0;
+  localparam int unsigned BatchOperationOpcodeBits = 4;
+  localparam int unsigned BatchOperationSameSizesShift = 4;
+  localparam int unsigned BatchOperationSameSizesBits = 1;
+  localparam int unsigned BatchOperationSameValueShift = 5;
+  localparam int unsigned BatchOperationSameValueBits = 1;
+  localparam int unsigned BatchOperationFloorStartShift = 6;
+  localparam int unsigned BatchOperationFloorStartBits = 1;
+  localparam int unsigned BatchOperationBackwardShift = 7;
+  localparam int unsigned BatchOperationBackwardBits = 1;
+
+  typedef struct packed {
+    // range: from the key downward
+    logic backward;
+    // range: start at the largest key not greater than the key
+    logic floor_start;
+    // the value and its size are left out: it is the one that was last there
+    logic same_value;
+    // the sizes are left out: each is the one that was last there
+    logic same_sizes;
+    // one of the constants batch_get to batch_range
+    logic [3:0] opcode;
+  } batch_operation_t;
+
+  // batch_item: starts an item; then the sizes that it has (key, value: 2 bytes each), key and value
+  //
+  // +---------+------+------------+------------+--------+
+  // | 7       | 6    | 5          | 4          | 3:0    |
+  // | padding | more | same_value | same_sizes | status |
+  // +---------+------+------------+------------+--------+
+  localparam int unsigned BatchItemBits = 8;
+  localparam int unsigned BatchItemStatusShift = 0;
+  localparam int unsigned BatchItemStatusBits = 4;
+  localparam int unsigned BatchItemSameSizesShift = 4;
+  localparam int unsigned BatchItemSameSizesBits = 1;
+  localparam int unsigned BatchItemSameValueShift = 5;
+  localparam int unsigned BatchItemSameValueBits = 1;
+  localparam int unsigned BatchItemMoreShift = 6;
+  localparam int unsigned BatchItemMoreBits = 1;
+  localparam int unsigned BatchItemPaddingShift = 7;
+  localparam int unsigned BatchItemPaddingBits = 1;
+
+  typedef struct packed {
+    // zero
+    logic padding;
+    // batch_done of a range: there are further pairs
+    logic more;
+    // the value and its size are left out: it is the one that was last there
+    logic same_value;
+    // the sizes are left out: each is the one that was last there
+    logic same_sizes;
+    // one of the constants batch_done to batch_failed
+    logic [3:0] status;
+  } batch_item_t;
 
   // verilator lint_on UNUSEDPARAM
 

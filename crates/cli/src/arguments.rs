@@ -38,7 +38,7 @@ pub(crate) enum Command {
     /// Serve, index a directory tree over the wire, and show the server answering.
     #[command(long_about = help::TOUR, after_help = help::TOUR_EXAMPLES)]
     Tour(Tour),
-    /// Serve a store to Redis clients.
+    /// Serve a store to Redis clients, and to datagrams.
     #[command(long_about = help::SERVE, after_help = help::SERVE_EXAMPLES)]
     Serve(Serve),
 }

@@ -82,7 +82,7 @@ Examples:
 
 /// What `serve` does.
 pub(crate) const SERVE: &str = "\
-Serve a store to Redis clients.
+Serve a store to Redis clients and, with --ocsm and --batch, to datagrams.
 
 The store is empty at first and in memory only. Ctrl-C, or the signal TERM, ends the server once what clients
 have sent is carried out and the replies are sent. Every parameter can stand in the file of --config, in the
@@ -94,5 +94,6 @@ pub(crate) const SERVE_EXAMPLES: &str = "\
 Examples:
   honeycomb serve
   honeycomb serve --address 127.0.0.1:7000 --memory 8GiB --metrics 127.0.0.1:9121
+  honeycomb serve --batch 127.0.0.1:6380 --ocsm 127.0.0.1:6381
   honeycomb serve --maxclients 100 --print-config > honeycomb.toml
   HONEYCOMB_REQUIREPASS=secret honeycomb serve --config honeycomb.toml";

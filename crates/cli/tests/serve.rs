@@ -15,10 +15,13 @@ fn command(arguments: &[&str]) -> Command {
 /// A server at a port that the system chose, and where it is.
 fn serve(arguments: &[&str]) -> (Child, String) {
     let mut command = command(&["--address", "127.0.0.1:0", "--memory", "64MiB", "--cores", "1"]);
+    command.args(["--ocsm", "127.0.0.1:0"]);
     let mut server = command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let line = lines.next().unwrap();
     let address = line.strip_prefix("serving at ").unwrap().split(';').next().unwrap();
+    let line = lines.next().unwrap();
+    assert!(line.starts_with("storage messages at 127.0.0.1:") && line.ends_with(", over UDP"), "{line}");
     (server, address.to_owned())
 }
 
@@ -81,6 +84,10 @@ fn what_is_not_allowed_is_named() {
     };
     let (status, error) = run(&["--address", "127.0.0.1:0", "--cores", "0"]);
     assert_eq!((status, &*error), (Some(2), "honeycomb: --cores: cores is 0: allowed are 1 to 1024\n"));
+    let (_, error) = run(&["--address", "127.0.0.1:0", "--batch", "127.0.0.1:0", "--payload-bytes", "100"]);
+    assert_eq!(error, "honeycomb: --payload-bytes: payload-bytes is 100: allowed are 128 to 65507\n");
+    let (_, error) = run(&["--address", "127.0.0.1:0", "--batch", "127.0.0.1:0", "--requirepass", "secret"]);
+    assert!(error.contains("honeycomb: requirepass and datagrams: "), "{error}");
     let (status, error) = run(&["--address", "203.0.113.1:1"]);
     assert_eq!(status, Some(2));
     assert!(error.contains("honeycomb: cannot listen on 203.0.113.1:1: "), "{error}");

@@ -220,6 +220,135 @@ pub const EVENT_ON_BOARD_READ: usize = 24;
 /// Event: the last line of a read of on-board memory came; detail, bit 31: of the cache.
 pub const EVENT_ON_BOARD_LINES: usize = 25;
 
+/// Message_type: all messages search.
+pub const OCSM_SEARCH: usize = 1;
+
+/// Message_type: all messages insert, modify or delete.
+pub const OCSM_UPDATE: usize = 2;
+
+/// The value of a key.
+pub const OCSM_OPERATION_SEARCH: usize = 1;
+
+/// Add a pair whose key is absent.
+pub const OCSM_OPERATION_INSERT: usize = 2;
+
+/// Change the value of a key that is there.
+pub const OCSM_OPERATION_MODIFY: usize = 3;
+
+/// Remove a pair.
+pub const OCSM_OPERATION_DELETE: usize = 4;
+
+/// The value of a search follows; an update has taken effect.
+pub const OCSM_STATUS_DONE: usize = 0;
+
+/// No such key.
+pub const OCSM_STATUS_ABSENT: usize = 1;
+
+/// Insert: the key is there already.
+pub const OCSM_STATUS_EXISTS: usize = 2;
+
+/// Search: the value is there, and longer than the message has room for.
+pub const OCSM_STATUS_TOO_LONG: usize = 3;
+
+/// No such operation in a message of this type, or a length that it has no room for.
+pub const OCSM_STATUS_NOT_ALLOWED: usize = 4;
+
+/// Update: no room in the store.
+pub const OCSM_STATUS_OUT_OF_MEMORY: usize = 5;
+
+/// The table is unknown, the pair is not one that servers write, or the store could not say.
+pub const OCSM_STATUS_FAILED: usize = 6;
+
+/// Kind: a client asks for a token, or with the token for a session.
+pub const BATCH_HELLO: usize = 1;
+
+/// Kind: the token of the address that the hello came from.
+pub const BATCH_TOKEN: usize = 2;
+
+/// Kind: a new session.
+pub const BATCH_SESSION: usize = 3;
+
+/// Kind: operations.
+pub const BATCH_REQUEST: usize = 4;
+
+/// Kind: items, and more of them in further datagrams.
+pub const BATCH_REPLY: usize = 5;
+
+/// Kind: items, and with them the reply ends.
+pub const BATCH_REPLY_END: usize = 6;
+
+/// Kind: nothing of a request was carried out.
+pub const BATCH_REFUSED: usize = 7;
+
+/// An operation has a value that is not allowed, or its bytes do not end where the datagram does.
+pub const BATCH_REFUSED_MALFORMED: usize = 1;
+
+/// No such session from this address.
+pub const BATCH_REFUSED_SESSION: usize = 2;
+
+/// The request writes, and its identifier is 0 or too old to tell whether it was carried out.
+pub const BATCH_REFUSED_IDENTIFIER: usize = 3;
+
+/// No such table.
+pub const BATCH_REFUSED_TABLE: usize = 4;
+
+/// Identifiers below and with the newest one of which a server knows what came of their writes.
+pub const BATCH_WINDOW: usize = 64;
+
+/// Operation: the value of a key.
+pub const BATCH_GET: usize = 1;
+
+/// Operation: add a pair or change its value.
+pub const BATCH_PUT: usize = 2;
+
+/// Operation: add a pair whose key is absent.
+pub const BATCH_INSERT: usize = 3;
+
+/// Operation: change the value of a key that is there.
+pub const BATCH_UPDATE: usize = 4;
+
+/// Operation: remove a pair.
+pub const BATCH_DELETE: usize = 5;
+
+/// Operation: change a value that equals the expected one.
+pub const BATCH_COMPARE_AND_SWAP: usize = 6;
+
+/// Operation: at most pairs_max pairs from a key on, which may be empty.
+pub const BATCH_RANGE: usize = 7;
+
+/// Item: a write has taken effect, or the pairs of a range end here.
+pub const BATCH_DONE: usize = 0;
+
+/// Item: the value of a get.
+pub const BATCH_FOUND: usize = 1;
+
+/// Item: a pair of a range; its further items follow.
+pub const BATCH_PAIR: usize = 2;
+
+/// Item: no such key.
+pub const BATCH_ABSENT: usize = 3;
+
+/// Item: the key of an insert is there already.
+pub const BATCH_EXISTS: usize = 4;
+
+/// Item: the value is not the expected one.
+pub const BATCH_DIFFERS: usize = 5;
+
+/// Item: the value is there, and longer than any datagram has room for.
+pub const BATCH_TOO_LARGE: usize = 6;
+
+/// Item: the value is there, and the reply is full: ask again in another request.
+pub const BATCH_NO_ROOM: usize = 7;
+
+/// Item: no key of this store can be empty or so long.
+pub const BATCH_KEY_LENGTH: usize = 8;
+
+/// Item: no room in the store for the write.
+pub const BATCH_OUT_OF_MEMORY: usize = 9;
+
+/// Item: the pair is not one that servers write, or the store could not say.
+pub const BATCH_FAILED: usize = 10;
+
 /// The first cache line of a node.
 ///
 /// ```text
@@ -798,6 +927,267 @@ pub mod control {
         let end = end + COUNTER_BYTES;
         assert!(SWITCHES_OFFSET == end);
         let end = end + SWITCHES_BYTES;
+        assert!(SIZE == end);
+    };
+}
+
+/// Starts a datagram of messages, which are all of one type and one size.
+///
+/// ```text
+/// +---------------------+---------------------+----------+----------+
+/// | 0..2                | 2..4                | 4        | 5        |
+/// | message_count       | table_number        | message_ | flags    |
+/// |                     |                     | type     |          |
+/// +---------------------+---------------------+----------+----------+
+/// ```
+pub mod ocsm_header {
+    /// Bytes of the whole.
+    pub const SIZE: usize = 6;
+    /// Messages that follow.
+    pub const MESSAGE_COUNT_OFFSET: usize = 0;
+    /// Bytes of `message_count`.
+    pub const MESSAGE_COUNT_BYTES: usize = 2;
+    /// The table of all of them.
+    pub const TABLE_NUMBER_OFFSET: usize = 2;
+    /// Bytes of `table_number`.
+    pub const TABLE_NUMBER_BYTES: usize = 2;
+    /// Ocsm_search or ocsm_update.
+    pub const MESSAGE_TYPE_OFFSET: usize = 4;
+    /// Bytes of `message_type`.
+    pub const MESSAGE_TYPE_BYTES: usize = 1;
+    /// Word ocsm_flags.
+    pub const FLAGS_OFFSET: usize = 5;
+    /// Bytes of `flags`.
+    pub const FLAGS_BYTES: usize = 1;
+
+    const _: () = {
+        let end = 0;
+        assert!(MESSAGE_COUNT_OFFSET == end);
+        let end = end + MESSAGE_COUNT_BYTES;
+        assert!(TABLE_NUMBER_OFFSET == end);
+        let end = end + TABLE_NUMBER_BYTES;
+        assert!(MESSAGE_TYPE_OFFSET == end);
+        let end = end + MESSAGE_TYPE_BYTES;
+        assert!(FLAGS_OFFSET == end);
+        let end = end + FLAGS_BYTES;
+        assert!(SIZE == end);
+    };
+}
+
+/// A message of eight bytes and six parameters.
+///
+/// ```text
+/// +---------------------+---------------------+---------------------+----------+----------+
+/// | 0..2                | 2..4                | 4..6                | 6        | 7        |
+/// | sequence_number     | source              | destination         | length   | opcode   |
+/// +---------------------+---------------------+---------------------+----------+----------+
+/// | 8..16                                                                                 |
+/// | key[3]                                                                                |
+/// +-------------------------------------------+-------------------------------------------+
+/// | 16..20                                    | 20..24                                    |
+/// | key[3]                                    | value[3]                                  |
+/// +-------------------------------------------+-------------------------------------------+
+/// | 24..32                                                                                |
+/// | value[3]                                                                              |
+/// +---------------------------------------------------------------------------------------+
+/// ```
+pub mod ocsm_short {
+    /// Bytes of the whole.
+    pub const SIZE: usize = 32;
+    /// Chosen by the source, echoed.
+    pub const SEQUENCE_NUMBER_OFFSET: usize = 0;
+    /// Bytes of `sequence_number`.
+    pub const SEQUENCE_NUMBER_BYTES: usize = 2;
+    /// Who asks; a reply has it as its destination.
+    pub const SOURCE_OFFSET: usize = 2;
+    /// Bytes of `source`.
+    pub const SOURCE_BYTES: usize = 2;
+    /// Who is asked; a reply has it as its source.
+    pub const DESTINATION_OFFSET: usize = 4;
+    /// Bytes of `destination`.
+    pub const DESTINATION_BYTES: usize = 2;
+    /// Bytes of the value.
+    pub const LENGTH_OFFSET: usize = 6;
+    /// Bytes of `length`.
+    pub const LENGTH_BYTES: usize = 1;
+    /// Word ocsm_opcode.
+    pub const OPCODE_OFFSET: usize = 7;
+    /// Bytes of `opcode`.
+    pub const OPCODE_BYTES: usize = 1;
+    /// Parameters 0 to 2: the key, byte by byte.
+    pub const KEY_OFFSET: usize = 8;
+    /// Bytes of one of `key`.
+    pub const KEY_BYTES: usize = 4;
+    /// How many `key` there are.
+    pub const KEY_COUNT: usize = 3;
+    /// Parameters 3 to 5: the value, and zeros.
+    pub const VALUE_OFFSET: usize = 20;
+    /// Bytes of one of `value`.
+    pub const VALUE_BYTES: usize = 4;
+    /// How many `value` there are.
+    pub const VALUE_COUNT: usize = 3;
+
+    const _: () = {
+        let end = 0;
+        assert!(SEQUENCE_NUMBER_OFFSET == end);
+        let end = end + SEQUENCE_NUMBER_BYTES;
+        assert!(SOURCE_OFFSET == end);
+        let end = end + SOURCE_BYTES;
+        assert!(DESTINATION_OFFSET == end);
+        let end = end + DESTINATION_BYTES;
+        assert!(LENGTH_OFFSET == end);
+        let end = end + LENGTH_BYTES;
+        assert!(OPCODE_OFFSET == end);
+        let end = end + OPCODE_BYTES;
+        assert!(KEY_OFFSET == end);
+        let end = end + KEY_BYTES * KEY_COUNT;
+        assert!(VALUE_OFFSET == end);
+        let end = end + VALUE_BYTES * VALUE_COUNT;
+        assert!(SIZE == end);
+    };
+}
+
+/// A message of eight bytes and fourteen parameters.
+///
+/// ```text
+/// +---------------------+---------------------+---------------------+----------+----------+
+/// | 0..2                | 2..4                | 4..6                | 6        | 7        |
+/// | sequence_number     | source              | destination         | length   | opcode   |
+/// +---------------------+---------------------+---------------------+----------+----------+
+/// | 8..16                                                                                 |
+/// | key[3]                                                                                |
+/// +-------------------------------------------+-------------------------------------------+
+/// | 16..20                                    | 20..24                                    |
+/// | key[3]                                    | value[11]                                 |
+/// +-------------------------------------------+-------------------------------------------+
+/// | 24..64                                                                                |
+/// | value[11]                                                                             |
+/// +---------------------------------------------------------------------------------------+
+/// ```
+pub mod ocsm_long {
+    /// Bytes of the whole.
+    pub const SIZE: usize = 64;
+    /// As in ocsm_short, and so the next four.
+    pub const SEQUENCE_NUMBER_OFFSET: usize = 0;
+    /// Bytes of `sequence_number`.
+    pub const SEQUENCE_NUMBER_BYTES: usize = 2;
+    /// Who asks.
+    pub const SOURCE_OFFSET: usize = 2;
+    /// Bytes of `source`.
+    pub const SOURCE_BYTES: usize = 2;
+    /// Who is asked.
+    pub const DESTINATION_OFFSET: usize = 4;
+    /// Bytes of `destination`.
+    pub const DESTINATION_BYTES: usize = 2;
+    /// Bytes of the value.
+    pub const LENGTH_OFFSET: usize = 6;
+    /// Bytes of `length`.
+    pub const LENGTH_BYTES: usize = 1;
+    /// Word ocsm_opcode.
+    pub const OPCODE_OFFSET: usize = 7;
+    /// Bytes of `opcode`.
+    pub const OPCODE_BYTES: usize = 1;
+    /// Parameters 0 to 2: the key, byte by byte.
+    pub const KEY_OFFSET: usize = 8;
+    /// Bytes of one of `key`.
+    pub const KEY_BYTES: usize = 4;
+    /// How many `key` there are.
+    pub const KEY_COUNT: usize = 3;
+    /// Parameters 3 to 13: the value, and zeros.
+    pub const VALUE_OFFSET: usize = 20;
+    /// Bytes of one of `value`.
+    pub const VALUE_BYTES: usize = 4;
+    /// How many `value` there are.
+    pub const VALUE_COUNT: usize = 11;
+
+    const _: () = {
+        let end = 0;
+        assert!(SEQUENCE_NUMBER_OFFSET == end);
+        let end = end + SEQUENCE_NUMBER_BYTES;
+        assert!(SOURCE_OFFSET == end);
+        let end = end + SOURCE_BYTES;
+        assert!(DESTINATION_OFFSET == end);
+        let end = end + DESTINATION_BYTES;
+        assert!(LENGTH_OFFSET == end);
+        let end = end + LENGTH_BYTES;
+        assert!(OPCODE_OFFSET == end);
+        let end = end + OPCODE_BYTES;
+        assert!(KEY_OFFSET == end);
+        let end = end + KEY_BYTES * KEY_COUNT;
+        assert!(VALUE_OFFSET == end);
+        let end = end + VALUE_BYTES * VALUE_COUNT;
+        assert!(SIZE == end);
+    };
+}
+
+/// Starts a batch datagram; then the operations of a request or the items of a reply.
+///
+/// ```text
+/// +---------------------------------------------------------------------------------------+
+/// | 0..8                                                                                  |
+/// | session                                                                               |
+/// +---------------------------------------------------------------------------------------+
+/// | 8..16                                                                                 |
+/// | identifier                                                                            |
+/// +---------------------+---------------------+----------+----------+----------+----------+
+/// | 16..18              | 18..20              | 20       | 21       | 22       | 23       |
+/// | table_number        | count               | kind     | attempt  | position | status   |
+/// +---------------------+---------------------+----------+----------+----------+----------+
+/// ```
+pub mod batch_header {
+    /// Bytes of the whole.
+    pub const SIZE: usize = 24;
+    /// Named by the server; 0 in batch_hello and batch_token.
+    pub const SESSION_OFFSET: usize = 0;
+    /// Bytes of `session`.
+    pub const SESSION_BYTES: usize = 8;
+    /// Of a request: from 1 on, echoed; batch_hello, batch_token: the token, 0: none yet.
+    pub const IDENTIFIER_OFFSET: usize = 8;
+    /// Bytes of `identifier`.
+    pub const IDENTIFIER_BYTES: usize = 8;
+    /// Request: the table of all operations.
+    pub const TABLE_NUMBER_OFFSET: usize = 16;
+    /// Bytes of `table_number`.
+    pub const TABLE_NUMBER_BYTES: usize = 2;
+    /// Operations of a request; items of this datagram of a reply.
+    pub const COUNT_OFFSET: usize = 18;
+    /// Bytes of `count`.
+    pub const COUNT_BYTES: usize = 2;
+    /// One of the constants batch_hello to batch_refused.
+    pub const KIND_OFFSET: usize = 20;
+    /// Bytes of `kind`.
+    pub const KIND_BYTES: usize = 1;
+    /// Request: another one each time it is sent; echoed.
+    pub const ATTEMPT_OFFSET: usize = 21;
+    /// Bytes of `attempt`.
+    pub const ATTEMPT_BYTES: usize = 1;
+    /// Reply: how many datagrams of it come before this one.
+    pub const POSITION_OFFSET: usize = 22;
+    /// Bytes of `position`.
+    pub const POSITION_BYTES: usize = 1;
+    /// Batch_refused: one of the constants batch_refused_*.
+    pub const STATUS_OFFSET: usize = 23;
+    /// Bytes of `status`.
+    pub const STATUS_BYTES: usize = 1;
+
+    const _: () = {
+        let end = 0;
+        assert!(SESSION_OFFSET == end);
+        let end = end + SESSION_BYTES;
+        assert!(IDENTIFIER_OFFSET == end);
+        let end = end + IDENTIFIER_BYTES;
+        assert!(TABLE_NUMBER_OFFSET == end);
+        let end = end + TABLE_NUMBER_BYTES;
+        assert!(COUNT_OFFSET == end);
+        let end = end + COUNT_BYTES;
+        assert!(KIND_OFFSET == end);
+        let end = end + KIND_BYTES;
+        assert!(ATTEMPT_OFFSET == end);
+        let end = end + ATTEMPT_BYTES;
+        assert!(POSITION_OFFSET == end);
+        let end = end + POSITION_BYTES;
+        assert!(STATUS_OFFSET == end);
+        let end = end + STATUS_BYTES;
         assert!(SIZE == end);
     };
 }
@@ -1456,6 +1846,379 @@ pub mod control_switches {
     #[inline]
     pub const fn with_root_on_chip(word: u64, value: u64) -> u64 {
         super::replace(word, ROOT_ON_CHIP_SHIFT, ROOT_ON_CHIP_MASK, value)
+    }
+
+    /// Zero.
+    #[inline]
+    pub const fn padding(word: u64) -> u64 {
+        super::extract(word, PADDING_SHIFT, PADDING_MASK)
+    }
+
+    /// `word` with another `padding`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_padding(word: u64, value: u64) -> u64 {
+        super::replace(word, PADDING_SHIFT, PADDING_MASK, value)
+    }
+}
+
+/// What messages a datagram has.
+///
+/// ```text
+/// +---------+----------+-----------+
+/// | 7:2     | 1        | 0         |
+/// | padding | answered | long_form |
+/// +---------+----------+-----------+
+/// ```
+pub mod ocsm_flags {
+    /// Bits of the whole.
+    pub const BITS: u32 = 8;
+    /// Lowest bit of `long_form`.
+    pub const LONG_FORM_SHIFT: u32 = 0;
+    /// Bits of `long_form`.
+    pub const LONG_FORM_BITS: u32 = 1;
+    /// The largest `long_form`: the mask after the shift.
+    pub const LONG_FORM_MASK: u64 = 0x1;
+    /// Lowest bit of `answered`.
+    pub const ANSWERED_SHIFT: u32 = 1;
+    /// Bits of `answered`.
+    pub const ANSWERED_BITS: u32 = 1;
+    /// The largest `answered`: the mask after the shift.
+    pub const ANSWERED_MASK: u64 = 0x1;
+    /// Lowest bit of `padding`.
+    pub const PADDING_SHIFT: u32 = 2;
+    /// Bits of `padding`.
+    pub const PADDING_BITS: u32 = 6;
+    /// The largest `padding`: the mask after the shift.
+    pub const PADDING_MASK: u64 = 0x3f;
+
+    const _: () = {
+        let end = 0;
+        assert!(LONG_FORM_SHIFT == end);
+        let end = end + LONG_FORM_BITS;
+        assert!(ANSWERED_SHIFT == end);
+        let end = end + ANSWERED_BITS;
+        assert!(PADDING_SHIFT == end);
+        let end = end + PADDING_BITS;
+        assert!(BITS == end);
+    };
+
+    /// Messages are of struct ocsm_long, not ocsm_short.
+    #[inline]
+    pub const fn long_form(word: u64) -> u64 {
+        super::extract(word, LONG_FORM_SHIFT, LONG_FORM_MASK)
+    }
+
+    /// `word` with another `long_form`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_long_form(word: u64, value: u64) -> u64 {
+        super::replace(word, LONG_FORM_SHIFT, LONG_FORM_MASK, value)
+    }
+
+    /// These are replies.
+    #[inline]
+    pub const fn answered(word: u64) -> u64 {
+        super::extract(word, ANSWERED_SHIFT, ANSWERED_MASK)
+    }
+
+    /// `word` with another `answered`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_answered(word: u64, value: u64) -> u64 {
+        super::replace(word, ANSWERED_SHIFT, ANSWERED_MASK, value)
+    }
+
+    /// Zero.
+    #[inline]
+    pub const fn padding(word: u64) -> u64 {
+        super::extract(word, PADDING_SHIFT, PADDING_MASK)
+    }
+
+    /// `word` with another `padding`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_padding(word: u64, value: u64) -> u64 {
+        super::replace(word, PADDING_SHIFT, PADDING_MASK, value)
+    }
+}
+
+/// What is asked, and what came of it.
+///
+/// ```text
+/// +--------+-----------+
+/// | 7:4    | 3:0       |
+/// | status | operation |
+/// +--------+-----------+
+/// ```
+pub mod ocsm_opcode {
+    /// Bits of the whole.
+    pub const BITS: u32 = 8;
+    /// Lowest bit of `operation`.
+    pub const OPERATION_SHIFT: u32 = 0;
+    /// Bits of `operation`.
+    pub const OPERATION_BITS: u32 = 4;
+    /// The largest `operation`: the mask after the shift.
+    pub const OPERATION_MASK: u64 = 0xf;
+    /// Lowest bit of `status`.
+    pub const STATUS_SHIFT: u32 = 4;
+    /// Bits of `status`.
+    pub const STATUS_BITS: u32 = 4;
+    /// The largest `status`: the mask after the shift.
+    pub const STATUS_MASK: u64 = 0xf;
+
+    const _: () = {
+        let end = 0;
+        assert!(OPERATION_SHIFT == end);
+        let end = end + OPERATION_BITS;
+        assert!(STATUS_SHIFT == end);
+        let end = end + STATUS_BITS;
+        assert!(BITS == end);
+    };
+
+    /// One of the constants ocsm_operation_*.
+    #[inline]
+    pub const fn operation(word: u64) -> u64 {
+        super::extract(word, OPERATION_SHIFT, OPERATION_MASK)
+    }
+
+    /// `word` with another `operation`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_operation(word: u64, value: u64) -> u64 {
+        super::replace(word, OPERATION_SHIFT, OPERATION_MASK, value)
+    }
+
+    /// Reply: one of the constants ocsm_status_*; request: 0.
+    #[inline]
+    pub const fn status(word: u64) -> u64 {
+        super::extract(word, STATUS_SHIFT, STATUS_MASK)
+    }
+
+    /// `word` with another `status`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_status(word: u64, value: u64) -> u64 {
+        super::replace(word, STATUS_SHIFT, STATUS_MASK, value)
+    }
+}
+
+/// Starts an operation; then the sizes that it has (key, expected value, value: 2 bytes each),
+/// pairs_max of a range (2 bytes), key, expected value, value.
+///
+/// ```text
+/// +----------+-------------+------------+------------+--------+
+/// | 7        | 6           | 5          | 4          | 3:0    |
+/// | backward | floor_start | same_value | same_sizes | opcode |
+/// +----------+-------------+------------+------------+--------+
+/// ```
+pub mod batch_operation {
+    /// Bits of the whole.
+    pub const BITS: u32 = 8;
+    /// Lowest bit of `opcode`.
+    pub const OPCODE_SHIFT: u32 = 0;
+    /// Bits of `opcode`.
+    pub const OPCODE_BITS: u32 = 4;
+    /// The largest `opcode`: the mask after the shift.
+    pub const OPCODE_MASK: u64 = 0xf;
+    /// Lowest bit of `same_sizes`.
+    pub const SAME_SIZES_SHIFT: u32 = 4;
+    /// Bits of `same_sizes`.
+    pub const SAME_SIZES_BITS: u32 = 1;
+    /// The largest `same_sizes`: the mask after the shift.
+    pub const SAME_SIZES_MASK: u64 = 0x1;
+    /// Lowest bit of `same_value`.
+    pub const SAME_VALUE_SHIFT: u32 = 5;
+    /// Bits of `same_value`.
+    pub const SAME_VALUE_BITS: u32 = 1;
+    /// The largest `same_value`: the mask after the shift.
+    pub const SAME_VALUE_MASK: u64 = 0x1;
+    /// Lowest bit of `floor_start`.
+    pub const FLOOR_START_SHIFT: u32 = 6;
+    /// Bits of `floor_start`.
+    pub const FLOOR_START_BITS: u32 = 1;
+    /// The largest `floor_start`: the mask after the shift.
+    pub const FLOOR_START_MASK: u64 = 0x1;
+    /// Lowest bit of `backward`.
+    pub const BACKWARD_SHIFT: u32 = 7;
+    /// Bits of `backward`.
+    pub const BACKWARD_BITS: u32 = 1;
+    /// The largest `backward`: the mask after the shift.
+    pub const BACKWARD_MASK: u64 = 0x1;
+
+    const _: () = {
+        let end = 0;
+        assert!(OPCODE_SHIFT == end);
+        let end = end + OPCODE_BITS;
+        assert!(SAME_SIZES_SHIFT == end);
+        let end = end + SAME_SIZES_BITS;
+        assert!(SAME_VALUE_SHIFT == end);
+        let end = end + SAME_VALUE_BITS;
+        assert!(FLOOR_START_SHIFT == end);
+        let end = end + FLOOR_START_BITS;
+        assert!(BACKWARD_SHIFT == end);
+        let end = end + BACKWARD_BITS;
+        assert!(BITS == end);
+    };
+
+    /// One of the constants batch_get to batch_range.
+    #[inline]
+    pub const fn opcode(word: u64) -> u64 {
+        super::extract(word, OPCODE_SHIFT, OPCODE_MASK)
+    }
+
+    /// `word` with another `opcode`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_opcode(word: u64, value: u64) -> u64 {
+        super::replace(word, OPCODE_SHIFT, OPCODE_MASK, value)
+    }
+
+    /// The sizes are left out: each is the one that was last there.
+    #[inline]
+    pub const fn same_sizes(word: u64) -> u64 {
+        super::extract(word, SAME_SIZES_SHIFT, SAME_SIZES_MASK)
+    }
+
+    /// `word` with another `same_sizes`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_same_sizes(word: u64, value: u64) -> u64 {
+        super::replace(word, SAME_SIZES_SHIFT, SAME_SIZES_MASK, value)
+    }
+
+    /// The value and its size are left out: it is the one that was last there.
+    #[inline]
+    pub const fn same_value(word: u64) -> u64 {
+        super::extract(word, SAME_VALUE_SHIFT, SAME_VALUE_MASK)
+    }
+
+    /// `word` with another `same_value`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_same_value(word: u64, value: u64) -> u64 {
+        super::replace(word, SAME_VALUE_SHIFT, SAME_VALUE_MASK, value)
+    }
+
+    /// Range: start at the largest key not greater than the key.
+    #[inline]
+    pub const fn floor_start(word: u64) -> u64 {
+        super::extract(word, FLOOR_START_SHIFT, FLOOR_START_MASK)
+    }
+
+    /// `word` with another `floor_start`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_floor_start(word: u64, value: u64) -> u64 {
+        super::replace(word, FLOOR_START_SHIFT, FLOOR_START_MASK, value)
+    }
+
+    /// Range: from the key downward.
+    #[inline]
+    pub const fn backward(word: u64) -> u64 {
+        super::extract(word, BACKWARD_SHIFT, BACKWARD_MASK)
+    }
+
+    /// `word` with another `backward`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_backward(word: u64, value: u64) -> u64 {
+        super::replace(word, BACKWARD_SHIFT, BACKWARD_MASK, value)
+    }
+}
+
+/// Starts an item; then the sizes that it has (key, value: 2 bytes each), key and value.
+///
+/// ```text
+/// +---------+------+------------+------------+--------+
+/// | 7       | 6    | 5          | 4          | 3:0    |
+/// | padding | more | same_value | same_sizes | status |
+/// +---------+------+------------+------------+--------+
+/// ```
+pub mod batch_item {
+    /// Bits of the whole.
+    pub const BITS: u32 = 8;
+    /// Lowest bit of `status`.
+    pub const STATUS_SHIFT: u32 = 0;
+    /// Bits of `status`.
+    pub const STATUS_BITS: u32 = 4;
+    /// The largest `status`: the mask after the shift.
+    pub const STATUS_MASK: u64 = 0xf;
+    /// Lowest bit of `same_sizes`.
+    pub const SAME_SIZES_SHIFT: u32 = 4;
+    /// Bits of `same_sizes`.
+    pub const SAME_SIZES_BITS: u32 = 1;
+    /// The largest `same_sizes`: the mask after the shift.
+    pub const SAME_SIZES_MASK: u64 = 0x1;
+    /// Lowest bit of `same_value`.
+    pub const SAME_VALUE_SHIFT: u32 = 5;
+    /// Bits of `same_value`.
+    pub const SAME_VALUE_BITS: u32 = 1;
+    /// The largest `same_value`: the mask after the shift.
+    pub const SAME_VALUE_MASK: u64 = 0x1;
+    /// Lowest bit of `more`.
+    pub const MORE_SHIFT: u32 = 6;
+    /// Bits of `more`.
+    pub const MORE_BITS: u32 = 1;
+    /// The largest `more`: the mask after the shift.
+    pub const MORE_MASK: u64 = 0x1;
+    /// Lowest bit of `padding`.
+    pub const PADDING_SHIFT: u32 = 7;
+    /// Bits of `padding`.
+    pub const PADDING_BITS: u32 = 1;
+    /// The largest `padding`: the mask after the shift.
+    pub const PADDING_MASK: u64 = 0x1;
+
+    const _: () = {
+        let end = 0;
+        assert!(STATUS_SHIFT == end);
+        let end = end + STATUS_BITS;
+        assert!(SAME_SIZES_SHIFT == end);
+        let end = end + SAME_SIZES_BITS;
+        assert!(SAME_VALUE_SHIFT == end);
+        let end = end + SAME_VALUE_BITS;
+        assert!(MORE_SHIFT == end);
+        let end = end + MORE_BITS;
+        assert!(PADDING_SHIFT == end);
+        let end = end + PADDING_BITS;
+        assert!(BITS == end);
+    };
+
+    /// One of the constants batch_done to batch_failed.
+    #[inline]
+    pub const fn status(word: u64) -> u64 {
+        super::extract(word, STATUS_SHIFT, STATUS_MASK)
+    }
+
+    /// `word` with another `status`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_status(word: u64, value: u64) -> u64 {
+        super::replace(word, STATUS_SHIFT, STATUS_MASK, value)
+    }
+
+    /// The sizes are left out: each is the one that was last there.
+    #[inline]
+    pub const fn same_sizes(word: u64) -> u64 {
+        super::extract(word, SAME_SIZES_SHIFT, SAME_SIZES_MASK)
+    }
+
+    /// `word` with another `same_sizes`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_same_sizes(word: u64, value: u64) -> u64 {
+        super::replace(word, SAME_SIZES_SHIFT, SAME_SIZES_MASK, value)
+    }
+
+    /// The value and its size are left out: it is the one that was last there.
+    #[inline]
+    pub const fn same_value(word: u64) -> u64 {
+        super::extract(word, SAME_VALUE_SHIFT, SAME_VALUE_MASK)
+    }
+
+    /// `word` with another `same_value`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_same_value(word: u64, value: u64) -> u64 {
+        super::replace(word, SAME_VALUE_SHIFT, SAME_VALUE_MASK, value)
+    }
+
+    /// Batch_done of a range: there are further pairs.
+    #[inline]
+    pub const fn more(word: u64) -> u64 {
+        super::extract(word, MORE_SHIFT, MORE_MASK)
+    }
+
+    /// `word` with another `more`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_more(word: u64, value: u64) -> u64 {
+        super::replace(word, MORE_SHIFT, MORE_MASK, value)
     }
 
     /// Zero.

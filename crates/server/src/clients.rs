@@ -42,10 +42,15 @@ pub(crate) struct Activity {
 }
 
 impl Clients {
+    /// A number that no other client has or will have.
+    pub(crate) fn next_id(&self) -> u64 {
+        self.last.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
     /// A client has come.
     pub(crate) fn enter(&self, address: String, now: u64) -> Arc<Client> {
         let client = Arc::new(Client {
-            id: self.last.fetch_add(1, Ordering::Relaxed) + 1,
+            id: self.next_id(),
             address,
             since: now,
             active: AtomicU64::new(now),

@@ -46,4 +46,5 @@ pub(crate) static BY_NAME: LazyLock<HashMap<&'static [u8], Named, FxBuildHasher>
     BY_NUMBER.iter().enumerate().map(named).map(|named| (named.name.as_bytes(), named)).collect()
 });
 
+pub(crate) use range::{Range, Source};
 pub(crate) use transactions::run_alone;

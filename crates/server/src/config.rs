@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use honeycomb_protocol::PAYLOAD_BYTES;
 use honeycomb_protocol::resp::Limits;
 
 /// The parameters of a server. Files, the environment, flags and `CONFIG` name them as
@@ -47,6 +48,40 @@ pub struct Config {
     pub log_level: tracing::Level,
     /// How long a server that stops goes on with what it has received. Default: 2 seconds.
     pub grace: Duration,
+    /// What comes without a connection. Default: nothing does.
+    pub datagrams: Datagrams,
+}
+
+/// The parameters of a server's datagrams. They carry no password: not to be had together with one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Datagrams {
+    /// Where Open Compute Storage Messages arrive; none: nowhere. Default: none.
+    pub ocsm: Option<SocketAddr>,
+    /// Where batch datagrams arrive; none: nowhere. Default: none.
+    pub batch: Option<SocketAddr>,
+    /// Bytes of the longest payload of a datagram, arriving or sent. Default: 1,472, what an Ethernet frame
+    /// of 1,514 bytes has room for.
+    pub payload_bytes: usize,
+    /// Datagrams of a reply to a batch. Default: 8.
+    pub reply_datagrams_max: u8,
+    /// Sessions of a core; a further one ends the one that was not used for longest. Default: 1,024.
+    pub sessions_max: usize,
+    /// What tokens are made with; none: what the system draws. Default: none.
+    pub secret: Option<[u8; 16]>,
+}
+
+impl Datagrams {
+    /// Bytes of the longest reply.
+    pub(crate) fn reply_bytes_max(&self) -> usize {
+        self.payload_bytes * usize::from(self.reply_datagrams_max)
+    }
+}
+
+impl Default for Datagrams {
+    fn default() -> Self {
+        let (payload_bytes, reply_datagrams_max, sessions_max) = (PAYLOAD_BYTES, 8, 1024);
+        Self { ocsm: None, batch: None, payload_bytes, reply_datagrams_max, sessions_max, secret: None }
+    }
 }
 
 /// A form of what is logged.
@@ -79,6 +114,7 @@ impl Default for Config {
             log_format: LogFormat::Text,
             log_level: tracing::Level::INFO,
             grace: Duration::from_secs(2),
+            datagrams: Datagrams::default(),
         }
     }
 }

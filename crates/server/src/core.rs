@@ -1,7 +1,7 @@
-//! A core: one thread, its connections, and its loop.
+//! A core: one thread, its connections and ports of datagrams, and its loop.
 
 use std::io::{self, ErrorKind};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use slab::Slab;
 
 use crate::connection::Connection;
 use crate::counts::Counts;
+use crate::datagrams::{Datagrams, Protocol};
 use crate::reaper::Reaper;
 use crate::session::Session;
 use crate::shared::Shared;
@@ -19,6 +20,10 @@ use crate::turn::Turn;
 
 const LISTENER: Token = Token(usize::MAX);
 const WAKER: Token = Token(usize::MAX - 1);
+/// Of the first port of datagrams; the others have those below.
+const DATAGRAMS: Token = Token(usize::MAX - 2);
+/// Of the last of as many ports as there can be.
+const DATAGRAMS_LAST: Token = Token(DATAGRAMS.0 - 15);
 /// How long a core waits for sockets before it sees to other things.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// Milliseconds between two looks for clients that have been silent for too long.
@@ -33,6 +38,7 @@ pub(crate) struct Core {
     /// Connections that something is to be done for.
     ready: Vec<usize>,
     turn: Turn,
+    datagrams: Datagrams,
     buffer: Vec<u8>,
     reaper: Option<Reaper>,
     counts: Arc<Counts>,
@@ -41,11 +47,12 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    /// A core that takes connections from a listener, and what wakes it up.
+    /// A core that takes connections from a listener and datagrams from sockets, and what wakes it up.
     pub(crate) fn new(
         shared: Arc<Shared>,
         number: usize,
         listener: std::net::TcpListener,
+        sockets: Vec<(Protocol, UdpSocket)>,
         reaper: Option<Reaper>,
     ) -> io::Result<(Self, Waker)> {
         let poll = Poll::new()?;
@@ -54,6 +61,7 @@ impl Core {
         let waker = Waker::new(poll.registry(), WAKER)?;
         let counts = shared.counts[number].clone();
         let core = Self {
+            datagrams: Datagrams::new(sockets, &shared, poll.registry(), DATAGRAMS)?,
             shared,
             poll,
             listener: Some(listener),
@@ -73,7 +81,8 @@ impl Core {
         let mut events = Events::with_capacity(1024);
         let mut until = None;
         loop {
-            let patience = if self.ready.is_empty() { PATIENCE } else { Duration::ZERO };
+            let at_rest = self.ready.is_empty() && !self.datagrams.is_ready();
+            let patience = if at_rest { PATIENCE } else { Duration::ZERO };
             match self.poll.poll(&mut events, Some(patience)) {
                 Err(error) if error.kind() != ErrorKind::Interrupted => return Err(error),
                 _ => {}
@@ -98,6 +107,7 @@ impl Core {
     fn stop(&mut self) -> Instant {
         self.listener = None;
         self.ready.clear();
+        self.datagrams.close();
         for (index, connection) in &mut self.connections {
             connection.receivable = true;
             // Who is broken is seen so when the replies are sent.
@@ -114,6 +124,7 @@ impl Core {
             match event.token() {
                 LISTENER => self.accept(),
                 WAKER => {}
+                Token(token) if token >= DATAGRAMS_LAST.0 => self.datagrams.note(DATAGRAMS.0 - token),
                 Token(index) => {
                     let Some(connection) = self.connections.get_mut(index) else { continue };
                     connection.receivable |= event.is_readable() || event.is_read_closed();
@@ -185,7 +196,8 @@ impl Core {
             }
             self.keep(index, received)
         });
-        self.turn.run(&self.shared, &mut self.connections, &ready);
+        self.datagrams.receive();
+        self.turn.run(&self.shared, &mut self.connections, &ready, &mut self.datagrams);
         ready.retain(|&index| {
             let connection = &mut self.connections[index];
             let sent = connection.send();

@@ -1,4 +1,5 @@
-//! A Honeycomb store for many clients: whoever speaks the protocol of Redis.
+//! A Honeycomb store for many clients: whoever speaks the protocol of Redis, over streams; and whoever sends
+//! datagrams, of Open Compute Storage Messages or of batches.
 //!
 //! ```text
 //!  sockets ─> core ─> turn: reads of all connections together ─> store ─> accelerator
@@ -9,7 +10,8 @@
 //! with one. A connection's commands are carried out in their order, and its replies are in that order.
 //!
 //! To read the code: [`Server`] starts the cores; `core` waits for sockets; `turn` gathers and answers;
-//! `commands` says what each command does to a `keyspace`; `transaction` makes that atomic.
+//! `commands` says what each command does to a `keyspace`; `transaction` makes that atomic; `datagrams` is
+//! all that comes without a connection.
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -21,6 +23,7 @@ mod connection;
 mod core;
 mod counts;
 mod cursors;
+mod datagrams;
 mod envelope;
 mod exporter;
 mod failure;
@@ -39,7 +42,7 @@ mod totals;
 mod transaction;
 mod turn;
 
-pub use config::{Config, LogFormat};
+pub use config::{Config, Datagrams, LogFormat};
 pub use parameters::{PARAMETERS, Parameter, Refused};
 pub use server::{Error, Server};
 pub use time::{SystemTime, Time};

@@ -7,7 +7,9 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::config::{Config, LogFormat};
+use honeycomb_protocol::PAYLOAD_BYTES_MAX;
+
+use crate::config::{Config, Datagrams, LogFormat};
 
 /// A parameter.
 #[derive(Debug)]
@@ -40,6 +42,9 @@ pub enum Refused {
     /// There is no such parameter.
     #[error("there is no parameter {0}; there are {names}", names = names())]
     Name(String),
+    /// Datagrams carry no password, so they would be let in without it.
+    #[error("requirepass and datagrams: allowed is one or the other, since datagrams carry no password")]
+    Unprotected,
     /// A file that is no TOML.
     #[error("{0}")]
     Toml(String),
@@ -146,12 +151,54 @@ pub static PARAMETERS: &[Parameter] = &[
         show: |config| config.slow_log_entries_max.to_string(),
     },
     Parameter {
+        name: "ocsm",
+        about: "Where Open Compute Storage Messages arrive, over UDP; nowhere if it is empty. They carry no \
+                password.",
+        allowed: DATAGRAMS_ADDRESS,
+        can_change: false,
+        read: |config, text| put(&mut config.datagrams.ocsm, optional(text)),
+        show: |config| shown_address(config.datagrams.ocsm),
+    },
+    Parameter {
+        name: "batch",
+        about: "Where batch datagrams arrive, over UDP; nowhere if it is empty. They carry no password.",
+        allowed: DATAGRAMS_ADDRESS,
+        can_change: false,
+        read: |config, text| put(&mut config.datagrams.batch, optional(text)),
+        show: |config| shown_address(config.datagrams.batch),
+    },
+    Parameter {
+        name: "payload-bytes",
+        about: "Bytes of the longest payload of a datagram; 1472 fit an Ethernet frame of 1514 bytes.",
+        allowed: "128 to 65507",
+        can_change: false,
+        read: |config, text| put(&mut config.datagrams.payload_bytes, number(text, 128..=PAYLOAD_BYTES_MAX)),
+        show: |config| config.datagrams.payload_bytes.to_string(),
+    },
+    Parameter {
+        name: "reply-datagrams",
+        about: "Datagrams of a reply to a batch, at most.",
+        allowed: "1 to 255",
+        can_change: false,
+        read: |config, text| put(&mut config.datagrams.reply_datagrams_max, number(text, 1..=255)),
+        show: |config| config.datagrams.reply_datagrams_max.to_string(),
+    },
+    Parameter {
+        name: "sessions",
+        about: "Sessions of batch datagrams that a core keeps; a further one ends the one that was not used \
+                for longest.",
+        allowed: "1 to 1000000",
+        can_change: false,
+        read: |config, text| put(&mut config.datagrams.sessions_max, number(text, 1..=1_000_000)),
+        show: |config| config.datagrams.sessions_max.to_string(),
+    },
+    Parameter {
         name: "metrics",
         about: "Where metrics are to be had by HTTP, as Prometheus reads them; nowhere if it is empty.",
         allowed: "an IP address and a port, such as 127.0.0.1:9121, or nothing",
         can_change: false,
         read: |config, text| put(&mut config.metrics, optional(text)),
-        show: |config| config.metrics.map_or(String::new(), |address| address.to_string()),
+        show: |config| shown_address(config.metrics),
     },
     Parameter {
         name: "accelerator-counters",
@@ -192,6 +239,7 @@ pub static PARAMETERS: &[Parameter] = &[
 ];
 
 const ADDRESS: &str = "an IP address and a port, such as 127.0.0.1:6379";
+const DATAGRAMS_ADDRESS: &str = "an IP address and a port, such as 127.0.0.1:6380, or nothing";
 
 impl Parameter {
     /// The parameter of a name.
@@ -262,8 +310,12 @@ impl Config {
         text
     }
 
-    /// Refuses what no file could say.
+    /// Refuses what no file could say, and what does not go together.
     pub(crate) fn check(&self) -> Result<(), Refused> {
+        let Datagrams { ocsm, batch, .. } = self.datagrams;
+        if self.password.is_some() && (ocsm.is_some() || batch.is_some()) {
+            return Err(Refused::Unprotected);
+        }
         PARAMETERS.iter().try_for_each(|parameter| parameter.set(&mut self.clone(), &parameter.value(self)))
     }
 }
@@ -292,6 +344,10 @@ fn microseconds(text: &str) -> Option<Option<Duration>> {
 
 fn optional(text: &str) -> Option<Option<SocketAddr>> {
     if text.is_empty() { Some(None) } else { text.parse().ok().map(Some) }
+}
+
+fn shown_address(address: Option<SocketAddr>) -> String {
+    address.map_or(String::new(), |address| address.to_string())
 }
 
 fn choice<T: Copy>(text: &str, values: &[(&str, T)]) -> Option<T> {

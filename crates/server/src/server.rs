@@ -2,17 +2,20 @@
 
 use std::fmt;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use honeycomb_memory::sync::Ordering;
+use honeycomb_protocol::batch::Tokens;
 use honeycomb_store::Store;
 use mio::Waker;
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, SockRef, Socket, Type};
 
-use crate::config::Config;
+use crate::config::{Config, Datagrams};
 use crate::core::Core;
+use crate::datagrams::{self, Protocol};
 use crate::exporter::Exporter;
 use crate::parameters::Refused;
 use crate::reaper::Reaper;
@@ -26,6 +29,9 @@ pub enum Error {
     /// A parameter is not allowed.
     #[error(transparent)]
     Parameter(#[from] Refused),
+    /// The system drew no secret for tokens.
+    #[error("no random numbers: {0}")]
+    Random(getrandom::Error),
     /// Nobody can listen there.
     #[error("cannot listen on {address}: {error}")]
     Listen {
@@ -72,27 +78,34 @@ impl Server {
     ///
     /// # Errors
     /// [`Error`].
-    pub fn start(config: Config, store: Store, time: Box<dyn Time>) -> Result<Self, Error> {
+    pub fn start(mut config: Config, store: Store, time: Box<dyn Time>) -> Result<Self, Error> {
         config.check()?;
-        let first = listener(config.address)?;
-        let address = first.local_addr()?;
-        let mut listeners = vec![first];
-        for _ in 1..config.cores {
-            listeners.push(listener(address)?);
+        let Datagrams { ocsm, batch, secret, .. } = config.datagrams;
+        let (address, listeners) = for_each_core(config.cores, config.address, listener)?;
+        let mut ports: Vec<Vec<(Protocol, UdpSocket)>> = listeners.iter().map(|_| Vec::new()).collect();
+        for (protocol, asked) in [(Protocol::Ocsm, ocsm), (Protocol::Batch, batch)] {
+            let Some(asked) = asked else { continue };
+            let (address, sockets) = for_each_core(config.cores, asked, datagrams::bind)?;
+            match protocol {
+                Protocol::Ocsm => config.datagrams.ocsm = Some(address),
+                Protocol::Batch => config.datagrams.batch = Some(address),
+            }
+            ports.iter_mut().zip(sockets).for_each(|(ports, socket)| ports.push((protocol, socket)));
         }
+        let tokens = Tokens::new(&secret.map_or_else(draw_secret, Ok)?);
         let metrics = config.metrics.map(Exporter::bind).transpose()?;
         let memory_bytes = store.statistics().memory.arena_bytes;
         let metrics_address = metrics.as_ref().map(Exporter::address);
         let config = Config { address, memory_bytes, metrics: metrics_address, ..config };
         tracing::info!(%address, cores = config.cores, memory_bytes, metrics = ?metrics_address, "serving");
-        let shared = Arc::new(Shared::new(config, store, time)?);
+        let shared = Arc::new(Shared::new(config, store, time, tokens)?);
         let mut server = Self { shared, address, threads: Vec::new() };
         if let Some(exporter) = metrics {
             let (shared, waker) = (server.shared.clone(), exporter.waker()?);
             server.spawn("metrics".to_owned(), waker, move || exporter.run(&shared))?;
         }
-        for (number, listener) in listeners.into_iter().enumerate() {
-            server.start_core(number, listener)?;
+        for (number, (listener, ports)) in listeners.into_iter().zip(ports).enumerate() {
+            server.start_core(number, listener, ports)?;
         }
         Ok(server)
     }
@@ -101,6 +114,18 @@ impl Server {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where Open Compute Storage Messages arrive, if they do.
+    #[must_use]
+    pub fn ocsm_address(&self) -> Option<SocketAddr> {
+        self.shared.config().datagrams.ocsm
+    }
+
+    /// Where batch datagrams arrive, if they do.
+    #[must_use]
+    pub fn batch_address(&self) -> Option<SocketAddr> {
+        self.shared.config().datagrams.batch
     }
 
     /// Where its metrics are, if they are anywhere.
@@ -118,9 +143,14 @@ impl Server {
         self.end()
     }
 
-    fn start_core(&mut self, number: usize, listener: TcpListener) -> Result<(), Error> {
+    fn start_core(
+        &mut self,
+        number: usize,
+        listener: TcpListener,
+        ports: Vec<(Protocol, UdpSocket)>,
+    ) -> Result<(), Error> {
         let reaper = (number == 0).then(Reaper::default);
-        let (core, waker) = Core::new(self.shared.clone(), number, listener, reaper)?;
+        let (core, waker) = Core::new(self.shared.clone(), number, listener, ports, reaper)?;
         self.spawn(format!("core {number}"), waker, move || core.run())
     }
 
@@ -169,16 +199,37 @@ impl fmt::Debug for Server {
     }
 }
 
+/// Sockets at an address, one for each core, and where they are: the system has chosen a port if none was
+/// given.
+fn for_each_core<S: AsFd>(
+    cores: usize,
+    address: SocketAddr,
+    open: impl Fn(SocketAddr) -> io::Result<S>,
+) -> Result<(SocketAddr, Vec<S>), Error> {
+    let open = |address| open(address).map_err(|error| Error::Listen { address, error });
+    let first = open(address)?;
+    let chosen = SockRef::from(&first).local_addr()?.as_socket();
+    let address = chosen.unwrap_or(address);
+    let mut sockets = vec![first];
+    for _ in 1..cores {
+        sockets.push(open(address)?);
+    }
+    Ok((address, sockets))
+}
+
+fn draw_secret() -> Result<[u8; 16], Error> {
+    let mut secret = [0; 16];
+    getrandom::fill(&mut secret).map_err(Error::Random)?;
+    Ok(secret)
+}
+
 /// One of several listeners at an address: the system deals connections out to them.
-fn listener(address: SocketAddr) -> Result<TcpListener, Error> {
-    let listen = || {
-        let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-        socket.set_reuse_address(true)?;
-        socket.set_reuse_port(true)?;
-        socket.set_nonblocking(true)?;
-        socket.bind(&address.into())?;
-        socket.listen(1024)?;
-        Ok(socket.into())
-    };
-    listen().map_err(|error| Error::Listen { address, error })
+fn listener(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(socket2::Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    socket.set_reuse_port(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(1024)?;
+    Ok(socket.into())
 }

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::{ArcSwap, Guard};
 use honeycomb_memory::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use honeycomb_protocol::batch::Tokens;
 use honeycomb_store::{Store, Table};
 
 use crate::clients::Clients;
@@ -25,6 +26,7 @@ pub(crate) struct Shared {
     pub(crate) started: u64,
     pub(crate) stopping: AtomicBool,
     pub(crate) cursors: Cursors,
+    pub(crate) tokens: Tokens,
     pub(crate) expired: AtomicU64,
     pub(crate) connections: AtomicUsize,
     pub(crate) clients: Clients,
@@ -43,6 +45,7 @@ impl Shared {
         config: Config,
         store: Store,
         time: Box<dyn Time>,
+        tokens: Tokens,
     ) -> Result<Self, honeycomb_store::Error> {
         let tables = (0..config.databases).map(|number| store.table(&number.to_string()));
         Ok(Self {
@@ -50,6 +53,7 @@ impl Shared {
             started: time.milliseconds(),
             stopping: AtomicBool::new(false),
             cursors: Cursors::default(),
+            tokens,
             expired: AtomicU64::new(0),
             connections: AtomicUsize::new(0),
             clients: Clients::default(),

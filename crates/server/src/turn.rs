@@ -17,6 +17,7 @@ use crate::commands::run_alone;
 use crate::config::Config;
 use crate::connection::{Connection, Found};
 use crate::counts::Counts;
+use crate::datagrams::Datagrams;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::session::{Context, Session};
@@ -76,14 +77,21 @@ impl Turn {
         }
     }
 
-    /// Carries out all whole requests of some connections, as far as these have room for replies.
-    pub(crate) fn run(&mut self, shared: &Shared, connections: &mut Slab<Connection>, ready: &[usize]) {
-        if ready.is_empty() {
+    /// Carries out all whole requests of some connections, as far as these have room for replies; and all
+    /// datagrams that were received, some in each round, which it answers.
+    pub(crate) fn run(
+        &mut self,
+        shared: &Shared,
+        connections: &mut Slab<Connection>,
+        ready: &[usize],
+        datagrams: &mut Datagrams,
+    ) {
+        if ready.is_empty() && !datagrams.has_received() {
             return;
         }
         let mut stopwatch = Stopwatch::start(shared);
         loop {
-            let mut done = self.read_together(shared, connections, ready, &mut stopwatch);
+            let mut done = self.read_together(shared, connections, ready, datagrams, &mut stopwatch);
             done += self.write_together(shared, connections, ready, &mut stopwatch);
             for &index in ready {
                 done += usize::from(self.serve_next(shared, &mut connections[index], &mut stopwatch));
@@ -100,18 +108,21 @@ impl Turn {
         shared: &Shared,
         connections: &mut Slab<Connection>,
         ready: &[usize],
+        datagrams: &mut Datagrams,
         stopwatch: &mut Stopwatch<'_>,
     ) -> usize {
         for &index in ready {
             self.gather_reads(shared, index, &mut connections[index]);
         }
-        if self.reading.is_empty() {
+        let (questions, answers) = datagrams.ask(shared, &mut self.reads);
+        if self.reading.is_empty() && questions.is_empty() {
+            datagrams.send();
             return 0;
         }
         let outcome = shared.store.read(&mut self.reads);
         let now = shared.time.milliseconds();
-        let done = self.reading.len();
-        self.counts.read_batches.add(done as u64);
+        let mut done = self.reading.len();
+        self.counts.read_batches.add(self.reads.len() as u64);
         let mut lap = stopwatch.lap(done);
         let reply_bytes_max = shared.config().reply_bytes_max;
         for reading in self.reading.drain(..) {
@@ -141,6 +152,8 @@ impl Turn {
             bound_replies(connection, before, reply_bytes_max);
         }
         lap.end();
+        done += questions.carry_out(&self.reads, outcome.is_ok(), answers);
+        datagrams.send();
         self.reads.clear();
         done
     }

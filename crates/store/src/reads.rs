@@ -190,7 +190,9 @@ impl Reads {
 
     fn push_scan(&mut self, table: &Table, source: Source, scan: &Scan<'_>) -> Result<(), Error> {
         match table.request(scan) {
-            Some(scan) => self.push(table, source, Read::Scan { scan, bytes_max: u32::MAX }),
+            Some(request) => {
+                self.push(table, source, Read::Scan { scan: request, bytes_max: scan.bytes_max })
+            }
             None => {
                 // No key can be in the range: there is nothing to ask for.
                 self.count += 1;

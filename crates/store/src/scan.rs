@@ -25,6 +25,7 @@ pub struct Scan<'a> {
     backward: bool,
     keys_only: bool,
     limit: usize,
+    pub(crate) bytes_max: u32,
 }
 
 impl<'a> Scan<'a> {
@@ -86,9 +87,36 @@ impl<'a> Scan<'a> {
         self
     }
 
+    /// No further pair once keys and values have so many bytes; at most 4 GiB.
+    ///
+    /// ```
+    /// use honeycomb_store::{Config, Scan, Store};
+    ///
+    /// let table = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() })?.table("letters")?;
+    /// for key in [b"a", b"b", b"c", b"d"] {
+    ///     table.put(key, b"1234")?;
+    /// }
+    /// let pairs = table.scan(&Scan::all().bytes_max(6))?;
+    /// assert_eq!((pairs.len(), pairs.more()), (2, true));
+    /// # Ok::<(), honeycomb_store::Error>(())
+    /// ```
+    #[must_use]
+    pub fn bytes_max(mut self, bytes: usize) -> Self {
+        self.bytes_max = u32::try_from(bytes).unwrap_or(u32::MAX);
+        self
+    }
+
     fn between((lower, upper): range::Bounds<'a>) -> Self {
         let upper = upper.map(Cow::Borrowed);
-        Self { lower, upper, floor_start: false, backward: false, keys_only: false, limit: usize::MAX }
+        Self {
+            lower,
+            upper,
+            floor_start: false,
+            backward: false,
+            keys_only: false,
+            limit: usize::MAX,
+            bytes_max: u32::MAX,
+        }
     }
 
     /// What a tree is asked for; none if no key can be in the range.

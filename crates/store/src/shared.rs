@@ -94,7 +94,7 @@ impl Shared {
     #[inline]
     pub(crate) fn scan_into(&self, source: Source, scan: &Scan<'_>, pairs: &mut Pairs) -> Result<(), Error> {
         let request = scan.request(self.key_bytes_max, self.scan_pairs_max);
-        request.map_or(Ok(()), |request| self.fill(source, &request, u32::MAX, pairs))
+        request.map_or(Ok(()), |request| self.fill(source, &request, scan.bytes_max, pairs))
     }
 
     /// Puts what a tree is asked for into `pairs`, up to the pair that reaches `bytes_max`.

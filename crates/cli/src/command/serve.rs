@@ -1,4 +1,4 @@
-//! `honeycomb serve`: a store for Redis clients.
+//! `honeycomb serve`: a store for Redis clients, and for datagrams.
 
 use crate::{
     Verdict,
@@ -13,11 +13,13 @@ use signal_hook::{
     consts::{SIGINT, SIGTERM},
     iterator::Signals,
 };
-use std::io::IsTerminal;
+use std::{io::IsTerminal, net::SocketAddr};
 
 #[derive(Serialize)]
 struct Serving {
     address: String,
+    ocsm: Option<String>,
+    batch: Option<String>,
     metrics: Option<String>,
     cores: usize,
     memory_bytes: u64,
@@ -26,6 +28,9 @@ struct Serving {
 impl Report for Serving {
     fn sheet(&self, sheet: &mut Sheet) {
         sheet.line(&format!("serving at {}; Ctrl-C ends it", self.address));
+        for (protocol, address) in [("storage messages", &self.ocsm), ("batches", &self.batch)] {
+            address.iter().for_each(|address| sheet.line(&format!("{protocol} at {address}, over UDP")));
+        }
         self.metrics.iter().for_each(|at| sheet.line(&format!("metrics at http://{at}/metrics")));
         sheet.number("memory", &units::bytes(self.memory_bytes), "");
         sheet.number("cores", &units::count(self.cores as u64), "");
@@ -49,8 +54,16 @@ pub(crate) fn run(arguments: &Serve) -> Result<Verdict, Error> {
     let (cores, memory_bytes) = (config.cores, config.memory_bytes as u64);
     let store = config.open_store()?;
     let server = Server::start(config, store, Box::new(SystemTime))?;
-    let (address, metrics) = (server.address().to_string(), server.metrics().map(|at| at.to_string()));
-    output::print(&Serving { address, metrics, cores, memory_bytes }, arguments.json.json)?;
+    let shown = |address: Option<SocketAddr>| address.map(|address| address.to_string());
+    let serving = Serving {
+        address: server.address().to_string(),
+        ocsm: shown(server.ocsm_address()),
+        batch: shown(server.batch_address()),
+        metrics: shown(server.metrics()),
+        cores,
+        memory_bytes,
+    };
+    output::print(&serving, arguments.json.json)?;
     if let Some(signal) = signals.forever().next() {
         tracing::info!(signal, "a signal came");
     }

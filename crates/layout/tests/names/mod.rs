@@ -68,6 +68,49 @@ names! {
         event_host_lines: EVENT_HOST_LINES,
         event_on_board_read: EVENT_ON_BOARD_READ,
         event_on_board_lines: EVENT_ON_BOARD_LINES,
+        ocsm_search: OCSM_SEARCH,
+        ocsm_update: OCSM_UPDATE,
+        ocsm_operation_search: OCSM_OPERATION_SEARCH,
+        ocsm_operation_insert: OCSM_OPERATION_INSERT,
+        ocsm_operation_modify: OCSM_OPERATION_MODIFY,
+        ocsm_operation_delete: OCSM_OPERATION_DELETE,
+        ocsm_status_done: OCSM_STATUS_DONE,
+        ocsm_status_absent: OCSM_STATUS_ABSENT,
+        ocsm_status_exists: OCSM_STATUS_EXISTS,
+        ocsm_status_too_long: OCSM_STATUS_TOO_LONG,
+        ocsm_status_not_allowed: OCSM_STATUS_NOT_ALLOWED,
+        ocsm_status_out_of_memory: OCSM_STATUS_OUT_OF_MEMORY,
+        ocsm_status_failed: OCSM_STATUS_FAILED,
+        batch_hello: BATCH_HELLO,
+        batch_token: BATCH_TOKEN,
+        batch_session: BATCH_SESSION,
+        batch_request: BATCH_REQUEST,
+        batch_reply: BATCH_REPLY,
+        batch_reply_end: BATCH_REPLY_END,
+        batch_refused: BATCH_REFUSED,
+        batch_refused_malformed: BATCH_REFUSED_MALFORMED,
+        batch_refused_session: BATCH_REFUSED_SESSION,
+        batch_refused_identifier: BATCH_REFUSED_IDENTIFIER,
+        batch_refused_table: BATCH_REFUSED_TABLE,
+        batch_window: BATCH_WINDOW,
+        batch_get: BATCH_GET,
+        batch_put: BATCH_PUT,
+        batch_insert: BATCH_INSERT,
+        batch_update: BATCH_UPDATE,
+        batch_delete: BATCH_DELETE,
+        batch_compare_and_swap: BATCH_COMPARE_AND_SWAP,
+        batch_range: BATCH_RANGE,
+        batch_done: BATCH_DONE,
+        batch_found: BATCH_FOUND,
+        batch_pair: BATCH_PAIR,
+        batch_absent: BATCH_ABSENT,
+        batch_exists: BATCH_EXISTS,
+        batch_differs: BATCH_DIFFERS,
+        batch_too_large: BATCH_TOO_LARGE,
+        batch_no_room: BATCH_NO_ROOM,
+        batch_key_length: BATCH_KEY_LENGTH,
+        batch_out_of_memory: BATCH_OUT_OF_MEMORY,
+        batch_failed: BATCH_FAILED,
     }
     structs {
         node_header {
@@ -142,6 +185,40 @@ names! {
             counter: COUNTER_OFFSET, COUNTER_BYTES, 1,
             switches: SWITCHES_OFFSET, SWITCHES_BYTES, 1,
         }
+        ocsm_header {
+            message_count: MESSAGE_COUNT_OFFSET, MESSAGE_COUNT_BYTES, 1,
+            table_number: TABLE_NUMBER_OFFSET, TABLE_NUMBER_BYTES, 1,
+            message_type: MESSAGE_TYPE_OFFSET, MESSAGE_TYPE_BYTES, 1,
+            flags: FLAGS_OFFSET, FLAGS_BYTES, 1,
+        }
+        ocsm_short {
+            sequence_number: SEQUENCE_NUMBER_OFFSET, SEQUENCE_NUMBER_BYTES, 1,
+            source: SOURCE_OFFSET, SOURCE_BYTES, 1,
+            destination: DESTINATION_OFFSET, DESTINATION_BYTES, 1,
+            length: LENGTH_OFFSET, LENGTH_BYTES, 1,
+            opcode: OPCODE_OFFSET, OPCODE_BYTES, 1,
+            key: KEY_OFFSET, KEY_BYTES, KEY_COUNT,
+            value: VALUE_OFFSET, VALUE_BYTES, VALUE_COUNT,
+        }
+        ocsm_long {
+            sequence_number: SEQUENCE_NUMBER_OFFSET, SEQUENCE_NUMBER_BYTES, 1,
+            source: SOURCE_OFFSET, SOURCE_BYTES, 1,
+            destination: DESTINATION_OFFSET, DESTINATION_BYTES, 1,
+            length: LENGTH_OFFSET, LENGTH_BYTES, 1,
+            opcode: OPCODE_OFFSET, OPCODE_BYTES, 1,
+            key: KEY_OFFSET, KEY_BYTES, KEY_COUNT,
+            value: VALUE_OFFSET, VALUE_BYTES, VALUE_COUNT,
+        }
+        batch_header {
+            session: SESSION_OFFSET, SESSION_BYTES, 1,
+            identifier: IDENTIFIER_OFFSET, IDENTIFIER_BYTES, 1,
+            table_number: TABLE_NUMBER_OFFSET, TABLE_NUMBER_BYTES, 1,
+            count: COUNT_OFFSET, COUNT_BYTES, 1,
+            kind: KIND_OFFSET, KIND_BYTES, 1,
+            attempt: ATTEMPT_OFFSET, ATTEMPT_BYTES, 1,
+            position: POSITION_OFFSET, POSITION_BYTES, 1,
+            status: STATUS_OFFSET, STATUS_BYTES, 1,
+        }
     }
     words {
         lock_and_size {
@@ -182,6 +259,29 @@ names! {
             cache, with_cache: CACHE_SHIFT, CACHE_BITS, CACHE_MASK,
             balance, with_balance: BALANCE_SHIFT, BALANCE_BITS, BALANCE_MASK,
             root_on_chip, with_root_on_chip: ROOT_ON_CHIP_SHIFT, ROOT_ON_CHIP_BITS, ROOT_ON_CHIP_MASK,
+            padding, with_padding: PADDING_SHIFT, PADDING_BITS, PADDING_MASK,
+        }
+        ocsm_flags {
+            long_form, with_long_form: LONG_FORM_SHIFT, LONG_FORM_BITS, LONG_FORM_MASK,
+            answered, with_answered: ANSWERED_SHIFT, ANSWERED_BITS, ANSWERED_MASK,
+            padding, with_padding: PADDING_SHIFT, PADDING_BITS, PADDING_MASK,
+        }
+        ocsm_opcode {
+            operation, with_operation: OPERATION_SHIFT, OPERATION_BITS, OPERATION_MASK,
+            status, with_status: STATUS_SHIFT, STATUS_BITS, STATUS_MASK,
+        }
+        batch_operation {
+            opcode, with_opcode: OPCODE_SHIFT, OPCODE_BITS, OPCODE_MASK,
+            same_sizes, with_same_sizes: SAME_SIZES_SHIFT, SAME_SIZES_BITS, SAME_SIZES_MASK,
+            same_value, with_same_value: SAME_VALUE_SHIFT, SAME_VALUE_BITS, SAME_VALUE_MASK,
+            floor_start, with_floor_start: FLOOR_START_SHIFT, FLOOR_START_BITS, FLOOR_START_MASK,
+            backward, with_backward: BACKWARD_SHIFT, BACKWARD_BITS, BACKWARD_MASK,
+        }
+        batch_item {
+            status, with_status: STATUS_SHIFT, STATUS_BITS, STATUS_MASK,
+            same_sizes, with_same_sizes: SAME_SIZES_SHIFT, SAME_SIZES_BITS, SAME_SIZES_MASK,
+            same_value, with_same_value: SAME_VALUE_SHIFT, SAME_VALUE_BITS, SAME_VALUE_MASK,
+            more, with_more: MORE_SHIFT, MORE_BITS, MORE_MASK,
             padding, with_padding: PADDING_SHIFT, PADDING_BITS, PADDING_MASK,
         }
     }

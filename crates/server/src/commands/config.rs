@@ -24,7 +24,8 @@ fn config(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fa
     } else if is(form, "set") && !rest.is_empty() && rest.len().is_multiple_of(2) {
         context.shared.change_config(|config| {
             let mut pairs = rest.chunks_exact(2);
-            pairs.try_for_each(|pair| set(config, pair[0], pair[1]))
+            pairs.try_for_each(|pair| set(config, pair[0], pair[1]))?;
+            config.check().map_err(|refused| Failure::other(refused.to_string()))
         })?;
         context.replies.simple("OK");
     } else if is(form, "resetstat") && rest.is_empty() {

@@ -9,28 +9,28 @@ use crate::failure::Failure;
 
 /// A range, and how to go through it.
 #[derive(Debug, Clone)]
-pub(super) struct Range {
-    pub(super) lower: Bound<Vec<u8>>,
-    pub(super) upper: Bound<Vec<u8>>,
-    pub(super) backward: bool,
+pub(crate) struct Range {
+    pub(crate) lower: Bound<Vec<u8>>,
+    pub(crate) upper: Bound<Vec<u8>>,
+    pub(crate) backward: bool,
     /// Forward: begin at the largest key that is not above the lower bound.
-    pub(super) floor_start: bool,
+    pub(crate) floor_start: bool,
     /// Most pairs.
-    pub(super) limit: usize,
+    pub(crate) limit: usize,
 }
 
 /// Keys and values. There may be more than the limit allowed.
 #[derive(Debug, Default)]
-pub(super) struct Found {
-    pub(super) pairs: Vec<(Vec<u8>, Vec<u8>)>,
-    pub(super) more: bool,
+pub(crate) struct Found {
+    pub(crate) pairs: Vec<(Vec<u8>, Vec<u8>)>,
+    pub(crate) more: bool,
 }
 
 /// Where to look.
-pub(super) struct Source<'s> {
-    pub(super) store: &'s Store,
-    pub(super) table: &'s Table,
-    pub(super) now: u64,
+pub(crate) struct Source<'s> {
+    pub(crate) store: &'s Store,
+    pub(crate) table: &'s Table,
+    pub(crate) now: u64,
 }
 
 /// Pairs that are looked for at once.
@@ -38,12 +38,12 @@ const PAGE: usize = 1024;
 
 impl Range {
     /// All pairs.
-    pub(super) fn all() -> Self {
+    pub(crate) fn all() -> Self {
         let (lower, upper) = (Bound::Unbounded, Bound::Unbounded);
         Self { lower, upper, backward: false, floor_start: false, limit: usize::MAX }
     }
 
-    fn scan(&self, limit: usize) -> Scan<'_> {
+    pub(crate) fn scan(&self, limit: usize) -> Scan<'_> {
         let bounds = (self.lower.as_ref().map(Vec::as_slice), self.upper.as_ref().map(Vec::as_slice));
         let scan = Scan::range::<[u8]>(bounds).limit(limit);
         match (self.backward, self.floor_start) {
@@ -63,7 +63,7 @@ impl Range {
 
 impl Source<'_> {
     /// The pairs of a range that are visible now.
-    pub(super) fn collect(&self, range: &Range) -> Result<Found, Failure> {
+    pub(crate) fn collect(&self, range: &Range) -> Result<Found, Failure> {
         let mut found = Found::default();
         let pairs = self.table.scan(&range.scan(range.limit.min(PAGE)))?;
         self.append(&pairs, &mut found);
@@ -76,7 +76,7 @@ impl Source<'_> {
     }
 
     /// The pairs of a range in a snapshot.
-    pub(super) fn collect_at(&self, snapshot: &Snapshot, range: &Range) -> Result<Found, Failure> {
+    pub(crate) fn collect_at(&self, snapshot: &Snapshot, range: &Range) -> Result<Found, Failure> {
         let mut rest = range.clone();
         if range.floor_start {
             self.find_floor(snapshot, &mut rest)?;

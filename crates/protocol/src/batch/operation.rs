@@ -1,0 +1,338 @@
+//! Operations: as a client writes them, as a server reads them.
+
+use std::iter::FusedIterator;
+
+use honeycomb_layout as constants;
+use honeycomb_layout::batch_operation as layout;
+
+use crate::batch::header::{Header, Kind};
+use crate::batch::savings::{Malformed, Parts, Reader, Shape, Written};
+
+/// What a client asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation<'a> {
+    /// The value of a key.
+    Get(&'a [u8]),
+    /// To add a pair or change its value.
+    Put {
+        /// The key.
+        key: &'a [u8],
+        /// The value.
+        value: &'a [u8],
+    },
+    /// To add a pair whose key is absent.
+    Insert {
+        /// The key.
+        key: &'a [u8],
+        /// The value.
+        value: &'a [u8],
+    },
+    /// To change the value of a key that is there.
+    Update {
+        /// The key.
+        key: &'a [u8],
+        /// The value.
+        value: &'a [u8],
+    },
+    /// To remove a pair.
+    Delete(&'a [u8]),
+    /// To change a value that equals the expected one.
+    CompareAndSwap {
+        /// The key.
+        key: &'a [u8],
+        /// What the value must be.
+        expected: &'a [u8],
+        /// What it becomes.
+        value: &'a [u8],
+    },
+    /// Pairs in the order of their keys.
+    Range {
+        /// Where they begin. Empty: at the least key, or the greatest if backward.
+        from: &'a [u8],
+        /// How many, at most.
+        pairs_max: u16,
+        /// Whether they begin at the largest key not greater than `from`. Not together with backward.
+        floor_start: bool,
+        /// Whether they go downward.
+        backward: bool,
+    },
+}
+
+impl<'a> Operation<'a> {
+    /// Its key.
+    #[must_use]
+    pub fn key(&self) -> &'a [u8] {
+        match *self {
+            Self::Get(key) | Self::Delete(key) => key,
+            Self::Put { key, .. } | Self::Insert { key, .. } | Self::Update { key, .. } => key,
+            Self::CompareAndSwap { key, .. } => key,
+            Self::Range { from, .. } => from,
+        }
+    }
+
+    /// Whether it may change a pair.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        !matches!(self, Self::Get(_) | Self::Range { .. })
+    }
+
+    /// The first byte without savings, and the parts.
+    fn parts(&self) -> (u64, Parts<'a>) {
+        let plain = Parts { key: Some(self.key()), ..Parts::default() };
+        match *self {
+            Self::Get(_) => (constants::BATCH_GET as u64, plain),
+            Self::Put { value, .. } => (constants::BATCH_PUT as u64, Parts { value: Some(value), ..plain }),
+            Self::Insert { value, .. } => {
+                (constants::BATCH_INSERT as u64, Parts { value: Some(value), ..plain })
+            }
+            Self::Update { value, .. } => {
+                (constants::BATCH_UPDATE as u64, Parts { value: Some(value), ..plain })
+            }
+            Self::Delete(_) => (constants::BATCH_DELETE as u64, plain),
+            Self::CompareAndSwap { expected, value, .. } => {
+                let parts = Parts { expected: Some(expected), value: Some(value), ..plain };
+                (constants::BATCH_COMPARE_AND_SWAP as u64, parts)
+            }
+            Self::Range { pairs_max, floor_start, backward, .. } => {
+                let first = layout::with_floor_start(constants::BATCH_RANGE as u64, floor_start.into());
+                let first = layout::with_backward(first, backward.into());
+                (first, Parts { number: Some(pairs_max), ..plain })
+            }
+        }
+    }
+
+    #[inline]
+    fn read(reader: &mut Reader<'a>) -> Result<Self, Malformed> {
+        let first = reader.first()?;
+        let how = u64::from(first);
+        let (floor_start, backward) = (layout::floor_start(how) != 0, layout::backward(how) != 0);
+        let opcode = layout::opcode(how) as usize;
+        let directed = floor_start || backward;
+        if opcode == constants::BATCH_GET && !directed {
+            let parts = reader.parts(first, Shape { key: true, ..Shape::default() })?;
+            return Ok(Self::Get(parts.key.unwrap_or_default()));
+        }
+        let is_range = opcode == constants::BATCH_RANGE;
+        let known = (constants::BATCH_GET..=constants::BATCH_RANGE).contains(&opcode);
+        if !known || (directed && !is_range) || (floor_start && backward) {
+            return Err(Malformed::First(first));
+        }
+        let shape = Shape {
+            key: true,
+            expected: opcode == constants::BATCH_COMPARE_AND_SWAP,
+            value: !is_range && opcode != constants::BATCH_DELETE,
+            number: is_range,
+        };
+        let parts = reader.parts(first, shape)?;
+        let (key, value) = (parts.key.unwrap_or_default(), parts.value.unwrap_or_default());
+        Ok(match opcode {
+            constants::BATCH_PUT => Self::Put { key, value },
+            constants::BATCH_INSERT => Self::Insert { key, value },
+            constants::BATCH_UPDATE => Self::Update { key, value },
+            constants::BATCH_DELETE => Self::Delete(key),
+            constants::BATCH_COMPARE_AND_SWAP => {
+                Self::CompareAndSwap { key, expected: parts.expected.unwrap_or_default(), value }
+            }
+            _ => Self::Range { from: key, pairs_max: parts.number.unwrap_or(0), floor_start, backward },
+        })
+    }
+}
+
+/// The operations of a request, in their order. Ends after the first that is malformed.
+#[derive(Debug, Clone)]
+pub struct Operations<'a> {
+    reader: Reader<'a>,
+    left: u16,
+}
+
+impl<'a> Operations<'a> {
+    /// The operations that follow a header which counts so many.
+    #[must_use]
+    pub fn new(count: u16, bytes: &'a [u8]) -> Self {
+        Self { reader: Reader::new(bytes), left: count }
+    }
+}
+
+impl<'a> Iterator for Operations<'a> {
+    type Item = Result<Operation<'a>, Malformed>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.left == 0 {
+            let rest = self.reader.rest();
+            self.reader = Reader::new(&[]);
+            return (rest > 0).then_some(Err(Malformed::Rest(rest)));
+        }
+        self.left -= 1;
+        let read = Operation::read(&mut self.reader);
+        if read.is_err() {
+            (self.left, self.reader) = (0, Reader::new(&[]));
+        }
+        Some(read)
+    }
+}
+
+impl FusedIterator for Operations<'_> {}
+
+/// A request as a client writes it: a datagram of operations. Made to be used again.
+#[derive(Debug, Clone)]
+pub struct Requests {
+    bytes: Vec<u8>,
+    count: u16,
+    writes: bool,
+    payload_bytes: usize,
+    written: Written,
+}
+
+impl Requests {
+    /// A request without operations, of at most so many bytes.
+    #[must_use]
+    pub fn new(payload_bytes: usize) -> Self {
+        let bytes = vec![0; Header::SIZE];
+        Self { bytes, count: 0, writes: false, payload_bytes, written: Written::default() }
+    }
+
+    /// Removes all operations.
+    pub fn clear(&mut self) {
+        self.bytes.truncate(Header::SIZE);
+        (self.count, self.writes, self.written) = (0, false, Written::default());
+    }
+
+    /// Adds an operation: false if there is no room for it.
+    pub fn push(&mut self, operation: &Operation<'_>) -> bool {
+        let (first, parts) = operation.parts();
+        let fits = self.count < u16::MAX
+            && self.written.write(first as u8, &parts, &mut self.bytes, self.payload_bytes);
+        self.count += u16::from(fits);
+        self.writes |= fits && operation.writes();
+        fits
+    }
+
+    /// How many operations there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.count.into()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Whether one of them may change a pair.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        self.writes
+    }
+
+    /// The datagram, under a header; its kind and count are the request's own.
+    pub fn datagram(&mut self, header: Header) -> &[u8] {
+        let header = Header { kind: Kind::Request, count: self.count, position: 0, ..header };
+        self.bytes[..Header::SIZE].copy_from_slice(&header.bytes());
+        &self.bytes
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Operations with bytes of their own, of few sizes so that some are as before.
+    pub(crate) fn any_operation() -> impl Strategy<Value = (u8, Vec<u8>, Vec<u8>, Vec<u8>, u16)> {
+        let bytes = || prop::collection::vec(0..3_u8, 0..4);
+        (0..9_u8, bytes(), bytes(), bytes(), any::<u16>())
+    }
+
+    pub(crate) fn borrowed(
+        (opcode, key, expected, value, pairs_max): &(u8, Vec<u8>, Vec<u8>, Vec<u8>, u16),
+    ) -> Operation<'_> {
+        match opcode {
+            0 => Operation::Get(key),
+            1 => Operation::Put { key, value },
+            2 => Operation::Insert { key, value },
+            3 => Operation::Update { key, value },
+            4 => Operation::Delete(key),
+            5 => Operation::CompareAndSwap { key, expected, value },
+            how => Operation::Range {
+                from: key,
+                pairs_max: *pairs_max,
+                floor_start: *how == 7,
+                backward: *how == 8,
+            },
+        }
+    }
+
+    fn parsed(datagram: &[u8]) -> Result<Vec<Operation<'_>>, Malformed> {
+        let (header, rest) = Header::parse(datagram)?;
+        Operations::new(header.count, rest).collect()
+    }
+
+    #[test]
+    fn what_is_as_before_is_left_out() {
+        let mut requests = Requests::new(100);
+        let red = |key| Operation::Put { key, value: b"red" };
+        for operation in [red(b"apple"), red(b"grape"), red(b"cherry"), Operation::Get(b"banana")] {
+            assert!(requests.push(&operation));
+        }
+        let swap = Operation::CompareAndSwap { key: b"banana", expected: b"", value: b"sun" };
+        assert!(requests.push(&swap) && requests.writes());
+        let bytes = requests.datagram(Header::of(Kind::Hello))[Header::SIZE..].to_vec();
+        let expected = [
+            &b"\x02\x05\0\x03\0applered"[..],
+            b"\x32grape",
+            b"\x22\x06\0cherry",
+            b"\x11banana",
+            b"\x06\x06\0\0\0\x03\0bananasun",
+        ];
+        assert_eq!(bytes.escape_ascii().to_string(), expected.concat().escape_ascii().to_string());
+    }
+
+    #[test]
+    fn a_request_that_is_full_stays_as_it_is() {
+        let mut requests = Requests::new(Header::SIZE + 8);
+        assert!(requests.push(&Operation::Get(b"apple")));
+        assert!(!requests.push(&Operation::Get(b"a")));
+        let expected = [Operation::Get(b"apple")];
+        assert_eq!(parsed(requests.datagram(Header::of(Kind::Request))).unwrap(), expected);
+        requests.clear();
+        assert!(requests.is_empty() && requests.push(&Operation::Get(b"fig")));
+    }
+
+    #[test]
+    fn what_is_not_allowed_is_named() {
+        let of = |count, bytes: &'static [u8]| Operations::new(count, bytes).collect::<Result<Vec<_>, _>>();
+        assert_eq!(of(1, b"\x08\x01\0a"), Err(Malformed::First(8)));
+        assert_eq!(of(1, b"\x00\x01\0a"), Err(Malformed::First(0)));
+        assert_eq!(of(1, b"\x41\x01\0a"), Err(Malformed::First(0x41)));
+        assert_eq!(of(1, b"\xc7\0\0\0\0"), Err(Malformed::First(0xc7)));
+        assert_eq!(of(1, b"\x11a"), Err(Malformed::NothingBefore));
+        assert_eq!(of(1, b"\x22\x01\0a"), Err(Malformed::NothingBefore));
+        assert_eq!(of(2, b"\x01\x01\0a\x12b"), Err(Malformed::NothingBefore));
+        assert_eq!(of(1, b"\x01\x02\0a"), Err(Malformed::CutOff));
+        assert_eq!(of(1, b"\x01\x01\0ab"), Err(Malformed::Rest(1)));
+        assert_eq!(of(0, b""), Ok(vec![]));
+    }
+
+    proptest! {
+        #[test]
+        fn what_a_client_sends_arrives(operations in prop::collection::vec(any_operation(), 0..40)) {
+            let mut requests = Requests::new(1000);
+            let operations: Vec<Operation<'_>> = operations.iter().map(borrowed).collect();
+            operations.iter().for_each(|operation| assert!(requests.push(operation)));
+            prop_assert_eq!(requests.writes(), operations.iter().any(Operation::writes));
+            prop_assert_eq!(parsed(requests.datagram(Header::of(Kind::Request))).unwrap(), operations);
+        }
+
+        #[test]
+        fn any_bytes_are_operations_or_none(
+            count in 0..9_u16,
+            bytes in prop::collection::vec(0..60_u8, 0..60),
+        ) {
+            let operations = Operations::new(count, &bytes).take(10).collect::<Vec<_>>();
+            prop_assert!(operations.len() <= usize::from(count) + 1);
+        }
+    }
+}

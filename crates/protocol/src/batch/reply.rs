@@ -1,0 +1,224 @@
+//! Replies as a server writes them: one datagram, or several.
+
+use crate::batch::header::{Header, Kind};
+use crate::batch::item::Item;
+use crate::batch::savings::Written;
+
+/// Whether there was room for an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "there may have been no room"]
+pub enum Room {
+    /// It was written.
+    Fits,
+    /// The reply is full.
+    Full,
+    /// No datagram has room for it.
+    Never,
+}
+
+/// A reply that is being written, datagram after datagram.
+#[derive(Debug)]
+pub struct Reply<'o> {
+    out: &'o mut Vec<u8>,
+    /// Where the datagrams before this one end.
+    ends: &'o mut Vec<usize>,
+    header: Header,
+    payload_bytes: usize,
+    /// Datagrams that may still be begun.
+    further: u8,
+    start: usize,
+    written: Written,
+}
+
+impl<'o> Reply<'o> {
+    /// Begins the reply to a request: at most `datagrams_max` of at most `payload_bytes`, appended to
+    /// `out`. Where each ends is appended to `ends`.
+    #[must_use]
+    pub fn to(
+        request: &Header,
+        payload_bytes: usize,
+        datagrams_max: u8,
+        out: &'o mut Vec<u8>,
+        ends: &'o mut Vec<usize>,
+    ) -> Self {
+        let header = Header { count: 0, position: 0, table: 0, ..*request };
+        let further = datagrams_max.saturating_sub(1);
+        let mut reply =
+            Self { out, ends, header, payload_bytes, further, start: 0, written: Written::default() };
+        reply.begin();
+        reply
+    }
+
+    /// Writes an item, in a further datagram if need be. In the last one `reserve` bytes stay free: one for
+    /// each item that is yet to come at least, so that a status of each finds room.
+    pub fn push(&mut self, item: &Item<'_>, reserve: usize) -> Room {
+        let (first, parts) = item.parts();
+        let end = self.start + self.payload_bytes;
+        let end = if self.further == 0 { end.saturating_sub(reserve) } else { end };
+        let countable = self.header.count < u16::MAX;
+        if countable && self.written.write(first, &parts, self.out, end) {
+            self.header.count += 1;
+            return Room::Fits;
+        }
+        if self.would_never_fit(item) {
+            return Room::Never;
+        }
+        if self.further == 0 {
+            return Room::Full;
+        }
+        self.end(Kind::Reply);
+        self.header.position += 1;
+        self.further -= 1;
+        self.begin();
+        self.push(item, reserve)
+    }
+
+    /// Ends the reply.
+    pub fn finish(mut self) {
+        self.end(Kind::ReplyEnd);
+    }
+
+    /// Whether an item is longer than an empty datagram.
+    fn would_never_fit(&self, item: &Item<'_>) -> bool {
+        let mut scratch = Vec::new();
+        let (first, parts) = item.parts();
+        !Written::default().write(first, &parts, &mut scratch, self.payload_bytes - Header::SIZE)
+    }
+
+    fn begin(&mut self) {
+        self.start = self.out.len();
+        self.out.extend_from_slice(&[0; Header::SIZE]);
+        self.written = Written::default();
+        self.header.count = 0;
+    }
+
+    fn end(&mut self, kind: Kind) {
+        let header = Header { kind, ..self.header };
+        self.out[self.start..self.start + Header::SIZE].copy_from_slice(&header.bytes());
+        self.ends.push(self.out.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::batch::{Items, Malformed};
+
+    const REQUEST: Header = Header { session: 3, identifier: 4, attempt: 5, ..Header::of(Kind::Request) };
+
+    /// The datagrams of a reply, and for each item whether there was room.
+    fn replied(items: &[Item<'_>], payload_bytes: usize, datagrams_max: u8) -> (Vec<Vec<u8>>, Vec<Room>) {
+        let (mut out, mut ends) = (Vec::new(), Vec::new());
+        let mut reply = Reply::to(&REQUEST, payload_bytes, datagrams_max, &mut out, &mut ends);
+        let later = (0..items.len()).rev();
+        let rooms = items.iter().zip(later).map(|(item, later)| match reply.push(item, later) {
+            Room::Fits => Room::Fits,
+            room => {
+                let short = if room == Room::Full { Item::NoRoom } else { Item::TooLarge };
+                assert_eq!(reply.push(&short, later), Room::Fits);
+                room
+            }
+        });
+        let rooms = rooms.collect();
+        reply.finish();
+        let starts = std::iter::once(&0).chain(&ends);
+        (starts.zip(&ends).map(|(start, end)| out[*start..*end].to_vec()).collect(), rooms)
+    }
+
+    fn items_of(datagram: &[u8]) -> (Header, Result<Vec<Item<'_>>, Malformed>) {
+        let (header, rest) = Header::parse(datagram).unwrap();
+        (header, Items::new(header.count, rest).collect())
+    }
+
+    #[test]
+    fn what_is_as_before_is_left_out() {
+        let items = [
+            Item::Found(b"red"),
+            Item::Found(b"sun"),
+            Item::Found(b"sun"),
+            Item::Pair { key: b"a", value: b"sun" },
+            Item::Pair { key: b"b", value: b"sea" },
+            Item::Done { more: true },
+            Item::Failed,
+        ];
+        let (datagrams, _) = replied(&items, 100, 1);
+        let bytes = &datagrams[0][Header::SIZE..];
+        let expected = [&b"\x01\x03\0red"[..], b"\x11sun", b"\x21", b"\x22\x01\0a", b"\x12bsea", b"\x40\x0a"];
+        assert_eq!(bytes.escape_ascii().to_string(), expected.concat().escape_ascii().to_string());
+    }
+
+    #[test]
+    fn a_full_reply_says_what_it_has_no_room_for() {
+        let ten = [7; 10];
+        let items = [Item::Found(&ten), Item::Found(&ten), Item::Found(&[8; 40]), Item::Absent];
+        let (datagrams, rooms) = replied(&items, Header::SIZE + 20, 1);
+        assert_eq!(rooms, [Room::Fits, Room::Fits, Room::Never, Room::Fits]);
+        let (datagrams_of_others, rooms) = replied(&[Item::Found(&ten), Item::Found(&[8; 10])], 40, 1);
+        assert_eq!(rooms, [Room::Fits, Room::Full]);
+        let (header, items) = items_of(&datagrams_of_others[0]);
+        assert_eq!(items.unwrap(), [Item::Found(&ten), Item::NoRoom]);
+        assert_eq!((header.kind, header.attempt, header.identifier), (Kind::ReplyEnd, 5, 4));
+        assert_eq!(datagrams.len(), 1);
+    }
+
+    #[test]
+    fn a_long_reply_goes_on_in_further_datagrams() {
+        let values: Vec<Vec<u8>> = (0..9).map(|number| vec![number; 10]).collect();
+        let items: Vec<Item<'_>> = values.iter().map(|value| Item::Found(value)).collect();
+        let (datagrams, rooms) = replied(&items, Header::SIZE + 30, 4);
+        assert_eq!(rooms[..8], [Room::Fits; 8]);
+        assert_eq!(rooms[8..], [Room::Full]);
+        for (position, datagram) in datagrams.iter().enumerate() {
+            let (header, _) = items_of(datagram);
+            let kind = if position == 3 { Kind::ReplyEnd } else { Kind::Reply };
+            assert_eq!((header.kind, usize::from(header.position)), (kind, position));
+            assert!(datagram.len() <= Header::SIZE + 30);
+        }
+    }
+
+    fn any_item() -> impl Strategy<Value = (u8, Vec<u8>, Vec<u8>)> {
+        let bytes = || prop::collection::vec(0..3_u8, 0..12);
+        (0..12_u8, bytes(), bytes())
+    }
+
+    fn borrowed((status, key, value): &(u8, Vec<u8>, Vec<u8>)) -> Item<'_> {
+        match status {
+            0 => Item::Done { more: false },
+            1 => Item::Done { more: true },
+            2..=4 => Item::Found(value),
+            5..=7 => Item::Pair { key, value },
+            8 => Item::Absent,
+            9 => Item::KeyLength,
+            10 => Item::OutOfMemory,
+            _ => Item::Differs,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_a_server_sends_arrives(
+            items in prop::collection::vec(any_item(), 0..30),
+            room in 40..120_usize,
+            datagrams_max in 1..9_u8,
+        ) {
+            let items: Vec<Item<'_>> = items.iter().map(borrowed).collect();
+            let (datagrams, rooms) = replied(&items, Header::SIZE + room, datagrams_max);
+            prop_assert!(datagrams.len() <= usize::from(datagrams_max));
+            let arrived: Vec<Item<'_>> = datagrams.iter().flat_map(|one| items_of(one).1.unwrap()).collect();
+            let expected = items.iter().zip(&rooms).map(|(item, room)| match room {
+                Room::Fits => *item,
+                Room::Full => Item::NoRoom,
+                Room::Never => Item::TooLarge,
+            });
+            prop_assert_eq!(arrived, expected.collect::<Vec<_>>());
+            prop_assert!(datagrams.iter().all(|datagram| datagram.len() <= Header::SIZE + room));
+        }
+
+        #[test]
+        fn any_bytes_are_items_or_none(count in 0..9_u16, bytes in prop::collection::vec(0..60_u8, 0..60)) {
+            prop_assert!(Items::new(count, &bytes).take(10).count() <= usize::from(count) + 1);
+        }
+    }
+}

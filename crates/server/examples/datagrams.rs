@@ -1,0 +1,213 @@
+//! How many gets a second one core of a server answers over the loopback device, and what they cost it.
+//!
+//! ```text
+//! cargo run --release -p honeycomb-server --example datagrams -- [PAIRS] [SECONDS] [CLIENTS] [PAYLOAD_BYTES]
+//! ```
+//!
+//! Pairs of 12 + 12 bytes, which both protocols can carry, chosen uniformly. The server's time on its core is
+//! what the system says of its thread.
+
+use std::error::Error;
+use std::io::ErrorKind;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
+
+use honeycomb_client::{Client, Config as ClientConfig, Operation, Outcome};
+use honeycomb_protocol::ocsm;
+use honeycomb_server::{Config, Datagrams, Server, SystemTime};
+use honeycomb_store::Store;
+use quinn_udp::{Transmit, UdpSockRef, UdpSocketState};
+
+type Failure = Box<dyn Error + Send + Sync>;
+
+#[derive(Clone, Copy)]
+struct Load {
+    pairs: u64,
+    seconds: f64,
+    clients: u64,
+    payload_bytes: usize,
+}
+
+fn main() -> Result<(), Failure> {
+    let numbers: Vec<u64> = env::args().skip(1).map(|text| text.parse()).collect::<Result<_, _>>()?;
+    let number = |place: usize, default| numbers.get(place).copied().unwrap_or(default);
+    let load = Load {
+        pairs: number(0, 1_000_000),
+        seconds: number(1, 5) as f64,
+        clients: number(2, 1),
+        payload_bytes: number(3, 1472) as usize,
+    };
+    let here = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
+    let datagrams =
+        Datagrams { ocsm: here, batch: here, payload_bytes: load.payload_bytes, ..Datagrams::default() };
+    let address = ([127, 0, 0, 1], 0).into();
+    let memory_bytes = (256 << 20) + 256 * load.pairs as usize;
+    let store = Store::open(honeycomb_store::Config { memory_bytes, ..Default::default() })?;
+    let config = Config { address, cores: 1, datagrams, ..Config::default() };
+    let server = Server::start(config, store, Box::new(SystemTime))?;
+    let (batch, ocsm) =
+        (server.batch_address().ok_or("no batches")?, server.ocsm_address().ok_or("no messages")?);
+    fill(batch, load)?;
+    println!("{} pairs, {} clients, payloads of {} bytes", load.pairs, load.clients, load.payload_bytes);
+    measure("batches of gets", load, move |seed| gets(batch, load, seed))?;
+    measure("messages that search", load, move |seed| searches(ocsm, load, seed))?;
+    measure("gets one by one", load, move |seed| alone(batch, load, seed))?;
+    server.stop()?;
+    Ok(())
+}
+
+/// Has clients ask for a while; prints what was answered a second, and what each answer cost the server.
+fn measure(
+    name: &str,
+    load: Load,
+    client: impl Fn(u64) -> Result<u64, Failure> + Send + Copy + 'static,
+) -> Result<(), Failure> {
+    let (sender, answers) = mpsc::channel();
+    let (begin, before) = (Instant::now(), server_nanoseconds()?);
+    for seed in 1..=load.clients {
+        let sender = sender.clone();
+        thread::spawn(move || sender.send(client(seed)));
+    }
+    drop(sender);
+    let answers: u64 = answers.iter().sum::<Result<u64, Failure>>()?;
+    let (wall, server) = (begin.elapsed().as_secs_f64(), server_nanoseconds()? - before);
+    let each = server as f64 / answers as f64;
+    let busy = server as f64 / wall / 1e7;
+    let (rate, of_core) = (answers as f64 / wall / 1e6, 1e3 / each);
+    println!(
+        "{name:22} {rate:8.3} million/s, {each:7.0} ns of the server's core each ({busy:3.0} % busy): \
+         {of_core:.2} million/s a core"
+    );
+    Ok(())
+}
+
+/// The time that the server's thread was on its core.
+fn server_nanoseconds() -> Result<u64, Failure> {
+    for task in fs::read_dir("/proc/self/task")? {
+        let path = task?.path();
+        if fs::read_to_string(path.join("comm"))?.trim() == "core 0" {
+            let times = fs::read_to_string(path.join("schedstat"))?;
+            return Ok(times.split(' ').next().unwrap_or_default().parse()?);
+        }
+    }
+    Err("no thread of the server".into())
+}
+
+fn key(number: u64) -> [u8; 12] {
+    let mut key = [b'k'; 12];
+    key[..8].copy_from_slice(&number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
+    key
+}
+
+/// Numbers of pairs, at random.
+fn numbers(load: Load, seed: u64) -> impl FnMut() -> u64 {
+    let mut state = seed.wrapping_mul(0x2545_f491_4f6c_dd1d) | 1;
+    move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % load.pairs
+    }
+}
+
+fn connect(server: SocketAddr, load: Load) -> Result<Client, honeycomb_client::Error> {
+    let (payload_bytes, timeout) = (load.payload_bytes, Duration::from_millis(200));
+    Client::connect(server, ClientConfig { payload_bytes, timeout, ..ClientConfig::default() })
+}
+
+fn fill(server: SocketAddr, load: Load) -> Result<(), Failure> {
+    let mut client = connect(server, load)?;
+    let keys: Vec<[u8; 12]> = (0..load.pairs).map(key).collect();
+    let puts: Vec<Operation<'_>> = keys.iter().map(|key| Operation::Put { key, value: key }).collect();
+    let mut failed = 0_u64;
+    client.call(&puts, |_, outcome| failed += u64::from(outcome != Outcome::Done))?;
+    if failed > 0 { Err(format!("{failed} pairs were not written").into()) } else { Ok(()) }
+}
+
+/// Keeps as many gets in flight as a client may: how many were answered.
+fn gets(server: SocketAddr, load: Load, seed: u64) -> Result<u64, Failure> {
+    let (mut client, mut next) = (connect(server, load)?, numbers(load, seed));
+    let until = Instant::now() + Duration::from_secs_f64(load.seconds);
+    let (mut found, mut lost) = (0_u64, 0_u64);
+    let mut key_of_next = key(next());
+    while Instant::now() < until {
+        while client.submit(&Operation::Get(&key_of_next))?.is_some() {
+            key_of_next = key(next());
+        }
+        client.poll(Duration::from_secs(1), |_, outcome| match outcome {
+            Outcome::Value(_) => found += 1,
+            _ => lost += 1,
+        })?;
+    }
+    if lost > 0 { Err(format!("{lost} gets found nothing").into()) } else { Ok(found) }
+}
+
+fn alone(server: SocketAddr, load: Load, seed: u64) -> Result<u64, Failure> {
+    let (mut client, mut next) = (connect(server, load)?, numbers(load, seed));
+    let until = Instant::now() + Duration::from_secs_f64(load.seconds);
+    let mut found = 0;
+    while Instant::now() < until {
+        found += u64::from(client.get(&key(next()))?.is_some());
+    }
+    Ok(found)
+}
+
+/// Packets of searches that are sent together, and how often.
+const TOGETHER: usize = 32;
+const AHEAD: usize = 2;
+
+/// Keeps packets of searches in flight; those that are lost are taken for lost after a while.
+fn searches(server: SocketAddr, load: Load, seed: u64) -> Result<u64, Failure> {
+    let socket = UdpSocket::bind("127.0.0.1:0")?;
+    let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
+    socket.set_nonblocking(false)?;
+    socket.set_read_timeout(Some(Duration::from_millis(200)))?;
+    let mut next = numbers(load, seed);
+    let until = Instant::now() + Duration::from_secs_f64(load.seconds);
+    let (mut found, mut in_flight, mut buffer) = (0, 0, vec![0; 1 << 16]);
+    let mut metas = [quinn_udp::RecvMeta::default()];
+    while Instant::now() < until {
+        while in_flight <= TOGETHER * (AHEAD - 1) {
+            let (contents, size) = packets(&mut next, load.payload_bytes)?;
+            let (destination, segment_size) = (server, Some(size));
+            let transmit =
+                Transmit { destination, ecn: None, contents: &contents, segment_size, src_ip: None };
+            state.try_send(UdpSockRef::from(&socket), &transmit)?;
+            in_flight += contents.len() / size;
+        }
+        let mut buffers = [std::io::IoSliceMut::new(&mut buffer)];
+        match state.recv(UdpSockRef::from(&socket), &mut buffers, &mut metas) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => in_flight = 0,
+            received => drop(received?),
+        }
+        for datagram in buffer[..metas[0].len].chunks(metas[0].stride.max(1)) {
+            let replies = ocsm::Packet::parse(datagram)?;
+            let is_found = |reply: &ocsm::Message<'_>| reply.status() == Some(ocsm::Status::Done);
+            found += replies.messages().filter(is_found).count() as u64;
+            in_flight = in_flight.saturating_sub(1);
+        }
+        metas[0].len = 0;
+    }
+    Ok(found)
+}
+
+/// Full packets of searches, and the size of each.
+fn packets(next: &mut impl FnMut() -> u64, payload_bytes: usize) -> Result<(Vec<u8>, usize), Failure> {
+    let (form, message_type) = (ocsm::Form::Short, ocsm::MessageType::Search);
+    let mut requests = ocsm::Requests::new(message_type, form, 0, payload_bytes);
+    let mut contents = Vec::new();
+    let most = (honeycomb_protocol::PAYLOAD_BYTES_MAX / payload_bytes).clamp(1, TOGETHER);
+    for _ in 0..most {
+        requests.clear();
+        for sequence_number in 0..form.messages_max(payload_bytes) as u16 {
+            let (operation, key) = (ocsm::Operation::Search, key(next()));
+            let request =
+                ocsm::Request { sequence_number, source: 0, destination: 0, operation, key, value: b"" };
+            requests.push(&request)?;
+        }
+        contents.extend_from_slice(requests.bytes());
+    }
+    Ok((contents, requests.bytes().len()))
+}

@@ -1,0 +1,197 @@
+//! Answers: written for all packets of a turn, then sent.
+
+use std::ops::Bound;
+
+use honeycomb_protocol::batch::{Header, Item, Kind, Operation, Refusal, Reply, Room};
+use honeycomb_protocol::ocsm;
+use honeycomb_store::Reads;
+
+use crate::commands::{Range, Source};
+use crate::datagrams::outbox::Outbox;
+use crate::datagrams::outcome::Outcome;
+use crate::datagrams::port::Route;
+use crate::datagrams::questions::{Form, Question, Questions, Step};
+use crate::datagrams::sessions::Sessions;
+use crate::envelope::Envelope;
+use crate::failure::Failure;
+use crate::shared::Shared;
+
+/// What answers are made with.
+#[derive(Debug)]
+pub(crate) struct Answers {
+    pub(super) sessions: Sessions,
+    pub(super) outbox: Outbox,
+    payload_bytes: usize,
+    reply_datagrams_max: u8,
+}
+
+impl Answers {
+    pub(super) fn new(shared: &Shared) -> Self {
+        let config = &shared.config().datagrams;
+        Self {
+            sessions: Sessions::new(shared),
+            outbox: Outbox::default(),
+            payload_bytes: config.payload_bytes,
+            reply_datagrams_max: config.reply_datagrams_max,
+        }
+    }
+
+    /// Answers a hello.
+    pub(super) fn welcome(&mut self, hello: &Header, route: Route, shared: &Shared) {
+        let welcome = self.sessions.welcome(hello, route.client, shared);
+        self.send_header(&welcome, route);
+    }
+
+    /// Says that nothing of a request was carried out.
+    pub(super) fn refuse(&mut self, request: &Header, refusal: Refusal, route: Route) {
+        self.send_header(&Header { count: 0, kind: Kind::Refused(refusal), ..*request }, route);
+    }
+
+    /// Answers a packet whose operations were carried out.
+    pub(super) fn answer(&mut self, questions: &Questions<'_>, question: &Question<'_>, reads: &Reads) {
+        let found = Found { questions, question, reads };
+        match &question.form {
+            Form::Ocsm(packet) => {
+                let mut answers = ocsm::Answers::to(packet, &mut self.outbox.bytes);
+                for step in found.steps() {
+                    match found.value(step) {
+                        Ok(value) => answers.answer(ocsm::Status::Done, value),
+                        Err(outcome) => answers.answer(outcome.status(), None),
+                    }
+                }
+                let end = self.outbox.bytes.len();
+                self.outbox.end(question.route, [end]);
+            }
+            Form::Batch(header) => self.reply(header, &found),
+        }
+    }
+
+    fn reply(&mut self, header: &Header, found: &Found<'_>) {
+        let (out, mut ends) = (&mut self.outbox.bytes, Vec::new());
+        let mut reply = Reply::to(header, self.payload_bytes, self.reply_datagrams_max, out, &mut ends);
+        let mut later = found.steps().len();
+        for step in found.steps() {
+            later -= 1;
+            match step.operation {
+                Operation::Range { .. } if step.outcome.is_none() => {
+                    found.reply_range(step, later, &mut reply)
+                }
+                _ => {
+                    let item = match found.value(step) {
+                        Ok(Some(value)) => Item::Found(value),
+                        Ok(None) => Item::Done { more: false },
+                        Err(outcome) => outcome.item(),
+                    };
+                    push(&mut reply, &item, later);
+                }
+            }
+        }
+        reply.finish();
+        self.outbox.end(found.question.route, ends);
+        let writes = found.steps().iter().filter(|step| step.operation.writes());
+        let outcomes: Vec<u8> = writes.filter_map(|step| step.outcome.map(Outcome::code)).collect();
+        let window = self.sessions.window(header.session, found.question.route.client);
+        if let Some(window) = window.filter(|_| !outcomes.is_empty()) {
+            window.finish(header.identifier, &outcomes);
+        }
+    }
+
+    fn send_header(&mut self, header: &Header, route: Route) {
+        self.outbox.bytes.extend_from_slice(&header.bytes());
+        let end = self.outbox.bytes.len();
+        self.outbox.end(route, [end]);
+    }
+}
+
+/// What was found for a packet.
+struct Found<'f> {
+    questions: &'f Questions<'f>,
+    question: &'f Question<'f>,
+    reads: &'f Reads,
+}
+
+impl<'f> Found<'f> {
+    fn steps(&self) -> &'f [Step<'f>] {
+        &self.questions.steps[self.question.steps.clone()]
+    }
+
+    /// The value of a get, or none of a write that has taken effect.
+    #[inline]
+    fn value(&self, step: &Step<'_>) -> Result<Option<&'f [u8]>, Outcome> {
+        match step.outcome {
+            Some(Outcome::Done) => return Ok(None),
+            Some(outcome) => return Err(outcome),
+            None => {}
+        }
+        let pair = step.read.map_or(Ok(None), |read| self.reads.value(read))?.ok_or(Outcome::Absent)?;
+        let envelope = Envelope::open(pair).ok_or(Outcome::Failed)?;
+        if envelope.is_alive(self.questions.now) { Ok(Some(envelope.data)) } else { Err(Outcome::Absent) }
+    }
+
+    fn reply_range(&self, step: &Step<'_>, later: usize, reply: &mut Reply<'_>) {
+        let last = match self.push_pairs(step, later, reply) {
+            Ok(last) => last,
+            Err(_) => Item::Failed,
+        };
+        push(reply, &last, later);
+    }
+
+    /// Replies pairs: with what item they end.
+    fn push_pairs(&self, step: &Step<'_>, later: usize, reply: &mut Reply<'_>) -> Result<Item<'f>, Failure> {
+        let read = step.read.unwrap_or(usize::MAX);
+        let now = self.questions.now;
+        let alive = |pair| Envelope::open(pair).filter(|envelope| envelope.is_alive(now));
+        let more = self.reads.more(read)?;
+        if self.reads.pairs(read)?.all(|(_, pair)| alive(pair).is_some()) {
+            let pairs = self.reads.pairs(read)?;
+            let pairs = pairs.filter_map(|(key, pair)| Some((key, alive(pair)?.data)));
+            return Ok(push_all(pairs, more, later, reply));
+        }
+        // It takes more than one scan to pass over those that have expired.
+        let Some(table) = self.question.table else { return Ok(Item::Failed) };
+        let shared = self.questions.shared;
+        let source = Source { store: &shared.store, table, now };
+        let mut range = range(&step.operation);
+        range.limit = range.limit.min(shared.config().datagrams.reply_bytes_max());
+        let found = source.collect(&range)?;
+        Ok(push_all(found.pairs.iter().map(|(key, data)| (&**key, &**data)), found.more, later, reply))
+    }
+}
+
+/// Replies pairs as far as there is room: with what item they end.
+fn push_all<'p>(
+    pairs: impl Iterator<Item = (&'p [u8], &'p [u8])>,
+    more: bool,
+    later: usize,
+    reply: &mut Reply<'_>,
+) -> Item<'static> {
+    let mut any = false;
+    for (key, value) in pairs {
+        match reply.push(&Item::Pair { key, value }, later + 1) {
+            Room::Fits => any = true,
+            Room::Full if any => return Item::Done { more: true },
+            Room::Full => return Item::NoRoom,
+            Room::Never => return Item::TooLarge,
+        }
+    }
+    Item::Done { more }
+}
+
+/// Replies an item, or that there is no room for it.
+fn push(reply: &mut Reply<'_>, item: &Item<'_>, later: usize) {
+    let instead = match reply.push(item, later) {
+        Room::Fits => return,
+        Room::Full => Item::NoRoom,
+        Room::Never => Item::TooLarge,
+    };
+    let room = reply.push(&instead, later);
+    debug_assert_eq!(room, Room::Fits, "a byte was kept free for it");
+}
+
+/// The range of an operation.
+pub(super) fn range(operation: &Operation<'_>) -> Range {
+    let Operation::Range { from, pairs_max, floor_start, backward } = *operation else { return Range::all() };
+    let bound = if from.is_empty() { Bound::Unbounded } else { Bound::Included(from.to_vec()) };
+    let (lower, upper) = if backward { (Bound::Unbounded, bound) } else { (bound, Bound::Unbounded) };
+    Range { lower, upper, backward, floor_start, limit: pairs_max.into() }
+}

@@ -1,0 +1,76 @@
+//! Answers that are to be sent: those of one size that go the same way together.
+
+use honeycomb_protocol::PAYLOAD_BYTES_MAX;
+
+use crate::datagrams::port::{Port, Route};
+
+/// Datagrams, one after the other.
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    pub(super) bytes: Vec<u8>,
+    /// Where each ends, and how it goes.
+    datagrams: Vec<(usize, Route)>,
+}
+
+impl Outbox {
+    /// Ends a datagram at the end of the bytes, or at one of several ends.
+    pub(super) fn end(&mut self, route: Route, ends: impl IntoIterator<Item = usize>) {
+        self.datagrams.extend(ends.into_iter().map(|end| (end, route)));
+    }
+
+    /// Sends all.
+    pub(super) fn send(&mut self, ports: &[Port]) {
+        let (mut rest, mut start) = (&self.datagrams[..], 0);
+        while let Some((&(first, route), _)) = rest.split_first() {
+            let Some(port) = ports.get(route.port) else { break };
+            let count = together(rest, start, port.together_max());
+            let end = rest[count - 1].0;
+            port.send(route, &self.bytes[start..end], first - start);
+            (rest, start) = (&rest[count..], end);
+        }
+        self.bytes.clear();
+        self.datagrams.clear();
+    }
+}
+
+/// How many datagrams at the front go the same way and have the size of the first; the last may be shorter.
+fn together(datagrams: &[(usize, Route)], start: usize, most: usize) -> usize {
+    let Some(&(first, route)) = datagrams.first() else { return 0 };
+    let size = first - start;
+    let (mut count, mut end) = (1, first);
+    for &(next, its_route) in datagrams[1..].iter().take(most.saturating_sub(1)) {
+        if its_route != route || next - end > size || next - start > PAYLOAD_BYTES_MAX {
+            break;
+        }
+        count += 1;
+        if next - end < size {
+            break;
+        }
+        end = next;
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_together_is_of_one_size_and_one_way() {
+        let route = |port| Route { port, client: ([127, 0, 0, 1], 9).into(), server: None };
+        let of = |sizes: &[(usize, usize)], most| {
+            let ends = sizes.iter().scan(100, |end, &(size, port)| {
+                *end += size;
+                Some((*end, route(port)))
+            });
+            together(&ends.collect::<Vec<_>>(), 100, most)
+        };
+        assert_eq!(of(&[(9, 0), (9, 0), (9, 0)], 64), 3);
+        assert_eq!(of(&[(9, 0), (9, 0), (9, 0)], 2), 2);
+        assert_eq!(of(&[(9, 0), (9, 0), (8, 0), (8, 0)], 64), 3);
+        assert_eq!(of(&[(9, 0), (10, 0)], 64), 1);
+        assert_eq!(of(&[(9, 0), (9, 1)], 64), 1);
+        assert_eq!(of(&[(40_000, 0), (40_000, 0)], 64), 1);
+        assert_eq!(of(&[(9, 0)], 1), 1);
+    }
+}

@@ -1,0 +1,70 @@
+//! Sessions of clients of batch datagrams: as many as the server is set up for, each with a window of what it
+//! has written last.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+use honeycomb_protocol::batch::{Header, Kind, Tokens, Window};
+
+use crate::shared::Shared;
+
+/// The sessions of a core, by their names.
+#[derive(Debug)]
+pub(super) struct Sessions {
+    tokens: Tokens,
+    sessions: HashMap<u64, Session>,
+    sessions_max: usize,
+    /// Counts what sessions do.
+    moment: u64,
+}
+
+#[derive(Debug)]
+struct Session {
+    /// Nobody else uses it.
+    client: SocketAddr,
+    window: Window,
+    /// When it was used last.
+    moment: u64,
+}
+
+impl Sessions {
+    pub(super) fn new(shared: &Shared) -> Self {
+        Self {
+            tokens: shared.tokens.clone(),
+            sessions: HashMap::new(),
+            sessions_max: shared.config().datagrams.sessions_max,
+            moment: 0,
+        }
+    }
+
+    /// The window of a session, if it is one of that client.
+    pub(super) fn window(&mut self, name: u64, client: SocketAddr) -> Option<&mut Window> {
+        let session = self.sessions.get_mut(&name).filter(|session| session.client == client)?;
+        self.moment += 1;
+        session.moment = self.moment;
+        Some(&mut session.window)
+    }
+
+    /// Answers a hello: with a token, or a session if the hello has one already.
+    pub(super) fn welcome(&mut self, hello: &Header, client: SocketAddr, shared: &Shared) -> Header {
+        let now = shared.time.milliseconds();
+        if !self.tokens.is_good(hello.identifier, client, now) {
+            let identifier = self.tokens.token(client, now);
+            return Header { identifier, attempt: hello.attempt, ..Header::of(Kind::Token) };
+        }
+        let name = self.tokens.session(client, shared.clients.next_id());
+        self.make_room();
+        self.moment += 1;
+        self.sessions.insert(name, Session { client, window: Window::default(), moment: self.moment });
+        Header { session: name, attempt: hello.attempt, ..Header::of(Kind::Session) }
+    }
+
+    /// Ends the session that was not used for longest if there are as many as there may be.
+    fn make_room(&mut self) {
+        if self.sessions.len() < self.sessions_max {
+            return;
+        }
+        let oldest = self.sessions.iter().min_by_key(|(_, session)| session.moment).map(|(name, _)| *name);
+        oldest.map(|name| self.sessions.remove(&name));
+    }
+}
