@@ -1,5 +1,6 @@
 //! Pairs of a range that have not expired, all of one version.
 
+use std::cell::RefCell;
 use std::ops::Bound;
 
 use honeycomb_store::{Pairs, Scan, Snapshot, Store, Table};
@@ -35,6 +36,13 @@ pub(crate) struct Source<'s> {
 
 /// Pairs that are looked for at once.
 const PAGE: usize = 1024;
+/// Bytes of pairs above which a core gives back the memory that it found them in.
+const KEPT_BYTES: usize = 1 << 20;
+
+thread_local! {
+    /// What a core finds pairs in: most ranges are short, and to make it costs more than to fill it.
+    static PAIRS: RefCell<Pairs> = RefCell::default();
+}
 
 impl Range {
     /// All pairs.
@@ -65,14 +73,24 @@ impl Source<'_> {
     /// The pairs of a range that are visible now.
     pub(crate) fn collect(&self, range: &Range) -> Result<Found, Failure> {
         let mut found = Found::default();
-        let pairs = self.table.scan(&range.scan(range.limit.min(PAGE)))?;
-        self.append(&pairs, &mut found);
-        let all_alive = found.pairs.len() == pairs.len();
+        let all_alive = PAIRS.with_borrow_mut(|pairs| self.collect_page(range, pairs, &mut found))?;
         if all_alive && (found.pairs.len() == range.limit || !found.more) {
             return Ok(found);
         }
         // It takes more than one scan: of one version only if they are of a snapshot.
         self.collect_at(&self.store.snapshot()?, range)
+    }
+
+    /// The first pairs of a range: whether none of them has expired.
+    fn collect_page(&self, range: &Range, pairs: &mut Pairs, found: &mut Found) -> Result<bool, Failure> {
+        self.table.scan_into(&range.scan(range.limit.min(PAGE)), pairs)?;
+        self.append(pairs, found);
+        let all_alive = found.pairs.len() == pairs.len();
+        let bytes: usize = pairs.iter().map(|(key, value)| key.len() + value.len()).sum();
+        if bytes > KEPT_BYTES {
+            *pairs = Pairs::default();
+        }
+        Ok(all_alive)
     }
 
     /// The pairs of a range in a snapshot.
