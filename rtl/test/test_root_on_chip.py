@@ -118,7 +118,8 @@ async def lines_are_what_the_reader_means(dut, stall, errors):
     buffers = Buffers(lids=2, buffers=2)
     memories = Memories(dut, stall, buffers, errors)
     await start(dut, enable_i=1, root_valid_i=0, drop_valid_i=0, line_valid_i=0)
-    writing = cocotb.start_soon(write(dut, buffers, pause=800))
+    await name_root(dut, 1)
+    writing = cocotb.start_soon(write(dut, buffers, pause=500))
     for _ in range(1200):
         free = [tag for tag in range(TAGS) if tag not in memories.flying]
         if free:
@@ -128,7 +129,7 @@ async def lines_are_what_the_reader_means(dut, stall, errors):
             await RisingEdge(dut.clk_i)
     writing.cancel()
     await memories.ended()
-    assert memories.lines["chip"] > 30 and memories.lines["host"] > 100
+    assert memories.lines["chip"] > 0 and memories.lines["host"] > 100
 
 
 @cocotb.test()

@@ -94,8 +94,8 @@ fn answers(queue: &mut dyn Queue, requests: &Requests) -> BTreeMap<u64, Answer> 
 
 /// Asks all of them the same at versions that are held, while others write.
 fn run(simulator: Simulator, rounds: u64) {
-    println!("{simulator:?}");
-    let seed = simulator.seed;
+    let Simulator { platform, seed, cache, .. } = simulator;
+    println!("seed {seed} on {}, cache {cache}", platform.name);
     let shape =
         Shape { node_bytes: 1024, segment_bytes_min: 32, shortcut_block_bytes: 64, ..Shape::default() };
     let memory = MemoryConfig { arena_bytes: 64 << 20, huge_pages: false, ..MemoryConfig::default() };
