@@ -60,11 +60,12 @@ def main() -> int:
 
 def measure(name: str):
     """Writes a unit's numbers beside those of the others."""
-    numbers = json.loads(NUMBERS.read_text()) if NUMBERS.exists() else {"use": {}, "mhz": {}}
     if name in UNITS:
-        numbers["use"][name] = rows(use_of(synthesize(name, UNITS[name], flat=False), name))
+        kind, number = "use", rows(use_of(synthesize(name, UNITS[name], flat=False), name))
     else:
-        numbers["mhz"][name] = frequency(name)
+        kind, number = "mhz", frequency(name)
+    numbers = json.loads(NUMBERS.read_text()) if NUMBERS.exists() else {"use": {}, "mhz": {}}
+    numbers[kind][name] = number
     NUMBERS.write_text(json.dumps(numbers, indent=1, sort_keys=True) + "\n")
     PAGE.write_text(f"{PAGE.read_text().partition(BEGIN)[0]}{BEGIN}\n\n{markdown(numbers)}")
 
