@@ -203,8 +203,14 @@ COUNTER_DRAM_LINES = 12
 # Counter: lines that came from the root on chip.
 COUNTER_ROOT_LINES = 13
 
+# Counter: lines that came from the page table.
+COUNTER_TABLE_LINES = 14
+
+# Counter: cycles of range scan units with a request.
+COUNTER_SCAN_BUSY = 15
+
 # Counters that there are.
-COUNTER_COUNT = 14
+COUNTER_COUNT = 16
 
 # Event: a request has its slot; argument: its number.
 EVENT_BEGUN = 1

@@ -131,8 +131,14 @@ package layout_pkg;
   // counter: lines that came from the root on chip
   localparam int unsigned CounterRootLines = 13;
 
+  // counter: lines that came from the page table
+  localparam int unsigned CounterTableLines = 14;
+
+  // counter: cycles of range scan units with a request
+  localparam int unsigned CounterScanBusy = 15;
+
   // counters that there are
-  localparam int unsigned CounterCount = 14;
+  localparam int unsigned CounterCount = 16;
 
   // event: a request has its slot; argument: its number
   localparam int unsigned EventBegun = 1;

@@ -191,6 +191,7 @@ module key_search_unit
   assign read_o = '{
       by_lid: by_lid_q && !asks_segment,
       cacheable: !is_past_q,
+      follows: 1'b0,
       lid: lid_q,
       address: by_lid_q && !asks_segment ? '0 : address_q,
       first: asks_segment ? segment_first : '0,

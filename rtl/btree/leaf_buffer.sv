@@ -1,6 +1,6 @@
-// The lines of one leaf, as they come: first those of the header and the shortcuts, then what is asked for.
-// Gives windows of them; a window that is wanted and not there is fetched. Also the way to values out of
-// line, which pass through.
+// The lines of one leaf, as they come: first those of the header and the shortcuts, then what is asked for,
+// as soon as it is. Gives windows of them; a window that is wanted and not there is fetched. Also the way to
+// values out of line, which pass through.
 
 `include "assertions.svh"
 
@@ -74,19 +74,27 @@ module leaf_buffer
     line_count_t limit;
   } lines_t;
 
-  typedef enum logic [1:0] {
-    Idle,
-    Offer,
-    Leaf,
-    Value
+  typedef enum logic {
+    Choose,
+    Offer
   } state_e;
+
+  // A read that was taken and has not ended.
+  typedef struct packed {
+    logic is_value;
+    line_count_t first;
+  } flight_t;
 
   state_e state_q, state_d;
   line_read_t read_q, read_d;
   logic is_value_q, is_value_d;
-  line_count_t line_q;
+  // The read whose lines come, and how many have.
+  flight_t flight;
+  line_count_t came_q, line;
+  logic flies, has_room, ends;
   logic [Lines-1:0] there_q;
-  logic failed_q, known_q;
+  // Whether the first read has ended, and whether any line has come, which says where the buffer is.
+  logic failed_q, known_q, has_address_q;
   bus_address_t address_q;
 
   // ---- what is fetched next
@@ -131,79 +139,101 @@ module leaf_buffer
     value_ready_o = 1'b0;
     fetch_out_ready = 1'b0;
     unique case (state_q)
-      Idle: begin
-        state_d = Offer;
+      Choose: begin
         is_value_d = 1'b0;
         if (begin_valid_i) begin
-          begin_ready_o = 1'b1;
+          begin_ready_o = !flies;
           read_d = read_of(begin_address_i, '0, begin_count_i);
           read_d.by_lid = begin_by_lid_i;
           read_d.lid = begin_lid_i;
+          if (begin_ready_o) state_d = Offer;
         end else if (failed_q) begin
           value_ready_o = 1'b1;
-          state_d = Idle;
+        end else if (fetch_out_valid) begin
+          fetch_out_ready = has_address_q && has_room;
+          read_d = read_of(address_q, fetch_out.first, fetch_out.limit - fetch_out.first);
+          read_d.follows = 1'b1;
+          if (fetch_out_ready && !fetch_is_empty) state_d = Offer;
         end else if (value_valid_i) begin
-          value_ready_o = 1'b1;
+          value_ready_o = !flies;
           is_value_d = 1'b1;
           read_d = read_of(value_address_i, '0, value_count_i);
-        end else if (fetch_out_valid) begin
-          fetch_out_ready = 1'b1;
-          read_d = read_of(address_q, fetch_out.first, fetch_out.limit - fetch_out.first);
-          if (fetch_is_empty) state_d = Idle;
+          if (value_ready_o) state_d = Offer;
         end else if (wants_line) begin
           read_d = read_of(address_q, missing, missing_count);
-        end else begin
-          state_d = Idle;
+          state_d = Offer;
         end
       end
-      Offer: if (read_ready_i) state_d = is_value_q ? Value : Leaf;
-      default: if (beat_valid_i && beat_ready_o && beat_i.last) state_d = Idle;
+      default: if (read_ready_i) state_d = Choose;
     endcase
   end
+
+  // An error ends all reads that were taken.
+  fifo #(
+    .T(flight_t),
+    .Depth(2)
+  ) u_flights (
+    .clk_i,
+    .rst_i(rst_i || (ends && beat_i.error)),
+    .in_valid_i(read_valid_o && read_ready_i),
+    .in_ready_o(has_room),
+    .in_i(flight_t'({is_value_q, read_q.first})),
+    .out_valid_o(flies),
+    .out_ready_i(ends),
+    .out_o(flight),
+    .count_o()
+  );
+
+  assign ends = beat_valid_i && beat_ready_o && beat_i.last;
 
   assign read_valid_o = state_q == Offer;
   assign read_o = read_q;
 
   // ---- lines that come
 
-  logic takes_line, is_first, is_given_up;
+  logic takes_line, is_first, is_given_up, is_value;
 
+  assign line = flight.first + came_q;
+  assign is_value = flies && flight.is_value;
   // What is left of a node is not wanted once the next one is begun.
   assign is_given_up = begin_valid_i || beat_i.error;
-  assign is_first = state_q == Leaf && !known_q && line_q < first_count_i;
+  assign is_first = flies && !is_value && !known_q && line < first_count_i;
   assign first_valid_o = is_first && beat_valid_i && !is_given_up;
   assign first_o = beat_i.data;
-  assign takes_line = state_q == Leaf && beat_valid_i && beat_ready_o;
-  assign value_line_valid_o = state_q == Value ? beat_valid_i : failed_q;
+  assign takes_line = flies && !is_value && beat_valid_i && beat_ready_o;
+  assign value_line_valid_o = is_value ? beat_valid_i : failed_q;
   assign value_line_o = beat_i.data;
 
   always_comb begin
-    beat_ready_o = 1'b0;
-    if (state_q == Leaf) beat_ready_o = !is_first || first_ready_i || is_given_up;
-    if (state_q == Value) beat_ready_o = value_line_ready_i;
+    beat_ready_o = flies && (!is_first || first_ready_i || is_given_up);
+    if (is_value) beat_ready_o = value_line_ready_i;
   end
 
   always_ff @(posedge clk_i) begin
-    read_q <= read_d;
-    is_value_q <= is_value_d;
-    if (state_q == Offer) line_q <= read_q.first;
-    else if (takes_line) line_q <= line_q + 1'b1;
+    if (state_q == Choose) begin
+      read_q <= read_d;
+      is_value_q <= is_value_d;
+    end
+    if (!flies || ends) came_q <= '0;
+    else if (takes_line) came_q <= came_q + 1'b1;
     if (begins) address_q <= begin_address_i;
     else if (takes_line) address_q <= beat_i.address;
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) state_q <= Idle;
+    if (rst_i) state_q <= Choose;
     else state_q <= state_d;
     if (rst_i || begins) begin
       there_q <= '0;
       known_q <= 1'b0;
+      has_address_q <= 1'b0;
       failed_q <= 1'b0;
     end else if (beat_valid_i && beat_ready_o) begin
       if (beat_i.error) failed_q <= 1'b1;
-      else if (takes_line) there_q[line_index_t'(line_q)] <= 1'b1;
+      else if (takes_line) there_q[line_index_t'(line)] <= 1'b1;
       // All reads but the first of a node are of other lines, or of lines that are known.
       if (takes_line && beat_i.last) known_q <= 1'b1;
+      if (takes_line) has_address_q <= 1'b1;
     end
   end
 
@@ -218,7 +248,8 @@ module leaf_buffer
   assign has_first = there_q[line_index_t'(window_line)] || window_limit_i <= window_offset_i;
   assign has_second = there_q[line_index_t'(window_line + 1'b1)] || window_last <= window_line;
   assign window_ready_o = (has_first && has_second) || failed_q;
-  assign wants_line = window_valid_i && !window_ready_o && known_q && !failed_q;
+  // What flies may bring it.
+  assign wants_line = window_valid_i && !window_ready_o && known_q && !flies && !failed_q;
   assign missing = has_first ? window_line + 1'b1 : window_line;
 
   always_comb begin
@@ -233,7 +264,7 @@ module leaf_buffer
     .clk_i,
     .rst_i,
     .write_i(takes_line),
-    .write_line_i(line_index_t'(line_q)),
+    .write_line_i(line_index_t'(line)),
     .write_data_i(beat_i.data),
     .read_i(window_valid_i && window_ready_o),
     .read_byte_i((LineIndexWidth + LineIndexBits)'(window_offset_i)),
@@ -241,9 +272,10 @@ module leaf_buffer
     .window_o
   );
 
-  `ASSERT(LinesFit, !takes_line || 32'(line_q) < Lines)
+  `ASSERT(LinesFit, !takes_line || 32'(line) < Lines)
   `ASSERT(WindowsFit, !window_valid_i || failed_q || 32'(window_offset_i) < NodeBytes)
-  `ASSERT(BeatsAreAskedFor, !beat_valid_i || state_q == Leaf || state_q == Value)
+  `ASSERT(BeatsAreAskedFor, !beat_valid_i || flies)
+  `ASSERT(FlightsHaveRoom, !read_valid_o || has_room)
   `ASSERT_OFFER_STAYS(ReadStays, read_valid_o, read_ready_i, read_o)
 
 endmodule

@@ -50,6 +50,9 @@ module scan_engine
   output logic         answer_valid_o,
   input  logic         answer_ready_i,
   output answer_beat_t answer_o,
+
+  // since reset: cycles that units had a request
+  output logic [63:0] busy_o,
   output event_t [Units-1:0] events_o,
   output event_t [Units-1:0] part_events_o
 );
@@ -148,6 +151,11 @@ module scan_engine
     .out_last_o(),
     .out_index_o()
   );
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) busy_o <= '0;
+    else busy_o <= busy_o + 64'($countones(~is_idle));
+  end
 
   `ASSERT(AgainLeafHasAUnit, !again_leaf_valid_i || $onehot(is_of_slot))
 

@@ -61,12 +61,16 @@ package accelerator_pkg;
     TowardLast
   } toward_e;
 
-  // A read of adjacent lines of a buffer. Its beats come in order, the next read of the same port after them.
+  // A read of adjacent lines of a buffer. Its beats come in order, those of the next read of the same port
+  // after them. A read is taken when the one before has ended, unless it follows that.
   typedef struct packed {
     // lid names the node, whose current buffer is wanted; else address names the buffer
     logic by_lid;
     // a node that does not change until it is replaced, and that is worth keeping: an interior node
     logic cacheable;
+    // By address, of the same buffer as the read before: it may be taken before that one has ended. An error
+    // of that one ends it, too.
+    logic follows;
     lid_t lid;
     bus_address_t address;
     // the first line, counted from the start of the buffer

@@ -9,6 +9,8 @@ module cache_filler
 #(
   parameter int unsigned TagBits = 3,
   parameter int unsigned PlaceBits = 19,
+  // of on-board memory
+  parameter int unsigned Channels = 1,
   // lines that wait
   parameter int unsigned Depth = 16
 ) (
@@ -29,9 +31,9 @@ module cache_filler
   output logic [TagBits-1:0]   write_tag_o,
   output logic [PlaceBits-1:0] write_place_o,
   output line_t                write_o,
-  input  logic                 written_i,
-  input  logic [TagBits-1:0]   written_tag_i,
-  input  logic                 written_error_i,
+  input  logic [Channels-1:0]              written_i,
+  input  logic [Channels-1:0][TagBits-1:0] written_tag_i,
+  input  logic [Channels-1:0]              written_error_i,
 
   output logic               filled_valid_o,
   input  logic               filled_ready_i,
@@ -61,13 +63,21 @@ module cache_filler
 
   fill_t [Tags-1:0] fills_q;
   logic put, ready;
-  logic [Tags-1:0] puts, answered;
+  logic [Tags-1:0] puts, answered, refused;
   element_t in, out;
 
   assign put = line_valid_i && fills_q[line_tag_i].comes && !line_i.error && !fills_q[line_tag_i].failed;
   for (genvar tag = 0; tag < Tags; tag++) begin : gen_events
     assign puts[tag] = put && ready && line_tag_i == TagBits'(tag);
-    assign answered[tag] = written_i && written_tag_i == TagBits'(tag);
+  end
+  // All lines of a fill are in one channel.
+  always_comb begin
+    answered = '0;
+    refused = '0;
+    for (int unsigned channel = 0; channel < Channels; channel++) begin
+      if (written_i[channel]) answered[written_tag_i[channel]] = 1'b1;
+      if (written_i[channel] && written_error_i[channel]) refused[written_tag_i[channel]] = 1'b1;
+    end
   end
   assign in = '{tag: line_tag_i, place: fills_q[line_tag_i].place, data: line_i.data};
 
@@ -94,7 +104,7 @@ module cache_filler
       for (int unsigned tag = 0; tag < Tags; tag++) begin
         fills_q[tag].open <= fills_q[tag].open + piece_lines_t'(puts[tag]) - piece_lines_t'(answered[tag]);
         fills_q[tag].place <= fills_q[tag].place + PlaceBits'(puts[tag]);
-        if (answered[tag] && written_error_i) fills_q[tag].failed <= 1'b1;
+        if (refused[tag]) fills_q[tag].failed <= 1'b1;
       end
       if (line_valid_i && fills_q[line_tag_i].comes) begin
         if (line_i.last) fills_q[line_tag_i].comes <= 1'b0;
@@ -137,7 +147,9 @@ module cache_filler
   assign filled_failed_o = fills_q[tag_q].failed;
 
   `ASSERT(OneFillATag, !start_i || !fills_q[start_tag_i].busy)
-  `ASSERT(AnswerWasAskedFor, !written_i || fills_q[written_tag_i].open != '0)
+  for (genvar channel = 0; channel < Channels; channel++) begin : gen_assertions
+    `ASSERT(AnswerWasAskedFor, !written_i[channel] || fills_q[written_tag_i[channel]].open != '0)
+  end
   `ASSERT_OFFER_STAYS(FilledStays, filled_valid_o, filled_ready_i, {filled_tag_o, filled_failed_o})
 
 endmodule

@@ -11,12 +11,12 @@ module cached_reader
   parameter int unsigned CacheSets = 1024,
   parameter int unsigned CacheWays = 4,
   parameter int unsigned CacheEntryLines = 128,
-  // where the cache begins in on-board memory, in pages of 4 KiB
-  parameter int unsigned CachePage = 0,
-  parameter int unsigned AddressBits = 34,
+  // of on-board memory
+  parameter int unsigned Channels = 1,
   localparam int unsigned ClientBits = ClientCount > 1 ? $clog2(ClientCount) : 1,
   localparam int unsigned BankBits = $clog2(Banks),
-  localparam int unsigned TagBits = ClientBits + BankBits
+  localparam int unsigned TagBits = ClientBits + BankBits,
+  localparam int unsigned PlaceBits = $clog2(CacheSets * CacheWays * CacheEntryLines)
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -57,26 +57,24 @@ module cached_reader
   output logic                   hit_valid_o,
   input  logic                   hit_ready_i,
   output logic [TagBits-1:0]     hit_tag_o,
-  output logic [AddressBits-1:0] hit_address_o,
+  output logic [PlaceBits-1:0]   hit_place_o,
   output piece_lines_t           hit_lines_o,
-  input  logic                   hit_line_valid_i,
-  output logic                   hit_line_ready_o,
-  input  logic [TagBits-1:0]     hit_line_tag_i,
-  input  piece_line_t            hit_line_i,
+  input  logic        [Channels-1:0]              hit_line_valid_i,
+  output logic        [Channels-1:0]              hit_line_ready_o,
+  input  logic        [Channels-1:0][TagBits-1:0] hit_line_tag_i,
+  input  piece_line_t [Channels-1:0]              hit_line_i,
 
   output logic                   write_valid_o,
   input  logic                   write_ready_i,
   output logic [TagBits-1:0]     write_tag_o,
-  output logic [AddressBits-1:0] write_address_o,
+  output logic [PlaceBits-1:0]   write_place_o,
   output line_t                  write_o,
-  input  logic                   written_i,
-  input  logic [TagBits-1:0]     written_tag_i,
-  input  logic                   written_error_i,
+  input  logic [Channels-1:0]              written_i,
+  input  logic [Channels-1:0][TagBits-1:0] written_tag_i,
+  input  logic [Channels-1:0]              written_error_i,
 
   output cache_events_t events_o
 );
-
-  localparam int unsigned PlaceBits = $clog2(CacheSets) + $clog2(CacheWays) + $clog2(CacheEntryLines);
 
   typedef struct packed {
     logic [BankBits-1:0] bank;
@@ -122,11 +120,12 @@ module cached_reader
   logic [TagBits-1:0] other_tag, root_tag, host_tag, host_line_tag;
   node_name_t other_name;
   piece_line_t root_line, host_line;
-  logic host_valid, host_ready, hit_done, spares;
+  logic host_valid, host_ready, spares;
+  logic [Channels-1:0] hit_done;
   logic [ClientCount-1:0] host_line_valid;
   logic fill_start, filled_valid, filled_ready, filled_failed;
   logic [TagBits-1:0] fill_tag, filled_tag;
-  logic [PlaceBits-1:0] hit_place, fill_place, write_place;
+  logic [PlaceBits-1:0] fill_place;
 
   assign dropped = drop_valid_i && drop_ready_o;
 
@@ -164,6 +163,7 @@ module cached_reader
 
   node_cache #(
     .TagBits(TagBits),
+    .Channels(Channels),
     .Sets(CacheSets),
     .Ways(CacheWays),
     .EntryLines(CacheEntryLines)
@@ -185,7 +185,7 @@ module cached_reader
     .host_tag_o(host_tag),
     .hit_valid_o,
     .hit_ready_i,
-    .hit_place_o(hit_place),
+    .hit_place_o,
     .hit_lines_o,
     .hit_tag_o,
     .hit_done_i(hit_done),
@@ -206,7 +206,8 @@ module cached_reader
 
   cache_filler #(
     .TagBits(TagBits),
-    .PlaceBits(PlaceBits)
+    .PlaceBits(PlaceBits),
+    .Channels(Channels)
   ) u_cache_filler (
     .clk_i,
     .rst_i,
@@ -219,7 +220,7 @@ module cached_reader
     .write_valid_o,
     .write_ready_i,
     .write_tag_o,
-    .write_place_o(write_place),
+    .write_place_o,
     .write_o,
     .written_i,
     .written_tag_i,
@@ -231,7 +232,8 @@ module cached_reader
   );
 
   load_balancer #(
-    .TagBits(TagBits)
+    .TagBits(TagBits),
+    .Channels(Channels)
   ) u_load_balancer (
     .clk_i,
     .rst_i,
@@ -262,7 +264,8 @@ module cached_reader
 
   line_router #(
     .ClientCount(ClientCount),
-    .Banks(Banks)
+    .Banks(Banks),
+    .Channels(Channels)
   ) u_line_router (
     .clk_i,
     .rst_i,
@@ -282,15 +285,11 @@ module cached_reader
     .line_o
   );
 
-  assign hit_done = hit_line_valid_i && hit_line_ready_o && hit_line_i.last;
-  assign events_o.dram_line = hit_line_valid_i && hit_line_ready_o;
+  for (genvar channel = 0; channel < Channels; channel++) begin : gen_done
+    assign hit_done[channel] =
+        hit_line_valid_i[channel] && hit_line_ready_o[channel] && hit_line_i[channel].last;
+  end
+  assign events_o.dram_lines = 4'($countones(hit_line_valid_i & hit_line_ready_o));
   assign events_o.root_line = root_valid && root_ready;
-
-  function automatic logic [AddressBits-1:0] address_of(logic [PlaceBits-1:0] place);
-    return (AddressBits'(CachePage) << $clog2(PageBytes)) + (AddressBits'(place) << LineIndexBits);
-  endfunction
-
-  assign hit_address_o = address_of(hit_place);
-  assign write_address_o = address_of(write_place);
 
 endmodule

@@ -1,5 +1,6 @@
 // One client of the memory system: looks up the LID if need be, has the pieces read, and gives their lines in
-// order.
+// order. A read that follows begins when all pieces of the one before were asked for. An error ends all reads
+// that were taken.
 
 `include "assertions.svh"
 
@@ -25,7 +26,7 @@ module client_port
   // A lookup is answered once, any time after it was taken; address 0: no such LID.
   output logic         lookup_valid_o,
   input  logic         lookup_ready_i,
-  output lid_t         lookup_o,
+  output lookup_t      lookup_o,
   input  logic         found_valid_i,
   input  bus_address_t found_i,
 
@@ -45,46 +46,58 @@ module client_port
     Idle,
     LooksUp,
     Waits,
-    Reads,
+    // asks for its pieces
+    Asks,
     // ends a read of a LID that is not mapped
-    Fails,
-    // waits for what is left of a read that ended with an error
-    Drains
+    Fails
   } state_e;
+
+  // Reads that were taken and have not ended, at most.
+  localparam int unsigned OpenMax = 3;
+  typedef logic [$clog2(OpenMax + 1)-1:0] open_t;
 
   state_e state_d, state_q;
   logic cacheable_q;
   lid_t lid_q;
   bus_address_t address_q;
   line_count_t first_q, count_q;
-  logic starts, ends;
+  open_t open_q;
+  logic takes, starts_q, ends;
 
-  logic buffer_ready, buffer_valid, buffer_last, buffer_error, drains;
+  logic buffer_ready, buffer_valid, buffer_last, buffer_error, drains, fails;
   logic split_valid;
 
+  assign takes = read_valid_i && read_ready_o;
   assign ends = beat_valid_o && beat_ready_i && beat_o.last;
+  // An error is on its way out, or what is left of its reads is thrown away.
+  assign fails = drains || (buffer_valid && buffer_error);
 
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      Idle: if (read_valid_i) state_d = read_i.by_lid ? LooksUp : Reads;
+      Idle: if (takes) state_d = read_i.by_lid ? LooksUp : Asks;
       LooksUp: if (lookup_ready_i) state_d = Waits;
-      Waits: if (found_valid_i) state_d = found_i == '0 ? Fails : Reads;
-      Reads: if (ends) state_d = drains ? Drains : Idle;
+      Waits: if (found_valid_i) state_d = found_i == '0 ? Fails : Asks;
+      Asks: if (!starts_q && !split_valid) state_d = Idle;
       Fails: if (ends) state_d = Idle;
-      Drains: if (!drains) state_d = Idle;
       default: state_d = Idle;
     endcase
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) state_q <= Idle;
-    else state_q <= state_d;
+    if (rst_i) begin
+      state_q <= Idle;
+      open_q <= '0;
+    end else begin
+      state_q <= state_d;
+      if (ends && beat_o.error) open_q <= '0;
+      else open_q <= open_q + open_t'(takes) - open_t'(ends);
+    end
   end
 
   always_ff @(posedge clk_i) begin
-    starts <= state_q != Reads && state_d == Reads;
-    if (state_q == Idle) begin
+    starts_q <= state_q != Asks && state_d == Asks;
+    if (takes) begin
       cacheable_q <= read_i.cacheable;
       lid_q <= read_i.lid;
       address_q <= read_i.address;
@@ -97,7 +110,7 @@ module client_port
   read_splitter u_read_splitter (
     .clk_i,
     .rst_i,
-    .start_i(starts),
+    .start_i(starts_q),
     .first_i(address_q[LineIndexBits+:LineAddressBits] + line_address_t'(first_q)),
     .count_i(count_q),
     .piece_valid_o(split_valid),
@@ -114,22 +127,23 @@ module client_port
     .ask_i(piece_valid_o && piece_ready_i),
     .ask_lines_i(piece_o.lines),
     .ask_last_i(piece_o.last),
-    .more_i(split_valid),
+    .more_i(state_q == Asks),
     .bank_o(piece_bank_o),
     .line_valid_i,
     .line_bank_i,
     .line_i,
     .out_valid_o(buffer_valid),
-    .out_ready_i(beat_ready_i && state_q == Reads),
+    .out_ready_i(beat_ready_i),
     .out_o(beat_o.data),
     .out_last_o(buffer_last),
     .out_error_o(buffer_error),
     .drains_o(drains)
   );
 
-  assign read_ready_o = state_q == Idle;
+  assign read_ready_o = state_q == Idle && !fails
+      && (open_q == '0 || (read_i.follows && open_q != open_t'(OpenMax)));
   assign lookup_valid_o = state_q == LooksUp;
-  assign lookup_o = lid_q;
+  assign lookup_o = '{kept: cacheable_q, lid: lid_q};
   assign name_o = '{cacheable: cacheable_q, lid: lid_q, address: address_q};
   assign piece_valid_o = split_valid && buffer_ready;
   assign beat_valid_o = state_q == Fails || buffer_valid;
@@ -139,8 +153,11 @@ module client_port
 
   `ASSERT(ReadIsAllowed, !read_valid_i || read_i.count != '0)
   `ASSERT(FoundWasLookedUp, !found_valid_i || state_q == Waits)
-  `ASSERT(LinesOnlyWhileReading, !line_valid_i || state_q == Reads || state_q == Drains)
-  `ASSERT(NothingIsLeft, state_q != Idle || !(buffer_valid || split_valid || drains))
+  `ASSERT(FollowsByAddress, !read_valid_i || !read_i.follows || !(read_i.by_lid || read_i.cacheable))
+  `ASSERT(FollowsItsBuffer, !takes || open_q == '0 || read_i.address == address_q)
+  `ASSERT(LinesOnlyWhileReading, !line_valid_i || open_q != '0 || drains)
+  `ASSERT(NothingIsLeft, open_q != '0 || drains || !(buffer_valid || split_valid))
+  `ASSERT(NothingFollowsAnError, !(takes && ends && beat_o.error))
   `ASSERT_OFFER_STAYS(ReadStays, read_valid_i, read_ready_o, read_i)
   `ASSERT_OFFER_STAYS(LookupStays, lookup_valid_o, lookup_ready_i, lookup_o)
   `ASSERT_OFFER_STAYS(PieceStays, piece_valid_o, piece_ready_i, {piece_o, piece_bank_o})

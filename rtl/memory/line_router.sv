@@ -1,12 +1,14 @@
-// Brings lines to the clients that asked for them: from host memory, from the cache and from the root on
-// chip. In a cycle each may have a line, for clients that differ; for the same client, host memory goes
-// first, then the cache.
+// Brings lines to the clients that asked for them: from host memory, from the cache in each channel of
+// on-board memory, and from the root on chip. In a cycle each may have a line, for clients that differ; for
+// the same client, host memory goes first, then one channel after the other.
 
 module line_router
   import memory_pkg::*;
 #(
   parameter int unsigned ClientCount = 4,
   parameter int unsigned Banks = 2,
+  // of on-board memory
+  parameter int unsigned Channels = 1,
   localparam int unsigned ClientBits = ClientCount > 1 ? $clog2(ClientCount) : 1,
   localparam int unsigned BankBits = $clog2(Banks),
   localparam int unsigned TagBits = ClientBits + BankBits
@@ -19,10 +21,10 @@ module line_router
   input logic        [BankBits-1:0]    host_bank_i,
   input piece_line_t                   host_i,
 
-  input  logic               cache_valid_i,
-  output logic               cache_ready_o,
-  input  logic [TagBits-1:0] cache_tag_i,
-  input  piece_line_t        cache_i,
+  input  logic        [Channels-1:0]              cache_valid_i,
+  output logic        [Channels-1:0]              cache_ready_o,
+  input  logic        [Channels-1:0][TagBits-1:0] cache_tag_i,
+  input  piece_line_t [Channels-1:0]              cache_i,
 
   input  logic               root_valid_i,
   output logic               root_ready_o,
@@ -34,25 +36,38 @@ module line_router
   output piece_line_t [ClientCount-1:0]               line_o
 );
 
-  logic [ClientCount-1:0] cache_valid, root_valid;
-  logic [BankBits-1:0] cache_bank, root_bank;
-  piece_line_t cache_line, root_line;
+  logic [Channels-1:0][ClientCount-1:0] cache_valid;
+  logic [ClientCount-1:0] root_valid;
+  logic [Channels-1:0][BankBits-1:0] cache_bank;
+  logic [BankBits-1:0] root_bank;
+  piece_line_t [Channels-1:0] cache_line;
+  piece_line_t root_line;
 
-  hit_reader #(
-    .ClientCount(ClientCount),
-    .Banks(Banks)
-  ) u_of_cache (
-    .clk_i,
-    .rst_i,
-    .beat_valid_i(cache_valid_i),
-    .beat_ready_o(cache_ready_o),
-    .beat_tag_i(cache_tag_i),
-    .beat_i(cache_i),
-    .busy_i(host_valid_i),
-    .line_valid_o(cache_valid),
-    .line_bank_o(cache_bank),
-    .line_o(cache_line)
-  );
+  for (genvar channel = 0; channel < Channels; channel++) begin : gen_channels
+    // Clients that have a line from host memory or from a channel before this; and those with one of this.
+    logic [ClientCount-1:0] busy, valid, busy_after;
+
+    if (channel == 0) assign busy = host_valid_i;
+    else assign busy = gen_channels[channel-1].busy_after;
+    assign busy_after = busy | valid;
+    assign cache_valid[channel] = valid;
+
+    hit_reader #(
+      .ClientCount(ClientCount),
+      .Banks(Banks)
+    ) u_of_cache (
+      .clk_i,
+      .rst_i,
+      .beat_valid_i(cache_valid_i[channel]),
+      .beat_ready_o(cache_ready_o[channel]),
+      .beat_tag_i(cache_tag_i[channel]),
+      .beat_i(cache_i[channel]),
+      .busy_i(busy),
+      .line_valid_o(valid),
+      .line_bank_o(cache_bank[channel]),
+      .line_o(cache_line[channel])
+    );
+  end
 
   hit_reader #(
     .ClientCount(ClientCount),
@@ -64,7 +79,7 @@ module line_router
     .beat_ready_o(root_ready_o),
     .beat_tag_i(root_tag_i),
     .beat_i(root_i),
-    .busy_i(host_valid_i | cache_valid),
+    .busy_i(gen_channels[Channels-1].busy_after),
     .line_valid_o(root_valid),
     .line_bank_o(root_bank),
     .line_o(root_line)
@@ -74,15 +89,18 @@ module line_router
     always_comb begin
       line_bank_o[index] = root_bank;
       line_o[index] = root_line;
+      for (int unsigned channel = 0; channel < Channels; channel++) begin
+        if (cache_valid[channel][index]) begin
+          line_bank_o[index] = cache_bank[channel];
+          line_o[index] = cache_line[channel];
+        end
+      end
       if (host_valid_i[index]) begin
         line_bank_o[index] = host_bank_i;
         line_o[index] = host_i;
-      end else if (cache_valid[index]) begin
-        line_bank_o[index] = cache_bank;
-        line_o[index] = cache_line;
       end
     end
   end
-  assign line_valid_o = host_valid_i | cache_valid | root_valid;
+  assign line_valid_o = gen_channels[Channels-1].busy_after | root_valid;
 
 endmodule

@@ -4,7 +4,9 @@
 `include "assertions.svh"
 
 module load_balancer #(
-  parameter int unsigned TagBits = 3
+  parameter int unsigned TagBits = 3,
+  // of on-board memory
+  parameter int unsigned Channels = 1
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -14,7 +16,7 @@ module load_balancer #(
   input logic host_begins_i,
   input logic host_ends_i,
   input logic dram_begins_i,
-  input logic dram_ends_i,
+  input logic [Channels-1:0] dram_ends_i,
 
   output logic spares_o
 );
@@ -28,13 +30,13 @@ module load_balancer #(
       dram_q <= '0;
     end else begin
       host_q <= host_q + count_t'(host_begins_i) - count_t'(host_ends_i);
-      dram_q <= dram_q + count_t'(dram_begins_i) - count_t'(dram_ends_i);
+      dram_q <= dram_q + count_t'(dram_begins_i) - count_t'($countones(dram_ends_i));
     end
   end
 
   assign spares_o = enable_i && dram_q > host_q;
 
   `ASSERT(HostEndsWhatBegan, !host_ends_i || host_q != '0)
-  `ASSERT(DramEndsWhatBegan, !dram_ends_i || dram_q != '0)
+  `ASSERT(DramEndsWhatBegan, $countones(dram_ends_i) <= 32'(dram_q))
 
 endmodule

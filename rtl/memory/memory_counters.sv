@@ -3,7 +3,9 @@
 module memory_counters
   import memory_pkg::*;
 #(
-  parameter int unsigned ClientCount = 4
+  parameter int unsigned ClientCount = 4,
+  // of on-board memory
+  parameter int unsigned Channels = 1
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -15,8 +17,9 @@ module memory_counters
   input logic                   host_line_i,
   input logic                   host_stall_i,
   input cache_events_t          events_i,
-  input logic                   dram_read_error_i,
-  input logic                   dram_write_error_i,
+  input logic                   table_line_i,
+  input logic [Channels-1:0]    dram_read_error_i,
+  input logic [Channels-1:0]    dram_write_error_i,
 
   output memory_counters_t counters_o
 );
@@ -34,9 +37,11 @@ module memory_counters
       counters_q.host_stalls <= counters_q.host_stalls + 64'(host_stall_i);
       counters_q.hits <= counters_q.hits + 64'(events_i.hit);
       counters_q.misses <= counters_q.misses + 64'(events_i.miss);
-      counters_q.dram_lines <= counters_q.dram_lines + 64'(events_i.dram_line);
+      counters_q.dram_lines <= counters_q.dram_lines + 64'(events_i.dram_lines);
       counters_q.root_lines <= counters_q.root_lines + 64'(events_i.root_line);
-      counters_q.dram_errors <= counters_q.dram_errors + 64'(dram_read_error_i) + 64'(dram_write_error_i);
+      counters_q.table_lines <= counters_q.table_lines + 64'(table_line_i);
+      counters_q.dram_errors <=
+          counters_q.dram_errors + 64'($countones({dram_read_error_i, dram_write_error_i}));
     end
   end
 

@@ -36,6 +36,13 @@ package memory_pkg;
     logic error;
   } piece_line_t;
 
+  // A LID whose buffer is wanted.
+  typedef struct packed {
+    // of a node worth keeping
+    logic kept;
+    lid_t lid;
+  } lookup_t;
+
   // The buffer of a node, as the cache knows it.
   typedef struct packed {
     // it may be kept
@@ -49,8 +56,8 @@ package memory_pkg;
     // a piece of a cacheable node is in the cache, or is not
     logic hit;
     logic miss;
-    // a line comes from the cache, or from the root on chip
-    logic dram_line;
+    // lines come from the cache, from each channel of on-board memory one, and from the root on chip
+    logic [3:0] dram_lines;
     logic root_line;
   } cache_events_t;
 
@@ -72,6 +79,8 @@ package memory_pkg;
     logic [63:0] dram_lines;
     // lines read from the root on chip
     logic [63:0] root_lines;
+    // lines read from the page table
+    logic [63:0] table_lines;
     // answers of on-board memory that were errors: a LID is then not mapped
     logic [63:0] dram_errors;
   } memory_counters_t;

@@ -1,6 +1,5 @@
 // Reads lines for its clients from host memory; a node that is named by its LID is found in the page table,
-// which is in on-board memory. Each client has one read at a time; those of several clients go on side by
-// side.
+// which is in on-board memory. Reads of several clients go on side by side.
 
 `include "assertions.svh"
 
@@ -14,6 +13,8 @@ module memory_system
   // LIDs from 0 on that can be mapped, a multiple of 512; where their table begins, in pages of 4 KiB
   parameter int unsigned LidCount = 65536,
   parameter int unsigned PageTablePage = 0,
+  // of on-board memory: a power of two
+  parameter int unsigned Channels = 2,
   parameter int unsigned DramAddressBits = 34,
   // The cache of nodes: entries of so many lines, at least those of a node.
   parameter int unsigned CacheSets = 1024,
@@ -59,45 +60,46 @@ module memory_system
   input  logic               host_beat_last_i,
   input  logic               host_beat_error_i,
 
-  // On-board memory: AXI4.
-  output logic                       dram_arvalid_o,
-  input  logic                       dram_arready_i,
-  output logic [DramIdBits-1:0]      dram_arid_o,
-  output logic [DramAddressBits-1:0] dram_araddr_o,
-  output logic [7:0]                 dram_arlen_o,
-  output logic [2:0]                 dram_arsize_o,
-  output logic [1:0]                 dram_arburst_o,
-  input  logic                       dram_rvalid_i,
-  output logic                       dram_rready_o,
-  input  logic [DramIdBits-1:0]      dram_rid_i,
-  input  line_t                      dram_rdata_i,
-  input  logic [1:0]                 dram_rresp_i,
-  input  logic                       dram_rlast_i,
-  output logic                       dram_awvalid_o,
-  input  logic                       dram_awready_i,
-  output logic [DramIdBits-1:0]      dram_awid_o,
-  output logic [DramAddressBits-1:0] dram_awaddr_o,
-  output logic [7:0]                 dram_awlen_o,
-  output logic [2:0]                 dram_awsize_o,
-  output logic [1:0]                 dram_awburst_o,
-  output logic                       dram_wvalid_o,
-  input  logic                       dram_wready_i,
-  output line_t                      dram_wdata_o,
-  output logic [LineBytes-1:0]       dram_wstrb_o,
-  output logic                       dram_wlast_o,
-  input  logic                       dram_bvalid_i,
-  output logic                       dram_bready_o,
-  input  logic [DramIdBits-1:0]      dram_bid_i,
-  input  logic [1:0]                 dram_bresp_i,
+  // On-board memory: AXI4, a port a channel.
+  output logic                       dram_arvalid_o[Channels],
+  input  logic                       dram_arready_i[Channels],
+  output logic [DramIdBits-1:0]      dram_arid_o[Channels],
+  output logic [DramAddressBits-1:0] dram_araddr_o[Channels],
+  output logic [7:0]                 dram_arlen_o[Channels],
+  output logic [2:0]                 dram_arsize_o[Channels],
+  output logic [1:0]                 dram_arburst_o[Channels],
+  input  logic                       dram_rvalid_i[Channels],
+  output logic                       dram_rready_o[Channels],
+  input  logic [DramIdBits-1:0]      dram_rid_i[Channels],
+  input  line_t                      dram_rdata_i[Channels],
+  input  logic [1:0]                 dram_rresp_i[Channels],
+  input  logic                       dram_rlast_i[Channels],
+  output logic                       dram_awvalid_o[Channels],
+  input  logic                       dram_awready_i[Channels],
+  output logic [DramIdBits-1:0]      dram_awid_o[Channels],
+  output logic [DramAddressBits-1:0] dram_awaddr_o[Channels],
+  output logic [7:0]                 dram_awlen_o[Channels],
+  output logic [2:0]                 dram_awsize_o[Channels],
+  output logic [1:0]                 dram_awburst_o[Channels],
+  output logic                       dram_wvalid_o[Channels],
+  input  logic                       dram_wready_i[Channels],
+  output line_t                      dram_wdata_o[Channels],
+  output logic [LineBytes-1:0]       dram_wstrb_o[Channels],
+  output logic                       dram_wlast_o[Channels],
+  input  logic                       dram_bvalid_i[Channels],
+  output logic                       dram_bready_o[Channels],
+  input  logic [DramIdBits-1:0]      dram_bid_i[Channels],
+  input  logic [1:0]                 dram_bresp_i[Channels],
 
   output memory_counters_t counters_o
 );
 
   localparam int unsigned BankBits = $clog2(Banks);
   localparam int unsigned CachePage = PageTablePage + LidCount / (PageBytes / 8);
+  localparam int unsigned PlaceBits = $clog2(CacheSets * CacheWays * CacheEntryLines);
 
   logic [ClientCount-1:0] lookup_valid, lookup_ready, found_valid;
-  lid_t [ClientCount-1:0] lookup;
+  lookup_t [ClientCount-1:0] lookup;
   bus_address_t found;
   logic [ClientCount-1:0] piece_valid, piece_ready, line_valid;
   piece_t [ClientCount-1:0] piece;
@@ -135,13 +137,14 @@ module memory_system
 
   // ---- pieces ----
 
-  logic hit_valid, hit_ready, dram_line_valid, dram_line_ready, drop_valid, drop_ready;
-  logic write_valid, write_ready, written, written_error;
+  logic hit_valid, hit_ready, drop_valid, drop_ready, write_valid, write_ready;
+  logic [Channels-1:0] dram_line_valid, dram_line_ready, written, written_error;
+  logic [Channels-1:0][TagBits-1:0] dram_line_tag, written_tag;
   cache_events_t events;
-  logic [TagBits-1:0] hit_tag, write_tag, written_tag, dram_line_tag;
-  logic [DramAddressBits-1:0] hit_address, write_address;
+  logic [TagBits-1:0] hit_tag, write_tag;
+  logic [PlaceBits-1:0] hit_place, write_place;
   piece_lines_t hit_lines;
-  piece_line_t dram_line;
+  piece_line_t [Channels-1:0] dram_line;
   line_t table_line, word, write;
 
   cached_reader #(
@@ -150,8 +153,7 @@ module memory_system
     .CacheSets(CacheSets),
     .CacheWays(CacheWays),
     .CacheEntryLines(CacheEntryLines),
-    .CachePage(CachePage),
-    .AddressBits(DramAddressBits)
+    .Channels(Channels)
   ) u_cached_reader (
     .piece_valid_i(piece_valid),
     .piece_ready_o(piece_ready),
@@ -167,7 +169,7 @@ module memory_system
     .hit_valid_o(hit_valid),
     .hit_ready_i(hit_ready),
     .hit_tag_o(hit_tag),
-    .hit_address_o(hit_address),
+    .hit_place_o(hit_place),
     .hit_lines_o(hit_lines),
     .hit_line_valid_i(dram_line_valid),
     .hit_line_ready_o(dram_line_ready),
@@ -176,7 +178,7 @@ module memory_system
     .write_valid_o(write_valid),
     .write_ready_i(write_ready),
     .write_tag_o(write_tag),
-    .write_address_o(write_address),
+    .write_place_o(write_place),
     .write_o(write),
     .written_i(written),
     .written_tag_i(written_tag),
@@ -187,42 +189,34 @@ module memory_system
 
   // ---- the page table ----
 
-  logic is_clear, table_read_valid, table_read_ready, table_line_valid, table_line_error, table_written;
+  logic table_read_valid, table_read_ready, table_line_valid, table_line_error, table_written;
   logic burst_valid, burst_ready, word_valid, word_ready, word_last;
   logic [ClientBits-1:0] table_read_id, table_line_id;
   logic [DramAddressBits-1:0] table_read_address, burst_address;
   logic [7:0] burst_len;
   logic [LineBytes-1:0] word_strobe;
-  page_table #(
+
+  mappings #(
     .ClientCount(ClientCount),
     .LidCount(LidCount),
     .BasePage(PageTablePage),
     .AddressBits(DramAddressBits)
-  ) u_page_table (
+  ) u_mappings (
     .lookup_valid_i(lookup_valid),
     .lookup_ready_o(lookup_ready),
     .lookup_i(lookup),
     .found_valid_o(found_valid),
     .found_o(found),
-    .line_read_valid_o(table_read_valid),
-    .line_read_ready_i(table_read_ready && is_clear),
-    .line_read_id_o(table_read_id),
-    .line_read_address_o(table_read_address),
+    .drop_valid_o(drop_valid),
+    .drop_ready_i(drop_ready),
+    .read_valid_o(table_read_valid),
+    .read_ready_i(table_read_ready),
+    .read_id_o(table_read_id),
+    .read_address_o(table_read_address),
     .line_valid_i(table_line_valid),
     .line_id_i(table_line_id),
     .line_i(table_line),
     .line_error_i(table_line_error),
-    .*
-  );
-
-  page_table_writer #(
-    .LidCount(LidCount),
-    .BasePage(PageTablePage),
-    .AddressBits(DramAddressBits)
-  ) u_page_table_writer (
-    .drop_valid_o(drop_valid),
-    .drop_ready_i(drop_ready),
-    .is_clear_o(is_clear),
     .burst_valid_o(burst_valid),
     .burst_ready_i(burst_ready),
     .burst_address_o(burst_address),
@@ -232,19 +226,23 @@ module memory_system
     .word_o(word),
     .word_strobe_o(word_strobe),
     .word_last_o(word_last),
-    .done_valid_i(table_written),
-    .done_ready_o(),
+    .written_i(table_written),
     .*
   );
 
   // ---- on-board memory ----
 
-  dram_port #(
+  logic [Channels-1:0] read_error, write_error;
+
+  dram_ports #(
+    .Channels(Channels),
     .AddressBits(DramAddressBits),
     .ClientBits(ClientBits),
-    .TagBits(TagBits)
-  ) u_dram_port (
-    .table_read_valid_i(table_read_valid && is_clear),
+    .TagBits(TagBits),
+    .PlaceBits(PlaceBits),
+    .CachePage(CachePage)
+  ) u_dram_ports (
+    .table_read_valid_i(table_read_valid),
     .table_read_ready_o(table_read_ready),
     .table_read_id_i(table_read_id),
     .table_read_address_i(table_read_address),
@@ -255,7 +253,7 @@ module memory_system
     .hit_valid_i(hit_valid),
     .hit_ready_o(hit_ready),
     .hit_tag_i(hit_tag),
-    .hit_address_i(hit_address),
+    .hit_place_i(hit_place),
     .hit_lines_i(hit_lines),
     .hit_line_valid_o(dram_line_valid),
     .hit_line_ready_i(dram_line_ready),
@@ -274,16 +272,19 @@ module memory_system
     .line_valid_i(write_valid),
     .line_ready_o(write_ready),
     .line_tag_i(write_tag),
-    .line_address_i(write_address),
+    .line_place_i(write_place),
     .line_i(write),
     .line_written_o(written),
     .line_written_tag_o(written_tag),
     .line_written_error_o(written_error),
+    .read_error_o(read_error),
+    .write_error_o(write_error),
     .*
   );
 
   memory_counters #(
-    .ClientCount(ClientCount)
+    .ClientCount(ClientCount),
+    .Channels(Channels)
   ) u_memory_counters (
     .reads_i(read_valid_i & read_ready_o),
     .lookups_i(lookup_valid & lookup_ready),
@@ -291,8 +292,9 @@ module memory_system
     .host_line_i(host_beat_valid_i && !host_beat_error_i),
     .host_stall_i(host_read_valid_o && !host_read_ready_i),
     .events_i(events),
-    .dram_read_error_i(dram_rvalid_i && dram_rready_o && dram_rresp_i != '0),
-    .dram_write_error_i(dram_bvalid_i && dram_bready_o && dram_bresp_i != '0),
+    .table_line_i(table_line_valid),
+    .dram_read_error_i(read_error),
+    .dram_write_error_i(write_error),
     .*
   );
 

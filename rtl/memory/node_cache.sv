@@ -16,6 +16,8 @@ module node_cache
   import memory_pkg::*;
 #(
   parameter int unsigned TagBits = 3,
+  // of on-board memory
+  parameter int unsigned Channels = 1,
   // a power of two
   parameter int unsigned Sets = 1024,
   parameter int unsigned Ways = 4,
@@ -54,8 +56,8 @@ module node_cache
   output logic [PlaceBits-1:0] hit_place_o,
   output piece_lines_t         hit_lines_o,
   output logic [TagBits-1:0]   hit_tag_o,
-  input  logic                 hit_done_i,
-  input  logic [TagBits-1:0]   hit_done_tag_i,
+  input  logic [Channels-1:0]              hit_done_i,
+  input  logic [Channels-1:0][TagBits-1:0] hit_done_tag_i,
 
   // The lines that come from host memory for a tag are to be written to a place; told before they are asked
   // for.
@@ -258,7 +260,9 @@ module node_cache
     if (rst_i) begin
       flights_q <= '0;
     end else begin
-      if (hit_done_i) flights_q[hit_done_tag_i].busy <= 1'b0;
+      for (int unsigned channel = 0; channel < Channels; channel++) begin
+        if (hit_done_i[channel]) flights_q[hit_done_tag_i[channel]].busy <= 1'b0;
+      end
       if (state_q == Fills) flights_q[filled_tag_i].busy <= 1'b0;
       if (starts_fill || starts_hit) begin
         flights_q[tag_q] <= '{

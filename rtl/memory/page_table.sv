@@ -1,15 +1,18 @@
 // Finds the buffer of a LID: a word of 8 bytes a LID, eight to a line of on-board memory. Many lookups are in
-// flight; each client has at most one, and its number is the id of the read.
+// flight; each client has at most one, and its number is the id of the read. Words of nodes worth keeping are
+// kept on chip, too.
 
 `include "assertions.svh"
 
 module page_table
   import accelerator_pkg::*;
-  import memory_pkg::PageBytes;
+  import memory_pkg::*;
 #(
   parameter int unsigned ClientCount = 4,
   // LIDs from 0 on that can be mapped
   parameter int unsigned LidCount = 65536,
+  // words that are kept on chip: a power of two
+  parameter int unsigned KeptLids = 1024,
   // where the table begins, in pages of 4 KiB
   parameter int unsigned BasePage = 0,
   parameter int unsigned AddressBits = 34,
@@ -18,9 +21,14 @@ module page_table
   input logic clk_i,
   input logic rst_i,
 
-  input  logic [ClientCount-1:0] lookup_valid_i,
-  output logic [ClientCount-1:0] lookup_ready_o,
-  input  lid_t [ClientCount-1:0] lookup_i,
+  input  logic    [ClientCount-1:0] lookup_valid_i,
+  output logic    [ClientCount-1:0] lookup_ready_o,
+  input  lookup_t [ClientCount-1:0] lookup_i,
+
+  // A mapping is being written: what is found may be older. Before that, what is kept of its LID is dropped.
+  input logic map_valid_i,
+  input logic drop_i,
+  input lid_t map_lid_i,
 
   // The client that is answered, and its address: 0 if the LID is not mapped.
   output logic         [ClientCount-1:0] found_valid_o,
@@ -40,12 +48,21 @@ module page_table
 
   localparam int unsigned WordIndexBits = LineIndexBits - 3;
 
-  lid_t lid;
-  logic [ClientBits-1:0] client;
-  logic beyond;
+  // What a lookup in flight is for.
+  typedef struct packed {
+    logic beyond;
+    // not worth keeping if a mapping is written meanwhile
+    lookup_t lookup;
+  } flight_t;
+
+  lookup_t lookup, missed;
+  logic [ClientBits-1:0] lookup_client, client;
+  logic lookup_valid, lookup_ready, hit_valid, hit_ready, beyond, fills;
+  bus_address_t hit_address, word;
+  flight_t flight;
 
   arbiter #(
-    .T(lid_t),
+    .T(lookup_t),
     .Count(ClientCount)
   ) u_arbiter (
     .clk_i,
@@ -54,31 +71,53 @@ module page_table
     .in_ready_o(lookup_ready_o),
     .in_i(lookup_i),
     .in_last_i({ClientCount{1'b1}}),
-    .out_valid_o(line_read_valid_o),
-    .out_ready_i(line_read_ready_i),
-    .out_o(lid),
+    .out_valid_o(lookup_valid),
+    .out_ready_i(lookup_ready),
+    .out_o(lookup),
     .out_last_o(),
-    .out_index_o(client)
+    .out_index_o(lookup_client)
+  );
+
+  page_table_cache #(
+    .Entries(KeptLids),
+    .ClientBits(ClientBits)
+  ) u_cache (
+    .clk_i,
+    .rst_i,
+    .lookup_valid_i(lookup_valid),
+    .lookup_ready_o(lookup_ready),
+    .lookup_i(lookup),
+    .lookup_client_i(lookup_client),
+    .hit_valid_o(hit_valid),
+    .hit_ready_i(hit_ready),
+    .hit_address_o(hit_address),
+    .miss_valid_o(line_read_valid_o),
+    .miss_ready_i(line_read_ready_i),
+    .lookup_o(missed),
+    .client_o(client),
+    .fill_i(fills),
+    .fill_lid_i(flight.lookup.lid),
+    .fill_address_i(word),
+    .drop_i,
+    .drop_lid_i(map_lid_i)
   );
 
   // A LID beyond the table is looked up all the same, at the place of another; what is found there is not
   // used.
-  assign beyond = lid >= lid_t'(LidCount);
+  assign beyond = missed.lid >= lid_t'(LidCount);
   assign line_read_id_o = client;
   assign line_read_address_o = (AddressBits'(BasePage) << $clog2(PageBytes)) + AddressBits'({
-    beyond ? '0 : lid[$bits(lid_t)-1:WordIndexBits], LineIndexBits'(0)
+    beyond ? '0 : missed.lid[$bits(lid_t)-1:WordIndexBits], LineIndexBits'(0)
   });
 
-  // What a lookup in flight is for.
-  typedef struct packed {
-    logic beyond;
-    logic [WordIndexBits-1:0] word;
-  } flight_t;
   flight_t [2**ClientBits-1:0] flights_q;
 
   always_ff @(posedge clk_i) begin
+    for (int unsigned index = 0; index < 2 ** ClientBits; index++) begin
+      if (map_valid_i) flights_q[index].lookup.kept <= 1'b0;
+    end
     if (line_read_valid_o && line_read_ready_i) begin
-      flights_q[client] <= '{beyond: beyond, word: lid[WordIndexBits-1:0]};
+      flights_q[client] <= '{beyond: beyond, lookup: missed};
     end
   end
 
@@ -95,11 +134,19 @@ module page_table
     error_q <= line_error_i;
   end
 
-  flight_t flight;
   assign flight = flights_q[id_q];
-  assign found_o = flight.beyond || error_q ? '0 : line_q[64*flight.word+:$bits(bus_address_t)];
+  assign word = line_q[64*flight.lookup.lid[WordIndexBits-1:0]+:$bits(bus_address_t)];
+  assign fills = valid_q && flight.lookup.kept && !map_valid_i && !flight.beyond && !error_q && word != '0;
+
+  // What comes from memory does not wait.
+  assign hit_ready = !valid_q;
+  always_comb begin
+    found_o = hit_address;
+    if (valid_q) found_o = flight.beyond || error_q ? '0 : word;
+  end
   for (genvar index = 0; index < ClientCount; index++) begin : gen_found
-    assign found_valid_o[index] = valid_q && id_q == ClientBits'(index);
+    assign found_valid_o[index] = valid_q ? id_q == ClientBits'(index)
+        : hit_valid && client == ClientBits'(index);
   end
 
   // Lookups in flight.

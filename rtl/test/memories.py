@@ -9,7 +9,6 @@ from collections import deque
 
 from cocotb import start_soon
 from cocotb.triggers import RisingEdge
-from records import record
 from streams import end_of_reset
 
 LINE = 64
@@ -86,11 +85,11 @@ class HostMemory:
 
 
 class Dram:
-    """AXI4, 512 bits, INCR. Reads of one id in order; beats of several ids mixed. A write takes effect at any
-    time before its response; a read beside it sees either."""
+    """AXI4, 512 bits, INCR: one port, or that of a channel of several. Reads of one id in order; beats of
+    several ids mixed. A write takes effect at any time before its response; a read beside it sees either."""
 
-    def __init__(self, dut, name="dram", stall=0.0, latency=20):
-        self.dut, self.name, self.stall, self.latency = dut, name, stall, latency
+    def __init__(self, dut, channel: int | None = None, stall=0.0, latency=20):
+        self.dut, self.channel, self.stall, self.latency = dut, channel, stall, latency
         # Lines by address; one that was never written holds what chips hold when they are turned on.
         self.lines = {}
         # id to its reads in order; bursts to write as (id, address, beats); their words (data, strobe, last)
@@ -101,7 +100,8 @@ class Dram:
             start_soon(task())
 
     def port(self, port: str):
-        return getattr(self.dut, f"{self.name}_{port}_{'i' if port in INPUTS else 'o'}")
+        ports = getattr(self.dut, f"dram_{port}_{'i' if port in INPUTS else 'o'}")
+        return ports if self.channel is None else ports[self.channel]
 
     def value(self, port: str) -> int:
         return int(self.port(port).value)
@@ -203,56 +203,6 @@ class Dram:
 INPUTS = set("arready rvalid rid rdata rresp rlast awready wready bvalid bid bresp".split())
 
 
-class LineMemory:
-    """The memory system as one client sees it: line_read_t at <name>_o, line_beat_t at <beat>_i. `buffers`
-    gives the address of a LID's buffer, or None."""
-
-    def __init__(self, dut, line, buffers=None, name="read", beat="beat", stall=0.0, latency=20):
-        self.dut, self.line, self.buffers, self.stall, self.latency = dut, line, buffers, stall, latency
-        self.read = {part: getattr(dut, f"{name}_{part}") for part in ("valid_o", "ready_i", "o")}
-        self.beat = {part: getattr(dut, f"{beat}_{part}") for part in ("valid_i", "ready_o", "i")}
-        # what was read, for tests
-        self.reads = []
-        self.read["ready_i"].value = self.beat["valid_i"].value = 0
-        start_soon(self.run())
-
-    async def run(self):
-        await end_of_reset(self.dut)
-        while True:
-            await self.take_read()
-            read = record("line_read_t").unpack(int(self.read["o"].value))
-            self.read["ready_i"].value = 0
-            self.reads.append(read)
-            for _ in range(random.randint(0, self.latency)):
-                await RisingEdge(self.dut.clk_i)
-            for beat in self.beats(read):
-                await self.give(beat)
-
-    async def take_read(self):
-        while True:
-            takes = random.random() >= self.stall
-            self.read["ready_i"].value = int(takes)
-            await RisingEdge(self.dut.clk_i)
-            if takes and self.read["valid_o"].value == 1:
-                return
-
-    def beats(self, read: dict):
-        """Fields of the beats; the data of each is read when it goes out. One that fails is the last."""
-        assert read["count"] > 0, "a read of nothing"
-        address = self.buffers(read["lid"]) if read["by_lid"] else read["address"]
-        for at in range(read["count"]):
-            data = None if address is None else self.line(address + LINE * (read["first"] + at))
-            last = data is None or at == read["count"] - 1
-            yield {"error": int(data is None), "last": int(last), "address": address or 0, "data": data or 0}
-            if data is None:
-                return
-
-    async def give(self, fields: dict):
-        while random.random() < self.stall:
-            await RisingEdge(self.dut.clk_i)
-        self.beat["i"].value = record("line_beat_t").pack(**fields)
-        self.beat["valid_i"].value = 1
-        await RisingEdge(self.dut.clk_i)
-        while self.beat["ready_o"].value != 1:
-            await RisingEdge(self.dut.clk_i)
-        self.beat["valid_i"].value = 0
+def drams(dut, **parameters) -> list[Dram]:
+    """All channels of on-board memory."""
+    return [Dram(dut, channel, **parameters) for channel in range(int(dut.Channels.value))]

@@ -39,23 +39,35 @@ def element(signal, index: int, bits: int) -> int:
 
 class MemoryPorts:
     """Memory behind the ports read_* and beat_* of one or more units. The first beat of a read comes after
-    `latency` cycles or up to `jitter` more. A read fails at some beat with the probability `failures`."""
+    `latency` cycles or up to `jitter` more. A read fails at some beat with the probability `failures`, and
+    with it those that were taken after it."""
+
+    # Reads of a port that were taken and have not ended, at most.
+    OPEN_MAX = 3
 
     def __init__(self, dut, memory: Memory, ports=1, latency=2, jitter=0, stall=0.0, failures=0.0):
         self.dut, self.memory, self.ports = dut, memory, ports
         self.latency, self.jitter, self.stall, self.failures = latency, jitter, stall, failures
-        # For tests: what was asked for, how many reads failed, cycles from reads to their first beats.
-        self.reads, self.failed, self.waited = [], 0, 0
+        # For tests: what was asked for, how many reads failed, how many were taken before another had ended,
+        # cycles from reads to their first beats.
+        self.reads, self.failed, self.followed, self.waited = [], 0, 0, 0
         self.ready = Wire(dut.read_ready_i, 1)
         self.valid, self.beat = Wire(dut.beat_valid_i, 1), Wire(dut.beat_i, BEAT.width)
+        # by port: beats that are to come, as fields; what was offered and not taken
         self.beats = [deque() for _ in range(ports)]
+        self.offered: list[dict[str, int]] = [{} for _ in range(ports)]
         self.wait, self.offers, self.is_waiting = [0] * ports, [False] * ports, [False] * ports
         start_soon(self.run())
 
     def answer(self, index: int, read: dict[str, int]):
         """Gets the beats of a read ready."""
-        assert not self.beats[index], "one read at a time"
         self.reads.append(read)
+        self.followed += bool(self.beats[index])
+        if any(beat["error"] for beat in self.beats[index]):
+            return
+        if not self.beats[index]:
+            self.wait[index] = self.latency + random.randint(0, self.jitter)
+            self.is_waiting[index] = True
         address = self.memory.lids.get(read["lid"]) if read["by_lid"] else read["address"]
         lines = self.memory.lines(address, read["first"], read["count"]) if address else [b""] * read["count"]
         bad = len(lines) if address else 0
@@ -64,11 +76,17 @@ class MemoryPorts:
         self.failed += bad < len(lines)
         for at, data in enumerate(lines[:bad + 1]):
             last = at in (bad, len(lines) - 1)
-            fields = {"error": at == bad, "last": last, "address": address or 0}
             word = random.getrandbits(LINE_BITS) if at == bad else line(data)
-            self.beats[index].append(BEAT.pack(**fields, data=word))
-        self.wait[index] = self.latency + random.randint(0, self.jitter)
-        self.is_waiting[index] = True
+            fields = {"error": at == bad, "last": last, "address": address or 0, "data": word}
+            self.beats[index].append(fields)
+
+    def may_take(self, index: int) -> bool:
+        """Whether a read may be taken: none before a failure that is offered, and only some follow others."""
+        beats, offered = self.beats[index], self.offered[index]
+        if not beats:
+            return True
+        is_open = sum(beat["last"] for beat in beats) < self.OPEN_MAX
+        return bool(is_open and offered.get("follows") and not beats[0]["error"])
 
     async def drained(self):
         """Waits until no beat is to come, be it wanted or not."""
@@ -81,13 +99,13 @@ class MemoryPorts:
         if not self.offers[index] and self.beats[index] and not self.wait[index]:
             self.offers[index] = random.random() >= self.stall
             if self.offers[index]:
-                self.beat.set(index, self.beats[index][0])
+                self.beat.set(index, BEAT.pack(**self.beats[index][0]))
         self.valid.set(index, int(self.offers[index]))
 
     async def run(self):
         await end_of_reset(self.dut)
         while True:
-            takes = [not self.beats[index] and random.random() >= self.stall for index in range(self.ports)]
+            takes = [self.may_take(index) and random.random() >= self.stall for index in range(self.ports)]
             for index in range(self.ports):
                 self.ready.set(index, int(takes[index]))
                 self.offer(index)
@@ -98,8 +116,12 @@ class MemoryPorts:
                 if self.offers[index] and ready >> index & 1:
                     self.beats[index].popleft()
                     self.offers[index] = self.is_waiting[index] = False
-                if takes[index] and valid >> index & 1:
-                    self.answer(index, READ.unpack(element(self.dut.read_o, index, READ.width)))
+                self.offered[index] = {}
+                if valid >> index & 1:
+                    self.offered[index] = READ.unpack(element(self.dut.read_o, index, READ.width))
+                if takes[index] and self.offered[index]:
+                    self.answer(index, self.offered[index])
+                    self.offered[index] = {}
 
 
 class KeyPorts:

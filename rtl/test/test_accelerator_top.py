@@ -7,7 +7,7 @@ import cocotb
 import honeycomb_layout as layout
 from cocotb import start_soon
 from cocotb.triggers import RisingEdge
-from memories import Dram, HostMemory
+from memories import HostMemory, drams
 from nodes import SHAPES, Memory
 from request_bytes import Raw, any_get, any_hostile, any_scan, beats, parse
 from runner import simulate
@@ -101,7 +101,7 @@ class Bench:
         self.memory = Memory(SHAPES[shape])
         self.tree, self.keys = grow(self.memory, 300)
         HostMemory(dut, self.line, stall=stall)
-        self.dram = Dram(dut, stall=stall)
+        self.drams = drams(dut, stall=stall)
         self.registers, self.streams = Registers(dut), Streams(dut, stall)
         self.wanted = {}
 
@@ -191,8 +191,8 @@ async def answers_requests(dut, shape, stall, switches):
     bench = Bench(dut, shape, stall)
     await bench.start(switches)
     await bench.check(60)
-    # The cache lies behind the page table. A tree may have no interior node but its root.
-    is_cached = any(address >= 8 * LIDS for address in bench.dram.lines)
+    # The cache lies behind the page table, in all channels. A tree may have no interior node but its root.
+    is_cached = any(address >= 8 * LIDS for channel in bench.drams for address in channel.lines)
     assert is_cached <= bool(switches & 1) and (is_cached or switches != 3)
     # The window gets shorter by one a cycle.
     for _ in range(20):

@@ -20,9 +20,9 @@ class OnBoard:
 
     def __init__(self, dut, stall: float):
         self.dut, self.lines = dut, {}
-        self.reads = Sink(dut, "hit", ["hit_tag_o", "hit_address_o", "hit_lines_o"], stall=stall)
+        self.reads = Sink(dut, "hit", ["hit_tag_o", "hit_place_o", "hit_lines_o"], stall=stall)
         self.beats = Source(dut, "hit_line", stall=stall)
-        self.writes = Sink(dut, "write", ["write_tag_o", "write_address_o", "write_o"], stall=stall)
+        self.writes = Sink(dut, "write", ["write_tag_o", "write_place_o", "write_o"], stall=stall)
         cocotb.start_soon(self.read())
         cocotb.start_soon(self.write())
 
@@ -31,8 +31,8 @@ class OnBoard:
         while True:
             await RisingEdge(self.dut.clk_i)
             while self.reads.got:
-                tag, address, lines = self.reads.got.pop(0).values()
-                flying.append((tag, [address + LINE * at for at in range(lines)]))
+                tag, place, lines = self.reads.got.pop(0).values()
+                flying.append((tag, [place + at for at in range(lines)]))
             if flying and len(self.beats.queue) < 3:
                 tag, left = random.choice(flying)
                 line = {"data": self.lines[left.pop(0)], "last": int(not left)}
@@ -47,12 +47,12 @@ class OnBoard:
             await RisingEdge(dut.clk_i)
             dut.written_i.value = 0
             if self.writes.got and random.random() < 0.3:
-                tag, address, data = self.writes.got.pop(random.randrange(len(self.writes.got))).values()
+                tag, place, data = self.writes.got.pop(random.randrange(len(self.writes.got))).values()
                 dut.written_i.value, dut.written_tag_i.value = 1, tag
                 error = random.random() < 0.01
                 dut.written_error_i.value = int(error)
                 if not error:
-                    self.lines[address] = data
+                    self.lines[place] = data
 
 
 class Clients:

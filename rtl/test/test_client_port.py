@@ -9,7 +9,7 @@ from runner import simulate
 from streams import STALLS, Sink, Source, end_of_reset, start
 
 READ, BEAT, LINE = record("line_read_t"), record("line_beat_t"), record("piece_line_t")
-PIECE = record("memory_pkg::piece_t")
+PIECE, LOOKUP = record("memory_pkg::piece_t"), record("memory_pkg::lookup_t")
 
 
 def line(address: int) -> int:
@@ -22,8 +22,8 @@ class Neighbours:
 
     def __init__(self, dut, stall: float, errors: float):
         self.dut, self.stall, self.errors = dut, stall, errors
-        # bank to the next address and the lines to come
-        self.flying = {}
+        # bank to the next address and the lines to come; how many came while others were still to
+        self.flying, self.mixed = {}, 0
         dut.lookup_ready_i.value = dut.found_valid_i.value = 0
         dut.piece_ready_i.value = dut.line_valid_i.value = 0
         cocotb.start_soon(self.look_up())
@@ -41,7 +41,7 @@ class Neighbours:
             await self.some_cycles()
             dut.lookup_ready_i.value = 1
             await RisingEdge(dut.clk_i)
-            taken, lid = dut.lookup_valid_o.value == 1, int(dut.lookup_o.value)
+            taken, lid = dut.lookup_valid_o.value == 1, LOOKUP.unpack(int(dut.lookup_o.value))["lid"]
             dut.lookup_ready_i.value = 0
             if taken:
                 await self.some_cycles()
@@ -59,6 +59,7 @@ class Neighbours:
             if takes and dut.piece_valid_o.value == 1:
                 piece, bank = PIECE.unpack(int(dut.piece_o.value)), int(dut.piece_bank_o.value)
                 assert bank not in self.flying
+                self.mixed += bool(self.flying)
                 self.flying[bank] = (piece["address"], piece["lines"])
 
     async def give_lines(self):
@@ -112,6 +113,58 @@ async def gives_the_lines_of_its_reads(dut, stall, errors):
     await start(dut)
     for _ in range(15):
         await ask(dut, source, sink, errors)
+
+
+class Beats(Sink):
+    """Beats, each with the number of reads that were taken before it was."""
+
+    def __init__(self, dut, source: Source, **ports):
+        self.source = source
+        super().__init__(dut, "beat", **ports)
+
+    def sample(self):
+        return BEAT.unpack(super().sample()), self.source.taken
+
+
+def some_reads() -> list[dict[str, int]]:
+    """A read of a buffer, by its address or its LID, and others that follow."""
+    lid = 2 * random.getrandbits(19)
+    reads = []
+    for at in range(random.randint(2, 5)):
+        name = {"address": buffer_of(lid), "follows": 1} if at else {"by_lid": 1, "lid": lid}
+        reads.append(name | {"first": random.randrange(200), "count": random.choice((1, 5, 70))})
+    return reads
+
+
+async def check_reads(dut, beats: Beats, reads: list[dict[str, int]]):
+    """The beats of reads come one after the other; an error ends all that were taken."""
+    buffer, taken = buffer_of(reads[0]["lid"]), beats.source.taken
+    beats.source.put(*(READ.pack(**read) for read in reads))
+    ended = came = 0
+    while ended < len(reads):
+        await beats.count(1)
+        beat, taken_now = beats.got.pop(0)
+        if beat["error"]:
+            assert beat["last"]
+            ended, came = taken_now - taken, 0
+            continue
+        read = reads[ended]
+        assert (beat["address"], beat["data"]) == (buffer, line(buffer + 64 * (read["first"] + came)))
+        came += 1
+        assert beat["last"] == (came == read["count"])
+        if beat["last"]:
+            ended, came = ended + 1, 0
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=STALLS, errors=(0.0, 0.02))
+async def reads_follow_each_other(dut, stall, errors):
+    neighbours = Neighbours(dut, stall, errors)
+    beats = Beats(dut, Source(dut, "read", stall=stall), stall=stall)
+    await start(dut)
+    for _ in range(15):
+        await check_reads(dut, beats, some_reads())
+    assert neighbours.mixed > 0
 
 
 def test_client_port():

@@ -5,7 +5,7 @@ from collections import defaultdict
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from memories import LINE, Dram, HostMemory
+from memories import LINE, HostMemory, drams
 from records import record
 from runner import simulate
 from streams import Lanes, end_of_reset, start
@@ -125,7 +125,7 @@ async def run_clients(dut, clients, reads, lids):
 @cocotb.test()
 @cocotb.parametrize(stall=(0.0, 0.3, 0.8))
 async def reads_while_mappings_change(dut, stall):
-    Dram(dut, stall=stall)
+    drams(dut, stall=stall)
     host = HostMemory(dut, line, stall=stall)
     mappings = Mappings(dut)
     clients = Clients(dut, mappings, stall)
@@ -143,7 +143,7 @@ async def reads_while_mappings_change(dut, stall):
 
 @cocotb.test()
 async def a_read_after_a_mapping_sees_it(dut):
-    Dram(dut, stall=0.3)
+    drams(dut, stall=0.3)
     HostMemory(dut, line, stall=0.3)
     mappings = Mappings(dut)
     clients = Clients(dut, mappings, 0.3)
@@ -158,7 +158,7 @@ async def a_read_after_a_mapping_sees_it(dut):
 @cocotb.test()
 async def a_read_that_host_memory_refuses_ends_with_an_error(dut):
     """Errors of single beats, and an arena that ends; the next reads are right again."""
-    Dram(dut)
+    drams(dut)
     HostMemory(dut, line, stall=0.3, errors=0.02)
     mappings = Mappings(dut)
     clients = Clients(dut, mappings, 0.3, may_fail=True)
@@ -173,7 +173,7 @@ async def a_read_that_host_memory_refuses_ends_with_an_error(dut):
 async def reads_of_several_clients_are_in_flight_together(dut):
     """The beats of all follow each other without a gap."""
     HostMemory(dut, line, latency=0)
-    Dram(dut)
+    drams(dut)
     clients = Clients(dut, Mappings(dut), 0.0)
     await start(dut, **OFF)
     for index in range(clients.count):

@@ -5,7 +5,7 @@ from functools import partial
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from memories import LINE, Dram, HostMemory
+from memories import LINE, HostMemory, drams
 from records import record
 from runner import simulate
 from streams import start
@@ -86,7 +86,7 @@ async def read_nodes(clients, nodes, index, rounds):
 
 async def run(dut, stall, pause, **switches):
     """All clients read; the counters."""
-    Dram(dut, stall=stall)
+    drams(dut, stall=stall)
     # So few that a node often comes back to a buffer it had.
     nodes = Nodes(dut, buffers=5)
     HostMemory(dut, nodes.line, stall=stall)
@@ -126,7 +126,7 @@ async def a_cache_that_is_off_is_not_used(dut):
 @cocotb.parametrize(balance=(0, 1))
 async def the_balancer_spares_on_board_memory(dut, balance):
     """With it, some hits are read from host memory; without, none."""
-    Dram(dut, latency=60)
+    drams(dut, latency=60)
     nodes = Nodes(dut, buffers=12)
     host = HostMemory(dut, nodes.line, latency=0)
     clients = Clients(dut, nodes.mappings, 0.0)
@@ -154,7 +154,7 @@ async def cycles(dut, count: int):
 async def a_buffer_that_comes_back_is_read_anew(dut, switches):
     """A reader that began before its node was replaced has lines of its buffer kept after. They are not found
     by one that finds the same buffer in the page table again, even before the mapping is taken."""
-    dram = Dram(dut, latency=0)
+    channels = drams(dut, latency=0)
     nodes = Nodes(dut, buffers=2)
     HostMemory(dut, nodes.line, latency=0)
     clients = Clients(dut, nodes.mappings, 0.0)
@@ -168,7 +168,8 @@ async def a_buffer_that_comes_back_is_read_anew(dut, switches):
         await cycles(dut, 100)
     nodes.contents[first] += 1
     # The mapping is in the page table after 400 cycles, and answered after 800.
-    dram.some_cycles = partial(cycles, dut, 400)
+    for channel in channels:
+        channel.some_cycles = partial(cycles, dut, 400)
     mapping = cocotb.start_soon(nodes.mappings.map(3, first))
     await cycles(dut, 600)
     beats = await clients.ask(1, by_lid=1, lid=3, cacheable=1, first=0, count=8)
@@ -179,7 +180,7 @@ async def a_buffer_that_comes_back_is_read_anew(dut, switches):
 @cocotb.test()
 async def a_mapping_does_not_wait_for_host_memory(dut):
     """As where a writer's store and the reads that it would wait for share a bus."""
-    Dram(dut, latency=0)
+    drams(dut, latency=0)
     nodes = Nodes(dut, buffers=2)
     HostMemory(dut, nodes.line, stall=1.0)
     clients = Clients(dut, nodes.mappings, 0.0)

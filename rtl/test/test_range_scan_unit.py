@@ -126,6 +126,8 @@ async def scans(dut, shape, stall):
         flags = ({}, {"floor_start": True}, {"backward": True})[at % 3]
         read = random_scan(keys, house.memory.shape.key_bytes_max, some_version(tree), **flags)
         await house.check(read, tree.root)
+    if shape == "default":
+        assert house.ports.followed > 0, "the log and the segment are on their way together"
     half = len(keys) // 2
     for at in range(20):
         # The bound lies before where the scan starts.

@@ -10,7 +10,7 @@ module accelerator_core
   localparam int unsigned Clients = SearchUnits + ScanUnits,
   // those of request_manager; of each unit what it does and what it reads, of scan units what they compare
   localparam int unsigned RequestEvents = 4,
-  localparam int unsigned Events = RequestEvents + 2 * Clients + ScanUnits
+  localparam int unsigned Events = RequestEvents + 3 * Clients + ScanUnits
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -46,6 +46,7 @@ module accelerator_core
   output logic [63:0]    window_oldest_o,
   output logic [63:0]    window_newest_o,
   output search_counts_t search_counts_o,
+  output logic [63:0]    scan_busy_o,
   output event_t [Events-1:0]  events_o,
   // whom clients of memory work for
   output slot_t  [Clients-1:0] client_slots_o
@@ -64,7 +65,8 @@ module accelerator_core
   leaf_t leaf, again_leaf;
   logic answer_valid, answer_ready;
   event_t [RequestEvents-1:0] request_events;
-  event_t [Clients-1:0] unit_events, read_event;
+  event_t [Clients-1:0] unit_events;
+  event_t [Clients-1:0][1:0] memory_events;
   event_t [ScanUnits-1:0] part_events;
   answer_beat_t answer;
 
@@ -174,6 +176,7 @@ module accelerator_core
     .answer_valid_o(answer_valid),
     .answer_ready_i(answer_ready),
     .answer_o(answer),
+    .busy_o(scan_busy_o),
     .events_o(unit_events[ScanUnits-1:0]),
     .part_events_o(part_events)
   );
@@ -187,10 +190,10 @@ module accelerator_core
       .read_i(read_o[client]),
       .beat_valid_i(beat_valid_i[client] && beat_ready_o[client]),
       .beat_i(beat_i[client]),
-      .event_o(read_event[client])
+      .events_o(memory_events[client])
     );
   end
 
-  assign events_o = {part_events, read_event, unit_events, request_events};
+  assign events_o = {part_events, memory_events, unit_events, request_events};
 
 endmodule

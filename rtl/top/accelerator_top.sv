@@ -12,6 +12,8 @@ module accelerator_top
   parameter int unsigned ScanUnits = 4,
   // LIDs that can be mapped: a multiple of 512
   parameter int unsigned LidCount = 65536,
+  // of on-board memory: a power of two
+  parameter int unsigned Channels = 2,
   parameter int unsigned DramAddressBits = 34,
   // events are told: in simulations
   parameter bit TellsEvents = 1'b0,
@@ -22,8 +24,8 @@ module accelerator_top
   localparam int unsigned TagBits = ClientBits + $clog2(Banks),
   localparam int unsigned RegisterAddressBits = 12,
   // those of accelerator_core and memory_events
-  localparam int unsigned CoreEvents = 4 + 2 * Clients + ScanUnits,
-  localparam int unsigned Events = CoreEvents + 4
+  localparam int unsigned CoreEvents = 4 + 3 * Clients + ScanUnits,
+  localparam int unsigned Events = CoreEvents + 2 + 2 * Channels
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -72,36 +74,36 @@ module accelerator_top
   input  logic               host_beat_last_i,
   input  logic               host_beat_error_i,
 
-  // on-board memory: AXI4
-  output logic                       dram_arvalid_o,
-  input  logic                       dram_arready_i,
-  output logic [TagBits:0]          dram_arid_o,
-  output logic [DramAddressBits-1:0] dram_araddr_o,
-  output logic [7:0]                 dram_arlen_o,
-  output logic [2:0]                 dram_arsize_o,
-  output logic [1:0]                 dram_arburst_o,
-  input  logic                       dram_rvalid_i,
-  output logic                       dram_rready_o,
-  input  logic [TagBits:0]          dram_rid_i,
-  input  line_t                      dram_rdata_i,
-  input  logic [1:0]                 dram_rresp_i,
-  input  logic                       dram_rlast_i,
-  output logic                       dram_awvalid_o,
-  input  logic                       dram_awready_i,
-  output logic [TagBits:0]          dram_awid_o,
-  output logic [DramAddressBits-1:0] dram_awaddr_o,
-  output logic [7:0]                 dram_awlen_o,
-  output logic [2:0]                 dram_awsize_o,
-  output logic [1:0]                 dram_awburst_o,
-  output logic                       dram_wvalid_o,
-  input  logic                       dram_wready_i,
-  output line_t                      dram_wdata_o,
-  output logic [LineBytes-1:0]       dram_wstrb_o,
-  output logic                       dram_wlast_o,
-  input  logic                       dram_bvalid_i,
-  output logic                       dram_bready_o,
-  input  logic [TagBits:0]          dram_bid_i,
-  input  logic [1:0]                 dram_bresp_i,
+  // on-board memory: AXI4, a port a channel
+  output logic                       dram_arvalid_o[Channels],
+  input  logic                       dram_arready_i[Channels],
+  output logic [TagBits:0]          dram_arid_o[Channels],
+  output logic [DramAddressBits-1:0] dram_araddr_o[Channels],
+  output logic [7:0]                 dram_arlen_o[Channels],
+  output logic [2:0]                 dram_arsize_o[Channels],
+  output logic [1:0]                 dram_arburst_o[Channels],
+  input  logic                       dram_rvalid_i[Channels],
+  output logic                       dram_rready_o[Channels],
+  input  logic [TagBits:0]          dram_rid_i[Channels],
+  input  line_t                      dram_rdata_i[Channels],
+  input  logic [1:0]                 dram_rresp_i[Channels],
+  input  logic                       dram_rlast_i[Channels],
+  output logic                       dram_awvalid_o[Channels],
+  input  logic                       dram_awready_i[Channels],
+  output logic [TagBits:0]          dram_awid_o[Channels],
+  output logic [DramAddressBits-1:0] dram_awaddr_o[Channels],
+  output logic [7:0]                 dram_awlen_o[Channels],
+  output logic [2:0]                 dram_awsize_o[Channels],
+  output logic [1:0]                 dram_awburst_o[Channels],
+  output logic                       dram_wvalid_o[Channels],
+  input  logic                       dram_wready_i[Channels],
+  output line_t                      dram_wdata_o[Channels],
+  output logic [LineBytes-1:0]       dram_wstrb_o[Channels],
+  output logic                       dram_wlast_o[Channels],
+  input  logic                       dram_bvalid_i[Channels],
+  output logic                       dram_bready_o[Channels],
+  input  logic [TagBits:0]          dram_bid_i[Channels],
+  input  logic [1:0]                 dram_bresp_i[Channels],
 
   // the numbers of the oldest request in flight and of the newest that was begun
   output logic [63:0] window_oldest_o,
@@ -126,6 +128,7 @@ module accelerator_top
   bus_address_t map_address;
   memory_counters_t memory_counters;
   search_counts_t search_counts;
+  logic [63:0] scan_busy;
   logic [CounterCount-1:0][63:0] counters;
   event_t [CoreEvents-1:0] core_events;
   slot_t [Clients-1:0] client_slots;
@@ -143,6 +146,8 @@ module accelerator_top
   assign counters[CounterMisses] = memory_counters.misses;
   assign counters[CounterDramLines] = memory_counters.dram_lines;
   assign counters[CounterRootLines] = memory_counters.root_lines;
+  assign counters[CounterTableLines] = memory_counters.table_lines;
+  assign counters[CounterScanBusy] = scan_busy;
   assign counters[CounterDramErrors] = memory_counters.dram_errors;
 
   control #(
@@ -219,6 +224,7 @@ module accelerator_top
     .window_oldest_o,
     .window_newest_o,
     .search_counts_o(search_counts),
+    .scan_busy_o(scan_busy),
     .events_o(core_events),
     .client_slots_o(client_slots)
   );
@@ -229,6 +235,7 @@ module accelerator_top
     .ClientCount(Clients),
     .Banks(Banks),
     .LidCount(LidCount),
+    .Channels(Channels),
     .DramAddressBits(DramAddressBits)
   ) u_memory_system (
     .clk_i,
@@ -258,6 +265,7 @@ module accelerator_top
 
   memory_events #(
     .Clients(Clients),
+    .Channels(Channels),
     .TagBits(TagBits),
     .DramAddressBits(DramAddressBits)
   ) u_memory_events (
@@ -268,12 +276,15 @@ module accelerator_top
     .host_read_tag_i(host_read_tag_o),
     .host_last_i(host_beat_valid_i && host_beat_ready_o && host_beat_last_i),
     .host_last_tag_i(host_beat_tag_i),
-    .dram_read_i(dram_arvalid_o && dram_arready_i),
-    .dram_read_id_i(dram_arid_o),
-    .dram_address_i(dram_araddr_o),
-    .dram_len_i(dram_arlen_o),
-    .dram_last_i(dram_rvalid_i && dram_rready_o && dram_rlast_i),
-    .dram_last_id_i(dram_rid_i),
+    .dram_arvalid_i(dram_arvalid_o),
+    .dram_arready_i,
+    .dram_arid_i(dram_arid_o),
+    .dram_araddr_i(dram_araddr_o),
+    .dram_arlen_i(dram_arlen_o),
+    .dram_rvalid_i,
+    .dram_rready_i(dram_rready_o),
+    .dram_rlast_i,
+    .dram_rid_i,
     .events_o(bus_events)
   );
 

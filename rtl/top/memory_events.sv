@@ -7,8 +7,9 @@ module memory_events
 #(
   parameter int unsigned Clients = 2,
   parameter int unsigned TagBits = 2,
+  parameter int unsigned Channels = 1,
   parameter int unsigned DramAddressBits = 34,
-  localparam int unsigned Events = 4,
+  localparam int unsigned Events = 2 + 2 * Channels,
   localparam int unsigned ClientBits = $clog2(Clients)
 ) (
   input slot_t [Clients-1:0] client_slots_i,
@@ -22,12 +23,15 @@ module memory_events
   input logic [TagBits-1:0]         host_read_tag_i,
   input logic                       host_last_i,
   input logic [TagBits-1:0]         host_last_tag_i,
-  input logic                       dram_read_i,
-  input logic [TagBits:0]           dram_read_id_i,
-  input logic [DramAddressBits-1:0] dram_address_i,
-  input logic [7:0]                 dram_len_i,
-  input logic                       dram_last_i,
-  input logic [TagBits:0]           dram_last_id_i,
+  input logic                       dram_arvalid_i[Channels],
+  input logic                       dram_arready_i[Channels],
+  input logic [TagBits:0]           dram_arid_i   [Channels],
+  input logic [DramAddressBits-1:0] dram_araddr_i [Channels],
+  input logic [7:0]                 dram_arlen_i  [Channels],
+  input logic                       dram_rvalid_i [Channels],
+  input logic                       dram_rready_i [Channels],
+  input logic                       dram_rlast_i  [Channels],
+  input logic [TagBits:0]           dram_rid_i    [Channels],
 
   output event_t [Events-1:0] events_o
 );
@@ -42,14 +46,24 @@ module memory_events
   endfunction
   // verilator lint_on UNUSEDSIGNAL
 
-  logic [31:0] dram_lines;
+  for (genvar channel = 0; channel < Channels; channel++) begin : gen_channels
+    logic reads, ends;
+    logic [TagBits:0] read_id, last_id;
+    logic [31:0] lines;
 
-  assign dram_lines = {dram_read_id_i[TagBits], 31'(dram_len_i) + 31'd1};
-  assign events_o = {
-    event_if(dram_last_i, EventOnBoardLines, slot_of_id(dram_last_id_i, client_slots_i),
-        {dram_last_id_i[TagBits], 31'd0}, '0),
-    event_if(dram_read_i, EventOnBoardRead, slot_of_id(dram_read_id_i, client_slots_i), dram_lines,
-        64'(dram_address_i)),
+    assign reads = dram_arvalid_i[channel] && dram_arready_i[channel];
+    assign ends = dram_rvalid_i[channel] && dram_rready_i[channel] && dram_rlast_i[channel];
+    assign read_id = dram_arid_i[channel];
+    assign last_id = dram_rid_i[channel];
+    assign lines = {read_id[TagBits], 31'(dram_arlen_i[channel]) + 31'd1};
+    assign events_o[2+2*channel+:2] = {
+      event_if(ends, EventOnBoardLines, slot_of_id(last_id, client_slots_i), {last_id[TagBits], 31'd0}, '0),
+      event_if(reads, EventOnBoardRead, slot_of_id(read_id, client_slots_i), lines,
+          64'(dram_araddr_i[channel]))
+    };
+  end
+
+  assign events_o[1:0] = {
     event_if(host_last_i, EventHostLines, slot_of_tag(host_last_tag_i, client_slots_i), '0, '0),
     event_if(host_read_i, EventHostRead, slot_of_tag(host_read_tag_i, client_slots_i), 32'(host_bytes_i),
         host_address_i)

@@ -18,7 +18,7 @@ module read_events
   input line_beat_t beat_i,
   // verilator lint_on UNUSEDSIGNAL
 
-  output event_t event_o
+  output event_t [1:0] events_o
 );
 
   slot_t slot_q;
@@ -30,11 +30,10 @@ module read_events
     if (read_valid_i) slot_q <= slot_i;
   end
 
-  // A read is taken after the last beat of the one before.
-  always_comb begin
-    event_o = event_if(read_valid_i, EventRead, slot_i, lines, 64'(read_i.lid));
-    if (beat_valid_i && beat_i.last)
-      event_o = event_if(1'b1, EventLines, slot_q, 32'(beat_i.error), 64'(beat_i.address));
-  end
+  // Of several reads that are open all are for one request: see line_read_t.
+  assign events_o = {
+    event_if(beat_valid_i && beat_i.last, EventLines, slot_q, 32'(beat_i.error), 64'(beat_i.address)),
+    event_if(read_valid_i, EventRead, slot_i, lines, 64'(read_i.lid))
+  };
 
 endmodule

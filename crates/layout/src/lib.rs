@@ -137,8 +137,14 @@ pub const COUNTER_DRAM_LINES: usize = 12;
 /// Counter: lines that came from the root on chip.
 pub const COUNTER_ROOT_LINES: usize = 13;
 
+/// Counter: lines that came from the page table.
+pub const COUNTER_TABLE_LINES: usize = 14;
+
+/// Counter: cycles of range scan units with a request.
+pub const COUNTER_SCAN_BUSY: usize = 15;
+
 /// Counters that there are.
-pub const COUNTER_COUNT: usize = 14;
+pub const COUNTER_COUNT: usize = 16;
 
 /// Event: a request has its slot; argument: its number.
 pub const EVENT_BEGUN: usize = 1;

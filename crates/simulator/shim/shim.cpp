@@ -11,8 +11,8 @@
 #include "verilated_fst_c.h"
 #endif
 
-static_assert(sizeof(Inputs) == 3 * 64 + 26 * 8, "src/model.rs has the same struct");
-static_assert(sizeof(Outputs) == 2 * 64 + 31 * 8, "src/model.rs has the same struct");
+static_assert(sizeof(Inputs) == 4 * 64 + 34 * 8, "src/model.rs has the same struct");
+static_assert(sizeof(Outputs) == 3 * 64 + 43 * 8, "src/model.rs has the same struct");
 
 using Events = std::remove_reference_t<decltype(Model::events_o)>;
 
@@ -41,10 +41,24 @@ struct Simulation {
   }
 };
 
+static void apply(Model& model, int port, const DramInputs& in) {
+  std::memcpy(model.dram_rdata_i[port].data(), in.rdata, sizeof in.rdata);
+  model.dram_arready_i[port] = in.arready;
+  model.dram_rvalid_i[port] = in.rvalid;
+  model.dram_rid_i[port] = in.rid;
+  model.dram_rlast_i[port] = in.rlast;
+  model.dram_awready_i[port] = in.awready;
+  model.dram_wready_i[port] = in.wready;
+  model.dram_bvalid_i[port] = in.bvalid;
+  model.dram_bid_i[port] = in.bid;
+  model.dram_rresp_i[port] = 0;
+  model.dram_bresp_i[port] = 0;
+}
+
 static void apply(Model& model, const Inputs& in) {
+  for (int port = 0; port < DramPorts; port++) apply(model, port, in.dram[port]);
   std::memcpy(model.request_tdata_i.data(), in.request_data, sizeof in.request_data);
   std::memcpy(model.host_beat_data_i.data(), in.host_beat_data, sizeof in.host_beat_data);
-  std::memcpy(model.dram_rdata_i.data(), in.dram_rdata, sizeof in.dram_rdata);
   model.rst_i = in.reset;
   model.control_awvalid_i = in.control_awvalid;
   model.control_awaddr_i = in.control_awaddr;
@@ -64,21 +78,27 @@ static void apply(Model& model, const Inputs& in) {
   model.host_beat_tag_i = in.host_beat_tag;
   model.host_beat_last_i = in.host_beat_last;
   model.host_beat_error_i = in.host_beat_error;
-  model.dram_arready_i = in.dram_arready;
-  model.dram_rvalid_i = in.dram_rvalid;
-  model.dram_rid_i = in.dram_rid;
-  model.dram_rlast_i = in.dram_rlast;
-  model.dram_rresp_i = 0;
-  model.dram_awready_i = in.dram_awready;
-  model.dram_wready_i = in.dram_wready;
-  model.dram_bvalid_i = in.dram_bvalid;
-  model.dram_bid_i = in.dram_bid;
-  model.dram_bresp_i = 0;
+}
+
+static void sample(const Model& model, int port, DramOutputs& out) {
+  std::memcpy(out.wdata, model.dram_wdata_o[port].data(), sizeof out.wdata);
+  out.arvalid = model.dram_arvalid_o[port];
+  out.arid = model.dram_arid_o[port];
+  out.araddr = model.dram_araddr_o[port];
+  out.arlen = model.dram_arlen_o[port];
+  out.rready = model.dram_rready_o[port];
+  out.awvalid = model.dram_awvalid_o[port];
+  out.awid = model.dram_awid_o[port];
+  out.awaddr = model.dram_awaddr_o[port];
+  out.awlen = model.dram_awlen_o[port];
+  out.wvalid = model.dram_wvalid_o[port];
+  out.wstrb = model.dram_wstrb_o[port];
+  out.bready = model.dram_bready_o[port];
 }
 
 static void sample(const Model& model, Outputs& out) {
+  for (int port = 0; port < DramPorts; port++) sample(model, port, out.dram[port]);
   std::memcpy(out.completion_data, model.completion_tdata_o.data(), sizeof out.completion_data);
-  std::memcpy(out.dram_wdata, model.dram_wdata_o.data(), sizeof out.dram_wdata);
   out.control_awready = model.control_awready_o;
   out.control_wready = model.control_wready_o;
   out.control_bvalid = model.control_bvalid_o;
@@ -96,18 +116,6 @@ static void sample(const Model& model, Outputs& out) {
   out.host_read_bytes = model.host_read_bytes_o;
   out.host_read_tag = model.host_read_tag_o;
   out.host_beat_ready = model.host_beat_ready_o;
-  out.dram_arvalid = model.dram_arvalid_o;
-  out.dram_arid = model.dram_arid_o;
-  out.dram_araddr = model.dram_araddr_o;
-  out.dram_arlen = model.dram_arlen_o;
-  out.dram_rready = model.dram_rready_o;
-  out.dram_awvalid = model.dram_awvalid_o;
-  out.dram_awid = model.dram_awid_o;
-  out.dram_awaddr = model.dram_awaddr_o;
-  out.dram_awlen = model.dram_awlen_o;
-  out.dram_wvalid = model.dram_wvalid_o;
-  out.dram_wstrb = model.dram_wstrb_o;
-  out.dram_bready = model.dram_bready_o;
   out.window_oldest = model.window_oldest_o;
   out.window_newest = model.window_newest_o;
 }

@@ -7,10 +7,41 @@
 
 using Line = uint32_t[16];
 
+// Ports of on-board memory.
+constexpr int DramPorts = 2;
+
+struct DramInputs {
+  Line rdata;
+  uint64_t arready;
+  uint64_t rvalid;
+  uint64_t rid;
+  uint64_t rlast;
+  uint64_t awready;
+  uint64_t wready;
+  uint64_t bvalid;
+  uint64_t bid;
+};
+
+struct DramOutputs {
+  Line wdata;
+  uint64_t arvalid;
+  uint64_t arid;
+  uint64_t araddr;
+  uint64_t arlen;
+  uint64_t rready;
+  uint64_t awvalid;
+  uint64_t awid;
+  uint64_t awaddr;
+  uint64_t awlen;
+  uint64_t wvalid;
+  uint64_t wstrb;
+  uint64_t bready;
+};
+
 struct Inputs {
+  DramInputs dram[DramPorts];
   Line request_data;
   Line host_beat_data;
-  Line dram_rdata;
   uint64_t reset;
   uint64_t control_awvalid;
   uint64_t control_awaddr;
@@ -29,19 +60,11 @@ struct Inputs {
   uint64_t host_beat_tag;
   uint64_t host_beat_last;
   uint64_t host_beat_error;
-  uint64_t dram_arready;
-  uint64_t dram_rvalid;
-  uint64_t dram_rid;
-  uint64_t dram_rlast;
-  uint64_t dram_awready;
-  uint64_t dram_wready;
-  uint64_t dram_bvalid;
-  uint64_t dram_bid;
 };
 
 struct Outputs {
+  DramOutputs dram[DramPorts];
   Line completion_data;
-  Line dram_wdata;
   uint64_t control_awready;
   uint64_t control_wready;
   uint64_t control_bvalid;
@@ -59,18 +82,6 @@ struct Outputs {
   uint64_t host_read_bytes;
   uint64_t host_read_tag;
   uint64_t host_beat_ready;
-  uint64_t dram_arvalid;
-  uint64_t dram_arid;
-  uint64_t dram_araddr;
-  uint64_t dram_arlen;
-  uint64_t dram_rready;
-  uint64_t dram_awvalid;
-  uint64_t dram_awid;
-  uint64_t dram_awaddr;
-  uint64_t dram_awlen;
-  uint64_t dram_wvalid;
-  uint64_t dram_wstrb;
-  uint64_t dram_bready;
   uint64_t window_oldest;
   uint64_t window_newest;
 };

@@ -5,7 +5,7 @@
 //! | `control_port` | AXI4-Lite: what writers tell |
 //! | `stream_ports` | AXI-Stream: requests, completions |
 //! | `host_port` | tagged reads of host memory |
-//! | `on_board_port` | AXI4: on-board memory |
+//! | `on_board_port` | AXI4: on-board memory, several ports |
 //!
 //! In a cycle each port says what goes in, then sees what came out beside it.
 
@@ -18,9 +18,9 @@ use honeycomb_layout::control;
 
 use crate::event::Event;
 use crate::life::Life;
-use crate::model::{Inputs, Model, Outputs};
+use crate::model::{DRAM_PORTS, Inputs, Model, Outputs};
 use crate::platform::{
-    HostLink, LINE_BYTES, LinkCounts, OnBoardCounts, OnBoardMemory, Picoseconds, Platform,
+    HostLink, LINE_BYTES, LinkCounts, OnBoard, OnBoardCounts, OnBoardMemory, Picoseconds, Platform,
 };
 pub(crate) use control_port::{Command, ControlPort};
 use host_port::HostPort;
@@ -46,7 +46,7 @@ pub(crate) struct Machine {
     requests: Offered,
     completions: Completed,
     host: HostPort,
-    on_board: OnBoardPort,
+    on_board: [OnBoardPort; DRAM_PORTS],
     /// The life that is written down.
     life: Option<Life>,
 }
@@ -65,7 +65,7 @@ impl Machine {
             requests: Offered::default(),
             completions: Completed::default(),
             host: HostPort::new(HostLink::new(platform.link, seed)),
-            on_board: OnBoardPort::new(OnBoardMemory::new(platform.on_board)),
+            on_board: on_board(platform),
             life: None,
         };
         machine.inputs.reset = 1;
@@ -108,7 +108,9 @@ impl Machine {
         self.requests.drive(in_force, inputs);
         self.host.drive(*now, in_force, inputs);
         inputs.host_read_ready &= u64::from(memory.is_some());
-        self.on_board.drive(*now, inputs);
+        for (port, inputs) in self.on_board.iter_mut().zip(&mut inputs.dram) {
+            port.drive(*now, inputs);
+        }
         self.model.cycle(inputs, outputs);
         if let Some(life) = &mut self.life {
             let events = self.model.events().iter();
@@ -117,7 +119,9 @@ impl Machine {
         self.control.observe(inputs, outputs);
         self.requests.observe(inputs, outputs);
         self.host.observe(self.control.told(), inputs, outputs, memory);
-        self.on_board.observe(*now, inputs, outputs);
+        for (index, port) in self.on_board.iter_mut().enumerate() {
+            port.observe(*now, &inputs.dram[index], &outputs.dram[index]);
+        }
         self.completions.observe(inputs, outputs, done);
         *now += self.cycle;
         self.cycles += 1;
@@ -186,6 +190,14 @@ impl Machine {
 
     /// What on-board memory was asked for.
     pub(crate) fn on_board_counts(&self) -> OnBoardCounts {
-        self.on_board.counts()
+        let ports = self.on_board.iter().map(OnBoardPort::counts);
+        ports.fold(OnBoardCounts::default(), OnBoardCounts::with)
     }
+}
+
+/// On-board memory: each port has its share of the channels.
+fn on_board(platform: &Platform) -> [OnBoardPort; DRAM_PORTS] {
+    let channels = (platform.on_board.channels / DRAM_PORTS).max(1);
+    let parameters = OnBoard { channels, ..platform.on_board };
+    std::array::from_fn(|_| OnBoardPort::new(OnBoardMemory::new(parameters)))
 }

@@ -24,6 +24,12 @@ struct Arguments {
     /// Pairs in the tree
     #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pairs: u64,
+    /// Bytes of a node: smaller ones make a higher tree
+    #[arg(long, default_value_t = 8192)]
+    node_bytes: usize,
+    /// Requests before those that are measured
+    #[arg(long, default_value_t = 1_000)]
+    warm_up: u64,
     /// Requests
     #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(1..))]
     requests: u64,
@@ -71,7 +77,7 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
-    let Arguments { platform, pairs, requests, scan, in_flight, seed, .. } = arguments;
+    let Arguments { platform, pairs, node_bytes, warm_up, requests, scan, in_flight, seed, .. } = arguments;
     let simulator = Simulator {
         platform,
         seed,
@@ -81,7 +87,7 @@ fn run(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {
         root_on_chip: !arguments.no_root_on_chip,
         ..Simulator::default()
     };
-    let workload = Workload { pairs, requests, scan_pairs: scan, seed };
+    let workload = Workload { pairs, node_bytes, warm_up, requests, scan_pairs: scan, seed };
     let begun = Instant::now();
     let observed = Observed { explained: arguments.explain, waveform: arguments.trace };
     let measured = measure(&simulator, &workload, &observed)?;

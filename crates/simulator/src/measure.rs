@@ -1,6 +1,6 @@
 //! What the accelerator does on a platform: a tree, many requests in flight, and counts of all interfaces.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use honeycomb_accelerator::{Read, Request, Requests};
 use honeycomb_btree::{Config, Forest, Operation, Root, Scan, Shape};
 use honeycomb_layout::{
-    COUNTER_DRAM_LINES, COUNTER_HITS, COUNTER_HOST_STALLS, COUNTER_LOOKUPS, COUNTER_MISSES, COUNTER_NODES,
-    COUNTER_ROOT_LINES, COUNTER_SEARCH_BUSY, completion, completion_outcome,
+    COUNTER_COUNT, COUNTER_DRAM_LINES, COUNTER_HITS, COUNTER_HOST_STALLS, COUNTER_MISSES, COUNTER_NODES,
+    COUNTER_ROOT_LINES, COUNTER_SCAN_BUSY, COUNTER_SEARCH_BUSY, COUNTER_TABLE_LINES, completion,
+    completion_outcome, request,
 };
 use honeycomb_memory::{BusAddress, Control, Device, Lid, MemoryConfig};
 use rand::rngs::SmallRng;
@@ -25,6 +26,10 @@ use crate::platform::{LINE_BYTES, LinkCounts, OnBoardCounts};
 pub struct Workload {
     /// Pairs in the tree: at least 1.
     pub pairs: u64,
+    /// Bytes of a node: a power of two from 1024 to 8192. Small ones make a small tree high.
+    pub node_bytes: usize,
+    /// Requests before those that are measured, so that the cache has what it will have.
+    pub warm_up: u64,
     /// Requests: at least 1.
     pub requests: u64,
     /// Pairs of a scan; none for gets.
@@ -48,6 +53,8 @@ pub struct Measured {
     pub nodes: u64,
     /// Cycles of key search units with a descent, all of them together.
     pub search_busy: u64,
+    /// Cycles of range scan units with a request, all of them together.
+    pub scan_busy: u64,
     /// Cycles in which host memory did not take a read.
     pub host_stalls: u64,
     /// What was read elsewhere.
@@ -72,14 +79,13 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// What the accelerator has counted since its reset.
-    fn read(machine: &mut Machine) -> Self {
+    fn of(counted: &Counters) -> Self {
         Self {
-            cache: machine.counter(COUNTER_DRAM_LINES),
-            root: machine.counter(COUNTER_ROOT_LINES),
-            page_table: machine.counter(COUNTER_LOOKUPS),
-            hits: machine.counter(COUNTER_HITS),
-            misses: machine.counter(COUNTER_MISSES),
+            cache: counted[COUNTER_DRAM_LINES],
+            root: counted[COUNTER_ROOT_LINES],
+            page_table: counted[COUNTER_TABLE_LINES],
+            hits: counted[COUNTER_HITS],
+            misses: counted[COUNTER_MISSES],
         }
     }
 }
@@ -142,40 +148,41 @@ pub fn measure(simulator: &Simulator, workload: &Workload, observed: &Observed) 
     if let Some(path) = &observed.waveform {
         write_waveform(&mut machine, path)?;
     }
-    let (link, on_board) = (machine.link_counts(), machine.on_board_counts());
-    let mut run = Run { begun: HashMap::new(), latencies: Vec::new(), refused: None };
-    let since = machine.cycles();
     let mut random = SmallRng::seed_from_u64(workload.seed);
-    let mut next = 0;
-    while run.refused.is_none() && (next < workload.requests || !run.begun.is_empty()) {
-        if next < workload.requests && run.begun.len() < simulator.in_flight {
-            if observed.explained == Some(next) {
-                machine.explain(next);
-            }
-            machine.submit(request(workload, next, random.random_range(0..workload.pairs)).bytes());
-            run.begun.insert(next, machine.cycles());
-            next += 1;
-        }
-        let now = machine.cycles();
-        let mut read = |address, line: &mut [u8; LINE_BYTES]| tree.read(address, line);
-        machine.cycle(&mut read, &mut |answer| run.take(answer, now));
-    }
-    if let Some((identifier, status)) = run.refused {
-        return Err(Error::Status { identifier, status });
-    }
-    run.latencies.sort_unstable();
+    let mut requests = |count| {
+        let mut one = |identifier| read_of(workload, identifier, random.random_range(0..workload.pairs));
+        (0..count).map(&mut one).collect::<VecDeque<_>>()
+    };
+    let (before, after) = (requests(workload.warm_up), requests(workload.requests));
+    Run::default().serve(&tree, &mut machine, before, simulator.in_flight, None)?;
+    let counters = counters(&mut machine);
+    let (link, on_board, since) = (machine.link_counts(), machine.on_board_counts(), machine.cycles());
+    let explained = observed.explained;
+    let mut latencies = Run::default().serve(&tree, &mut machine, after, simulator.in_flight, explained)?;
+    let (link, on_board) = (machine.link_counts().since(&link), machine.on_board_counts().since(&on_board));
+    let cycles = machine.cycles() - since;
+    let now = self::counters(&mut machine);
+    let counted: Counters = std::array::from_fn(|index| now[index] - counters[index]);
+    latencies.sort_unstable();
     Ok(Measured {
-        cycles: machine.cycles() - since,
-        latencies: run.latencies,
-        link: machine.link_counts().since(&link),
-        on_board: machine.on_board_counts().since(&on_board),
-        // The accelerator counts since its reset, and before the first request there was nothing to count.
-        nodes: machine.counter(COUNTER_NODES),
-        search_busy: machine.counter(COUNTER_SEARCH_BUSY),
-        host_stalls: machine.counter(COUNTER_HOST_STALLS),
-        lines: Lines::read(&mut machine),
+        cycles,
+        latencies,
+        link,
+        on_board,
+        nodes: counted[COUNTER_NODES],
+        search_busy: counted[COUNTER_SEARCH_BUSY],
+        scan_busy: counted[COUNTER_SCAN_BUSY],
+        host_stalls: counted[COUNTER_HOST_STALLS],
+        lines: Lines::of(&counted),
         life: machine.take_life(),
     })
+}
+
+type Counters = [u64; COUNTER_COUNT];
+
+/// All that the accelerator has counted since its reset. Nothing is to be in flight.
+fn counters(machine: &mut Machine) -> Counters {
+    std::array::from_fn(|index| machine.counter(index))
 }
 
 #[cfg(feature = "trace")]
@@ -191,6 +198,7 @@ fn write_waveform(_machine: &mut Machine, _path: &Path) -> Result<(), Error> {
 }
 
 /// The requests in flight, and what came of the others.
+#[derive(Default)]
 struct Run {
     /// The cycle in which a request was submitted.
     begun: HashMap<u64, u64>,
@@ -200,6 +208,37 @@ struct Run {
 }
 
 impl Run {
+    /// Sends requests, so many in flight at most, until all are answered. Returns their latencies. The life of
+    /// one may be written down.
+    fn serve(
+        mut self,
+        tree: &Tree,
+        machine: &mut Machine,
+        mut requests: VecDeque<Requests>,
+        in_flight: usize,
+        explained: Option<u64>,
+    ) -> Result<Vec<u64>, Error> {
+        while self.refused.is_none() && !(requests.is_empty() && self.begun.is_empty()) {
+            if self.begun.len() < in_flight
+                && let Some(request) = requests.pop_front()
+            {
+                let identifier = word(request.bytes(), request::IDENTIFIER_OFFSET);
+                if explained == Some(identifier) {
+                    machine.explain(identifier);
+                }
+                machine.submit(request.bytes());
+                self.begun.insert(identifier, machine.cycles());
+            }
+            let now = machine.cycles();
+            let mut read = |address, line: &mut [u8; LINE_BYTES]| tree.read(address, line);
+            machine.cycle(&mut read, &mut |answer| self.take(answer, now));
+        }
+        match self.refused {
+            Some((identifier, status)) => Err(Error::Status { identifier, status }),
+            None => Ok(self.latencies),
+        }
+    }
+
     fn take(&mut self, answer: &[u8], now: u64) {
         let identifier = word(answer, completion::IDENTIFIER_OFFSET);
         let outcome = word(answer, completion::BYTES_OFFSET) >> 32;
@@ -238,7 +277,8 @@ impl Tree {
     fn grow(workload: &Workload) -> Result<Self, Error> {
         let arena_bytes = (workload.pairs as usize * 128).next_multiple_of(1 << 20) + (64 << 20);
         let memory = MemoryConfig { arena_bytes, huge_pages: false, ..MemoryConfig::default() };
-        let forest = Forest::new(Config { memory, shape: Shape::default(), ..Config::default() })?;
+        let shape = Shape { node_bytes: workload.node_bytes, ..Shape::default() };
+        let forest = Forest::new(Config { memory, shape, ..Config::default() })?;
         let told = Arc::new(Told::default());
         forest.register(told.clone())?;
         let mut device = forest.memory().device()?;
@@ -247,7 +287,7 @@ impl Tree {
             forest.write(root, &key(number), Operation::Put(&[number as u8; 16]))?;
         }
         // All requests at once: nobody writes any more, so nothing is reclaimed anyway.
-        device.publish_window(1, workload.requests);
+        device.publish_window(1, workload.warm_up + workload.requests);
         Ok(Self { forest, device, root, told })
     }
 
@@ -274,7 +314,7 @@ fn key(number: u64) -> [u8; 16] {
     (u128::from(mixed) << 64 | u128::from(number)).to_be_bytes()
 }
 
-fn request(workload: &Workload, identifier: u64, number: u64) -> Requests {
+fn read_of(workload: &Workload, identifier: u64, number: u64) -> Requests {
     let key = key(number);
     let read = match workload.scan_pairs {
         None => Read::Get(&key),

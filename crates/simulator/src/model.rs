@@ -17,14 +17,19 @@ pub(crate) type Words = [u32; LINE_BYTES / 4];
 
 /// Words of an event: see `event_t`.
 pub(crate) const EVENT_WORDS: usize = 4;
+/// Ports of on-board memory.
+pub(crate) const DRAM_PORTS: usize = 2;
 
 /// Declares a struct of lines and numbers that `shim/shim.h` has, too.
 macro_rules! ports {
-    ($(#[$about:meta])* $name:ident { $($line:ident),+; $($number:ident),+ $(,)? }) => {
+    ($(#[$about:meta])* $name:ident {
+        $([$part:ident: $parts:ty])? $($line:ident),+; $($number:ident),+ $(,)?
+    }) => {
         $(#[$about])*
         #[repr(C)]
         #[derive(Debug, Clone, Default)]
         pub(crate) struct $name {
+            $(pub(crate) $part: $parts,)?
             $(pub(crate) $line: Words,)+
             $(pub(crate) $number: u64,)+
         }
@@ -32,9 +37,23 @@ macro_rules! ports {
 }
 
 ports! {
+    /// What goes into a port of on-board memory.
+    DramInputs { rdata; arready, rvalid, rid, rlast, awready, wready, bvalid, bid }
+}
+
+ports! {
+    /// What comes out of it.
+    DramOutputs {
+        wdata;
+        arvalid, arid, araddr, arlen, rready, awvalid, awid, awaddr, awlen, wvalid, wstrb, bready
+    }
+}
+
+ports! {
     /// What goes into the accelerator in a cycle.
     Inputs {
-        request_data, host_beat_data, dram_rdata;
+        [dram: [DramInputs; DRAM_PORTS]]
+        request_data, host_beat_data;
         reset,
         control_awvalid, control_awaddr, control_wvalid, control_wdata, control_bready,
         control_arvalid, control_araddr, control_rready,
@@ -42,30 +61,26 @@ ports! {
         completion_ready,
         host_read_ready,
         host_beat_valid, host_beat_tag, host_beat_last, host_beat_error,
-        dram_arready, dram_rvalid, dram_rid, dram_rlast,
-        dram_awready, dram_wready, dram_bvalid, dram_bid,
     }
 }
 
 ports! {
     /// What comes out of it.
     Outputs {
-        completion_data, dram_wdata;
+        [dram: [DramOutputs; DRAM_PORTS]]
+        completion_data;
         control_awready, control_wready, control_bvalid, control_bresp,
         control_arready, control_rvalid, control_rdata, control_rresp,
         request_ready,
         completion_valid, completion_keep, completion_last,
         host_read_valid, host_read_address, host_read_bytes, host_read_tag,
         host_beat_ready,
-        dram_arvalid, dram_arid, dram_araddr, dram_arlen, dram_rready,
-        dram_awvalid, dram_awid, dram_awaddr, dram_awlen,
-        dram_wvalid, dram_wstrb, dram_bready,
         window_oldest, window_newest,
     }
 }
 
 // The shim asserts the same.
-const _: () = assert!(size_of::<Inputs>() == 3 * 64 + 26 * 8 && size_of::<Outputs>() == 2 * 64 + 31 * 8);
+const _: () = assert!(size_of::<Inputs>() == 4 * 64 + 34 * 8 && size_of::<Outputs>() == 3 * 64 + 43 * 8);
 
 /// The accelerator, cycle by cycle. An assertion in it that fails ends the process.
 #[derive(Debug)]

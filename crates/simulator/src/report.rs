@@ -36,6 +36,7 @@ pub(crate) struct Report {
     on_board_writes: f64,
     nodes: f64,
     search_units_busy: f64,
+    scan_units_busy: f64,
     /// Shares of time, of all links and channels.
     links_busy: f64,
     channels_busy: f64,
@@ -46,8 +47,8 @@ pub(crate) struct Report {
 impl Report {
     pub(crate) fn new(simulator: &Simulator, measured: &Measured) -> Self {
         let Simulator { platform, cache, balance, root_on_chip, .. } = *simulator;
-        let Measured { cycles, latencies, link, on_board, nodes, search_busy, host_stalls, lines } = measured;
-        let Lines { cache: cache_lines, root, page_table, hits, misses } = *lines;
+        let Measured { cycles, latencies, link, on_board, nodes, search_busy, scan_busy, .. } = measured;
+        let Lines { cache: cache_lines, root, page_table, hits, misses } = measured.lines;
         let requests = latencies.len();
         let time = (cycles * platform.cycle) as f64;
         let each = |count: u64| count as f64 / requests as f64;
@@ -74,9 +75,10 @@ impl Report {
             on_board_writes: each(on_board.lines_written),
             nodes: each(*nodes),
             search_units_busy: *search_busy as f64 / *cycles as f64,
+            scan_units_busy: *scan_busy as f64 / *cycles as f64,
             links_busy: link.busy as f64 / (time * platform.link.ports as f64),
             channels_busy: on_board.busy as f64 / (time * platform.on_board.channels as f64),
-            host_stalls: *host_stalls as f64 / *cycles as f64,
+            host_stalls: measured.host_stalls as f64 / *cycles as f64,
         }
     }
 }
@@ -113,6 +115,7 @@ impl fmt::Display for Report {
         writeln!(f, "on-board      {writes:8.2} lines written a request, channels {busy:.0} % busy")?;
         let (nodes, busy) = (self.nodes, self.search_units_busy);
         writeln!(f, "searching     {nodes:8.2} interior nodes a request, {busy:.2} units busy")?;
+        writeln!(f, "scanning      {:8.2} units busy", self.scan_units_busy)?;
         writeln!(f, "host memory did not take a read in {:.0} % of cycles", 100.0 * self.host_stalls)
     }
 }

@@ -12,7 +12,8 @@ const REQUESTS: u64 = 12;
 
 fn run(scan_pairs: Option<usize>, explained: u64) -> Result<Measured, Error> {
     let simulator = Simulator { platform: Platform::IDEAL, ..Simulator::default() };
-    let workload = Workload { pairs: 3000, requests: REQUESTS, scan_pairs, seed: 1 };
+    let workload =
+        Workload { pairs: 3000, node_bytes: 8192, warm_up: 5, requests: REQUESTS, scan_pairs, seed: 1 };
     measure(&simulator, &workload, &Observed { explained: Some(explained), waveform: None })
 }
 
@@ -78,7 +79,8 @@ fn only_requests_that_there_are_can_be_explained() {
 fn a_waveform_is_written() {
     let path = std::env::temp_dir().join(format!("honeycomb-{}.fst", std::process::id()));
     let simulator = Simulator { platform: Platform::IDEAL, ..Simulator::default() };
-    let workload = Workload { pairs: 3000, requests: 2, scan_pairs: None, seed: 1 };
+    let workload =
+        Workload { pairs: 3000, node_bytes: 8192, warm_up: 0, requests: 2, scan_pairs: None, seed: 1 };
     let observed = Observed { explained: None, waveform: Some(path.clone()) };
     measure(&simulator, &workload, &observed).expect("the workload runs");
     let bytes = std::fs::read(&path).expect("the waveform is there");

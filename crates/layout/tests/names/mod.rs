@@ -42,6 +42,8 @@ names! {
         counter_misses: COUNTER_MISSES,
         counter_dram_lines: COUNTER_DRAM_LINES,
         counter_root_lines: COUNTER_ROOT_LINES,
+        counter_table_lines: COUNTER_TABLE_LINES,
+        counter_scan_busy: COUNTER_SCAN_BUSY,
         counter_count: COUNTER_COUNT,
         event_begun: EVENT_BEGUN,
         event_parsed: EVENT_PARSED,

@@ -52,6 +52,16 @@ pub struct OnBoardCounts {
 }
 
 impl OnBoardCounts {
+    /// Those of both.
+    #[must_use]
+    pub(crate) fn with(self, other: Self) -> Self {
+        Self {
+            lines_read: self.lines_read + other.lines_read,
+            lines_written: self.lines_written + other.lines_written,
+            busy: self.busy + other.busy,
+        }
+    }
+
     /// What was counted since an earlier time.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {

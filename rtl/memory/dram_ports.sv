@@ -1,0 +1,234 @@
+// The AXI4 ports of on-board memory, one a channel, each with its own answers. The page table is in the first
+// channel. The pages of the cache, whose lines are known by their places, are spread over all by the parity
+// of their numbers, so that what is at the same offset of all entries is in all channels.
+
+`include "assertions.svh"
+
+module dram_ports
+  import accelerator_pkg::*;
+  import memory_pkg::*;
+#(
+  // a power of two
+  parameter int unsigned Channels = 2,
+  parameter int unsigned AddressBits = 34,
+  parameter int unsigned ClientBits = 2,
+  parameter int unsigned TagBits = 3,
+  parameter int unsigned PlaceBits = 19,
+  // where the cache begins in each channel, in pages of 4 KiB
+  parameter int unsigned CachePage = 0,
+  localparam int unsigned IdBits = TagBits + 1
+) (
+  input logic clk_i,
+  input logic rst_i,
+
+  // lookups, and writes of the page table: see dram_port
+  input  logic                   table_read_valid_i,
+  output logic                   table_read_ready_o,
+  input  logic [ClientBits-1:0]  table_read_id_i,
+  input  logic [AddressBits-1:0] table_read_address_i,
+  output logic                   table_line_valid_o,
+  output logic [ClientBits-1:0]  table_line_id_o,
+  output line_t                  table_line_o,
+  output logic                   table_line_error_o,
+  input  logic                   burst_valid_i,
+  output logic                   burst_ready_o,
+  input  logic [AddressBits-1:0] burst_address_i,
+  input  logic [7:0]             burst_len_i,
+  input  logic                   word_valid_i,
+  output logic                   word_ready_o,
+  input  line_t                  word_i,
+  input  logic [LineBytes-1:0]   word_strobe_i,
+  input  logic                   word_last_i,
+  output logic                   table_written_o,
+
+  // pieces from the cache
+  input  logic                                      hit_valid_i,
+  output logic                                      hit_ready_o,
+  input  logic        [TagBits-1:0]                 hit_tag_i,
+  input  logic        [PlaceBits-1:0]               hit_place_i,
+  input  piece_lines_t                              hit_lines_i,
+  output logic        [Channels-1:0]                hit_line_valid_o,
+  input  logic        [Channels-1:0]                hit_line_ready_i,
+  output logic        [Channels-1:0][TagBits-1:0]   hit_line_tag_o,
+  output piece_line_t [Channels-1:0]                hit_line_o,
+
+  // lines to the cache, and the answers to them
+  input  logic                                 line_valid_i,
+  output logic                                 line_ready_o,
+  input  logic [TagBits-1:0]                   line_tag_i,
+  input  logic [PlaceBits-1:0]                 line_place_i,
+  input  line_t                                line_i,
+  output logic [Channels-1:0]                  line_written_o,
+  output logic [Channels-1:0][TagBits-1:0]     line_written_tag_o,
+  output logic [Channels-1:0]                  line_written_error_o,
+
+  output logic                   dram_arvalid_o[Channels],
+  input  logic                   dram_arready_i[Channels],
+  output logic [IdBits-1:0]      dram_arid_o[Channels],
+  output logic [AddressBits-1:0] dram_araddr_o[Channels],
+  output logic [7:0]             dram_arlen_o[Channels],
+  output logic [2:0]             dram_arsize_o[Channels],
+  output logic [1:0]             dram_arburst_o[Channels],
+  input  logic                   dram_rvalid_i[Channels],
+  output logic                   dram_rready_o[Channels],
+  input  logic [IdBits-1:0]      dram_rid_i[Channels],
+  input  line_t                  dram_rdata_i[Channels],
+  input  logic [1:0]             dram_rresp_i[Channels],
+  input  logic                   dram_rlast_i[Channels],
+  output logic                   dram_awvalid_o[Channels],
+  input  logic                   dram_awready_i[Channels],
+  output logic [IdBits-1:0]      dram_awid_o[Channels],
+  output logic [AddressBits-1:0] dram_awaddr_o[Channels],
+  output logic [7:0]             dram_awlen_o[Channels],
+  output logic [2:0]             dram_awsize_o[Channels],
+  output logic [1:0]             dram_awburst_o[Channels],
+  output logic                   dram_wvalid_o[Channels],
+  input  logic                   dram_wready_i[Channels],
+  output line_t                  dram_wdata_o[Channels],
+  output logic [LineBytes-1:0]   dram_wstrb_o[Channels],
+  output logic                   dram_wlast_o[Channels],
+  input  logic                   dram_bvalid_i[Channels],
+  output logic                   dram_bready_o[Channels],
+  input  logic [IdBits-1:0]      dram_bid_i[Channels],
+  input  logic [1:0]             dram_bresp_i[Channels],
+
+  // answers that were errors
+  output logic [Channels-1:0] read_error_o,
+  output logic [Channels-1:0] write_error_o
+);
+
+  localparam int unsigned ChannelShift = $clog2(Channels);
+  localparam int unsigned ChannelBits = Channels > 1 ? ChannelShift : 1;
+  localparam int unsigned PageNumberBits = PlaceBits - PageLineBits;
+
+  if (2 ** ChannelShift != Channels) $fatal(1, "Channels must be a power of two");
+
+  typedef logic [ChannelBits-1:0] channel_t;
+  typedef logic [AddressBits-1:0] address_t;
+  typedef logic [PlaceBits-1:0] place_t;
+
+  // ---- places ----
+
+  function automatic channel_t channel_of(place_t place);
+    channel_t channel = '0;
+    for (int unsigned at = 0; at < PageNumberBits; at++) begin
+      if (Channels > 1) channel[at % ChannelBits] ^= place[PageLineBits+at];
+    end
+    return channel;
+  endfunction
+
+  // The other bits of a page's number, and its channel, tell the ones that are left out.
+  function automatic address_t address_of(place_t place);
+    address_t page = address_t'(place) >> (PageLineBits + ChannelShift);
+    return ((address_t'(CachePage) + page) << $clog2(PageBytes))
+        + (address_t'(place[PageLineBits-1:0]) << LineIndexBits);
+  endfunction
+
+  channel_t hit_channel, line_channel;
+  assign hit_channel = channel_of(hit_place_i);
+  assign line_channel = channel_of(line_place_i);
+
+  // ---- ports ----
+
+  // Of each channel; those of the page table mean nothing but for the first.
+  // verilator lint_off UNUSEDSIGNAL
+  logic [Channels-1:0] table_read_ready, table_line_valid, table_line_error, hit_ready, line_ready;
+  logic [Channels-1:0] burst_ready, word_ready, table_written;
+  logic [Channels-1:0][ClientBits-1:0] table_line_id;
+  line_t [Channels-1:0] table_line;
+  // verilator lint_on UNUSEDSIGNAL
+
+  for (genvar channel = 0; channel < Channels; channel++) begin : gen_channels
+    dram_port #(
+      .AddressBits(AddressBits),
+      .ClientBits(ClientBits),
+      .TagBits(TagBits)
+    ) u_dram_port (
+      .clk_i,
+      .rst_i,
+      .table_read_valid_i(channel == 0 && table_read_valid_i),
+      .table_read_ready_o(table_read_ready[channel]),
+      .table_read_id_i,
+      .table_read_address_i,
+      .table_line_valid_o(table_line_valid[channel]),
+      .table_line_id_o(table_line_id[channel]),
+      .table_line_o(table_line[channel]),
+      .table_line_error_o(table_line_error[channel]),
+      .hit_valid_i(hit_valid_i && hit_channel == channel_t'(channel)),
+      .hit_ready_o(hit_ready[channel]),
+      .hit_tag_i,
+      .hit_address_i(address_of(hit_place_i)),
+      .hit_lines_i,
+      .hit_line_valid_o(hit_line_valid_o[channel]),
+      .hit_line_ready_i(hit_line_ready_i[channel]),
+      .hit_line_tag_o(hit_line_tag_o[channel]),
+      .hit_line_o(hit_line_o[channel]),
+      .burst_valid_i(channel == 0 && burst_valid_i),
+      .burst_ready_o(burst_ready[channel]),
+      .burst_address_i,
+      .burst_len_i,
+      .word_valid_i(channel == 0 && word_valid_i),
+      .word_ready_o(word_ready[channel]),
+      .word_i,
+      .word_strobe_i,
+      .word_last_i,
+      .table_written_o(table_written[channel]),
+      .line_valid_i(line_valid_i && line_channel == channel_t'(channel)),
+      .line_ready_o(line_ready[channel]),
+      .line_tag_i,
+      .line_address_i(address_of(line_place_i)),
+      .line_i,
+      .line_written_o(line_written_o[channel]),
+      .line_written_tag_o(line_written_tag_o[channel]),
+      .line_written_error_o(line_written_error_o[channel]),
+      .dram_arvalid_o(dram_arvalid_o[channel]),
+      .dram_arready_i(dram_arready_i[channel]),
+      .dram_arid_o(dram_arid_o[channel]),
+      .dram_araddr_o(dram_araddr_o[channel]),
+      .dram_arlen_o(dram_arlen_o[channel]),
+      .dram_arsize_o(dram_arsize_o[channel]),
+      .dram_arburst_o(dram_arburst_o[channel]),
+      .dram_rvalid_i(dram_rvalid_i[channel]),
+      .dram_rready_o(dram_rready_o[channel]),
+      .dram_rid_i(dram_rid_i[channel]),
+      .dram_rdata_i(dram_rdata_i[channel]),
+      .dram_rresp_i(dram_rresp_i[channel]),
+      .dram_rlast_i(dram_rlast_i[channel]),
+      .dram_awvalid_o(dram_awvalid_o[channel]),
+      .dram_awready_i(dram_awready_i[channel]),
+      .dram_awid_o(dram_awid_o[channel]),
+      .dram_awaddr_o(dram_awaddr_o[channel]),
+      .dram_awlen_o(dram_awlen_o[channel]),
+      .dram_awsize_o(dram_awsize_o[channel]),
+      .dram_awburst_o(dram_awburst_o[channel]),
+      .dram_wvalid_o(dram_wvalid_o[channel]),
+      .dram_wready_i(dram_wready_i[channel]),
+      .dram_wdata_o(dram_wdata_o[channel]),
+      .dram_wstrb_o(dram_wstrb_o[channel]),
+      .dram_wlast_o(dram_wlast_o[channel]),
+      .dram_bvalid_i(dram_bvalid_i[channel]),
+      .dram_bready_o(dram_bready_o[channel]),
+      .dram_bid_i(dram_bid_i[channel]),
+      .dram_bresp_i(dram_bresp_i[channel])
+    );
+
+    assign read_error_o[channel] =
+        dram_rvalid_i[channel] && dram_rready_o[channel] && dram_rresp_i[channel] != '0;
+    assign write_error_o[channel] =
+        dram_bvalid_i[channel] && dram_bready_o[channel] && dram_bresp_i[channel] != '0;
+  end
+
+  assign table_read_ready_o = table_read_ready[0];
+  assign table_line_valid_o = table_line_valid[0];
+  assign table_line_id_o = table_line_id[0];
+  assign table_line_o = table_line[0];
+  assign table_line_error_o = table_line_error[0];
+  assign burst_ready_o = burst_ready[0];
+  assign word_ready_o = word_ready[0];
+  assign table_written_o = table_written[0];
+  assign hit_ready_o = hit_ready[hit_channel];
+  assign line_ready_o = line_ready[line_channel];
+
+  `ASSERT(TableIsInTheFirstChannel, (table_line_valid & ~Channels'(1)) == '0)
+
+endmodule

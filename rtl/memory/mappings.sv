@@ -1,0 +1,85 @@
+// Where the buffers of LIDs are: a table in on-board memory that clients look LIDs up in, and that the
+// control plane writes.
+
+`include "assertions.svh"
+
+module mappings
+  import accelerator_pkg::*;
+  import memory_pkg::*;
+#(
+  parameter int unsigned ClientCount = 4,
+  // LIDs from 0 on that can be mapped: a multiple of 512
+  parameter int unsigned LidCount = 65536,
+  // where the table begins, in pages of 4 KiB
+  parameter int unsigned BasePage = 0,
+  parameter int unsigned AddressBits = 34,
+  localparam int unsigned ClientBits = ClientCount > 1 ? $clog2(ClientCount) : 1
+) (
+  input logic clk_i,
+  input logic rst_i,
+
+  // see page_table
+  input  logic         [ClientCount-1:0] lookup_valid_i,
+  output logic         [ClientCount-1:0] lookup_ready_o,
+  input  lookup_t      [ClientCount-1:0] lookup_i,
+  output logic         [ClientCount-1:0] found_valid_o,
+  output bus_address_t                   found_o,
+
+  // see page_table_writer
+  input  logic         map_valid_i,
+  output logic         map_ready_o,
+  input  lid_t         map_lid_i,
+  input  bus_address_t map_address_i,
+  output logic         drop_valid_o,
+  input  logic         drop_ready_i,
+
+  // reads and writes of on-board memory: see dram_port
+  output logic                   read_valid_o,
+  input  logic                   read_ready_i,
+  output logic [ClientBits-1:0]  read_id_o,
+  output logic [AddressBits-1:0] read_address_o,
+  input  logic                   line_valid_i,
+  input  logic [ClientBits-1:0]  line_id_i,
+  input  line_t                  line_i,
+  input  logic                   line_error_i,
+  output logic                   burst_valid_o,
+  input  logic                   burst_ready_i,
+  output logic [AddressBits-1:0] burst_address_o,
+  output logic [7:0]             burst_len_o,
+  output logic                   word_valid_o,
+  input  logic                   word_ready_i,
+  output line_t                  word_o,
+  output logic [LineBytes-1:0]   word_strobe_o,
+  output logic                   word_last_o,
+  input  logic                   written_i
+);
+
+  logic is_clear, read_valid;
+
+  page_table #(
+    .ClientCount(ClientCount),
+    .LidCount(LidCount),
+    .BasePage(BasePage),
+    .AddressBits(AddressBits)
+  ) u_page_table (
+    .drop_i(drop_valid_o && drop_ready_i),
+    .line_read_valid_o(read_valid),
+    .line_read_ready_i(read_ready_i && is_clear),
+    .line_read_id_o(read_id_o),
+    .line_read_address_o(read_address_o),
+    .*
+  );
+  assign read_valid_o = read_valid && is_clear;
+
+  page_table_writer #(
+    .LidCount(LidCount),
+    .BasePage(BasePage),
+    .AddressBits(AddressBits)
+  ) u_page_table_writer (
+    .is_clear_o(is_clear),
+    .done_valid_i(written_i),
+    .done_ready_o(),
+    .*
+  );
+
+endmodule
