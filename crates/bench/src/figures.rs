@@ -51,7 +51,7 @@ pub enum Shape {
     Ablations,
     /// Latency over load, with and without disturbance.
     Disturbances,
-    /// Not at all yet: it is about the accelerator.
+    /// Not here: it is about the accelerator.
     Waits,
 }
 
@@ -60,7 +60,8 @@ const PAIRS_MIN: u64 = 10_000_000;
 /// Of the paper's claims most compare a server with an accelerator and a network with one without.
 const IN_PROCESS: &str = "Ours runs on the CPU inside one process, without network and accelerator, \
     beside the crate `masstree`; theirs are servers, and the accelerator does gets and scans.";
-const NEEDS_RTL: &str = "It is about the accelerator's memory and waits for the RTL and its simulator.";
+const OF_THE_RTL: &str = "It is about the accelerator's memory: what the one in SystemVerilog does is in \
+    [pipeline](pipeline.md) and [limits](limits.md), measured by `honeycomb-simulate`.";
 
 /// All of them.
 pub const FIGURES: [Figure; 10] = [
@@ -112,14 +113,14 @@ pub const FIGURES: [Figure; 10] = [
         name: "16",
         title: "the accelerator's cache",
         claim: "256 MB for all interior nodes: 2.5 times; the root on chip: +30 %.",
-        reason: NEEDS_RTL,
+        reason: OF_THE_RTL,
         shape: Shape::Waits,
     },
     Figure {
         name: "17",
         title: "balance of load between PCIe and on-board memory",
         claim: "8.0 million scans a second without, 9.1 with it, all interior nodes in the cache.",
-        reason: NEEDS_RTL,
+        reason: OF_THE_RTL,
         shape: Shape::Waits,
     },
     ablations::FIGURE,
