@@ -5,7 +5,7 @@ use std::iter::FusedIterator;
 use honeycomb_layout as constants;
 use honeycomb_layout::batch_item as layout;
 
-use crate::batch::savings::{Malformed, Parts, Reader, Shape};
+use crate::batch::savings::{Counted, Malformed, Parts, Reader, Shape};
 
 /// What came of an operation, or a part of that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,16 +109,13 @@ impl<'a> Item<'a> {
 
 /// The items of a datagram, in their order. Ends after the first that is malformed.
 #[derive(Debug, Clone)]
-pub struct Items<'a> {
-    reader: Reader<'a>,
-    left: u16,
-}
+pub struct Items<'a>(Counted<'a>);
 
 impl<'a> Items<'a> {
     /// The items that follow a header which counts so many.
     #[must_use]
     pub fn new(count: u16, bytes: &'a [u8]) -> Self {
-        Self { reader: Reader::new(bytes), left: count }
+        Self(Counted::new(count, bytes))
     }
 }
 
@@ -127,17 +124,7 @@ impl<'a> Iterator for Items<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.left == 0 {
-            let rest = self.reader.rest();
-            self.reader = Reader::new(&[]);
-            return (rest > 0).then_some(Err(Malformed::Rest(rest)));
-        }
-        self.left -= 1;
-        let read = Item::read(&mut self.reader);
-        if read.is_err() {
-            (self.left, self.reader) = (0, Reader::new(&[]));
-        }
-        Some(read)
+        self.0.next(Item::read)
     }
 }
 

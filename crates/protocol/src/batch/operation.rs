@@ -6,7 +6,7 @@ use honeycomb_layout as constants;
 use honeycomb_layout::batch_operation as layout;
 
 use crate::batch::header::{Header, Kind};
-use crate::batch::savings::{Malformed, Parts, Reader, Shape, Written};
+use crate::batch::savings::{Counted, Malformed, Parts, Reader, Shape, Written};
 
 /// What a client asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,16 +140,13 @@ impl<'a> Operation<'a> {
 
 /// The operations of a request, in their order. Ends after the first that is malformed.
 #[derive(Debug, Clone)]
-pub struct Operations<'a> {
-    reader: Reader<'a>,
-    left: u16,
-}
+pub struct Operations<'a>(Counted<'a>);
 
 impl<'a> Operations<'a> {
     /// The operations that follow a header which counts so many.
     #[must_use]
     pub fn new(count: u16, bytes: &'a [u8]) -> Self {
-        Self { reader: Reader::new(bytes), left: count }
+        Self(Counted::new(count, bytes))
     }
 }
 
@@ -158,17 +155,7 @@ impl<'a> Iterator for Operations<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.left == 0 {
-            let rest = self.reader.rest();
-            self.reader = Reader::new(&[]);
-            return (rest > 0).then_some(Err(Malformed::Rest(rest)));
-        }
-        self.left -= 1;
-        let read = Operation::read(&mut self.reader);
-        if read.is_err() {
-            (self.left, self.reader) = (0, Reader::new(&[]));
-        }
-        Some(read)
+        self.0.next(Operation::read)
     }
 }
 

@@ -65,6 +65,38 @@ pub(super) struct Shape {
     pub(super) number: bool,
 }
 
+/// As many as a header counts, and nothing after the first that is malformed.
+#[derive(Debug, Clone)]
+pub(super) struct Counted<'a> {
+    reader: Reader<'a>,
+    left: u16,
+}
+
+impl<'a> Counted<'a> {
+    pub(super) fn new(count: u16, bytes: &'a [u8]) -> Self {
+        Self { reader: Reader::new(bytes), left: count }
+    }
+
+    /// The next one, as `read` finds it.
+    #[inline]
+    pub(super) fn next<T>(
+        &mut self,
+        read: impl FnOnce(&mut Reader<'a>) -> Result<T, Malformed>,
+    ) -> Option<Result<T, Malformed>> {
+        if self.left == 0 {
+            let rest = self.reader.rest();
+            self.reader = Reader::new(&[]);
+            return (rest > 0).then_some(Err(Malformed::Rest(rest)));
+        }
+        self.left -= 1;
+        let read = read(&mut self.reader);
+        if read.is_err() {
+            *self = Self::new(0, &[]);
+        }
+        Some(read)
+    }
+}
+
 /// Reads one after the other.
 #[derive(Debug, Clone)]
 pub(super) struct Reader<'a> {
@@ -75,12 +107,12 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes, key: None, expected: None, value: None }
     }
 
     /// Bytes that were not read.
-    pub(super) fn rest(&self) -> usize {
+    fn rest(&self) -> usize {
         self.rest.len()
     }
 
