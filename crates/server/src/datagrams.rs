@@ -66,8 +66,8 @@ impl Datagrams {
 
     /// Whether something was received that is not taken yet.
     pub(crate) fn has_received(&self) -> bool {
-        let arrived = self.ports.iter().enumerate().flat_map(|(index, port)| port.arrived(index));
-        arrived.skip(self.taken).next().is_some()
+        let mut arrived = self.ports.iter().enumerate().flat_map(|(index, port)| port.arrived(index));
+        arrived.nth(self.taken).is_some()
     }
 
     /// Some of what was received, with its reads among others; and who answers it.
