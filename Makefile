@@ -60,7 +60,7 @@ rtl-lint: setup
 	$(python) rtl/test/lint.py
 
 rtl-tests: setup
-	$(python) -m pytest --quiet rtl/test
+	$(python) -m pytest --quiet --numprocesses auto --dist worksteal rtl/test
 
 rtl-proofs: setup
 	$(python) rtl/formal/prove.py

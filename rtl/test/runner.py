@@ -81,7 +81,17 @@ def build(module: str, folder: Path, parameters: dict) -> Verilator:
         waves=has_waves(),
     )
     if not runtime.exists():
-        runtime.mkdir()
-        for built in objects:
-            shutil.copy(folder / built.name, built)
+        share(folder, runtime)
     return runner
+
+
+def share(folder: Path, runtime: Path):
+    """Makes the runtime of a build that of all, at one moment, unless another process was faster."""
+    draft = folder / "runtime"
+    draft.mkdir(exist_ok=True)
+    for name in RUNTIME:
+        shutil.copy(folder / name, draft / name)
+    try:
+        draft.rename(runtime)
+    except OSError:
+        shutil.rmtree(draft)
