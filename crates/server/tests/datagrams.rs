@@ -526,6 +526,11 @@ fn a_server_with_a_password_takes_no_datagrams() {
     });
     let refused =
         honeycomb_server::Server::start(config, store.unwrap(), Box::new(honeycomb_server::SystemTime));
-    let expected = "a password and datagrams: allowed is one or the other, since datagrams carry no password";
+    let expected =
+        "requirepass and datagrams: allowed is one or the other, since datagrams carry no password";
     assert_eq!(refused.unwrap_err().to_string(), expected);
+    let running = running();
+    let expected = format!("!ERR {expected}");
+    let mut redis = RedisClient::of(&running);
+    dialogue(&mut redis, &[("CONFIG SET requirepass secret", &expected), ("PING", "PONG")]);
 }
