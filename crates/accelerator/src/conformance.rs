@@ -1,8 +1,8 @@
 //! What every back must pass.
 //!
 //! [`check`] attaches a back to forests of several shapes, writes, asks, and compares each completion with
-//! what maps of the same pairs answer. Nothing here knows one back from another, nor runs more than one
-//! thread: races are for the tests of each back.
+//! what maps of the same pairs answer. Nothing here knows one back from another. Each forest has one thread:
+//! races are for the tests of each back.
 //!
 //! | file | what it is about |
 //! |---|---|
@@ -26,8 +26,11 @@ mod session;
 mod tables;
 mod world;
 
+use std::thread;
+
 use honeycomb_btree::{Config, Shape};
 use honeycomb_memory::MemoryConfig;
+use honeycomb_memory::sync::{AtomicUsize, Ordering};
 
 use crate::accelerator::Back;
 use random::Random;
@@ -38,32 +41,52 @@ use world::World;
 /// Pairs of a table that no back scans within one poll.
 pub const PAIRS_OF_A_LONG_SCAN: u64 = 4_000;
 
+/// A promise of the seam: panics if it is broken.
+type Promise = fn(&mut World);
+
 /// Panics unless a back does what the seam promises. What is random follows from the seed, which is printed.
 pub fn check(back: &dyn Back, seed: u64) {
     println!("conformance of {back:?} with seed {seed}");
     let mut random = Random::new(seed);
-    for config in [tiny(128), tiny(0), with_tag_directories(), default(), few_leases(), unversioned()] {
-        println!("{config:?}");
-        let mut on = |promise: fn(&mut World)| {
-            let mut world = World::new(back, &config, random.next());
+    let configs = [tiny(128), tiny(0), with_tag_directories(), default(), few_leases(), unversioned()];
+    let of = |config| promises(config).into_iter().map(move |promise| (config, promise));
+    let runs: Vec<(&Config, Promise, u64)> =
+        configs.iter().flat_map(of).map(|(config, promise)| (config, promise, random.next())).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some((config, promise, seed)) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            println!("seed {seed}: {config:?}");
+            let mut world = World::new(back, config, *seed);
             promise(&mut world);
             world.finish();
-        };
-        on(batches::any_requests_are_answered);
-        on(batches::identifiers_are_echoed);
-        on(pressure::a_full_queue_takes_no_more);
-        on(fairness::a_get_does_not_wait_for_a_scan_of_all_pairs);
-        on(tables::only_tables_with_a_root_are_read);
-        on(hostile::bytes_that_are_no_requests_are_refused);
-        on(hostile::mutated_requests_do_no_harm);
-        if config.mvcc {
-            on(pressure::scans_under_way_fill_a_queue);
-            on(held::a_held_version_is_read_until_it_is_let_go);
-            on(held::one_lease_of_two_is_enough);
-            on(held::a_long_scan_ends_when_its_version_is_held_no_more);
-            on(long_scans::a_long_scan_is_of_one_version);
         }
+    };
+    // A back may be slow.
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+}
+
+/// What is promised of a forest.
+fn promises(config: &Config) -> Vec<Promise> {
+    let mut promises: Vec<Promise> = vec![
+        batches::any_requests_are_answered,
+        batches::identifiers_are_echoed,
+        pressure::a_full_queue_takes_no_more,
+        fairness::a_get_does_not_wait_for_a_scan_of_all_pairs,
+        tables::only_tables_with_a_root_are_read,
+        hostile::bytes_that_are_no_requests_are_refused,
+        hostile::mutated_requests_do_no_harm,
+    ];
+    if config.mvcc {
+        promises.extend([
+            pressure::scans_under_way_fill_a_queue as Promise,
+            held::a_held_version_is_read_until_it_is_let_go,
+            held::one_lease_of_two_is_enough,
+            held::a_long_scan_ends_when_its_version_is_held_no_more,
+            long_scans::a_long_scan_is_of_one_version,
+        ]);
     }
+    promises
 }
 
 /// Nodes that a few pairs fill.

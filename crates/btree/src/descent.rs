@@ -218,16 +218,10 @@ impl<'r, 'k> Descent<'r, 'k> {
     /// Asks for what is read of a leaf besides the segment.
     #[inline]
     fn ask_of_leaf(&mut self, view: View<'r>, wanted: &Wanted<'_>) {
-        match self.purpose {
-            Purpose::Scan { segments } => {
-                let start = view.sorted_start();
-                view.prefetch(start, start + LINE_BYTES);
-                view.prefetch(view.segment(self.segment + 1), view.segment(self.segment + segments));
-            }
-            Purpose::Write if self.reader.forest().shape().is_merge_near(view.sorted_end(), view.size()) => {
-                view.prefetch(0, view.size());
-            }
-            Purpose::Get | Purpose::Write => {}
+        if let Purpose::Scan { segments } = self.purpose {
+            let start = view.sorted_start();
+            view.prefetch(start, start + LINE_BYTES);
+            view.prefetch(view.segment(self.segment + 1), view.segment(self.segment + segments));
         }
         self.ask_of_log(view, wanted);
     }

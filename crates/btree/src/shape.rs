@@ -41,8 +41,6 @@ impl Default for Shape {
     }
 }
 
-/// Bytes of a log entry as most are, for guesses.
-const ENTRY_BYTES: usize = 48;
 /// Bytes of a line of a tag directory.
 const LINE: usize = layout::directory_line::SIZE;
 const VERSION_DELTA_MAX: u64 = (1 << (8 * layout::log_entry_header::VERSION_DELTA_BYTES)) - 1;
@@ -102,13 +100,6 @@ impl Shape {
     pub fn inline_value_bytes_max(&self) -> usize {
         let rest = self.block_bytes(LEAF) - 4 * self.key_bytes_max() - 18;
         (rest / 2).min(layout::INLINE_VALUE_BYTES_MAX)
-    }
-
-    /// Whether the next entry in the log of a leaf is likely to have no room, so that all of the leaf will be
-    /// read.
-    #[inline]
-    pub(crate) fn is_merge_near(&self, sorted_end: usize, size: usize) -> bool {
-        size + ENTRY_BYTES > self.node_bytes.min(sorted_end + self.log_threshold_bytes)
     }
 
     /// Bytes that the sorted and the log block of a node of this level share.

@@ -208,8 +208,8 @@ struct Run {
 }
 
 impl Run {
-    /// Sends requests, so many in flight at most, until all are answered. Returns their latencies. The life of
-    /// one may be written down.
+    /// Sends requests, so many in flight at most, until all are answered. Returns their latencies. The life
+    /// of one may be written down.
     fn serve(
         mut self,
         tree: &Tree,
