@@ -10,6 +10,14 @@ use std::{
 /// Bytes that are received at once.
 const RECEIVED_BYTES: usize = 64 << 10;
 
+/// A command and its arguments.
+pub(crate) type Command = Vec<Vec<u8>>;
+
+/// A command of these words.
+pub(crate) fn command(words: &[&[u8]]) -> Command {
+    words.iter().map(|word| word.to_vec()).collect()
+}
+
 /// A connection over which commands go and replies come.
 pub(crate) struct Connection {
     address: SocketAddr,
@@ -34,10 +42,8 @@ impl Connection {
     ///
     /// # Errors
     /// The connection ends, or a reply is an error.
-    pub(crate) fn ask_all<A: AsRef<[u8]>>(&mut self, requests: &[Vec<A>]) -> Result<Vec<Answer>, Error> {
-        let mut sent = Vec::new();
-        requests.iter().for_each(|request| encode(request, &mut sent));
-        self.socket.write_all(&sent).map_err(|error| self.problem(&error.to_string()))?;
+    pub(crate) fn ask_all(&mut self, requests: &[Command]) -> Result<Vec<Answer>, Error> {
+        self.send(requests)?;
         let answer = |_| match self.answer()? {
             Answer::Error(error) => Err(self.problem(&error)),
             answer => Ok(answer),
@@ -49,11 +55,15 @@ impl Connection {
     ///
     /// # Errors
     /// The connection ends.
-    pub(crate) fn ask<A: AsRef<[u8]>>(&mut self, request: &[A]) -> Result<Answer, Error> {
-        let mut sent = Vec::new();
-        encode(request, &mut sent);
-        self.socket.write_all(&sent).map_err(|error| self.problem(&error.to_string()))?;
+    pub(crate) fn ask(&mut self, request: &Command) -> Result<Answer, Error> {
+        self.send(std::slice::from_ref(request))?;
         self.answer()
+    }
+
+    fn send(&mut self, requests: &[Command]) -> Result<(), Error> {
+        let mut sent = Vec::new();
+        requests.iter().for_each(|request| encode(request, &mut sent));
+        self.socket.write_all(&sent).map_err(|error| self.problem(&error.to_string()))
     }
 
     /// The next reply.

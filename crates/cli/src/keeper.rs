@@ -6,7 +6,7 @@ mod remote;
 use crate::{error::Error, pages::Request};
 
 pub(crate) use local::Local;
-pub(crate) use remote::Remote;
+pub(crate) use remote::{Remote, bounds};
 
 /// A table of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Folder, Run, honeycomb};
+use common::{Folder, Run, assert_agrees, honeycomb};
 use serde_json::Value;
 use std::{
     ffi::OsStr,
@@ -32,15 +32,6 @@ fn tree(folder: &Folder) -> String {
 
 fn index(root: &str, arguments: &[&str]) -> Run {
     honeycomb(["index", "--ranges", "500", root].into_iter().chain(arguments.iter().copied()))
-}
-
-/// Checks that every answer was compared and agreed.
-fn assert_agrees(report: &Value) {
-    for kind in ["listings", "ranges", "largest"] {
-        let compared = &report["comparison"][kind];
-        assert_eq!(compared["agree"], compared["planned"], "{report}");
-        assert!(compared["agree"].as_u64() > Some(0), "{report}");
-    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Folder, honeycomb};
+use common::{Folder, assert_agrees, honeycomb};
 use serde_json::Value;
 use std::{
     io::{BufRead, BufReader},
@@ -14,15 +14,6 @@ fn tree(folder: &Folder) -> String {
     folder.write("tree/empty", "");
     folder.write("tree/large", (0..5_u32 << 18).flat_map(u32::to_le_bytes).collect::<Vec<_>>());
     folder.path("tree")
-}
-
-/// Checks that every answer was compared and agreed.
-fn assert_agrees(report: &Value) {
-    for kind in ["listings", "ranges", "largest"] {
-        let compared = &report["comparison"][kind];
-        assert_eq!(compared["agree"], compared["planned"], "{report}");
-        assert!(compared["agree"].as_u64() > Some(0), "{report}");
-    }
 }
 
 #[test]

@@ -1,7 +1,11 @@
 //! Pairs kept by a server: each table of an index is a numbered table there.
 
 use super::{Keeper, Moment, New, Place, Take};
-use crate::{connection::Connection, error::Error, pages::Request};
+use crate::{
+    connection::{Command, Connection, command},
+    error::Error,
+    pages::Request,
+};
 use honeycomb_protocol::resp::{Answer, decimal};
 use std::{
     net::SocketAddr,
@@ -40,7 +44,7 @@ impl Remote {
     }
 
     /// Sends requests to a table and returns the replies.
-    fn ask_all(&self, place: Place, requests: &[Vec<Vec<u8>>]) -> Result<Vec<Answer>, Error> {
+    fn ask_all(&self, place: Place, requests: &[Command]) -> Result<Vec<Answer>, Error> {
         let mut connection = self.take(place)?;
         let mut answers = Vec::with_capacity(requests.len());
         for some in requests.chunks(AHEAD) {
@@ -50,7 +54,7 @@ impl Remote {
         Ok(answers)
     }
 
-    fn ask(&self, place: Place, request: Vec<Vec<u8>>) -> Result<Answer, Error> {
+    fn ask(&self, place: Place, request: Command) -> Result<Answer, Error> {
         let answer = self.ask_all(place, &[request])?.pop();
         answer.ok_or_else(|| Error::Wire { address: self.address, problem: "no reply".into() })
     }
@@ -63,7 +67,7 @@ impl Remote {
         }
         drop(idle);
         let mut connection = Connection::open(self.address)?;
-        connection.ask_all(&[request(&[b"SELECT", &decimal(Self::number(place))])])?;
+        connection.ask_all(&[command(&[b"SELECT", &decimal(Self::number(place))])])?;
         Ok(connection)
     }
 
@@ -74,7 +78,7 @@ impl Remote {
 
 impl Keeper for Remote {
     fn add(&self, place: Place, key: &[u8], amount: i64) -> Result<i64, Error> {
-        match self.ask(place, request(&[b"INCRBY", key, &decimal(amount)]))? {
+        match self.ask(place, command(&[b"INCRBY", key, &decimal(amount)]))? {
             Answer::Integer(sum) => Ok(sum),
             other => Err(self.unexpected(&other)),
         }
@@ -83,23 +87,23 @@ impl Keeper for Remote {
     fn put(&self, pairs: &[New]) -> Result<(), Error> {
         // Those of one table go together; those of the next only once these are there.
         for run in pairs.chunk_by(|one, other| one.place == other.place) {
-            let sets: Vec<_> = run.iter().map(|new| request(&[b"SET", &new.key, &new.value])).collect();
+            let sets: Vec<_> = run.iter().map(|new| command(&[b"SET", &new.key, &new.value])).collect();
             self.ask_all(run[0].place, &sets)?;
         }
         Ok(())
     }
 
     fn delete(&self, place: Place, key: &[u8]) -> Result<(), Error> {
-        self.ask(place, request(&[b"DEL", key])).map(drop)
+        self.ask(place, command(&[b"DEL", key])).map(drop)
     }
 
     fn delete_range(&self, place: Place, from: &[u8], to: &[u8]) -> Result<(), Error> {
         let (from, to) = (bound(b'[', from), bound(b'(', to));
-        self.ask(place, request(&[b"RI.DELRANGE", &from, &to])).map(drop)
+        self.ask(place, command(&[b"RI.DELRANGE", &from, &to])).map(drop)
     }
 
     fn moment(&self) -> Result<Box<dyn Moment + '_>, Error> {
-        match self.ask(Place::Files, request(&[b"RI.SNAPSHOT", b"TAKE"]))? {
+        match self.ask(Place::Files, command(&[b"RI.SNAPSHOT", b"TAKE"]))? {
             Answer::Integer(token) => {
                 let (token, renewed) = (decimal(token).to_vec(), Mutex::new(Instant::now()));
                 Ok(Box::new(Then { remote: self, token, renewed }))
@@ -121,7 +125,7 @@ impl Then<'_> {
     fn renew(&self) -> Result<(), Error> {
         let mut renewed = self.renewed.lock().unwrap_or_else(PoisonError::into_inner);
         if renewed.elapsed() > RENEW_EVERY {
-            self.remote.ask(Place::Files, request(&[b"RI.SNAPSHOT", b"RENEW", &self.token]))?;
+            self.remote.ask(Place::Files, command(&[b"RI.SNAPSHOT", b"RENEW", &self.token]))?;
             *renewed = Instant::now();
         }
         Ok(())
@@ -130,9 +134,9 @@ impl Then<'_> {
     /// The next pairs of a scan, and whether there may be more.
     fn page(&self, place: Place, wanted: &Request, limit: u64) -> Result<Page, Error> {
         self.renew()?;
-        let (lower, upper) = (limit_of(&wanted.lower, b"-"), limit_of(&wanted.upper, b"+"));
+        let [lower, upper] = bounds(wanted);
         let count = decimal(limit as i64);
-        let mut scan = request(&[b"RI.RANGE", &lower, &upper, b"COUNT", &count, b"SNAPSHOT", &self.token]);
+        let mut scan = command(&[b"RI.RANGE", &lower, &upper, b"COUNT", &count, b"SNAPSHOT", &self.token]);
         if wanted.floor_start {
             scan.push(b"FLOOR".to_vec());
         }
@@ -181,19 +185,19 @@ impl Moment for Then<'_> {
 impl Drop for Then<'_> {
     fn drop(&mut self) {
         // If it cannot be dropped it ends when its time is over.
-        let _ = self.remote.ask(Place::Files, request(&[b"RI.SNAPSHOT", b"DROP", &self.token]));
+        let _ = self.remote.ask(Place::Files, command(&[b"RI.SNAPSHOT", b"DROP", &self.token]));
     }
-}
-
-fn request(arguments: &[&[u8]]) -> Vec<Vec<u8>> {
-    arguments.iter().map(|argument| argument.to_vec()).collect()
 }
 
 fn bound(kind: u8, key: &[u8]) -> Vec<u8> {
     [&[kind], key].concat()
 }
 
-/// A bound as the server reads it.
+/// The bounds of a scan as the server reads them.
+pub(crate) fn bounds(request: &Request) -> [Vec<u8>; 2] {
+    [limit_of(&request.lower, b"-"), limit_of(&request.upper, b"+")]
+}
+
 fn limit_of(key: &Bound<Vec<u8>>, unbounded: &[u8]) -> Vec<u8> {
     match key {
         Bound::Included(key) => bound(b'[', key),

@@ -2,11 +2,12 @@
 
 use super::shown;
 use crate::{
-    connection::Connection,
+    connection::{Command, Connection, command},
     error::Error,
     index::{children, subtree},
-    keeper::{Place, Remote},
+    keeper::{Place, Remote, bounds},
     output::Sheet,
+    pages::Request,
 };
 use honeycomb_protocol::resp::{Answer, decimal};
 use serde::Serialize;
@@ -41,13 +42,14 @@ pub(super) fn take(address: SocketAddr, directory: &Path) -> Result<Vec<Step>, E
     let (mut steps, mut token) = (Vec::new(), Vec::new());
     for (about, commands) in [ordered(directory), plain(), together(), one_version()] {
         let mut about = Some(about);
-        for mut command in commands {
-            command.iter_mut().filter(|word| *word == TOKEN).for_each(|word| word.clone_from(&token));
-            let answer = connection.ask(&command)?;
-            if let (Answer::Integer(number), b"RI.SNAPSHOT") = (&answer, &command[0][..]) {
+        for mut asked in commands {
+            let named = asked.iter_mut().filter(|word| *word == TOKEN.as_bytes());
+            named.for_each(|word| word.clone_from(&token));
+            let answer = connection.ask(&asked)?;
+            if let (Answer::Integer(number), b"RI.SNAPSHOT") = (&answer, &asked[0][..]) {
                 token = decimal(*number);
             }
-            let (command, answer) = (shown::command(&command), shown::answer(&answer));
+            let (command, answer) = (shown::command(&asked), shown::answer(&answer));
             steps.push(Step { about: about.take(), command, answer });
         }
     }
@@ -55,20 +57,17 @@ pub(super) fn take(address: SocketAddr, directory: &Path) -> Result<Vec<Step>, E
 }
 
 /// Stands for the snapshot that was taken last.
-const TOKEN: &[u8] = b"<token>";
+const TOKEN: &str = "<token>";
 /// A table that no index is in.
 const TABLE: &str = "9";
 
 /// What comes, and its commands.
-type Part = (&'static str, Vec<Vec<Vec<u8>>>);
+type Part = (&'static str, Vec<Command>);
 
 fn ordered(directory: &Path) -> Part {
     let (children, subtree) = (children(directory), subtree(directory));
-    let bounds = |prefix: &[u8]| {
-        let end = [&prefix[..prefix.len() - 1], &[prefix[prefix.len() - 1] + 1]].concat();
-        ([b"[", prefix].concat(), [&b"("[..], &end].concat())
-    };
-    let ((first_child, after_children), (first_below, after_below)) = (bounds(&children), bounds(&subtree));
+    let of = |prefix: &[u8]| bounds(&Request::prefix(prefix));
+    let ([first_child, after_children], [first_below, after_below]) = (of(&children), of(&subtree));
     let files = decimal(Remote::number(Place::Files));
     let commands: [&[&[u8]]; 6] = [
         &[b"SELECT", &files],
@@ -80,7 +79,7 @@ fn ordered(directory: &Path) -> Part {
     ];
     (
         "the index is an ordered table: names in a directory, the last below it, around a key, how many",
-        all(&commands),
+        commands.map(command).into(),
     )
 }
 
@@ -105,22 +104,17 @@ fn together() -> Part {
 }
 
 fn one_version() -> Part {
-    let token = std::str::from_utf8(TOKEN).expect("ASCII");
     let commands = [
         words(&["RI.SNAPSHOT", "TAKE"]),
         words(&["DEL", "clover", "thyme"]),
-        words(&["RI.RANGE", "-", "+", "SNAPSHOT", token]),
+        words(&["RI.RANGE", "-", "+", "SNAPSHOT", TOKEN]),
         words(&["RI.RANGE", "-", "+"]),
-        words(&["RI.SNAPSHOT", "DROP", token]),
+        words(&["RI.SNAPSHOT", "DROP", TOKEN]),
         words(&["FLUSHDB"]),
     ];
     ("a snapshot stays as it was while pairs are deleted", commands.into())
 }
 
-fn words(words: &[&str]) -> Vec<Vec<u8>> {
+fn words(words: &[&str]) -> Command {
     words.iter().map(|word| word.as_bytes().to_vec()).collect()
-}
-
-fn all(commands: &[&[&[u8]]]) -> Vec<Vec<Vec<u8>>> {
-    commands.iter().map(|command| command.iter().map(|word| word.to_vec()).collect()).collect()
 }

@@ -113,3 +113,12 @@ impl Folder {
         names
     }
 }
+
+/// Checks that every answer of an index was compared and agreed.
+pub(crate) fn assert_agrees(report: &Value) {
+    for kind in ["listings", "ranges", "largest"] {
+        let compared = &report["comparison"][kind];
+        assert_eq!(compared["agree"], compared["planned"], "{report}");
+        assert!(compared["agree"].as_u64() > Some(0), "{report}");
+    }
+}
