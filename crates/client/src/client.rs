@@ -4,8 +4,8 @@ use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-use honeycomb_protocol::PAYLOAD_BYTES_MAX;
 use honeycomb_protocol::batch::{Operation, Refusal};
+use honeycomb_protocol::{PAYLOAD_BYTES_MAX, together};
 use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -258,9 +258,7 @@ impl Client {
         let (mut rest, mut start) = (&self.ends[..], 0);
         while let Some(&first) = rest.first() {
             let size = first - start;
-            let most = self.state.max_gso_segments().min(PAYLOAD_BYTES_MAX / size.max(1)).max(1);
-            let same = rest.iter().enumerate().take(most);
-            let count = same.take_while(|(index, end)| **end == start + (index + 1) * size).count();
+            let count = together(start, rest.iter().copied(), self.state.max_gso_segments());
             let contents = &self.outbox[start..rest[count - 1]];
             let segment_size = Some(size);
             let transmit =

@@ -8,6 +8,9 @@ pub mod batch;
 mod bytes;
 pub mod ocsm;
 pub mod resp;
+mod together;
+
+pub use together::together;
 
 /// Bytes of the payload of a UDP datagram in an Ethernet frame of 1,514 bytes.
 pub const PAYLOAD_BYTES: usize = 1472;

@@ -16,7 +16,7 @@ use honeycomb_store::Reads;
 use mio::{Registry, Token};
 
 use crate::datagrams::answers::Answers;
-use crate::datagrams::port::Port;
+use crate::datagrams::port::{Arrived, Port};
 use crate::shared::Shared;
 
 pub(crate) use port::{Protocol, bind};
@@ -66,8 +66,7 @@ impl Datagrams {
 
     /// Whether something was received that is not taken yet.
     pub(crate) fn has_received(&self) -> bool {
-        let mut arrived = self.ports.iter().enumerate().flat_map(|(index, port)| port.arrived(index));
-        arrived.nth(self.taken).is_some()
+        arrived(&self.ports).nth(self.taken).is_some()
     }
 
     /// Some of what was received, with its reads among others; and who answers it.
@@ -78,8 +77,7 @@ impl Datagrams {
     ) -> (Questions<'a>, &'a mut Answers) {
         let Self { ports, taken, answers } = self;
         let mut questions = Questions::new(shared);
-        let received = ports.iter().enumerate().flat_map(|(index, port)| port.arrived(index));
-        for arrived in received.skip(*taken) {
+        for arrived in arrived(ports).skip(*taken) {
             if questions.is_full() {
                 break;
             }
@@ -98,4 +96,9 @@ impl Datagrams {
     pub(crate) fn close(&mut self) {
         self.ports.clear();
     }
+}
+
+/// What was received last, at all ports.
+fn arrived(ports: &[Port]) -> impl Iterator<Item = Arrived<'_>> {
+    ports.iter().enumerate().flat_map(|(index, port)| port.arrived(index))
 }

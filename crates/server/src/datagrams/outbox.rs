@@ -1,7 +1,5 @@
 //! Answers that are to be sent: those of one size that go the same way together.
 
-use honeycomb_protocol::PAYLOAD_BYTES_MAX;
-
 use crate::datagrams::port::{Port, Route};
 
 /// Datagrams, one after the other.
@@ -35,20 +33,9 @@ impl Outbox {
 
 /// How many datagrams at the front go the same way and have the size of the first; the last may be shorter.
 fn together(datagrams: &[(usize, Route)], start: usize, most: usize) -> usize {
-    let Some(&(first, route)) = datagrams.first() else { return 0 };
-    let size = first - start;
-    let (mut count, mut end) = (1, first);
-    for &(next, its_route) in datagrams[1..].iter().take(most.saturating_sub(1)) {
-        if its_route != route || next - end > size || next - start > PAYLOAD_BYTES_MAX {
-            break;
-        }
-        count += 1;
-        if next - end < size {
-            break;
-        }
-        end = next;
-    }
-    count
+    let Some(&(_, route)) = datagrams.first() else { return 0 };
+    let same_way = datagrams.iter().take_while(|(_, its_route)| *its_route == route);
+    honeycomb_protocol::together(start, same_way.map(|(end, _)| *end), most)
 }
 
 #[cfg(test)]
