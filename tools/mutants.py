@@ -115,18 +115,24 @@ def main() -> int:
 
 
 def parse_arguments() -> argparse.Namespace:
-    about, example = __doc__.split("\nexample:\n")
-    parser = argparse.ArgumentParser(
-        description=about, epilog=f"example:\n{example}", formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--list", action="store_true", help="name the rules and run nothing")
+    parser = parser_for(__doc__)
     parser.add_argument("--markdown", action="store_true", help="with --list: as docs/rules.md")
-    parser.add_argument("--only", metavar="NAME", action="append", default=[], help="only this mutant")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="mutants at a time (default 1)")
     arguments = parser.parse_args()
     if arguments.jobs < 1:
         parser.error("--jobs: at least 1")
     return arguments
+
+
+def parser_for(about: str) -> argparse.ArgumentParser:
+    """A parser of what can be asked of any list of mutants."""
+    about, example = about.split("\nexample:\n")
+    parser = argparse.ArgumentParser(
+        description=about, epilog=f"example:\n{example}", formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--list", action="store_true", help="name the rules and run nothing")
+    parser.add_argument("--only", metavar="NAME", action="append", default=[], help="only this mutant")
+    return parser
 
 
 def load(path: Path, only: list[str]) -> list[Mutant]:

@@ -21,7 +21,9 @@ import sys
 import time
 from pathlib import Path
 
-from mutants import ROOT, Mutant, Refusal, Result, check_current, listing, load, print_table, update_tree
+from mutants import (
+    ROOT, Mutant, Refusal, Result, check_current, listing, load, parser_for, print_table, update_tree,
+)
 
 LIST = ROOT / "tools/rtl_mutants.toml"
 SCRATCH = ROOT / "target/rtl-mutants"
@@ -46,12 +48,7 @@ def main() -> int:
 
 
 def parse_arguments() -> argparse.Namespace:
-    about, example = __doc__.split("\nexample:\n")
-    parser = argparse.ArgumentParser(
-        description=about, epilog=f"example:\n{example}", formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--list", action="store_true", help="name the rules and run nothing")
-    parser.add_argument("--only", metavar="NAME", action="append", default=[], help="only this mutant")
+    parser = parser_for(__doc__)
     parser.add_argument("--every", type=int, default=1, metavar="N", help="the first of every N (default 1)")
     arguments = parser.parse_args()
     if arguments.every < 1:

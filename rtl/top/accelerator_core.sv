@@ -66,7 +66,7 @@ module accelerator_core
   logic answer_valid, answer_ready;
   event_t [RequestEvents-1:0] request_events;
   event_t [Clients-1:0] unit_events;
-  event_t [Clients-1:0][1:0] memory_events;
+  event_t [Clients-1:0][1:0] client_events;
   event_t [ScanUnits-1:0] part_events;
   answer_beat_t answer;
 
@@ -190,10 +190,10 @@ module accelerator_core
       .read_i(read_o[client]),
       .beat_valid_i(beat_valid_i[client] && beat_ready_o[client]),
       .beat_i(beat_i[client]),
-      .events_o(memory_events[client])
+      .events_o(client_events[client])
     );
   end
 
-  assign events_o = {part_events, memory_events, unit_events, request_events};
+  assign events_o = {part_events, client_events, unit_events, request_events};
 
 endmodule

@@ -52,7 +52,7 @@ pub enum Shape {
     /// Latency over load, with and without disturbance.
     Disturbances,
     /// Not here: it is about the accelerator.
-    Waits,
+    Elsewhere,
 }
 
 /// With fewer pairs a store lies in the caches, or nearly.
@@ -114,14 +114,14 @@ pub const FIGURES: [Figure; 10] = [
         title: "the accelerator's cache",
         claim: "256 MB for all interior nodes: 2.5 times; the root on chip: +30 %.",
         reason: OF_THE_RTL,
-        shape: Shape::Waits,
+        shape: Shape::Elsewhere,
     },
     Figure {
         name: "17",
         title: "balance of load between PCIe and on-board memory",
         claim: "8.0 million scans a second without, 9.1 with it, all interior nodes in the cache.",
         reason: OF_THE_RTL,
-        shape: Shape::Waits,
+        shape: Shape::Elsewhere,
     },
     ablations::FIGURE,
     latency::FIGURE,
@@ -157,7 +157,7 @@ impl Figure {
             }
             Shape::Ablations => ablations::plan(base)?,
             Shape::Disturbances => latency::plan(base)?,
-            Shape::Waits => return Ok(None),
+            Shape::Elsewhere => return Ok(None),
         }))
     }
 
@@ -200,7 +200,7 @@ impl Figure {
         };
         let mut text = format!("\n## {}\n\n*{asks}:* {claim}\n\n", self.heading());
         match (shape, report) {
-            (Shape::Waits, _) => {}
+            (Shape::Elsewhere, _) => {}
             (_, None) => text.push_str("*Ours:* not measured yet.\n\n"),
             (_, Some(report)) => {
                 let _ = write!(text, "![{title}](figures/{}.svg)\n\n{}\n", self.stem(), self.ours(report));
