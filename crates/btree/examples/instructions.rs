@@ -5,26 +5,56 @@
 //! valgrind --tool=callgrind --toggle-collect="*measured*" \
 //!   target/release/examples/instructions get 200000 20000
 //! ```
-//! Arguments: get, update, insert, scan4 or scan50; pairs loaded; operations; bytes of the log threshold;
-//! bytes of the smallest segment; bytes of the tag directory. Divide what it prints by the operations.
+//! Arguments: get, update, insert, scan4 or scan50, updates or inserts (64 together); pairs loaded; operations;
+//! bytes of the log threshold; bytes of the smallest segment; bytes of the tag directory. Divide what it prints
+//! by the operations.
 
 mod common;
 
 use std::hint::black_box;
-use std::ops::{Bound, ControlFlow};
+use std::ops::{Bound, ControlFlow, Range};
 use std::time::Instant;
 
-use common::key;
-use honeycomb_btree::{Config, Forest, Operation, Root, Scan, Shape};
+use common::{Key, key};
+use honeycomb_btree::{BatchOperation, Config, Forest, Operation, Root, Scan, Shape};
 use honeycomb_memory::MemoryConfig;
+
+/// Writes that run together.
+const TOGETHER: u64 = 64;
 
 #[inline(never)]
 fn measured(forest: &Forest, root: Root, kind: &str, pairs: u64, operations: u64) -> u64 {
-    (0..operations).map(|number| operation(forest, root, kind, pairs, number)).sum()
+    match kind {
+        "updates" | "inserts" => (0..operations)
+            .step_by(TOGETHER as usize)
+            .map(|first| together(forest, root, kind, pairs, first..operations.min(first + TOGETHER)))
+            .sum(),
+        one => (0..operations).map(|number| operation(forest, root, one, pairs, number)).sum(),
+    }
+}
+
+fn together(forest: &Forest, root: Root, kind: &str, pairs: u64, numbers: Range<u64>) -> u64 {
+    let is_update = kind == "updates";
+    let chosen = |number| if is_update { existing(pairs, number) } else { key(pairs + number) };
+    let keys: Vec<Key> = numbers.map(chosen).collect();
+    let batch: Vec<BatchOperation<'_>> = keys
+        .iter()
+        .map(|key| {
+            let operation = if is_update { Operation::Update(key) } else { Operation::Insert(key) };
+            BatchOperation { root, key, operation }
+        })
+        .collect();
+    let mut wrote = 0;
+    forest.write_each(&batch, |_, outcome| wrote += u64::from(outcome.unwrap().wrote()));
+    wrote
+}
+
+fn existing(pairs: u64, number: u64) -> Key {
+    key(number.wrapping_mul(0x2545_f491_4f6c_dd1d) % pairs)
 }
 
 fn operation(forest: &Forest, root: Root, kind: &str, pairs: u64, number: u64) -> u64 {
-    let chosen = key(number.wrapping_mul(0x2545_f491_4f6c_dd1d) % pairs);
+    let chosen = existing(pairs, number);
     match kind {
         "get" => forest.reader().get(root, &chosen).map_or(0, |found| found.value.len() as u64),
         "update" => u64::from(forest.write(root, &chosen, Operation::Update(&chosen)).unwrap().wrote()),
@@ -34,7 +64,7 @@ fn operation(forest: &Forest, root: Root, kind: &str, pairs: u64, number: u64) -
         }
         "scan4" => scan(forest, root, &chosen, 4),
         "scan50" => scan(forest, root, &chosen, 50),
-        other => panic!("{other}: one of get, update, insert, scan4, scan50"),
+        other => panic!("{other}: one of get, update, insert, scan4, scan50, updates, inserts"),
     }
 }
 

@@ -9,6 +9,8 @@
 //! | a child | the page table | the child's header and shortcuts |
 //! | a leaf's segment | | |
 //!
+//! Nodes whose children are interior nodes are few, and in the caches: there the three are one step.
+//!
 //! If leaves have tag directories, a get asks for other things of its leaf:
 //!
 //! | at | reads | asks for |
@@ -35,6 +37,8 @@ use crate::view::View;
 const PAIRS_A_SEGMENT: usize = 4;
 /// Most segments that are asked for at once; the processor sees by itself that more are read.
 const SEGMENTS_MAX: usize = 8;
+/// The level of the parents of leaves.
+const ABOVE_LEAVES: usize = LEAF + 1;
 /// Bytes of an item that a get asks for: most are shorter.
 const ITEM_BYTES: usize = 48;
 
@@ -74,9 +78,9 @@ enum Purpose {
 enum At<'r> {
     /// A node whose header and shortcuts were asked for.
     Node(Node<'r>),
-    /// A segment of an interior node that was asked for.
+    /// A segment of a parent of leaves that was asked for.
     Segment(Published<'r>),
-    /// A child whose place in the page table was asked for.
+    /// A leaf whose place in the page table was asked for.
     Child(Lid),
     /// A child that is a leaf with a tag directory, in which the key is to be found.
     LeafByHash(Lid, KeyHash),
@@ -204,11 +208,13 @@ impl<'r, 'k> Descent<'r, 'k> {
         let view = self.reader.forest().view_of(published);
         let wanted = self.wanted(view);
         self.segment = find_segment(view, &wanted);
-        if view.is_leaf() {
-            self.at = At::Leaf(published);
-            self.ask_of_leaf(view, &wanted);
-        } else {
-            self.at = At::Segment(published);
+        match view.level() {
+            LEAF => {
+                self.at = At::Leaf(published);
+                self.ask_of_leaf(view, &wanted);
+            }
+            ABOVE_LEAVES => self.at = At::Segment(published),
+            _ => self.go_to(child_in(view, &wanted, self.segment).1),
         }
         if let Some(touched) = self.reader.touched() {
             self.count(touched, view);
@@ -309,10 +315,9 @@ impl<'r, 'k> Descent<'r, 'k> {
         let view = self.reader.forest().view_of(published);
         let child = child_in(view, &self.wanted(view), self.segment).1;
         self.reader.forest().memory().prefetch_entry(child);
-        self.lid = child;
         self.at = match self.hash {
-            Some(hash) if view.level() == LEAF + 1 => At::LeafByHash(child, hash),
-            _ => At::Child(child),
+            Some(hash) => At::LeafByHash(child, hash),
+            None => At::Child(child),
         };
     }
 
@@ -320,7 +325,7 @@ impl<'r, 'k> Descent<'r, 'k> {
     fn go_to(&mut self, child: Lid) {
         let node = self.reader.current(child);
         self.reader.forest().prefetch(node);
-        self.at = At::Node(node);
+        (self.lid, self.at) = (child, At::Node(node));
     }
 
     /// Asks for the header of a leaf and the line of its tag directory that leads to the key.
@@ -329,7 +334,7 @@ impl<'r, 'k> Descent<'r, 'k> {
         let (node, line) = (self.reader.current(leaf), self.line(hash));
         node.prefetch(0, LINE_BYTES);
         node.prefetch(line, line + LINE_BYTES);
-        self.at = At::Line(node, hash);
+        (self.lid, self.at) = (leaf, At::Line(node, hash));
     }
 
     /// Where in a leaf the line of its tag directory is that leads to a key.

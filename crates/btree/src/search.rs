@@ -70,17 +70,18 @@ pub(crate) fn child_for(view: View<'_>, wanted: &Wanted<'_>) -> (usize, Lid) {
 }
 
 /// The child that `wanted` is routed to and its position, if `find_segment` found the segment.
-#[inline]
+#[inline(always)]
 pub(crate) fn child_in(view: View<'_>, wanted: &Wanted<'_>, segment: usize) -> (usize, Lid) {
-    let mut position = LEFTMOST;
-    let mut rest = view.sorted_from(settle(view, wanted, segment));
-    while !rest.is_empty() {
-        let (order, bytes) = wanted.compare_item(rest);
+    let start = settle(view, wanted, segment);
+    let items = view.sorted_from(start);
+    let (mut position, mut at) = (LEFTMOST, 0);
+    while at < items.len() {
+        let (order, bytes) = wanted.compare_item(&items[at..]);
         if order.is_gt() {
             break;
         }
-        position = view.sorted_end() - rest.len();
-        rest = &rest[bytes..];
+        position = start + at;
+        at += bytes;
     }
     (position, child_at(view, position))
 }

@@ -163,22 +163,41 @@ impl<'f> Transaction<'f> {
 
     /// Locks a node, unless this transaction holds it already.
     pub(crate) fn hold(&mut self, lid: Lid) -> Result<Index, Stop> {
-        if let Some(index) = self.find(lid) {
-            return Ok(index);
+        match self.find(lid) {
+            Some(index) => Ok(index),
+            None => self.lock(lid),
         }
+    }
+
+    /// As [`Transaction::hold`], of a node that is mapped. Mostly its lock is free, and then it is not held.
+    #[inline]
+    pub(crate) fn hold_mapped(&mut self, lid: Lid) -> Result<Index, Stop> {
+        match self.try_lock(lid) {
+            Some(index) => Ok(index),
+            None => self.hold(lid),
+        }
+    }
+
+    fn lock(&mut self, lid: Lid) -> Result<Index, Stop> {
         // Who is bound gets on by committing, and not by waiting.
         let attempts = if self.is_bound { 1 } else { LOCK_ATTEMPTS };
         for _ in 0..attempts {
-            let node = self.forest.node(self.pin, lid);
-            if let Some(locked) = node.try_lock(node.lock_and_size()) {
-                let (size, log_count) = (locked.seen().size(), locked.seen().log_count());
-                let body = Body::Locked(locked);
-                reach(Stage::Locked);
-                return Ok(self.push(HeldNode { lid, body, size, log_count, left: None, right: None }));
+            if let Some(index) = self.try_lock(lid) {
+                return Ok(index);
             }
             honeycomb_memory::sync::hint::spin_loop();
         }
         Err(Stop::Busy)
+    }
+
+    #[inline]
+    fn try_lock(&mut self, lid: Lid) -> Option<Index> {
+        let node = self.forest.node(self.pin, lid);
+        let locked = node.try_lock(node.lock_and_size())?;
+        let (size, log_count) = (locked.seen().size(), locked.seen().log_count());
+        reach(Stage::Locked);
+        let body = Body::Locked(locked);
+        Some(self.push(HeldNode { lid, body, size, log_count, left: None, right: None }))
     }
 
     /// The node that a LID names for this transaction.

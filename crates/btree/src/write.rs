@@ -197,7 +197,7 @@ fn find<'a>(leaf: View<'a>, suffix: &[u8], segment: Option<usize>) -> Found<'a> 
     let wanted = Wanted::new(suffix);
     let segment = segment.unwrap_or_else(|| find_segment(leaf, &wanted));
     let place = lower_bound_in(leaf, &wanted, segment);
-    let log = find_in_log(leaf, &wanted);
+    let log = find_in_log(leaf, &wanted, place.offset);
     let node_version = leaf.node_version();
     let sorted = place.found.then(|| Existing { item: leaf.item(place.offset), version: node_version });
     let newest = |entry: LogEntry<'a>| Existing { item: entry.item, version: entry.version(node_version) };
@@ -337,7 +337,8 @@ impl<'f> Transaction<'f> {
 
     /// Locks a leaf that was found.
     fn hold_found(&mut self, root: Root, target: Target<'_>) -> Result<Located, Stop> {
-        let leaf = self.hold_found_leaf(root, target.lid)?;
+        let index = self.hold_mapped(target.lid)?;
+        let leaf = self.as_leaf(root, index)?;
         if self.is_removed(leaf) {
             return Err(Stop::Busy);
         }
@@ -372,12 +373,11 @@ impl<'f> Transaction<'f> {
         Ok(None)
     }
 
-    /// Locks a leaf of a tree that was found under the pin of this transaction.
+    /// A node of a tree that was found under the pin of this transaction and is held now, if it is a leaf.
     #[inline]
-    fn hold_found_leaf(&mut self, root: Root, lid: Lid) -> Result<Index, Stop> {
-        let index = self.hold(lid)?;
+    fn as_leaf(&self, root: Root, index: Index) -> Result<Index, Stop> {
         // The root can grow between the look and the lock; no other LID changes its level.
-        if lid != root.0 || self.view(index).is_leaf() { Ok(index) } else { Err(Stop::Busy) }
+        if self.lid(index) != root.0 || self.view(index).is_leaf() { Ok(index) } else { Err(Stop::Busy) }
     }
 
     /// Goes down to a leaf and locks it.
@@ -388,7 +388,8 @@ impl<'f> Transaction<'f> {
         } else {
             leaf_toward(lid, top, toward, |lid| self.view_ahead(lid))
         };
-        self.hold_found_leaf(root, lid)
+        let index = self.hold(lid)?;
+        self.as_leaf(root, index)
     }
 }
 
