@@ -5,9 +5,9 @@
 //! valgrind --tool=callgrind --toggle-collect="*measured*" \
 //!   target/release/examples/instructions get 200000 20000
 //! ```
-//! Arguments: get, update, insert, scan4 or scan50, updates or inserts (64 together); pairs loaded; operations;
-//! bytes of the log threshold; bytes of the smallest segment; bytes of the tag directory. Divide what it prints
-//! by the operations.
+//! Arguments: get, update, insert, scan4 or scan50, updates or inserts (64 together); pairs loaded;
+//! operations; bytes of the log threshold; bytes of the smallest segment; bytes of the tag directory; bytes
+//! of an interior node. Divide what it prints by the operations.
 
 mod common;
 
@@ -87,11 +87,15 @@ fn main() {
     let arena_bytes = (pairs as usize + operations as usize) * 120 + (64 << 20);
     let memory = MemoryConfig { arena_bytes, ..MemoryConfig::default() };
     let mut shape = Shape::default();
-    shape.log_threshold_bytes =
-        arguments.get(3).map_or(shape.log_threshold_bytes, |text| text.parse().unwrap());
-    shape.segment_bytes_min = arguments.get(4).map_or(shape.segment_bytes_min, |text| text.parse().unwrap());
-    shape.tag_directory_bytes =
-        arguments.get(5).map_or(shape.tag_directory_bytes, |text| text.parse().unwrap());
+    let chosen = [
+        &mut shape.log_threshold_bytes,
+        &mut shape.segment_bytes_min,
+        &mut shape.tag_directory_bytes,
+        &mut shape.interior_bytes_max,
+    ];
+    for (bytes, text) in chosen.into_iter().zip(arguments.iter().skip(3)) {
+        *bytes = text.parse().unwrap();
+    }
     let forest = Forest::new(Config { memory, shape, ..Config::default() }).unwrap();
     let root = forest.plant().unwrap();
     for number in 0..pairs {

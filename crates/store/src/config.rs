@@ -25,6 +25,9 @@ pub struct Config {
     pub memory_bytes: usize,
     /// Bytes of a node: a power of two, 1 KiB to 16 KiB. Default 8 KiB.
     pub node_bytes: usize,
+    /// Bytes of its buffer that a node above the leaves fills, at most all of them: a power of two, 1 KiB to
+    /// 16 KiB. Default 16 KiB, so all.
+    pub interior_bytes_max: usize,
     /// Bytes a leaf's log block may grow to before it is merged. Default 512.
     pub log_threshold_bytes: usize,
     /// Bytes below which no segment of a sorted block is made on purpose. Default 128.
@@ -90,6 +93,7 @@ impl Default for Config {
         Self {
             memory_bytes: 1 << 30,
             node_bytes: shape.node_bytes,
+            interior_bytes_max: shape.interior_bytes_max,
             log_threshold_bytes: shape.log_threshold_bytes,
             segment_bytes_min: shape.segment_bytes_min,
             shortcut_block_bytes: shape.shortcut_block_bytes,
@@ -127,6 +131,7 @@ impl Config {
             },
             shape: Shape {
                 node_bytes: self.node_bytes,
+                interior_bytes_max: self.interior_bytes_max,
                 log_threshold_bytes: self.log_threshold_bytes,
                 segment_bytes_min: self.segment_bytes_min,
                 shortcut_block_bytes: self.shortcut_block_bytes,

@@ -17,8 +17,9 @@ pub struct Choices([Option<Value>; PARAMETERS.len()]);
 type Parameter = (&'static str, fn(&mut Settings) -> Field<'_>);
 
 /// What can be chosen.
-const PARAMETERS: [Parameter; 12] = [
+const PARAMETERS: [Parameter; 13] = [
     ("node", |of| Number(&mut of.config.node_bytes)),
+    ("interior", |of| Number(&mut of.config.interior_bytes_max)),
     ("shortcuts", |of| Number(&mut of.config.shortcut_block_bytes)),
     ("segment", |of| Number(&mut of.config.segment_bytes_min)),
     ("log", |of| Number(&mut of.config.log_threshold_bytes)),
@@ -48,7 +49,7 @@ enum Field<'s> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Value {
-    Number(usize),
+    Number(u32),
     Switch(bool),
 }
 
@@ -76,7 +77,7 @@ impl Choices {
         let mut settings = Settings::default();
         for ((_, field), value) in PARAMETERS.iter().zip(self.0) {
             match (field(&mut settings), value) {
-                (Number(number), Some(Value::Number(value))) => *number = value,
+                (Number(number), Some(Value::Number(value))) => *number = value as usize,
                 (Switch(switch), Some(Value::Switch(value))) => *switch = value,
                 _ => {}
             }
@@ -89,17 +90,17 @@ impl Choices {
         let index = PARAMETERS.iter().position(|(known, _)| *known == name);
         let index = index.ok_or_else(|| format!("nothing is named {name}: {}", Choices::form()))?;
         let mut default = Settings::default();
-        let (value, default) = match (PARAMETERS[index].1)(&mut default) {
+        let (value, is_default) = match (PARAMETERS[index].1)(&mut default) {
             Number(default) => {
                 let number = text.parse().map_err(|_| format!("{choice}: {name}= takes a whole number"))?;
-                (Value::Number(number), Value::Number(*default))
+                (Value::Number(number), number as usize == *default)
             }
             Switch(default) => match text {
-                "on" | "off" => (Value::Switch(text == "on"), Value::Switch(*default)),
+                "on" | "off" => (Value::Switch(text == "on"), (text == "on") == *default),
                 _ => return Err(format!("{choice}: {name}= takes on or off").into()),
             },
         };
-        self.0[index] = (value != default).then_some(value);
+        self.0[index] = (!is_default).then_some(value);
         Ok(())
     }
 }
@@ -137,12 +138,14 @@ mod tests {
 
     #[test]
     fn a_choice_comes_into_the_configuration() -> Result<(), Failure> {
-        let all = ":node=4096:shortcuts=256:segment=512:log=1024:tag-directory=256:mvcc=off:huge-pages=off\
-            :interleave=off:prefetch=512:tags=8:in-flight=32:turn=64";
+        let all = ":node=4096:interior=2048:shortcuts=256:segment=512:log=1024:tag-directory=256:mvcc=off\
+            :huge-pages=off:interleave=off:prefetch=512:tags=8:in-flight=32:turn=64";
         let choices: Choices = all.parse()?;
         assert_eq!(choices.to_string(), all);
-        let Config { node_bytes, shortcut_block_bytes, segment_bytes_min, .. } = choices.config();
-        assert_eq!((node_bytes, shortcut_block_bytes, segment_bytes_min), (4096, 256, 512));
+        let Config { node_bytes, interior_bytes_max, .. } = choices.config();
+        assert_eq!((node_bytes, interior_bytes_max), (4096, 2048));
+        let Config { shortcut_block_bytes, segment_bytes_min, .. } = choices.config();
+        assert_eq!((shortcut_block_bytes, segment_bytes_min), (256, 512));
         let Config { log_threshold_bytes, tag_directory_bytes, .. } = choices.config();
         assert_eq!((log_threshold_bytes, tag_directory_bytes), (1024, 256));
         let Config { prefetch_bytes, log_tags, .. } = choices.config();

@@ -22,11 +22,13 @@ pub(super) const FIGURE: Figure = Figure {
 };
 
 /// Each beside the default, a row each.
-const CHOICES: [&str; 32] = [
+const CHOICES: [&str; 34] = [
     "node=1024",
     "node=2048",
     "node=4096",
     "node=16384",
+    "interior=2048",
+    "interior=4096",
     "shortcuts=128",
     "shortcuts=256",
     "shortcuts=896",
