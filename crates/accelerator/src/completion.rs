@@ -100,6 +100,7 @@ impl Completions {
 
     /// The completion at an offset of the bytes, where one begins.
     #[must_use]
+    #[inline]
     pub fn at(&self, offset: usize) -> Option<Completion<'_>> {
         parse(self.bytes().get(offset..)?).map(|(completion, _)| completion)
     }
@@ -336,6 +337,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Option<(Completion<'_>, usize)> {
 impl<'a> Completion<'a> {
     /// The value that a get found.
     #[must_use]
+    #[inline]
     pub fn value(&self) -> Option<&'a [u8]> {
         (self.status == Status::Found).then_some(self.body)
     }

@@ -97,6 +97,7 @@ impl Requests {
     ///
     /// # Errors
     /// [`KeyTooLong`].
+    #[inline]
     pub fn push(&mut self, request: &Request<'_>) -> Result<(), KeyTooLong> {
         let (lower, upper, pairs_max, bytes_max, opcode, how) = fields(&request.read);
         for key in [lower, upper] {
@@ -120,6 +121,7 @@ impl Requests {
 }
 
 /// What the fields of a request hold: keys, limits, opcode and flags.
+#[inline]
 fn fields<'a>(read: &Read<'a>) -> (&'a [u8], &'a [u8], u32, u32, usize, u64) {
     let (scan, bytes_max) = match *read {
         Read::Get(key) => return (key, &[], 0, 0, OPCODE_GET, 0),

@@ -1,6 +1,6 @@
 //! RESP2 and RESP3, the protocol of Redis clients.
 //!
-//! A client sends [requests](Request): arrays of byte strings, or lines as a person types them. A server
+//! A client sends [requests](Requests): arrays of byte strings, or lines as a person types them. A server
 //! answers each with one [reply](Replies), in the order of the requests, in the version of the protocol that
 //! the client has asked for.
 
@@ -13,4 +13,4 @@ mod request;
 pub use answer::{Answer, MalformedAnswer, parse_answer};
 pub use number::{decimal, parse_decimal};
 pub use replies::{Replies, Version};
-pub use request::{Limits, Malformed, Request, encode};
+pub use request::{Arguments, Found, Limits, Malformed, Requests, encode};

@@ -1,12 +1,11 @@
 //! The arguments of a command, read one after the other.
 
+use std::ops::Deref;
+
+pub(crate) use honeycomb_protocol::resp::Arguments;
 use honeycomb_protocol::resp::parse_decimal;
-use smallvec::SmallVec;
 
 use crate::failure::Failure;
-
-/// The arguments of one command, its name first.
-pub(crate) type Arguments<'a> = SmallVec<[&'a [u8]; 8]>;
 
 /// A number among the arguments.
 pub(crate) fn integer(argument: &[u8]) -> Result<i64, Failure> {
@@ -18,29 +17,62 @@ pub(crate) fn is(argument: &[u8], word: &str) -> bool {
     argument.eq_ignore_ascii_case(word.as_bytes())
 }
 
-/// The options that follow a command's keys.
-pub(crate) struct Options<'o, 'a> {
-    rest: std::slice::Iter<'o, &'a [u8]>,
+/// The name of an option, in capitals. Of a longer one than there is, its beginning: none is named so either.
+#[derive(Debug, Default)]
+pub(crate) struct Word {
+    bytes: [u8; WORD_BYTES_MAX],
+    length: usize,
 }
 
-impl<'o, 'a> Options<'o, 'a> {
+/// Bytes of a word; no option has a name as long.
+const WORD_BYTES_MAX: usize = 16;
+
+impl Word {
+    fn new(argument: &[u8]) -> Self {
+        let (mut bytes, length) = ([0; WORD_BYTES_MAX], argument.len().min(WORD_BYTES_MAX));
+        bytes[..length].copy_from_slice(&argument[..length]);
+        bytes.make_ascii_uppercase();
+        Self { bytes, length }
+    }
+}
+
+impl Deref for Word {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
+/// The options that follow a command's keys.
+pub(crate) struct Options<'a> {
+    rest: Arguments<'a>,
+}
+
+impl<'a> Options<'a> {
     /// The arguments from `from` on.
-    pub(crate) fn from(arguments: &'o [&'a [u8]], from: usize) -> Self {
-        Self { rest: arguments[from.min(arguments.len())..].iter() }
+    pub(crate) fn from(arguments: &Arguments<'a>, from: usize) -> Self {
+        Self { rest: arguments.from(from) }
     }
 
-    /// The next word, in capitals.
-    pub(crate) fn word(&mut self) -> Option<Vec<u8>> {
-        self.rest.next().map(|word| word.to_ascii_uppercase())
+    /// The next word.
+    pub(crate) fn word(&mut self) -> Option<Word> {
+        self.next().map(Word::new)
     }
 
     /// The argument that the word before needs.
     pub(crate) fn argument(&mut self) -> Result<&'a [u8], Failure> {
-        self.rest.next().copied().ok_or(Failure::Syntax)
+        self.next().ok_or(Failure::Syntax)
     }
 
     /// The number that the word before needs.
     pub(crate) fn integer(&mut self) -> Result<i64, Failure> {
         integer(self.argument()?)
+    }
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let next = self.rest.get(0);
+        self.rest = self.rest.from(1);
+        next
     }
 }

@@ -5,12 +5,13 @@ use std::ops::Deref;
 use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::Arguments;
-use crate::commands;
+use crate::commands::{self, Query};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::session::Context;
 
 /// A command: what clients are told of it, and what it does.
+#[derive(Debug)]
 pub(crate) struct Command {
     /// In lower case.
     pub(crate) name: &'static str,
@@ -26,7 +27,7 @@ pub(crate) struct Command {
 }
 
 /// A command that was found by its name.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Named {
     pub(crate) command: &'static Command,
     /// Its place among all commands.
@@ -42,7 +43,7 @@ impl Deref for Named {
 }
 
 /// Which arguments of a command are keys.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keys {
     None,
     /// The first after the name.
@@ -56,14 +57,21 @@ pub(crate) enum Keys {
 /// Does something to the pairs of a table.
 pub(crate) type OnKeys = fn(&mut Keyspace<'_>, &Arguments<'_>, &mut Replies) -> Result<(), Failure>;
 
+/// Says which range of keys it reads, and what it replies of it.
+pub(crate) type OnRange = for<'a> fn(&Arguments<'a>) -> Result<Query<'a>, Failure>;
+
 /// What a command does.
+#[derive(Debug)]
 pub(crate) enum Run {
     /// Reads its keys, each once and in their order: so they can be read together with others.
     Read(OnKeys),
-    /// Writes without reading, if the function says so of its arguments: so it can be written with others.
+    /// Puts its second argument at the key that is its first and replies `OK`, if the function says so of its
+    /// arguments: so it can be written with others.
     Write(OnKeys, fn(&Arguments<'_>) -> bool),
     /// Reads and then writes.
     Update(OnKeys),
+    /// Reads a range of keys, so it can be read together with others. Not in a transaction.
+    Range(OnRange),
     /// Asks the store for more than pairs, or tells the server something. Not in a transaction, unless the
     /// command is about that.
     Serve(fn(&mut Context<'_>, &Arguments<'_>) -> Result<(), Failure>),
@@ -71,41 +79,74 @@ pub(crate) enum Run {
 
 impl Command {
     /// The command of a name, in any case of letters.
+    #[inline]
     pub(crate) fn named(name: &[u8]) -> Option<Named> {
-        let mut lower = [0; 32];
-        let lower = lower.get_mut(..name.len())?;
-        lower.copy_from_slice(name);
-        lower.make_ascii_lowercase();
-        commands::BY_NAME.get(&*lower).copied()
+        let named = commands::BY_NAME.get(&word(name)?)?;
+        (named.name.len() == name.len()).then_some(*named)
     }
 
     /// What it does to pairs, if that is what it does.
     pub(crate) fn on_keys(&self) -> Option<OnKeys> {
         match self.run {
             Run::Read(handler) | Run::Write(handler, _) | Run::Update(handler) => Some(handler),
-            Run::Serve(_) => None,
+            Run::Range(_) | Run::Serve(_) => None,
         }
     }
 
     /// Refuses a number of arguments that the command has not.
     pub(crate) fn check_arity(&self, arguments: usize) -> Result<(), Failure> {
+        if self.takes(arguments) { Ok(()) } else { Err(Failure::Arity(self.name)) }
+    }
+
+    /// Whether it takes so many arguments, its name included.
+    #[inline]
+    pub(crate) fn takes(&self, arguments: usize) -> bool {
         let wanted = self.arity.unsigned_abs() as usize;
         let odd = self.keys == Keys::EveryOther && arguments.is_multiple_of(2);
         let fits = if self.arity < 0 { arguments >= wanted } else { arguments == wanted };
-        if fits && !odd { Ok(()) } else { Err(Failure::Arity(self.name)) }
+        fits && !odd
     }
 
-    /// The keys among the arguments.
-    pub(crate) fn keys<'k, 'a>(
-        &self,
-        arguments: &'k Arguments<'a>,
-    ) -> impl Iterator<Item = &'a [u8]> + use<'k, 'a> {
-        let (count, step) = match self.keys {
-            Keys::None => (0, 1),
-            Keys::First => (1, 1),
-            Keys::All => (usize::MAX, 1),
-            Keys::EveryOther => (usize::MAX, 2),
-        };
-        arguments.iter().copied().skip(1).step_by(step).take(count)
+    /// The arguments that are keys, unless values stand between them.
+    #[inline]
+    pub(crate) fn keys<'a>(&self, arguments: &Arguments<'a>) -> Option<Arguments<'a>> {
+        match self.keys {
+            Keys::None => Some(arguments.part(0..0)),
+            Keys::First => Some(arguments.part(1..2)),
+            Keys::All => Some(arguments.from(1)),
+            Keys::EveryOther => None,
+        }
+    }
+}
+
+/// Bytes of the longest name of a command.
+const NAME_BYTES_MAX: usize = 16;
+
+/// A name in lower case as a number, unless it is too long. Zeros at its end do not count.
+#[inline]
+pub(crate) fn word(name: &[u8]) -> Option<u128> {
+    let mut word = [0; NAME_BYTES_MAX];
+    word.get_mut(..name.len())?.copy_from_slice(name);
+    word.make_ascii_lowercase();
+    Some(u128::from_le_bytes(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::BY_NUMBER;
+
+    #[test]
+    fn every_command_is_found_by_its_name_alone() {
+        for (number, command) in BY_NUMBER.iter().enumerate() {
+            let of = |name: &str| Command::named(name.as_bytes()).map(|found| found.number);
+            assert_eq!(of(command.name), Some(number));
+            assert_eq!(of(&command.name.to_uppercase()), Some(number));
+            assert_eq!(of(&format!("{}\0", command.name)), None);
+            assert_eq!(of(&command.name[1..]).filter(|other| *other == number), None);
+        }
+        for unknown in ["", "nothing", "a name of seventeen"] {
+            assert!(Command::named(unknown.as_bytes()).is_none());
+        }
     }
 }

@@ -7,6 +7,7 @@ mod expiry;
 mod keys;
 mod numbers;
 mod ordered;
+mod query;
 mod range;
 mod scanning;
 mod slow_log;
@@ -18,7 +19,7 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxBuildHasher;
 
-use crate::command::{Command, Named};
+use crate::command::{Command, Named, word};
 
 /// All of them, in the order of their names. The place of one is its number.
 pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| {
@@ -40,11 +41,13 @@ pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| 
     commands
 });
 
-/// The same by their names, in lower case.
-pub(crate) static BY_NAME: LazyLock<HashMap<&'static [u8], Named, FxBuildHasher>> = LazyLock::new(|| {
+/// The same by their names, as numbers.
+pub(crate) static BY_NAME: LazyLock<HashMap<u128, Named, FxBuildHasher>> = LazyLock::new(|| {
     let named = |(number, command): (usize, &&'static Command)| Named { command, number };
-    BY_NUMBER.iter().enumerate().map(named).map(|named| (named.name.as_bytes(), named)).collect()
+    let by_word = |named: Named| Some((word(named.name.as_bytes())?, named));
+    BY_NUMBER.iter().enumerate().map(named).filter_map(by_word).collect()
 });
 
+pub(crate) use query::{Page, Query};
 pub(crate) use range::{Range, Source};
 pub(crate) use transactions::run_alone;

@@ -3,11 +3,13 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
 
-use honeycomb_protocol::resp::{Limits, Malformed, Replies, Request};
+use honeycomb_protocol::resp::{Found, Limits, Malformed, Replies, Requests};
 use mio::net::TcpStream;
 
-use crate::arguments::Arguments;
 use crate::clients::Activity;
+use crate::command::{Command, Named};
+use crate::config::Config;
+use crate::failure::Failure;
 use crate::session::Session;
 
 /// Bytes that are received at once.
@@ -23,26 +25,27 @@ pub(crate) struct Connection {
     pub(crate) socket: TcpStream,
     pub(crate) session: Session,
     pub(crate) replies: Replies,
-    /// What has arrived; what is before `start` was carried out.
-    inbox: Vec<u8>,
-    start: usize,
-    /// The request at the start, once it was found: with its length.
-    request: Request,
-    length: Option<usize>,
+    /// What has arrived.
+    pub(crate) requests: Requests,
+    /// A request that was put back.
+    front: Option<Asked>,
     /// There may be bytes to receive, or room to send: the system tells only when that changes.
     pub(crate) receivable: bool,
     pub(crate) sendable: bool,
+    /// The client has said that it sends nothing any more, though something may be left to receive.
+    pub(crate) hung_up: bool,
     /// The client sends nothing any more.
     ended: bool,
-    /// There is no whole request before more has arrived.
+    /// There is no further whole request before more has arrived.
     starved: bool,
 }
 
-/// Where a request is in what has arrived, for use after further ones were found.
+/// A request, and what it asks for.
 #[derive(Debug)]
-pub(crate) struct Found {
-    request: Request,
-    start: usize,
+pub(crate) struct Asked {
+    pub(crate) found: Found,
+    /// The command, if there is one of its name.
+    pub(crate) command: Option<Named>,
 }
 
 impl Connection {
@@ -51,18 +54,18 @@ impl Connection {
             socket,
             session,
             replies: Replies::default(),
-            inbox: Vec::new(),
-            start: 0,
-            request: Request::default(),
-            length: None,
+            requests: Requests::default(),
+            front: None,
             receivable: true,
             sendable: true,
+            hung_up: false,
             ended: false,
             starved: true,
         }
     }
 
-    /// Takes in what has arrived, within reason: how many bytes.
+    /// Takes in what has arrived, within reason: how many bytes. Less than there was room for is all there
+    /// is: the system tells when there is more.
     pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.receivable &= !self.ended;
         let mut received = 0;
@@ -73,9 +76,10 @@ impl Connection {
                     self.receivable = false;
                 }
                 Ok(bytes) => {
-                    self.inbox.extend_from_slice(&buffer[..bytes]);
+                    self.requests.receive(&buffer[..bytes]);
                     received += bytes;
                     self.starved = false;
+                    self.receivable = bytes == buffer.len() || self.hung_up;
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.receivable = false,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -122,81 +126,66 @@ impl Connection {
         Ok(sent)
     }
 
-    /// Whether there is a whole request at the front of what has arrived; its arguments are there then.
-    pub(crate) fn find(&mut self, limits: &Limits) -> Result<bool, Malformed> {
-        while self.length.is_none() && self.start < self.inbox.len() {
-            match self.request.parse(&self.inbox[self.start..], limits)? {
-                Some(length) if self.request.is_empty() => self.start += length,
-                found => {
-                    self.length = found;
-                    break;
-                }
-            }
+    /// Takes the next request of what has arrived, if it is all there.
+    #[inline]
+    pub(crate) fn take(&mut self, limits: &Limits) -> Result<Option<Asked>, Malformed> {
+        if let Some(asked) = self.front.take() {
+            return Ok(Some(asked));
         }
-        self.starved = self.length.is_none();
-        Ok(!self.starved)
+        if self.starved {
+            return Ok(None);
+        }
+        let Some(found) = self.requests.take(limits)? else {
+            self.starved = true;
+            return Ok(None);
+        };
+        let command = Command::named(&self.requests.arguments(&found)[0]);
+        Ok(Some(Asked { found, command }))
     }
 
-    /// The name of the command that was found, and how many arguments it has.
-    pub(crate) fn front(&self) -> (&[u8], usize) {
-        let name = self.request.arguments(&self.inbox[self.start..]).next();
-        (name.unwrap_or_default(), self.request.len())
+    /// Has a request that was taken be the next one again.
+    pub(crate) fn put_back(&mut self, asked: Asked) {
+        self.front = Some(asked);
     }
 
-    /// The arguments of the request that was found.
-    pub(crate) fn arguments(&self) -> Arguments<'_> {
-        self.request.arguments(&self.inbox[self.start..]).collect()
+    /// Whether further commands may be carried out.
+    pub(crate) fn may_go_on(&self, config: &Config) -> bool {
+        !self.session.closing && self.unsent() < config.unsent_bytes_max
     }
 
-    /// The same, and where replies go.
-    pub(crate) fn parts(&mut self) -> (Arguments<'_>, &mut Session, &mut Replies) {
-        let arguments = self.request.arguments(&self.inbox[self.start..]).collect();
-        (arguments, &mut self.session, &mut self.replies)
+    /// Whether commands may be carried out together with those of others.
+    pub(crate) fn may_join(&self, config: &Config) -> bool {
+        self.session.authenticated && self.session.queue.is_none() && self.may_go_on(config)
     }
 
-    /// Goes on to the next request. `spare` takes the place of the one that was found, which is returned.
-    pub(crate) fn take(&mut self, spare: Request) -> Found {
-        let found = Found { request: std::mem::replace(&mut self.request, spare), start: self.start };
-        self.pass();
-        found
+    /// Ends it if its replies take too much memory: with an error in place of the last one.
+    #[inline]
+    pub(crate) fn bound_replies(&mut self, before: usize, bytes_max: usize) {
+        if self.unsent() > bytes_max {
+            self.end_for_replies(before, bytes_max);
+        }
     }
 
-    /// Goes on to the next request.
-    pub(crate) fn pass(&mut self) {
-        self.start += self.length.take().unwrap_or(0);
-    }
-
-    /// The arguments of a request that was taken, and where its replies go.
-    pub(crate) fn parts_of<'a>(&'a mut self, found: &'a Found) -> (Arguments<'a>, &'a mut Replies) {
-        (found.request.arguments(&self.inbox[found.start..]).collect(), &mut self.replies)
-    }
-
-    /// The arguments of a request that was passed, and how many bytes it has.
-    pub(crate) fn passed(&self, start: usize, limits: &Limits) -> (Request, &[u8], usize) {
-        let (mut request, bytes) = (Request::default(), &self.inbox[start..]);
-        let length = request.parse(bytes, limits).ok().flatten().unwrap_or(0);
-        (request, bytes, length)
-    }
-
-    /// Where the request is that comes next.
-    pub(crate) fn start(&self) -> usize {
-        self.start
+    #[cold]
+    fn end_for_replies(&mut self, before: usize, bytes_max: usize) {
+        let client = self.session.client.id;
+        tracing::warn!(client, bytes_max, "a connection is closed: its replies take too much memory");
+        Failure::RepliesTooLong(bytes_max).reply_after(before, &mut self.replies);
+        self.session.closing = true;
     }
 
     /// Forgets the requests that were carried out.
-    pub(crate) fn compact(&mut self) {
-        self.inbox.drain(..self.start);
-        self.start = 0;
-        if self.inbox.is_empty() {
-            self.inbox.shrink_to(KEPT_BYTES);
-        }
+    pub(crate) fn forget(&mut self) {
+        let next = self.front.take().map(|asked| asked.found);
+        self.requests.forget(next);
+        self.requests.shrink(KEPT_BYTES);
     }
 
     /// What is to be shown of it.
     pub(crate) fn activity(&self) -> Activity {
-        let memory_bytes = self.inbox.capacity() + self.replies.capacity() + size_of::<Self>();
+        let memory_bytes = self.requests.capacity() + self.replies.capacity() + size_of::<Self>();
         let database = self.session.database;
-        Activity { database, request_bytes: self.inbox.len(), reply_bytes: self.unsent(), memory_bytes }
+        Activity { database, request_bytes: self.requests.len(), reply_bytes: self.unsent(), memory_bytes }
     }
 
     /// Whether all is done: the client has gone, or is to go, and has its replies.
@@ -215,17 +204,5 @@ impl Connection {
     /// Bytes that wait to be sent.
     pub(crate) fn unsent(&self) -> usize {
         self.replies.bytes().len()
-    }
-}
-
-impl Found {
-    /// Where the request began.
-    pub(crate) fn start(&self) -> usize {
-        self.start
-    }
-
-    /// The memory of a request that was answered.
-    pub(crate) fn into_spare(self) -> Request {
-        self.request
     }
 }

@@ -88,10 +88,11 @@ impl Core {
                 _ => {}
             }
             self.note(&events);
-            self.take_turn();
-            self.close_silent();
+            let now = self.shared.time.milliseconds();
+            self.take_turn(now);
+            self.close_silent(now);
             if let Some(reaper) = &mut self.reaper {
-                reaper.step(&self.shared);
+                reaper.step(&self.shared, now);
             }
             if self.shared.is_stopping() {
                 let until = *until.get_or_insert_with(|| self.stop());
@@ -127,6 +128,7 @@ impl Core {
                 Token(token) if token >= DATAGRAMS_LAST.0 => self.datagrams.note(DATAGRAMS.0 - token),
                 Token(index) => {
                     let Some(connection) = self.connections.get_mut(index) else { continue };
+                    connection.hung_up |= event.is_read_closed();
                     connection.receivable |= event.is_readable() || event.is_read_closed();
                     connection.sendable |= event.is_writable() || event.is_write_closed();
                     self.ready.push(index);
@@ -182,10 +184,9 @@ impl Core {
     }
 
     /// Receives, carries out, sends; keeps as ready those for whom something is left to do.
-    fn take_turn(&mut self) {
+    fn take_turn(&mut self, now: u64) {
         let mut ready = std::mem::take(&mut self.ready);
         let unsent_max = self.shared.config().unsent_bytes_max;
-        let now = self.shared.time.milliseconds();
         ready.retain(|&index| {
             let Some(connection) = self.connections.get_mut(index) else { return false };
             let full = connection.unsent() >= unsent_max;
@@ -197,7 +198,7 @@ impl Core {
             self.keep(index, received)
         });
         self.datagrams.receive();
-        self.turn.run(&self.shared, &mut self.connections, &ready, &mut self.datagrams);
+        self.turn.run(&self.shared, now, &mut self.connections, &ready, &mut self.datagrams);
         ready.retain(|&index| {
             let connection = &mut self.connections[index];
             let sent = connection.send();
@@ -228,9 +229,8 @@ impl Core {
     }
 
     /// Closes the connections of clients that have been silent for too long.
-    fn close_silent(&mut self) {
+    fn close_silent(&mut self, now: u64) {
         let silence_max = self.shared.config().silence_max.as_millis() as u64;
-        let now = self.shared.time.milliseconds();
         if silence_max == 0 || now < self.look_at {
             return;
         }

@@ -83,10 +83,10 @@ impl Counter {
 
 impl Histogram {
     #[inline]
-    pub(crate) fn add(&self, number: u64) {
+    pub(crate) fn add(&self, number: u64, times: u64) {
         let bits = (u64::BITS - number.saturating_sub(1).leading_zeros()) as usize;
-        self.buckets[bits.min(BUCKETS - 1)].add(1);
-        self.sum.add(number);
+        self.buckets[bits.min(BUCKETS - 1)].add(times);
+        self.sum.add(number.wrapping_mul(times));
     }
 }
 
@@ -128,13 +128,13 @@ mod tests {
             (5, 3),
             (1 << 22, 22),
             ((1 << 22) + 1, 23),
-            (u64::MAX / 4, 23),
+            (u64::MAX / 8, 23),
         ] {
             let before = histogram.buckets[bucket].get();
-            histogram.add(number);
-            assert_eq!(histogram.buckets[bucket].get(), before + 1, "{number}");
+            histogram.add(number, 3);
+            assert_eq!(histogram.buckets[bucket].get(), before + 3, "{number}");
         }
         let both = Distribution::of([&histogram, &histogram].into_iter());
-        assert_eq!(both.count(), 18);
+        assert_eq!(both.count(), 54);
     }
 }

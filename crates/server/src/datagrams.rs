@@ -69,14 +69,15 @@ impl Datagrams {
         arrived(&self.ports).nth(self.taken).is_some()
     }
 
-    /// Some of what was received, with its reads among others; and who answers it.
+    /// Some of what was received, with its reads among others, at a time; and who answers it.
     pub(crate) fn ask<'a>(
         &'a mut self,
         shared: &'a Shared,
+        now: u64,
         reads: &mut Reads,
     ) -> (Questions<'a>, &'a mut Answers) {
         let Self { ports, taken, answers } = self;
-        let mut questions = Questions::new(shared);
+        let mut questions = Questions::new(shared, now);
         for arrived in arrived(ports).skip(*taken) {
             if questions.is_full() {
                 break;

@@ -37,6 +37,13 @@ impl<'a> Envelope<'a> {
     /// The value of a pair.
     pub(crate) fn seal(self) -> Vec<u8> {
         let mut value = Vec::with_capacity(self.data.len() + 9);
+        self.seal_into(&mut value);
+        value
+    }
+
+    /// The same, in place of what `value` holds.
+    pub(crate) fn seal_into(self, value: &mut Vec<u8>) {
+        value.clear();
         match self.expires_at {
             None => value.push(LASTS),
             Some(time) => {
@@ -45,7 +52,6 @@ impl<'a> Envelope<'a> {
             }
         }
         value.extend_from_slice(self.data);
-        value
     }
 
     /// Whether it is there still.

@@ -39,6 +39,7 @@ impl<'k> Keyspace<'k> {
     }
 
     /// The value of a key.
+    #[inline]
     pub(crate) fn get(&mut self, key: &[u8]) -> Result<Option<Envelope<'_>>, Failure> {
         let now = self.now;
         let pair = match &mut self.source {

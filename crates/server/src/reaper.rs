@@ -24,8 +24,7 @@ pub(crate) struct Reaper {
 
 impl Reaper {
     /// Looks at some more pairs, if it is time to.
-    pub(crate) fn step(&mut self, shared: &Shared) {
-        let now = shared.time.milliseconds();
+    pub(crate) fn step(&mut self, shared: &Shared, now: u64) {
         if now < self.next {
             return;
         }

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use honeycomb_protocol::resp::Replies;
+use honeycomb_protocol::resp::{Found, Replies, Requests};
 use honeycomb_store::Table;
 
 use crate::clients::Client;
+use crate::command::OnKeys;
+use crate::commands::Source;
 use crate::shared::Shared;
 
 /// The state of a connection that its commands change.
@@ -25,7 +27,9 @@ pub(crate) struct Session {
 /// Commands that wait for `EXEC`.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
-    pub(crate) commands: Vec<Vec<Vec<u8>>>,
+    pub(crate) requests: Requests,
+    /// What each of them does, and where its arguments are in the requests.
+    pub(crate) handlers: Vec<(OnKeys, Found)>,
     /// One was refused: `EXEC` refuses them all.
     pub(crate) spoiled: bool,
 }
@@ -57,9 +61,15 @@ impl Session {
     }
 }
 
-impl Context<'_> {
+impl<'c> Context<'c> {
     /// The table that the client has selected.
-    pub(crate) fn table(&self) -> &Table {
+    pub(crate) fn table(&self) -> &'c Table {
         self.shared.table(self.session.database)
+    }
+
+    /// Where its pairs are looked for.
+    pub(crate) fn source(&self) -> Source<'c> {
+        let shared = self.shared;
+        Source { store: &shared.store, table: self.table(), now: shared.time.milliseconds() }
     }
 }

@@ -2,15 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-use honeycomb_protocol::resp::Limits;
+use honeycomb_protocol::resp::Found;
 
 use crate::connection::Connection;
+use crate::counts::Counts;
 use crate::shared::Shared;
 use crate::slow_log::{self, Entry, Touched};
 
 /// Times the batches of a turn, one after the other.
 pub(crate) struct Stopwatch<'s> {
     shared: &'s Shared,
+    counts: &'s Counts,
     began: Instant,
     last: Instant,
     slow: Duration,
@@ -22,8 +24,11 @@ pub(crate) struct Lap<'w, 's> {
     stopwatch: &'w mut Stopwatch<'s>,
     took: Duration,
     /// Since the turn began.
-    pub(crate) microseconds: u64,
+    microseconds: u64,
     together: usize,
+    /// The command that was carried out last, and how often it was one after the other: counted together.
+    number: usize,
+    times: u64,
     /// What is to be noted, if it took long.
     entry: Option<Entry>,
 }
@@ -32,17 +37,17 @@ pub(crate) struct Lap<'w, 's> {
 pub(crate) struct Carried<'c> {
     pub(crate) connection: &'c Connection,
     /// Where its request is.
-    pub(crate) start: usize,
+    pub(crate) found: &'c Found,
     /// Where its reply begins.
     pub(crate) before: usize,
 }
 
 impl<'s> Stopwatch<'s> {
     /// Begins a turn.
-    pub(crate) fn start(shared: &'s Shared) -> Self {
+    pub(crate) fn start(shared: &'s Shared, counts: &'s Counts) -> Self {
         let began = shared.time.instant();
         let slow = shared.config().slow.unwrap_or(Duration::MAX);
-        Self { shared, began, last: began, slow, touched: Self::touched(shared, slow) }
+        Self { shared, counts, began, last: began, slow, touched: Self::touched(shared, slow) }
     }
 
     /// So many commands were carried out.
@@ -51,7 +56,7 @@ impl<'s> Stopwatch<'s> {
         let took = now.saturating_duration_since(self.last);
         let microseconds = now.saturating_duration_since(self.began).as_micros() as u64;
         self.last = now;
-        Lap { stopwatch: self, took, microseconds, together, entry: None }
+        Lap { stopwatch: self, took, microseconds, together, number: 0, times: 0, entry: None }
     }
 
     /// Nothing of what is touched is asked for if nobody will see it.
@@ -64,9 +69,14 @@ impl<'s> Stopwatch<'s> {
 }
 
 impl Lap<'_, '_> {
-    /// Takes note of one of the commands.
+    /// Takes note of one of the commands, by its number.
     #[inline]
-    pub(crate) fn carried(&mut self, carried: Carried<'_>) {
+    pub(crate) fn carried(&mut self, number: usize, carried: Carried<'_>) {
+        if number != self.number {
+            self.count();
+            (self.number, self.times) = (number, 0);
+        }
+        self.times += 1;
         if self.took >= self.stopwatch.slow {
             self.consider(carried);
         }
@@ -75,6 +85,7 @@ impl Lap<'_, '_> {
     /// Ends it: what took long goes into the slow log, once for all that were carried out together.
     #[inline]
     pub(crate) fn end(self) {
+        self.count();
         if let Some(entry) = self.entry {
             let Stopwatch { shared, slow, touched, .. } = self.stopwatch;
             let now = Stopwatch::touched(shared, *slow);
@@ -84,15 +95,20 @@ impl Lap<'_, '_> {
         }
     }
 
+    fn count(&self) {
+        let counts = &self.stopwatch.counts.commands[self.number];
+        counts.microseconds.add(self.microseconds, self.times);
+    }
+
     #[cold]
-    fn consider(&mut self, Carried { connection, start, before }: Carried<'_>) {
-        let (request, bytes, request_bytes) = connection.passed(start, &Limits::default());
+    fn consider(&mut self, Carried { connection, found, before }: Carried<'_>) {
+        let request_bytes = found.bytes();
         let reply_bytes = connection.unsent().saturating_sub(before);
         let most = self.entry.as_ref().map_or(0, |entry| entry.request_bytes + entry.reply_bytes);
         if request_bytes + reply_bytes < most {
             return;
         }
-        let arguments: Vec<_> = request.arguments(bytes).collect();
+        let arguments: Vec<_> = connection.requests.arguments(found).iter().collect();
         self.entry = Some(Entry {
             id: 0,
             at: self.stopwatch.shared.time.milliseconds() / 1000,

@@ -32,14 +32,6 @@ type Seen = Option<Vec<u8>>;
 /// What is to be there: none if it is to be deleted.
 type Change = Option<Vec<u8>>;
 
-/// The only write of a transaction that has read nothing.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Blind {
-    pub(crate) key: Vec<u8>,
-    /// None to delete.
-    pub(crate) value: Option<Vec<u8>>,
-}
-
 impl Transaction {
     /// The value of a key as the pair holds it, the transaction's own writes included.
     pub(crate) fn get(&mut self, table: &Table, key: &[u8]) -> Result<Option<&[u8]>, Failure> {
@@ -67,19 +59,6 @@ impl Transaction {
     /// Deletes a pair when the transaction commits.
     pub(crate) fn delete(&mut self, table: &Table, key: &[u8]) {
         self.pair(table, key).change = Some(None);
-    }
-
-    /// The one write, if that is all there is.
-    pub(crate) fn into_blind(mut self) -> Result<Blind, Self> {
-        let is_blind = self.pairs.len() == 1 && self.pairs.values().all(|pair| pair.seen.is_none());
-        match self.pairs.pop_first() {
-            Some(((_, key), Pair { change: Some(value), .. })) if is_blind => Ok(Blind { key, value }),
-            Some((key, pair)) => {
-                self.pairs.insert(key, pair);
-                Err(self)
-            }
-            None => Err(self),
-        }
     }
 
     /// Writes all there is to write, at one moment at which all that was read was there. False if there was

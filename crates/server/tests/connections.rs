@@ -6,6 +6,7 @@ mod common;
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::thread;
+use std::time::Duration;
 
 use common::{Client, dialogue, show, start, start_with};
 use honeycomb_protocol::resp::{Answer, Limits, encode};
@@ -18,11 +19,15 @@ fn replies_come_in_the_order_of_commands() {
     let (mut bytes, mut expected) = (Vec::new(), Vec::new());
     for number in 0..3000 {
         let (key, value) = (format!("key{}", number % 7), number.to_string());
-        let (command, answer) = match number % 5 {
+        let (command, answer) = match number % 6 {
             0 | 1 => (vec!["SET", &key, &value], "OK".to_owned()),
             2 => (vec!["ECHO", &value], format!("'{value}'")),
             3 => (vec!["SET", "last", &value], "OK".to_owned()),
-            _ => (vec!["GET", "last"], format!("'{}'", number - 1)),
+            4 => {
+                let command = vec!["RI.RANGE", "[last", "+", "COUNT", "1"];
+                (command, format!("['last' '{}']", number - 1))
+            }
+            _ => (vec!["GET", "last"], format!("'{}'", number - 2)),
         };
         encode(&command, &mut bytes);
         expected.push(answer);
@@ -30,6 +35,41 @@ fn replies_come_in_the_order_of_commands() {
     client.socket.write_all(&bytes).unwrap();
     for answer in expected {
         assert_eq!(show(&client.answer()), answer);
+    }
+}
+
+#[test]
+fn a_request_that_has_to_wait_is_carried_out_as_it_came() {
+    // One byte of replies ends the turn: what was found already is found anew.
+    let running = start_with(Config { cores: 1, unsent_bytes_max: 1, ..Config::default() });
+    let mut client = Client::of(&running);
+    client.socket.set_read_timeout(Some(Duration::from_secs(3))).unwrap();
+    let lines = b"GET a\r\nSET a 'b  c'\r\nGET a\r\nECHO \"d\\x41 e\"\r\nGET a\r\n";
+    client.socket.write_all(lines).unwrap();
+    for answer in ["nil", "OK", "'b  c'", "'dA e'", "'b  c'"] {
+        assert_eq!(show(&client.answer()), answer);
+    }
+}
+
+#[test]
+fn ranges_of_any_size_are_replied_whole() {
+    let running = start();
+    let mut client = Client::of(&running);
+    let value = vec![b'v'; 1000];
+    for number in 0..1500 {
+        client.send(&[b"SET", format!("key{number:04}").as_bytes(), &value]);
+    }
+    (0..1500).for_each(|_| assert_eq!(show(&client.answer()), "OK"));
+    for (count, found) in [("10", 10), ("600", 600), ("1024", 1024), ("1400", 1400), ("9999", 1500)] {
+        for _ in 0..3 {
+            client.send(&[b"RI.RANGE", b"-", b"+", b"COUNT", count.as_bytes()]);
+        }
+        for _ in 0..3 {
+            let Answer::Array(fields) = client.answer() else { panic!("no array") };
+            assert_eq!(fields.len(), 2 * found);
+            assert_eq!(fields[2 * found - 2], Answer::Bulk(format!("key{:04}", found - 1).into_bytes()));
+            assert!(fields.iter().skip(1).step_by(2).all(|field| *field == Answer::Bulk(value.clone())));
+        }
     }
 }
 

@@ -96,6 +96,7 @@ impl Reads {
     ///
     /// # Errors
     /// [`Error::KeyLength`].
+    #[inline]
     pub fn get(&mut self, table: &Table, key: &[u8]) -> Result<(), Error> {
         table.check_key(key)?;
         self.push(table, table.source(), Read::Get(key))
@@ -136,6 +137,7 @@ impl Reads {
     ///
     /// # Errors
     /// [`Error::SnapshotTooOld`] if it was of a snapshot that has ended.
+    #[inline]
     pub fn value(&self, index: usize) -> Result<Option<&[u8]>, Error> {
         let first = self.first(index)?;
         Ok(first.and_then(|first| self.completions.at(first)?.value()))
@@ -201,6 +203,7 @@ impl Reads {
         }
     }
 
+    #[inline]
     fn push(&mut self, table: &Table, source: Source, read: Read<'_>) -> Result<(), Error> {
         let Source { table: number, version } = source;
         self.requests.push(&Request { identifier: self.count as u64, table: number, version, read })?;
@@ -221,6 +224,7 @@ impl Reads {
     }
 
     /// Where the first completion of a read is.
+    #[inline]
     fn first(&self, index: usize) -> Result<Option<usize>, Error> {
         match self.answers.get(index) {
             None | Some(Answer::None) => Ok(None),

@@ -64,11 +64,6 @@ impl Replies {
         self.bytes.truncate(bytes);
     }
 
-    /// Replies that were written elsewhere, in the same version.
-    pub fn append(&mut self, replies: &[u8]) {
-        self.bytes.extend_from_slice(replies);
-    }
-
     /// A short text without line ends.
     pub fn simple(&mut self, text: &str) {
         self.line(b'+', text.as_bytes());
@@ -86,6 +81,7 @@ impl Replies {
     }
 
     /// Bytes.
+    #[inline]
     pub fn bulk(&mut self, bytes: &[u8]) {
         self.length(b'$', bytes.len());
         self.bytes.extend_from_slice(bytes);
@@ -143,8 +139,18 @@ impl Replies {
         }
     }
 
+    #[inline]
     fn length(&mut self, kind: u8, length: usize) {
-        self.line(kind, itoa::Buffer::new().format(length).as_bytes());
+        let digit = |number: usize| b'0' + (number % 10) as u8;
+        match length {
+            // Most have one digit or two.
+            0..10 => self.bytes.extend_from_slice(&[kind, digit(length), b'\r', b'\n']),
+            10..100 => {
+                let line = [kind, digit(length / 10), digit(length), b'\r', b'\n'];
+                self.bytes.extend_from_slice(&line);
+            }
+            _ => self.line(kind, itoa::Buffer::new().format(length).as_bytes()),
+        }
     }
 
     fn line(&mut self, kind: u8, text: &[u8]) {
@@ -167,12 +173,18 @@ mod tests {
     #[test]
     fn both_versions_write_what_they_have_types_for() {
         type Write = fn(&mut Replies);
-        let cases: [(Write, &str, &str); 10] = [
+        let cases: [(Write, &str, &str); 12] = [
             (|r| r.simple("OK"), "+OK\r\n", "+OK\r\n"),
             (|r| r.error("ERR a\r\nb"), "-ERR a  b\r\n", "-ERR a  b\r\n"),
             (|r| r.integer(-7), ":-7\r\n", ":-7\r\n"),
             (|r| r.bulk(b"a\r\nb"), "$4\r\na\r\nb\r\n", "$4\r\na\r\nb\r\n"),
             (Replies::null, "$-1\r\n", "_\r\n"),
+            (
+                |r| [0, 9, 10, 99].iter().for_each(|n| r.array(*n)),
+                "*0\r\n*9\r\n*10\r\n*99\r\n",
+                "*0\r\n*9\r\n*10\r\n*99\r\n",
+            ),
+            (|r| r.array(100), "*100\r\n", "*100\r\n"),
             (Replies::null_array, "*-1\r\n", "_\r\n"),
             (|r| r.array(2), "*2\r\n", "*2\r\n"),
             (|r| r.map(2), "*4\r\n", "%2\r\n"),

@@ -4,10 +4,10 @@
 //! *2\r\n  $3\r\nGET\r\n  $5\r\napple\r\n        or a line:  GET apple\r\n
 //! ```
 
-use std::ops::Range;
+use std::ops::{Index, Range};
 
 use crate::resp::inline;
-use crate::resp::number::{decimal, parse_decimal};
+use crate::resp::number::decimal;
 
 /// What a server takes of one request. What is longer is refused before it has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,90 +60,150 @@ pub enum Malformed {
     Quotes,
 }
 
-/// Where the arguments of a request are. Made to be used again.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Request {
-    arguments: Vec<Range<usize>>,
-    /// The arguments of a line, whose quotes are resolved; those of an array stand where they arrived.
-    unquoted: Vec<u8>,
+/// Requests as they arrive: bytes, and where in them the arguments of those are that were found. Made to be
+/// used again.
+#[derive(Debug, Clone, Default)]
+pub struct Requests {
+    bytes: Vec<u8>,
+    /// Where the next request begins.
+    start: usize,
+    /// Of all requests that were found, one after the other.
+    places: Vec<Range<usize>>,
+    /// The words of requests that are lines, whose quotes are resolved; other arguments stand where they
+    /// arrived.
+    words: Vec<u8>,
+}
+
+/// Where a request is that was found, and its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    start: usize,
+    end: usize,
+    first: usize,
+    count: usize,
     is_line: bool,
 }
 
-/// The first line of some bytes without its end, and where the bytes after it begin.
-fn line(bytes: &[u8], max: usize) -> Result<Option<(&[u8], usize)>, ()> {
-    match bytes.iter().take(max + 2).position(|&byte| byte == b'\n') {
-        Some(end) => Ok(Some((bytes[..end].strip_suffix(b"\r").unwrap_or(&bytes[..end]), end + 1))),
-        None if bytes.len() > max + 1 => Err(()),
-        None => Ok(None),
-    }
+/// The arguments of a request, the name of the command first.
+#[derive(Debug, Clone, Copy)]
+pub struct Arguments<'a> {
+    bytes: &'a [u8],
+    places: &'a [Range<usize>],
 }
 
-/// Bytes of the longest line that holds a length.
-const LENGTH_LINE_BYTES_MAX: usize = 32;
+impl Requests {
+    /// Takes in what has arrived.
+    pub fn receive(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
 
-impl Request {
-    /// Finds the request at the front of `bytes` and returns how many bytes it has; none if it has not all
-    /// arrived. A request without arguments is an empty line, to be passed over.
+    /// Takes the next request; none if it has not all arrived. Empty lines and arrays are passed over.
     ///
     /// # Errors
     /// [`Malformed`].
-    pub fn parse(&mut self, bytes: &[u8], limits: &Limits) -> Result<Option<usize>, Malformed> {
-        self.arguments.clear();
-        self.unquoted.clear();
-        self.is_line = !bytes.starts_with(b"*");
-        if self.is_line { self.parse_line(bytes, limits) } else { self.parse_array(bytes, limits) }
+    #[inline]
+    pub fn take(&mut self, limits: &Limits) -> Result<Option<Found>, Malformed> {
+        while let Some(kind) = self.bytes.get(self.start) {
+            let (start, first) = (self.start, self.places.len());
+            let is_line = *kind != b'*';
+            let end = if is_line { self.parse_line(limits)? } else { self.parse_array(limits)? };
+            let Some(end) = end else {
+                self.places.truncate(first);
+                return Ok(None);
+            };
+            self.start = end;
+            if self.places.len() > first {
+                return Ok(Some(Found { start, end, first, count: self.places.len() - first, is_line }));
+            }
+        }
+        Ok(None)
     }
 
-    /// How many arguments there are, the name of the command included.
+    /// The arguments of a request that was found.
+    #[must_use]
+    #[inline]
+    pub fn arguments(&self, found: &Found) -> Arguments<'_> {
+        let bytes = if found.is_line { &self.words } else { &self.bytes };
+        Arguments { bytes, places: &self.places[found.first..found.first + found.count] }
+    }
+
+    /// Keeps a copy of a request that was found elsewhere.
+    pub fn keep(&mut self, arguments: Arguments<'_>) -> Found {
+        let (start, first) = (self.bytes.len(), self.places.len());
+        for argument in arguments.iter() {
+            self.places.push(self.bytes.len()..self.bytes.len() + argument.len());
+            self.bytes.extend_from_slice(argument);
+        }
+        Found { start, end: self.bytes.len(), first, count: arguments.len(), is_line: false }
+    }
+
+    /// Forgets the requests that were taken, up to the one that is to be the next again, if there is one.
+    pub fn forget(&mut self, next: Option<Found>) {
+        self.bytes.drain(..next.map_or(self.start, |next| next.start));
+        self.start = 0;
+        self.places.clear();
+        self.words.clear();
+    }
+
+    /// Bytes that have arrived and are not forgotten.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.arguments.len()
+        self.bytes.len()
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.arguments.is_empty()
+        self.bytes.is_empty()
     }
 
-    /// The arguments of a request that was found in `bytes`.
-    pub fn arguments<'a>(&'a self, bytes: &'a [u8]) -> impl ExactSizeIterator<Item = &'a [u8]> + Clone {
-        let from = if self.is_line { &self.unquoted } else { bytes };
-        self.arguments.iter().map(move |range| &from[range.clone()])
+    /// Bytes of memory that they take.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.bytes.capacity() + self.places.capacity() * size_of::<Range<usize>>()
     }
 
-    fn parse_line(&mut self, bytes: &[u8], limits: &Limits) -> Result<Option<usize>, Malformed> {
-        let found = line(bytes, limits.line_bytes_max).map_err(|()| Malformed::LineLength)?;
-        let Some((line, length)) = found else { return Ok(None) };
-        inline::split(line, &mut self.unquoted, &mut self.arguments).ok_or(Malformed::Quotes)?;
-        Ok(Some(length))
+    /// Gives memory back, down to so many bytes, if nothing has arrived.
+    pub fn shrink(&mut self, kept: usize) {
+        if self.is_empty() && self.capacity() > kept {
+            *self = Self::default();
+        }
     }
 
-    fn parse_array(&mut self, bytes: &[u8], limits: &Limits) -> Result<Option<usize>, Malformed> {
-        let Some((count, mut at)) = length(&bytes[1..], limits.arguments_max, Malformed::ArgumentCount)?
-        else {
-            return Ok(None);
+    /// Appends where the words of the line at the start are; returns where it ends.
+    fn parse_line(&mut self, limits: &Limits) -> Result<Option<usize>, Malformed> {
+        let rest = &self.bytes[self.start..];
+        let length = match rest.iter().take(limits.line_bytes_max + 2).position(|&byte| byte == b'\n') {
+            Some(length) => length,
+            None if rest.len() > limits.line_bytes_max + 1 => return Err(Malformed::LineLength),
+            None => return Ok(None),
         };
-        at += 1;
+        inline::split(&rest[..length], &mut self.words, &mut self.places).ok_or(Malformed::Quotes)?;
+        Ok(Some(self.start + length + 1))
+    }
+
+    /// Appends where the arguments of the array at the start are; returns where it ends.
+    #[inline]
+    fn parse_array(&mut self, limits: &Limits) -> Result<Option<usize>, Malformed> {
+        let (bytes, start) = (&self.bytes[..], self.start);
+        let Some((count, mut at)) = argument_count(bytes, start + 1, limits)? else { return Ok(None) };
+        let end_max = start.saturating_add(limits.request_bytes_max);
         for _ in 0..count {
             match bytes.get(at) {
                 None => return Ok(None),
                 Some(b'$') => {}
                 Some(&other) => return Err(Malformed::NoDollar(other)),
             }
-            let rest = &bytes[at + 1..];
-            let Some((bytes_of, after)) = length(rest, limits.argument_bytes_max, Malformed::ArgumentLength)?
-            else {
-                return Ok(None);
-            };
-            let start = at + 1 + after;
-            at = start + bytes_of + 2;
-            if at > limits.request_bytes_max {
+            let found = length(bytes, at + 1, limits.argument_bytes_max).ok_or(Malformed::ArgumentLength)?;
+            let Some((argument_bytes, begin)) = found else { return Ok(None) };
+            let end = begin + argument_bytes;
+            at = end + 2;
+            if at > end_max {
                 return Err(Malformed::RequestLength(limits.request_bytes_max));
             }
-            match bytes.get(start + bytes_of..at) {
+            match bytes.get(end..at) {
                 None => return Ok(None),
-                Some(b"\r\n") => self.arguments.push(start..start + bytes_of),
+                Some(b"\r\n") => self.places.push(begin..end),
                 Some(_) => return Err(Malformed::ArgumentEnd),
             }
         }
@@ -151,19 +211,113 @@ impl Request {
     }
 }
 
-/// The length at the front of some bytes, and where what follows its line begins. A negative one counts as 0
-/// arguments, as in Redis; no argument may have one.
-fn length(bytes: &[u8], max: usize, wrong: Malformed) -> Result<Option<(usize, usize)>, Malformed> {
-    let Ok(found) = line(bytes, LENGTH_LINE_BYTES_MAX) else { return Err(wrong) };
-    let Some((line, after)) = found else { return Ok(None) };
-    let is_count = wrong == Malformed::ArgumentCount;
-    match parse_decimal(line) {
-        Some(number) if number < 0 && is_count => Ok(Some((0, after))),
-        Some(number) => match usize::try_from(number) {
-            Ok(number) if number <= max => Ok(Some((number, after))),
-            _ => Err(wrong),
+impl Found {
+    /// Bytes of the request as it arrived.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.end - self.start
+    }
+}
+
+impl<'a> Arguments<'a> {
+    /// How many there are, the name of the command included.
+    #[must_use]
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// One of them, if there are so many.
+    #[must_use]
+    #[inline]
+    pub fn get(&self, index: usize) -> Option<&'a [u8]> {
+        Some(&self.bytes[self.places.get(index)?.clone()])
+    }
+
+    /// All of them from one on.
+    #[must_use]
+    #[inline]
+    pub fn from(&self, index: usize) -> Self {
+        Self { places: &self.places[index.min(self.len())..], ..*self }
+    }
+
+    /// Some of them.
+    #[must_use]
+    #[inline]
+    pub fn part(&self, part: Range<usize>) -> Self {
+        Self { places: &self.places[part], ..*self }
+    }
+
+    /// All of them, in order.
+    #[inline]
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &'a [u8]> + Clone + use<'a> {
+        let bytes = self.bytes;
+        self.places.iter().map(move |place| &bytes[place.clone()])
+    }
+}
+
+impl Index<usize> for Arguments<'_> {
+    type Output = [u8];
+
+    #[inline]
+    fn index(&self, index: usize) -> &[u8] {
+        &self.bytes[self.places[index].clone()]
+    }
+}
+
+/// Digits of the longest length.
+const LENGTH_DIGITS_MAX: usize = 20;
+
+/// How many arguments the line at `at` says, and where they begin. A negative number counts as none, as in
+/// Redis.
+#[inline]
+fn argument_count(bytes: &[u8], at: usize, limits: &Limits) -> Result<Option<(usize, usize)>, Malformed> {
+    let found = match bytes.get(at) {
+        Some(b'-') => length(bytes, at + 1, usize::MAX).map(|found| found.map(|(_, after)| (0, after))),
+        _ => length(bytes, at, limits.arguments_max),
+    };
+    found.ok_or(Malformed::ArgumentCount)
+}
+
+/// The length in the line at `at`, and where what follows the line begins; `Some(None)` if it has not all
+/// arrived. None if it is no length, has needless zeros, or is above `max`.
+#[inline]
+fn length(bytes: &[u8], at: usize, max: usize) -> Option<Option<(usize, usize)>> {
+    let rest = bytes.get(at..)?;
+    let (length, after) = match *rest {
+        // Most have one digit or two.
+        [digit @ b'0'..=b'9', b'\r', b'\n', ..] => (usize::from(digit - b'0'), 3),
+        [tens @ b'1'..=b'9', digit @ b'0'..=b'9', b'\r', b'\n', ..] => {
+            (usize::from(tens - b'0') * 10 + usize::from(digit - b'0'), 4)
+        }
+        _ => match long_length(rest, max)? {
+            Some(found) => found,
+            None => return Some(None),
         },
-        None => Err(wrong),
+    };
+    (length <= max).then_some(Some((length, at + after)))
+}
+
+/// The same of a line at the front of `bytes`, of any number of digits, be they all there or not.
+fn long_length(bytes: &[u8], max: usize) -> Option<Option<(usize, usize)>> {
+    let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).take(LENGTH_DIGITS_MAX);
+    let digits = &bytes[..digits.count()];
+    let length = digits.iter().try_fold(0_usize, |length, digit| {
+        length.checked_mul(10)?.checked_add(usize::from(digit - b'0')).filter(|length| *length <= max)
+    })?;
+    match (digits, &bytes[digits.len()..]) {
+        ([b'0', _, ..], _) => None,
+        (_, []) => Some(None),
+        ([_, ..], [b'\r']) => Some(None),
+        ([_, ..], [b'\r', b'\n', ..]) => Some(Some((length, digits.len() + 2))),
+        ([_, ..], [b'\n', ..]) => Some(Some((length, digits.len() + 1))),
+        _ => None,
     }
 }
 
@@ -196,9 +350,11 @@ mod tests {
     type Whole = (Vec<Vec<u8>>, usize);
 
     fn parsed(bytes: &[u8], limits: &Limits) -> Result<Option<Whole>, Malformed> {
-        let mut request = Request::default();
-        let length = request.parse(bytes, limits)?;
-        Ok(length.map(|length| (request.arguments(bytes).map(<[u8]>::to_vec).collect(), length)))
+        let mut requests = Requests::default();
+        requests.receive(bytes);
+        let found = requests.take(limits)?;
+        let arguments = |found: &Found| requests.arguments(found).iter().map(<[u8]>::to_vec).collect();
+        Ok(found.map(|found| (arguments(&found), found.bytes())))
     }
 
     fn refused(bytes: &[u8]) -> String {
@@ -207,7 +363,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_a_client_sends_arrives(arguments in prop::collection::vec(any::<Vec<u8>>(), 0..9)) {
+        fn what_a_client_sends_arrives(arguments in prop::collection::vec(any::<Vec<u8>>(), 1..9)) {
             let (mut bytes, limits) = (Vec::new(), Limits::default());
             encode(&arguments, &mut bytes);
             let length = bytes.len();
@@ -232,7 +388,7 @@ mod tests {
         assert!(parsed(b"*4\r\n", &SMALL).unwrap().is_none());
         assert_eq!(refused(b"*5\r\n"), "Protocol error: invalid multibulk length");
         assert_eq!(refused(b"*x\r\n"), "Protocol error: invalid multibulk length");
-        assert_eq!(parsed(b"*-1\r\n", &SMALL), Ok(Some((vec![], 5))));
+        assert_eq!(refused(b"*01\r\n"), "Protocol error: invalid multibulk length");
         let of = |bytes: &str| format!("*1\r\n${}\r\n{bytes}\r\n", bytes.len()).into_bytes();
         assert!(parsed(&of("12345678"), &SMALL).unwrap().is_some());
         assert_eq!(refused(&of("123456789")), "Protocol error: invalid bulk length");
@@ -267,6 +423,36 @@ mod tests {
     fn a_line_is_a_request() {
         let words = vec![b"SET".to_vec(), b"a".to_vec(), b"b c".to_vec()];
         assert_eq!(parsed(b"SET  a 'b c'\nPING\r\n", &Limits::default()), Ok(Some((words, 13))));
-        assert_eq!(parsed(b"\r\n", &SMALL), Ok(Some((vec![], 2))));
+    }
+    #[test]
+    fn requests_without_arguments_are_passed_over() {
+        let ping = Ok(Some((vec![b"PING".to_vec()], 6)));
+        for empty in ["\r\n", "*0\r\n", "*-1\r\n", "\n*-2\n  \r\n"] {
+            assert_eq!(parsed(format!("{empty}PING\r\n").as_bytes(), &SMALL), ping, "{empty:?}");
+            assert_eq!(parsed(empty.as_bytes(), &SMALL), Ok(None));
+        }
+    }
+
+    #[test]
+    fn requests_stay_where_they_are_until_they_are_forgotten() {
+        let mut requests = Requests::default();
+        requests.receive(b"GET 'a b'\r\n*2\r\n$3\r\nGET\r\n$1\r\nc\r\nGET");
+        let next = |requests: &mut Requests| requests.take(&Limits::default()).unwrap();
+        let (first, second) = (next(&mut requests).unwrap(), next(&mut requests).unwrap());
+        assert_eq!(
+            (&requests.arguments(&first)[1], &requests.arguments(&second)[1]),
+            (&b"a b"[..], &b"c"[..])
+        );
+        assert_eq!(next(&mut requests), None);
+        requests.forget(Some(second));
+        let again = next(&mut requests).unwrap();
+        assert_eq!(&requests.arguments(&again)[1], b"c");
+        requests.forget(None);
+        requests.receive(b" d\n");
+        let third = next(&mut requests).unwrap();
+        assert_eq!(requests.arguments(&third).from(1).iter().collect::<Vec<_>>(), [b"d"]);
+        let mut kept = Requests::default();
+        let copies = [kept.keep(requests.arguments(&third)), kept.keep(requests.arguments(&third))];
+        assert!(copies.iter().all(|copy| kept.arguments(copy).iter().eq([&b"GET"[..], b"d"])));
     }
 }

@@ -34,8 +34,8 @@ pub(super) const COMMANDS: &[Command] = &[
 
 fn info(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     let wanted = |section: &str| {
-        let everything = |name: &&[u8]| ["all", "default", "everything"].iter().any(|all| is(name, all));
-        arguments.len() == 1 || arguments[1..].iter().any(|name| is(name, section) || everything(name))
+        let everything = |name: &[u8]| ["all", "default", "everything"].iter().any(|all| is(name, all));
+        arguments.len() == 1 || arguments.from(1).iter().any(|name| is(name, section) || everything(name))
     };
     let mut text = String::new();
     for (name, section) in sections(context) {
@@ -119,9 +119,10 @@ fn command(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), F
         BY_NUMBER.iter().for_each(|command| describe(command, replies));
         return Ok(());
     };
-    let named: Vec<_> = match &arguments[2..] {
-        [] => BY_NUMBER.iter().map(|command| Some(*command)).collect(),
-        names => names.iter().map(|name| Command::named(name).map(|named| named.command)).collect(),
+    let names = arguments.from(2);
+    let named: Vec<_> = match names.is_empty() {
+        true => BY_NUMBER.iter().map(|command| Some(*command)).collect(),
+        false => names.iter().map(|name| Command::named(name).map(|named| named.command)).collect(),
     };
     if is(form, "count") {
         replies.integer(BY_NUMBER.len() as i64);
@@ -156,7 +157,7 @@ fn describe(command: &Command, replies: &mut Replies) {
     replies.bulk(command.name.as_bytes());
     replies.integer(i64::from(command.arity));
     let flags: &[&str] = match command.run {
-        Run::Read(_) => &["readonly", "fast"],
+        Run::Read(_) | Run::Range(_) => &["readonly", "fast"],
         Run::Write(..) | Run::Update(_) => &["write", "denyoom"],
         Run::Serve(_) => &[],
     };

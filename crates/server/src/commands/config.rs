@@ -18,13 +18,14 @@ pub(super) const COMMANDS: &[Command] = &[Command {
 }];
 
 fn config(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let (form, rest) = (arguments[1], &arguments[2..]);
+    let (form, rest) = (&arguments[1], arguments.from(2));
     if is(form, "get") && !rest.is_empty() {
         get(context, rest);
     } else if is(form, "set") && !rest.is_empty() && rest.len().is_multiple_of(2) {
         context.shared.change_config(|config| {
-            let mut pairs = rest.chunks_exact(2);
-            pairs.try_for_each(|pair| set(config, pair[0], pair[1]))?;
+            let (names, values) = (rest.iter().step_by(2), rest.from(1));
+            let mut pairs = names.zip(values.iter().step_by(2));
+            pairs.try_for_each(|(name, value)| set(config, name, value))?;
             config.check().map_err(|refused| Failure::other(refused.to_string()))
         })?;
         context.replies.simple("OK");
@@ -37,7 +38,7 @@ fn config(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fa
     Ok(())
 }
 
-fn get(context: &mut Context<'_>, patterns: &[&[u8]]) {
+fn get(context: &mut Context<'_>, patterns: Arguments<'_>) {
     let config = context.shared.config();
     let own = PARAMETERS.iter().map(|parameter| (parameter.name, parameter.value(&config)));
     // What programs made for Redis look at.

@@ -21,7 +21,7 @@ pub(super) const COMMANDS: &[Command] = &[
         arity: 2,
         keys: Keys::None,
         run: Run::Serve(|context, arguments| {
-            context.replies.bulk(arguments[1]);
+            context.replies.bulk(&arguments[1]);
             Ok(())
         }),
         usage: "message",
@@ -82,16 +82,16 @@ pub(super) const COMMANDS: &[Command] = &[
 ];
 
 fn ping(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    match arguments[..] {
-        [_] => context.replies.simple("PONG"),
-        [_, message] => context.replies.bulk(message),
-        _ => return Err(Failure::Arity("ping")),
+    match arguments.get(1) {
+        None => context.replies.simple("PONG"),
+        Some(message) if arguments.len() == 2 => context.replies.bulk(message),
+        Some(_) => return Err(Failure::Arity("ping")),
     }
     Ok(())
 }
 
 fn hello(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let version = match arguments.get(1).map(|version| integer(version)) {
+    let version = match arguments.get(1).map(integer) {
         None => context.replies.version(),
         Some(Ok(2)) => Version::Resp2,
         Some(Ok(3)) => Version::Resp3,
@@ -139,9 +139,9 @@ fn auth(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fail
         let message = "AUTH was called, but this server has no password. Is it the server that you mean?";
         return Err(Failure::other(message));
     }
-    match arguments[..] {
-        [_, password] => authenticate(context, b"default", password)?,
-        [_, user, password] => authenticate(context, user, password)?,
+    match arguments.len() {
+        2 => authenticate(context, b"default", &arguments[1])?,
+        3 => authenticate(context, &arguments[1], &arguments[2])?,
         _ => return Err(Failure::Syntax),
     }
     context.replies.simple("OK");
@@ -166,7 +166,7 @@ fn is_same(secret: &[u8], given: &[u8]) -> bool {
 }
 
 fn select(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    context.session.database = context.shared.database(integer(arguments[1])?)?;
+    context.session.database = context.shared.database(integer(&arguments[1])?)?;
     context.replies.simple("OK");
     Ok(())
 }
@@ -179,14 +179,14 @@ fn reset(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure> {
 }
 
 fn client(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let is_form = |word, length| is(arguments[1], word) && arguments.len() == length;
+    let is_form = |word, length| is(&arguments[1], word) && arguments.len() == length;
     if is_form("id", 2) {
         context.replies.integer(context.session.client.id as i64);
     } else if is_form("getname", 2) {
         let name = context.session.client.name();
         context.replies.bulk_or_null(Some(&name[..]).filter(|name| !name.is_empty()));
     } else if is_form("setname", 3) {
-        context.session.client.set_name(checked_name(arguments[2])?);
+        context.session.client.set_name(checked_name(&arguments[2])?);
         context.replies.simple("OK");
     } else if is_form("info", 2) {
         let line = context.session.client.line(context.shared.time.milliseconds());

@@ -84,7 +84,7 @@ pub(super) struct Expiry {
 
 impl Expiry {
     /// `EX`, `PX`, `EXAT` or `PXAT`, and its amount.
-    pub(super) fn parse(word: &[u8], options: &mut Options<'_, '_>) -> Result<Self, Failure> {
+    pub(super) fn parse(word: &[u8], options: &mut Options<'_>) -> Result<Self, Failure> {
         let unit = Self::unit(word).ok_or(Failure::Syntax)?;
         Ok(Self { amount: options.integer()?, ..unit })
     }
@@ -121,14 +121,14 @@ fn expire(
     unit: &[u8],
 ) -> Result<(), Failure> {
     let unit = Expiry::unit(unit).ok_or(Failure::Syntax)?;
-    let time = Expiry { amount: integer(arguments[2])?, ..unit }.any_time(keyspace.now());
+    let time = Expiry { amount: integer(&arguments[2])?, ..unit }.any_time(keyspace.now());
     let time = time.ok_or(Failure::Expiry(name))?;
     let mut conditions = Vec::new();
     let mut options = Options::from(arguments, 3);
     while let Some(word) = options.word() {
         conditions.push(condition(&word)?);
     }
-    let changed = change(keyspace, arguments[1], |expires_at| {
+    let changed = change(keyspace, &arguments[1], |expires_at| {
         conditions.iter().all(|holds| holds(expires_at, time)).then_some(Some(time))
     })?;
     replies.integer(i64::from(changed));
@@ -153,7 +153,7 @@ fn persist(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let changed = change(keyspace, arguments[1], |expires_at| expires_at.map(|_| None))?;
+    let changed = change(keyspace, &arguments[1], |expires_at| expires_at.map(|_| None))?;
     replies.integer(i64::from(changed));
     Ok(())
 }
@@ -178,7 +178,7 @@ fn left(
     milliseconds_each: u64,
 ) -> Result<(), Failure> {
     let now = keyspace.now();
-    let left = match keyspace.get(arguments[1])? {
+    let left = match keyspace.get(&arguments[1])? {
         None => -2,
         Some(found) => match found.expires_at {
             None => -1,

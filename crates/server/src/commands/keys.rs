@@ -56,7 +56,7 @@ fn delete(
     replies: &mut Replies,
 ) -> Result<(), Failure> {
     let mut deleted = 0;
-    for key in &arguments[1..] {
+    for key in arguments.from(1).iter() {
         if keyspace.get(key)?.is_some() {
             keyspace.delete(key);
             deleted += 1;
@@ -72,7 +72,7 @@ fn exists(
     replies: &mut Replies,
 ) -> Result<(), Failure> {
     let mut found = 0;
-    for key in &arguments[1..] {
+    for key in arguments.from(1).iter() {
         found += i64::from(keyspace.get(key)?.is_some());
     }
     replies.integer(found);
@@ -84,7 +84,7 @@ fn kind(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let there = keyspace.get(arguments[1])?.is_some();
+    let there = keyspace.get(&arguments[1])?.is_some();
     replies.simple(if there { "string" } else { "none" });
     Ok(())
 }

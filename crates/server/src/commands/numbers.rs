@@ -12,7 +12,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "incr",
         arity: 2,
         keys: Keys::First,
-        run: Run::Update(|keyspace, arguments, replies| add(keyspace, arguments[1], 1, replies)),
+        run: Run::Update(|keyspace, arguments, replies| add(keyspace, &arguments[1], 1, replies)),
         usage: "key",
         summary: "Adds 1 to a number; an absent one counts as 0.",
     },
@@ -20,7 +20,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "decr",
         arity: 2,
         keys: Keys::First,
-        run: Run::Update(|keyspace, arguments, replies| add(keyspace, arguments[1], -1, replies)),
+        run: Run::Update(|keyspace, arguments, replies| add(keyspace, &arguments[1], -1, replies)),
         usage: "key",
         summary: "Subtracts 1 from a number; an absent one counts as 0.",
     },
@@ -47,7 +47,7 @@ fn incrby(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    add(keyspace, arguments[1], integer(arguments[2])?, replies)
+    add(keyspace, &arguments[1], integer(&arguments[2])?, replies)
 }
 
 fn decrby(
@@ -55,8 +55,8 @@ fn decrby(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let delta = integer(arguments[2])?.checked_neg().ok_or(Failure::Overflow)?;
-    add(keyspace, arguments[1], delta, replies)
+    let delta = integer(&arguments[2])?.checked_neg().ok_or(Failure::Overflow)?;
+    add(keyspace, &arguments[1], delta, replies)
 }
 
 fn add(keyspace: &mut Keyspace<'_>, key: &[u8], delta: i64, replies: &mut Replies) -> Result<(), Failure> {

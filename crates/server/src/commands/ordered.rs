@@ -2,11 +2,10 @@
 
 use std::ops::Bound;
 
-use honeycomb_store::{Snapshot, SnapshotToken};
-
-use crate::arguments::{Arguments, Options, integer};
+use crate::arguments::{Arguments, Options};
 use crate::command::{Command, Keys, Run};
-use crate::commands::range::{Found, Range, Source};
+use crate::commands::query::{Query, snapshot as snapshot_of};
+use crate::commands::range::Range;
 use crate::failure::Failure;
 use crate::session::Context;
 
@@ -18,7 +17,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "ri.scan",
         arity: -2,
         keys: Keys::None,
-        run: Run::Serve(scan),
+        run: Run::Range(scan),
         usage: "start [COUNT n] [REVERSE | FLOOR] [FIELDS KEY | VALUE | BOTH] [SNAPSHOT token]",
         summary: "Pairs from a key on, in order, all of one version.",
     },
@@ -26,7 +25,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "ri.range",
         arity: -3,
         keys: Keys::None,
-        run: Run::Serve(range),
+        run: Run::Range(range),
         usage: "lower upper [COUNT n] [REVERSE | FLOOR] [FIELDS KEY | VALUE | BOTH] [SNAPSHOT token]",
         summary: "Pairs between two bounds, in order, all of one version.",
     },
@@ -56,115 +55,52 @@ pub(super) const COMMANDS: &[Command] = &[
     },
 ];
 
-/// What to reply of a pair.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Fields {
-    Key,
-    Value,
-    Both,
-}
-
-/// What follows the bounds.
-struct How {
-    range: Range,
-    fields: Fields,
-    snapshot: Option<Snapshot>,
-}
-
 /// Pairs of a scan that says no count.
 const COUNT_DEFAULT: usize = 10;
 
-impl How {
-    fn parse(
-        context: &Context<'_>,
-        range: Range,
-        arguments: &Arguments<'_>,
-        from: usize,
-    ) -> Result<Self, Failure> {
-        let mut how = Self { range, fields: Fields::Both, snapshot: None };
-        let mut options = Options::from(arguments, from);
-        while let Some(word) = options.word() {
-            match &*word {
-                b"COUNT" => how.range.limit = positive(options.integer()?)?,
-                b"REVERSE" => how.range.backward = true,
-                b"FLOOR" => how.range.floor_start = true,
-                b"FIELDS" => how.fields = fields(options.argument()?)?,
-                b"SNAPSHOT" => how.snapshot = Some(named(context, options.argument()?)?),
-                _ => return Err(Failure::Syntax),
-            }
-        }
-        if how.range.backward && how.range.floor_start { Err(Failure::Syntax) } else { Ok(how) }
-    }
-
-    fn collect(&self, context: &Context<'_>) -> Result<Found, Failure> {
-        let shared = context.shared;
-        let now = shared.time.milliseconds();
-        let source = Source { store: &shared.store, table: context.table(), now };
-        match &self.snapshot {
-            Some(snapshot) => source.collect_at(snapshot, &self.range),
-            None => source.collect(&self.range),
-        }
-    }
-
-    fn reply(&self, context: &mut Context<'_>) -> Result<(), Failure> {
-        let found = self.collect(context)?;
-        let each = if self.fields == Fields::Both { 2 } else { 1 };
-        context.replies.array(each * found.pairs.len());
-        for (key, value) in &found.pairs {
-            if self.fields != Fields::Value {
-                context.replies.bulk(key);
-            }
-            if self.fields != Fields::Key {
-                context.replies.bulk(value);
-            }
-        }
-        Ok(())
-    }
+fn scan<'a>(arguments: &Arguments<'a>) -> Result<Query<'a>, Failure> {
+    let start = Bound::Included(arguments.get(1).unwrap_or_default());
+    let mut query = Query::parse(Range { limit: COUNT_DEFAULT, ..Range::all() }, arguments, 2)?;
+    let range = &mut query.range;
+    *(if range.backward { &mut range.upper } else { &mut range.lower }) = start;
+    Ok(query)
 }
 
-fn scan(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let start = Bound::Included(arguments[1].to_vec());
-    let mut how = How::parse(context, Range { limit: COUNT_DEFAULT, ..Range::all() }, arguments, 2)?;
-    *(if how.range.backward { &mut how.range.upper } else { &mut how.range.lower }) = start;
-    how.reply(context)
-}
-
-fn range(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    How::parse(context, between(arguments)?, arguments, 3)?.reply(context)
+fn range<'a>(arguments: &Arguments<'a>) -> Result<Query<'a>, Failure> {
+    Query::parse(between(arguments)?, arguments, 3)
 }
 
 fn count(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     let mut options = Options::from(arguments, 3);
-    let is_snapshot = options.word().is_none_or(|word| word == b"SNAPSHOT");
+    let is_snapshot = options.word().is_none_or(|word| &*word == b"SNAPSHOT");
     if !is_snapshot || arguments.len() > 5 {
         return Err(Failure::Syntax);
     }
-    let found = How::parse(context, between(arguments)?, arguments, 3)?.collect(context)?;
+    let found = Query::parse(between(arguments)?, arguments, 3)?.collect(&context.source())?;
     context.replies.integer(found.pairs.len() as i64);
     Ok(())
 }
 
 fn delete_range(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     let Range { lower, upper, .. } = between(arguments)?;
-    let bounds = (lower.as_ref().map(Vec::as_slice), upper.as_ref().map(Vec::as_slice));
-    let deleted = context.table().delete_range::<[u8]>(bounds)?;
+    let deleted = context.table().delete_range::<[u8]>((lower, upper))?;
     context.replies.integer(deleted as i64);
     Ok(())
 }
 
 fn snapshot(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     let mut options = Options::from(arguments, 1);
-    match options.word().unwrap_or_default().as_slice() {
+    match &*options.word().unwrap_or_default() {
         b"TAKE" if arguments.len() == 2 => {
             let token = context.shared.store.snapshot()?.token().get();
             context.replies.integer(token as i64);
         }
         b"RENEW" if arguments.len() == 3 => {
-            named(context, arguments[2])?.renew()?;
+            snapshot_of(&context.shared.store, &arguments[2])?.renew()?;
             context.replies.simple("OK");
         }
         b"DROP" if arguments.len() == 3 => {
-            named(context, arguments[2])?.release();
+            snapshot_of(&context.shared.store, &arguments[2])?.release();
             context.replies.simple("OK");
         }
         _ => return Err(Failure::Syntax),
@@ -172,34 +108,16 @@ fn snapshot(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), 
     Ok(())
 }
 
-/// The snapshot of a token.
-fn named(context: &Context<'_>, token: &[u8]) -> Result<Snapshot, Failure> {
-    let number = u64::try_from(integer(token)?).map_err(|_| Failure::Snapshot)?;
-    Ok(context.shared.store.resume(SnapshotToken::new(number))?)
+fn between<'a>(arguments: &Arguments<'a>) -> Result<Range<'a>, Failure> {
+    let bound_at = |place, unbounded| bound(arguments.get(place).unwrap_or_default(), unbounded);
+    Ok(Range { lower: bound_at(1, b"-")?, upper: bound_at(2, b"+")?, ..Range::all() })
 }
 
-fn between(arguments: &Arguments<'_>) -> Result<Range, Failure> {
-    Ok(Range { lower: bound(arguments[1], b"-")?, upper: bound(arguments[2], b"+")?, ..Range::all() })
-}
-
-fn bound(argument: &[u8], unbounded: &[u8]) -> Result<Bound<Vec<u8>>, Failure> {
+fn bound<'a>(argument: &'a [u8], unbounded: &[u8]) -> Result<Bound<&'a [u8]>, Failure> {
     match argument {
         _ if argument == unbounded => Ok(Bound::Unbounded),
-        [b'[', key @ ..] => Ok(Bound::Included(key.to_vec())),
-        [b'(', key @ ..] => Ok(Bound::Excluded(key.to_vec())),
+        [b'[', key @ ..] => Ok(Bound::Included(key)),
+        [b'(', key @ ..] => Ok(Bound::Excluded(key)),
         _ => Err(Failure::other(BOUNDS)),
     }
-}
-
-fn fields(argument: &[u8]) -> Result<Fields, Failure> {
-    match &*argument.to_ascii_uppercase() {
-        b"KEY" => Ok(Fields::Key),
-        b"VALUE" => Ok(Fields::Value),
-        b"BOTH" => Ok(Fields::Both),
-        _ => Err(Failure::Syntax),
-    }
-}
-
-fn positive(number: i64) -> Result<usize, Failure> {
-    usize::try_from(number).ok().filter(|number| *number > 0).ok_or(Failure::NotInteger)
 }

@@ -9,10 +9,10 @@ use crate::envelope::Envelope;
 use crate::failure::Failure;
 
 /// A range, and how to go through it.
-#[derive(Debug, Clone)]
-pub(crate) struct Range {
-    pub(crate) lower: Bound<Vec<u8>>,
-    pub(crate) upper: Bound<Vec<u8>>,
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Range<'a> {
+    pub(crate) lower: Bound<&'a [u8]>,
+    pub(crate) upper: Bound<&'a [u8]>,
     pub(crate) backward: bool,
     /// Forward: begin at the largest key that is not above the lower bound.
     pub(crate) floor_start: bool,
@@ -35,7 +35,7 @@ pub(crate) struct Source<'s> {
 }
 
 /// Pairs that are looked for at once.
-const PAGE: usize = 1024;
+pub(crate) const PAGE: usize = 1024;
 /// Bytes of pairs above which a core gives back the memory that it found them in.
 const KEPT_BYTES: usize = 1 << 20;
 
@@ -44,16 +44,15 @@ thread_local! {
     static PAIRS: RefCell<Pairs> = RefCell::default();
 }
 
-impl Range {
+impl<'a> Range<'a> {
     /// All pairs.
     pub(crate) fn all() -> Self {
         let (lower, upper) = (Bound::Unbounded, Bound::Unbounded);
         Self { lower, upper, backward: false, floor_start: false, limit: usize::MAX }
     }
 
-    pub(crate) fn scan(&self, limit: usize) -> Scan<'_> {
-        let bounds = (self.lower.as_ref().map(Vec::as_slice), self.upper.as_ref().map(Vec::as_slice));
-        let scan = Scan::range::<[u8]>(bounds).limit(limit);
+    pub(crate) fn scan(&self, limit: usize) -> Scan<'a> {
+        let scan = Scan::range::<[u8]>((self.lower, self.upper)).limit(limit);
         match (self.backward, self.floor_start) {
             (true, _) => scan.backward(),
             (false, true) => scan.floor_start(),
@@ -62,16 +61,16 @@ impl Range {
     }
 
     /// What is left of it after a key.
-    fn after(&mut self, key: &[u8]) {
-        let bound = Bound::Excluded(key.to_vec());
-        *(if self.backward { &mut self.upper } else { &mut self.lower }) = bound;
+    fn after(mut self, key: &'a [u8]) -> Self {
+        *(if self.backward { &mut self.upper } else { &mut self.lower }) = Bound::Excluded(key);
         self.floor_start = false;
+        self
     }
 }
 
 impl Source<'_> {
     /// The pairs of a range that are visible now.
-    pub(crate) fn collect(&self, range: &Range) -> Result<Found, Failure> {
+    pub(crate) fn collect(&self, range: &Range<'_>) -> Result<Found, Failure> {
         let mut found = Found::default();
         let all_alive = PAIRS.with_borrow_mut(|pairs| self.collect_page(range, pairs, &mut found))?;
         if all_alive && (found.pairs.len() == range.limit || !found.more) {
@@ -82,7 +81,7 @@ impl Source<'_> {
     }
 
     /// The first pairs of a range: whether none of them has expired.
-    fn collect_page(&self, range: &Range, pairs: &mut Pairs, found: &mut Found) -> Result<bool, Failure> {
+    fn collect_page(&self, range: &Range<'_>, pairs: &mut Pairs, found: &mut Found) -> Result<bool, Failure> {
         self.table.scan_into(&range.scan(range.limit.min(PAGE)), pairs)?;
         self.append(pairs, found);
         let all_alive = found.pairs.len() == pairs.len();
@@ -94,18 +93,18 @@ impl Source<'_> {
     }
 
     /// The pairs of a range in a snapshot.
-    pub(crate) fn collect_at(&self, snapshot: &Snapshot, range: &Range) -> Result<Found, Failure> {
-        let mut rest = range.clone();
-        if range.floor_start {
-            self.find_floor(snapshot, &mut rest)?;
-        }
-        let mut found = Found::default();
+    pub(crate) fn collect_at(&self, snapshot: &Snapshot, range: &Range<'_>) -> Result<Found, Failure> {
+        let floor = if range.floor_start { self.floor(snapshot, range)? } else { None };
+        let lower = floor.as_deref().map_or(range.lower, Bound::Included);
+        let range = Range { lower, floor_start: false, ..*range };
+        let (mut found, mut last) = (Found::default(), None::<Vec<u8>>);
         loop {
+            let rest = last.as_deref().map_or(range, |last| range.after(last));
             let limit = (range.limit - found.pairs.len()).min(PAGE);
             let pairs = snapshot.scan(self.table, &rest.scan(limit))?;
             self.append(&pairs, &mut found);
             match pairs.last() {
-                Some((key, _)) if found.more && found.pairs.len() < range.limit => rest.after(key),
+                Some((key, _)) if found.more && found.pairs.len() < range.limit => last = Some(key.to_vec()),
                 _ => return Ok(found),
             }
         }
@@ -118,15 +117,10 @@ impl Source<'_> {
         found.more = pairs.more();
     }
 
-    /// Has a range start where its floor start leads: to the next lower pair that has not expired.
-    fn find_floor(&self, snapshot: &Snapshot, range: &mut Range) -> Result<(), Failure> {
-        range.floor_start = false;
-        let (Bound::Included(key) | Bound::Excluded(key)) = &range.lower else { return Ok(()) };
-        let upper = Bound::Included(key.clone());
-        let below = Range { upper, backward: true, limit: 1, ..Range::all() };
-        if let Some((floor, _)) = self.collect_at(snapshot, &below)?.pairs.pop() {
-            range.lower = Bound::Included(floor);
-        }
-        Ok(())
+    /// Where the floor start of a range leads: the next lower key whose pair has not expired.
+    fn floor(&self, snapshot: &Snapshot, range: &Range<'_>) -> Result<Option<Vec<u8>>, Failure> {
+        let (Bound::Included(key) | Bound::Excluded(key)) = range.lower else { return Ok(None) };
+        let below = Range { upper: Bound::Included(key), backward: true, limit: 1, ..Range::all() };
+        Ok(self.collect_at(snapshot, &below)?.pairs.pop().map(|(floor, _)| floor))
     }
 }

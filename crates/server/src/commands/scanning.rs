@@ -7,7 +7,7 @@ use honeycomb_store::end_of_prefix;
 
 use crate::arguments::{Arguments, Options, integer};
 use crate::command::{Command, Keys, Run};
-use crate::commands::range::{Range, Source};
+use crate::commands::range::Range;
 use crate::failure::Failure;
 use crate::glob;
 use crate::session::Context;
@@ -69,21 +69,16 @@ pub(super) const COMMANDS: &[Command] = &[
     },
 ];
 
-/// The keys that can have a pattern.
-fn with_prefix(pattern: &[u8]) -> Range {
-    let prefix = glob::prefix(pattern);
-    let upper = end_of_prefix(prefix).map_or(Bound::Unbounded, Bound::Excluded);
-    Range { lower: Bound::Included(prefix.to_vec()), upper, ..Range::all() }
-}
-
-fn source<'s>(context: &'s Context<'_>) -> Source<'s> {
-    let shared = context.shared;
-    Source { store: &shared.store, table: context.table(), now: shared.time.milliseconds() }
+/// The keys with a prefix, which ends there if anywhere.
+fn with_prefix<'a>(prefix: &'a [u8], end: Option<&'a [u8]>) -> Range<'a> {
+    let upper = end.map_or(Bound::Unbounded, Bound::Excluded);
+    Range { lower: Bound::Included(prefix), upper, ..Range::all() }
 }
 
 fn keys(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let found = source(context).collect(&with_prefix(arguments[1]))?;
-    let keys = found.pairs.iter().map(|(key, _)| key).filter(|key| glob::matches(arguments[1], key));
+    let prefix = glob::prefix(&arguments[1]);
+    let found = context.source().collect(&with_prefix(prefix, end_of_prefix(prefix).as_deref()))?;
+    let keys = found.pairs.iter().map(|(key, _)| key).filter(|key| glob::matches(&arguments[1], key));
     let keys: Vec<_> = keys.collect();
     reply(&keys, context.replies);
     Ok(())
@@ -98,7 +93,7 @@ fn reply(keys: &[&Vec<u8>], replies: &mut Replies) {
 const COUNT_MAX: usize = 1 << 16;
 
 fn scan(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let cursor = u64::try_from(integer(arguments[1])?).map_err(|_| Failure::Cursor)?;
+    let cursor = u64::try_from(integer(&arguments[1])?).map_err(|_| Failure::Cursor)?;
     let (mut pattern, mut count, mut strings) = (&b"*"[..], 10, true);
     let mut options = Options::from(arguments, 2);
     while let Some(word) = options.word() {
@@ -110,11 +105,16 @@ fn scan(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fail
         }
     }
     let limit = if (1..=COUNT_MAX).contains(&count) { count } else { return Err(Failure::Syntax) };
-    let mut range = Range { limit, ..with_prefix(pattern) };
-    if cursor > 0 {
-        range.lower = Bound::Excluded(context.shared.cursors.key(cursor).ok_or(Failure::Cursor)?);
+    let after = match cursor {
+        0 => None,
+        cursor => Some(context.shared.cursors.key(cursor).ok_or(Failure::Cursor)?),
+    };
+    let (prefix, end) = (glob::prefix(pattern), end_of_prefix(glob::prefix(pattern)));
+    let mut range = Range { limit, ..with_prefix(prefix, end.as_deref()) };
+    if let Some(after) = &after {
+        range.lower = Bound::Excluded(after);
     }
-    let found = source(context).collect(&range)?;
+    let found = context.source().collect(&range)?;
     let next = match found.pairs.last() {
         Some((key, _)) if found.more => context.shared.cursors.give(key),
         _ => 0,

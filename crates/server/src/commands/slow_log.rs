@@ -33,7 +33,7 @@ const HELP: [&str; 12] = [
 ];
 
 fn slow_log(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let (form, length, log) = (arguments[1], arguments.len(), &context.shared.slow_log);
+    let (form, length, log) = (&arguments[1], arguments.len(), &context.shared.slow_log);
     if is(form, "get") && length <= 3 {
         let entries = log.newest(count(arguments)?);
         context.replies.array(entries.len());
@@ -57,7 +57,7 @@ fn slow_log(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), 
 }
 
 fn count(arguments: &Arguments<'_>) -> Result<usize, Failure> {
-    match arguments.get(2).map(|count| integer(count)).transpose()? {
+    match arguments.get(2).map(integer).transpose()? {
         None => Ok(10),
         Some(-1) => Ok(usize::MAX),
         Some(count) => {

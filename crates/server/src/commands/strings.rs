@@ -117,7 +117,7 @@ pub(super) const COMMANDS: &[Command] = &[
 ];
 
 fn get(keyspace: &mut Keyspace<'_>, arguments: &Arguments<'_>, replies: &mut Replies) -> Result<(), Failure> {
-    let found = keyspace.get(arguments[1])?;
+    let found = keyspace.get(&arguments[1])?;
     replies.bulk_or_null(found.map(|found| found.data));
     Ok(())
 }
@@ -128,7 +128,7 @@ fn mget(
     replies: &mut Replies,
 ) -> Result<(), Failure> {
     replies.array(arguments.len() - 1);
-    for key in &arguments[1..] {
+    for key in arguments.from(1).iter() {
         let found = keyspace.get(key)?;
         replies.bulk_or_null(found.map(|found| found.data));
     }
@@ -140,7 +140,7 @@ fn strlen(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let bytes = keyspace.get(arguments[1])?.map_or(0, |found| found.data.len());
+    let bytes = keyspace.get(&arguments[1])?.map_or(0, |found| found.data.len());
     replies.integer(bytes as i64);
     Ok(())
 }
@@ -150,8 +150,8 @@ fn getrange(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let (start, end) = (integer(arguments[2])?, integer(arguments[3])?);
-    let data = keyspace.get(arguments[1])?.map_or(&[][..], |found| found.data);
+    let (start, end) = (integer(&arguments[2])?, integer(&arguments[3])?);
+    let data = keyspace.get(&arguments[1])?.map_or(&[][..], |found| found.data);
     replies.bulk(part(data, start, end));
     Ok(())
 }
@@ -218,7 +218,7 @@ impl<'a> How<'a> {
 
 fn set(keyspace: &mut Keyspace<'_>, arguments: &Arguments<'_>, replies: &mut Replies) -> Result<(), Failure> {
     let how = How::parse(arguments)?;
-    let (key, value) = (arguments[1], arguments[2]);
+    let (key, value) = (&arguments[1], &arguments[2]);
     let mut expires_at =
         how.expiry.map(|expiry| expiry.time(keyspace.now()).ok_or(Failure::Expiry("set"))).transpose()?;
     if !how.looks() {
@@ -243,9 +243,9 @@ fn setnx(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let absent = keyspace.get(arguments[1])?.is_none();
+    let absent = keyspace.get(&arguments[1])?.is_none();
     replies.integer(i64::from(absent));
-    if absent { keyspace.put(arguments[1], arguments[2], None) } else { Ok(()) }
+    if absent { keyspace.put(&arguments[1], &arguments[2], None) } else { Ok(()) }
 }
 
 fn mset(
@@ -262,7 +262,7 @@ fn msetnx(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    for key in arguments[1..].iter().step_by(2) {
+    for key in arguments.from(1).iter().step_by(2) {
         if keyspace.get(key)?.is_some() {
             replies.integer(0);
             return Ok(());
@@ -274,10 +274,12 @@ fn msetnx(
 
 fn put_all(keyspace: &mut Keyspace<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     // All or none, also within a transaction that goes on.
-    if arguments[1..].iter().any(|argument| argument.len() > DATA_BYTES_MAX) {
+    if arguments.from(1).iter().any(|argument| argument.len() > DATA_BYTES_MAX) {
         return Err(Failure::TooLong);
     }
-    arguments[1..].chunks_exact(2).try_for_each(|pair| keyspace.put(pair[0], pair[1], None))
+    let (keys, values) = (arguments.from(1), arguments.from(2));
+    let mut pairs = keys.iter().step_by(2).zip(values.iter().step_by(2));
+    pairs.try_for_each(|(key, value)| keyspace.put(key, value, None))
 }
 
 fn getset(
@@ -286,7 +288,7 @@ fn getset(
     replies: &mut Replies,
 ) -> Result<(), Failure> {
     get(keyspace, arguments, replies)?;
-    keyspace.put(arguments[1], arguments[2], None)
+    keyspace.put(&arguments[1], &arguments[2], None)
 }
 
 fn getdel(
@@ -294,11 +296,11 @@ fn getdel(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let found = keyspace.get(arguments[1])?;
+    let found = keyspace.get(&arguments[1])?;
     let there = found.is_some();
     replies.bulk_or_null(found.map(|found| found.data));
     if there {
-        keyspace.delete(arguments[1]);
+        keyspace.delete(&arguments[1]);
     }
     Ok(())
 }
@@ -311,7 +313,7 @@ fn getex(
     let mut options = Options::from(arguments, 2);
     let expiry = match options.word() {
         None => return get(keyspace, arguments, replies),
-        Some(word) if word == b"PERSIST" => None,
+        Some(word) if &*word == b"PERSIST" => None,
         Some(word) => {
             let time = Expiry::parse(&word, &mut options)?.time(keyspace.now());
             Some(time.ok_or(Failure::Expiry("getex"))?)
@@ -321,7 +323,7 @@ fn getex(
         return Err(Failure::Syntax);
     }
     get(keyspace, arguments, replies)?;
-    expiry::change(keyspace, arguments[1], |_| Some(expiry)).map(drop)
+    expiry::change(keyspace, &arguments[1], |_| Some(expiry)).map(drop)
 }
 
 fn append(
@@ -329,8 +331,8 @@ fn append(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    edit(keyspace, arguments[1], replies, |data| {
-        data.extend_from_slice(arguments[2]);
+    edit(keyspace, &arguments[1], replies, |data| {
+        data.extend_from_slice(&arguments[2]);
         Ok(true)
     })
 }
@@ -340,10 +342,10 @@ fn setrange(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let (offset, bytes) = (integer(arguments[2])?, arguments[3]);
+    let (offset, bytes) = (integer(&arguments[2])?, &arguments[3]);
     let offset = usize::try_from(offset).map_err(|_| Failure::Offset)?;
     let end = offset.checked_add(bytes.len()).filter(|end| *end <= DATA_BYTES_MAX).ok_or(Failure::TooLong)?;
-    edit(keyspace, arguments[1], replies, |data| {
+    edit(keyspace, &arguments[1], replies, |data| {
         if bytes.is_empty() {
             return Ok(false);
         }

@@ -99,7 +99,7 @@ fn watch(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fai
     if context.session.queue.is_some() {
         return Err(Failure::other("WATCH inside MULTI is not allowed"));
     }
-    for key in &arguments[1..] {
+    for key in arguments.from(1).iter() {
         let table = context.table().clone();
         let seen = table.get(key)?;
         context.session.watched.push(Watched { table, key: key.to_vec(), seen });
@@ -124,7 +124,7 @@ fn exec(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure> {
             }
             transaction.watch(watched);
         }
-        context.replies.array(queue.commands.len());
+        context.replies.array(queue.handlers.len());
         run_queued(context, &queue, &mut transaction);
         match transaction.commit(&context.shared.store) {
             Ok(true) => return Ok(()),
@@ -141,10 +141,8 @@ fn exec(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure> {
 fn run_queued(context: &mut Context<'_>, queue: &Queue, transaction: &mut Transaction) {
     let (shared, database) = (context.shared, context.session.database);
     let now = shared.time.milliseconds();
-    for command in &queue.commands {
-        let arguments: Arguments<'_> = command.iter().map(Vec::as_slice).collect();
-        let handler = Command::named(arguments[0]).and_then(|command| command.on_keys());
-        let Some(handler) = handler else { unreachable!("only commands on keys are queued") };
+    for (handler, found) in &queue.handlers {
+        let arguments = queue.requests.arguments(found);
         let mut keyspace = Keyspace::within(shared.table(database), now, transaction);
         let before = context.replies.bytes().len();
         if let Err(failure) = handler(&mut keyspace, &arguments, context.replies) {

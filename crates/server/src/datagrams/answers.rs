@@ -189,9 +189,9 @@ fn push(reply: &mut Reply<'_>, item: &Item<'_>, later: usize) {
 }
 
 /// The range of an operation.
-pub(super) fn range(operation: &Operation<'_>) -> Range {
+pub(super) fn range<'a>(operation: &Operation<'a>) -> Range<'a> {
     let Operation::Range { from, pairs_max, floor_start, backward } = *operation else { return Range::all() };
-    let bound = if from.is_empty() { Bound::Unbounded } else { Bound::Included(from.to_vec()) };
+    let bound = if from.is_empty() { Bound::Unbounded } else { Bound::Included(from) };
     let (lower, upper) = if backward { (Bound::Unbounded, bound) } else { (bound, Bound::Unbounded) };
     Range { lower, upper, backward, floor_start, limit: pairs_max.into() }
 }

@@ -72,8 +72,7 @@ impl Step<'_> {
 }
 
 impl<'a> Questions<'a> {
-    pub(super) fn new(shared: &'a Shared) -> Self {
-        let now = shared.time.milliseconds();
+    pub(super) fn new(shared: &'a Shared, now: u64) -> Self {
         Self { shared, now, steps: Vec::new(), questions: Vec::new() }
     }
 

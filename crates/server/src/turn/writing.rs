@@ -1,0 +1,102 @@
+//! The writes of a round, of all connections: gathered, carried out together, replied.
+
+use honeycomb_protocol::resp::Found;
+use honeycomb_store::{Batch, Table};
+use slab::Slab;
+
+use crate::arguments::Arguments;
+use crate::command::{Named, Run};
+use crate::connection::Connection;
+use crate::envelope::{DATA_BYTES_MAX, Envelope};
+use crate::failure::Failure;
+use crate::stopwatch::{Carried, Stopwatch};
+use crate::turn::{Round, TOGETHER};
+
+#[derive(Default)]
+pub(super) struct Writing {
+    batch: Batch,
+    commands: Vec<Command>,
+    /// Room for a value in its envelope.
+    sealed: Vec<u8>,
+}
+
+/// A command whose write is in the batch.
+struct Command {
+    connection: usize,
+    found: Found,
+    number: usize,
+    failure: Option<Failure>,
+}
+
+impl Writing {
+    /// Adds the writes at the front of a connection.
+    pub(super) fn gather(&mut self, round: &Round<'_>, index: usize, connection: &mut Connection) {
+        if !connection.may_join(round.config) {
+            return;
+        }
+        let table = round.shared.table(connection.session.database);
+        for _ in 0..TOGETHER {
+            let Ok(Some(asked)) = connection.take(&round.config.request) else { return };
+            let arguments = connection.requests.arguments(&asked.found);
+            let Some(named) = self.write_ahead(asked.command, &arguments, table) else {
+                return connection.put_back(asked);
+            };
+            let (found, number) = (asked.found, named.number);
+            self.commands.push(Command { connection: index, found, number, failure: None });
+        }
+    }
+
+    /// Adds what a command writes. None if it is no plain write: then the command is carried out alone, and
+    /// has its error from there.
+    #[inline]
+    fn write_ahead(
+        &mut self,
+        command: Option<Named>,
+        arguments: &Arguments<'_>,
+        table: &Table,
+    ) -> Option<Named> {
+        let named = command?;
+        let Run::Write(_, is_plain) = named.run else { return None };
+        let is_plain = is_plain(arguments) && arguments[2].len() <= DATA_BYTES_MAX;
+        is_plain.then(|| {
+            Envelope { data: &arguments[2], expires_at: None }.seal_into(&mut self.sealed);
+            self.batch.put(table, &arguments[1], &self.sealed);
+            named
+        })
+    }
+
+    /// Carries out what was gathered, and replies: how much it was.
+    pub(super) fn carry_out(
+        &mut self,
+        round: &Round<'_>,
+        connections: &mut Slab<Connection>,
+        stopwatch: &mut Stopwatch<'_>,
+    ) -> usize {
+        if self.commands.is_empty() {
+            return 0;
+        }
+        let commands = &mut self.commands;
+        let refused = round.shared.store.apply_each(&self.batch, |index, outcome| {
+            commands[index].failure = outcome.err().map(Failure::from);
+        });
+        debug_assert!(refused.is_ok(), "all tables are of this store");
+        let done = self.commands.len();
+        round.counts.write_batches.add(done as u64, 1);
+        let mut lap = stopwatch.lap(done);
+        for Command { connection, found, number, failure } in self.commands.drain(..) {
+            let connection = &mut connections[connection];
+            let before = connection.unsent();
+            match failure {
+                None => connection.replies.simple("OK"),
+                Some(failure) => {
+                    round.counts.commands[number].errors.add(1);
+                    failure.reply_after(before, &mut connection.replies);
+                }
+            }
+            lap.carried(number, Carried { connection, found: &found, before });
+        }
+        lap.end();
+        self.batch.clear();
+        done
+    }
+}
