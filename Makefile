@@ -55,6 +55,7 @@ python-tests: setup
 
 rust-tests: setup
 	cargo test --workspace
+	cargo test -p honeycomb-server --features rtl --test rtl
 
 rtl-lint: setup
 	$(python) rtl/test/lint.py

@@ -1,10 +1,12 @@
 //! How a server is set up.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use honeycomb_protocol::PAYLOAD_BYTES;
 use honeycomb_protocol::resp::Limits;
+use honeycomb_store::{Back, Software, Store};
 
 /// The parameters of a server. Files, the environment, flags and `CONFIG` name them as
 /// [`PARAMETERS`](crate::PARAMETERS) does, which also says what they may be.
@@ -39,8 +41,10 @@ pub struct Config {
     pub slow_log_entries_max: usize,
     /// Where the metrics are; none for nowhere. Default: none.
     pub metrics: Option<SocketAddr>,
-    /// Whether the accelerator of the store that [`Config::open_store`] opens counts what it touches of
-    /// memory. Default: no.
+    /// What runs the reads of the store that [`Config::open_store`] opens. Default: software.
+    pub accelerator: Accelerator,
+    /// Whether the accelerator of that store counts what it touches of memory; only that in software does.
+    /// Default: no.
     pub count_touched: bool,
     /// How who runs the server is to write what happens. Default: as text.
     pub log_format: LogFormat,
@@ -84,6 +88,16 @@ impl Default for Datagrams {
     }
 }
 
+/// A kind of accelerator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accelerator {
+    /// The one in software, on the cores of the server.
+    Software,
+    /// The one in SystemVerilog, simulated cycle by cycle: right, and slow.
+    #[cfg(feature = "rtl")]
+    Rtl,
+}
+
 /// A form of what is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
@@ -110,6 +124,7 @@ impl Default for Config {
             slow: Some(Duration::from_millis(10)),
             slow_log_entries_max: 128,
             metrics: None,
+            accelerator: Accelerator::Software,
             count_touched: false,
             log_format: LogFormat::Text,
             log_level: tracing::Level::INFO,
@@ -124,12 +139,17 @@ impl Config {
     ///
     /// # Errors
     /// The system does not give the memory.
-    pub fn open_store(&self) -> Result<honeycomb_store::Store, honeycomb_store::Error> {
-        let software = honeycomb_store::Software { count_touched: self.count_touched, ..Default::default() };
-        honeycomb_store::Store::open(honeycomb_store::Config {
-            memory_bytes: self.memory_bytes,
-            accelerator: std::sync::Arc::new(software),
-            ..honeycomb_store::Config::default()
-        })
+    pub fn open_store(&self) -> Result<Store, honeycomb_store::Error> {
+        let config = honeycomb_store::Config { memory_bytes: self.memory_bytes, ..Default::default() };
+        let accelerator: Arc<dyn Back> = match self.accelerator {
+            Accelerator::Software => {
+                Arc::new(Software { count_touched: self.count_touched, ..Software::default() })
+            }
+            #[cfg(feature = "rtl")]
+            Accelerator::Rtl => {
+                Arc::new(honeycomb_accelerator::Card::<honeycomb_simulator::Simulator>::default())
+            }
+        };
+        Store::open(honeycomb_store::Config { accelerator, ..config })
     }
 }

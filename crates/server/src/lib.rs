@@ -42,7 +42,7 @@ mod totals;
 mod transaction;
 mod turn;
 
-pub use config::{Config, Datagrams, LogFormat};
+pub use config::{Accelerator, Config, Datagrams, LogFormat};
 pub use parameters::{PARAMETERS, Parameter, Refused};
 pub use server::{Error, Server};
 pub use time::{SystemTime, Time};

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use honeycomb_protocol::PAYLOAD_BYTES_MAX;
 
-use crate::config::{Config, Datagrams, LogFormat};
+use crate::config::{Accelerator, Config, Datagrams, LogFormat};
 
 /// A parameter.
 #[derive(Debug)]
@@ -201,6 +201,14 @@ pub static PARAMETERS: &[Parameter] = &[
         show: |config| shown_address(config.metrics),
     },
     Parameter {
+        name: "accelerator",
+        about: "What runs the reads: software, or the accelerator of rtl/, simulated cycle by cycle.",
+        allowed: "software, and rtl if the program was built with --features rtl",
+        can_change: false,
+        read: |config, text| put(&mut config.accelerator, choice(text, ACCELERATORS)),
+        show: |config| name(config.accelerator, ACCELERATORS),
+    },
+    Parameter {
         name: "accelerator-counters",
         about: "Whether the accelerator counts the nodes, bytes and cache lines that it touches, for the \
                 metrics and the slow log. It costs a little.",
@@ -238,6 +246,11 @@ pub static PARAMETERS: &[Parameter] = &[
     },
 ];
 
+const ACCELERATORS: &[(&str, Accelerator)] = &[
+    ("software", Accelerator::Software),
+    #[cfg(feature = "rtl")]
+    ("rtl", Accelerator::Rtl),
+];
 const ADDRESS: &str = "an IP address and a port, such as 127.0.0.1:6379";
 const DATAGRAMS_ADDRESS: &str = "an IP address and a port, such as 127.0.0.1:6380, or nothing";
 
@@ -352,6 +365,11 @@ fn shown_address(address: Option<SocketAddr>) -> String {
 
 fn choice<T: Copy>(text: &str, values: &[(&str, T)]) -> Option<T> {
     values.iter().find(|(name, _)| *name == text).map(|(_, value)| *value)
+}
+
+/// The name of a value that has one.
+fn name<T: PartialEq>(value: T, values: &[(&str, T)]) -> String {
+    values.iter().find(|(_, one)| *one == value).map_or(String::new(), |(name, _)| (*name).to_owned())
 }
 
 const UNITS: [(&str, usize); 5] =

@@ -34,6 +34,10 @@ fn what_a_file_may_not_say_is_named() {
     assert_eq!(refused("cores = 1025"), "cores is 1025: allowed are 1 to 1024");
     assert_eq!(refused("memory = '4 bees'"), "memory is 4 bees: allowed are 1MiB to 64TiB");
     assert_eq!(refused("accelerator-counters = true"), "accelerator-counters is true: allowed are yes, no");
+    let allowed = "software, and rtl if the program was built with --features rtl";
+    let accelerator = if cfg!(feature = "rtl") { "fpga" } else { "rtl" };
+    let refusal = format!("accelerator is {accelerator}: allowed are {allowed}");
+    assert_eq!(refused(&format!("accelerator = '{accelerator}'")), refusal);
     assert_eq!(refused("timeout = [1]"), "timeout is [1]: allowed are 0 to 31536000");
     assert!(refused("core = 1").starts_with("there is no parameter core; there are address, cores, "));
     assert!(refused("cores 1").contains("line 1"), "{}", refused("cores 1"));

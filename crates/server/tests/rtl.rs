@@ -1,0 +1,50 @@
+//! What clients read through the simulated accelerator of `rtl/` is right.
+#![allow(missing_docs)]
+
+mod common;
+
+use common::{Client, start_with};
+use honeycomb_protocol::resp::Answer;
+use honeycomb_server::{Accelerator, Config};
+
+const PAIRS: usize = 300;
+
+fn key(number: usize) -> Vec<u8> {
+    format!("key:{number:05}").into_bytes()
+}
+
+fn value(number: usize) -> Vec<u8> {
+    format!("value {}", number * number).into_bytes()
+}
+
+fn bulk(bytes: Vec<u8>) -> Answer {
+    Answer::Bulk(bytes)
+}
+
+#[test]
+fn clients_read_what_they_have_written() {
+    let running = start_with(Config { cores: 1, accelerator: Accelerator::Rtl, ..Config::default() });
+    let mut client = Client::of(&running);
+    for number in 0..PAIRS {
+        client.send(&[b"SET", &key(number), &value(number)]);
+    }
+    client.send(&[b"DEL", &key(7)]);
+    client.send(&[b"SET", &key(8), b"anew"]);
+    for number in [0, 7, 8, 150, PAIRS - 1, PAIRS] {
+        client.send(&[b"GET", &key(number)]);
+    }
+    let range: [&[u8]; 7] = [b"RI.RANGE", b"[key:00006", b"+", b"COUNT", b"4", b"FIELDS", b"KEY"];
+    client.send(&range);
+    client.send(&[b"RI.SCAN", &key(PAIRS), b"REVERSE", b"COUNT", b"1"]);
+    for _ in 0..PAIRS {
+        assert_eq!(client.answer(), Answer::Simple("OK".to_owned()));
+    }
+    assert_eq!(client.answer(), Answer::Integer(1));
+    assert_eq!(client.answer(), Answer::Simple("OK".to_owned()));
+    let expected = [value(0), vec![], b"anew".to_vec(), value(150), value(PAIRS - 1), vec![]];
+    for value in expected {
+        assert_eq!(client.answer(), if value.is_empty() { Answer::Null } else { bulk(value) });
+    }
+    assert_eq!(client.answer(), Answer::Array([6, 8, 9, 10].map(|number| bulk(key(number))).to_vec()));
+    assert_eq!(client.answer(), Answer::Array(vec![bulk(key(PAIRS - 1)), bulk(value(PAIRS - 1))]));
+}
