@@ -4,6 +4,7 @@ A workload takes the numbers of keys and gives pairs of a request and its reply.
 """
 
 RANGE = 3
+PAGE = 1000
 VALUE = b"v" * 32
 
 
@@ -49,6 +50,22 @@ def redis_ranges(numbers):
         yield resp(*words), found(number)
 
 
+def pages(numbers):
+    """Pairs from a key on."""
+    count = str(PAGE).encode()
+    for number in numbers:
+        pairs = b"".join(bulk(key(number + step)) + bulk(VALUE) for step in range(PAGE))
+        yield resp(b"RI.RANGE", b"[" + key(number), b"+", b"COUNT", count), b"*%d\r\n" % (2 * PAGE) + pairs
+
+
+def redis_pages(numbers):
+    """Keys: a sorted set has no values."""
+    count = str(PAGE).encode()
+    for number in numbers:
+        words = [b"ZRANGEBYLEX", b"sorted", b"[" + key(number), b"+", b"LIMIT", b"0", count]
+        yield resp(*words), b"*%d\r\n" % PAGE + b"".join(bulk(key(number + step)) for step in range(PAGE))
+
+
 def redis_load(numbers):
     """Redis gets every key twice: with its value, and in a sorted set for ranges."""
     yield from sets(numbers)
@@ -66,6 +83,6 @@ def memcached_sets(numbers):
         yield b"set %b 0 0 %d\r\n%b\r\n" % (key(number), len(VALUE), VALUE), b"STORED\r\n"
 
 
-HONEYCOMB = {"load": sets, "get": gets, "set": sets, "range": ranges}
-REDIS = {"load": redis_load, "get": gets, "set": sets, "range": redis_ranges}
+HONEYCOMB = {"load": sets, "get": gets, "set": sets, "range": ranges, "page": pages}
+REDIS = {"load": redis_load, "get": gets, "set": sets, "range": redis_ranges, "page": redis_pages}
 MEMCACHED = {"load": memcached_sets, "get": memcached_gets, "set": memcached_sets}
