@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup run test bench figures lint generate soak python-tests rust-tests neon rtl-lint rtl-tests \
-	rtl-proofs rtl-mutants rtl-check synth loom-tests mutants smoke
+	rtl-proofs rtl-mutants rtl-check rtl-soak synth loom-tests mutants smoke
 
 # The Python of setup, which Verilator's makefiles find by its name.
 python := PATH="$(CURDIR)/.venv/bin:$$PATH" PYTHONPATH=python python
@@ -13,7 +13,7 @@ install = $(if $(strip $(1)),$(sudo) apt-get update && $(sudo) apt-get install -
 sudo = $(if $(filter 0,$(shell id -u)),,$(or $(shell command -v sudo),$(error please install: $(1))))
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 18
 
 setup: .venv/installed ## install what tests and plots need: missing Debian packages, Python tools in .venv
 
@@ -46,6 +46,12 @@ generate: ## write what layout/layout.toml defines: Rust, SystemVerilog, Python,
 soak: ## an hour of random concurrent histories, checked for linearizability: of trees, and of reads in flight
 	for package in btree accelerator; do HONEYCOMB_SOAK_SECONDS=1800 \
 		cargo test --release -p honeycomb-$$package --test history -- --nocapture || exit 1; done
+
+# Such as `make rtl-soak HONEYCOMB_LOCKSTEP_REQUESTS=100000`.
+rtl-soak: export HONEYCOMB_LOCKSTEP_REQUESTS ?= 10000000
+rtl-soak: export HONEYCOMB_LOCKSTEP_SEEDS ?= 24
+rtl-soak: setup ## ten million random requests to the simulated accelerator beside the software accelerator: hours
+	cargo test --release -p honeycomb-simulator --test lockstep -- --nocapture
 
 python-tests: setup
 	python3 layout/generate.py --check

@@ -19,3 +19,4 @@ pub mod picture;
 pub mod platform;
 
 pub use engine::Simulator;
+pub use model::cycles_simulated;

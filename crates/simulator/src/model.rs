@@ -10,6 +10,8 @@ use std::ptr::NonNull;
 #[cfg(feature = "trace")]
 use {libz_sys as _, lz4_sys as _};
 
+use honeycomb_memory::sync::{AtomicU64, Ordering};
+
 use crate::platform::LINE_BYTES;
 
 /// A line as a port of 512 bits.
@@ -86,6 +88,15 @@ const _: () = assert!(size_of::<Inputs>() == 4 * 64 + 34 * 8 && size_of::<Output
 #[derive(Debug)]
 pub(crate) struct Model {
     simulation: NonNull<c_void>,
+    cycles: u64,
+}
+
+/// Cycles of the models that are gone.
+static CYCLES: AtomicU64 = AtomicU64::new(0);
+
+/// Cycles that all simulated accelerators of this process ran for, those that are still there left out.
+pub fn cycles_simulated() -> u64 {
+    CYCLES.load(Ordering::Relaxed)
 }
 
 // SAFETY: a simulation has no ties to the thread that made it, and `Model` is used through `&mut` only.
@@ -112,11 +123,12 @@ impl Model {
     pub(crate) fn new() -> Self {
         // SAFETY: it asks for nothing.
         let simulation = unsafe { honeycomb_model_new() };
-        Self { simulation: NonNull::new(simulation).expect("there is memory for the model") }
+        Self { simulation: NonNull::new(simulation).expect("there is memory for the model"), cycles: 0 }
     }
 
     /// Runs a cycle. The outputs are those beside the inputs, before the clock edge.
     pub(crate) fn cycle(&mut self, inputs: &Inputs, outputs: &mut Outputs) {
+        self.cycles += 1;
         // SAFETY: the simulation lives until `drop`, nobody else uses it, and the structs are the shim's.
         unsafe { honeycomb_model_cycle(self.simulation.as_ptr(), inputs, outputs) };
     }
@@ -142,6 +154,7 @@ impl Model {
 
 impl Drop for Model {
     fn drop(&mut self) {
+        CYCLES.fetch_add(self.cycles, Ordering::Relaxed);
         // SAFETY: it came from `honeycomb_model_new` and is not used any more.
         unsafe { honeycomb_model_delete(self.simulation.as_ptr()) };
     }

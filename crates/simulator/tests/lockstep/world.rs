@@ -1,0 +1,89 @@
+//! What a seed stands for: a forest, and the accelerators that read it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use honeycomb_accelerator::{Accelerator, Back, Card, Model, Software};
+use honeycomb_btree::{Forest, Root, Shape};
+use honeycomb_simulator::Simulator;
+use honeycomb_simulator::platform::Platform;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use crate::common::{self, Keys, MIB, pick, some_directory, tiny};
+
+/// The tables that have a tree.
+pub(crate) const TABLES: [u16; 2] = [3, 700];
+
+/// The accelerators, the one that others are compared with first.
+pub(crate) const BACKS: [&str; 3] = ["software", "model", "simulator"];
+
+/// How trees and keys look. Each has leaves with logs long and short, with and without tags.
+const LOOKS: [(Keys, u64, bool); 6] = [
+    (Keys::Random, 300, true),
+    (Keys::Paths, 400, true),
+    (Keys::AnyLength, 300, true),
+    (Keys::EqualHeads, 60, true),
+    (Keys::Counting, 2000, true),
+    (Keys::AnyLength, 2000, false),
+];
+const LOG_BYTES: [usize; 4] = [128, 512, 200, 0];
+
+pub(crate) struct World {
+    seed: u64,
+    keys: Keys,
+    key_count: u64,
+    simulator: Simulator,
+    pub(crate) forest: Arc<Forest>,
+    pub(crate) roots: [Root; TABLES.len()],
+    pub(crate) accelerators: Vec<Box<dyn Accelerator>>,
+}
+
+impl World {
+    pub(crate) fn of_seed(seed: u64) -> Self {
+        let (keys, key_count, is_tiny) = LOOKS[(seed % LOOKS.len() as u64) as usize];
+        let rng = &mut StdRng::seed_from_u64(seed);
+        let log_bytes = *pick(rng, &LOG_BYTES);
+        let shape = if is_tiny { tiny(log_bytes) } else { Shape::default() };
+        let shape = Shape { tag_directory_bytes: some_directory(rng.random()), ..shape };
+        let forest = Arc::new(common::forest(shape, 256 * MIB, true));
+        let simulator = simulator(seed, rng);
+        let card = Card { engines: simulator, ..Card::default() };
+        let backs: [&dyn Back; BACKS.len()] = [&Software::default(), &Card::<Model>::default(), &card];
+        let accelerators: Vec<_> = backs.map(|back| back.attach(&forest).expect("attached")).into();
+        let roots = TABLES.map(|_| forest.plant().expect("there is room"));
+        for accelerator in &accelerators {
+            TABLES.iter().zip(roots).for_each(|(&table, root)| accelerator.set_root(table, Some(root)));
+        }
+        Self { seed, keys, key_count, simulator, forest, roots, accelerators }
+    }
+
+    pub(crate) fn key(&self, rng: &mut StdRng) -> Vec<u8> {
+        let number = rng.random_range(0..self.key_count);
+        common::key(self.keys, number, self.forest.shape().key_bytes_max())
+    }
+}
+
+/// A machine whose memory mostly answers at once, and which mostly has all switches on.
+fn simulator(seed: u64, rng: &mut StdRng) -> Simulator {
+    let platform = if seed % 8 == 2 { Platform::PAPER } else { Platform::IDEAL };
+    let in_flight = *pick(rng, &[128, 128, 128, 128, 128, 100, 20, 3]);
+    let [cache, balance, root_on_chip] = [0.8, 0.8, 0.8].map(|share| rng.random_bool(share));
+    Simulator { platform, seed, in_flight, cache, balance, root_on_chip, ..Simulator::default() }
+}
+
+impl fmt::Display for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { seed, keys, key_count, simulator, .. } = self;
+        let Simulator { platform, in_flight, cache, balance, root_on_chip, .. } = simulator;
+        let shape = self.forest.shape();
+        let (node, log) = (shape.node_bytes, shape.log_threshold_bytes);
+        let tags = shape.tag_directory_bytes;
+        write!(
+            f,
+            "seed {seed}: {key_count} keys {keys:?}, nodes of {node} bytes, logs of {log}, tags {tags}; "
+        )?;
+        write!(f, "{}, {in_flight} in flight, ", platform.name)?;
+        write!(f, "cache {cache}, balance {balance}, root on chip {root_on_chip}")
+    }
+}
