@@ -43,8 +43,8 @@ synth: setup ## what the accelerator takes on an FPGA, and how fast it is: docs/
 generate: ## write what layout/layout.toml defines: Rust, SystemVerilog, Python, Markdown
 	python3 layout/generate.py
 
-soak: ## an hour of random concurrent histories, checked for linearizability: of trees, and of reads in flight
-	for package in btree accelerator; do HONEYCOMB_SOAK_SECONDS=1800 \
+soak: ## random concurrent histories, checked for linearizability, half an hour each: trees, reads, the simulation
+	for package in btree accelerator simulator; do HONEYCOMB_SOAK_SECONDS=1800 \
 		cargo test --release -p honeycomb-$$package --test history -- --nocapture || exit 1; done
 
 # Such as `make rtl-soak HONEYCOMB_LOCKSTEP_REQUESTS=100000`.

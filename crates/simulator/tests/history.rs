@@ -1,0 +1,35 @@
+//! Histories of reads in flight on the simulated accelerator.
+//!
+//! `HONEYCOMB_SOAK_SECONDS=3600` runs rounds of it for an hour.
+#![allow(missing_docs)]
+
+#[path = "../../accelerator/tests/rounds/mod.rs"]
+mod rounds;
+
+use std::sync::Arc;
+
+use honeycomb_accelerator::Card;
+use honeycomb_simulator::Simulator;
+use honeycomb_simulator::platform::Platform;
+use rounds::common::{Keys, soak};
+use rounds::{AMPLE, Round, SCARCE, run};
+
+fn round(simulator: Simulator, arena_bytes: usize, log_bytes: usize, keys: Keys, key_count: u64) -> Round {
+    let back = Arc::new(Card { engines: simulator, scan_pairs_a_turn: 20, ..Card::default() });
+    // Who writes waits for the simulation, with a lock held: many writers would mostly begin again.
+    let (writers, readers, steps) = (2, 2, 80);
+    Round { back, arena_bytes, log_bytes, keys, key_count, writers, readers, steps }
+}
+
+#[test]
+fn every_answer_is_the_state_at_its_version() {
+    let ideal = |seed| Simulator { platform: Platform::IDEAL, seed, ..Simulator::default() };
+    let bare = Simulator { cache: false, balance: false, root_on_chip: false, ..ideal(3) };
+    let rounds = [
+        round(ideal(1), SCARCE, 128, Keys::Random, 200),
+        round(Simulator { in_flight: 9, ..ideal(2) }, AMPLE, 0, Keys::Paths, 400),
+        round(bare, AMPLE, 512, Keys::EqualHeads, 12),
+        round(Simulator::default(), AMPLE, 200, Keys::AnyLength, 300),
+    ];
+    soak(&rounds, 1_000, run);
+}
