@@ -1,0 +1,120 @@
+"""Places of the cache have their own lines, spread over all channels; the page table is in the first."""
+
+import random
+from collections import Counter
+
+import cocotb
+from cocotb.triggers import RisingEdge
+from memories import LINE, drams
+from records import record
+from runner import simulate
+from streams import Lanes, Source, end_of_reset, start
+from test_dram_port import Watch
+
+PIECE_LINE = record("piece_line_t")
+TAGS, TAG_BITS, PLACE_BITS, PAGE_LINES = 8, 3, 12, 64
+# Where the cache begins in each channel; the page table is below.
+CACHE_PAGE = 16
+
+
+class Channels:
+    """What each channel answers to the cache: the lines of pieces, which may have to wait, and the tags of
+    lines that were written."""
+
+    def __init__(self, dut, stall: float):
+        self.dut, self.stall, self.count = dut, stall, int(dut.Channels.value)
+        # tag to the lines that came, with their channels; tags that were written
+        self.lines, self.written = {tag: [] for tag in range(TAGS)}, []
+        self.ready, self.valid = Lanes(dut.hit_line_ready_i), Lanes(dut.hit_line_valid_o)
+        self.tag, self.line = Lanes(dut.hit_line_tag_o, TAG_BITS), Lanes(dut.hit_line_o, PIECE_LINE.width)
+        self.is_written = Lanes(dut.line_written_o)
+        self.written_tag = Lanes(dut.line_written_tag_o, TAG_BITS)
+        dut.hit_line_ready_i.value = 0
+        cocotb.start_soon(self.run())
+
+    async def run(self):
+        await end_of_reset(self.dut)
+        while True:
+            takes = [random.random() >= self.stall for _ in range(self.count)]
+            for channel in range(self.count):
+                self.ready.set(channel, int(takes[channel]))
+            await RisingEdge(self.dut.clk_i)
+            for channel in range(self.count):
+                if takes[channel] and self.valid.get(channel):
+                    line = PIECE_LINE.unpack(self.line.get(channel))
+                    self.lines[self.tag.get(channel)].append((channel, line))
+                if self.is_written.get(channel):
+                    self.written.append(self.written_tag.get(channel))
+
+
+async def write_lines(dut, channels: Channels, stall: float) -> dict[int, int]:
+    """Writes a line at each place of some pages: what stands where."""
+    source, lines, tags = Source(dut, "line", stall=stall), {}, []
+    for page in random.sample(range(2**PLACE_BITS // PAGE_LINES), 12):
+        for at in range(8):
+            lines[page * PAGE_LINES + at] = random.getrandbits(8 * LINE)
+    for place, line in lines.items():
+        tags.append(random.randrange(TAGS))
+        source.put({"line_tag_i": tags[-1], "line_place_i": place, "line_i": line})
+    while len(channels.written) < len(lines):
+        await RisingEdge(dut.clk_i)
+    assert Counter(channels.written) == Counter(tags)
+    return lines
+
+
+async def read_pieces(dut, channels: Channels, lines: dict[int, int], stall: float) -> set[int]:
+    """Reads pieces of what was written, several at a time: the channels that they came from."""
+    source, asked, seen, left = Source(dut, "hit", stall=stall), {}, set(), 60
+    pages = sorted({place // PAGE_LINES for place in lines})
+    while left or asked:
+        free = [tag for tag in range(TAGS) if tag not in asked]
+        if left and free:
+            tag, first, left = random.choice(free), random.randrange(8), left - 1
+            place, count = random.choice(pages) * PAGE_LINES + first, random.randint(1, 8 - first)
+            asked[tag] = [lines[place + at] for at in range(count)]
+            source.put({"hit_tag_i": tag, "hit_place_i": place, "hit_lines_i": count})
+        await RisingEdge(dut.clk_i)
+        for tag in [tag for tag, wanted in asked.items() if len(channels.lines[tag]) == len(wanted)]:
+            seen |= check(channels.lines[tag], asked.pop(tag))
+            channels.lines[tag] = []
+    return seen
+
+
+def check(got: list, wanted: list[int]) -> set[int]:
+    """The lines of a piece come in order, and from one channel: that."""
+    ends = [{"data": line, "last": int(at + 1 == len(wanted)), "error": 0} for at, line in enumerate(wanted)]
+    assert [line for _, line in got] == ends
+    assert len({channel for channel, _ in got}) == 1
+    return {channel for channel, _ in got}
+
+
+async def look_up(dut, table, answers: Watch, stall: float):
+    """Lookups beside all that: lines of the first channel."""
+    source = Source(dut, "table_read", stall=stall)
+    for at in range(40):
+        address = LINE * random.randrange(PAGE_LINES)
+        source.put({"table_read_id_i": at % 4, "table_read_address_i": address})
+        while len(answers.got) == at:
+            await RisingEdge(dut.clk_i)
+        assert answers.got[at] == [at % 4, table.line(address), 0]
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=(0.0, 0.3, 0.8))
+async def each_place_has_its_own_line(dut, stall):
+    memories, channels = drams(dut, stall=stall), Channels(dut, stall)
+    found = Watch(dut, "table_line_valid_o", ["table_line_id_o", "table_line_o", "table_line_error_o"])
+    await start(dut, burst_valid_i=0, word_valid_i=0, hit_valid_i=0)
+    lookups = cocotb.start_soon(look_up(dut, memories[0], found, stall))
+    lines = await write_lines(dut, channels, stall)
+    seen = await read_pieces(dut, channels, lines, stall)
+    await lookups
+    assert seen == set(range(channels.count)), "the cache is spread over all channels"
+    for memory in memories[1:]:
+        assert all(address >= CACHE_PAGE * PAGE_LINES * LINE for address in memory.lines)
+    assert int(dut.read_error_o.value) == int(dut.write_error_o.value) == 0
+
+
+def test_dram_ports():
+    for count in (1, 4):
+        simulate("dram_ports", Channels=count, PlaceBits=PLACE_BITS, CachePage=CACHE_PAGE)

@@ -1,0 +1,45 @@
+"""Every module has a test of its own, or is part of a module that has one and is named here with it."""
+
+import re
+from pathlib import Path
+
+RTL = Path(__file__).resolve().parents[1]
+FLOORS = ("common", "memory", "btree", "top")
+
+# Modules without a test of their own, by the module whose test works them hardest: parts of a unit that say
+# nothing to anybody outside of it.
+PARTS = {
+    "key_search_unit": ["child_finder"],
+    "range_scan_unit": [
+        "answer_writer", "fence_writer", "key_copy", "leaf_bounds", "leaf_buffer", "leaf_cursor", "leaf_opener",
+        "leaf_pairs", "leaf_view", "leaf_way", "log_walker", "pair_emitter", "part_reader", "piece_mover",
+        "place_finder", "scan_control", "scan_limits", "value_finder",
+    ],
+    "memory_system": ["memory_counters"],
+    "accelerator_top": ["accelerator_core", "request_manager"],
+}
+# What tells events is there in simulations alone; their test looks at the events of a life.
+EVENTS, EVENTS_TEST = ["memory_events", "read_events", "scan_events"], "crates/simulator/tests/explain.rs"
+
+
+def modules() -> dict[str, str]:
+    """The text of each module."""
+    paths = (path for floor in FLOORS for path in (RTL / floor).glob("*.sv"))
+    return {path.stem: path.read_text() for path in paths if not path.stem.endswith("_pkg")}
+
+
+def parts(module: str, texts: dict[str, str]) -> set[str]:
+    """What a module is made of, down to the ground, itself included."""
+    instances = re.findall(r"^\s*(\w+) (?:#\(|u_\w+ \()", texts[module], re.MULTILINE)
+    return {module}.union(*(parts(name, texts) for name in instances if name in texts))
+
+
+def test_every_module_has_a_test():
+    texts = modules()
+    own = {name for name in texts if (RTL / "test" / f"test_{name}.py").exists()}
+    for module, named in PARTS.items():
+        assert module in own, f"{module} has a test"
+        assert set(named) <= parts(module, texts), f"{set(named) - parts(module, texts)} in {module}"
+    assert (RTL.parent / EVENTS_TEST).exists()
+    named = [name for names in PARTS.values() for name in names] + EVENTS
+    assert sorted([*own, *named]) == sorted(texts), "each module once"

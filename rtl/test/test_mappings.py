@@ -1,0 +1,145 @@
+"""A mapping that was taken is found by each lookup that begins later, be it in the table or on chip."""
+
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+from records import record
+from runner import simulate
+from streams import STALLS, Lanes, end_of_reset, start
+
+LOOKUP = record("memory_pkg::lookup_t")
+# More than are kept on chip, so some have the same place there.
+LIDS = 2048
+CLIENTS = 3
+BASE = 8192
+CHANGING = (1, 2, 1025, 2047)
+LOOKUPS = 60
+
+
+class Table:
+    """On-board memory, full of garbage at first. Reads are answered in any order, with what stands there when
+    they are; a write is there at some time before its response."""
+
+    def __init__(self, dut, stall: float):
+        self.dut, self.stall = dut, stall
+        self.bytes = bytearray(random.randbytes(8 * LIDS))
+        self.flying, self.reads = {}, 0
+        for port in ("read_ready", "line_valid", "line_error", "burst_ready", "word_ready", "written"):
+            getattr(dut, f"{port}_i").value = 0
+        cocotb.start_soon(self.read())
+        cocotb.start_soon(self.write())
+
+    async def read(self):
+        dut = self.dut
+        await end_of_reset(dut)
+        while True:
+            takes, answers = (random.random() >= self.stall for _ in range(2))
+            dut.read_ready_i.value = int(takes)
+            dut.line_valid_i.value = int(answers and bool(self.flying))
+            if answers and self.flying:
+                client = random.choice(list(self.flying))
+                at = self.flying.pop(client) - BASE
+                dut.line_id_i.value = client
+                dut.line_i.value = int.from_bytes(self.bytes[at:at + 64], "little")
+            await RisingEdge(dut.clk_i)
+            if takes and dut.read_valid_o.value == 1:
+                self.flying[int(dut.read_id_o.value)] = int(dut.read_address_o.value)
+                self.reads += 1
+
+    async def take(self, name: str):
+        """One transfer of a stream of writes."""
+        ready, valid = getattr(self.dut, f"{name}_ready_i"), getattr(self.dut, f"{name}_valid_o")
+        while True:
+            takes = random.random() >= self.stall
+            ready.value = int(takes)
+            await RisingEdge(self.dut.clk_i)
+            if takes and valid.value == 1:
+                ready.value = 0
+                return
+
+    async def write(self):
+        dut = self.dut
+        await end_of_reset(dut)
+        while True:
+            await self.take("burst")
+            at, beats = int(dut.burst_address_o.value) - BASE, int(dut.burst_len_o.value) + 1
+            for beat in range(beats):
+                await self.take("word")
+                data = int(dut.word_o.value).to_bytes(64, "little")
+                for byte in range(64):
+                    if int(dut.word_strobe_o.value) >> byte & 1:
+                        self.bytes[at + 64 * beat + byte] = data[byte]
+            while random.random() < self.stall:
+                await RisingEdge(dut.clk_i)
+            dut.written_i.value = 1
+            await RisingEdge(dut.clk_i)
+            dut.written_i.value = 0
+
+
+class Writer:
+    """Maps LIDs: all words that each had, and the place there of the one in force."""
+
+    def __init__(self, dut, stall: float):
+        self.dut, self.stall = dut, stall
+        self.history, self.in_force = {lid: [0] for lid in CHANGING}, dict.fromkeys(CHANGING, 0)
+        dut.map_valid_i.value = dut.drop_ready_i.value = 0
+        cocotb.start_soon(self.drop())
+        cocotb.start_soon(self.run())
+
+    async def drop(self):
+        await end_of_reset(self.dut)
+        while True:
+            self.dut.drop_ready_i.value = int(random.random() >= self.stall)
+            await RisingEdge(self.dut.clk_i)
+
+    async def run(self):
+        dut = self.dut
+        await end_of_reset(dut)
+        while True:
+            lid, word = random.choice(CHANGING), random.choice((0, random.getrandbits(48)))
+            dut.map_valid_i.value, dut.map_lid_i.value, dut.map_address_i.value = 1, lid, word
+            self.history[lid].append(word)
+            await RisingEdge(dut.clk_i)
+            while dut.map_ready_o.value != 1:
+                await RisingEdge(dut.clk_i)
+            dut.map_valid_i.value = 0
+            self.in_force[lid] = len(self.history[lid]) - 1
+            for _ in range(random.randint(0, 100)):
+                await RisingEdge(dut.clk_i)
+
+
+async def look_up(dut, index: int, ports, writer: Writer):
+    """One client's lookups. It finds what was in force when it began, or what came since."""
+    valid, ready, lookup, found = ports
+    for _ in range(LOOKUPS):
+        lid = random.choice((*CHANGING, 7, LIDS))
+        lookup.set(index, LOOKUP.pack(lid=lid, kept=random.random() < 0.8))
+        valid.set(index, 1)
+        since = writer.in_force.get(lid, 0)
+        await RisingEdge(dut.clk_i)
+        while not ready.get(index):
+            await RisingEdge(dut.clk_i)
+        valid.set(index, 0)
+        while not found.get(index):
+            await RisingEdge(dut.clk_i)
+        allowed = writer.history.get(lid, [0])[since:]
+        assert int(dut.found_o.value) in allowed, (lid, int(dut.found_o.value), allowed)
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=STALLS)
+async def a_mapping_that_was_taken_is_found(dut, stall):
+    table, writer = Table(dut, stall), Writer(dut, stall)
+    ports = (Lanes(dut.lookup_valid_i), Lanes(dut.lookup_ready_o), Lanes(dut.lookup_i, LOOKUP.width),
+             Lanes(dut.found_valid_o))
+    await start(dut, lookup_valid_i=0)
+    tasks = [cocotb.start_soon(look_up(dut, index, ports, writer)) for index in range(CLIENTS)]
+    for task in tasks:
+        await task
+    assert table.reads < CLIENTS * LOOKUPS, "some words were found on chip"
+    assert sum(map(len, writer.history.values())) > 2 * len(CHANGING), "mappings changed meanwhile"
+
+
+def test_mappings():
+    simulate("mappings", ClientCount=CLIENTS, LidCount=LIDS, BasePage=BASE // 4096)
