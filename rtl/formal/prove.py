@@ -55,6 +55,16 @@ PROOFS = [
          ".read_address_i(address_of(read.slot, 1'b0, read.line))"),
         ("ReaderCount'(1) << reader", "ReaderCount'(1)"),
     ]),
+    Proof("page_table", 15, 0, [
+        # What was read while a mapping was being written is kept; then nothing is dropped.
+        ("if (map_valid_i) flights_q[index].lookup.kept <= 1'b0;", ""),
+        (".drop_i,", ".drop_i(1'b0),"),
+    ]),
+    Proof("node_cache", 14, 0, [
+        # No mapping drops an entry; then one is given away while a fill of it is in flight.
+        ("state_q == Clears || (state_q == Drops && found[at].lid == drop_lid_i)", "state_q == Clears"),
+        ("!has_entry && !is_busy[victim] && !is_tag_busy", "!has_entry && !is_tag_busy"),
+    ]),
     Proof("log_sorter", 4, 2, [
         ("32'(insert_rank_i) < i) entries_q", "32'(insert_rank_i) + 1 < i) entries_q"),
         ("entries_q[i].back_pointer < offset_i", "entries_q[i].back_pointer <= offset_i"),

@@ -1,0 +1,122 @@
+// The cache while mappings drop nodes, whatever comes when: a piece is read from the cache only if a fill of
+// its buffer that began after the last drop of its LID has ended well. So a buffer that comes back as another
+// state of the same node is never taken for the earlier one.
+
+module prove_node_cache
+  import accelerator_pkg::*;
+  import memory_pkg::*;
+(
+  input logic clk_i,
+  input logic piece_valid_i,
+  input logic piece_tag_i,
+  // which of two LIDs of a set, and of two buffers
+  input logic piece_lid_i,
+  input logic piece_buffer_i,
+  input logic host_ready_i,
+  input logic hit_ready_i,
+  input logic hit_done_i,
+  input logic hit_done_tag_i,
+  input logic filled_valid_i,
+  input logic filled_tag_i,
+  input logic filled_failed_i,
+  input logic drop_valid_i,
+  input logic drop_lid_i
+);
+
+  logic rst, filled_rst, drop_rst, piece_ready, filled_ready, drop_ready, hit_valid, hit_tag;
+  logic fill_start, fill_tag;
+
+  function automatic lid_t lid_of(logic which);
+    return which ? lid_t'(2) : '0;
+  endfunction
+
+  function automatic bus_address_t buffer_of(logic which);
+    return bus_address_t'(which ? 2 * PageBytes : PageBytes);
+  endfunction
+
+  neighbours u_pieces (.clk_i, .rst_o(rst), .in_valid_i(piece_valid_i), .in_ready_i(piece_ready));
+  neighbours u_fills (.clk_i, .rst_o(filled_rst), .in_valid_i(filled_valid_i), .in_ready_i(filled_ready));
+  neighbours u_drops (.clk_i, .rst_o(drop_rst), .in_valid_i(drop_valid_i), .in_ready_i(drop_ready));
+
+  node_cache #(
+    .TagBits(1),
+    .Sets(2),
+    .Ways(2),
+    .EntryLines(PageLines)
+  ) u_node_cache (
+    .clk_i,
+    .rst_i(rst),
+    .enable_i(1'b1),
+    .spares_i(1'b0),
+    .piece_valid_i,
+    .piece_ready_o(piece_ready),
+    .piece_address_i(buffer_of(piece_buffer_i)),
+    .piece_lines_i(piece_lines_t'(1)),
+    .piece_tag_i,
+    .name_i('{cacheable: 1'b1, lid: lid_of(piece_lid_i), address: buffer_of(piece_buffer_i)}),
+    .host_valid_o(),
+    .host_ready_i,
+    .host_address_o(),
+    .host_lines_o(),
+    .host_tag_o(),
+    .hit_valid_o(hit_valid),
+    .hit_ready_i,
+    .hit_place_o(),
+    .hit_lines_o(),
+    .hit_tag_o(hit_tag),
+    .hit_done_i,
+    .hit_done_tag_i,
+    .fill_start_o(fill_start),
+    .fill_tag_o(fill_tag),
+    .fill_place_o(),
+    .filled_valid_i,
+    .filled_ready_o(filled_ready),
+    .filled_tag_i,
+    .filled_failed_i,
+    .drop_valid_i,
+    .drop_ready_o(drop_ready),
+    .drop_lid_i(lid_of(drop_lid_i)),
+    .counts_hit_o(),
+    .counts_miss_o()
+  );
+
+  // The name of the piece that was taken last.
+  logic lid_q, buffer_q, is_watched;
+  // By tag: a read of the cache, a fill, whether that is of the watched buffer and began after the last drop.
+  logic [1:0] hits_q, fills_q, fresh_q;
+  // A fresh fill of the watched buffer has ended well.
+  logic known_q;
+
+  assign is_watched = !lid_q && !buffer_q;
+
+  always_ff @(posedge clk_i) begin
+    if (piece_valid_i && piece_ready) {lid_q, buffer_q} <= {piece_lid_i, piece_buffer_i};
+    if (rst) begin
+      {hits_q, fills_q, fresh_q, known_q} <= '0;
+    end else begin
+      if (hit_done_i) hits_q[hit_done_tag_i] <= 1'b0;
+      if (hit_valid && hit_ready_i) hits_q[hit_tag] <= 1'b1;
+      if (filled_valid_i && filled_ready) begin
+        fills_q[filled_tag_i] <= 1'b0;
+        if (fresh_q[filled_tag_i] && !filled_failed_i) known_q <= 1'b1;
+      end
+      if (fill_start) {fills_q[fill_tag], fresh_q[fill_tag]} <= {1'b1, is_watched};
+      if (drop_valid_i && drop_ready && !drop_lid_i) {fresh_q, known_q} <= '0;
+    end
+  end
+
+  always @(posedge clk_i) begin
+    if (!rst) begin
+      PieceStays : assume (!$past(piece_valid_i && !piece_ready && !rst)
+          || $stable({piece_tag_i, piece_lid_i, piece_buffer_i}));
+      FilledStays : assume (!$past(filled_valid_i && !filled_ready && !rst)
+          || $stable({filled_tag_i, filled_failed_i}));
+      DropStays : assume (!$past(drop_valid_i && !drop_ready && !rst) || $stable(drop_lid_i));
+      FillsThatBegan : assume (!filled_valid_i || fills_q[filled_tag_i]);
+      HitsThatBegan : assume (!hit_done_i || hits_q[hit_done_tag_i]);
+      OneFillATag : assert (!fill_start || !fills_q[fill_tag]);
+      WhatIsKnown : assert (!(u_node_cache.starts_hit && is_watched) || known_q);
+    end
+  end
+
+endmodule

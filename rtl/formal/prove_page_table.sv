@@ -1,0 +1,113 @@
+// Mappings while lookups are under way: a lookup that began when no mapping was being written, and ended before
+// the next one, finds the word that stands in the table, be it read there or kept on chip.
+
+module prove_page_table
+  import accelerator_pkg::*;
+  import memory_pkg::*;
+(
+  input logic clk_i,
+  input logic lookup_valid_i,
+  input logic lookup_watched_i,
+  input logic lookup_kept_i,
+  input logic read_ready_i,
+  // memory looks at the table, and answers with what it saw
+  input logic sees_i,
+  input logic answers_i,
+  // a mapping begins, drops what is kept, changes the table, and is taken
+  input logic begins_i,
+  input logic drops_i,
+  input logic changes_i,
+  input logic taken_i,
+  input logic [1:0] word_i
+);
+
+  // Both have one place on chip, and one line of the table. The word of the other never changes.
+  localparam int unsigned Watched = 1;
+  localparam int unsigned Other = 3;
+  localparam logic [1:0] OtherWord = 2'd2;
+
+  logic rst, lookup_ready, found_valid, read_valid, line_valid, drop;
+  lookup_t lookup;
+  bus_address_t found;
+  line_t line;
+
+  neighbours u_neighbours (
+    .clk_i,
+    .rst_o(rst),
+    .in_valid_i(lookup_valid_i),
+    .in_ready_i(lookup_ready)
+  );
+
+  // The table, and what memory saw of it.
+  logic [1:0] word_q, seen_q;
+  logic map_q, dropped_q, changed_q, flies_q;
+  // A client's lookup: it waits for its answer; no mapping was being written since it was offered.
+  logic waits_q, offered_q, quiet_q, watched_q;
+
+  assign lookup = '{kept: lookup_kept_i, lid: lookup_watched_i ? lid_t'(Watched) : lid_t'(Other)};
+  assign drop = map_q && drops_i && !dropped_q;
+  assign line_valid = flies_q && answers_i;
+  always_comb begin
+    line = '0;
+    line[64*Watched+:2] = seen_q;
+    line[64*Other+:2] = OtherWord;
+  end
+
+  page_table #(
+    .ClientCount(1),
+    .LidCount(512),
+    .KeptLids(2)
+  ) u_page_table (
+    .clk_i,
+    .rst_i(rst),
+    .lookup_valid_i,
+    .lookup_ready_o(lookup_ready),
+    .lookup_i(lookup),
+    .map_valid_i(map_q),
+    .drop_i(drop),
+    .map_lid_i(lid_t'(Watched)),
+    .found_valid_o(found_valid),
+    .found_o(found),
+    .line_read_valid_o(read_valid),
+    .line_read_ready_i(read_ready_i),
+    .line_read_id_o(),
+    .line_read_address_o(),
+    .line_valid_i(line_valid),
+    .line_id_i('0),
+    .line_i(line),
+    .line_error_i(1'b0)
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (rst) begin
+      {map_q, dropped_q, changed_q, flies_q, waits_q, offered_q, quiet_q} <= '0;
+      word_q <= '0;
+    end else begin
+      if (!map_q) {map_q, dropped_q, changed_q} <= {begins_i, 2'b00};
+      else begin
+        if (drop) dropped_q <= 1'b1;
+        if (dropped_q && changes_i && !changed_q) {changed_q, word_q} <= {1'b1, word_i};
+        if (changed_q && taken_i) map_q <= 1'b0;
+      end
+      if (read_valid && read_ready_i) flies_q <= 1'b1;
+      else if (line_valid) flies_q <= 1'b0;
+      offered_q <= lookup_valid_i && !lookup_ready;
+      if (lookup_valid_i && lookup_ready) {waits_q, watched_q} <= {1'b1, lookup_watched_i};
+      else if (found_valid) waits_q <= 1'b0;
+      quiet_q <= !map_q && (quiet_q || (lookup_valid_i && !offered_q && !waits_q));
+    end
+    if ((read_valid && read_ready_i) || sees_i) seen_q <= word_q;
+  end
+
+  always @(posedge clk_i) begin
+    if (!rst) begin
+      OneAtATime : assume (!(waits_q && lookup_valid_i));
+      LookupStays : assume (!offered_q || ($stable(lookup_watched_i) && $stable(lookup_kept_i)));
+      WasAsked : assert (!found_valid || waits_q);
+      WhatStandsThere : assert (!(found_valid && watched_q && quiet_q && !map_q)
+          || found == bus_address_t'(word_q));
+      ItsOwn : assert (!(found_valid && !watched_q) || found == bus_address_t'(OtherWord));
+    end
+  end
+
+endmodule
