@@ -10,6 +10,8 @@ import argparse
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
 from netlist import OUT, RTL, Unmapped, Use, synthesize, use_of
@@ -112,12 +114,25 @@ def rows(use: Use) -> list[dict[str, int | str]]:
     return found
 
 
+def merged(rows: list[dict]) -> Iterator[tuple[dict, int]]:
+    """Rows, and how many there are of each: equal parts side by side, with all their parts, are one."""
+    blocks: list[list[dict]] = []
+    for row in rows:
+        if row["depth"] == rows[0]["depth"]:
+            blocks.append([])
+        blocks[-1].append(row)
+    for block, same in groupby(blocks):
+        yield block[0], len(list(same))
+        yield from merged(block[1:])
+
+
 def markdown(numbers: dict) -> str:
     lines = ["| unit | lookup tables | registers | block memories | bits in lookup tables |\n"]
     lines += ["|---|---|---|---|---|\n"]
-    for row in (row for name in UNITS for row in numbers["use"].get(name, [])):
+    for row, count in (row for name in UNITS for row in merged(numbers["use"].get(name, []))):
         values = " | ".join(str(row[name]) for name in ("luts", "registers", "blocks", "memory_bits"))
-        lines += [f"| {'&emsp;' * row['depth']}`{row['module']}` | {values} |\n"]
+        each = f"{count} times " if count > 1 else ""
+        lines += [f"| {'&emsp;' * row['depth']}{each}`{row['module']}` | {values} |\n"]
     lines += ["\n| unit alone | MHz |\n|---|---|\n"]
     lines += [f"| `{name}` | {numbers['mhz'][name]} |\n" for name in TIMED if name in numbers["mhz"]]
     return "".join(lines)
