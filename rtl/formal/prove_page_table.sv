@@ -1,5 +1,5 @@
-// Mappings while lookups are under way: a lookup that began when no mapping was being written, and ended before
-// the next one, finds the word that stands in the table, be it read there or kept on chip.
+// Mappings while lookups are under way: a lookup that began when no mapping was being written, and ended
+// before the next one, finds the word that stands in the table, be it read there or kept on chip.
 
 module prove_page_table
   import accelerator_pkg::*;

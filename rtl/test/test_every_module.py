@@ -11,9 +11,9 @@ FLOORS = ("common", "memory", "btree", "top")
 PARTS = {
     "key_search_unit": ["child_finder"],
     "range_scan_unit": [
-        "answer_writer", "fence_writer", "key_copy", "leaf_bounds", "leaf_buffer", "leaf_cursor", "leaf_opener",
-        "leaf_pairs", "leaf_view", "leaf_way", "log_walker", "pair_emitter", "part_reader", "piece_mover",
-        "place_finder", "scan_control", "scan_limits", "value_finder",
+        "answer_writer", "fence_writer", "key_copy", "leaf_bounds", "leaf_buffer", "leaf_cursor",
+        "leaf_opener", "leaf_pairs", "leaf_view", "leaf_way", "log_walker", "pair_emitter",
+        "part_reader", "piece_mover", "place_finder", "scan_control", "scan_limits", "value_finder",
     ],
     "memory_system": ["memory_counters"],
     "accelerator_top": ["accelerator_core", "request_manager"],

@@ -1,5 +1,5 @@
-//! Rounds of histories of reads in flight, checked: every answer is the state at its version, and versions respect real
-//! time.
+//! Rounds of histories of reads in flight, checked: every answer is the state at its version, and versions
+//! respect real time.
 //!
 //! Writers do random operations on few keys in tiny nodes. Readers have queues with many requests in
 //! flight: gets, short scans, and scans of all pairs that take many polls; some read what is visible, some
