@@ -135,3 +135,43 @@ impl Pair {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use honeycomb_store::Config;
+
+    use super::*;
+
+    /// Commits a transaction that has read a key, and perhaps another one, and writes it: whether it could.
+    fn commits(before: Option<&[u8]>, deletes: bool, reads_more: bool, changed: bool) -> bool {
+        let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() }).unwrap();
+        let table = store.table("pairs").unwrap();
+        before.iter().for_each(|before| table.put(b"key", before).unwrap());
+        let mut transaction = Transaction::default();
+        assert_eq!(transaction.get(&table, b"key").unwrap(), before);
+        if reads_more {
+            transaction.get(&table, b"other").unwrap();
+        }
+        match deletes {
+            true => transaction.delete(&table, b"key"),
+            false => transaction.put(&table, b"key", Envelope { data: b"new", expires_at: None }).unwrap(),
+        }
+        if changed {
+            table.put(b"key", b"meanwhile").unwrap();
+        }
+        let committed = transaction.commit(&store).unwrap();
+        let meanwhile = table.get(b"key").unwrap().as_deref() == Some(b"meanwhile");
+        assert_eq!(meanwhile, changed && !committed);
+        committed
+    }
+
+    #[test]
+    fn what_has_changed_since_it_was_read_refuses_the_commit() {
+        for before in [None, Some(&b"old"[..])] {
+            for (deletes, reads_more) in [(false, false), (false, true), (true, false), (true, true)] {
+                assert!(commits(before, deletes, reads_more, false));
+                assert!(!commits(before, deletes, reads_more, true));
+            }
+        }
+    }
+}
