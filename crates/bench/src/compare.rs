@@ -99,15 +99,15 @@ fn change(before: &Measurement, after: &Measurement, drift: f64) -> Change {
 mod tests {
     use std::time::Duration;
 
+    use honeycomb_workload::{Distribution, Sizes, Workload};
+
     use super::*;
     use crate::adapters::Peer;
-    use crate::keys::Sizes;
     use crate::machine::Machine;
     use crate::map::Failure;
     use crate::plan::Plan;
     use crate::report::Setup;
     use crate::summary::Summary;
-    use crate::workload::{Distribution, Workload};
 
     const HONEYCOMB: Peer = Peer::HONEYCOMB;
 

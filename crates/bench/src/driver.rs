@@ -2,9 +2,9 @@
 
 use std::hint::black_box;
 
-use crate::keys::Sizes;
+use honeycomb_workload::{Operation, Sizes, Workload};
+
 use crate::map::{Failure, OrderedMap, Room, Scans, Strings, Writes};
-use crate::workload::{Operation, Workload};
 
 /// Runs operations, one at a time or together. All pairs asked for are there: a map that does not find one is
 /// broken, unless it is known to miss those that are being updated.

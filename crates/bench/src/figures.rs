@@ -8,6 +8,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use honeycomb_workload::{Distribution, Workload};
 use serde::Serialize;
 
 use crate::adapters::Peer;
@@ -15,7 +16,6 @@ use crate::map::Failure;
 use crate::plan::Plan;
 use crate::report::{Latency, Measurement, Report, Subject};
 use crate::table::count_threads;
-use crate::workload::{Distribution, Workload};
 
 /// A figure.
 #[derive(Debug, Clone, Copy)]

@@ -10,14 +10,13 @@ use std::process::Command;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
+use honeycomb_workload::{Sizes, Workload, mix};
 use serde::{Deserialize, Serialize};
 
 use crate::adapters::Peer;
-use crate::keys::{Sizes, mix};
 use crate::map::Failure;
 use crate::memory::huge_page_bytes;
 use crate::slice::in_threads;
-use crate::workload::Workload;
 
 /// What to measure, as the process that does it is told.
 #[derive(Debug, Clone, Serialize, Deserialize)]

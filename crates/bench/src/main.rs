@@ -9,15 +9,14 @@ use clap::{Args, Parser, Subcommand};
 use honeycomb_bench::adapters::{Contents, Peer};
 use honeycomb_bench::compare::{self, compare};
 use honeycomb_bench::figures::{FIGURES, Figure};
-use honeycomb_bench::keys::Sizes;
 use honeycomb_bench::limits::{self, Limits};
 use honeycomb_bench::map::Failure;
 use honeycomb_bench::memory::available_bytes;
 use honeycomb_bench::open::Disturbance;
 use honeycomb_bench::plan::Plan;
 use honeycomb_bench::report::Report;
-use honeycomb_bench::workload::{Distribution, Workload};
 use honeycomb_bench::{figures, runner, table, worker};
+use honeycomb_workload::{Distribution, Sizes, Workload};
 use mimalloc::MiMalloc;
 
 #[global_allocator]

@@ -1,9 +1,6 @@
 //! What the benchmark asks of an ordered map.
 
-use std::error::Error;
-
-/// Why an operation could not be done.
-pub type Failure = Box<dyn Error + Send + Sync>;
+pub use honeycomb_workload::Failure;
 
 /// An ordered map that several threads use at once, one operation at a time or in batches.
 ///

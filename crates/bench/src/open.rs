@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use hdrhistogram::Histogram;
+use honeycomb_workload::{Distribution, Stream, Workload};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,6 @@ use crate::cores;
 use crate::driver::Driver;
 use crate::map::{Failure, OrderedMap};
 use crate::slice::{Extent, Slice, in_threads};
-use crate::workload::{self, Distribution, Stream, Workload};
 
 /// What an open loop does.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -145,7 +145,7 @@ impl Open {
         let mut roles: Vec<Role> =
             measured.map(|(stream, thread)| role(workload, stream, Some(thread))).collect();
         roles.extend(disturbing.iter().zip(threads..).map(|(&workload, thread)| {
-            let seed = workload::seed(self.slice.seed, [thread]);
+            let seed = honeycomb_workload::seed(self.slice.seed, [thread]);
             let stream = Stream::new(workload, Distribution::Uniform, extent.loaded, seed)
                 .inserting(extent.fresh + thread, threads + disturbing.len() as u64);
             role(workload, stream, None)
@@ -188,7 +188,7 @@ impl Open {
     }
 
     fn arrivals(&self, thread: u64) -> Arrivals {
-        let seed = workload::seed(self.slice.seed, [thread, 0]);
+        let seed = honeycomb_workload::seed(self.slice.seed, [thread, 0]);
         let seconds = self.slice.threads as f64 / self.rate;
         let mut arrivals = Arrivals { random: SmallRng::seed_from_u64(seed), seconds, next: Duration::ZERO };
         arrivals.draw();
@@ -245,8 +245,9 @@ mod tests {
     use std::sync::atomic::AtomicU64;
     use std::thread;
 
+    use honeycomb_workload::Sizes;
+
     use super::*;
-    use crate::keys::Sizes;
     use crate::map::Copied;
     use crate::slice::Limit;
 

@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
+use honeycomb_workload::{Distribution, Sizes, Workload, mix};
 use serde::{Deserialize, Serialize};
 
 use crate::adapters::{Contents, Peer};
-use crate::keys::{Sizes, mix};
 use crate::map::Failure;
 use crate::open::{Disturbance, Open};
 use crate::report::Moment;
 use crate::slice::{Limit, Slice};
-use crate::workload::{self, Distribution, Workload};
 
 /// The parameters of a run: all combinations of them are measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -212,7 +211,7 @@ impl Plan {
                     };
                     let name = workload.to_string().bytes().fold(0, |name, byte| mix(name ^ u64::from(byte)));
                     let parts = [repetition, name, distribution as u64, threads as u64, batch as u64];
-                    let seed = workload::seed(self.seed, parts);
+                    let seed = honeycomb_workload::seed(self.seed, parts);
                     slices.push(Slice { workload, distribution, threads, batch, limit, seed });
                 }
             }
@@ -224,7 +223,7 @@ impl Plan {
         let slices =
             self.workloads.iter().flat_map(move |workload| self.slices(*workload, pairs, repetition));
         slices.map(move |slice| {
-            let seed = workload::seed(slice.seed, [u64::from(load)]);
+            let seed = honeycomb_workload::seed(slice.seed, [u64::from(load)]);
             let slice = Slice { seed, ..slice };
             Open { slice, rate: 0.0, time: self.slice, disturbance: Disturbance::None }
         })

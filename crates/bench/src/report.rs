@@ -4,11 +4,11 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
+use honeycomb_workload::{Distribution, Sizes, Workload};
 use serde::{Deserialize, Serialize};
 
 use crate::adapters::Peer;
 use crate::counters::Counts;
-use crate::keys::Sizes;
 use crate::limits::Limits;
 use crate::machine::Machine;
 use crate::map::Failure;
@@ -18,7 +18,6 @@ use crate::summary::Summary;
 use crate::table::count_threads;
 use crate::touched::Touched;
 use crate::worker::Memory;
-use crate::workload::{Distribution, Workload};
 
 /// All of a run; `bench.json` is this.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

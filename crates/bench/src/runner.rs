@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use honeycomb_workload::{Distribution, Sizes, Workload};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::adapters::{Contents, Nothing, Peer};
 use crate::counters::{Counters, Counts};
-use crate::keys::Sizes;
 use crate::limits::{self, Limits};
 use crate::machine::Machine;
 use crate::map::Failure;
@@ -22,7 +22,6 @@ use crate::summary::{Summary, median};
 use crate::table::count_threads;
 use crate::touched::{self, Touched};
 use crate::worker::Worker;
-use crate::workload::{Distribution, Workload};
 
 /// Runs a plan with maps of at most about `memory_bytes` loaded at once.
 pub fn run(plan: Plan, memory_bytes: u64, revision: Option<String>) -> Result<Report, Failure> {

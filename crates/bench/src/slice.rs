@@ -5,13 +5,12 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use honeycomb_workload::{Distribution, Operation, Sizes, Stream, Workload};
 use serde::{Deserialize, Serialize};
 
 use crate::counters::{Counters, Counts};
 use crate::driver::Driver;
-use crate::keys::Sizes;
 use crate::map::{Failure, OrderedMap};
-use crate::workload::{self, Distribution, Operation, Stream, Workload};
 
 /// When a slice ends, for each of its threads.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -81,7 +80,7 @@ impl Slice {
     /// The operations of each thread, if `others` threads insert beside them.
     pub fn streams(&self, extent: &Extent, others: usize) -> Vec<Stream> {
         let stream = |thread: usize| {
-            let seed = workload::seed(self.seed, [thread as u64]);
+            let seed = honeycomb_workload::seed(self.seed, [thread as u64]);
             Stream::new(self.workload, self.distribution, extent.loaded, seed)
                 .inserting(extent.fresh + thread as u64, (self.threads + others) as u64)
         };

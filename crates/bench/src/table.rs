@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
+use honeycomb_workload::Workload;
+
 use crate::adapters::Peer;
 use crate::counters::Counts;
 use crate::report::{MemoryUse, Moment, Overhead, Report, Skipped, Subject};
 use crate::touched::Touched;
-use crate::workload::Workload;
 
 /// What the densest peer takes: HOT, 20 million pairs of 16 + 16 bytes.
 const BYTES_PER_PAIR_BAR: f64 = 46.0;

@@ -1,14 +1,13 @@
 //! What looking for keys touches of a Honeycomb's memory, counted and not timed: the same on every machine.
 
 use honeycomb_store::TouchedCounts;
+use honeycomb_workload::{Distribution, Sizes, Stream, Workload};
 use serde::{Deserialize, Serialize};
 
 use crate::adapters::{Contents, Honeycomb, Peer};
 use crate::driver::Driver;
-use crate::keys::Sizes;
 use crate::map::Failure;
 use crate::slice::{Extent, load};
-use crate::workload::{Distribution, Stream, Workload};
 
 /// What a search touches, all levels together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

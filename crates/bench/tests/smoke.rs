@@ -7,7 +7,7 @@ use honeycomb_bench::figures::{FIGURES, Shape};
 use honeycomb_bench::map::Failure;
 use honeycomb_bench::open::Disturbance;
 use honeycomb_bench::report::Report;
-use honeycomb_bench::workload::Workload;
+use honeycomb_workload::Workload;
 
 fn bench(arguments: &[&str]) -> Result<Output, Failure> {
     Ok(Command::new(env!("CARGO_BIN_EXE_honeycomb-bench")).args(arguments).output()?)

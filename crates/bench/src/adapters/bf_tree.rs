@@ -1,8 +1,8 @@
 //! The crate `bf-tree`.
 
 use bf_tree::{BfTree, Config, LeafInsertResult, LeafReadResult, ScanReturnField, StorageBackend};
+use honeycomb_workload::{BYTES, Sizes};
 
-use crate::keys::{BYTES, Sizes};
 use crate::map::{Copied, Failure, OrderedMap};
 
 /// A B+tree made for more data than memory: 4 KiB leaf pages, in memory here, behind a buffer of small pages

@@ -14,14 +14,14 @@ mod tree_index;
 use std::fmt;
 use std::str::FromStr;
 
+use honeycomb_workload::names::{name_of, named, names};
+use honeycomb_workload::{Sizes, written_by_name};
 use serde::{Deserialize, Serialize};
 
 pub use choices::Choices;
 pub use nothing::Nothing;
 
-use crate::keys::Sizes;
 use crate::map::{Failure, OrderedMap};
-use crate::names::{name_of, named, names, written_by_name};
 pub use honeycomb::Honeycomb;
 use stored::Stored;
 

@@ -1,12 +1,13 @@
 //! What each choice of layout and pipeline is worth.
 
+use honeycomb_workload::{Distribution, Workload};
+
 use super::{Figure, Shape, beside_honeycomb};
 use crate::adapters::Peer;
 use crate::map::Failure;
 use crate::plan::Plan;
 use crate::report::{Measurement, MemoryUse, Moment, Report, Subject};
 use crate::touched::{Search, Touched};
-use crate::workload::{Distribution, Workload};
 
 pub(super) const FIGURE: Figure = Figure {
     name: "ablations",

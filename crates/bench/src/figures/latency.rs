@@ -1,12 +1,13 @@
 //! Latency of gets beside long scans and inserts.
 
+use honeycomb_workload::{Distribution, Workload};
+
 use super::{Figure, Shape};
 use crate::adapters::Peer;
 use crate::map::Failure;
 use crate::open::Disturbance;
 use crate::plan::Plan;
 use crate::report::{Latency, Report, Subject};
-use crate::workload::{Distribution, Workload};
 
 pub(super) const FIGURE: Figure = Figure {
     name: "latency",

@@ -9,12 +9,12 @@ use rand::{RngExt, SeedableRng};
 use serde::{Deserialize, Serialize};
 
 use crate::keys::mix;
-use crate::map::Failure;
-use crate::names::{name_of, named, names, written_by_name};
+use crate::names::{name_of, named, names};
 use crate::zipf::Zipf;
+use crate::{Failure, written_by_name};
 
 /// Skew of [`Distribution::Zipf`], as in YCSB.
-pub const THETA: f64 = 0.99;
+const THETA: f64 = 0.99;
 
 /// A mix of operations, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -6,8 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::map::Failure;
-use crate::names::written_by_name;
+use crate::{Failure, written_by_name};
 
 /// How long keys may be, and how long values.
 pub const BYTES: RangeInclusive<usize> = 8..=460;

@@ -9,7 +9,7 @@ use rand::{Rng, RngExt};
 
 /// Draws ranks.
 #[derive(Debug, Clone)]
-pub struct Zipf {
+pub(crate) struct Zipf {
     ranks: f64,
     theta: f64,
     /// The area that u is drawn from.
@@ -20,7 +20,7 @@ pub struct Zipf {
 
 impl Zipf {
     /// Ranks 1 to `ranks`; `theta` is at least 0 and not 1.
-    pub fn new(ranks: u64, theta: f64) -> Zipf {
+    pub(crate) fn new(ranks: u64, theta: f64) -> Zipf {
         let mut zipf = Zipf { ranks: ranks as f64, theta, area: (0.0, 0.0), sure: 0.0 };
         zipf.area = (zipf.integral(1.5) - 1.0, zipf.integral(zipf.ranks + 0.5));
         zipf.sure = 2.0 - zipf.inverse(zipf.integral(2.5) - 2_f64.powf(-theta));
@@ -28,7 +28,7 @@ impl Zipf {
     }
 
     /// Draws a rank.
-    pub fn sample(&self, random: &mut impl Rng) -> u64 {
+    pub(crate) fn sample(&self, random: &mut impl Rng) -> u64 {
         loop {
             let u = self.area.0 + random.random::<f64>() * (self.area.1 - self.area.0);
             let x = self.inverse(u);
