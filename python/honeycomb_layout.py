@@ -738,11 +738,11 @@ class Control(_Record):
     """Registers of 8 bytes on a bus of 32 bits: the low half of one is written first, its high half
     puts both in force; reading a low half keeps the high half for the next read.
 
-    +---------------------+----------+------------------------------------------------------+
-    | 0..2                | 2        | 3..8                                                 |
-    | sorted_start        | shortcut_| padding[5]                                           |
-    |                     | capacity |                                                      |
-    +---------------------+----------+------------------------------------------------------+
+    +---------------------+----------+----------+-------------------------------------------+
+    | 0..2                | 2        | 3        | 4..8                                      |
+    | sorted_start        | shortcut_| cache_   | padding[4]                                |
+    |                     | capacity | halvings |                                           |
+    +---------------------+----------+----------+-------------------------------------------+
     | 8..16                                                                                 |
     | read_version                                                                          |
     +---------------------------------------------------------------------------------------+
@@ -779,7 +779,8 @@ class Control(_Record):
     FIELDS: ClassVar[dict[str, Field]] = {
         "sorted_start": Field(0, 16, None, 0xffff),
         "shortcut_capacity": Field(16, 8, None, 0xff),
-        "padding": Field(24, 8, 5, 0x0),
+        "cache_halvings": Field(24, 8, None, 0xff),
+        "padding": Field(32, 8, 4, 0x0),
         "read_version": Field(64, 64, None, 0xffffffffffffffff),
         "table_number": Field(128, 64, None, 0xffffffffffffffff),
         "root": Field(192, 64, None, 0xffffffffffffffff),
@@ -796,8 +797,10 @@ class Control(_Record):
     sorted_start: int = 0
     # Of every node of the store: shortcuts that there is room for.
     shortcut_capacity: int = 0
+    # How often the number of sets of the cache is halved; stays as it is from the first mapping on.
+    cache_halvings: int = 0
     # Zero.
-    padding: tuple[int, ...] = (0,) * 5
+    padding: tuple[int, ...] = (0,) * 4
     # What requests read at that name no version.
     read_version: int = 0
     # The table whose root is written next.

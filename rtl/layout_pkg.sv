@@ -660,11 +660,11 @@ package layout_pkg;
   // control: registers of 8 bytes on a bus of 32 bits: the low half of one is written first, its high
   // half puts both in force; reading a low half keeps the high half for the next read
   //
-  // +---------------------+----------+------------------------------------------------------+
-  // | 0..2                | 2        | 3..8                                                 |
-  // | sorted_start        | shortcut_| padding[5]                                           |
-  // |                     | capacity |                                                      |
-  // +---------------------+----------+------------------------------------------------------+
+  // +---------------------+----------+----------+-------------------------------------------+
+  // | 0..2                | 2        | 3        | 4..8                                      |
+  // | sorted_start        | shortcut_| cache_   | padding[4]                                |
+  // |                     | capacity | halvings |                                           |
+  // +---------------------+----------+----------+-------------------------------------------+
   // | 8..16                                                                                 |
   // | read_version                                                                          |
   // +---------------------------------------------------------------------------------------+
@@ -700,9 +700,11 @@ package layout_pkg;
   localparam int unsigned ControlSortedStartBytes = 2;
   localparam int unsigned ControlShortcutCapacityOffset = 2;
   localparam int unsigned ControlShortcutCapacityBytes = 1;
-  localparam int unsigned ControlPaddingOffset = 3;
+  localparam int unsigned ControlCacheHalvingsOffset = 3;
+  localparam int unsigned ControlCacheHalvingsBytes = 1;
+  localparam int unsigned ControlPaddingOffset = 4;
   localparam int unsigned ControlPaddingBytes = 1;
-  localparam int unsigned ControlPaddingCount = 5;
+  localparam int unsigned ControlPaddingCount = 4;
   localparam int unsigned ControlReadVersionOffset = 8;
   localparam int unsigned ControlReadVersionBytes = 8;
   localparam int unsigned ControlTableNumberOffset = 16;
@@ -746,7 +748,9 @@ package layout_pkg;
     // what requests read at that name no version
     logic [63:0] read_version;
     // zero
-    logic [4:0][7:0] padding;
+    logic [3:0][7:0] padding;
+    // how often the number of sets of the cache is halved; stays as it is from the first mapping on
+    logic [7:0] cache_halvings;
     // of every node of the store: shortcuts that there is room for
     logic [7:0] shortcut_capacity;
     // of every node of the store: where its sorted block begins

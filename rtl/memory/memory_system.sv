@@ -42,6 +42,7 @@ module memory_system
 
   // keep interior nodes on board, but read some from host memory all the same; keep the named root on chip
   input logic cache_i,
+  input logic [7:0] cache_halvings_i,
   input logic balance_i,
   input logic root_on_chip_i,
   input logic root_valid_i,

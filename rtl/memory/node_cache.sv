@@ -34,6 +34,8 @@ module node_cache
   input logic enable_i,
   // hits are to be read from host memory all the same
   input logic spares_i,
+  // how often the number of sets is halved: stays as it is
+  input logic [7:0] halvings_i,
 
   input  logic               piece_valid_i,
   output logic               piece_ready_o,
@@ -116,7 +118,7 @@ module node_cache
   // Where the piece that was looked at goes, until it is taken there.
   logic to_host_q, to_cache_q;
   flight_t [2**TagBits-1:0] flights_q;
-  logic [SetBits-1:0] clear_q, set;
+  logic [SetBits-1:0] clear_q, set, set_mask;
   logic [7:0] random_q;
 
   function automatic logic [EntryLines-1:0] lines_of(logic [IndexBits-1:0] first, piece_lines_t lines);
@@ -203,16 +205,18 @@ module node_cache
   assign reads = state_q == Idle && state_d inside {Looks, Fills, Drops};
   assign writes = state_q inside {Clears, Fills, Drops} || makes_entry;
 
+  assign set_mask = {SetBits{1'b1}} >> halvings_i;
+
   always_comb begin
     unique case (state_q)
       Clears: set = clear_q;
       Idle:
       if (filled_valid_i) set = flights_q[filled_tag_i].set;
-      else if (drop_valid_i) set = drop_lid_i[SetBits-1:0];
-      else set = name_i.lid[SetBits-1:0];
+      else if (drop_valid_i) set = drop_lid_i[SetBits-1:0] & set_mask;
+      else set = name_i.lid[SetBits-1:0] & set_mask;
       Fills: set = flights_q[filled_tag_i].set;
-      Drops: set = drop_lid_i[SetBits-1:0];
-      default: set = lid_q[SetBits-1:0];
+      Drops: set = drop_lid_i[SetBits-1:0] & set_mask;
+      default: set = lid_q[SetBits-1:0] & set_mask;
     endcase
   end
 
@@ -282,7 +286,7 @@ module node_cache
   assign host_lines_o = lines_q;
   assign host_tag_o = tag_q;
   assign hit_valid_o = to_cache_q;
-  assign hit_place_o = {lid_q[SetBits-1:0], flights_q[tag_q].way, index};
+  assign hit_place_o = {lid_q[SetBits-1:0] & set_mask, flights_q[tag_q].way, index};
   assign hit_lines_o = lines_q;
   assign hit_tag_o = tag_q;
   assign fill_start_o = starts_fill;

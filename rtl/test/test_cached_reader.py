@@ -163,8 +163,8 @@ async def pieces_are_what_the_reader_means(dut, stall):
     buffers = Buffers(lids=3, buffers=2)
     OnBoard(dut, stall)
     clients = Clients(dut, stall, buffers, BANKS)
-    await start(dut, **dict.fromkeys(SWITCHES, 1), root_valid_i=0, drop_valid_i=0,
-                host_beat_valid_i=0)
+    await start(dut, **dict.fromkeys(SWITCHES, 1), cache_halvings_i=0, root_valid_i=0,
+                drop_valid_i=0, host_beat_valid_i=0)
     cocotb.start_soon(write(dut, buffers))
     for task in [cocotb.start_soon(clients.run(client, 200)) for client in range(CLIENTS)]:
         await task

@@ -70,8 +70,9 @@ async def holds_what_was_written(dut, stall):
         value = random.getrandbits(64)
         await bus.write(name, value)
         assert await bus.read(name) == value, name
-    await bus.write("sorted_start", 0x2A_1200)
+    await bus.write("sorted_start", 0x3_2A_1200)
     assert int(dut.geometry_o.value) == 0x1200 << 8 | 0x2A
+    assert dut.cache_halvings_o.value == 3
     for on in range(8):
         await bus.write("switches", on)
         switches = (dut.root_on_chip_o, dut.balance_o, dut.cache_o)

@@ -15,7 +15,7 @@ COUNTERS = record("memory_counters_t")
 LIDS = 512
 ARENA = 1 << 20
 # What is switched off, and a root that nobody names.
-OFF = dict.fromkeys(("cache_i", "balance_i", "root_on_chip_i", "root_valid_i"), 0)
+OFF = dict.fromkeys(("cache_i", "cache_halvings_i", "balance_i", "root_on_chip_i", "root_valid_i"), 0)
 BUFFER = 16384
 
 

@@ -120,6 +120,7 @@ module accelerator_top
   // ---- what writers say ----
 
   geometry_t geometry;
+  logic [7:0] cache_halvings;
   version_t read_version;
   logic cache, balance, root_on_chip;
   logic root_valid, root_ready, map_valid, map_ready;
@@ -173,6 +174,7 @@ module accelerator_top
     .r_data_o(control_rdata_o),
     .r_response_o(control_rresp_o),
     .geometry_o(geometry),
+    .cache_halvings_o(cache_halvings),
     .read_version_o(read_version),
     .cache_o(cache),
     .balance_o(balance),
@@ -251,6 +253,7 @@ module accelerator_top
     .map_lid_i(map_lid),
     .map_address_i(map_address),
     .cache_i(cache),
+    .cache_halvings_i(cache_halvings),
     .balance_i(balance),
     .root_on_chip_i(root_on_chip),
     .root_valid_i(root_valid && root_ready),

@@ -32,11 +32,12 @@ module control
   output logic [31:0]            r_data_o,
   output logic [1:0]             r_response_o,
 
-  output geometry_t geometry_o,
-  output version_t  read_version_o,
-  output logic      cache_o,
-  output logic      balance_o,
-  output logic      root_on_chip_o,
+  output geometry_t  geometry_o,
+  output logic [7:0] cache_halvings_o,
+  output version_t   read_version_o,
+  output logic       cache_o,
+  output logic       balance_o,
+  output logic       root_on_chip_o,
 
   output logic        root_valid_o,
   input  logic        root_ready_i,
@@ -213,6 +214,7 @@ module control
     sorted_start: offset_t'(geometry_q[8*(ControlSortedStartOffset%8)+:8*ControlSortedStartBytes]),
     shortcut_capacity: geometry_q[8*(ControlShortcutCapacityOffset%8)+:8*ControlShortcutCapacityBytes]
   };
+  assign cache_halvings_o = geometry_q[8*(ControlCacheHalvingsOffset%8)+:8*ControlCacheHalvingsBytes];
   assign cache_o = switches_q[ControlSwitchesCacheShift];
   assign balance_o = switches_q[ControlSwitchesBalanceShift];
   assign root_on_chip_o = switches_q[ControlSwitchesRootOnChipShift];

@@ -811,11 +811,11 @@ pub mod completion_pair {
 /// puts both in force; reading a low half keeps the high half for the next read.
 ///
 /// ```text
-/// +---------------------+----------+------------------------------------------------------+
-/// | 0..2                | 2        | 3..8                                                 |
-/// | sorted_start        | shortcut_| padding[5]                                           |
-/// |                     | capacity |                                                      |
-/// +---------------------+----------+------------------------------------------------------+
+/// +---------------------+----------+----------+-------------------------------------------+
+/// | 0..2                | 2        | 3        | 4..8                                      |
+/// | sorted_start        | shortcut_| cache_   | padding[4]                                |
+/// |                     | capacity | halvings |                                           |
+/// +---------------------+----------+----------+-------------------------------------------+
 /// | 8..16                                                                                 |
 /// | read_version                                                                          |
 /// +---------------------------------------------------------------------------------------+
@@ -858,12 +858,16 @@ pub mod control {
     pub const SHORTCUT_CAPACITY_OFFSET: usize = 2;
     /// Bytes of `shortcut_capacity`.
     pub const SHORTCUT_CAPACITY_BYTES: usize = 1;
+    /// How often the number of sets of the cache is halved; stays as it is from the first mapping on.
+    pub const CACHE_HALVINGS_OFFSET: usize = 3;
+    /// Bytes of `cache_halvings`.
+    pub const CACHE_HALVINGS_BYTES: usize = 1;
     /// Zero.
-    pub const PADDING_OFFSET: usize = 3;
+    pub const PADDING_OFFSET: usize = 4;
     /// Bytes of one of `padding`.
     pub const PADDING_BYTES: usize = 1;
     /// How many `padding` there are.
-    pub const PADDING_COUNT: usize = 5;
+    pub const PADDING_COUNT: usize = 4;
     /// What requests read at that name no version.
     pub const READ_VERSION_OFFSET: usize = 8;
     /// Bytes of `read_version`.
@@ -911,6 +915,8 @@ pub mod control {
         let end = end + SORTED_START_BYTES;
         assert!(SHORTCUT_CAPACITY_OFFSET == end);
         let end = end + SHORTCUT_CAPACITY_BYTES;
+        assert!(CACHE_HALVINGS_OFFSET == end);
+        let end = end + CACHE_HALVINGS_BYTES;
         assert!(PADDING_OFFSET == end);
         let end = end + PADDING_BYTES * PADDING_COUNT;
         assert!(READ_VERSION_OFFSET == end);
