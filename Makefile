@@ -1,8 +1,8 @@
 # The front door: `make help` lists what can be asked for.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup run test bench figures lint generate soak python-tests rust-tests neon rtl-lint rtl-tests \
-	rtl-proofs rtl-mutants rtl-check rtl-soak synth loom-tests mutants smoke
+.PHONY: help setup run test bench figures rtl-figures lint generate soak python-tests rust-tests neon rtl-lint \
+	rtl-tests rtl-proofs rtl-mutants rtl-check rtl-soak synth loom-tests mutants smoke
 
 # The Python of setup, which Verilator's makefiles find by its name.
 python := PATH="$(CURDIR)/.venv/bin:$$PATH" PYTHONPATH=python python
@@ -13,7 +13,7 @@ install = $(if $(strip $(1)),$(sudo) apt-get update && $(sudo) apt-get install -
 sudo = $(if $(filter 0,$(shell id -u)),,$(or $(shell command -v sudo),$(error please install: $(1))))
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 24
 
 setup: .venv/installed ## install what tests and plots need: missing Debian packages, Python tools in .venv
 
@@ -31,6 +31,18 @@ figures: bench ## make the figures of docs/figures anew, and docs/figures.md, wh
 	$(python) -m honeycomb_plots figures out/figures
 	mkdir -p docs/figures && cp out/bench/*.svg out/figures/*.svg docs/figures/
 	cp out/figures/figures.md docs/figures.md
+
+# A build of the accelerator with so many key search units and range scan units; a folder for each, as one takes
+# up to a quarter of an hour.
+simulate = HONEYCOMB_RTL_PARAMETERS="SearchUnits=$(1) ScanUnits=$(2)" cargo run --release \
+	--target-dir target/units-$(1)-$(2) -p honeycomb-simulator --
+
+rtl-figures: setup ## simulate the accelerator for docs/rtl-figures.md, about an hour with the builds
+	$(call simulate,14,14) figures 17 --out out/rtl-figures
+	$(call simulate,14,32) figures all --out out/rtl-figures
+	$(python) -m honeycomb_plots rtl-figures out/rtl-figures
+	mkdir -p docs/figures && cp out/rtl-figures/*.svg docs/figures/
+	cp out/rtl-figures/rtl-figures.md docs/
 
 lint: setup rtl-lint ## formatting, clippy, the rules of the house, SystemVerilog
 	cargo fmt --all --check

@@ -1,5 +1,6 @@
 //! Makes C++ of `rtl/` with Verilator, and compiles it.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,9 @@ fn build() -> Result<(), String> {
     for name in ["build.rs", "shim"] {
         println!("cargo::rerun-if-changed={}", manifest.join(name).display());
     }
+    for (name, value) in parameters() {
+        println!("cargo::rustc-env=HONEYCOMB_RTL_{name}={value}");
+    }
     let verilator = Verilator::find(&repository)?;
     let model = PathBuf::from(variable("OUT_DIR")?).join("model");
     verilator.translate(&rtl, &model)?;
@@ -47,6 +51,15 @@ fn sources(rtl: &Path) -> Result<Vec<PathBuf>, String> {
         }
     }
     Ok(found)
+}
+
+/// Parameters of accelerator_top that are not its own: units, and what is given, such as
+/// "SearchUnits=14 ScanUnits=14".
+fn parameters() -> BTreeMap<String, String> {
+    let given = variable("HONEYCOMB_RTL_PARAMETERS").unwrap_or_default();
+    let units = "SearchUnits=4 ScanUnits=4".split_whitespace();
+    let all = units.chain(given.split_whitespace()).filter_map(|parameter| parameter.split_once('='));
+    all.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 /// Whether the model can write waveforms, which costs speed.
@@ -84,9 +97,7 @@ impl Verilator {
         if traces() {
             command.arg("--trace-fst");
         }
-        // Such as "SearchUnits=14 ScanUnits=5".
-        let parameters = variable("HONEYCOMB_RTL_PARAMETERS").unwrap_or_default();
-        command.args(parameters.split_whitespace().map(|parameter| format!("-G{parameter}")));
+        command.args(parameters().iter().map(|(name, value)| format!("-G{name}={value}")));
         command.arg(rtl.join("top/accelerator_top.sv"));
         let output = command.output().map_err(|error| format!("{}: {error}", self.program.display()))?;
         if output.status.success() {

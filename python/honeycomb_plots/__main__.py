@@ -4,7 +4,7 @@ import argparse
 import pathlib
 import sys
 
-from honeycomb_plots import bench, figures
+from honeycomb_plots import bench, figures, rtl_figures
 
 
 def main() -> int:
@@ -16,6 +16,9 @@ def main() -> int:
     command = commands.add_parser("figures", help="PNG and SVG of the paper's figures, into their folder")
     command.add_argument("report", type=pathlib.Path, help="what honeycomb-bench figure --out wrote")
     command.set_defaults(draw=figures.draw)
+    command = commands.add_parser("rtl-figures", help="PNG and SVG of figures of the accelerator")
+    command.add_argument("report", type=pathlib.Path, help="what honeycomb-simulate figures --out wrote")
+    command.set_defaults(draw=rtl_figures.draw)
     arguments = parser.parse_args()
     try:
         for path in arguments.draw(arguments.report):

@@ -61,7 +61,7 @@ const PAIRS_MIN: u64 = 10_000_000;
 const IN_PROCESS: &str = "Ours runs on the CPU inside one process, without network and accelerator, \
     beside the crate `masstree`; theirs are servers, and the accelerator does gets and scans.";
 const OF_THE_RTL: &str = "It is about the accelerator's memory: what the one in SystemVerilog does is in \
-    [pipeline](pipeline.md) and [limits](limits.md), measured by `honeycomb-simulate`.";
+    [its figures](rtl-figures.md), measured by `honeycomb-simulate`.";
 
 /// All of them.
 pub const FIGURES: [Figure; 10] = [

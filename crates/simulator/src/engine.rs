@@ -18,12 +18,15 @@ pub struct Simulator {
     pub platform: Platform,
     /// What is random about that machine follows from it. Default 1.
     pub seed: u64,
-    /// Requests that the accelerator is given at one time: 1 to 128, for which it has slots. Default 128.
+    /// Requests that the accelerator is given at one time as a card: 1 to 128, for which it has slots.
+    /// Default 128.
     pub in_flight: usize,
     /// Cycles of a step, unless a completion ends it before: at least 1. Default 256.
     pub cycles_a_step: usize,
     /// Whether interior nodes are kept in on-board memory. Default true.
     pub cache: bool,
+    /// How often the number of sets of the cache, [`CACHE_NODES`] / 4, is halved. Default 0.
+    pub cache_halvings: u8,
     /// Whether some of what is kept there is read from host memory, when that has less to do. Default true.
     pub balance: bool,
     /// Whether the root that was named last is kept on chip. Default true.
@@ -38,6 +41,7 @@ impl Default for Simulator {
             in_flight: SLOTS,
             cycles_a_step: 256,
             cache: true,
+            cache_halvings: 0,
             balance: true,
             root_on_chip: true,
         }
@@ -45,10 +49,13 @@ impl Default for Simulator {
 }
 
 /// Commands that wait at most.
-const COMMANDS_MAX: usize = 256;
+pub(crate) const COMMANDS_MAX: usize = 256;
 
 /// `SlotCount` of accelerator_top.
 const SLOTS: usize = 128;
+
+/// Nodes that the cache has room for: `CacheSets` and `CacheWays` of memory_system.
+pub const CACHE_NODES: u64 = 1024 * 4;
 
 impl Engines for Simulator {
     fn engine(&self, shape: &Shape) -> Result<Box<dyn Engine>, Error> {
@@ -76,7 +83,7 @@ struct Simulated {
 
 /// The requests in flight.
 #[derive(Debug)]
-struct Flights {
+pub(crate) struct Flights {
     /// Their numbers, by their identifiers.
     numbers: HashMap<u64, u64>,
     /// Whether they are completed, from the oldest in flight on.
@@ -142,21 +149,21 @@ impl Engine for Simulated {
 }
 
 impl Flights {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { numbers: HashMap::new(), completed: VecDeque::new(), oldest: 1 }
     }
 
-    fn window(&self) -> (u64, u64) {
+    pub(crate) fn window(&self) -> (u64, u64) {
         (self.oldest, self.oldest + self.completed.len() as u64 - 1)
     }
 
-    fn begin(&mut self, identifier: u64) {
+    pub(crate) fn begin(&mut self, identifier: u64) {
         self.completed.push_back(false);
         self.numbers.insert(identifier, self.window().1);
     }
 
     /// Notes what is completed, if nothing continues it.
-    fn end(&mut self, answer: &[u8]) {
+    pub(crate) fn end(&mut self, answer: &[u8]) {
         let outcome = word(answer, completion::BYTES_OFFSET) >> 32;
         if completion_outcome::continued(outcome) != 0 {
             return;
@@ -172,24 +179,43 @@ impl Flights {
 }
 
 impl Simulator {
+    /// Key search units of this build.
+    pub const SEARCH_UNITS: usize = units(env!("HONEYCOMB_RTL_SearchUnits"));
+    /// Range scan units of this build.
+    pub const SCAN_UNITS: usize = units(env!("HONEYCOMB_RTL_ScanUnits"));
+
     /// A machine for trees of nodes of this shape, which knows nothing else yet.
     pub(crate) fn machine(&self, shape: &Shape) -> Machine {
-        let Self { platform, seed, cache, balance, root_on_chip, .. } = *self;
-        let mut machine = Machine::new(&platform, seed);
-        machine.tell(Command::Switches { cache, balance, root_on_chip });
-        machine.tell(geometry(shape));
+        let mut machine = Machine::new(&self.platform, self.seed);
+        machine.tell(self.switches());
+        machine.tell(geometry(shape, self.cache_halvings));
         machine
+    }
+
+    /// What is on.
+    pub(crate) fn switches(&self) -> Command {
+        let Self { cache, balance, root_on_chip, .. } = *self;
+        Command::Switches { cache, balance, root_on_chip }
     }
 }
 
 /// What the accelerator is told of a shape.
-fn geometry(shape: &Shape) -> Command {
+fn geometry(shape: &Shape, cache_halvings: u8) -> Command {
     Command::Geometry {
         // Of leaves: the fences of interior nodes are not looked at.
         sorted_start: (layout::node_header::SIZE + shape.shortcut_block_bytes + shape.tag_directory_bytes)
             as u64,
         // A count of shortcuts is one byte.
         shortcut_capacity: (shape.shortcut_block_bytes / layout::SHORTCUT_BYTES).min(255) as u64,
+        cache_halvings: cache_halvings.into(),
+    }
+}
+
+/// A number of units, as the build was told it.
+const fn units(text: &str) -> usize {
+    match usize::from_str_radix(text, 10) {
+        Ok(units) => units,
+        Err(_) => panic!("a number of units is a number"),
     }
 }
 

@@ -11,12 +11,16 @@
 
 mod engine;
 pub mod event;
+pub mod figures;
 pub mod life;
 mod machine;
 pub mod measure;
 mod model;
 pub mod picture;
 pub mod platform;
+pub mod report;
+mod traffic;
+mod tree;
 
-pub use engine::Simulator;
+pub use engine::{CACHE_NODES, Simulator};
 pub use model::cycles_simulated;

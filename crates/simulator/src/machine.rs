@@ -47,8 +47,26 @@ pub(crate) struct Machine {
     completions: Completed,
     host: HostPort,
     on_board: [OnBoardPort; DRAM_PORTS],
+    told: ToldCounts,
     /// The life that is written down.
     life: Option<Life>,
+}
+
+/// Cycles in which what writers tell took time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ToldCounts {
+    /// In which a register was being written.
+    pub busy: u64,
+    /// In which the next request waited for that.
+    pub held: u64,
+}
+
+impl ToldCounts {
+    /// What was counted since an earlier time.
+    #[must_use]
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
+        Self { busy: self.busy - earlier.busy, held: self.held - earlier.held }
+    }
 }
 
 impl Machine {
@@ -66,6 +84,7 @@ impl Machine {
             completions: Completed::default(),
             host: HostPort::new(HostLink::new(platform.link, seed)),
             on_board: on_board(platform),
+            told: ToldCounts::default(),
             life: None,
         };
         machine.inputs.reset = 1;
@@ -104,6 +123,8 @@ impl Machine {
     fn run_cycle(&mut self, memory: Option<&mut ReadLine<'_>>, done: &mut dyn FnMut(&[u8])) {
         let Self { inputs, outputs, now, .. } = self;
         let in_force = self.control.in_force();
+        self.told.busy += u64::from(!self.control.is_idle());
+        self.told.held += u64::from(self.requests.is_held(in_force));
         self.control.drive(inputs);
         self.requests.drive(in_force, inputs);
         self.host.drive(*now, in_force, inputs);
@@ -181,6 +202,16 @@ impl Machine {
 
     fn idle_cycle(&mut self) {
         self.cycle(&mut |_, _| false, &mut |_| {});
+    }
+
+    /// Cycles in a time.
+    pub(crate) fn cycles_in(&self, time: Picoseconds) -> u64 {
+        time.div_ceil(self.cycle)
+    }
+
+    /// What writers told.
+    pub(crate) fn told_counts(&self) -> ToldCounts {
+        self.told
     }
 
     /// What went over the links to host memory.

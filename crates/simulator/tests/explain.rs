@@ -4,21 +4,25 @@
 use honeycomb_layout as layout;
 use honeycomb_simulator::Simulator;
 use honeycomb_simulator::life::{Life, PLACES};
-use honeycomb_simulator::measure::{Error, Measured, Observed, Workload, measure};
+use honeycomb_simulator::measure::{Data, Error, Measured, Observed, Scene, Traffic};
 use honeycomb_simulator::picture::svg;
 use honeycomb_simulator::platform::Platform;
+use honeycomb_workload::Workload;
 
 const REQUESTS: u64 = 12;
 
-fn run(scan_pairs: Option<usize>, explained: u64) -> Result<Measured, Error> {
+fn run(workload: Workload, observed: &Observed) -> Result<Measured, Error> {
     let simulator = Simulator { platform: Platform::IDEAL, ..Simulator::default() };
-    let workload =
-        Workload { pairs: 3000, node_bytes: 8192, warm_up: 5, requests: REQUESTS, scan_pairs, seed: 1 };
-    measure(&simulator, &workload, &Observed { explained: Some(explained), waveform: None })
+    let traffic = Traffic { workload, warm_up: 5, operations: REQUESTS, ..Traffic::default() };
+    Scene::new(&simulator, &Data { pairs: 3000, ..Data::default() })?.measure(&traffic, observed)
 }
 
-fn life(scan_pairs: Option<usize>) -> Life {
-    let measured = run(scan_pairs, 7).expect("the workload runs");
+fn explained(number: u64) -> Observed {
+    Observed { explained: Some(number), waveform: None }
+}
+
+fn life(workload: Workload) -> Life {
+    let measured = run(workload, &explained(7)).expect("the workload runs");
     measured.life.expect("the request was explained")
 }
 
@@ -28,7 +32,7 @@ fn count(life: &Life, kind: usize) -> usize {
 
 #[test]
 fn a_get_goes_down_and_reads_a_leaf() {
-    let life = life(None);
+    let life = life(Workload::Get);
     let kinds: Vec<usize> = life.events.iter().map(|event| event.kind).collect();
     let once = [
         layout::EVENT_BEGUN,
@@ -56,13 +60,13 @@ fn a_get_goes_down_and_reads_a_leaf() {
 
 #[test]
 fn a_scan_emits_its_pairs() {
-    let life = life(Some(3));
+    let life = life(Workload::Scan(3));
     assert_eq!(count(&life, layout::EVENT_EMITTED), 3, "{life}");
 }
 
 #[test]
 fn a_picture_has_a_row_for_each_place_and_a_bar_for_each_stay() {
-    let life = life(None);
+    let life = life(Workload::Get);
     let picture = svg(&life);
     assert!(PLACES.iter().all(|(name, ..)| picture.contains(name)));
     assert_eq!(picture.matches("<rect x=").count(), life.spans().len());
@@ -70,19 +74,25 @@ fn a_picture_has_a_row_for_each_place_and_a_bar_for_each_stay() {
 
 #[test]
 fn only_requests_that_there_are_can_be_explained() {
-    let refused = run(None, REQUESTS).expect_err("there is no such request");
+    let refused = run(Workload::Get, &explained(REQUESTS)).expect_err("there is no such request");
     assert_eq!(refused.to_string(), "there is no request 12 to explain: they are 0 to 11");
+}
+
+#[test]
+fn a_write_is_not_explained() {
+    let refused = run(Workload::Insert, &explained(3)).expect_err("the accelerator sees no inserts");
+    assert_eq!(
+        refused.to_string(),
+        "operation 3 is a write, of which the accelerator is told no more than mappings"
+    );
 }
 
 #[cfg(feature = "trace")]
 #[test]
 fn a_waveform_is_written() {
     let path = std::env::temp_dir().join(format!("honeycomb-{}.fst", std::process::id()));
-    let simulator = Simulator { platform: Platform::IDEAL, ..Simulator::default() };
-    let workload =
-        Workload { pairs: 3000, node_bytes: 8192, warm_up: 0, requests: 2, scan_pairs: None, seed: 1 };
     let observed = Observed { explained: None, waveform: Some(path.clone()) };
-    measure(&simulator, &workload, &observed).expect("the workload runs");
+    run(Workload::Get, &observed).expect("the workload runs");
     let bytes = std::fs::read(&path).expect("the waveform is there");
     std::fs::remove_file(&path).expect("it can be removed");
     // A header block of 329 bytes begins each.

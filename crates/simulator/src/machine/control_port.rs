@@ -9,8 +9,8 @@ use crate::model::{Inputs, Outputs};
 /// What the accelerator is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Command {
-    /// Where the blocks of nodes begin.
-    Geometry { sorted_start: u64, shortcut_capacity: u64 },
+    /// Where the blocks of nodes begin, and how much of the cache is used.
+    Geometry { sorted_start: u64, shortcut_capacity: u64, cache_halvings: u64 },
     /// The LID of a table's root; 0 for none.
     Root { table: u16, lid: u64 },
     /// Where a LID leads to.
@@ -58,9 +58,10 @@ impl Command {
     fn writes(self) -> VecDeque<Write> {
         let registers: &[(usize, u64)] = match self {
             Self::Publish { version } => &[(control::READ_VERSION_OFFSET, version)],
-            Self::Geometry { sorted_start, shortcut_capacity } => {
+            Self::Geometry { sorted_start, shortcut_capacity, cache_halvings } => {
                 let capacity = shortcut_capacity << (8 * control::SHORTCUT_CAPACITY_OFFSET);
-                &[(control::SORTED_START_OFFSET, sorted_start | capacity)]
+                let halvings = cache_halvings << (8 * control::CACHE_HALVINGS_OFFSET);
+                &[(control::SORTED_START_OFFSET, sorted_start | capacity | halvings)]
             }
             Self::Root { table, lid } => {
                 &[(control::TABLE_NUMBER_OFFSET, u64::from(table)), (control::ROOT_OFFSET, lid)]

@@ -44,6 +44,11 @@ impl Offered {
         }
     }
 
+    /// Whether the next one waits for commands.
+    pub(crate) fn is_held(&self, in_force: u64) -> bool {
+        self.0.front().is_some_and(|beat| beat.after > in_force)
+    }
+
     pub(crate) fn observe(&mut self, inputs: &Inputs, outputs: &Outputs) {
         if inputs.request_valid & outputs.request_ready != 0 {
             self.0.pop_front();

@@ -65,6 +65,8 @@ pub struct LinkCounts {
     pub bytes: u64,
     /// Time that ports were moving packets, all of them together.
     pub busy: Picoseconds,
+    /// Time that reads were on their way, all of them together.
+    pub in_flight: Picoseconds,
 }
 
 impl LinkCounts {
@@ -76,6 +78,7 @@ impl LinkCounts {
             packets: self.packets - earlier.packets,
             bytes: self.bytes - earlier.bytes,
             busy: self.busy - earlier.busy,
+            in_flight: self.in_flight - earlier.in_flight,
         }
     }
 }
@@ -111,6 +114,8 @@ struct Packet {
     /// Of the packets that follow.
     rest: u64,
     tag: u32,
+    /// When its read was sent.
+    sent: Picoseconds,
     has_crossed: bool,
 }
 
@@ -190,7 +195,7 @@ impl HostLink {
         let due = now + self.parameters.latency.draw(&mut self.random);
         let bytes = read.bytes.min(self.parameters.packet_bytes_max);
         let (address, tag, rest) = (read.address, read.tag, read.bytes - bytes);
-        self.push(due, Packet { port, address, bytes, rest, tag, has_crossed: false });
+        self.push(due, Packet { port, address, bytes, rest, tag, sent: now, has_crossed: false });
     }
 
     /// A packet that host memory has given waits for its port, and crosses it.
@@ -216,7 +221,9 @@ impl HostLink {
         }));
         let freed = self.tags(packet.bytes + packet.rest) - self.tags(packet.rest);
         self.ports[packet.port].tags_in_use -= freed;
-        if packet.rest > 0 {
+        if packet.rest == 0 {
+            self.counts.in_flight += now - packet.sent;
+        } else {
             let bytes = packet.rest.min(self.parameters.packet_bytes_max);
             let (address, rest) = (packet.address + packet.bytes, packet.rest - bytes);
             self.cross(Packet { address, bytes, rest, has_crossed: false, ..packet }, now);

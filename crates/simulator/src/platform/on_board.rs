@@ -43,6 +43,8 @@ pub struct OnBoardBeat {
 /// What it was asked for so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OnBoardCounts {
+    /// Bursts read.
+    pub reads: u64,
     /// Lines read.
     pub lines_read: u64,
     /// Lines written.
@@ -56,6 +58,7 @@ impl OnBoardCounts {
     #[must_use]
     pub(crate) fn with(self, other: Self) -> Self {
         Self {
+            reads: self.reads + other.reads,
             lines_read: self.lines_read + other.lines_read,
             lines_written: self.lines_written + other.lines_written,
             busy: self.busy + other.busy,
@@ -66,6 +69,7 @@ impl OnBoardCounts {
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
+            reads: self.reads - earlier.reads,
             lines_read: self.lines_read - earlier.lines_read,
             lines_written: self.lines_written - earlier.lines_written,
             busy: self.busy - earlier.busy,
@@ -123,6 +127,7 @@ impl OnBoardMemory {
 
     /// Takes a read; only when ready.
     pub fn read(&mut self, now: Picoseconds, burst: Burst) {
+        self.counts.reads += 1;
         self.counts.lines_read += burst.lines;
         let due = self.move_lines(now, burst);
         self.reads.push(Pending { due, burst });
@@ -263,7 +268,7 @@ mod tests {
         let ids = |memory: &mut OnBoardMemory, now| -> Vec<u32> {
             beats_until(memory, now).into_iter().map(|beat| beat.0).collect()
         };
-        assert_eq!(ids(&mut memory, 53_000), []);
+        assert!(ids(&mut memory, 53_000).is_empty());
         assert_eq!(ids(&mut memory, 54_000), [0, 1]);
         assert_eq!(ids(&mut memory, 100_000), [0, 0]);
         memory.read(100_000, Burst { id: 0, address: 0, lines: 16 });

@@ -1,0 +1,121 @@
+//! The page that shows all figures.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use honeycomb_workload::Failure;
+
+use super::stored::{self, Row};
+use super::{FIGURES, Figure};
+use crate::report::Report;
+
+/// A column of a table: its title, and what stands in it.
+pub(super) type Column = (&'static str, fn(&Report) -> String);
+
+pub(super) const RATES: &[Column] = &[
+    ("million/s", |of| format!("{:.2}", of.million_operations_a_second)),
+    ("median, ns", |of| format!("{:.0}", of.nanoseconds(of.median))),
+    ("99 %, ns", |of| format!("{:.0}", of.nanoseconds(of.percentile_99))),
+];
+
+pub(super) const LIMITS: &[Column] = &[
+    ("host GB/s", |of| format!("{:.1}", gigabytes(of, of.host_bytes))),
+    ("links busy", |of| percent(of.links_busy)),
+    ("host reads in flight", |of| format!("{:.0}", of.host_reads_in_flight)),
+    ("ns each", |of| format!("{:.0}", of.host_read_nanoseconds)),
+    ("channels busy", |of| percent(of.channels_busy)),
+    ("search units busy", |of| format!("{:.1} of {}", of.search_units_busy, of.search_units)),
+    ("scan units busy", |of| format!("{:.1} of {}", of.scan_units_busy, of.scan_units)),
+];
+
+pub(super) const SOURCES: &[Column] = &[
+    ("host reads, million/s", |of| format!("{:.1}", of.host_reads * of.million_operations_a_second)),
+    ("on-board GB/s", |of| format!("{:.1}", gigabytes(of, 64.0 * of.on_board_lines))),
+    ("on-board reads, million/s", |of| format!("{:.1}", of.on_board_reads * of.million_operations_a_second)),
+    ("chip GB/s", |of| format!("{:.1}", gigabytes(of, of.root_bytes))),
+    ("hits", |of| percent(of.cache_hits / (of.cache_hits + of.cache_misses).max(f64::MIN_POSITIVE))),
+];
+
+pub(super) const WRITES: &[Column] = &[
+    ("writes, million/s", |of| format!("{:.2}", of.writes * of.million_operations_a_second)),
+    ("mappings a write", |of| format!("{:.2}", of.mappings / of.writes.max(f64::MIN_POSITIVE))),
+    ("registers busy", |of| percent(of.control_busy)),
+    ("requests held", |of| percent(of.requests_held)),
+];
+
+const HEAD: &str = "# Figures on the simulated accelerator\n\n\
+    `make rtl-figures` measures, draws and writes this page: figures 12 to 17 of the paper and some of our \
+    own, on the accelerator in SystemVerilog ([pipeline](pipeline.md)) behind the models of the paper's \
+    machine: 220 MHz, two PCIe Gen3 x8, two channels of DDR4-2133. `honeycomb-simulate figures NAME` \
+    measures one. The same figures with the software accelerator are in [figures](figures.md), whose numbers \
+    these have.\n\n\
+    Unless it says otherwise: 128 operations in flight in a closed loop, 160,000 pairs of 16 + 16 bytes in \
+    nodes of 8 KiB, so two levels of interior nodes above the leaves; cache, balancer and root on chip are \
+    on. Where a tree as high as the paper's is wanted (figures 16 and 17), nodes have 1 KiB: 24,000 pairs \
+    have three levels of interior nodes then. Pairs were inserted one by one, so leaves have logs. Reads are \
+    the accelerator's; writes are done by the CPU's own code beside it, on 8 cores that each take 1 µs for \
+    one, which is a parameter and not measured; what they tell goes over the accelerator's registers. Times \
+    are simulated and the same on every machine. A run of 1,500 operations includes that the first ones \
+    begin and the last ones \
+    end, which costs up to a tenth of throughput.\n";
+
+/// Writes the page, of what was measured into a folder.
+pub(super) fn write(folder: &Path) -> Result<(), Failure> {
+    let mut text = String::from(HEAD);
+    let mut cycles = (0.0, 0.0);
+    for figure in &FIGURES {
+        let rows = stored::read(figure, folder)?;
+        for Row { report, .. } in &rows {
+            cycles.0 += report.cycles as f64;
+            cycles.1 += report.cycles as f64 / report.simulated_cycles_a_second;
+        }
+        text.push_str(&section(figure, &rows));
+    }
+    let speed = cycles.0 / cycles.1 / 1e3;
+    let (millions, minutes) = (cycles.0 / 1e6, cycles.1 / 60.0);
+    let _ = write!(
+        text,
+        "\n## Speed of the simulation\n\n{millions:.1} million cycles were measured in {minutes:.0} minutes: \
+         {speed:.1} thousand cycles a second, besides what it took to make trees and to tell the accelerator \
+         of them. The default build, of four units each, does about 160 thousand.\n"
+    );
+    Ok(fs::write(folder.join("rtl-figures.md"), text)?)
+}
+
+fn section(figure: &Figure, rows: &[Row]) -> String {
+    let Figure { title, claim, reason, .. } = figure;
+    let asks = if figure.is_of_paper() { "*The paper:* " } else { "" };
+    let mut text = format!("\n## {}\n\n{asks}{claim}\n\n", figure.heading());
+    if rows.is_empty() {
+        text.push_str("*Ours:* not measured yet.\n\n");
+    } else {
+        let _ = write!(text, "![{title}](figures/rtl-{}.svg)\n\n{}\n", figure.stem(), table(figure, rows));
+    }
+    text + reason + "\n"
+}
+
+fn table(figure: &Figure, rows: &[Row]) -> String {
+    let columns = || figure.columns.iter().copied().flatten();
+    let titles = ["", figure.axis].into_iter().chain(columns().map(|(title, _)| *title));
+    let mut text = line(titles.map(str::to_owned));
+    text.push_str(&line((0..2 + columns().count()).map(|_| "---".to_owned())));
+    for Row { series, x, report } in rows {
+        let names = [series.clone(), x.clone()].into_iter();
+        text.push_str(&line(names.chain(columns().map(|(_, shown)| shown(report)))));
+    }
+    text
+}
+
+fn line(cells: impl Iterator<Item = String>) -> String {
+    format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}
+
+/// In a second.
+fn gigabytes(of: &Report, bytes_an_operation: f64) -> f64 {
+    bytes_an_operation * of.million_operations_a_second / 1e3
+}

@@ -1,0 +1,149 @@
+//! What is measured for each figure.
+
+use honeycomb_workload::{Distribution, Sizes, Workload};
+
+use super::Scale;
+use crate::engine::Simulator;
+use crate::measure::{Data, Traffic};
+
+/// A point of a figure.
+pub(super) struct Point {
+    /// What it belongs to.
+    pub(super) series: String,
+    /// Where it stands.
+    pub(super) x: String,
+    pub(super) simulator: Simulator,
+    pub(super) data: Data,
+    pub(super) traffic: Traffic,
+}
+
+/// Nodes as in the paper: two levels of interior nodes, the root and those below it.
+const PAPER_NODES: Data = Data { pairs: 160_000, ..tree(8192) };
+/// Smaller nodes, as many levels.
+const MIDDLE: Data = Data { pairs: 60_000, ..tree(2048) };
+/// Nodes so small that little memory has a tree as high as the paper's: three levels of interior nodes.
+const HIGH: Data = Data { pairs: 24_000, ..tree(1024) };
+
+const fn tree(node_bytes: usize) -> Data {
+    let sizes = Sizes::Fixed { key: 16, value: 16 };
+    Data { pairs: 0, sizes, node_bytes, log_bytes: honeycomb_layout::LOG_THRESHOLD_BYTES_DEFAULT, mvcc: true }
+}
+
+impl Scale {
+    fn point(self, series: impl ToString, x: impl ToString, data: Data, workload: Workload) -> Point {
+        let traffic = Traffic { workload, ..self.traffic() };
+        let (series, x) = (series.to_string(), x.to_string());
+        Point { series, x, simulator: Simulator::default(), data: self.data(data), traffic }
+    }
+}
+
+pub(super) fn workloads(scale: Scale) -> Vec<Point> {
+    use Workload::{Cloud, Get, Insert, Update, YcsbA, YcsbB, YcsbC, YcsbD, YcsbE, YcsbF};
+    let all = [Get, YcsbA, YcsbB, YcsbC, YcsbD, YcsbE, YcsbF, Cloud(100), Cloud(95), Cloud(80), Cloud(50)];
+    let all = all.into_iter().chain([Update, Insert]);
+    let both = all.flat_map(|workload| {
+        let distributions = workload.distributions(&Distribution::DEFAULT);
+        distributions.into_iter().map(move |distribution| (workload, distribution))
+    });
+    both.map(|(workload, distribution)| {
+        let skewed = if distribution == Distribution::Uniform { "uniform" } else { "Zipf, latest for D" };
+        let point = scale.point(skewed, workload, PAPER_NODES, workload);
+        Point { traffic: Traffic { distribution, ..point.traffic }, ..point }
+    })
+    .collect()
+}
+
+pub(super) fn scan_lengths(scale: Scale) -> Vec<Point> {
+    let lengths = [1, 4, 8, 16, 24, 50, 100];
+    let both = Distribution::DEFAULT.into_iter().flat_map(|one| lengths.map(|pairs| (one, pairs)));
+    both.map(|(distribution, pairs)| {
+        let point = scale.point(distribution.name(), pairs, PAPER_NODES, Workload::Scan(pairs));
+        // Each takes as long as several.
+        let operations = point.traffic.operations / (1 + pairs as u64 / 25);
+        Point { traffic: Traffic { distribution, operations, ..point.traffic }, ..point }
+    })
+    .collect()
+}
+
+pub(super) fn loads(scale: Scale) -> Vec<Point> {
+    let all = [Workload::Get, Workload::Scan(4), Workload::Cloud(95)];
+    let both = all.into_iter().flat_map(|one| [1, 8, 32, 64, 96, 128].map(|load| (one, load)));
+    both.map(|(workload, in_flight)| {
+        let point = scale.point(workload, in_flight, PAPER_NODES, workload);
+        // Few in flight take long.
+        let operations = point.traffic.operations.min(150 * in_flight as u64);
+        Point { traffic: Traffic { in_flight, operations, ..point.traffic }, ..point }
+    })
+    .collect()
+}
+
+pub(super) fn log_blocks(scale: Scale) -> Vec<Point> {
+    let sizes = [0, 64, 128, 256, 512, 1024].into_iter();
+    let all = [Workload::Scan(4), Workload::Cloud(50), Workload::YcsbA];
+    let both = sizes.flat_map(|bytes| all.map(|one| (bytes, one)));
+    both.map(|(log_bytes, workload)| {
+        scale.point(workload, log_bytes, Data { log_bytes, ..PAPER_NODES }, workload)
+    })
+    .collect()
+}
+
+pub(super) fn versions(scale: Scale) -> Vec<Point> {
+    let all = [Workload::Scan(4), Workload::Cloud(95), Workload::Cloud(50), Workload::Insert];
+    let both =
+        [(true, "with versions"), (false, "without")].into_iter().flat_map(|way| all.map(|one| (way, one)));
+    both.map(|((mvcc, series), workload)| {
+        scale.point(series, workload, Data { mvcc, ..PAPER_NODES }, workload)
+    })
+    .collect()
+}
+
+pub(super) fn cache_sizes(scale: Scale) -> Vec<Point> {
+    let sizes = [(false, 10), (true, 10), (true, 8), (true, 7), (true, 6), (true, 5)];
+    let both = sizes.into_iter().flat_map(|size| Distribution::DEFAULT.map(|one| (one, size)));
+    both.map(|(distribution, (cache, cache_halvings))| {
+        let nodes = if cache { crate::CACHE_NODES >> cache_halvings } else { 0 };
+        let point = scale.point(distribution.name(), nodes, HIGH, Workload::Scan(1));
+        // Not the root, which would be there whatever the size.
+        let simulator = Simulator { cache, cache_halvings, root_on_chip: false, ..point.simulator };
+        Point { simulator, traffic: Traffic { distribution, ..point.traffic }, ..point }
+    })
+    .collect()
+}
+
+pub(super) fn switches(scale: Scale) -> Vec<Point> {
+    let all = [
+        ("nothing", false, false, false),
+        ("root on chip", false, false, true),
+        ("cache", true, false, false),
+        ("cache, balancer", true, true, false),
+        ("cache, root on chip", true, false, true),
+        ("all", true, true, true),
+    ];
+    let units = format!("{} + {} units", Simulator::SEARCH_UNITS, Simulator::SCAN_UNITS);
+    all.into_iter()
+        .map(|(name, cache, balance, root_on_chip)| {
+            let point = scale.point(&units, name, HIGH, Workload::Scan(1));
+            Point { simulator: Simulator { cache, balance, root_on_chip, ..point.simulator }, ..point }
+        })
+        .collect()
+}
+
+pub(super) fn key_sizes(scale: Scale) -> Vec<Point> {
+    let sizes = [8, 16, 32, 64, 128, 256, 460].into_iter();
+    let all = [Workload::Get, Workload::Scan(4)];
+    let both = sizes.flat_map(|key| all.map(|one| (key, one)));
+    both.map(|(key, workload)| {
+        let sizes = Sizes::Fixed { key, value: 16 };
+        // About as many nodes, whatever the size.
+        let data = Data { sizes, pairs: 5_000_000 / (key as u64 + 30), ..PAPER_NODES };
+        scale.point(workload, key, data, workload)
+    })
+    .collect()
+}
+
+pub(super) fn limits(scale: Scale) -> Vec<Point> {
+    let trees = [(PAPER_NODES, "8 KiB, 2 levels"), (MIDDLE, "2 KiB, 2 levels"), (HIGH, "1 KiB, 3 levels")];
+    let all = [Workload::Get, Workload::Scan(1), Workload::Scan(4), Workload::Scan(24)];
+    let both = trees.into_iter().flat_map(|tree| all.map(|one| (tree, one)));
+    both.map(|((data, nodes), workload)| scale.point(workload, nodes, data, workload)).collect()
+}

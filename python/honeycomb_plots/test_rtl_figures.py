@@ -1,0 +1,53 @@
+"""Draws small figures: ``PYTHONPATH=python python3 -m unittest honeycomb_plots.test_rtl_figures``."""
+
+import json
+import pathlib
+import tempfile
+import unittest
+
+from honeycomb_plots import rtl_figures
+
+
+def row(series: str, x: str, rate: float = 2.0, units: int = 4) -> dict:
+    shares = dict.fromkeys(("links_busy", "channels_busy", "host_bytes", "host_reads"), 0.5)
+    counts = dict.fromkeys(("on_board_lines", "on_board_reads", "search_units_busy", "scan_units_busy"), 2.0)
+    times = {"median": 400, "percentile_99": 900, "nanoseconds_a_cycle": 4.5}
+    setup = {"platform": "paper", "megahertz": 220.0, "search_units": units, "scan_units": units}
+    return {"series": series, "x": x, "million_operations_a_second": rate} | shares | counts | times | setup
+
+
+class Draw(unittest.TestCase):
+    def draw(self, rows: list[dict], shapes: list[str]) -> dict[str, bytes]:
+        with tempfile.TemporaryDirectory() as folder:
+            for shape in shapes:
+                path = pathlib.Path(folder) / f"figure-{shape}"
+                path.mkdir()
+                figure = {"heading": f"Figure 1: {shape}", "axis": "the axis", "shape": shape, "rows": rows}
+                (path / "figure.json").write_text(json.dumps(figure), encoding="utf-8")
+            return {path.name: path.read_bytes() for path in rtl_figures.draw(pathlib.Path(folder))}
+
+    def test_every_shape_is_drawn_as_png_and_svg_and_names_what_it_shows(self):
+        rows = [row("uniform", "1"), row("uniform", "4", 3.0), row("zipf", "1"), row("zipf", "4")]
+        drawn = self.draw(rows, list(rtl_figures.SHAPES))
+        self.assertEqual(len(drawn), 2 * len(rtl_figures.SHAPES))
+        for shape in rtl_figures.SHAPES:
+            self.assertEqual(drawn[f"rtl-figure-{shape}.png"][:4], b"\x89PNG")
+            svg = drawn[f"rtl-figure-{shape}.svg"]
+            for text in (f"Figure 1: {shape}", "the axis", "uniform, 4 + 4 units"):
+                self.assertIn(text.encode(), svg)
+
+    def test_builds_with_other_units_are_told_apart(self):
+        drawn = self.draw([row("get", "1"), row("get", "1", 5.0, 14)], ["bars"])
+        for text in (b"get, 4 + 4 units", b"get, 14 + 14 units"):
+            self.assertIn(text, drawn["rtl-figure-bars.svg"])
+
+    def test_a_series_that_is_its_units_is_not_told_twice(self):
+        self.assertEqual(rtl_figures.name(row("4 + 4 units", "all")), "4 + 4 units")
+
+    def test_an_empty_folder_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "no figures"):
+            self.draw([], [])
+
+
+if __name__ == "__main__":
+    unittest.main()
