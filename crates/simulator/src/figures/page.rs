@@ -57,8 +57,7 @@ const HEAD: &str = "# Figures on the simulated accelerator\n\n\
     the accelerator's; writes are done by the CPU's own code beside it, on 8 cores that each take 1 µs for \
     one, which is a parameter and not measured; what they tell goes over the accelerator's registers. Times \
     are simulated and the same on every machine. A run of 1,500 operations includes that the first ones \
-    begin and the last ones \
-    end, which costs up to a tenth of throughput.\n";
+    begin and the last ones end, which costs up to a tenth of throughput.\n";
 
 /// Writes the page, of what was measured into a folder.
 pub(super) fn write(folder: &Path) -> Result<(), Failure> {
