@@ -30,7 +30,8 @@ ROOT = Path(__file__).resolve().parent.parent
 LIST = ROOT / "tools/mutants.toml"
 RULES = ROOT / "docs/rules.md"
 SCRATCH = ROOT / "target/mutants"
-CRATES = ("layout", "memory", "btree", "accelerator", "store", "simulator", "protocol", "client", "server")
+CRATES = ("layout", "memory", "btree", "accelerator", "store", "workload", "simulator", "protocol", "client",
+    "server")
 
 # A race may not show in one run of a test: a mutant has survived when its test has passed this often.
 ATTEMPTS = 6
