@@ -80,6 +80,7 @@ rtl-lint: setup
 
 rtl-tests: setup
 	$(python) -m pytest --quiet --numprocesses auto --dist worksteal rtl/test
+	$(python) rtl/test/coverage.py
 
 rtl-proofs: setup
 	$(python) rtl/formal/prove.py

@@ -222,5 +222,10 @@ module key_search_unit
 
   `ASSERT_OFFER_STAYS(ReadStays, read_valid_o, read_ready_i, read_o)
   `ASSERT_OFFER_STAYS(LeafStays, leaf_valid_o, leaf_ready_i, leaf_o)
+  `COVER(VersionStep, version_step_o)
+  `COVER(TooNewAndFirst, state_q == StateHeader && header_valid && is_too_new && !version_step_o)
+  `COVER(RootIsLeaf, state_q == StateHeader && header_valid && !is_too_new && header.level == '0)
+  `COVER(KeyComesLate, state_q == StateHeader && header_valid && !key_loaded)
+  `COVER(ReadFails, beat && beat_counts && beat_i.error)
 
 endmodule

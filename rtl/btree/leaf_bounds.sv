@@ -111,5 +111,8 @@ module leaf_bounds
   assign prefix_o = prefix_q;
 
   `ASSERT(EntersOrLeaves, !(enter_valid_i && leave_valid_i))
+  `COVER(PrefixDecides, is_beyond_q)
+  `COVER(LeavesAtFence, leave_valid_i && leave_ready_o && !leave_goes_on_o)
+  `COVER(BoundIsBehind, leave_valid_i && leave_ready_o && leave_goes_on_o && has_bound)
 
 endmodule

@@ -228,5 +228,12 @@ module leaf_cursor
 
   `ASSERT(SetBetweenSteps, !set_i || (state_q == Merge && !step_valid_i))
   `ASSERT_OFFER_STAYS(StepStays, step_valid_i, step_ready_o, {step_back_i, compares_i, by_upper_i})
+  `COVER(EntryBeforeSorted, state_q == Merge && look == LookAtEntry && part_ready_i)
+  `COVER(EntryInPlaceOfSorted, state_q == Merge && is_next && is_at_entry && step_valid_i && !step_back_i)
+  `COVER(StepsOverEntry, state_q == Merge && is_next && steps_over && step_valid_i && !step_back_i)
+  `COVER(BackToEntry, state_q == MergeBack && look == LookAtEntry && part_ready_i)
+  `COVER(BackToSorted, state_q == MergeBack && look == LookAtBefore && part_ready_i)
+  `COVER(BackOverEntry, state_q == MergeBack && is_last && steps_over)
+  `COVER(BackToOtherSegment, state_q == Bounds && bounds_valid_i && segment_d != segment_q)
 
 endmodule

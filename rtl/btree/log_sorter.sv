@@ -79,5 +79,8 @@ module log_sorter
   assign overflow_o = overflow_q;
 
   `ASSERT(RankIsAtMostCount, !insert_i || is_full || 32'(insert_rank_i) <= 32'(count_q))
+  `COVER(InsertsInFront, insert_i && !is_full && 32'(insert_rank_i) < 32'(count_q))
+  `COVER(IsFull, insert_i && is_full)
+  `COVER(IsHidden, index_i < count_q && hidden_o)
 
 endmodule

@@ -99,5 +99,10 @@ module log_walker
   assign found_item_o = found_item_q;
 
   `ASSERT_OFFER_STAYS(WalkStays, walk_valid_i, walk_ready_o, {header_i, read_version_i})
+  `COVER(FindsKey, finds)
+  `COVER(FindsNewerOfKey, finds && found_q)
+  `COVER(EntryIsTooNew, part_valid_o && part_ready_i && !is_seen)
+  `COVER(TagSpares, part_valid_o && compares_i && !may_be_of_key)
+  `COVER(EntryHasNoTag, part_valid_o && index_q >= 8'(NodeHeaderTagsCount))
 
 endmodule

@@ -183,5 +183,8 @@ module place_finder
   };
 
   `ASSERT_OFFER_STAYS(FindStays, find_valid_i, find_ready_o, {by_upper_i, key_length_i, after_i})
+  `COVER(SegmentBefore, seek_o)
+  `COVER(AfterAnEntry, state_q == Log && log_d != log_q)
+  `COVER(EndOfBlock, state_q == Walk && !has_item)
 
 endmodule

@@ -293,4 +293,12 @@ module scan_control
   assign enter_valid_o = state_q == EnterLeaf;
   assign leave_valid_o = state_q == LeaveLeaf && sibling != '0;
 
+  `COVER(GetSkipsLog, state_q == Open && open_ready_i && is_get && has_log && !log_may_have_i)
+  `COVER(TagMisleads, state_q == Walk && walk_ready_i && is_get && !walk_found_i)
+  `COVER(GetFindsMarker, state_q == Walk && walk_ready_i && is_get && walk_found_i && state_d == Finish)
+  `COVER(FloorIsLeft, state_q == StepToFloor && state_d == GoOn)
+  `COVER(FloorIsNowhere, state_q == StepToFloor && step_ready_i && !step_found_i && sibling == '0)
+  `COVER(GoesOnLeft, state_q == LeaveLeaf && state_d == GoOn && backward)
+  `COVER(GoesOnRight, state_q == LeaveLeaf && state_d == GoOn && !backward)
+
 endmodule

@@ -69,5 +69,7 @@ module value_finder
   end
 
   `ASSERT(TakesWhatWasFound, !take_i || find_valid_i)
+  `COVER(IsElsewhere, find_valid_i && is_elsewhere_o)
+  `COVER(IsNotAsked, find_valid_i && keys_only_i)
 
 endmodule

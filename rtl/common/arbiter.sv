@@ -92,5 +92,6 @@ module arbiter #(
   for (genvar index = 0; index < Count; index++) begin : gen_assertions
     `ASSERT_OFFER_STAYS(InStays, in_valid_i[index], in_ready_o[index], {in_i[index], in_last_i[index]})
   end
+  `COVER(TwoWant, $countones(in_valid_i) > 1)
 
 endmodule

@@ -64,5 +64,6 @@ module fifo #(
   `ASSERT(CountHasABound, count_q <= CountBits'(Depth))
   `ASSERT_OFFER_STAYS(InStays, in_valid_i, in_ready_o, in_i)
   `ASSERT_OFFER_STAYS(OutStays, out_valid_o, out_ready_i, out_o)
+  `COVER(InWaits, in_valid_i && !in_ready_o)
 
 endmodule

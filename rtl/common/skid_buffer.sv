@@ -48,5 +48,6 @@ module skid_buffer #(
   `ASSERT(HeldOnlyIfOffered, !is_held_q || is_offered_q)
   `ASSERT_OFFER_STAYS(InStays, in_valid_i, in_ready_o, in_i)
   `ASSERT_OFFER_STAYS(OutStays, out_valid_o, out_ready_i, out_o)
+  `COVER(Holds, is_held_q && !out_ready_i)
 
 endmodule

@@ -38,5 +38,6 @@ module load_balancer #(
 
   `ASSERT(HostEndsWhatBegan, !host_ends_i || host_q != '0)
   `ASSERT(DramEndsWhatBegan, $countones(dram_ends_i) <= 32'(dram_q))
+  `COVER(Spares, spares_o)
 
 endmodule

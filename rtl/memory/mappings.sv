@@ -82,4 +82,7 @@ module mappings
     .*
   );
 
+  `COVER(LookupWaitsForWord, read_valid && !is_clear)
+  `COVER(MappingWaitsForCache, drop_valid_o && !drop_ready_i)
+
 endmodule

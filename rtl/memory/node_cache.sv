@@ -299,5 +299,14 @@ module node_cache
 
   `ASSERT_OFFER_STAYS(HostStays, host_valid_o, host_ready_i, {host_address_o, host_lines_o, host_tag_o})
   `ASSERT_OFFER_STAYS(HitStays, hit_valid_o, hit_ready_i, {hit_place_o, hit_lines_o, hit_tag_o})
+  `COVER(Hits, starts_hit)
+  `COVER(IsSpared, state_q == Looks && is_hit && spares_i)
+  `COVER(FillsEntry, starts_fill && makes_entry)
+  `COVER(FillsFurtherLines, starts_fill && has_entry)
+  `COVER(Evicts, makes_entry && found[victim].used)
+  `COVER(AllIsBusy, state_q == Looks && !has_entry && is_busy[victim])
+  `COVER(FillFails, state_q == Fills && filled_failed_i)
+  `COVER(DropsEntry, state_q == Drops && written != found)
+  `COVER(DropsBesideFlight, state_q == Drops && is_busy != '0)
 
 endmodule

@@ -131,5 +131,10 @@ module page_table_cache
   `ASSERT(NothingIsKeptOfNoBuffer, !fill_i || fill_address_i != '0)
   `ASSERT_OFFER_STAYS(HitStays, hit_valid_o, hit_ready_i, {hit_address_o, client_o})
   `ASSERT_OFFER_STAYS(MissStays, miss_valid_o, miss_ready_i, {lookup_o, client_o})
+  `COVER(Hits, hit_valid_o && hit_ready_i)
+  `COVER(Misses, miss_valid_o && miss_ready_i)
+  `COVER(HasOther, miss_valid_o && found.used)
+  `COVER(LookupWaitsForWrite, lookup_valid_i && state_q == Idle && writes)
+  `COVER(Drops, drop_i)
 
 endmodule

@@ -219,5 +219,11 @@ module root_on_chip
   `ASSERT_OFFER_STAYS(OtherStays, other_valid_o, other_ready_i,
                       {other_address_o, other_lines_o, other_tag_o, other_name_o})
   `ASSERT_OFFER_STAYS(BeatStays, beat_valid_o, beat_ready_i, {beat_tag_o, beat_o})
+  `COVER(IsHere, takes && is_here)
+  `COVER(FillsFurtherLines, starts_fill && is_kept)
+  `COVER(MakesEntry, makes_entry)
+  `COVER(OldOneIsInUse, takes && is_root && !is_kept && !is_idle)
+  `COVER(IsDropped, drop_valid_i && drop_lid_i == root_q && used_q)
+  `COVER(OtherRoot, root_valid_i && root_i != '0 && root_i != root_q && used_q)
 
 endmodule

@@ -15,15 +15,17 @@ from cocotb_tools.runner import Verilator, get_results
 RTL = Path(__file__).resolve().parents[1]
 BUILDS = RTL.parent / "target" / "rtl"
 SEEDS = (1, 2)
+# What a run leaves in the folder of its build: how often it came to each state of the covers.
+COVERED = ".covered"
 
 # A comparison that the width of a type makes constant is what an assertion of a bound is for; a block that
 # only checks parameters needs no name; an output that nobody needs is left open on purpose.
 WARNINGS = ["-Wall", "-Wno-CMPCONST", "-Wno-GENUNNAMED", "-Wno-PINCONNECTEMPTY"]
 UNKNOWNS = ["--x-assign", "unique", "--x-initial", "unique"]
-ARGUMENTS = ["-F", str(RTL / "files.f"), *WARNINGS, "--assert", *UNKNOWNS]
+ARGUMENTS = ["-F", str(RTL / "files.f"), *WARNINGS, "--assert", "--coverage-user", *UNKNOWNS]
 
 # Verilator's runtime: compiled by the first build, linked by all.
-RUNTIME = ["verilated.o", "verilated_dpi.o", "verilated_threads.o", "verilated_vpi.o"]
+RUNTIME = [f"verilated{part}.o" for part in ("", "_cov", "_dpi", "_threads", "_vpi")]
 
 
 def simulate(module: str, tests: str | None = None, seeds=SEEDS, **parameters):
@@ -40,7 +42,11 @@ def simulate(module: str, tests: str | None = None, seeds=SEEDS, **parameters):
             test_module=tests or f"test_{module}",
             seed=seed,
             waves=has_waves(),
-            plusargs=[f"+verilator+seed+{seed}", "+verilator+rand+reset+2"],
+            plusargs=[
+                f"+verilator+seed+{seed}",
+                "+verilator+rand+reset+2",
+                f"+verilator+coverage+file+{folder / f'{tests or module}_{seed}{COVERED}'}",
+            ],
             build_dir=folder,
             test_dir=folder,
         )
@@ -63,7 +69,7 @@ def has_waves() -> bool:
 
 def build(module: str, folder: Path, parameters: dict) -> Verilator:
     """Builds the simulation, or finds it up to date. Quick to compile goes before quick to run."""
-    runtime = BUILDS / ("runtime_waves" if has_waves() else "runtime")
+    runtime = BUILDS / ("covering_waves" if has_waves() else "covering")
     objects = [runtime / name for name in RUNTIME]
     # The wheel does not know how its compiler takes a precompiled header.
     flags = "-s -- OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1 CFG_CXXFLAGS_PCH_I=-include"

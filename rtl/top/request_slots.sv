@@ -205,5 +205,10 @@ module request_slots
   `ASSERT(RequestIsTheNewest, !request_valid_i || request_i.slot == slot_t'(index_t'(newest_q)))
   `ASSERT_OFFER_STAYS(DescentStays, descent_valid_o, descent_ready_i, descent_o)
   `ASSERT_OFFER_STAYS(RefusalStays, refusal_valid_o, refusal_ready_i, refusal_o)
+  `COVER(AllAreInFlight, !slot_valid_o)
+  `COVER(OutOfOrder, done_valid_i && 64'(done_slot_i) != 64'(index_t'(oldest_q)))
+  `COVER(IsRefused, state_q == Refuse)
+  `COVER(NamesVersion, takes && request_i.request.read_version != '0)
+  `COVER(DescentWaits, descent_valid_o && !descent_ready_i)
 
 endmodule

@@ -1,0 +1,47 @@
+"""How often the tests came to the states that matter: all that modules name as COVER.
+
+Run after the tests: adds up what each left, prints a table, and fails if there is a state that none came to.
+"""
+
+import re
+import sys
+from collections import Counter
+
+from runner import BUILDS, COVERED, RTL
+
+State = tuple[str, str]
+
+
+def named() -> list[State]:
+    """Each module and state that is named."""
+    paths = sorted(path for path in RTL.rglob("*.sv") if path.parent.name not in ("test", "formal"))
+    return [(path.stem, name) for path in paths for name in re.findall(r"`COVER\((\w+),", path.read_text())]
+
+
+def counted(text: str) -> Counter[State]:
+    """The cycles of each state in what Verilator wrote of one run: a line a place, of keys and values."""
+    counts = Counter()
+    for place, count in re.findall(r"^C '(.*)' (\d+)$", text, re.MULTILINE):
+        keys = dict(re.findall(r"\x01(\w+)\x02([^\x01]*)", place))
+        module = re.sub(r"__.*", "", keys["page"].rpartition("/")[2])
+        counts[module, keys["h"].rpartition(".")[2]] += int(count)
+    return counts
+
+
+def main() -> int:
+    runs = sorted(BUILDS.rglob(f"*{COVERED}"))
+    if not runs:
+        sys.exit(f"nothing in {BUILDS} was covered: run the tests first")
+    counts = sum((counted(path.read_text()) for path in runs), Counter())
+    states = named()
+    missing = [state for state in states if counts[state] == 0]
+    for module, name in states:
+        print(f"{module:20} {name:24} {counts[module, name]:10}")
+    print(f"{len(states) - len(missing)} of {len(states)} states were covered in {len(runs)} runs")
+    for module, name in missing:
+        print(f"{module}: no test came to {name}", file=sys.stderr)
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
