@@ -68,38 +68,26 @@ impl<'a> Wanted<'a> {
     /// Mostly the first eight bytes decide: the rest is looked at only if they are equal.
     #[inline(always)]
     pub(crate) fn compare_item(&self, bytes: &[u8]) -> (Ordering, usize) {
-        let (header, head) = header_and_head(bytes);
-        let order = match head.cmp(&self.head) {
-            Ordering::Equal => self.compare_rest(bytes, header),
+        let header = ItemHeader::read(bytes);
+        let order = match item_head(bytes, header.suffix_bytes()).cmp(&self.head) {
+            Ordering::Equal => bytes[HEADER_BYTES..][..header.suffix_bytes()].cmp(self.suffix),
             decided => decided,
         };
         (order, header.item_bytes())
     }
-
-    /// How the key of an item compares whose head is equal.
-    #[inline]
-    fn compare_rest(&self, bytes: &[u8], header: ItemHeader) -> Ordering {
-        bytes[HEADER_BYTES..][..header.suffix_bytes()].cmp(self.suffix)
-    }
 }
 
-/// The header of the item that starts `bytes`, and the head of its key suffix.
+/// The head of an item's key suffix.
 #[inline(always)]
-pub(crate) fn header_and_head(bytes: &[u8]) -> (ItemHeader, u64) {
-    // One look at the length where eight bytes are there after the header, whoever's they are: those after
-    // the suffix are cut off.
-    let Some(chunk) = bytes.first_chunk::<{ HEADER_BYTES + 8 }>() else { return last_header_and_head(bytes) };
-    let header = ItemHeader::read(chunk);
-    let word = u64::from_be_bytes(*chunk[HEADER_BYTES..].first_chunk().expect("eight bytes"));
-    let suffix_bytes = header.suffix_bytes();
-    (header, if suffix_bytes >= 8 { word } else { word & !(u64::MAX >> (8 * suffix_bytes)) })
-}
-
-/// As [`header_and_head`], of an item with little after it.
-#[cold]
-fn last_header_and_head(bytes: &[u8]) -> (ItemHeader, u64) {
-    let header = ItemHeader::read(bytes);
-    (header, head(&bytes[HEADER_BYTES..][..header.suffix_bytes()]))
+fn item_head(bytes: &[u8], suffix_bytes: usize) -> u64 {
+    // One load where eight bytes are there, whoever's they are: those after the suffix are cut off.
+    match bytes.first_chunk::<{ HEADER_BYTES + 8 }>() {
+        Some(chunk) => {
+            let word = u64::from_be_bytes(*chunk[HEADER_BYTES..].first_chunk().expect("eight bytes"));
+            if suffix_bytes >= 8 { word } else { word & !(u64::MAX >> (8 * suffix_bytes)) }
+        }
+        None => head(&bytes[HEADER_BYTES..][..suffix_bytes]),
+    }
 }
 
 /// How many first bytes two byte strings share.
