@@ -44,6 +44,17 @@ async def end_of_reset(dut):
             return
 
 
+async def take_one(dut, stall: float, ready, valid):
+    """One transfer of a stream, after random stalls; what it brings is there when this returns."""
+    while True:
+        takes = random.random() >= stall
+        ready.value = int(takes)
+        await RisingEdge(dut.clk_i)
+        if takes and valid.value == 1:
+            ready.value = 0
+            return
+
+
 class Lanes:
     """A port that is an array of elements of so many bits."""
 

@@ -4,11 +4,10 @@ import random
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from records import record
+from lookups import Lookups
 from runner import simulate
-from streams import STALLS, Lanes, end_of_reset, start
+from streams import STALLS, end_of_reset, start, take_one
 
-LOOKUP = record("memory_pkg::lookup_t")
 # More than are kept on chip, so some have the same place there.
 LIDS = 2048
 CLIENTS = 3
@@ -47,25 +46,14 @@ class Table:
                 self.flying[int(dut.read_id_o.value)] = int(dut.read_address_o.value)
                 self.reads += 1
 
-    async def take(self, name: str):
-        """One transfer of a stream of writes."""
-        ready, valid = getattr(self.dut, f"{name}_ready_i"), getattr(self.dut, f"{name}_valid_o")
-        while True:
-            takes = random.random() >= self.stall
-            ready.value = int(takes)
-            await RisingEdge(self.dut.clk_i)
-            if takes and valid.value == 1:
-                ready.value = 0
-                return
-
     async def write(self):
         dut = self.dut
         await end_of_reset(dut)
         while True:
-            await self.take("burst")
+            await take_one(dut, self.stall, dut.burst_ready_i, dut.burst_valid_o)
             at, beats = int(dut.burst_address_o.value) - BASE, int(dut.burst_len_o.value) + 1
             for beat in range(beats):
-                await self.take("word")
+                await take_one(dut, self.stall, dut.word_ready_i, dut.word_valid_o)
                 data = int(dut.word_o.value).to_bytes(64, "little")
                 for byte in range(64):
                     if int(dut.word_strobe_o.value) >> byte & 1:
@@ -109,32 +97,23 @@ class Writer:
                 await RisingEdge(dut.clk_i)
 
 
-async def look_up(dut, index: int, ports, writer: Writer):
+async def look_up(lookups: Lookups, client: int, writer: Writer):
     """One client's lookups. It finds what was in force when it began, or what came since."""
-    valid, ready, lookup, found = ports
     for _ in range(LOOKUPS):
         lid = random.choice((*CHANGING, 7, LIDS))
-        lookup.set(index, LOOKUP.pack(lid=lid, kept=random.random() < 0.8))
-        valid.set(index, 1)
         since = writer.in_force.get(lid, 0)
-        await RisingEdge(dut.clk_i)
-        while not ready.get(index):
-            await RisingEdge(dut.clk_i)
-        valid.set(index, 0)
-        while not found.get(index):
-            await RisingEdge(dut.clk_i)
+        found = await lookups.find(client, lid, kept=random.random() < 0.8)
         allowed = writer.history.get(lid, [0])[since:]
-        assert int(dut.found_o.value) in allowed, (lid, int(dut.found_o.value), allowed)
+        assert found in allowed, (lid, found, allowed)
 
 
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS)
 async def a_mapping_that_was_taken_is_found(dut, stall):
     table, writer = Table(dut, stall), Writer(dut, stall)
-    ports = (Lanes(dut.lookup_valid_i), Lanes(dut.lookup_ready_o), Lanes(dut.lookup_i, LOOKUP.width),
-             Lanes(dut.found_valid_o))
+    lookups = Lookups(dut)
     await start(dut, lookup_valid_i=0)
-    tasks = [cocotb.start_soon(look_up(dut, index, ports, writer)) for index in range(CLIENTS)]
+    tasks = [cocotb.start_soon(look_up(lookups, client, writer)) for client in range(CLIENTS)]
     for task in tasks:
         await task
     assert table.reads < CLIENTS * LOOKUPS, "some words were found on chip"

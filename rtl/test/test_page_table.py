@@ -4,11 +4,10 @@ import random
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from records import record
+from lookups import Lookups
 from runner import simulate
-from streams import STALLS, Lanes, end_of_reset, start
+from streams import STALLS, end_of_reset, start
 
-LOOKUP = record("memory_pkg::lookup_t")
 LIDS = 1024
 BASE = 8192
 # of each client
@@ -97,23 +96,15 @@ class Table:
                 self.reads += 1
 
 
-async def look_up(dut, index: int, ports, table, lookups: int):
+async def look_up(lookups: Lookups, client: int, table: Table):
     """One client's lookups, one after the other."""
-    valid, ready, lookup, found = ports
-    for _ in range(lookups):
+    for _ in range(LOOKUPS):
         wanted = random.choice((*CHANGING, LIDS, random.randrange(LIDS), random.getrandbits(48)))
-        lookup.set(index, LOOKUP.pack(lid=wanted, kept=random.random() < 0.8))
-        valid.set(index, 1)
         since = table.in_force.get(wanted, 0)
-        await RisingEdge(dut.clk_i)
-        while not ready.get(index):
-            await RisingEdge(dut.clk_i)
-        valid.set(index, 0)
-        while not found.get(index):
-            await RisingEdge(dut.clk_i)
-        allowed = [0] if index in table.failed else table.allowed(wanted, since)
-        assert int(dut.found_o.value) in allowed, (wanted, allowed)
-        table.failed.discard(index)
+        found = await lookups.find(client, wanted, kept=random.random() < 0.8)
+        allowed = [0] if client in table.failed else table.allowed(wanted, since)
+        assert found in allowed, (wanted, allowed)
+        table.failed.discard(client)
 
 
 @cocotb.test()
@@ -121,11 +112,10 @@ async def look_up(dut, index: int, ports, table, lookups: int):
 async def finds_the_word_of_each_lid(dut, stall):
     count = int(dut.ClientCount.value)
     table = Table(dut, stall)
-    ports = (Lanes(dut.lookup_valid_i), Lanes(dut.lookup_ready_o), Lanes(dut.lookup_i, LOOKUP.width),
-             Lanes(dut.found_valid_o))
+    lookups = Lookups(dut)
     await start(dut, lookup_valid_i=0)
     await end_of_reset(dut)
-    tasks = [cocotb.start_soon(look_up(dut, index, ports, table, LOOKUPS)) for index in range(count)]
+    tasks = [cocotb.start_soon(look_up(lookups, client, table)) for client in range(count)]
     for task in tasks:
         await task
     assert table.reads < LOOKUPS * count, "some words were found on chip"

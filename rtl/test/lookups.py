@@ -1,0 +1,28 @@
+"""Clients that look words of a page table up."""
+
+from cocotb.triggers import RisingEdge
+from records import record
+from streams import Lanes
+
+LOOKUP = record("memory_pkg::lookup_t")
+
+
+class Lookups:
+    """The ports of all clients."""
+
+    def __init__(self, dut):
+        self.dut = dut
+        self.valid, self.ready = Lanes(dut.lookup_valid_i), Lanes(dut.lookup_ready_o)
+        self.lookup, self.found = Lanes(dut.lookup_i, LOOKUP.width), Lanes(dut.found_valid_o)
+
+    async def find(self, client: int, lid: int, kept: bool) -> int:
+        """One lookup of one client: the word that it finds."""
+        self.lookup.set(client, LOOKUP.pack(lid=lid, kept=kept))
+        self.valid.set(client, 1)
+        await RisingEdge(self.dut.clk_i)
+        while not self.ready.get(client):
+            await RisingEdge(self.dut.clk_i)
+        self.valid.set(client, 0)
+        while not self.found.get(client):
+            await RisingEdge(self.dut.clk_i)
+        return int(self.dut.found_o.value)
