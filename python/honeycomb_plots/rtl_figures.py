@@ -58,7 +58,8 @@ def lines_of(axes: Axes, rows: list[dict], value) -> None:
                   marker=MARKERS[number % len(MARKERS)], color=COLORS[number % len(COLORS)], label=series,
                   markersize=4)
     axes.set_xticks(range(len(places)), places)
-    axes.set_ylim(bottom=0)
+    # All lines that are there, also those of another value: a limit that was set once would stay.
+    axes.set_ylim(0, 1.05 * max(max(line.get_ydata()) for line in axes.lines) or 1)
 
 
 def latency(rows: list[dict], axis: str) -> Figure:
