@@ -11,29 +11,14 @@ alternate; medians are shown.
 import argparse
 import collections
 import contextlib
-import json
 import multiprocessing
 import os
 import pathlib
 import random
 import select
-import statistics
 import time
 
 from honeycomb_clients import requests, throughput
-
-CHUNK = 200
-
-
-def load(server, pairs):
-    """Writes all pairs, some at a time."""
-    exchange = list(server.workloads["load"](range(pairs)))
-    with server.connect() as connection:
-        for at in range(0, len(exchange), CHUNK):
-            chunk = exchange[at : at + CHUNK]
-            connection.sendall(b"".join(request for request, _ in chunk))
-            throughput.receive(connection, sum(len(reply) for _, reply in chunk))
-
 
 def capacity(connections, exchange, seconds):
     """Requests a second, if every connection has one on its way at a time."""
@@ -116,7 +101,7 @@ def run(arguments, started):
     with contextlib.ExitStack() as stack:
         opened = []
         for server in started:
-            load(server, arguments.pairs)
+            throughput.load(server, arguments.pairs)
             opened.append([stack.enter_context(server.connect()) for _ in range(arguments.connections)])
         exchange = list(requests.gets(numbers))
         rate = min(capacity(connections, exchange, arguments.seconds) for connections in opened) / 2
@@ -133,10 +118,7 @@ def run(arguments, started):
 
 def rows(found):
     """Medians, and how many times what they were alone."""
-    median = {
-        case: {key: statistics.median(one[key] for one in taken) for key in taken[0]}
-        for case, taken in found.items()
-    }
+    median = throughput.medians_of(found)
     for (server, case), medians in median.items():
         rise = medians["p99"] / median[server, "alone"]["p99"]
         yield {"server": server, "case": case, **medians, "p99_of_alone": rise}
@@ -177,13 +159,8 @@ def main(words=None):
         for server in started:
             server.stop()
     measured = list(rows(found))
-    print(table(rate, measured), end="")
-    if arguments.out:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        settings = {key: str(value) for key, value in vars(arguments).items()}
-        report = {"load": machine_load, "settings": settings, "rate": rate, "measured": measured}
-        (arguments.out / "latency.json").write_text(json.dumps(report, indent=1))
-        (arguments.out / "latency.md").write_text(table(rate, measured))
+    report = {"load": machine_load, "rate": rate, "measured": measured}
+    throughput.write(arguments, "latency", report, table(rate, measured))
     return measured
 
 

@@ -24,6 +24,8 @@ import time
 from honeycomb_clients import requests
 
 BATCHES = 64
+# Writes that are on their way at once while pairs are loaded.
+CHUNK = 200
 TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 
@@ -89,6 +91,16 @@ def receive(connection, length):
     return bytes(found)
 
 
+def load(server, pairs):
+    """Writes all pairs, some at a time."""
+    exchange = list(server.workloads["load"](range(pairs)))
+    with server.connect() as connection:
+        for at in range(0, len(exchange), CHUNK):
+            chunk = exchange[at : at + CHUNK]
+            connection.sendall(b"".join(request for request, _ in chunk))
+            receive(connection, sum(len(reply) for _, reply in chunk))
+
+
 def check(server, connections, exchange):
     """Every connection gets what is expected of the first requests."""
     for connection in connections:
@@ -133,10 +145,7 @@ def run(arguments, started):
     numbers = random.Random(arguments.seed).choices(range(arguments.pairs - requests.RANGE), k=4096)
     found = {}
     for server in started:
-        with server.connect() as connection:
-            for request, reply in server.workloads["load"](range(arguments.pairs)):
-                connection.sendall(request)
-                receive(connection, len(reply))
+        load(server, arguments.pairs)
     with contextlib.ExitStack() as stack:
         def connect(server):
             return [stack.enter_context(server.connect()) for _ in range(arguments.connections)]
@@ -153,12 +162,17 @@ def run(arguments, started):
     return found
 
 
-def rows(found):
-    """Medians, and the same beside those of Redis."""
-    median = {
+def medians_of(found):
+    """By case, the median of each value that repetitions have taken."""
+    return {
         case: {key: statistics.median(one[key] for one in taken) for key in taken[0]}
         for case, taken in found.items()
     }
+
+
+def rows(found):
+    """Medians, and the same beside those of Redis."""
+    median = medians_of(found)
     for (workload, pipeline, server), medians in median.items():
         redis = median.get((workload, pipeline, "redis"))
         known = {key: value for key, value in medians.items() if redis and redis[key]}
@@ -192,12 +206,23 @@ def parse(words):
     return parser.parse_args(words)
 
 
+def write(arguments, name, report, text):
+    """Prints a table, and writes it and its report if a folder was named."""
+    print(text, end="")
+    if arguments.out:
+        arguments.out.mkdir(parents=True, exist_ok=True)
+        settings = {key: str(value) for key, value in vars(arguments).items()}
+        report = json.dumps({**report, "settings": settings}, indent=1)
+        (arguments.out / f"{name}.json").write_text(report)
+        (arguments.out / f"{name}.md").write_text(text)
+
+
 def main(words=None):
     """Measures, prints the table, and writes it."""
     arguments = parse(words)
-    load = os.getloadavg()[0]
-    if load > arguments.load_max:
-        raise SystemExit(f"the machine's load is {load}, more than --load-max {arguments.load_max}")
+    machine_load = os.getloadavg()[0]
+    if machine_load > arguments.load_max:
+        raise SystemExit(f"the machine's load is {machine_load}, more than --load-max {arguments.load_max}")
     started = []
     try:
         started.extend(servers(arguments))
@@ -205,13 +230,7 @@ def main(words=None):
     finally:
         for server in started:
             server.stop()
-    print(table(measured), end="")
-    if arguments.out:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        settings = {key: str(value) for key, value in vars(arguments).items()}
-        text = json.dumps({"load": load, "settings": settings, "measured": measured}, indent=1)
-        (arguments.out / "throughput.json").write_text(text)
-        (arguments.out / "throughput.md").write_text(table(measured))
+    write(arguments, "throughput", {"load": machine_load, "measured": measured}, table(measured))
     return measured
 
 

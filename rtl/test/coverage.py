@@ -7,15 +7,15 @@ import re
 import sys
 from collections import Counter
 
-from runner import BUILDS, COVERED, RTL
+from runner import BUILDS, COVERED, modules
 
 State = tuple[str, str]
 
 
 def named() -> list[State]:
     """Each module and state that is named."""
-    paths = sorted(path for path in RTL.rglob("*.sv") if path.parent.name not in ("test", "formal"))
-    return [(path.stem, name) for path in paths for name in re.findall(r"`COVER\((\w+),", path.read_text())]
+    names = {path.stem: re.findall(r"`COVER\((\w+),", path.read_text()) for path in modules()}
+    return [(module, name) for module, here in names.items() for name in here]
 
 
 def counted(text: str) -> Counter[State]:

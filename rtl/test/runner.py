@@ -14,6 +14,8 @@ from cocotb_tools.runner import Verilator, get_results
 
 RTL = Path(__file__).resolve().parents[1]
 BUILDS = RTL.parent / "target" / "rtl"
+# Modules that only tests and proofs have.
+OTHERS = {RTL / "test", RTL / "formal"}
 SEEDS = (1, 2)
 # What a run leaves in the folder of its build: how often it came to each state of the covers.
 COVERED = ".covered"
@@ -26,6 +28,12 @@ ARGUMENTS = ["-F", str(RTL / "files.f"), *WARNINGS, "--assert", "--coverage-user
 
 # Verilator's runtime: compiled by the first build, linked by all.
 RUNTIME = [f"verilated{part}.o" for part in ("", "_cov", "_dpi", "_threads", "_vpi")]
+
+
+def modules() -> list[Path]:
+    """All modules of the accelerator."""
+    paths = (path for path in sorted(RTL.rglob("*.sv")) if not OTHERS & set(path.parents))
+    return [path for path in paths if not path.stem.endswith("_pkg")]
 
 
 def simulate(module: str, tests: str | None = None, seeds=SEEDS, **parameters):

@@ -1,10 +1,8 @@
 """Every module has a test of its own, or is part of a module that has one and is named here with it."""
 
 import re
-from pathlib import Path
 
-RTL = Path(__file__).resolve().parents[1]
-FLOORS = ("common", "memory", "btree", "top")
+from runner import RTL, modules
 
 # Modules without a test of their own, by the module whose test works them hardest: parts of a unit that say
 # nothing to anybody outside of it.
@@ -22,12 +20,6 @@ PARTS = {
 EVENTS, EVENTS_TEST = ["memory_events", "read_events", "scan_events"], "crates/simulator/tests/explain.rs"
 
 
-def modules() -> dict[str, str]:
-    """The text of each module."""
-    paths = (path for floor in FLOORS for path in (RTL / floor).glob("*.sv"))
-    return {path.stem: path.read_text() for path in paths if not path.stem.endswith("_pkg")}
-
-
 def parts(module: str, texts: dict[str, str]) -> set[str]:
     """What a module is made of, down to the ground, itself included."""
     instances = re.findall(r"^\s*(\w+) (?:#\(|u_\w+ \()", texts[module], re.MULTILINE)
@@ -35,7 +27,7 @@ def parts(module: str, texts: dict[str, str]) -> set[str]:
 
 
 def test_every_module_has_a_test():
-    texts = modules()
+    texts = {path.stem: path.read_text() for path in modules()}
     own = {name for name in texts if (RTL / "test" / f"test_{name}.py").exists()}
     for module, named in PARTS.items():
         assert module in own, f"{module} has a test"
