@@ -185,8 +185,7 @@ const FIGURES: [Figure; 9] = [
 ];
 
 /// Measures the figures of a name, all or none, into a folder, and writes the page that shows all that is
-/// there.
-/// What was measured by a build with other units stays.
+/// there. What was measured by a build with other units stays.
 ///
 /// # Errors
 /// It says what there is no figure of, what was not measured, or which file was not written.

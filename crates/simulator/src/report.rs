@@ -171,6 +171,12 @@ impl Report {
         }
     }
 
+    /// Share of the pieces that were looked for in the cache that were there.
+    #[must_use]
+    pub fn hit_share(&self) -> f64 {
+        self.cache_hits / (self.cache_hits + self.cache_misses).max(f64::MIN_POSITIVE)
+    }
+
     /// The time of so many cycles.
     #[must_use]
     pub fn nanoseconds(&self, cycles: u64) -> f64 {
@@ -227,7 +233,7 @@ impl Report {
             100.0 * self.host_stalls
         )?;
         let (hits, bytes) = (self.cache_hits, self.cache_bytes);
-        let share = 100.0 * hits / (hits + self.cache_misses).max(f64::MIN_POSITIVE);
+        let share = 100.0 * self.hit_share();
         writeln!(f, "cache         {hits:8.2} hits and {bytes:.0} bytes an operation, {share:.1} % hits")?;
         writeln!(f, "root on chip  {:8.0} bytes an operation", self.root_bytes)?;
         writeln!(f, "page table    {:8.2} reads an operation", self.page_table_reads)?;

@@ -34,7 +34,7 @@ pub(super) const SOURCES: &[Column] = &[
     ("on-board GB/s", |of| format!("{:.1}", gigabytes(of, 64.0 * of.on_board_lines))),
     ("on-board reads, million/s", |of| format!("{:.1}", of.on_board_reads * of.million_operations_a_second)),
     ("chip GB/s", |of| format!("{:.1}", gigabytes(of, of.root_bytes))),
-    ("hits", |of| percent(of.cache_hits / (of.cache_hits + of.cache_misses).max(f64::MIN_POSITIVE))),
+    ("hits", |of| percent(of.hit_share())),
 ];
 
 pub(super) const WRITES: &[Column] = &[
