@@ -33,7 +33,7 @@ figures: bench ## make the figures of docs/figures anew, and docs/figures.md, wh
 	cp out/figures/figures.md docs/figures.md
 
 # A build of the accelerator with so many key search units and range scan units; a folder for each, as one takes
-# up to a quarter of an hour.
+# some minutes.
 simulate = HONEYCOMB_RTL_PARAMETERS="SearchUnits=$(1) ScanUnits=$(2)" cargo run --release \
 	--target-dir target/units-$(1)-$(2) -p honeycomb-simulator --
 

@@ -9,6 +9,13 @@ use std::process::Command;
 /// The runtime of every Verilated model.
 const RUNTIME: [&str; 2] = ["verilated.cpp", "verilated_threads.cpp"];
 
+/// Makes one code for all instances of a module that `shim/instances.vlt` names, so that the code of many
+/// units stays in the caches: without what would give each a code of its own, such as names of scopes in
+/// messages.
+/// (What `--no-assert-case` leaves out, the tests of `rtl/test` have.)
+const SHARED: [&str; 5] =
+    ["-fno-dfg", "-fno-gate", "-fno-table", "--no-assert-case", "+define+ASSERTIONS_WITHOUT_SCOPES"];
+
 fn main() {
     if let Err(error) = build() {
         eprintln!("{error}");
@@ -31,8 +38,9 @@ fn build() -> Result<(), String> {
     }
     let verilator = Verilator::find(&repository)?;
     let model = PathBuf::from(variable("OUT_DIR")?).join("model");
-    verilator.translate(&rtl, &model)?;
-    verilator.compile(&manifest.join("shim"), &model)
+    let shim = manifest.join("shim");
+    verilator.translate(&rtl, &shim.join("instances.vlt"), &model)?;
+    verilator.compile(&shim, &model)
 }
 
 fn variable(name: &str) -> Result<String, String> {
@@ -85,7 +93,7 @@ impl Verilator {
         Ok(Self { root, program })
     }
 
-    fn translate(&self, rtl: &Path, model: &Path) -> Result<(), String> {
+    fn translate(&self, rtl: &Path, instances: &Path, model: &Path) -> Result<(), String> {
         // Files of a model before are not to be compiled with this one.
         let _ = fs::remove_dir_all(model);
         let mut command = Command::new(&self.program);
@@ -93,7 +101,7 @@ impl Verilator {
         command.args(["--top-module", "accelerator_top", "--prefix", "Model", "--assert", "-O3"]);
         command.args(["--x-assign", "fast", "--x-initial", "fast", "-Wno-fatal", "-Wno-WIDTH"]);
         command.args(["--output-split", "4000", "--output-split-cfuncs", "400", "-GTellsEvents=1", "--Mdir"]);
-        command.arg(model);
+        command.arg(model).args(SHARED).arg(instances);
         if traces() {
             command.arg("--trace-fst");
         }

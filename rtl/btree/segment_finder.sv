@@ -169,7 +169,6 @@ module segment_finder
 
   `ASSERT(ShortcutsHaveRoom, !header_q || node_q.shortcut_count <= shortcut_capacity_i)
   `ASSERT(SeeksAfterItFound, !seek_i || (found_q && seeking_q == '0))
-  `ASSERT_AFTER(HeadStays, !$past(head_valid_i && header_q && !start_i) || found_q ||
-      (head_valid_i && $stable(head_i)))
+  `ASSERT_STAYS(HeadStays, head_valid_i && header_q && !start_i, found_q, {head_valid_i, head_i})
 
 endmodule

@@ -92,6 +92,6 @@ module window_ram
   assign window_fresh_o = fresh_q;
   assign window_o = window_q;
 
-  `ASSERT_AFTER(WindowStays, fresh_q || $stable(window_q))
+  `ASSERT_STAYS(WindowStays, 1'b1, fresh_q, window_q)
 
 endmodule

@@ -233,6 +233,7 @@ module control
   `ASSERT_OFFER_STAYS(RStays, r_valid_o, r_ready_i, {r_data_o, r_response_o})
   `ASSERT_OFFER_STAYS(RootStays, root_valid_o, root_ready_i, {root_table_o, root_o})
   `ASSERT_OFFER_STAYS(MapStays, map_valid_o, map_ready_i, {map_lid_o, map_address_o})
-  `ASSERT_AFTER(ReadVersionNeverFalls, read_version_q >= $past(read_version_q))
+  `ASSERT(ReadVersionNeverFalls,
+      !(takes && is_allowed && is_high && written == ReadVersion) || value >= read_version_q)
 
 endmodule

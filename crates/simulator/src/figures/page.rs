@@ -77,7 +77,7 @@ pub(super) fn write(folder: &Path) -> Result<(), Failure> {
         text,
         "\n## Speed of the simulation\n\n{millions:.1} million cycles were measured in {minutes:.0} minutes: \
          {speed:.1} thousand cycles a second, besides what it took to make trees and to tell the accelerator \
-         of them. The default build, of four units each, does about 160 thousand.\n"
+         of them. The default build, of four units each, does about 120 thousand.\n"
     );
     Ok(fs::write(folder.join("rtl-figures.md"), text)?)
 }

@@ -40,6 +40,11 @@ pub(crate) struct World {
 }
 
 impl World {
+    /// How many requests a seed has, as a ratio to others: on the machine of the paper each takes longer.
+    pub(crate) fn share(seed: u64) -> u64 {
+        if has_paper_machine(seed) { 1 } else { 8 }
+    }
+
     pub(crate) fn of_seed(seed: u64) -> Self {
         let (keys, key_count, is_tiny) = LOOKS[(seed % LOOKS.len() as u64) as usize];
         let rng = &mut StdRng::seed_from_u64(seed);
@@ -64,9 +69,13 @@ impl World {
     }
 }
 
+fn has_paper_machine(seed: u64) -> bool {
+    seed % 8 == 2
+}
+
 /// A machine whose memory mostly answers at once, and which mostly has all switches on.
 fn simulator(seed: u64, rng: &mut StdRng) -> Simulator {
-    let platform = if seed % 8 == 2 { Platform::PAPER } else { Platform::IDEAL };
+    let platform = if has_paper_machine(seed) { Platform::PAPER } else { Platform::IDEAL };
     let in_flight = *pick(rng, &[128, 128, 128, 128, 128, 100, 20, 3]);
     let [cache, balance, root_on_chip] = [0.8, 0.8, 0.8].map(|share| rng.random_bool(share));
     Simulator { platform, seed, in_flight, cache, balance, root_on_chip, ..Simulator::default() }
