@@ -161,7 +161,7 @@ STATUS_VERSION_NOT_HELD = 6
 # void.
 STATUS_FAULT = 7
 
-# Counter: cycles of key search units with a descent.
+# Counter: cycles of key search units in which they search a node.
 COUNTER_SEARCH_BUSY = 0
 
 # Counter: interior nodes that were searched.
@@ -209,8 +209,11 @@ COUNTER_TABLE_LINES = 14
 # Counter: cycles of range scan units with a request.
 COUNTER_SCAN_BUSY = 15
 
+# Counter: cycles of descents in key search units.
+COUNTER_DESCENTS = 16
+
 # Counters that there are.
-COUNTER_COUNT = 16
+COUNTER_COUNT = 17
 
 # Event: a request has its slot; argument: its number.
 EVENT_BEGUN = 1

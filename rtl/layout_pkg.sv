@@ -89,7 +89,7 @@ package layout_pkg;
   // void
   localparam int unsigned StatusFault = 7;
 
-  // counter: cycles of key search units with a descent
+  // counter: cycles of key search units in which they search a node
   localparam int unsigned CounterSearchBusy = 0;
 
   // counter: interior nodes that were searched
@@ -137,8 +137,11 @@ package layout_pkg;
   // counter: cycles of range scan units with a request
   localparam int unsigned CounterScanBusy = 15;
 
+  // counter: cycles of descents in key search units
+  localparam int unsigned CounterDescents = 16;
+
   // counters that there are
-  localparam int unsigned CounterCount = 16;
+  localparam int unsigned CounterCount = 17;
 
   // event: a request has its slot; argument: its number
   localparam int unsigned EventBegun = 1;

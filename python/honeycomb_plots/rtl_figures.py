@@ -122,6 +122,7 @@ def utilisation(rows: list[dict], axis: str) -> Figure:
     """A panel for each kind of tree: which share of the time, or of the units, is busy."""
     parts = (("links", lambda row: row["links_busy"]), ("channels", lambda row: row["channels_busy"]),
              ("search units", lambda row: row["search_units_busy"] / row["search_units"]),
+             ("descents", lambda row: row["descents"] / row["search_descents"]),
              ("scan units", lambda row: row["scan_units_busy"] / row["scan_units"]))
     places = in_order(rows, "x")
     figure, panels = rows_of(len(places), sharey=True)

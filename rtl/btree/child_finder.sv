@@ -14,7 +14,11 @@
 module child_finder
   import accelerator_pkg::*;
   import layout_pkg::*;
-(
+#(
+  // how many are kept
+  parameter int unsigned Keys = 1,
+  localparam int unsigned KeyIndexBits = Keys > 1 ? $clog2(Keys) : 1
+) (
   input logic clk_i,
   input logic rst_i,
 
@@ -23,8 +27,9 @@ module child_finder
   // how many lines of a node it takes first: those of header and shortcuts
   output line_count_t lines_o,
 
-  // the lines of the key, before find_i
+  // the lines of a key, before its find_i
   input logic key_write_i,
+  input logic [KeyIndexBits-1:0] key_write_key_i,
   input key_line_t key_write_line_i,
   input line_t key_write_data_i,
 
@@ -38,8 +43,9 @@ module child_finder
   output logic header_valid_o,
   output node_header_t header_o,
 
-  // from here on until the child is known, toward and length of the key stay
+  // from here on until the child is known, toward, the key and its length stay
   input logic find_i,
+  input logic [KeyIndexBits-1:0] key_i,
   input toward_e toward_i,
   input key_length_t key_length_i,
 
@@ -83,12 +89,16 @@ module child_finder
   logic walker_ready, item_valid, item_less, item_equal, item_child_valid, walker_end;
   lid_t item_child;
 
-  wanted_key u_wanted (
+  wanted_key #(
+    .Keys(Keys)
+  ) u_wanted (
     .clk_i,
     .rst_i,
     .write_i(key_write_i),
+    .write_key_i(key_write_key_i),
     .write_line_i(key_write_line_i),
     .write_data_i(key_write_data_i),
+    .key_i,
     .aim_i(find_i),
     .skip_i(key_length_t'(header_o.prefix_length)),
     .length_i(key_length_i),

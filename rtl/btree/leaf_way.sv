@@ -119,6 +119,7 @@ module leaf_way
     again_o.toward = went_left_q ? TowardBefore : TowardKey;
     // A scan that goes backward began with its upper key.
     again_o.by_upper = request_i.backward;
+    again_o.again = 1'b1;
     again_o.request = request_i;
     if (request_i.backward) again_o.request.upper_length = fence_length_q;
     else again_o.request.lower_length = fence_length_q;
@@ -126,7 +127,7 @@ module leaf_way
 
   `ASSERT(GoesToASibling, !go_valid_i || sibling_i != '0)
   `ASSERT(LeafIsOfTheRequest, !again_leaf_valid_i || !again_leaf_ready_o ||
-      again_leaf_i.request.slot == request_i.slot)
+      (again_leaf_i.again && again_leaf_i.request.slot == request_i.slot))
   `ASSERT_OFFER_STAYS(AgainStays, again_valid_o, again_ready_i, again_o)
 
 endmodule

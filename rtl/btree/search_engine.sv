@@ -1,4 +1,4 @@
-// Key search units that go down at the same time, a descent each.
+// Key search units that go down at the same time, with some descents each.
 //
 // Descents come from requests, and again from scans that met a leaf that is too new. A scan that goes down
 // again holds its range scan unit until it has its leaf; so if leaves of requests could fill the units while
@@ -10,10 +10,12 @@
 module search_engine
   import accelerator_pkg::*;
 #(
-  // how many descents are under way at most
   parameter int unsigned Units = 14,
+  // of a unit, under way at most
+  parameter int unsigned Descents = 2,
   // how many leaves are under way or wait for a range scan unit
-  parameter int unsigned Leaves = 2 * Units
+  parameter int unsigned Leaves = 2 * Units * Descents,
+  localparam int unsigned Places = Units * Descents
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -37,80 +39,81 @@ module search_engine
   input  logic again_leaf_ready_i,
   output leaf_t again_leaf_o,
 
-  // for each unit its ports to key buffers and memory: see key_search_unit
+  // for each unit its port to the key buffers, and for each of its descents one to memory: see key_search_unit
   output logic [Units-1:0] key_valid_o,
   input  logic [Units-1:0] key_ready_i,
   output key_read_t [Units-1:0] key_o,
   input  logic [Units-1:0] key_line_valid_i,
   input  line_t [Units-1:0] key_line_i,
 
-  output logic [Units-1:0] read_valid_o,
-  input  logic [Units-1:0] read_ready_i,
-  output line_read_t [Units-1:0] read_o,
-  input  logic [Units-1:0] beat_valid_i,
-  output logic [Units-1:0] beat_ready_o,
-  input  line_beat_t [Units-1:0] beat_i,
+  output logic [Places-1:0] read_valid_o,
+  input  logic [Places-1:0] read_ready_i,
+  output line_read_t [Places-1:0] read_o,
+  input  logic [Places-1:0] beat_valid_i,
+  output logic [Places-1:0] beat_ready_o,
+  input  line_beat_t [Places-1:0] beat_i,
 
-  // since reset: cycles that units were at work, nodes, lines, steps to previous versions
+  // since reset
   output search_counts_t counts_o,
-  output event_t [Units-1:0] events_o
+  output event_t [Places-1:0] events_o
 );
 
   if (Units < 1) $fatal(1, "Units must be at least 1");
-  if (Leaves < Units) $fatal(1, "Leaves must be at least Units");
+  if (Leaves < Places) $fatal(1, "Leaves must be at least Units * Descents");
 
   localparam int unsigned LeafCountBits = $clog2(Leaves + 1);
 
-  logic [Units-1:0] is_idle, starts, leaf_valid, leaf_ready, busy, node, line, version_step;
+  logic [Units-1:0] has_place, is_idle, candidates, starts, leaf_valid, leaf_ready, is_again, searches, node;
+  logic [Units-1:0][Descents-1:0] busy, line, version_step;
   leaf_t [Units-1:0] leaf;
-  // Whether the unit's descent is one of a scan that is under way.
-  logic [Units-1:0] is_again_q;
   // Leaves of requests that are being looked for, or wait to be taken.
   logic [LeafCountBits-1:0] leaves_q;
   logic has_room, start, start_again;
 
-  // The idle unit of the lowest number is next; descents again come first.
-  assign starts = is_idle & (~is_idle + 1'b1);
+  // An idle unit is next, else one that has place, of these that of the lowest number; descents again come
+  // first.
+  assign candidates = |is_idle ? is_idle : has_place;
+  assign starts = candidates & (~candidates + 1'b1);
   assign has_room = leaves_q != LeafCountBits'(Leaves);
-  assign again_ready_o = |is_idle;
-  assign descent_ready_o = |is_idle && has_room && !again_valid_i;
+  assign again_ready_o = |has_place;
+  assign descent_ready_o = |has_place && has_room && !again_valid_i;
   assign start_again = again_valid_i && again_ready_o;
   assign start = descent_valid_i && descent_ready_o;
 
   for (genvar unit = 0; unit < Units; unit++) begin : gen_units
-    key_search_unit u_unit (
+    assign is_idle[unit] = has_place[unit] && busy[unit] == '0;
+    assign is_again[unit] = leaf[unit].again;
+
+    key_search_unit #(
+      .Descents(Descents)
+    ) u_unit (
       .clk_i,
       .rst_i,
       .shortcut_capacity_i,
       .descent_valid_i((start || start_again) && starts[unit]),
-      .descent_ready_o(is_idle[unit]),
+      .descent_ready_o(has_place[unit]),
       .descent_i(again_valid_i ? again_i : descent_i),
       .key_valid_o(key_valid_o[unit]),
       .key_ready_i(key_ready_i[unit]),
       .key_o(key_o[unit]),
       .key_line_valid_i(key_line_valid_i[unit]),
       .key_line_i(key_line_i[unit]),
-      .read_valid_o(read_valid_o[unit]),
-      .read_ready_i(read_ready_i[unit]),
-      .read_o(read_o[unit]),
-      .beat_valid_i(beat_valid_i[unit]),
-      .beat_ready_o(beat_ready_o[unit]),
-      .beat_i(beat_i[unit]),
+      .read_valid_o(read_valid_o[unit*Descents+:Descents]),
+      .read_ready_i(read_ready_i[unit*Descents+:Descents]),
+      .read_o(read_o[unit*Descents+:Descents]),
+      .beat_valid_i(beat_valid_i[unit*Descents+:Descents]),
+      .beat_ready_o(beat_ready_o[unit*Descents+:Descents]),
+      .beat_i(beat_i[unit*Descents+:Descents]),
       .leaf_valid_o(leaf_valid[unit]),
       .leaf_ready_i(leaf_ready[unit]),
       .leaf_o(leaf[unit]),
       .busy_o(busy[unit]),
+      .searches_o(searches[unit]),
       .node_o(node[unit]),
       .line_o(line[unit]),
       .version_step_o(version_step[unit]),
-      .event_o(events_o[unit])
+      .events_o(events_o[unit*Descents+:Descents])
     );
-  end
-
-  always_ff @(posedge clk_i) begin
-    for (int unsigned unit = 0; unit < Units; unit++) begin
-      if ((start || start_again) && starts[unit]) is_again_q[unit] <= start_again;
-    end
   end
 
   always_ff @(posedge clk_i) begin
@@ -124,7 +127,7 @@ module search_engine
   leaf_t found;
   logic [Units-1:0] found_taken, again_taken;
 
-  assign leaf_ready = is_again_q & again_taken | ~is_again_q & found_taken;
+  assign leaf_ready = is_again & again_taken | ~is_again & found_taken;
 
   arbiter #(
     .T(leaf_t),
@@ -132,7 +135,7 @@ module search_engine
   ) u_found (
     .clk_i,
     .rst_i,
-    .in_valid_i(leaf_valid & ~is_again_q),
+    .in_valid_i(leaf_valid & ~is_again),
     .in_ready_o(found_taken),
     .in_i(leaf),
     .in_last_i('1),
@@ -164,7 +167,7 @@ module search_engine
   ) u_again (
     .clk_i,
     .rst_i,
-    .in_valid_i(leaf_valid & is_again_q),
+    .in_valid_i(leaf_valid & is_again),
     .in_ready_o(again_taken),
     .in_i(leaf),
     .in_last_i('1),
@@ -183,7 +186,8 @@ module search_engine
     if (rst_i) begin
       counts_q <= '0;
     end else begin
-      counts_q.busy <= counts_q.busy + 64'($countones(busy));
+      counts_q.busy <= counts_q.busy + 64'($countones(searches));
+      counts_q.descents <= counts_q.descents + 64'($countones(busy));
       counts_q.nodes <= counts_q.nodes + 64'($countones(node));
       counts_q.lines <= counts_q.lines + 64'($countones(line));
       counts_q.version_steps <= counts_q.version_steps + 64'($countones(version_step));
@@ -193,6 +197,7 @@ module search_engine
   assign counts_o = counts_q;
 
   `ASSERT(LeavesHaveRoom, leaves_q <= LeafCountBits'(Leaves) && (!found_valid || found_ready))
+  `ASSERT(AgainIsOfAScan, !(descent_valid_i && descent_i.again) && (!again_valid_i || again_i.again))
   `ASSERT(OneUnitStarts, $onehot0(starts))
   `ASSERT_OFFER_STAYS(DescentStays, descent_valid_i, descent_ready_o, descent_i)
   `ASSERT_OFFER_STAYS(AgainStays, again_valid_i, again_ready_o, again_i)

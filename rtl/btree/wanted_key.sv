@@ -1,7 +1,7 @@
 // The key that is looked for in a node, without the bytes that the node's keys have in common: chunk after
 // chunk, and as often as there are items to compare it with.
 //
-// The lines of the key are written in any order. Then aim_i says how many bytes to leave out (the node's
+// The lines of a key are written in any order, those of one while another is looked for. Then aim_i says how many bytes to leave out (the node's
 // prefix) and how long the whole key is: the first chunk is there two cycles later. next_i goes on to the
 // chunk after, rewind_i back to the first. A key that is not longer than what is left out is empty: its chunk
 // has no bytes.
@@ -14,14 +14,21 @@
 
 module wanted_key
   import accelerator_pkg::*;
-(
+#(
+  // how many are kept
+  parameter int unsigned Keys = 1,
+  localparam int unsigned KeyIndexBits = Keys > 1 ? $clog2(Keys) : 1
+) (
   input logic clk_i,
   input logic rst_i,
 
   input logic write_i,
+  input logic [KeyIndexBits-1:0] write_key_i,
   input key_line_t write_line_i,
   input line_t write_data_i,
 
+  // the key that is looked for: stays until the next aim_i
+  input logic [KeyIndexBits-1:0] key_i,
   input logic aim_i,
   // the first bytes that are left out
   input key_length_t skip_i,
@@ -40,7 +47,12 @@ module wanted_key
   output head_t head_o
 );
 
+  if (Keys < 1) $fatal(1, "Keys must be at least 1");
+
   localparam int unsigned HalfBits = $clog2(ChunkBytes);
+  localparam int unsigned Lines = Keys * KeyLines;
+
+  typedef logic [$clog2(Lines)-1:0] address_t;
 
   // Where the chunk begins that was read last, and how many bytes of the key there are from there on.
   key_length_t offset_d, offset_q, left_d, left_q;
@@ -74,29 +86,29 @@ module wanted_key
 
   ram #(
     .Width(ChunkBits),
-    .Depth(KeyLines)
+    .Depth(Lines)
   ) u_even_halves (
     .clk_i,
     .rst_i,
     .write_i,
-    .write_address_i(write_line_i),
+    .write_address_i(address_t'({write_key_i, write_line_i})),
     .write_data_i(write_data_i[ChunkBits-1:0]),
     .read_i(read),
-    .read_address_i(even_line),
+    .read_address_i(address_t'({key_i, even_line})),
     .read_data_o(even)
   );
 
   ram #(
     .Width(ChunkBits),
-    .Depth(KeyLines)
+    .Depth(Lines)
   ) u_odd_halves (
     .clk_i,
     .rst_i,
     .write_i,
-    .write_address_i(write_line_i),
+    .write_address_i(address_t'({write_key_i, write_line_i})),
     .write_data_i(write_data_i[LineBits-1:ChunkBits]),
     .read_i(read),
-    .read_address_i(odd_line),
+    .read_address_i(address_t'({key_i, odd_line})),
     .read_data_o(odd)
   );
 
@@ -131,6 +143,7 @@ module wanted_key
 
   `ASSERT(GoesOnFromAChunk, !next_i || chunk_valid_o)
   `ASSERT(MovesOneWay, !(next_i && rewind_i))
+  `ASSERT(KeyIsKept, (!read || 32'(key_i) < Keys) && (!write_i || 32'(write_key_i) < Keys))
   `ASSERT(KeyHasABound, !aim_i || length_i <= key_length_t'(layout_pkg::KeyBytesMax))
 
 endmodule

@@ -111,6 +111,8 @@ package accelerator_pkg;
     toward_e toward;
     // the key is the request's upper bound, not its lower one
     logic by_upper;
+    // it is of a scan that is under way, whose unit waits for the leaf
+    logic again;
     task_t request;
   } descent_t;
 
@@ -119,6 +121,8 @@ package accelerator_pkg;
   typedef struct packed {
     // memory could not be read: LID and address mean nothing
     logic failed;
+    // that of the descent
+    logic again;
     lid_t lid;
     // of the buffer to be read; 0: the current one of the LID
     bus_address_t address;
@@ -127,8 +131,9 @@ package accelerator_pkg;
 
   // What a search engine has done since reset.
   typedef struct packed {
-    // cycles of its units with a descent
+    // cycles of its units in which they search a node, and of descents
     logic [63:0] busy;
+    logic [63:0] descents;
     logic [63:0] nodes;
     logic [63:0] lines;
     logic [63:0] version_steps;

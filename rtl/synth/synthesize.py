@@ -26,7 +26,7 @@ UNITS = {
     "request_manager": {"KeyReaders": 8, "KeyWriters": 4},
     "search_engine": {"Units": 1},
     "scan_engine": {"Units": 1},
-    "memory_system": {"ClientCount": 8},
+    "memory_system": {"ClientCount": 12},
 }
 # Parts that take less than this of a unit's lookup tables, and no block memory, are not shown.
 SHARE_MIN = 0.04

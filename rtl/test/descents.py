@@ -22,18 +22,20 @@ class Descent:
     version: int
     slot: int
     by_upper: int = field(default_factory=lambda: random.getrandbits(1))
+    again: int = 0
 
     @property
     def word(self) -> int:
         """Its bits."""
         lengths = {"upper_length" if self.by_upper else "lower_length": len(self.key)}
         task = TASK.pack(slot=self.slot, read_version=self.version, root=self.root, **lengths)
-        return DESCENT.pack(toward=TOWARD[self.toward], by_upper=self.by_upper, request=task)
+        return DESCENT.pack(toward=TOWARD[self.toward], by_upper=self.by_upper, again=self.again, request=task)
 
     def check(self, memory: Memory, leaf: dict[str, int]):
         """Compares where it came to with the reader's leaf."""
         reader = Reader(memory, self.version)
         assert not leaf["failed"]
+        assert leaf["again"] == self.again
         assert leaf["request"] == DESCENT.unpack(self.word)["request"]
         assert leaf["lid"] == reader.descend(self.root, self.toward, self.key), self
         address = 0
@@ -50,11 +52,11 @@ def oldest(memory: Memory, lid: int) -> int:
     return address
 
 
-def random_descent(tree: Tree, keys: list[bytes], slot: int) -> Descent:
+def random_descent(tree: Tree, keys: list[bytes], slot: int, again: int = 0) -> Descent:
     """A descent of any kind at any version, the first of which is that of no node."""
     fences = [plan.low for plan in tree.memory.plans.values() if plan.low]
     toward, fence = random.choice(list(TOWARD)), random.choice(fences or keys)
     key = near(random.choice((fence, *keys)), tree.memory.shape.key_bytes_max)
     key = {"key": key, "before": fence}.get(toward, b"")
     version = random.choice((tree.version, random.randint(0, tree.version)))
-    return Descent(toward, key, tree.root, version, slot)
+    return Descent(toward, key, tree.root, version, slot, again=again)

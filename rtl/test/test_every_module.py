@@ -7,7 +7,7 @@ from runner import RTL, modules
 # Modules without a test of their own, by the module whose test works them hardest: parts of a unit that say
 # nothing to anybody outside of it.
 PARTS = {
-    "key_search_unit": ["child_finder"],
+    "key_search_unit": ["child_finder", "memory_access_generator"],
     "range_scan_unit": [
         "answer_writer", "fence_writer", "key_copy", "leaf_bounds", "leaf_buffer", "leaf_cursor",
         "leaf_opener", "leaf_pairs", "leaf_view", "leaf_way", "log_walker", "pair_emitter",

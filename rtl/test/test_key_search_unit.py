@@ -4,7 +4,7 @@ import random
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from descents import LEAF, Descent, random_descent
+from descents import LEAF, TASK, Descent, random_descent
 from keys import near
 from nodes import SHAPES, Memory, Plan, child
 from ports import KeyPorts, MemoryPorts
@@ -17,8 +17,8 @@ class House:
     """The unit between its memory, its key buffers and who asks."""
 
     def __init__(self, dut, memory: Memory, stall=0.0, **ports):
-        self.dut, self.memory, self.slot = dut, memory, 0
-        self.ports = MemoryPorts(dut, memory, stall=stall, **ports)
+        self.dut, self.memory = dut, memory
+        self.ports = MemoryPorts(dut, memory, int(dut.Descents.value), stall=stall, **ports)
         self.keys = KeyPorts(dut, stall=stall)
         self.descents = Source(dut, "descent", stall=stall)
         self.leaves = Sink(dut, "leaf", stall=stall)
@@ -27,11 +27,18 @@ class House:
         await start(self.dut, shortcut_capacity_i=self.memory.shape.capacity)
 
     async def land(self, descent: Descent) -> dict[str, int]:
-        """Where a descent comes to."""
-        self.keys.keys = {(descent.slot, descent.by_upper): descent.key}
-        self.descents.put(descent.word)
-        await self.leaves.count(1)
-        return LEAF.unpack(self.leaves.got.pop())
+        """Where a descent comes to, that is alone."""
+        [leaf] = await self.land_all([descent])
+        return leaf
+
+    async def land_all(self, descents: list[Descent]) -> list[dict[str, int]]:
+        """Where descents come to, of different slots, as many at a time as the unit takes."""
+        self.keys.keys = {(descent.slot, descent.by_upper): descent.key for descent in descents}
+        self.descents.put(*(descent.word for descent in descents))
+        await self.leaves.count(len(descents))
+        leaves = {TASK.unpack(leaf["request"])["slot"]: leaf for leaf in map(LEAF.unpack, self.leaves.got)}
+        self.leaves.got.clear()
+        return [leaves[descent.slot] for descent in descents]
 
     async def lid(self, toward: str, key: bytes, root: int) -> int:
         """The leaf that the newest version leads to."""
@@ -50,7 +57,7 @@ class Busy:
     async def run(self, dut):
         while True:
             await RisingEdge(dut.clk_i)
-            self.cycles += int(dut.busy_o.value)
+            self.cycles += int(dut.busy_o.value) != 0
 
 
 @cocotb.test()
@@ -60,9 +67,9 @@ async def comes_to_the_leaf(dut, shape, stall):
     tree, keys = grow(memory, writes={"default": 700, "tiny": 150}.get(shape, 300))
     house = House(dut, memory, stall, jitter=5 if stall else 0)
     await house.start()
-    for slot in range(40):
-        descent = random_descent(tree, keys, slot)
-        descent.check(memory, await house.land(descent))
+    descents = [random_descent(tree, keys, slot, random.getrandbits(1)) for slot in range(60)]
+    for descent, leaf in zip(descents, await house.land_all(descents)):
+        descent.check(memory, leaf)
 
 
 @cocotb.test()
@@ -157,5 +164,23 @@ async def takes_few_cycles_a_level(dut):
     assert cycles <= 30
 
 
+@cocotb.test()
+async def searches_while_others_wait(dut):
+    """Of 87 cycles a descent waits 30 for its node, in which that of another is searched."""
+    keys = sorted(random.randbytes(16) for _ in range(290))
+    memory, root = parent_of(keys, "default")
+    house, busy = House(dut, memory, latency=30), Busy(dut)
+    descents = [Descent("key", key, root, 1, slot) for slot, key in enumerate(random.sample(keys, 60))]
+    await house.start()
+    for descent in descents:
+        await house.land(descent)
+    one_by_one = busy.cycles
+    await house.land_all(descents)
+    gain = one_by_one / (busy.cycles - one_by_one)
+    dut._log.info("%.2f times as fast", gain)
+    assert gain >= 1.4
+
+
 def test_key_search_unit():
-    simulate("key_search_unit")
+    for descents in (2, 3):
+        simulate("key_search_unit", Descents=descents)

@@ -119,7 +119,7 @@ def expected(request, version: int, root: int, slot: int) -> dict:
     }
     towards = ["TowardKey", "TowardBefore", "TowardFirst", "TowardLast"]
     request = record("task_t").pack(**task)
-    return {"toward": towards.index(toward), "by_upper": flags.backward, "request": request}
+    return {"toward": towards.index(toward), "by_upper": flags.backward, "again": 0, "request": request}
 
 
 @cocotb.test()

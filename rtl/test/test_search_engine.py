@@ -20,10 +20,10 @@ class House:
     others of scans that go down again."""
 
     def __init__(self, dut, stall: float, leaf_stall: float, **ports):
-        units = int(dut.Units.value)
+        units, self.places = int(dut.Units.value), int(dut.Places.value)
         self.dut, self.memory = dut, Memory(SHAPES["tiny"])
         self.tree, self.candidates = grow(self.memory, writes=150)
-        self.ports = MemoryPorts(dut, self.memory, units, stall=stall, **ports)
+        self.ports = MemoryPorts(dut, self.memory, self.places, stall=stall, **ports)
         self.keys = KeyPorts(dut, units, stall=stall)
         self.sources = Source(dut, "descent", stall=stall), Source(dut, "again", stall=stall)
         self.sinks = Sink(dut, "leaf", stall=leaf_stall), Sink(dut, "again_leaf", stall=stall)
@@ -35,7 +35,7 @@ class House:
     def ask(self, again: int, count: int):
         """Puts so many descents."""
         for slot in range(128 * again, 128 * again + count):
-            descent = random_descent(self.tree, self.candidates, slot)
+            descent = random_descent(self.tree, self.candidates, slot, again)
             self.asked[slot] = descent
             self.keys.keys[slot, descent.by_upper] = descent.key
             self.sources[again].put(descent.word)
@@ -65,7 +65,7 @@ async def comes_to_all_leaves(dut, stall):
     steps = [read for read in reads if not read["cacheable"] and read["first"] == 0]
     assert counts["version_steps"] == len(steps)
     assert counts["lines"] == sum(read["count"] for read in reads)
-    assert 0 < counts["nodes"] < counts["lines"] < counts["busy"]
+    assert 0 < counts["nodes"] < counts["lines"] < counts["busy"] < counts["descents"]
 
 
 @cocotb.test()
@@ -83,16 +83,19 @@ async def goes_down_again_while_no_leaf_is_taken(dut):
 
 
 @cocotb.test()
-async def works_on_as_many_as_it_has_units(dut):
-    """Descents that come together take little longer than one."""
-    house, units = House(dut, 0.0, 0.0, latency=300), int(dut.Units.value)
+async def works_on_as_many_as_it_has_places(dut):
+    """Descents that come together take little longer than one; no unit has two before each has one."""
+    house = House(dut, 0.0, 0.0, latency=300)
     await house.start()
-    house.ask(0, units)
+    house.ask(0, house.places)
+    await ClockCycles(dut.clk_i, 2 + int(dut.Units.value))
+    busy, descents = int(dut.busy.value), int(dut.Descents.value)
+    assert all(busy >> at & (1 << descents) - 1 for at in range(0, house.places, descents))
     await ClockCycles(dut.clk_i, 100)
-    assert house.sources[0].taken == units and len(house.ports.reads) == units
-    await house.check(0, units)
+    assert house.sources[0].taken == house.places == len(house.ports.reads)
+    await house.check(0, house.places)
 
 
 def test_search_engine():
-    for units in (1, 14):
-        simulate("search_engine", Units=units)
+    for units, descents in ((1, 1), (1, 3), (14, 2)):
+        simulate("search_engine", Units=units, Descents=descents)

@@ -20,8 +20,9 @@ async def pulse(dut, signal):
     await FallingEdge(dut.clk_i)
 
 
-async def write(dut, key: bytes):
-    """Writes the lines of a key, with anything behind it."""
+async def write(dut, place: int, key: bytes):
+    """Writes the lines of a key to its place, with anything behind it."""
+    dut.write_key_i.value = place
     lines = list(range(0, len(key), 64))
     random.shuffle(lines)
     for at in lines:
@@ -43,11 +44,14 @@ async def check_chunk(dut, chunk: bytes):
 
 @cocotb.test()
 async def shows_chunks(dut):
-    await start(dut, write_i=0, aim_i=0, next_i=0, rewind_i=0)
+    await start(dut, write_i=0, write_key_i=0, key_i=0, aim_i=0, next_i=0, rewind_i=0)
     await FallingEdge(dut.clk_i)
+    kept = {}
     for _ in range(60):
-        key = random.randbytes(random.choice((0, 1, 31, 64, 65, 459, 460, random.randint(1, 460))))
-        await write(dut, key)
+        place = random.randrange(int(dut.Keys.value))
+        kept[place] = random.randbytes(random.choice((0, 1, 31, 64, 65, 459, 460, random.randint(1, 460))))
+        await write(dut, place, kept[place])
+        dut.key_i.value, key = random.choice(list(kept.items()))
         for skip in {0, 1, len(key), min(len(key) + 1, 460), *random.choices(range(len(key) + 1), k=3)}:
             suffix, at = key[skip:], 0
             dut.skip_i.value, dut.length_i.value = skip, len(key)
@@ -62,4 +66,5 @@ async def shows_chunks(dut):
 
 
 def test_wanted_key():
-    simulate("wanted_key")
+    for keys in (1, 3):
+        simulate("wanted_key", Keys=keys)

@@ -6,8 +6,9 @@ module accelerator_core
   // see accelerator_top
   parameter int unsigned SlotCount = 128,
   parameter int unsigned SearchUnits = 4,
+  parameter int unsigned SearchDescents = 2,
   parameter int unsigned ScanUnits = 4,
-  localparam int unsigned Clients = SearchUnits + ScanUnits,
+  localparam int unsigned Clients = SearchUnits * SearchDescents + ScanUnits,
   // those of request_manager; of each unit what it does and what it reads, of scan units what they compare
   localparam int unsigned RequestEvents = 4,
   localparam int unsigned Events = RequestEvents + 3 * Clients + ScanUnits
@@ -53,8 +54,9 @@ module accelerator_core
 );
 
   // Who reads keys: again those of the scan engine come first.
-  logic [Clients-1:0] key_valid, key_ready, key_line_valid;
-  key_read_t [Clients-1:0] key;
+  localparam int unsigned KeyReaders = SearchUnits + ScanUnits;
+  logic [KeyReaders-1:0] key_valid, key_ready, key_line_valid;
+  key_read_t [KeyReaders-1:0] key;
   line_t key_line;
   logic [ScanUnits-1:0] key_write_valid, key_write_ready;
   key_write_t [ScanUnits-1:0] key_write;
@@ -72,7 +74,7 @@ module accelerator_core
 
   request_manager #(
     .SlotCount(SlotCount),
-    .KeyReaders(Clients),
+    .KeyReaders(KeyReaders),
     .KeyWriters(ScanUnits)
   ) u_request_manager (
     .clk_i,
@@ -112,7 +114,8 @@ module accelerator_core
   );
 
   search_engine #(
-    .Units(SearchUnits)
+    .Units(SearchUnits),
+    .Descents(SearchDescents)
   ) u_search_engine (
     .clk_i,
     .rst_i,
@@ -129,10 +132,10 @@ module accelerator_core
     .again_leaf_valid_o(again_leaf_valid),
     .again_leaf_ready_i(again_leaf_ready),
     .again_leaf_o(again_leaf),
-    .key_valid_o(key_valid[Clients-1:ScanUnits]),
-    .key_ready_i(key_ready[Clients-1:ScanUnits]),
-    .key_o(key[Clients-1:ScanUnits]),
-    .key_line_valid_i(key_line_valid[Clients-1:ScanUnits]),
+    .key_valid_o(key_valid[KeyReaders-1:ScanUnits]),
+    .key_ready_i(key_ready[KeyReaders-1:ScanUnits]),
+    .key_o(key[KeyReaders-1:ScanUnits]),
+    .key_line_valid_i(key_line_valid[KeyReaders-1:ScanUnits]),
     .key_line_i({SearchUnits{key_line}}),
     .read_valid_o(read_valid_o[Clients-1:ScanUnits]),
     .read_ready_i(read_ready_i[Clients-1:ScanUnits]),

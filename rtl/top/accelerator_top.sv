@@ -7,8 +7,9 @@ module accelerator_top
 #(
   // requests in flight at most: a power of two up to 256
   parameter int unsigned SlotCount = 128,
-  // descents, and leaves, that are worked on at the same time
+  // units that work on descents, each on so many at the same time, and on leaves
   parameter int unsigned SearchUnits = 4,
+  parameter int unsigned SearchDescents = 2,
   parameter int unsigned ScanUnits = 4,
   // LIDs that can be mapped: a multiple of 512
   parameter int unsigned LidCount = 65536,
@@ -17,7 +18,7 @@ module accelerator_top
   parameter int unsigned DramAddressBits = 34,
   // events are told: in simulations
   parameter bit TellsEvents = 1'b0,
-  localparam int unsigned Clients = SearchUnits + ScanUnits,
+  localparam int unsigned Clients = SearchUnits * SearchDescents + ScanUnits,
   localparam int unsigned ClientBits = $clog2(Clients),
   // of a client: reads of host memory at the same time
   localparam int unsigned Banks = 2,
@@ -135,6 +136,7 @@ module accelerator_top
   slot_t [Clients-1:0] client_slots;
 
   assign counters[CounterSearchBusy] = search_counts.busy;
+  assign counters[CounterDescents] = search_counts.descents;
   assign counters[CounterNodes] = search_counts.nodes;
   assign counters[CounterSearchLines] = search_counts.lines;
   assign counters[CounterVersionSteps] = search_counts.version_steps;
@@ -197,6 +199,7 @@ module accelerator_top
   accelerator_core #(
     .SlotCount(SlotCount),
     .SearchUnits(SearchUnits),
+    .SearchDescents(SearchDescents),
     .ScanUnits(ScanUnits)
   ) u_accelerator_core (
     .clk_i,

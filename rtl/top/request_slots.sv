@@ -170,6 +170,7 @@ module request_slots
   assign descent_o = '{
     toward: toward,
     by_upper: flags.backward,
+    again: 1'b0,
     request: '{
       slot: parsed_q.slot,
       is_scan: request.opcode == 8'(OpcodeScan),

@@ -95,7 +95,7 @@ pub const STATUS_VERSION_NOT_HELD: usize = 6;
 /// void.
 pub const STATUS_FAULT: usize = 7;
 
-/// Counter: cycles of key search units with a descent.
+/// Counter: cycles of key search units in which they search a node.
 pub const COUNTER_SEARCH_BUSY: usize = 0;
 
 /// Counter: interior nodes that were searched.
@@ -143,8 +143,11 @@ pub const COUNTER_TABLE_LINES: usize = 14;
 /// Counter: cycles of range scan units with a request.
 pub const COUNTER_SCAN_BUSY: usize = 15;
 
+/// Counter: cycles of descents in key search units.
+pub const COUNTER_DESCENTS: usize = 16;
+
 /// Counters that there are.
-pub const COUNTER_COUNT: usize = 16;
+pub const COUNTER_COUNT: usize = 17;
 
 /// Event: a request has its slot; argument: its number.
 pub const EVENT_BEGUN: usize = 1;

@@ -181,6 +181,8 @@ impl Flights {
 impl Simulator {
     /// Key search units of this build.
     pub const SEARCH_UNITS: usize = units(env!("HONEYCOMB_RTL_SearchUnits"));
+    /// Descents that a key search unit of this build works on at a time.
+    pub const SEARCH_DESCENTS: usize = units(env!("HONEYCOMB_RTL_SearchDescents"));
     /// Range scan units of this build.
     pub const SCAN_UNITS: usize = units(env!("HONEYCOMB_RTL_ScanUnits"));
 

@@ -80,7 +80,7 @@ const FIGURES: [Figure; 9] = [
         claim: "24 pairs: 4.0 times eRPC-Masstree. No rates printed.",
         reason: "The paper compares servers; this is the accelerator alone. A scan takes a line of 64 \
             bytes for each further pair or two, so what the links carry is the end of long ones: they are \
-            busy for 94 % of the time with scans of one pair and for 97 % and more from four pairs on.",
+            busy for 93 % of the time with scans of one pair and for 97 % and more from four pairs on.",
         axis: "pairs of a scan",
         shape: Shape::Lines,
         columns: &[page::RATES, page::LIMITS],
@@ -102,9 +102,10 @@ const FIGURES: [Figure; 9] = [
         name: "14",
         title: "size of the log block",
         claim: "512 bytes cost scans 8 % against none.",
-        reason: "What is seen here is what the log block costs the accelerator: a scan reads and sorts \
-            it, and without one each write replaces its leaf, and tells a mapping. What merging \
-            costs the CPU is in [figures](figures.md).",
+        reason: "What is seen here is what the log block costs the accelerator: 512 bytes 14 % of scans \
+            of four pairs, as a scan reads what is there of it, 250 bytes on average, and the links are \
+            full. Without one each write replaces its leaf, and tells a mapping: half of the rate with \
+            as many writes as reads. What merging costs the CPU is in [figures](figures.md).",
         axis: "bytes of the log block",
         shape: Shape::Lines,
         columns: &[page::RATES, page::LIMITS, page::WRITES],
@@ -128,7 +129,7 @@ const FIGURES: [Figure; 9] = [
         claim: "256 MB for all interior nodes: 2.5 times the throughput without a cache.",
         reason: "The paper's 256 MB hold all interior nodes of 128 million pairs. Here a smaller tree has \
             a smaller cache: what counts is the share of the interior nodes that it has room for. All of \
-            them are worth 3.5 times, half a little less than 3 (figure 17 says why more than in the paper).",
+            them are worth 2.6 times, half of them 2.3 times.",
         axis: "nodes that the cache has room for",
         shape: Shape::Sources,
         columns: &[page::RATES, page::LIMITS, page::SOURCES],
@@ -140,21 +141,19 @@ const FIGURES: [Figure; 9] = [
         claim: "Scans of one pair, the accelerator alone, all interior nodes in the cache: 8.0 million a \
             second without balancing, 9.1 with it (+13 %). The root on chip against no cache: +30 %. \
             The cache: 2.5 times.",
-        reason: "With 14 + 32 units the root on chip brings 31 % over nothing (the paper 30 %), and the \
-            cache 3.4 times (2.5), 4.4 times with the root. Without a cache the key search units are \
-            the end of it: all 14 are busy, each for 6 µs a descent, of which it waits for two \
-            dependent reads of 1.03 µs a level; 19 reads are in flight where the links have tags for \
-            128, and move packets half of the time. The paper's units wait for no memory, so its \
-            rate without a cache is already that of its links, which ours reach only with one; so \
-            the cache brings us more. With it the search units are still the end, 13.7 of 14 busy: \
-            7.7 million a second, and 9.7 once the root, one of three levels, comes from the chip; \
-            links are then busy for 72 % of the time, channels for 43 %. The balancer brings nothing \
-            where the paper has 13 %: it spares on-board memory when more pieces are on their way \
-            from there than from host memory, but 28 reads of 1 µs are on their way from host \
-            memory, and on-board memory, a tenth as late and half idle, has fewer. It took 0.01 \
-            reads a scan away. In the paper on-board memory was the narrower one, as 4 GB/s of PCIe \
-            were left unused. With 4 + 4 units the range scan units are the end as soon as there is \
-            a cache, so the root on chip brings nothing more.",
+        reason: "With 14 + 32 units the cache brings 2.6 times (the paper 2.5). Without one the key search \
+            units are the end of it: each has two descents, and its one finder of children waits for the \
+            segment of one of them, 1.1 µs of host memory, before it searches a node of the other; links \
+            are busy for 81 % of the time. So the root on chip, one of three levels, brings 16 % over \
+            nothing (the paper 30 %: its units wait for no memory, so the root's bytes count). With the \
+            cache it brings 8 %, from where key search units are the end, with 27 of 28 descents under way, \
+            to where range scan units are, all 32 busy. The balancer brings nothing where the paper has \
+            13 %: it spares on-board memory when more pieces are on their way from there than from host \
+            memory, but 29 reads of 1.1 µs are on their way from host memory, and on-board memory, a tenth as \
+            late and half idle, has fewer. In the paper on-board memory was the narrower one, as 4 GB/s of \
+            PCIe were left unused. With 14 + 14 units, as many as the paper has of each kind, range scan \
+            units are the end as soon as there is a cache: each holds a scan for 2.8 µs, of which it \
+            computes for a tenth.",
         axis: "on",
         shape: Shape::Bars,
         columns: &[page::RATES, page::LIMITS, page::SOURCES],

@@ -5,8 +5,9 @@ use std::time::Instant;
 
 use honeycomb_accelerator::KeyTooLong;
 use honeycomb_layout::{
-    COUNTER_COUNT, COUNTER_DRAM_LINES, COUNTER_HITS, COUNTER_HOST_STALLS, COUNTER_MISSES, COUNTER_NODES,
-    COUNTER_ROOT_LINES, COUNTER_SCAN_BUSY, COUNTER_SEARCH_BUSY, COUNTER_TABLE_LINES, COUNTER_VERSION_STEPS,
+    COUNTER_COUNT, COUNTER_DESCENTS, COUNTER_DRAM_LINES, COUNTER_HITS, COUNTER_HOST_STALLS, COUNTER_MISSES,
+    COUNTER_NODES, COUNTER_ROOT_LINES, COUNTER_SCAN_BUSY, COUNTER_SEARCH_BUSY, COUNTER_TABLE_LINES,
+    COUNTER_VERSION_STEPS,
 };
 use honeycomb_workload::Stream;
 
@@ -40,8 +41,10 @@ pub struct Measured {
     pub nodes: u64,
     /// Steps to previous versions on the way down.
     pub version_steps: u64,
-    /// Cycles of key search units with a descent, all of them together.
+    /// Cycles of key search units in which they search a node, all of them together.
     pub search_busy: u64,
+    /// Cycles of descents in key search units, all of them together.
+    pub descents: u64,
     /// Cycles of range scan units with a request, all of them together.
     pub scan_busy: u64,
     /// Cycles in which host memory did not take a read.
@@ -233,6 +236,7 @@ impl Counts {
             nodes: own[COUNTER_NODES],
             version_steps: own[COUNTER_VERSION_STEPS],
             search_busy: own[COUNTER_SEARCH_BUSY],
+            descents: own[COUNTER_DESCENTS],
             scan_busy: own[COUNTER_SCAN_BUSY],
             host_stalls: own[COUNTER_HOST_STALLS],
             lines: Lines {

@@ -20,6 +20,8 @@ pub struct Report {
     pub megahertz: f64,
     /// Key search units, and range scan units, of this build.
     pub search_units: usize,
+    /// Descents that they work on at a time, all of them together.
+    pub search_descents: usize,
     /// See `search_units`.
     pub scan_units: usize,
     /// Whether it is on.
@@ -86,8 +88,10 @@ pub struct Report {
     pub nodes: f64,
     /// Steps to previous versions on the way down.
     pub version_steps: f64,
-    /// Key search units with a descent, on average.
+    /// Key search units that search a node, on average.
     pub search_units_busy: f64,
+    /// Descents that they work on, on average.
+    pub descents: f64,
     /// Range scan units with a request, on average.
     pub scan_units_busy: f64,
     /// Share of time that links to host memory move packets.
@@ -125,6 +129,7 @@ impl Report {
             platform: platform.name.into(),
             megahertz: platform.cycles_a_second() / 1e6,
             search_units: Simulator::SEARCH_UNITS,
+            search_descents: Simulator::SEARCH_UNITS * Simulator::SEARCH_DESCENTS,
             scan_units: Simulator::SCAN_UNITS,
             cache,
             cache_nodes: CACHE_NODES >> simulator.cache_halvings,
@@ -159,6 +164,7 @@ impl Report {
             nodes: each(measured.nodes),
             version_steps: each(measured.version_steps),
             search_units_busy: of_time(measured.search_busy),
+            descents: of_time(measured.descents),
             scan_units_busy: of_time(measured.scan_busy),
             links_busy: link.busy as f64 / (time * platform.link.ports as f64),
             channels_busy: on_board.busy as f64 / (time * platform.on_board.channels as f64),
@@ -193,10 +199,11 @@ impl fmt::Display for Report {
             writeln!(f, "{name:13} {cycles:8} cycles, {:.0} ns", self.nanoseconds(cycles))?;
         }
         self.memories(f)?;
-        let (nodes, units, busy) = (self.nodes, self.search_units, self.search_units_busy);
+        let Self { nodes, search_units, search_units_busy, search_descents, descents, .. } = self;
         writeln!(
             f,
-            "searching     {nodes:8.2} interior nodes an operation, {busy:.2} of {units} units busy"
+            "searching     {nodes:8.2} interior nodes an operation, {search_units_busy:.2} of {search_units} \
+             units busy, {descents:.2} of {search_descents} descents"
         )?;
         writeln!(f, "scanning      {:8.2} of {} units busy", self.scan_units_busy, self.scan_units)?;
         let (mappings, busy) = (self.mappings, 100.0 * self.control_busy);

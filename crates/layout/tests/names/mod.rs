@@ -44,6 +44,7 @@ names! {
         counter_root_lines: COUNTER_ROOT_LINES,
         counter_table_lines: COUNTER_TABLE_LINES,
         counter_scan_busy: COUNTER_SCAN_BUSY,
+        counter_descents: COUNTER_DESCENTS,
         counter_count: COUNTER_COUNT,
         event_begun: EVENT_BEGUN,
         event_parsed: EVENT_PARSED,

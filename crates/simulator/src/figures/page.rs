@@ -26,6 +26,7 @@ pub(super) const LIMITS: &[Column] = &[
     ("ns each", |of| format!("{:.0}", of.host_read_nanoseconds)),
     ("channels busy", |of| percent(of.channels_busy)),
     ("search units busy", |of| format!("{:.1} of {}", of.search_units_busy, of.search_units)),
+    ("descents", |of| format!("{:.1} of {}", of.descents, of.search_descents)),
     ("scan units busy", |of| format!("{:.1} of {}", of.scan_units_busy, of.scan_units)),
 ];
 

@@ -128,9 +128,9 @@ fn bound(rng: &mut StdRng, key: &[u8]) -> Bound<Vec<u8>> {
 
 /// Pairs of a scan: mostly a few, as then there are more requests in the same time; at times all.
 fn limit(rng: &mut StdRng) -> usize {
-    match rng.random_range(0..100) {
+    match rng.random_range(0..1000) {
         0 => u32::MAX as usize,
-        1..10 => rng.random_range(0..60),
+        1..100 => rng.random_range(0..60),
         _ => rng.random_range(0..6),
     }
 }

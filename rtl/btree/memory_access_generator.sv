@@ -1,0 +1,214 @@
+// Decides what a descent reads next (the memory access generator of the paper's section 5), from a root down to
+// a leaf. Each node is read by its LID, which gives the bus address of its buffer, by which the segment is
+// read then. Of a node that is too new it reads the previous version, by its address. It never reads the leaf,
+// unless the root is one.
+//
+// Who finds children works for several descents, and is asked for when the first line of a node has come: from
+// turn_valid_o on the lines wait for has_turn_i. The turn ends with turn_ends_o, when it is known which node
+// is next.
+//
+//   read | waits for memory | turn: header, heads, segment's read, items | read of the child ...
+
+`include "assertions.svh"
+
+module memory_access_generator
+  import accelerator_pkg::*;
+  import layout_pkg::*;
+(
+  input logic clk_i,
+  input logic rst_i,
+
+  // while it is not busy; the descent stays until the next one
+  input  logic start_i,
+  input  descent_t descent_i,
+  output logic busy_o,
+  output descent_t descent_o,
+  // all of its key is there
+  input  logic key_loaded_i,
+
+  output logic read_valid_o,
+  input  logic read_ready_i,
+  output line_read_t read_o,
+  input  logic beat_valid_i,
+  output logic beat_ready_o,
+  // whether a beat is the last is not looked at: memory takes the next read after it
+  // verilator lint_off UNUSEDSIGNAL
+  input  line_beat_t beat_i,
+  // verilator lint_on UNUSEDSIGNAL
+
+  output logic turn_valid_o,
+  input  logic turn_ready_i,
+  input  logic has_turn_i,
+  output logic turn_ends_o,
+
+  // those of a child_finder, which mean what they do there while it has the turn
+  input  line_count_t first_lines_i,
+  output logic line_valid_o,
+  input  logic line_ready_i,
+  input  logic header_valid_i,
+  // Only of some of its fields.
+  // verilator lint_off UNUSEDSIGNAL
+  input  node_header_t header_i,
+  // verilator lint_on UNUSEDSIGNAL
+  output logic find_o,
+  input  logic segment_valid_i,
+  output logic segment_ready_o,
+  input  line_count_t segment_first_i,
+  input  line_count_t segment_count_i,
+  input  logic child_valid_i,
+  input  lid_t child_i,
+
+  output logic leaf_valid_o,
+  input  logic leaf_ready_i,
+  output leaf_t leaf_o,
+
+  // What is counted: lines, steps to a previous version.
+  output logic line_o,
+  output logic version_step_o,
+  output event_t event_o
+);
+
+  typedef enum logic [2:0] {
+    StateIdle,
+    // asks for the header and shortcuts of a node, then for its turn when they come
+    StateAsk,
+    StateTurn,
+    // waits for the header
+    StateHeader,
+    // waits for the child, and asks for what is read to find it
+    StateChild,
+    StateLeaf
+  } state_e;
+
+  state_e state_d, state_q;
+  descent_t descent_q;
+  // The node and, but for a LID that nothing was read of yet, its buffer.
+  lid_t lid_d, lid_q;
+  bus_address_t address_d, address_q;
+  logic by_lid_d, by_lid_q;
+  // The buffer was replaced: it is not worth keeping.
+  logic is_past_d, is_past_q;
+  logic failed_d, failed_q;
+
+  // A beat is taken; beats are waited for.
+  logic beat, beat_counts, read_fails;
+  logic header_valid, is_too_new, is_child_known, asks_segment;
+
+  assign header_valid = state_q == StateHeader && has_turn_i && header_valid_i;
+  assign is_too_new = header_i.node_version > descent_q.request.read_version;
+  assign is_child_known = state_q == StateChild && child_valid_i;
+  assign asks_segment = state_q == StateChild && segment_valid_i;
+
+  // What is left of a read when nobody waits for it is dropped.
+  assign beat_counts =
+      state_q == StateHeader || (state_q == StateChild && !child_valid_i && !segment_valid_i);
+  always_comb begin
+    beat_ready_o = state_q != StateTurn;
+    if (beat_counts) beat_ready_o = has_turn_i && (beat_i.error || line_ready_i);
+  end
+  assign beat = beat_valid_i && beat_ready_o;
+  assign read_fails = beat_valid_i && beat_counts && has_turn_i && beat_i.error;
+
+  always_comb begin
+    state_d = state_q;
+    {lid_d, address_d, by_lid_d, is_past_d, failed_d} = {lid_q, address_q, by_lid_q, is_past_q, failed_q};
+    {find_o, version_step_o} = '0;
+    case (state_q)
+      StateIdle: begin
+        {lid_d, by_lid_d, is_past_d, failed_d} = {descent_i.request.root, 3'b100};
+        if (start_i) state_d = StateAsk;
+      end
+      StateAsk: if (read_valid_o && read_ready_i) state_d = StateTurn;
+      StateTurn: if (turn_valid_o && turn_ready_i) state_d = StateHeader;
+      StateHeader: begin
+        if (beat_valid_i) address_d = beat_i.address;
+        if (header_valid && is_too_new && header_i.previous_version != '0) begin
+          version_step_o = 1'b1;
+          {address_d, by_lid_d, is_past_d} = {bus_address_t'(header_i.previous_version), 2'b01};
+          state_d = StateAsk;
+        end else if (header_valid && (is_too_new || header_i.level == '0)) begin
+          state_d = StateLeaf;
+        end else if (header_valid && key_loaded_i) begin
+          find_o = 1'b1;
+          state_d = StateChild;
+        end
+      end
+      StateChild: begin
+        if (is_child_known) begin
+          {lid_d, address_d, by_lid_d, is_past_d} = {child_i, bus_address_t'(0), 2'b10};
+          state_d = header_i.level == 8'd1 ? StateLeaf : StateAsk;
+        end
+      end
+      StateLeaf: if (leaf_valid_o && leaf_ready_i) state_d = StateIdle;
+      default: state_d = StateIdle;
+    endcase
+    if (read_fails) begin
+      failed_d = 1'b1;
+      state_d = StateLeaf;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (start_i) descent_q <= descent_i;
+    {lid_q, address_q, by_lid_q, is_past_q, failed_q} <= {lid_d, address_d, by_lid_d, is_past_d, failed_d};
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) state_q <= StateIdle;
+    else state_q <= state_d;
+  end
+
+  assign read_valid_o = state_q == StateAsk || asks_segment;
+  assign read_o = '{
+      by_lid: by_lid_q && !asks_segment,
+      cacheable: !is_past_q,
+      follows: 1'b0,
+      lid: lid_q,
+      address: by_lid_q && !asks_segment ? '0 : address_q,
+      first: asks_segment ? segment_first_i : '0,
+      count: asks_segment ? segment_count_i : first_lines_i
+  };
+  assign turn_valid_o = state_q == StateTurn && beat_valid_i;
+  assign turn_ends_o = has_turn_i && !(state_d inside {StateHeader, StateChild});
+  assign line_valid_o = beat_valid_i && beat_counts && !beat_i.error;
+  assign segment_ready_o = read_ready_i && asks_segment;
+  // No line of the key is asked for once the request went on.
+  assign leaf_valid_o = state_q == StateLeaf && key_loaded_i;
+  assign leaf_o = '{
+      failed: failed_q,
+      again: descent_q.again,
+      lid: lid_q,
+      address: address_q,
+      request: descent_q.request
+  };
+  assign busy_o = state_q != StateIdle;
+  assign descent_o = descent_q;
+  assign line_o = beat;
+
+  always_comb begin
+    event_o = event_if(1'b0, 0, descent_q.request.slot, '0, '0);
+    if (start_i) event_o = event_if(1'b1, EventDescent, descent_i.request.slot, '0, 64'(lid_d));
+    if (version_step_o)
+      event_o = event_if(1'b1, EventVersionStep, descent_q.request.slot, '0, 64'(address_d));
+    if (find_o) begin
+      event_o = event_if(1'b1, EventHeader, descent_q.request.slot, '0, 64'(lid_q));
+      event_o.detail = 32'({header_i.shortcut_count, header_i.level});
+    end
+    if (is_child_known)
+      event_o = event_if(1'b1, EventChild, descent_q.request.slot, '0, 64'(child_i));
+    if (leaf_valid_o && leaf_ready_i)
+      event_o = event_if(1'b1, EventLeaf, descent_q.request.slot, 32'(failed_q), 64'(lid_q));
+  end
+
+  `ASSERT(StartsWhenIdle, !start_i || !busy_o)
+  `ASSERT(HasTheTurnItAskedFor, !has_turn_i || state_q inside {StateHeader, StateChild})
+  `ASSERT(SearchesInItsTurn, state_q != StateChild || has_turn_i)
+  `ASSERT_OFFER_STAYS(ReadStays, read_valid_o, read_ready_i, read_o)
+  `ASSERT_OFFER_STAYS(LeafStays, leaf_valid_o, leaf_ready_i, leaf_o)
+  `COVER(VersionStep, version_step_o)
+  `COVER(TooNewAndFirst, header_valid && is_too_new && !version_step_o)
+  `COVER(RootIsLeaf, header_valid && !is_too_new && header_i.level == '0)
+  `COVER(KeyComesLate, header_valid && !key_loaded_i)
+  `COVER(ReadFails, read_fails)
+
+endmodule
