@@ -10,10 +10,11 @@ from honeycomb_plots import rtl_figures
 
 def row(series: str, x: str, rate: float = 2.0, units: int = 4) -> dict:
     shares = dict.fromkeys(("links_busy", "channels_busy", "host_bytes", "host_reads"), 0.5)
-    counts = dict.fromkeys(("on_board_lines", "on_board_reads", "search_units_busy", "descents", "scan_units_busy"), 2.0)
+    counts = ("on_board_lines", "on_board_reads", "search_units_busy", "descents", "scan_units_busy")
     times = {"median": 400, "percentile_99": 900, "nanoseconds_a_cycle": 4.5}
-    setup = {"platform": "paper", "megahertz": 220.0, "search_units": units, "search_descents": units, "scan_units": units}
-    return {"series": series, "x": x, "million_operations_a_second": rate} | shares | counts | times | setup
+    units_of = dict.fromkeys(("search_units", "search_descents", "scan_units"), units)
+    setup = {"platform": "paper", "megahertz": 220.0} | units_of | dict.fromkeys(counts, 2.0)
+    return {"series": series, "x": x, "million_operations_a_second": rate} | shares | times | setup
 
 
 class Draw(unittest.TestCase):

@@ -1,5 +1,5 @@
-// Goes down from roots to leaves: several descents at a time, of which each has its own way to memory, and one
-// who finds children for all of them. While one descent waits for a node, the node of another is searched.
+// Goes down from roots to leaves: several descents at a time, each of which has its own way to memory, and
+// one who finds children for all of them. While a descent waits for a node, the node of another is searched.
 
 `include "assertions.svh"
 
@@ -57,7 +57,8 @@ module key_search_unit
   // ---- descents, and their keys ----
 
   logic start;
-  // The idle place of the lowest number, and that of the descent before: the only one whose key may be missing.
+  // The idle place of the lowest number, and that of the descent before: the only one whose key may be
+  // missing.
   place_t place, place_q;
   descent_t [Descents-1:0] descents;
   logic key_loaded, key_write;

@@ -1,11 +1,11 @@
-// Decides what a descent reads next (the memory access generator of the paper's section 5), from a root down to
-// a leaf. Each node is read by its LID, which gives the bus address of its buffer, by which the segment is
-// read then. Of a node that is too new it reads the previous version, by its address. It never reads the leaf,
-// unless the root is one.
+// Decides what a descent reads next (the memory access generator of the paper's section 5), from a root down
+// to a leaf. Each node is read by its LID, which gives the bus address of its buffer, by which the segment is
+// read then. Of a node that is too new it reads the previous version, by its address. It never reads the
+// leaf, unless the root is one.
 //
-// Who finds children works for several descents, and is asked for when the first line of a node has come: from
-// turn_valid_o on the lines wait for has_turn_i. The turn ends with turn_ends_o, when it is known which node
-// is next.
+// Who finds children works for several descents, and is asked for when the first line of a node has come:
+// from turn_valid_o on the lines wait for has_turn_i. The turn ends with turn_ends_o, when it is known which
+// node is next.
 //
 //   read | waits for memory | turn: header, heads, segment's read, items | read of the child ...
 

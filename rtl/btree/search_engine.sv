@@ -39,7 +39,8 @@ module search_engine
   input  logic again_leaf_ready_i,
   output leaf_t again_leaf_o,
 
-  // for each unit its port to the key buffers, and for each of its descents one to memory: see key_search_unit
+  // for each unit its port to the key buffers, and for each of its descents one to memory: see
+  // key_search_unit
   output logic [Units-1:0] key_valid_o,
   input  logic [Units-1:0] key_ready_i,
   output key_read_t [Units-1:0] key_o,

@@ -1,10 +1,10 @@
 // The key that is looked for in a node, without the bytes that the node's keys have in common: chunk after
 // chunk, and as often as there are items to compare it with.
 //
-// The lines of a key are written in any order, those of one while another is looked for. Then aim_i says how many bytes to leave out (the node's
-// prefix) and how long the whole key is: the first chunk is there two cycles later. next_i goes on to the
-// chunk after, rewind_i back to the first. A key that is not longer than what is left out is empty: its chunk
-// has no bytes.
+// The lines of a key are written in any order, those of one while another is looked for. Then aim_i says how
+// many bytes to leave out (the node's prefix) and how long the whole key is: the first chunk is there two
+// cycles later. next_i goes on to the chunk after, rewind_i back to the first. A key that is not longer than
+// what is left out is empty: its chunk has no bytes.
 //
 //   line 0                           line 1                     of the key
 //   | half 0: even | half 1: odd     | half 2: even | ...

@@ -29,7 +29,8 @@ class Descent:
         """Its bits."""
         lengths = {"upper_length" if self.by_upper else "lower_length": len(self.key)}
         task = TASK.pack(slot=self.slot, read_version=self.version, root=self.root, **lengths)
-        return DESCENT.pack(toward=TOWARD[self.toward], by_upper=self.by_upper, again=self.again, request=task)
+        way = {"toward": TOWARD[self.toward], "by_upper": self.by_upper, "again": self.again}
+        return DESCENT.pack(**way, request=task)
 
     def check(self, memory: Memory, leaf: dict[str, int]):
         """Compares where it came to with the reader's leaf."""

@@ -143,17 +143,17 @@ const FIGURES: [Figure; 9] = [
             The cache: 2.5 times.",
         reason: "With 14 + 32 units the cache brings 2.6 times (the paper 2.5). Without one the key search \
             units are the end of it: each has two descents, and its one finder of children waits for the \
-            segment of one of them, 1.1 µs of host memory, before it searches a node of the other; links \
-            are busy for 81 % of the time. So the root on chip, one of three levels, brings 16 % over \
+            segment of one, 1.1 µs of host memory, before it searches a node of the other; links are \
+            busy for 81 % of the time. So the root on chip, one of three levels, brings 16 % over \
             nothing (the paper 30 %: its units wait for no memory, so the root's bytes count). With the \
-            cache it brings 8 %, from where key search units are the end, with 27 of 28 descents under way, \
-            to where range scan units are, all 32 busy. The balancer brings nothing where the paper has \
-            13 %: it spares on-board memory when more pieces are on their way from there than from host \
-            memory, but 29 reads of 1.1 µs are on their way from host memory, and on-board memory, a tenth as \
-            late and half idle, has fewer. In the paper on-board memory was the narrower one, as 4 GB/s of \
-            PCIe were left unused. With 14 + 14 units, as many as the paper has of each kind, range scan \
-            units are the end as soon as there is a cache: each holds a scan for 2.8 µs, of which it \
-            computes for a tenth.",
+            cache it brings 8 %, from where key search units are the end, with 27 of 28 descents under \
+            way, to where range scan units are, all 32 busy. The balancer brings nothing where the paper \
+            has 13 %: it spares on-board memory when more pieces are on their way from there than from \
+            host memory, but 29 reads of 1.1 µs are on their way from there, and on-board memory, a \
+            tenth as late and half idle, has fewer. In the paper on-board memory was the narrower one, \
+            as 4 GB/s of PCIe were left unused. With 14 + 14 units, as many as the paper has of each \
+            kind, range scan units are the end as soon as there is a cache: each holds a scan for 2.8 \
+            µs, of which it computes for a tenth.",
         axis: "on",
         shape: Shape::Bars,
         columns: &[page::RATES, page::LIMITS, page::SOURCES],
