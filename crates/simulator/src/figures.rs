@@ -152,7 +152,7 @@ const FIGURES: [Figure; 9] = [
             host memory, but 29 reads of 1.1 µs are on their way from there, and on-board memory, a \
             tenth as late and half idle, has fewer. In the paper on-board memory was the narrower one, \
             as 4 GB/s of PCIe were left unused. With 14 + 14 units, as many as the paper has of each \
-            kind, range scan units are the end as soon as there is a cache: each holds a scan for 2.8 \
+            kind, range scan units are the end as soon as there is a cache: each holds a scan for 2.7 \
             µs, of which it computes for a tenth.",
         axis: "on",
         shape: Shape::Bars,
