@@ -61,7 +61,7 @@ soak: ## random concurrent histories, checked for linearizability, half an hour 
 
 # Such as `make rtl-soak HONEYCOMB_LOCKSTEP_REQUESTS=100000`.
 rtl-soak: export HONEYCOMB_LOCKSTEP_REQUESTS ?= 10000000
-rtl-soak: export HONEYCOMB_LOCKSTEP_SEEDS ?= 24
+rtl-soak: export HONEYCOMB_LOCKSTEP_SEEDS ?= 2000
 rtl-soak: setup ## ten million random requests to the simulated accelerator beside the software accelerator: hours
 	cargo test --release -p honeycomb-simulator --test lockstep -- --nocapture
 

@@ -16,8 +16,6 @@ use crate::totals::Totals;
 use crate::world::{BACKS, TABLES, World};
 use crate::writer::Leave;
 
-/// Requests of a round: more than the accelerator has slots.
-const ROUND: u64 = 400;
 /// Writes during a round, at most.
 const WRITES: u64 = 150;
 /// Versions held at once; the oldest is let go of first.
@@ -42,7 +40,7 @@ impl<'w> Asker<'w> {
         let mut asked = 0;
         while asked < requests {
             leave.give(WRITES);
-            let count = ROUND.min(requests - asked);
+            let count = self.world.mix.round.min(requests - asked);
             let mismatches = self.round(count);
             totals.asked(count, mismatches);
             asked += count;
@@ -55,8 +53,14 @@ impl<'w> Asker<'w> {
     /// How many answers of a round differ.
     fn round(&mut self, count: u64) -> u64 {
         self.hold();
-        let mut requests = Requests::default();
-        (0..count).for_each(|identifier| self.request(identifier, &mut requests));
+        let (mut requests, mut version) = (Requests::default(), self.version());
+        for identifier in 0..count {
+            // Requests of one version are in flight together, those of another come after them.
+            if self.rng.random_bool(0.01) {
+                version = self.version();
+            }
+            self.request(identifier, version, &mut requests);
+        }
         let answered: Vec<_> = self.queues.iter_mut().map(|queue| answers(&mut **queue, &requests)).collect();
         assert_eq!(answered[0].len() as u64, count);
         let mut mismatches = 0;
@@ -92,7 +96,15 @@ impl<'w> Asker<'w> {
         }
     }
 
-    fn request(&mut self, identifier: u64, requests: &mut Requests) {
+    /// The newest version that is held, or any of them.
+    fn version(&mut self) -> Option<Version> {
+        let newest = self.held.len().saturating_sub(1);
+        let at = if self.rng.random() { newest } else { self.rng.random_range(0..=newest) };
+        // Before the first write there is no version to name, and nothing to be found.
+        Some(self.held.get(at).map_or(1, |(version, _)| *version))
+    }
+
+    fn request(&mut self, identifier: u64, version: Option<Version>, requests: &mut Requests) {
         let rng = &mut self.rng;
         let (a, b) = (self.world.key(rng), self.world.key(rng));
         // Ranges the wrong way round are allowed.
@@ -108,12 +120,9 @@ impl<'w> Asker<'w> {
             limit: limit(rng),
         };
         let bytes_max = if rng.random_bool(0.8) { u32::MAX } else { rng.random_range(0..2000) };
-        let read = if rng.random_bool(0.5) { Read::Get(&a) } else { Read::Scan { scan, bytes_max } };
+        let read =
+            if rng.random_bool(self.world.mix.gets) { Read::Get(&a) } else { Read::Scan { scan, bytes_max } };
         let table = if rng.random_bool(0.01) { NO_TABLE } else { *pick(rng, &TABLES) };
-        let newest = self.held.len().saturating_sub(1);
-        let at = if rng.random() { newest } else { rng.random_range(0..=newest) };
-        // Before the first write there is no version to name, and nothing to be found.
-        let version = Some(self.held.get(at).map_or(1, |(version, _)| *version));
         requests.push(&Request { identifier, table, version, read }).expect("keys are short");
     }
 }

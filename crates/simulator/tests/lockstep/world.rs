@@ -29,8 +29,16 @@ const LOOKS: [(Keys, u64, bool); 6] = [
 ];
 const LOG_BYTES: [usize; 4] = [128, 512, 200, 0];
 
+/// What is asked of a seed: the share of gets, and requests of a round, which are more than the accelerator has
+/// slots.
+pub(crate) struct Mix {
+    pub(crate) gets: f64,
+    pub(crate) round: u64,
+}
+
 pub(crate) struct World {
     seed: u64,
+    pub(crate) mix: Mix,
     keys: Keys,
     key_count: u64,
     simulator: Simulator,
@@ -40,9 +48,14 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// How many requests a seed has, as a ratio to others: on the machine of the paper each takes longer.
+    /// How many requests a seed has, as a ratio to others, so that all take about as long: gets are fast, and a
+    /// request takes longer on the machine of the paper, and where few are in flight.
     pub(crate) fn share(seed: u64) -> u64 {
-        if has_paper_machine(seed) { 1 } else { 8 }
+        match (has_paper_machine(seed) || in_flight(seed) < 100, has_mostly_gets(seed)) {
+            (true, _) => 1,
+            (false, false) => 8,
+            (false, true) => 16,
+        }
     }
 
     pub(crate) fn of_seed(seed: u64) -> Self {
@@ -60,7 +73,9 @@ impl World {
         for accelerator in &accelerators {
             TABLES.iter().zip(roots).for_each(|(&table, root)| accelerator.set_root(table, Some(root)));
         }
-        Self { seed, keys, key_count, simulator, forest, roots, accelerators }
+        let mostly_gets = Mix { gets: 0.95, round: 1600 };
+        let mix = if has_mostly_gets(seed) { mostly_gets } else { Mix { gets: 0.5, round: 400 } };
+        Self { seed, mix, keys, key_count, simulator, forest, roots, accelerators }
     }
 
     pub(crate) fn key(&self, rng: &mut StdRng) -> Vec<u8> {
@@ -73,10 +88,18 @@ fn has_paper_machine(seed: u64) -> bool {
     seed % 8 == 2
 }
 
+fn in_flight(seed: u64) -> usize {
+    [128, 128, 128, 100, 128, 128, 20, 3][(seed / 8 % 8) as usize]
+}
+
+fn has_mostly_gets(seed: u64) -> bool {
+    seed % 2 == 1
+}
+
 /// A machine whose memory mostly answers at once, and which mostly has all switches on.
 fn simulator(seed: u64, rng: &mut StdRng) -> Simulator {
     let platform = if has_paper_machine(seed) { Platform::PAPER } else { Platform::IDEAL };
-    let in_flight = *pick(rng, &[128, 128, 128, 128, 128, 100, 20, 3]);
+    let in_flight = in_flight(seed);
     let [cache, balance, root_on_chip] = [0.8, 0.8, 0.8].map(|share| rng.random_bool(share));
     Simulator { platform, seed, in_flight, cache, balance, root_on_chip, ..Simulator::default() }
 }
@@ -92,7 +115,7 @@ impl fmt::Display for World {
             f,
             "seed {seed}: {key_count} keys {keys:?}, nodes of {node} bytes, logs of {log}, tags {tags}; "
         )?;
-        write!(f, "{}, {in_flight} in flight, ", platform.name)?;
+        write!(f, "{:.0} % gets, {}, {in_flight} in flight, ", 100.0 * self.mix.gets, platform.name)?;
         write!(f, "cache {cache}, balance {balance}, root on chip {root_on_chip}")
     }
 }
