@@ -1,5 +1,7 @@
 //! Requests on their way to be run: those of one version together, and no others.
 
+use std::collections::BTreeMap;
+
 use honeycomb_btree::Version;
 
 use crate::completion::Completions;
@@ -51,5 +53,60 @@ impl<'q> Admission<'q> {
             self.rest = &self.rest[length..];
         }
         None
+    }
+}
+
+/// The same requests in an order in which those of one version follow each other, as they did before. What is
+/// none comes last, as it may be cut off.
+pub(crate) fn by_version(mut requests: &[u8]) -> Vec<u8> {
+    let length = requests.len();
+    let mut versions: BTreeMap<Option<Version>, Vec<u8>> = BTreeMap::new();
+    let mut rejected = Vec::new();
+    while !requests.is_empty() {
+        let (parsed, length) = parse(requests);
+        let (request, rest) = requests.split_at(length);
+        let group = parsed.map_or(&mut rejected, |parsed| versions.entry(parsed.version).or_default());
+        group.extend_from_slice(request);
+        requests = rest;
+    }
+    let grouped: Vec<u8> = versions.into_values().chain([rejected]).flatten().collect();
+    debug_assert_eq!(grouped.len(), length);
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::{Read, Requests};
+
+    /// Identifiers, run by run.
+    fn runs(mut requests: &[u8]) -> Vec<Vec<u64>> {
+        let mut runs = Vec::new();
+        while !requests.is_empty() {
+            let (mut admission, mut refused) = (Admission::new(requests), Completions::default());
+            let mut run = Vec::new();
+            while let Some((request, _)) = admission.next(&mut refused) {
+                run.push(request.identifier);
+            }
+            run.extend(refused.iter().map(|completion| completion.identifier));
+            runs.push(run);
+            requests = admission.rest();
+        }
+        runs
+    }
+
+    #[test]
+    fn requests_of_a_version_come_together_and_what_is_cut_off_last() {
+        let mut requests = Requests::default();
+        for (identifier, version) in [(1, Some(7)), (2, None), (3, Some(9)), (4, Some(7)), (5, None)] {
+            let read = Read::Get(b"key");
+            requests.push(&Request { identifier, table: 0, version, read }).expect("a short key");
+        }
+        let whole = requests.bytes();
+        assert_eq!(runs(whole), [[1].as_slice(), &[2], &[3], &[4], &[5]]);
+        assert_eq!(runs(&by_version(whole)), [[2, 5].as_slice(), &[1, 4], &[3]]);
+        // Of what is cut off only the identifier is known, and where it is last it is the end of any run.
+        let cut_off = [whole, &whole[..9]].concat();
+        assert_eq!(runs(&by_version(&cut_off)), [[2, 5].as_slice(), &[1, 4], &[3, 1]]);
     }
 }

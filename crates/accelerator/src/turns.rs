@@ -1,7 +1,7 @@
 //! A queue: the requests of one reader, and how they take turns, whatever runs them.
 //!
-//! A poll works on what was submitted in runs of requests that read the same version. Scans of many pairs are
-//! set aside and have one turn a poll, so that they hold up nobody.
+//! A poll works on what was submitted in runs of requests that read the same version, one for each version.
+//! Scans of many pairs are set aside and have one turn a poll, so that they hold up nobody.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use honeycomb_btree::Version;
 use honeycomb_memory::LeaseUse;
 
 use crate::accelerator::{Error, Queue};
-use crate::admission::Admission;
+use crate::admission::{Admission, by_version};
 use crate::completion::Completions;
 use crate::known::Known;
 use crate::long_scan::{LongScan, LongScans, Turn};
@@ -70,16 +70,18 @@ impl<R: Runner> TurnQueue<R> {
     }
 }
 
-/// Works on a run of requests that read the same version.
+/// Works on the first requests, as far as they read the same version. Those that are left.
 #[inline]
-fn run(
+fn run<'q>(
     runner: &impl Runner,
-    admission: &mut Admission<'_>,
+    requests: &'q [u8],
     long_scans: &mut LongScans,
     completions: &mut Completions,
-) {
+) -> &'q [u8] {
+    let admission = &mut Admission::new(requests);
     let Some(version) = admission.version() else {
-        return runner.run(None, admission, long_scans, completions);
+        runner.run(None, admission, long_scans, completions);
+        return admission.rest();
     };
     let done = runner.known().held.under(version, |in_use| {
         runner.run(Some((in_use, version)), admission, long_scans, completions);
@@ -87,6 +89,7 @@ fn run(
     if done.is_none() {
         admission.refuse_all(Status::VersionNotHeld, completions);
     }
+    admission.rest()
 }
 
 impl<R: Runner> Queue for TurnQueue<R> {
@@ -104,11 +107,11 @@ impl<R: Runner> Queue for TurnQueue<R> {
         let Self { runner, waiting, is_cut_off, long_scans, .. } = self;
         // Scans that were set aside before have had to wait: theirs is the first turn.
         long_scans.turn(runner.known(), completions, |scan, in_use, out| runner.turn(scan, in_use, out));
-        let mut rest = &waiting[..];
+        // Mostly all read "now"; else a run would end each time that another version follows.
+        let grouped = by_version(run(runner, waiting, long_scans, completions));
+        let mut rest = &grouped[..];
         while !rest.is_empty() {
-            let mut admission = Admission::new(rest);
-            run(runner, &mut admission, long_scans, completions);
-            rest = admission.rest();
+            rest = run(runner, rest, long_scans, completions);
         }
         waiting.clear();
         *is_cut_off = false;

@@ -53,12 +53,9 @@ impl<'w> Asker<'w> {
     /// How many answers of a round differ.
     fn round(&mut self, count: u64) -> u64 {
         self.hold();
-        let (mut requests, mut version) = (Requests::default(), self.version());
+        let mut requests = Requests::default();
         for identifier in 0..count {
-            // Requests of one version are in flight together, those of another come after them.
-            if self.rng.random_bool(0.01) {
-                version = self.version();
-            }
+            let version = self.version();
             self.request(identifier, version, &mut requests);
         }
         let answered: Vec<_> = self.queues.iter_mut().map(|queue| answers(&mut **queue, &requests)).collect();
