@@ -29,8 +29,8 @@ const LOOKS: [(Keys, u64, bool); 6] = [
 ];
 const LOG_BYTES: [usize; 4] = [128, 512, 200, 0];
 
-/// What is asked of a seed: the share of gets, and requests of a round, which are more than the accelerator has
-/// slots.
+/// What is asked of a seed: the share of gets, and requests of a round, which are more than the accelerator
+/// has slots.
 pub(crate) struct Mix {
     pub(crate) gets: f64,
     pub(crate) round: u64,
@@ -48,8 +48,8 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// How many requests a seed has, as a ratio to others, so that all take about as long: gets are fast, and a
-    /// request takes longer on the machine of the paper, and where few are in flight.
+    /// How many requests a seed has, as a ratio to others, so that all take about as long: gets are fast, and
+    /// a request takes longer on the machine of the paper, and where few are in flight.
     pub(crate) fn share(seed: u64) -> u64 {
         match (has_paper_machine(seed) || in_flight(seed) < 100, has_mostly_gets(seed)) {
             (true, _) => 1,
