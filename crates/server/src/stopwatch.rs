@@ -104,8 +104,10 @@ impl Lap<'_, '_> {
     fn consider(&mut self, Carried { connection, found, before }: Carried<'_>) {
         let request_bytes = found.bytes();
         let reply_bytes = connection.unsent().saturating_sub(before);
-        let most = self.entry.as_ref().map_or(0, |entry| entry.request_bytes + entry.reply_bytes);
-        if request_bytes + reply_bytes < most {
+        let is_longest =
+            |entry: &Entry| request_bytes + reply_bytes > entry.request_bytes + entry.reply_bytes;
+        // Of many that are as long the first is noted: the others are not to become slower by it.
+        if !self.entry.as_ref().is_none_or(is_longest) {
             return;
         }
         let arguments: Vec<_> = connection.requests.arguments(found).iter().collect();
