@@ -146,12 +146,12 @@ fn what_takes_long_together_is_one_entry_and_explained() {
     let config = Config { slow: Some(Duration::ZERO), count_touched: true, ..Config::default() };
     let running = alone(config);
     let mut client = Client::of(&running);
-    client.ask("MSET short 1 long 123456789");
+    client.ask("MSET short 1 long 123456789 like 123456789");
     client.ask("SLOWLOG RESET");
-    client.socket.write_all(b"GET short\r\nGET long\r\nGET none\r\n").unwrap();
-    (0..3).for_each(|_| drop(client.answer()));
+    client.socket.write_all(b"GET short\r\nGET long\r\nGET none\r\nGET like\r\n").unwrap();
+    (0..4).for_each(|_| drop(client.answer()));
     let explained = client.shown("SLOWLOG EXPLAIN -1");
-    for part in ["'together' 3 'request-bytes' 10 'reply-bytes' 15", "'nodes' 3 ", "['GET' 'long']"] {
+    for part in ["'together' 4 'request-bytes' 10 'reply-bytes' 15", "'nodes' 4 ", "['GET' 'long']"] {
         assert!(explained.contains(part), "{part}: {explained}");
     }
 }
