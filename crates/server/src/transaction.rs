@@ -42,6 +42,11 @@ impl Transaction {
         Ok(pair.change.as_ref().or(pair.seen.as_ref()).and_then(Option::as_deref))
     }
 
+    /// A pair was read before: the transaction commits only if it is still that.
+    pub(crate) fn saw(&mut self, table: &Table, key: &[u8], pair: Option<&[u8]>) {
+        self.pair(table, key).seen = Some(pair.map(<[u8]>::to_vec));
+    }
+
     /// Has the transaction commit only if a pair is what it was when it was watched.
     pub(crate) fn watch(&mut self, watched: &Watched) {
         self.pair(&watched.table, &watched.key).seen = Some(watched.seen.clone());

@@ -179,12 +179,12 @@ fn metrics_tell_what_was_done() {
         "honeycomb_command_errors_total{command=\"incrby\"} 1",
         "honeycomb_command_errors_total{command=\"get\"} 0",
         "honeycomb_commands_not_carried_out_total 1",
-        "honeycomb_batch_reads_sum 2.0",
+        "honeycomb_batch_reads_sum 3.0",
         "honeycomb_batch_writes_count 1",
         "honeycomb_connections 1.0",
         "honeycomb_connections_accepted_total 1",
         "honeycomb_pairs{table=\"0\"} 1",
-        "honeycomb_accelerator_nodes_total{level=\"0\"} 2",
+        "honeycomb_accelerator_nodes_total{level=\"0\"} 3",
         "honeycomb_chain_steps_total 0",
     ] {
         assert!(answer.contains(&format!("\n{line}\n")), "{line} is not in:\n{answer}");

@@ -1,13 +1,10 @@
 //! Commands that take effect together.
 
-use honeycomb_protocol::resp::Replies;
-
 use crate::arguments::Arguments;
 use crate::command::{Command, Keys, OnKeys, Run};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
-use crate::session::{Context, Queue, Session, Watched};
-use crate::shared::Shared;
+use crate::session::{Context, Queue, Watched};
 use crate::transaction::Transaction;
 
 pub(super) const COMMANDS: &[Command] = &[
@@ -57,23 +54,24 @@ pub(super) const COMMANDS: &[Command] = &[
     },
 ];
 
-/// Runs one command on the keys of the client's table, as often as others are in the way.
+/// Runs one command on the keys of the client's table, as often as others are in the way: first in a
+/// transaction that may have read them.
 pub(crate) fn run_alone(
-    shared: &Shared,
-    session: &Session,
+    context: &mut Context<'_>,
     handler: OnKeys,
     arguments: &Arguments<'_>,
-    replies: &mut Replies,
+    mut transaction: Transaction,
 ) -> Result<(), Failure> {
+    let Context { shared, session, replies } = context;
     let (table, before) = (shared.table(session.database), replies.bytes().len());
     loop {
-        let mut transaction = Transaction::default();
         let mut keyspace = Keyspace::within(table, shared.time.milliseconds(), &mut transaction);
         handler(&mut keyspace, arguments, replies)?;
         if transaction.commit(&shared.store)? {
             return Ok(());
         }
         replies.truncate(before);
+        transaction = Transaction::default();
     }
 }
 

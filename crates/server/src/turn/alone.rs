@@ -1,4 +1,8 @@
-//! Commands that are carried out one by one.
+//! Commands that are carried out one by one. What they read before they write is read for all connections
+//! together; if it is another when they write they read again, by themselves.
+
+use honeycomb_store::{Reads, Table};
+use slab::Slab;
 
 use crate::arguments::Arguments;
 use crate::command::{Named, Run};
@@ -7,6 +11,7 @@ use crate::connection::{Asked, Connection};
 use crate::failure::Failure;
 use crate::session::{Context, Session};
 use crate::stopwatch::{Carried, Stopwatch};
+use crate::transaction::Transaction;
 use crate::turn::Round;
 
 /// Commands that are carried out at once between `MULTI` and `EXEC`. Others are queued if they are of pairs.
@@ -14,10 +19,87 @@ const NEVER_QUEUED: [&str; 6] = ["exec", "discard", "multi", "watch", "reset", "
 /// Commands of clients that have not said the password.
 const BEFORE_AUTHENTICATION: [&str; 4] = ["auth", "hello", "quit", "reset"];
 
-/// Carries out the request at the front of a connection: whether there is one.
-pub(super) fn carry_out(
+#[derive(Default)]
+pub(super) struct Alone {
+    reads: Reads,
+    /// The first read of the command at the front of each connection, if it reads and then writes.
+    firsts: Vec<Option<usize>>,
+}
+
+/// What was read of the keys of a command, from a place on.
+struct Seen<'s> {
+    reads: &'s Reads,
+    first: usize,
+}
+
+impl Alone {
+    /// Adds what the command at the front of a connection reads, if it then writes.
+    pub(super) fn gather(&mut self, round: &Round<'_>, connection: &mut Connection) {
+        let first = self.read_ahead(round, connection);
+        self.firsts.push(first);
+    }
+
+    fn read_ahead(&mut self, round: &Round<'_>, connection: &mut Connection) -> Option<usize> {
+        if !connection.may_join(round.config) {
+            return None;
+        }
+        let asked = connection.take(&round.config.request).ok()??;
+        let (first, arguments) = (self.reads.len(), connection.requests.arguments(&asked.found));
+        let table = round.shared.table(connection.session.database);
+        let is_ahead = self.read_keys(asked.command, &arguments, table).is_some();
+        connection.put_back(asked);
+        is_ahead.then_some(first)
+    }
+
+    fn read_keys(&mut self, command: Option<Named>, arguments: &Arguments<'_>, table: &Table) -> Option<()> {
+        let named = command.filter(|command| command.takes(arguments.len()))?;
+        let Run::Update(_) = named.run else { return None };
+        named.keys(arguments)?.iter().try_for_each(|key| self.reads.get(table, key)).ok()
+    }
+
+    /// Carries out the command at the front of each connection that was gathered, in their order: how many.
+    pub(super) fn carry_out(
+        &mut self,
+        round: &Round<'_>,
+        connections: &mut Slab<Connection>,
+        ready: &[usize],
+        stopwatch: &mut Stopwatch<'_>,
+    ) -> usize {
+        let Self { reads, firsts } = self;
+        debug_assert_eq!(firsts.len(), ready.len());
+        if !reads.is_empty() {
+            round.counts.read_batches.add(reads.len() as u64, 1);
+        }
+        let is_read = reads.is_empty() || round.shared.store.read(reads).is_ok();
+        let mut done = 0;
+        for (first, &index) in firsts.drain(..).zip(ready) {
+            let seen = first.filter(|_| is_read).map(|first| Seen { reads, first });
+            done += usize::from(carry_out(round, &mut connections[index], seen, stopwatch));
+        }
+        reads.clear();
+        done
+    }
+}
+
+impl Seen<'_> {
+    /// A transaction that has read the keys of a command.
+    fn transaction(&self, table: &Table, keys: &Arguments<'_>) -> Transaction {
+        let mut transaction = Transaction::default();
+        for (at, key) in keys.iter().enumerate() {
+            if let Ok(value) = self.reads.value(self.first + at) {
+                transaction.saw(table, key, value);
+            }
+        }
+        transaction
+    }
+}
+
+/// Carries out the request at the front of a connection, of which something may have been seen: whether
+/// there is one.
+fn carry_out(
     round: &Round<'_>,
     connection: &mut Connection,
+    seen: Option<Seen<'_>>,
     stopwatch: &mut Stopwatch<'_>,
 ) -> bool {
     if !connection.may_go_on(round.config) {
@@ -39,7 +121,7 @@ pub(super) fn carry_out(
     let arguments = requests.arguments(&found);
     let allowed = allowed(session, command, &arguments);
     let number = allowed.as_ref().ok().map(|command| command.number);
-    let served = serve(&mut Context { shared: round.shared, session, replies }, allowed, &arguments);
+    let served = serve(&mut Context { shared: round.shared, session, replies }, allowed, &arguments, seen);
     let mut lap = stopwatch.lap(1);
     match number {
         Some(number) => {
@@ -60,6 +142,7 @@ fn serve(
     context: &mut Context<'_>,
     allowed: Result<Named, Failure>,
     arguments: &Arguments<'_>,
+    seen: Option<Seen<'_>>,
 ) -> Result<(), Failure> {
     let command = match allowed {
         Ok(command) => command,
@@ -75,7 +158,10 @@ fn serve(
     }
     match command.run {
         Run::Read(handler) | Run::Write(handler, _) | Run::Update(handler) => {
-            run_alone(context.shared, context.session, handler, arguments, context.replies)
+            let table = context.shared.table(context.session.database);
+            let keys = seen.as_ref().and_then(|_| command.keys(arguments));
+            let begun = seen.zip(keys).map(|(seen, keys)| seen.transaction(table, &keys));
+            run_alone(context, handler, arguments, begun.unwrap_or_default())
         }
         Run::Range(parse) => {
             let source = context.source();
