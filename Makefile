@@ -32,9 +32,9 @@ figures: bench ## make the figures of docs/figures anew, and docs/figures.md, wh
 	mkdir -p docs/figures && cp out/bench/*.svg out/figures/*.svg docs/figures/
 	cp out/figures/figures.md docs/figures.md
 
-# A build of the accelerator with so many key search units and range scan units; a folder for each, as one takes
-# some minutes.
-simulate = HONEYCOMB_RTL_PARAMETERS="SearchUnits=$(1) ScanUnits=$(2)" cargo run --release \
+# A build of the accelerator with so many key search units and range scan units, and room for a tree as high as
+# the paper's; a folder for each, as one takes some minutes.
+simulate = HONEYCOMB_RTL_PARAMETERS="SearchUnits=$(1) ScanUnits=$(2) LidCount=131072" cargo run --release \
 	--target-dir target/units-$(1)-$(2) -p honeycomb-simulator --
 
 rtl-figures: setup ## simulate the accelerator for docs/rtl-figures.md, about an hour with the builds

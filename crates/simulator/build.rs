@@ -61,12 +61,12 @@ fn sources(rtl: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(found)
 }
 
-/// Parameters of accelerator_top that are not its own: units, and what is given, such as
+/// Parameters of accelerator_top, which the crate is to know: units, nodes, and what is given, such as
 /// "SearchUnits=14 ScanUnits=14".
 fn parameters() -> BTreeMap<String, String> {
     let given = variable("HONEYCOMB_RTL_PARAMETERS").unwrap_or_default();
-    let units = "SearchUnits=4 SearchDescents=2 ScanUnits=4".split_whitespace();
-    let all = units.chain(given.split_whitespace()).filter_map(|parameter| parameter.split_once('='));
+    let known = "SearchUnits=4 SearchDescents=2 ScanUnits=4 LidCount=65536".split_whitespace();
+    let all = known.chain(given.split_whitespace()).filter_map(|parameter| parameter.split_once('='));
     all.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 

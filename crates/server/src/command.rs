@@ -3,6 +3,7 @@
 use std::ops::Deref;
 
 use honeycomb_protocol::resp::Replies;
+use honeycomb_store::{Reads, Table};
 
 use crate::arguments::Arguments;
 use crate::commands::{self, Query};
@@ -116,6 +117,19 @@ impl Command {
             Keys::All => Some(arguments.from(1)),
             Keys::EveryOther => None,
         }
+    }
+
+    /// Adds the reads of its keys: how many. None if values stand between them, or one is too long.
+    #[inline]
+    pub(crate) fn read_keys(
+        &self,
+        arguments: &Arguments<'_>,
+        table: &Table,
+        reads: &mut Reads,
+    ) -> Option<usize> {
+        let keys = self.keys(arguments)?;
+        keys.iter().try_for_each(|key| reads.get(table, key)).ok()?;
+        Some(keys.len())
     }
 }
 

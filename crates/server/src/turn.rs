@@ -12,6 +12,7 @@ mod writing;
 
 use std::sync::Arc;
 
+use honeycomb_store::{Error, Reads};
 use slab::Slab;
 
 use crate::config::Config;
@@ -39,6 +40,14 @@ struct Round<'r> {
     counts: &'r Counts,
     /// Milliseconds since 1970 when the turn began.
     now: u64,
+}
+
+impl Round<'_> {
+    /// Carries out reads as one batch.
+    fn read(&self, reads: &mut Reads) -> Result<(), Error> {
+        self.counts.read_batches.add(reads.len() as u64, 1);
+        self.shared.store.read(reads)
+    }
 }
 
 /// Commands of one connection in a batch; reads of ranges count for as many as the pairs that they may find.

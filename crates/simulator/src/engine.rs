@@ -180,11 +180,13 @@ impl Flights {
 
 impl Simulator {
     /// Key search units of this build.
-    pub const SEARCH_UNITS: usize = units(env!("HONEYCOMB_RTL_SearchUnits"));
+    pub const SEARCH_UNITS: usize = number(env!("HONEYCOMB_RTL_SearchUnits"));
     /// Descents that a key search unit of this build works on at a time.
-    pub const SEARCH_DESCENTS: usize = units(env!("HONEYCOMB_RTL_SearchDescents"));
+    pub const SEARCH_DESCENTS: usize = number(env!("HONEYCOMB_RTL_SearchDescents"));
     /// Range scan units of this build.
-    pub const SCAN_UNITS: usize = units(env!("HONEYCOMB_RTL_ScanUnits"));
+    pub const SCAN_UNITS: usize = number(env!("HONEYCOMB_RTL_ScanUnits"));
+    /// Nodes that this build has a page table for.
+    pub const NODES: usize = number(env!("HONEYCOMB_RTL_LidCount"));
 
     /// A machine for trees of nodes of this shape, which knows nothing else yet.
     pub(crate) fn machine(&self, shape: &Shape) -> Machine {
@@ -213,11 +215,11 @@ fn geometry(shape: &Shape, cache_halvings: u8) -> Command {
     }
 }
 
-/// A number of units, as the build was told it.
-const fn units(text: &str) -> usize {
+/// A number that the build was told.
+const fn number(text: &str) -> usize {
     match usize::from_str_radix(text, 10) {
-        Ok(units) => units,
-        Err(_) => panic!("a number of units is a number"),
+        Ok(number) => number,
+        Err(_) => panic!("parameters of the build are numbers"),
     }
 }
 

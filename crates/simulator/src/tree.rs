@@ -52,8 +52,6 @@ pub(crate) struct Tree {
     sizes: Sizes,
 }
 
-/// `LidCount` of accelerator_top.
-const LIDS: u64 = 65_536;
 /// Arena for inserts, and what waits to be reclaimed.
 const ROOM_BYTES: usize = 128 << 20;
 
@@ -84,8 +82,9 @@ impl Tree {
                 newest.insert(lid, address);
             }
         }
-        if let Some((&lid, _)) = newest.last_key_value().filter(|(lid, _)| **lid >= LIDS) {
-            return Err(Error::TooManyNodes { nodes: lid, max: LIDS - 1 });
+        let max = Simulator::NODES as u64 - 1;
+        if let Some((&nodes, _)) = newest.last_key_value().filter(|(lid, _)| **lid > max) {
+            return Err(Error::TooManyNodes { nodes, max });
         }
         newest.into_iter().for_each(|(lid, address)| machine.tell(Command::Map { lid, address }));
         machine.tell(Command::Root { table: 0, lid: self.root.lid().get() });

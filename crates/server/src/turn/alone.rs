@@ -35,8 +35,9 @@ struct Seen<'s> {
 impl Alone {
     /// Adds what the command at the front of a connection reads, if it then writes.
     pub(super) fn gather(&mut self, round: &Round<'_>, connection: &mut Connection) {
-        let first = self.read_ahead(round, connection);
-        self.firsts.push(first);
+        let first = self.reads.len();
+        let is_read = self.read_ahead(round, connection).is_some();
+        self.firsts.push(is_read.then_some(first));
     }
 
     fn read_ahead(&mut self, round: &Round<'_>, connection: &mut Connection) -> Option<usize> {
@@ -44,17 +45,13 @@ impl Alone {
             return None;
         }
         let asked = connection.take(&round.config.request).ok()??;
-        let (first, arguments) = (self.reads.len(), connection.requests.arguments(&asked.found));
+        let arguments = connection.requests.arguments(&asked.found);
         let table = round.shared.table(connection.session.database);
-        let is_ahead = self.read_keys(asked.command, &arguments, table).is_some();
+        let updates = |named: &Named| matches!(named.run, Run::Update(_)) && named.takes(arguments.len());
+        let named = asked.command.filter(updates);
+        let keys = named.and_then(|named| named.read_keys(&arguments, table, &mut self.reads));
         connection.put_back(asked);
-        is_ahead.then_some(first)
-    }
-
-    fn read_keys(&mut self, command: Option<Named>, arguments: &Arguments<'_>, table: &Table) -> Option<()> {
-        let named = command.filter(|command| command.takes(arguments.len()))?;
-        let Run::Update(_) = named.run else { return None };
-        named.keys(arguments)?.iter().try_for_each(|key| self.reads.get(table, key)).ok()
+        keys
     }
 
     /// Carries out the command at the front of each connection that was gathered, in their order: how many.
@@ -67,10 +64,7 @@ impl Alone {
     ) -> usize {
         let Self { reads, firsts } = self;
         debug_assert_eq!(firsts.len(), ready.len());
-        if !reads.is_empty() {
-            round.counts.read_batches.add(reads.len() as u64, 1);
-        }
-        let is_read = reads.is_empty() || round.shared.store.read(reads).is_ok();
+        let is_read = reads.is_empty() || round.read(reads).is_ok();
         let mut done = 0;
         for (first, &index) in firsts.drain(..).zip(ready) {
             let seen = first.filter(|_| is_read).map(|first| Seen { reads, first });
@@ -159,8 +153,7 @@ fn serve(
     match command.run {
         Run::Read(handler) | Run::Write(handler, _) | Run::Update(handler) => {
             let table = context.shared.table(context.session.database);
-            let keys = seen.as_ref().and_then(|_| command.keys(arguments));
-            let begun = seen.zip(keys).map(|(seen, keys)| seen.transaction(table, &keys));
+            let begun = seen.and_then(|seen| Some(seen.transaction(table, &command.keys(arguments)?)));
             run_alone(context, handler, arguments, begun.unwrap_or_default())
         }
         Run::Range(parse) => {

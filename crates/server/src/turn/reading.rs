@@ -68,9 +68,8 @@ impl Reading {
         let named = command.filter(|command| command.takes(arguments.len()))?;
         match named.run {
             Run::Read(handler) => {
-                let keys = named.keys(arguments)?;
-                keys.iter().try_for_each(|key| self.reads.get(table, key)).ok()?;
-                Some((named, What::Keys(handler), keys.len()))
+                let keys = named.read_keys(arguments, table, &mut self.reads)?;
+                Some((named, What::Keys(handler), keys))
             }
             Run::Range(parse) => {
                 let (page, pairs) = parse(arguments).ok()?.read_ahead(table, &mut self.reads)?;
@@ -95,8 +94,7 @@ impl Reading {
             self.reads.clear();
             return 0;
         }
-        let outcome = round.shared.store.read(&mut self.reads);
-        round.counts.read_batches.add(self.reads.len() as u64, 1);
+        let outcome = round.read(&mut self.reads);
         let mut done = self.commands.len();
         let mut lap = stopwatch.lap(done);
         for command in &self.commands {
