@@ -4,6 +4,9 @@ use std::cmp::Ordering;
 
 use crate::item::{HEADER_BYTES, ItemHeader};
 
+/// Bytes of a key that its head has.
+const HEAD_BYTES: usize = 8;
+
 /// A key in two parts, as a node holds it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KeyParts<'a> {
@@ -43,12 +46,18 @@ impl<'a> KeyParts<'a> {
 /// The first eight bytes as a number whose order is the order of the bytes, zeros where there are fewer.
 #[inline]
 pub(crate) fn head(bytes: &[u8]) -> u64 {
-    if let Some(first) = bytes.first_chunk::<8>() {
+    if let Some(first) = bytes.first_chunk() {
         return u64::from_be_bytes(*first);
     }
-    let mut padded = [0; 8];
-    padded[..bytes.len()].copy_from_slice(bytes);
-    u64::from_be_bytes(padded)
+    // Two loads, of the first bytes and of the last ones, where they overlap of the same bytes.
+    let missing = 8 * (HEAD_BYTES - bytes.len());
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        return u64::from(u32::from_be_bytes(*first)) << 32 | u64::from(u32::from_be_bytes(*last)) << missing;
+    }
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        return u64::from(u16::from_be_bytes(*first)) << 48 | u64::from(u16::from_be_bytes(*last)) << missing;
+    }
+    bytes.first().map_or(0, |&byte| u64::from(byte) << 56)
 }
 
 /// A key to be found in a node, without the node's prefix.
@@ -70,10 +79,29 @@ impl<'a> Wanted<'a> {
     pub(crate) fn compare_item(&self, bytes: &[u8]) -> (Ordering, usize) {
         let header = ItemHeader::read(bytes);
         let order = match item_head(bytes, header.suffix_bytes()).cmp(&self.head) {
-            Ordering::Equal => bytes[HEADER_BYTES..][..header.suffix_bytes()].cmp(self.suffix),
+            Ordering::Equal => self.compare_after_head(bytes, header.suffix_bytes()),
             decided => decided,
         };
         (order, header.item_bytes())
+    }
+
+    /// How the key of an item compares that has the same head. So it is where keys begin alike, such as
+    /// `user:1234`: then the next eight bytes decide.
+    #[inline]
+    fn compare_after_head(&self, bytes: &[u8], suffix_bytes: usize) -> Ordering {
+        let is_over = |bytes: usize| suffix_bytes.min(self.suffix.len()) <= bytes;
+        // What has no bytes after some that are alike is the beginning of the other.
+        if is_over(HEAD_BYTES) {
+            return suffix_bytes.cmp(&self.suffix.len());
+        }
+        let next = item_head(&bytes[HEAD_BYTES..], suffix_bytes - HEAD_BYTES);
+        match next.cmp(&head(&self.suffix[HEAD_BYTES..])) {
+            Ordering::Equal if is_over(2 * HEAD_BYTES) => suffix_bytes.cmp(&self.suffix.len()),
+            Ordering::Equal => {
+                bytes[HEADER_BYTES..][2 * HEAD_BYTES..suffix_bytes].cmp(&self.suffix[2 * HEAD_BYTES..])
+            }
+            decided => decided,
+        }
     }
 }
 
@@ -81,10 +109,10 @@ impl<'a> Wanted<'a> {
 #[inline(always)]
 fn item_head(bytes: &[u8], suffix_bytes: usize) -> u64 {
     // One load where eight bytes are there, whoever's they are: those after the suffix are cut off.
-    match bytes.first_chunk::<{ HEADER_BYTES + 8 }>() {
+    match bytes.first_chunk::<{ HEADER_BYTES + HEAD_BYTES }>() {
         Some(chunk) => {
             let word = u64::from_be_bytes(*chunk[HEADER_BYTES..].first_chunk().expect("eight bytes"));
-            if suffix_bytes >= 8 { word } else { word & !(u64::MAX >> (8 * suffix_bytes)) }
+            if suffix_bytes >= HEAD_BYTES { word } else { word & !(u64::MAX >> (8 * suffix_bytes)) }
         }
         None => head(&bytes[HEADER_BYTES..][..suffix_bytes]),
     }
@@ -132,6 +160,25 @@ mod tests {
         }
         assert_eq!(head(b"a"), head(b"a\0"));
         assert_eq!(head(b"abcdefgh"), head(b"abcdefghi"));
+    }
+
+    #[test]
+    fn items_compare_as_their_keys_do() {
+        let ends: Vec<Vec<u8>> = (0..=18).flat_map(|length| [vec![0; length], vec![7; length]]).collect();
+        let beginnings: [&[u8]; 3] = [b"", b"user:12", b"user:123user:12"];
+        let key = |&(beginning, end): &(&[u8], &Vec<u8>)| [beginning, end].concat();
+        let all =
+            || beginnings.into_iter().flat_map(|beginning| ends.iter().map(move |end| (beginning, end)));
+        for (suffix, more) in all().flat_map(|item| [(key(&item), 0), (key(&item), 9)]) {
+            let header = ItemHeader::new(suffix.len(), 1);
+            let mut bytes = vec![0xff; HEADER_BYTES + suffix.len() + 1 + more];
+            header.write(&mut bytes);
+            bytes[HEADER_BYTES..][..suffix.len()].copy_from_slice(&suffix);
+            for wanted in all().map(|wanted| key(&wanted)) {
+                let expected = (suffix.cmp(&wanted), header.item_bytes());
+                assert_eq!(Wanted::new(&wanted).compare_item(&bytes), expected, "{suffix:?} {wanted:?}");
+            }
+        }
     }
 
     #[test]

@@ -34,14 +34,28 @@ pub(crate) fn find_segment(view: View<'_>, wanted: &Wanted<'_>) -> usize {
 /// Offset of the last segment from `segment` down whose first key is not greater than `wanted`; of the first
 /// segment if there is none. Equal heads say nothing about the bytes after them: the keys do.
 #[inline(always)]
-fn settle(view: View<'_>, wanted: &Wanted<'_>, mut segment: usize) -> usize {
-    while segment > 0
+fn settle(view: View<'_>, wanted: &Wanted<'_>, segment: usize) -> usize {
+    let is_unsettled = segment > 0
         && view.head(segment) == wanted.head
-        && wanted.compare_item(view.from(view.segment(segment))).0.is_gt()
-    {
-        segment -= 1;
+        && wanted.compare_item(view.from(view.segment(segment))).0.is_gt();
+    view.segment(if is_unsettled { settle_among_equals(view, wanted, segment) } else { segment })
+}
+
+/// The last segment before `greater` whose first key is not greater than `wanted`; the first one if there is
+/// none. Where keys begin alike, such as `user:1234`, many segments of a node without a prefix have one head.
+#[inline(never)]
+fn settle_among_equals(view: View<'_>, wanted: &Wanted<'_>, mut greater: usize) -> usize {
+    // Of those before `after` no first key is greater, of those from `greater` on all are.
+    let mut after = heads::count_less(view.heads(), wanted.head);
+    while after < greater {
+        let middle = usize::midpoint(after, greater);
+        if wanted.compare_item(view.from(view.segment(middle))).0.is_gt() {
+            greater = middle;
+        } else {
+            after = middle + 1;
+        }
     }
-    view.segment(segment)
+    after.saturating_sub(1)
 }
 
 /// The first item whose key is not smaller than `wanted`.

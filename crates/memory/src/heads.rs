@@ -35,6 +35,13 @@ pub fn count_not_greater(heads: &[u8], head: u64) -> usize {
     plain(heads, head)
 }
 
+/// How many heads are less, counted in the same way.
+#[must_use]
+#[inline]
+pub fn count_less(heads: &[u8], head: u64) -> usize {
+    head.checked_sub(1).map_or(0, |less| count_not_greater(heads, less))
+}
+
 /// All variants that this machine has, by name; the plain one comes first.
 #[must_use]
 pub fn variants() -> Vec<(&'static str, Variant)> {
