@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup run test bench figures rtl-figures lint generate soak python-tests rust-tests neon rtl-lint \
-	rtl-tests rtl-proofs rtl-mutants rtl-check rtl-soak synth loom-tests mutants smoke
+	rtl-tests rtl-proofs rtl-mutants rtl-check rtl-soak synth loom-tests mutants some-mutants smoke
 
 # The Python of setup, which Verilator's makefiles find by its name.
 python := PATH="$(CURDIR)/.venv/bin:$$PATH" PYTHONPATH=python python
@@ -20,7 +20,7 @@ setup: .venv/installed ## install what tests and plots need: missing Debian pack
 run: ## serve, index the files under /usr over the wire, and take a tour; needs nothing but Rust
 	cargo run --release -p honeycomb-cli -- tour /usr
 
-test: setup lint python-tests rust-tests neon rtl-tests rtl-proofs rtl-check loom-tests mutants smoke ## everything that must pass
+test: setup lint python-tests rust-tests neon rtl-tests rtl-proofs rtl-check loom-tests some-mutants smoke ## everything that must pass
 
 bench: setup ## measure Honeycomb beside other ordered maps, about ten minutes, and plot: out/bench
 	cargo run --release -p honeycomb-bench -- run --out out/bench
@@ -88,10 +88,13 @@ rtl-proofs: setup
 rtl-mutants: setup
 	$(python) tools/rtl_mutants.py
 
+# One of so many mutants: with each commit others, so that all have their turn.
+share = --every $(1) --from $$(($$(git rev-list --count HEAD 2>/dev/null || echo 0) % $(1)))
+
 # Of what takes too long for every run a little: small modules, and some of the mutants.
 rtl-check: setup
 	$(python) rtl/synth/synthesize.py --check
-	$(python) tools/rtl_mutants.py --every 7
+	$(python) tools/rtl_mutants.py $(call share,7)
 
 neon: ## the vectors of 64-bit ARM beside plain code, on an emulator
 	$(call install,$(call lacks,qemu-aarch64 --version,qemu-user) \
@@ -105,8 +108,12 @@ loom-tests:
 	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom \
 		cargo test --release --lib -p honeycomb-memory -p honeycomb-btree loom_
 
-mutants:
+mutants: ## take each rule out of the code, one at a time: a test must fail, half an hour
 	python3 tools/mutants.py
+
+# And of these.
+some-mutants:
+	python3 tools/mutants.py $(call share,4)
 
 smoke: setup
 	cargo run --release -p honeycomb-bench -- run --smoke --out out/smoke

@@ -6,8 +6,9 @@ All is done in a copy of the crates below target/mutants, which also keeps what 
 faster.
 
 example:
-  python3 tools/mutants.py                               every rule: some minutes
+  python3 tools/mutants.py                               every rule: half an hour
   python3 tools/mutants.py --only retire-when-visible    one rule; may be repeated
+  python3 tools/mutants.py --every 4 --from 1            every fourth rule, from the second on
   python3 tools/mutants.py --list --markdown > docs/rules.md
 """
 
@@ -102,7 +103,7 @@ class Result:
 def main() -> int:
     arguments = parse_arguments()
     try:
-        mutants = load(LIST, arguments.only)
+        mutants = asked(LIST, arguments)
         if arguments.list:
             sys.stdout.write(markdown(mutants) if arguments.markdown else listing(mutants))
             return 0
@@ -119,7 +120,7 @@ def parse_arguments() -> argparse.Namespace:
     parser = parser_for(__doc__)
     parser.add_argument("--markdown", action="store_true", help="with --list: as docs/rules.md")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="mutants at a time (default 1)")
-    arguments = parser.parse_args()
+    arguments = parse(parser)
     if arguments.jobs < 1:
         parser.error("--jobs: at least 1")
     return arguments
@@ -133,7 +134,23 @@ def parser_for(about: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--list", action="store_true", help="name the rules and run nothing")
     parser.add_argument("--only", metavar="NAME", action="append", default=[], help="only this mutant")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="one of every N (default 1)")
+    parser.add_argument("--from", type=int, default=0, metavar="K", dest="start", help="which, from 0 (default)")
     return parser
+
+
+def parse(parser: argparse.ArgumentParser) -> argparse.Namespace:
+    arguments = parser.parse_args()
+    if arguments.every < 1:
+        parser.error("--every: at least 1")
+    if not 0 <= arguments.start < arguments.every:
+        parser.error(f"--from: 0 to {arguments.every - 1}")
+    return arguments
+
+
+def asked(path: Path, arguments: argparse.Namespace) -> list[Mutant]:
+    """The mutants of the list that are asked for."""
+    return load(path, arguments.only)[arguments.start :: arguments.every]
 
 
 def load(path: Path, only: list[str]) -> list[Mutant]:

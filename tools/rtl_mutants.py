@@ -11,7 +11,6 @@ example:
   python tools/rtl_mutants.py --every 4            every fourth rule
 """
 
-import argparse
 import os
 import re
 import shutil
@@ -22,7 +21,7 @@ import time
 from pathlib import Path
 
 from mutants import (
-    ROOT, Mutant, Refusal, Result, check_current, listing, load, parser_for, print_table, update_tree,
+    ROOT, Mutant, Refusal, Result, asked, check_current, listing, parse, parser_for, print_table, update_tree,
 )
 
 LIST = ROOT / "tools/rtl_mutants.toml"
@@ -32,9 +31,9 @@ FAILURES = re.compile(r"Assertion failed in \S+?\.([A-Za-z_]\w*): |\*\* \w+\.(\S
 
 
 def main() -> int:
-    arguments = parse_arguments()
+    arguments = parse(parser_for(__doc__))
     try:
-        mutants = load(LIST, arguments.only)[:: arguments.every]
+        mutants = asked(LIST, arguments)
         if arguments.list:
             sys.stdout.write(listing(mutants))
             return 0
@@ -45,15 +44,6 @@ def main() -> int:
         return 1
     print_table(results)
     return 0 if all(result.caught for result in results) else 1
-
-
-def parse_arguments() -> argparse.Namespace:
-    parser = parser_for(__doc__)
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="the first of every N (default 1)")
-    arguments = parser.parse_args()
-    if arguments.every < 1:
-        parser.error("--every: at least 1")
-    return arguments
 
 
 def report(result: Result) -> Result:

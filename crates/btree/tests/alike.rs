@@ -1,0 +1,41 @@
+//! Keys that begin alike: in nodes without a prefix, at the outer edges of a tree, many segments have one head.
+#![allow(missing_docs)]
+
+mod common;
+
+use common::{MIB, forest, seed};
+use honeycomb_btree::{Operation, Outcome, Shape};
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
+
+const PAIRS: u64 = 20_000;
+
+/// Inserts keys of even numbers in a random order, and looks for those of all numbers.
+fn check(key: impl Fn(u64) -> String) {
+    let forest = forest(Shape::default(), 64 * MIB, true);
+    let root = forest.plant().unwrap();
+    let mut numbers: Vec<u64> = (0..PAIRS).map(|number| 2 * number).collect();
+    numbers.shuffle(&mut StdRng::seed_from_u64(seed(1)));
+    for &number in &numbers {
+        let outcome = forest.write(root, key(number).as_bytes(), Operation::Insert(b"value"));
+        assert_eq!(outcome.unwrap(), Outcome::Inserted);
+    }
+    let reader = forest.reader();
+    for number in 0..2 * PAIRS {
+        let key = key(number);
+        assert_eq!(reader.get(root, key.as_bytes()).is_some(), number % 2 == 0, "{key}");
+    }
+    drop(reader);
+    assert_eq!(forest.verify(&[root]).unwrap().pairs, PAIRS);
+}
+
+#[test]
+fn keys_that_differ_in_their_second_eight_bytes_are_found() {
+    check(|number| format!("user:{number:010}"));
+}
+
+#[test]
+fn keys_that_differ_after_their_first_sixteen_bytes_are_found() {
+    check(|number| format!("they all begin alike: {number}"));
+}
