@@ -135,7 +135,7 @@ def parser_for(about: str) -> argparse.ArgumentParser:
     parser.add_argument("--list", action="store_true", help="name the rules and run nothing")
     parser.add_argument("--only", metavar="NAME", action="append", default=[], help="only this mutant")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="one of every N (default 1)")
-    parser.add_argument("--from", type=int, default=0, metavar="K", dest="start", help="which, from 0 (default)")
+    parser.add_argument("--from", type=int, default=0, metavar="K", dest="start", help="which, from 0 on")
     return parser
 
 

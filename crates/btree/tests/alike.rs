@@ -1,4 +1,5 @@
-//! Keys that begin alike: in nodes without a prefix, at the outer edges of a tree, many segments have one head.
+//! Keys that begin alike: in nodes without a prefix, at the outer edges of a tree, many segments have one
+//! head.
 #![allow(missing_docs)]
 
 mod common;
