@@ -32,12 +32,12 @@ figures: bench ## make the figures of docs/figures anew, and docs/figures.md, wh
 	mkdir -p docs/figures && cp out/bench/*.svg out/figures/*.svg docs/figures/
 	cp out/figures/figures.md docs/figures.md
 
-# A build of the accelerator with so many key search units and range scan units, and room for a tree as high as
-# the paper's; a folder for each, as one takes some minutes.
-simulate = HONEYCOMB_RTL_PARAMETERS="SearchUnits=$(1) ScanUnits=$(2) LidCount=131072" cargo run --release \
+# A build of the accelerator with so many key search units and range scan units, and room for as many nodes as
+# the paper's store has; a folder for each, as one takes some minutes.
+simulate = HONEYCOMB_RTL_PARAMETERS="SearchUnits=$(1) ScanUnits=$(2) LidCount=1048576" cargo run --release \
 	--target-dir target/units-$(1)-$(2) -p honeycomb-simulator --
 
-rtl-figures: setup ## simulate the accelerator for docs/rtl-figures.md, about an hour with the builds
+rtl-figures: setup ## simulate the accelerator for docs/rtl-figures.md, an hour and a half with the builds, 6 GB
 	$(call simulate,14,14) figures 17 --out out/rtl-figures
 	$(call simulate,14,32) figures all --out out/rtl-figures
 	$(python) -m honeycomb_plots rtl-figures out/rtl-figures

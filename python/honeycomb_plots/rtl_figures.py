@@ -136,7 +136,8 @@ def utilisation(rows: list[dict], axis: str) -> Figure:
         axes.set_xticks(range(len(parts)), [part for part, _ in parts], fontsize=7)
         axes.set_title(f"{axis}: {place}", fontsize=9)
     panels[0].set_ylabel("busy, %")
-    panels[0].legend(fontsize=7)
+    # Beside the panels: some are full of bars.
+    figure.legend(*panels[0].get_legend_handles_labels(), fontsize=7, loc="outside right upper")
     return figure
 
 

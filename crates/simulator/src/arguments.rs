@@ -50,7 +50,7 @@ pub(crate) struct RunArguments {
     #[arg(long, default_value = "paper", value_parser = |name: &str| Platform::named(name))]
     platform: Platform,
     /// Pairs in the tree
-    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     pairs: u64,
     /// Bytes of keys and values, 8 to 460 each, or `mixed`
     #[arg(long, default_value_t = Sizes::DEFAULT)]

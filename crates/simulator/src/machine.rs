@@ -14,6 +14,8 @@ mod host_port;
 mod on_board_port;
 mod stream_ports;
 
+use std::collections::BTreeMap;
+
 use honeycomb_layout::control;
 
 use crate::event::Event;
@@ -29,6 +31,10 @@ use stream_ports::{Completed, Offered};
 
 /// Cycles of a reset.
 const RESET_CYCLES: usize = 4;
+/// The port of on-board memory that has the page table, from address 0 on.
+const PAGE_TABLE_PORT: usize = 0;
+/// Of the page table, for a LID.
+const PAGE_TABLE_WORD_BYTES: u64 = 8;
 
 /// Reads a line of host memory at a bus address; false if there is none.
 pub(crate) type ReadLine<'m> = dyn FnMut(u64, &mut [u8; LINE_BYTES]) -> bool + 'm;
@@ -103,6 +109,18 @@ impl Machine {
     /// Tells the accelerator something.
     pub(crate) fn tell(&mut self, command: Command) {
         self.control.tell(command);
+    }
+
+    /// Has an accelerator that knows no LID yet know these, with their addresses. It is told of the first,
+    /// which is in force once its page table is clear; the others are put into the table: to simulate that
+    /// it is told of each node of a large tree would take longer than what is measured.
+    pub(crate) fn load(&mut self, mappings: &BTreeMap<u64, u64>) {
+        let Some((&lid, &address)) = mappings.first_key_value() else { return };
+        self.tell(Command::Map { lid, address });
+        self.settle();
+        for (lid, &address) in mappings {
+            self.on_board[PAGE_TABLE_PORT].put_word(lid * PAGE_TABLE_WORD_BYTES, address);
+        }
     }
 
     /// Runs until no more than so many commands wait. Meanwhile host memory is not read, and no completion is

@@ -86,7 +86,7 @@ impl Tree {
         if let Some((&nodes, _)) = newest.last_key_value().filter(|(lid, _)| **lid > max) {
             return Err(Error::TooManyNodes { nodes, max });
         }
-        newest.into_iter().for_each(|(lid, address)| machine.tell(Command::Map { lid, address }));
+        machine.load(&newest);
         machine.tell(Command::Root { table: 0, lid: self.root.lid().get() });
         machine.tell(Command::Publish { version: self.forest.read_version() });
         machine.settle();
@@ -137,6 +137,11 @@ impl Control for Told {
     }
 
     fn publish(&self, version: u64) {
-        self.lock().push(Command::Publish { version });
+        let mut told = self.lock();
+        // Of versions that come one after the other the last one says it all.
+        match told.last_mut() {
+            Some(Command::Publish { version: before }) => *before = version,
+            _ => told.push(Command::Publish { version }),
+        }
     }
 }

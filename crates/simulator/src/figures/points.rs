@@ -17,11 +17,13 @@ pub(super) struct Point {
     pub(super) traffic: Traffic,
 }
 
-/// Nodes as in the paper: two levels of interior nodes, the root and those below it.
+/// Pairs and nodes as in the paper: three levels of interior nodes.
+const PAPER: Data = Data { pairs: 128_000_000, ..tree(8192) };
+/// Nodes as in the paper, in less memory: two levels of interior nodes, the root and those below it.
 const PAPER_NODES: Data = Data { pairs: 160_000, ..tree(8192) };
 /// Smaller nodes, as many levels.
 const MIDDLE: Data = Data { pairs: 60_000, ..tree(2048) };
-/// Nodes so small that little memory has a tree as high as the paper's: three levels of interior nodes.
+/// Nodes so small that little memory has a tree as high as the paper's.
 const HIGH: Data = Data { pairs: 24_000, ..tree(1024) };
 
 const fn tree(node_bytes: usize) -> Data {
@@ -122,7 +124,7 @@ pub(super) fn switches(scale: Scale) -> Vec<Point> {
     let units = format!("{} + {} units", Simulator::SEARCH_UNITS, Simulator::SCAN_UNITS);
     all.into_iter()
         .map(|(name, cache, balance, root_on_chip)| {
-            let point = scale.point(&units, name, HIGH, Workload::Scan(1));
+            let point = scale.point(&units, name, PAPER, Workload::Scan(1));
             Point { simulator: Simulator { cache, balance, root_on_chip, ..point.simulator }, ..point }
         })
         .collect()
@@ -142,7 +144,12 @@ pub(super) fn key_sizes(scale: Scale) -> Vec<Point> {
 }
 
 pub(super) fn limits(scale: Scale) -> Vec<Point> {
-    let trees = [(PAPER_NODES, "8 KiB, 2 levels"), (MIDDLE, "2 KiB, 2 levels"), (HIGH, "1 KiB, 3 levels")];
+    let trees = [
+        (PAPER, "8 KiB, 3 levels"),
+        (PAPER_NODES, "8 KiB, 2 levels"),
+        (MIDDLE, "2 KiB, 2 levels"),
+        (HIGH, "1 KiB, 3 levels"),
+    ];
     let all = [Workload::Get, Workload::Scan(1), Workload::Scan(4), Workload::Scan(24)];
     let both = trees.into_iter().flat_map(|tree| all.map(|one| (tree, one)));
     both.map(|((data, nodes), workload)| scale.point(workload, nodes, data, workload)).collect()

@@ -55,6 +55,10 @@ impl OnBoardPort {
         }
     }
 
+    pub(crate) fn put_word(&mut self, address: u64, word: u64) {
+        self.memory.put_word(address, word);
+    }
+
     pub(crate) fn counts(&self) -> OnBoardCounts {
         self.memory.counts()
     }

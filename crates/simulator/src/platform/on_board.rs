@@ -119,6 +119,12 @@ impl OnBoardMemory {
         }
     }
 
+    /// Puts a word at a multiple of 8, in no time.
+    pub fn put_word(&mut self, address: u64, word: u64) {
+        let within = (address % LINE_BYTES as u64) as usize;
+        self.line_mut(line_address(address))[within..within + 8].copy_from_slice(&word.to_le_bytes());
+    }
+
     /// Whether a burst would be taken.
     #[must_use]
     pub fn is_ready(&self) -> bool {
@@ -256,6 +262,8 @@ mod tests {
         memory.read(0, Burst { id: 2, address: 4097, lines: 1 });
         assert_eq!(beats_until(&mut memory, 1_000_000), [(1, 7, false), (1, 9, true), (2, 9, true)]);
         assert_eq!(memory.line(4096)[1], 0, "only the first byte was written");
+        memory.put_word(4104, 0xa00b);
+        assert_eq!(memory.line(4096)[..17], [9, 0, 0, 0, 0, 0, 0, 0, 0x0b, 0xa0, 0, 0, 0, 0, 0, 0, 0]);
     }
 
     #[test]
