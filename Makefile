@@ -108,7 +108,7 @@ loom-tests:
 	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom \
 		cargo test --release --lib -p honeycomb-memory -p honeycomb-btree loom_
 
-mutants: ## take each rule out of the code, one at a time: a test must fail, half an hour
+mutants: ## take each rule out of the code, one at a time: a test must fail, ten minutes
 	python3 tools/mutants.py
 
 # And of these.

@@ -6,7 +6,7 @@ All is done in a copy of the crates below target/mutants, which also keeps what 
 faster.
 
 example:
-  python3 tools/mutants.py                               every rule: half an hour
+  python3 tools/mutants.py                               every rule: ten minutes
   python3 tools/mutants.py --only retire-when-visible    one rule; may be repeated
   python3 tools/mutants.py --every 4 --from 1            every fourth rule, from the second on
   python3 tools/mutants.py --list --markdown > docs/rules.md
