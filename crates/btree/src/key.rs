@@ -46,15 +46,15 @@ impl<'a> KeyParts<'a> {
 /// The first eight bytes as a number whose order is the order of the bytes, zeros where there are fewer.
 #[inline]
 pub(crate) fn head(bytes: &[u8]) -> u64 {
-    if let Some(first) = bytes.first_chunk() {
+    if let Some(first) = bytes.first_chunk::<8>() {
         return u64::from_be_bytes(*first);
     }
     // Two loads, of the first bytes and of the last ones, where they overlap of the same bytes.
     let missing = 8 * (HEAD_BYTES - bytes.len());
-    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
         return u64::from(u32::from_be_bytes(*first)) << 32 | u64::from(u32::from_be_bytes(*last)) << missing;
     }
-    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<2>(), bytes.last_chunk::<2>()) {
         return u64::from(u16::from_be_bytes(*first)) << 48 | u64::from(u16::from_be_bytes(*last)) << missing;
     }
     bytes.first().map_or(0, |&byte| u64::from(byte) << 56)
