@@ -49,7 +49,7 @@ impl Transaction {
 
     /// Has the transaction commit only if a pair is what it was when it was watched.
     pub(crate) fn watch(&mut self, watched: &Watched) {
-        self.pair(&watched.table, &watched.key).seen = Some(watched.seen.clone());
+        self.saw(&watched.table, &watched.key, watched.seen.as_deref());
     }
 
     /// Writes a pair when the transaction commits.
