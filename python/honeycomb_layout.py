@@ -206,14 +206,17 @@ COUNTER_ROOT_LINES = 13
 # Counter: lines that came from the page table.
 COUNTER_TABLE_LINES = 14
 
-# Counter: cycles of range scan units with a request.
+# Counter: cycles in which range scan units work on a request.
 COUNTER_SCAN_BUSY = 15
 
 # Counter: cycles of descents in key search units.
 COUNTER_DESCENTS = 16
 
+# Counter: cycles of requests in range scan units.
+COUNTER_SCAN_REQUESTS = 17
+
 # Counters that there are.
-COUNTER_COUNT = 17
+COUNTER_COUNT = 18
 
 # Event: a request has its slot; argument: its number.
 EVENT_BEGUN = 1
@@ -246,54 +249,57 @@ EVENT_CHILD = 9
 # Event: a descent ends; argument: the LID of the leaf; detail: 1 if memory failed.
 EVENT_LEAF = 10
 
-# Event: a range scan unit begins; argument: the LID of the leaf.
+# Event: a slot of a range scan unit takes a request; argument: the LID of the leaf.
 EVENT_LEAF_TAKEN = 11
 
 # Event: header and shortcuts of a leaf are there; argument: its node version; detail: its log
 # entries.
 EVENT_LEAF_OPEN = 12
 
+# Event: a range scan unit begins to work on a request.
+EVENT_TURN = 13
+
 # Event: the log block was looked at; detail: 1 if the key of a get is there.
-EVENT_LOG_WALKED = 13
+EVENT_LOG_WALKED = 14
 
 # Event: the key's place in the sorted block is found; detail: 1 if the key is there.
-EVENT_PLACE_FOUND = 14
+EVENT_PLACE_FOUND = 15
 
 # Event: a scan has stepped over a pair; detail: 1 if there was one in the leaf.
-EVENT_STEPPED = 15
+EVENT_STEPPED = 16
 
 # Event: a value or a pair is in the answer; detail: bytes of the value.
-EVENT_EMITTED = 16
+EVENT_EMITTED = 17
 
 # Event: a scan goes on; argument: the LID of the sibling.
-EVENT_SIBLING = 17
+EVENT_SIBLING = 18
 
 # Event: the answer is complete; argument: the status.
-EVENT_ANSWERED = 18
+EVENT_ANSWERED = 19
 
 # Event: a key in a leaf was looked at; argument: its offset; detail: bits compared, less, equal.
-EVENT_COMPARED = 19
+EVENT_COMPARED = 20
 
 # Event: a unit asks memory for lines of a node; argument: its LID; detail: the first line, from bit
 # 12 on how many, bit 31: by LID.
-EVENT_READ = 20
+EVENT_READ = 21
 
 # Event: the last line of a read came; argument: the address of the buffer; detail: 1 if memory
 # failed.
-EVENT_LINES = 21
+EVENT_LINES = 22
 
 # Event: host memory takes a read; argument: its address; detail: its bytes.
-EVENT_HOST_READ = 22
+EVENT_HOST_READ = 23
 
 # Event: the last line of a read of host memory came.
-EVENT_HOST_LINES = 23
+EVENT_HOST_LINES = 24
 
 # Event: on-board memory takes a read; argument: its address; detail: its lines, bit 31: of the
 # cache, not of the page table.
-EVENT_ON_BOARD_READ = 24
+EVENT_ON_BOARD_READ = 25
 
 # Event: the last line of a read of on-board memory came; detail, bit 31: of the cache.
-EVENT_ON_BOARD_LINES = 25
+EVENT_ON_BOARD_LINES = 26
 
 # Message_type: all messages search.
 OCSM_SEARCH = 1

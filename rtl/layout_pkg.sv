@@ -134,14 +134,17 @@ package layout_pkg;
   // counter: lines that came from the page table
   localparam int unsigned CounterTableLines = 14;
 
-  // counter: cycles of range scan units with a request
+  // counter: cycles in which range scan units work on a request
   localparam int unsigned CounterScanBusy = 15;
 
   // counter: cycles of descents in key search units
   localparam int unsigned CounterDescents = 16;
 
+  // counter: cycles of requests in range scan units
+  localparam int unsigned CounterScanRequests = 17;
+
   // counters that there are
-  localparam int unsigned CounterCount = 17;
+  localparam int unsigned CounterCount = 18;
 
   // event: a request has its slot; argument: its number
   localparam int unsigned EventBegun = 1;
@@ -174,54 +177,57 @@ package layout_pkg;
   // event: a descent ends; argument: the LID of the leaf; detail: 1 if memory failed
   localparam int unsigned EventLeaf = 10;
 
-  // event: a range scan unit begins; argument: the LID of the leaf
+  // event: a slot of a range scan unit takes a request; argument: the LID of the leaf
   localparam int unsigned EventLeafTaken = 11;
 
   // event: header and shortcuts of a leaf are there; argument: its node version; detail: its log
   // entries
   localparam int unsigned EventLeafOpen = 12;
 
+  // event: a range scan unit begins to work on a request
+  localparam int unsigned EventTurn = 13;
+
   // event: the log block was looked at; detail: 1 if the key of a get is there
-  localparam int unsigned EventLogWalked = 13;
+  localparam int unsigned EventLogWalked = 14;
 
   // event: the key's place in the sorted block is found; detail: 1 if the key is there
-  localparam int unsigned EventPlaceFound = 14;
+  localparam int unsigned EventPlaceFound = 15;
 
   // event: a scan has stepped over a pair; detail: 1 if there was one in the leaf
-  localparam int unsigned EventStepped = 15;
+  localparam int unsigned EventStepped = 16;
 
   // event: a value or a pair is in the answer; detail: bytes of the value
-  localparam int unsigned EventEmitted = 16;
+  localparam int unsigned EventEmitted = 17;
 
   // event: a scan goes on; argument: the LID of the sibling
-  localparam int unsigned EventSibling = 17;
+  localparam int unsigned EventSibling = 18;
 
   // event: the answer is complete; argument: the status
-  localparam int unsigned EventAnswered = 18;
+  localparam int unsigned EventAnswered = 19;
 
   // event: a key in a leaf was looked at; argument: its offset; detail: bits compared, less, equal
-  localparam int unsigned EventCompared = 19;
+  localparam int unsigned EventCompared = 20;
 
   // event: a unit asks memory for lines of a node; argument: its LID; detail: the first line, from
   // bit 12 on how many, bit 31: by LID
-  localparam int unsigned EventRead = 20;
+  localparam int unsigned EventRead = 21;
 
   // event: the last line of a read came; argument: the address of the buffer; detail: 1 if memory
   // failed
-  localparam int unsigned EventLines = 21;
+  localparam int unsigned EventLines = 22;
 
   // event: host memory takes a read; argument: its address; detail: its bytes
-  localparam int unsigned EventHostRead = 22;
+  localparam int unsigned EventHostRead = 23;
 
   // event: the last line of a read of host memory came
-  localparam int unsigned EventHostLines = 23;
+  localparam int unsigned EventHostLines = 24;
 
   // event: on-board memory takes a read; argument: its address; detail: its lines, bit 31: of the
   // cache, not of the page table
-  localparam int unsigned EventOnBoardRead = 24;
+  localparam int unsigned EventOnBoardRead = 25;
 
   // event: the last line of a read of on-board memory came; detail, bit 31: of the cache
-  localparam int unsigned EventOnBoardLines = 25;
+  localparam int unsigned EventOnBoardLines = 26;
 
   // message_type: all messages search
   localparam int unsigned OcsmSearch = 1;

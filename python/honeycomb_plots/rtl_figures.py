@@ -29,14 +29,18 @@ def draw(folder: pathlib.Path) -> list[pathlib.Path]:
 
 def subtitle(rows: list[dict]) -> str:
     """The machine, and the units of all builds."""
-    units = dict.fromkeys(f"{row['search_units']} + {row['scan_units']}" for row in rows)
-    return f"{rows[0]['platform']}, {rows[0]['megahertz']:.0f} MHz, simulated; {', '.join(units)} units"
+    builds = "; ".join(dict.fromkeys(map(units, rows)))
+    return f"{rows[0]['platform']}, {rows[0]['megahertz']:.0f} MHz, simulated; {builds}"
+
+
+def units(row: dict) -> str:
+    """The build: key search units and range scan units, and the requests that these have at a time."""
+    return f"{row['search_units']} + {row['scan_units']} units, {row['scan_slots']} slots"
 
 
 def name(row: dict) -> str:
     """What a point belongs to: its series, and the units if those are not its series."""
-    units = f"{row['search_units']} + {row['scan_units']} units"
-    return row["series"] if row["series"] == units else f"{row['series']}, {units}"
+    return row["series"] if row["series"] == units(row) else f"{row['series']}, {units(row)}"
 
 
 def lines(rows: list[dict], axis: str) -> Figure:
@@ -123,7 +127,8 @@ def utilisation(rows: list[dict], axis: str) -> Figure:
     parts = (("links", lambda row: row["links_busy"]), ("channels", lambda row: row["channels_busy"]),
              ("search units", lambda row: row["search_units_busy"] / row["search_units"]),
              ("descents", lambda row: row["descents"] / row["search_descents"]),
-             ("scan units", lambda row: row["scan_units_busy"] / row["scan_units"]))
+             ("scan units", lambda row: row["scan_units_busy"] / row["scan_units"]),
+             ("scan slots", lambda row: row["scan_requests"] / row["scan_slots"]))
     places = in_order(rows, "x")
     figure, panels = rows_of(len(places), sharey=True)
     for axes, place in zip(panels, places):

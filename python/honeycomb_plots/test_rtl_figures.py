@@ -10,9 +10,10 @@ from honeycomb_plots import rtl_figures
 
 def row(series: str, x: str, rate: float = 2.0, units: int = 4) -> dict:
     shares = dict.fromkeys(("links_busy", "channels_busy", "host_bytes", "host_reads"), 0.5)
-    counts = ("on_board_lines", "on_board_reads", "search_units_busy", "descents", "scan_units_busy")
+    counts = ("on_board_lines", "on_board_reads", "search_units_busy", "descents", "scan_units_busy",
+              "scan_requests")
     times = {"median": 400, "percentile_99": 900, "nanoseconds_a_cycle": 4.5}
-    units_of = dict.fromkeys(("search_units", "search_descents", "scan_units"), units)
+    units_of = dict.fromkeys(("search_units", "search_descents", "scan_units", "scan_slots"), units)
     setup = {"platform": "paper", "megahertz": 220.0} | units_of | dict.fromkeys(counts, 2.0)
     return {"series": series, "x": x, "million_operations_a_second": rate} | shares | times | setup
 
@@ -34,16 +35,16 @@ class Draw(unittest.TestCase):
         for shape in rtl_figures.SHAPES:
             self.assertEqual(drawn[f"rtl-figure-{shape}.png"][:4], b"\x89PNG")
             svg = drawn[f"rtl-figure-{shape}.svg"]
-            for text in (f"Figure 1: {shape}", "the axis", "uniform, 4 + 4 units"):
+            for text in (f"Figure 1: {shape}", "the axis", "uniform, 4 + 4 units, 4 slots"):
                 self.assertIn(text.encode(), svg)
 
     def test_builds_with_other_units_are_told_apart(self):
         drawn = self.draw([row("get", "1"), row("get", "1", 5.0, 14)], ["bars"])
-        for text in (b"get, 4 + 4 units", b"get, 14 + 14 units"):
+        for text in (b"get, 4 + 4 units, 4 slots", b"get, 14 + 14 units, 14 slots"):
             self.assertIn(text, drawn["rtl-figure-bars.svg"])
 
     def test_a_series_that_is_its_units_is_not_told_twice(self):
-        self.assertEqual(rtl_figures.name(row("4 + 4 units", "all")), "4 + 4 units")
+        self.assertEqual(rtl_figures.name(row("4 + 4 units, 4 slots", "all")), "4 + 4 units, 4 slots")
 
     def test_an_empty_folder_is_refused(self):
         with self.assertRaisesRegex(ValueError, "no figures"):

@@ -3,8 +3,9 @@
 // After start_i it takes the first lines_o lines of the node, and tells the header. If the node is the right
 // one, find_i makes it go on: it looks for the last segment whose head is not greater than the wanted one,
 // asks for the lines of that segment, and takes the last item there whose key is not greater (before a fence:
-// less). The value of that item is the child. If the first key of the segment is greater, which equal heads
-// allow, it goes on with the segment before. A node whose first key is greater has the leftmost child.
+// less). The value of that item is the child. Of segments whose heads are equal to the wanted one, the first
+// keys are looked at by halves, to find the last that does not begin after what is looked for. A node whose
+// first key is greater has the leftmost child.
 //
 // The ends of the tree are looked for with an empty key: toward the last leaf every item counts.
 // Its user drops what is left of a segment's lines once child_valid_o or segment_valid_o is set.
@@ -72,7 +73,8 @@ module child_finder
   } state_e;
 
   state_e state_d, state_q;
-  logic [7:0] segment_d, segment_q;
+  // The segment that is looked at, and those of which one holds what is looked for: from the first to the last.
+  logic [7:0] segment_d, segment_q, low_d, low_q, high_d, high_q;
   // What the items so far lead to, and whether there was one in this segment.
   lid_t child_d, child_q;
   logic is_first_d, is_first_q;
@@ -84,7 +86,7 @@ module child_finder
   chunk_count_t wanted_count;
   head_t wanted_head;
   logic finder_ready, found, found_none, bounds_valid;
-  logic [7:0] found_index;
+  logic [7:0] found_index, found_less;
   offset_t segment_begin, segment_end;
   logic walker_ready, item_valid, item_less, item_equal, item_child_valid, walker_end;
   lid_t item_child;
@@ -125,6 +127,7 @@ module child_finder
     .head_i(wanted_head),
     .found_o(found),
     .found_index_o(found_index),
+    .found_less_o(found_less),
     .found_none_o(found_none),
     .seek_i(seek),
     .seek_index_i(segment_d),
@@ -170,7 +173,7 @@ module child_finder
 
   always_comb begin
     state_d = state_q;
-    {segment_d, child_d, is_first_d} = {segment_q, child_q, is_first_q};
+    {segment_d, low_d, high_d, child_d, is_first_d} = {segment_q, low_q, high_q, child_q, is_first_q};
     {seek, walk, takes_item} = '0;
     case (state_q)
       StateIdle: begin
@@ -178,7 +181,9 @@ module child_finder
         if (find_i) state_d = StateFind;
       end
       StateFind: begin
-        segment_d = toward_i == TowardLast ? header_o.shortcut_count - 1'b1 : found_index;
+        {low_d, high_d} = {found_less, found_index};
+        if (toward_i == TowardLast) {low_d, high_d} = {2{header_o.shortcut_count - 8'd1}};
+        segment_d = segment_between(low_d, high_d);
         if (found) begin
           seek = toward_i == TowardLast ? header_o.shortcut_count != '0 : !found_none;
           state_d = seek ? StateBounds : StateFound;
@@ -190,13 +195,15 @@ module child_finder
         if (segment_valid_o && segment_ready_i) state_d = StateWalk;
       end
       StateWalk: begin
-        if (item_valid && item_counts) begin
+        if (item_valid && item_counts && segment_q != high_q) begin
+          low_d = segment_q;
+          seek = 1'b1;
+        end else if (item_valid && item_counts) begin
           takes_item = item_child_valid;
           if (takes_item) {child_d, is_first_d} = {item_child, 1'b0};
-        end else if (item_valid && is_first_q && segment_q != '0) begin
-          segment_d = segment_q - 1'b1;
+        end else if (item_valid && is_first_q && segment_q != low_q) begin
+          high_d = segment_q - 1'b1;
           seek = 1'b1;
-          state_d = StateBounds;
         end else if (item_valid || walker_end) begin
           state_d = StateFound;
         end
@@ -204,11 +211,15 @@ module child_finder
       StateFound: ;
       default: state_d = StateIdle;
     endcase
+    if (state_q == StateWalk && seek) begin
+      segment_d = segment_between(low_d, high_d);
+      state_d = StateBounds;
+    end
     if (start_i) state_d = StateIdle;
   end
 
   always_ff @(posedge clk_i) begin
-    {segment_q, child_q, is_first_q} <= {segment_d, child_d, is_first_d};
+    {segment_q, low_q, high_q, child_q, is_first_q} <= {segment_d, low_d, high_d, child_d, is_first_d};
   end
 
   always_ff @(posedge clk_i) begin
@@ -223,6 +234,8 @@ module child_finder
   assign child_valid_o = state_q == StateFound;
   assign child_o = child_q;
 
+  `ASSERT(SegmentIsBetween, state_q != StateWalk || (low_q <= segment_q && segment_q <= high_q))
+  `COVER(HalvesEqualHeads, state_q == StateWalk && seek && high_q - low_q > 2)
   `ASSERT(FindsInANode, !find_i || (header_valid_o && state_q == StateIdle))
   `ASSERT(SegmentHasItems, !segment_valid_o || segment_begin < segment_end)
   `ASSERT(KeyHasThePrefix, !find_i || toward_i inside {TowardFirst, TowardLast} ||

@@ -1,6 +1,6 @@
 // The lines of one leaf, as they come: first those of the header and the shortcuts, then what is asked for,
-// as soon as it is. Gives windows of them; a window that is wanted and not there is fetched. Also the way to
-// values out of line, which pass through.
+// as soon as it is. Gives pairs of them, of which windows are cut; what is wanted and not there is fetched.
+// Also the way to values out of line, which pass through.
 
 `include "assertions.svh"
 
@@ -29,6 +29,8 @@ module leaf_buffer
   output line_t first_o,
   // a read since then could not be done
   output logic failed_o,
+  // all that was asked for is there
+  output logic settled_o,
 
   // Bytes from an offset up to another that will be wanted.
   input logic fetch_valid_i,
@@ -36,16 +38,15 @@ module leaf_buffer
   input offset_t fetch_offset_i,
   input offset_t fetch_limit_i,
 
-  // A window from an offset on, of which no byte from the limit on is needed. If it is not there, so many
-  // lines are fetched, or as many as are before the limit. After a read that could not be done there are
-  // windows that mean nothing, so that nobody waits for ever.
+  // The two lines of a window from an offset on, of which no byte from the limit on is needed; see
+  // line_pairs. If they are not there, so many lines are fetched, or as many as are before the limit. After a
+  // read that could not be done there are lines that mean nothing, so that nobody waits for ever.
   input logic window_valid_i,
   output logic window_ready_o,
   input offset_t window_offset_i,
   input offset_t window_limit_i,
   input line_count_t window_ahead_i,
-  output logic window_fresh_o,
-  output line_t window_o,
+  output logic [2*LineBits-1:0] window_pair_o,
 
   // Lines of a value, and they themselves; like windows, there are some after a read that could not be done.
   input logic value_valid_i,
@@ -238,6 +239,7 @@ module leaf_buffer
   end
 
   assign failed_o = failed_q;
+  assign settled_o = failed_q || (state_q == Choose && !fetch_out_valid && !flies);
 
   // ---- windows
 
@@ -258,7 +260,7 @@ module leaf_buffer
     if (missing_count == '0) missing_count = 1;
   end
 
-  window_ram #(
+  line_pairs #(
     .Lines(Lines)
   ) u_lines (
     .clk_i,
@@ -267,9 +269,8 @@ module leaf_buffer
     .write_line_i(line_index_t'(line)),
     .write_data_i(beat_i.data),
     .read_i(window_valid_i && window_ready_o),
-    .read_byte_i((LineIndexWidth + LineIndexBits)'(window_offset_i)),
-    .window_fresh_o,
-    .window_o
+    .read_line_i(line_index_t'(window_line)),
+    .pair_o(window_pair_o)
   );
 
   `ASSERT(LinesFit, !takes_line || 32'(line) < Lines)

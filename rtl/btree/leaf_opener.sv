@@ -32,6 +32,7 @@ module leaf_opener
   // tagged as the wanted suffix, or without a tag: some log entry may have its key
   output logic log_may_have_o,
   output logic [7:0] segment_index_o,
+  output logic [7:0] segment_less_o,
   // of another segment; bounds follow
   input logic seek_i,
   input logic [7:0] seek_index_i,
@@ -57,10 +58,14 @@ module leaf_opener
   output offset_t fetch_offset_o,
   output offset_t fetch_limit_o,
 
+  // head and tag of the wanted suffix, of a key that is there: see key_summaries
   input logic keys_ready_i,
-  output logic key_read_o,
-  output key_length_t key_byte_o,
-  input line_t key_window_i
+  output logic suffix_valid_o,
+  input logic suffix_ready_i,
+  output suffix_t suffix_o,
+  input logic summary_done_i,
+  input head_t summary_head_i,
+  input logic [7:0] summary_tag_i
 );
 
   typedef enum logic [2:0] {
@@ -77,11 +82,14 @@ module leaf_opener
   // verilator lint_off UNUSEDSIGNAL
   lock_and_size_t state;
   // verilator lint_on UNUSEDSIGNAL
-  logic is_previous_q, header_valid, is_newer, has_previous, start_summary, head_valid, tag_valid, found;
+  logic is_previous_q, header_valid, is_newer, has_previous, start_summary, found;
   logic knows_key, wants_log, wants_segment, has_asked_q;
   logic finds_bounds, is_too_long, too_long_q, fails;
-  head_t suffix_head;
-  key_length_t prefix_length, summary_last;
+  // What was asked for of the suffix: is to be taken, is to come, has come.
+  logic offers_suffix_q, awaits_summary_q, has_summary_q;
+  head_t head_q;
+  logic [7:0] tag_q;
+  key_length_t prefix_length;
 
   assign state = header_o.lock_and_size;
   assign is_newer = header_o.node_version > open_i.read_version;
@@ -108,7 +116,7 @@ module leaf_opener
   end
 
   // The log is fetched first, and once.
-  assign knows_key = open_i.key_length == '0 || tag_valid;
+  assign knows_key = open_i.key_length == '0 || has_summary_q;
   assign wants_log = state_q inside {Find, Bounds} && knows_key && !has_asked_q && state.log_count != '0 &&
       (!open_i.is_get || log_may_have_o);
   assign wants_segment = (!open_i.is_get || !log_may_have_o) && state_q == Open && !is_newer && !fails;
@@ -161,10 +169,11 @@ module leaf_opener
     .line_i(first_i),
     .header_valid_o(header_valid),
     .header_o,
-    .head_valid_i(state_q == Find && (open_i.key_length == '0 || head_valid)),
-    .head_i(open_i.key_length == '0 ? {64{open_i.at_end}} : suffix_head),
+    .head_valid_i(state_q == Find && knows_key),
+    .head_i(open_i.key_length == '0 ? {64{open_i.at_end}} : head_q),
     .found_o(found),
     .found_index_o(segment_index_o),
+    .found_less_o(segment_less_o),
     .found_none_o(),
     .seek_i(finds_bounds || seek_i),
     .seek_index_i(finds_bounds ? segment_index_o : seek_index_i),
@@ -175,27 +184,34 @@ module leaf_opener
 
   assign finds_bounds = state_q == Find && state_d == Bounds;
   assign start_summary = state_q == Header && state_d == Find;
+
+  // ---- the wanted suffix: what was asked for comes, even if a read has failed since
+
   // A scan needs no tag.
   always_comb begin
-    summary_last = prefix_length + 8;
-    if (open_i.is_get || open_i.key_length < summary_last) summary_last = open_i.key_length;
+    suffix_o.by_upper = open_i.by_upper;
+    suffix_o.first = prefix_length;
+    suffix_o.last = prefix_length + 8;
+    if (open_i.is_get || open_i.key_length < suffix_o.last) suffix_o.last = open_i.key_length;
   end
 
-  head_and_tag u_summary (
-    .clk_i,
-    // The keys may soon be those of another request.
-    .rst_i(rst_i || fails),
-    .start_i(start_summary && open_i.key_length != '0),
-    .first_i(prefix_length),
-    .last_i(summary_last),
-    .key_read_o,
-    .key_byte_o,
-    .key_window_i,
-    .head_valid_o(head_valid),
-    .head_o(suffix_head),
-    .tag_valid_o(tag_valid),
-    .tag_o
-  );
+  assign suffix_valid_o = offers_suffix_q;
+  assign tag_o = tag_q;
+
+  always_ff @(posedge clk_i) begin
+    if (summary_done_i) {head_q, tag_q} <= {summary_head_i, summary_tag_i};
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      {offers_suffix_q, awaits_summary_q, has_summary_q} <= '0;
+    end else if (start_summary) begin
+      {offers_suffix_q, awaits_summary_q, has_summary_q} <= {{2{open_i.key_length != '0}}, 1'b0};
+    end else begin
+      if (suffix_ready_i) offers_suffix_q <= 1'b0;
+      if (summary_done_i) {awaits_summary_q, has_summary_q} <= 2'b01;
+    end
+  end
 
   // ---- what is asked for
 
@@ -219,10 +235,11 @@ module leaf_opener
   assign fetch_offset_o = wants_log ? sorted_end : segment_begin_o;
   assign fetch_limit_o = wants_log ? offset_t'(state.size) : segment_limit;
 
-  assign open_ready_o = state_q == Open && (fetch_ready_i || !wants_segment);
+  assign open_ready_o = state_q == Open && !awaits_summary_q && (fetch_ready_i || !wants_segment);
   assign too_new_o = is_newer;
 
   `ASSERT_OFFER_STAYS(OpenStays, open_valid_i, open_ready_o, open_i)
+  `ASSERT(SummaryIsAwaited, !summary_done_i || awaits_summary_q)
   `ASSERT(SeeksWhenItWasOpen, !seek_i || state_q == Begin)
 
 endmodule

@@ -50,6 +50,7 @@ module leaf_pairs
   output found_t step_item_o,
 
   input logic [7:0] segment_index_i,
+  input logic [7:0] segment_less_i,
   output logic seek_o,
   output logic [7:0] seek_index_o,
   input logic bounds_valid_i,
@@ -134,6 +135,7 @@ module leaf_pairs
     .found_o(find_found_o),
     .found_item_o(find_item_o),
     .segment_index_i,
+    .segment_less_i,
     .seek_o(place_seek),
     .seek_index_o(place_seek_index),
     .bounds_valid_i,

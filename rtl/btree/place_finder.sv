@@ -32,8 +32,10 @@ module place_finder
   output logic found_o,
   output found_t found_item_o,
 
-  // the segment that the leaf was opened at, and others
+  // the segment that the leaf was opened at, and the last whose head is less; bounds of the former, and of
+  // others
   input logic [7:0] segment_index_i,
+  input logic [7:0] segment_less_i,
   output logic seek_o,
   output logic [7:0] seek_index_o,
   input logic bounds_valid_i,
@@ -60,7 +62,7 @@ module place_finder
   typedef enum logic [2:0] {
     Idle,
     Walk,
-    // goes to the segment before
+    // goes to another segment
     Settle,
     Rank,
     Log
@@ -69,17 +71,21 @@ module place_finder
   state_e state_q, state_d;
   offset_t sorted_q, sorted_d;
   logic [CountBits-1:0] log_q, log_d;
-  logic [7:0] segment_q, segment_d;
+  // The segment that is walked over, and those of which one holds the place: from the first to the last. Only
+  // in the last one more than the first item is looked at.
+  logic [7:0] segment_q, segment_d, low_q, low_d, high_q, high_d;
   // the item is the first of its segment
   logic is_first_q, is_first_d, found_q, found_d;
   item_header_t found_header_q;
   // verilator lint_off UNUSEDSIGNAL
   lock_and_size_t state;
   // verilator lint_on UNUSEDSIGNAL
-  logic has_item, has_entry;
+  logic has_item, has_entry, is_before;
 
   assign state = header_i.lock_and_size;
   assign has_item = sorted_q < end_i;
+  // What was looked at comes before the place.
+  assign is_before = part_i.less || (part_i.equal && after_i);
   // Entries with a smaller back pointer come before the place, those with a greater one after it.
   assign has_entry = log_q != log_count_i && log_entry_i.back_pointer == sorted_q;
 
@@ -87,7 +93,7 @@ module place_finder
     state_d = state_q;
     sorted_d = sorted_q;
     log_d = log_q;
-    segment_d = segment_q;
+    {segment_d, low_d, high_d} = {segment_q, low_q, high_q};
     is_first_d = is_first_q;
     found_d = found_q;
     seek_o = 1'b0;
@@ -96,23 +102,26 @@ module place_finder
     unique case (state_q)
       Idle: begin
         sorted_d = segment_begin_i;
-        segment_d = segment_index_i;
+        {low_d, high_d} = {segment_less_i, segment_index_i};
+        segment_d = segment_between(low_d, high_d);
         is_first_d = 1'b1;
         found_d = 1'b0;
-        if (find_valid_i) state_d = Walk;
+        seek_o = find_valid_i && segment_d != segment_index_i;
+        if (find_valid_i) state_d = seek_o ? Settle : Walk;
       end
       Walk: begin
         if (!has_item) begin
           state_d = Rank;
         end else if (part_ready_i) begin
           is_first_d = 1'b0;
-          if (part_i.less || (part_i.equal && after_i)) begin
-            sorted_d = sorted_q + item_bytes(part_i.header);
-          end else if (!part_i.equal && is_first_q && segment_q != '0) begin
-            // Equal heads say nothing about the bytes after them: the key may be in the segment before.
-            segment_d = segment_q - 1'b1;
+          if (is_before && segment_q != high_q) begin
+            low_d = segment_q;
             seek_o = 1'b1;
-            state_d = Settle;
+          end else if (is_before) begin
+            sorted_d = sorted_q + item_bytes(part_i.header);
+          end else if (!part_i.equal && is_first_q && segment_q != low_q) begin
+            high_d = segment_q - 1'b1;
+            seek_o = 1'b1;
           end else begin
             found_d = part_i.equal;
             state_d = Rank;
@@ -133,7 +142,7 @@ module place_finder
         end
       end
       default: begin
-        if (has_entry && part_ready_i && (part_i.less || (part_i.equal && after_i))) begin
+        if (has_entry && part_ready_i && is_before) begin
           log_d = log_q + 1'b1;
         end else if (!has_entry || part_ready_i) begin
           find_ready_o = 1'b1;
@@ -141,12 +150,16 @@ module place_finder
         end
       end
     endcase
+    if (state_q == Walk && seek_o) begin
+      segment_d = segment_between(low_d, high_d);
+      state_d = Settle;
+    end
   end
 
   always_ff @(posedge clk_i) begin
     sorted_q <= sorted_d;
     log_q <= log_d;
-    segment_q <= segment_d;
+    {segment_q, low_q, high_q} <= {segment_d, low_d, high_d};
     is_first_q <= is_first_d;
     found_q <= found_d;
     if (state_q == Walk && part_ready_i) found_header_q <= part_i.header;
@@ -183,7 +196,9 @@ module place_finder
   };
 
   `ASSERT_OFFER_STAYS(FindStays, find_valid_i, find_ready_o, {by_upper_i, key_length_i, after_i})
-  `COVER(SegmentBefore, seek_o)
+  `ASSERT(SegmentIsBetween, state_q != Walk || (low_q <= segment_q && segment_q <= high_q))
+  `COVER(SegmentBefore, seek_o && high_d != high_q)
+  `COVER(HalvesEqualHeads, seek_o && high_q - low_q > 2)
   `COVER(AfterAnEntry, state_q == Log && log_d != log_q)
   `COVER(EndOfBlock, state_q == Walk && !has_item)
 

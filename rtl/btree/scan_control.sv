@@ -12,15 +12,15 @@ module scan_control
   input logic clk_i,
   input logic rst_i,
 
-  input logic leaf_valid_i,
-  output logic leaf_ready_o,
+  // Turns of requests: one begins when it is the first after reset, or the one before has ended.
+  input logic turn_i,
+  output logic turn_ends_o,
+  // stays through the turn
   // verilator lint_off UNUSEDSIGNAL
-  input leaf_t leaf_i,
+  input task_t request_i,
   // verilator lint_on UNUSEDSIGNAL
-  output task_t request_o,
-  // begins with the request's keys
-  output logic keys_begin_o,
-  input logic keys_ready_i,
+  // its descent came to no leaf
+  input logic descent_failed_i,
 
   // see leaf_way
   output logic open_valid_o,
@@ -104,16 +104,11 @@ module scan_control
   } state_e;
 
   state_e state_q, state_d;
-  task_t request_q;
   // A scan with a floor start still looks for the floor.
   logic seeks_floor_q, seeks_floor_d;
   found_t found_q, found_d;
   logic [7:0] status_q, status_d;
   logic more_q, more_d;
-
-  // Lines that are read beyond what is asked for: what a segment has behind the place, and an item's rest.
-  localparam int unsigned LinesAhead = 3;
-  localparam int unsigned LinesOfNode = NodeBytesMax / LineBytes;
 
   // ---- what the request says
 
@@ -121,12 +116,12 @@ module scan_control
   key_length_t start_length;
   lid_t sibling;
 
-  assign is_get = !request_q.is_scan;
-  assign backward = request_q.backward;
-  assign start_length = backward ? request_q.upper_length : request_q.lower_length;
+  assign is_get = !request_i.is_scan;
+  assign backward = request_i.backward;
+  assign start_length = backward ? request_i.upper_length : request_i.lower_length;
   assign has_start = is_first_i && start_length != '0;
-  assign start_after = backward ? !request_q.upper_excluded :
-      request_q.lower_excluded || request_q.floor_start;
+  assign start_after = backward ? !request_i.upper_excluded :
+      request_i.lower_excluded || request_i.floor_start;
   assign goes_left = backward || seeks_floor_q;
   assign sibling = goes_left ? lid_t'(header_i.left) : lid_t'(header_i.right);
   assign has_log = header_i.lock_and_size[LockAndSizeLogCountShift+:LockAndSizeLogCountBits] != '0;
@@ -139,8 +134,8 @@ module scan_control
   scan_limits u_limits (
     .clk_i,
     .start_i(state_q == Idle),
-    .pairs_max_i(leaf_i.request.pairs_max),
-    .bytes_max_i(leaf_i.request.bytes_max),
+    .pairs_max_i(request_i.pairs_max),
+    .bytes_max_i(request_i.bytes_max),
     .pair_i(state_q == EmitPair && emit_ready_i),
     .bytes_i(emitted_bytes),
     .pairs_left_o(pairs_left),
@@ -148,7 +143,7 @@ module scan_control
   );
 
   // The item that a step comes to is compared with the bound.
-  assign is_equal_in = part_i.equal && !(backward ? request_q.lower_excluded : request_q.upper_excluded);
+  assign is_equal_in = part_i.equal && !(backward ? request_i.lower_excluded : request_i.upper_excluded);
   assign is_beyond = leaf_is_beyond_i ||
       (bound_is_here_i && !is_equal_in && !(backward ? !part_i.less && !part_i.equal : part_i.less));
   assign emitted_bytes = 32'(header_i.prefix_length) + 32'(found_q.header.suffix_length) + emit_value_bytes_i;
@@ -162,11 +157,11 @@ module scan_control
 
     unique case (state_q)
       Idle: begin
-        seeks_floor_d = leaf_i.request.floor_start && leaf_i.request.lower_length != '0;
-        status_d = leaf_i.request.is_scan ? 8'(StatusFound) : 8'(StatusAbsent);
+        seeks_floor_d = seeks_floor(request_i);
+        status_d = request_i.is_scan ? 8'(StatusFound) : 8'(StatusAbsent);
         more_d = 1'b0;
-        if (leaf_valid_i && leaf_ready_o) state_d = leaf_i.failed ? Finish : Open;
-        if (leaf_i.failed) status_d = 8'(StatusFault);
+        if (turn_i) state_d = descent_failed_i ? Finish : Open;
+        if (descent_failed_i) status_d = 8'(StatusFault);
       end
 
       Open: begin
@@ -236,7 +231,6 @@ module scan_control
   end
 
   always_ff @(posedge clk_i) begin
-    if (state_q == Idle) request_q <= leaf_i.request;
     seeks_floor_q <= seeks_floor_d;
     found_q <= found_d;
     status_q <= status_d;
@@ -250,24 +244,8 @@ module scan_control
 
   // ---- what is asked of the parts
 
-  assign leaf_ready_o = state_q == Idle && keys_ready_i;
-  assign keys_begin_o = leaf_valid_i && leaf_ready_o;
-  assign request_o = request_q;
-
-  always_comb begin
-    open_o = '0;
-    open_o.read_version = request_q.read_version;
-    open_o.is_get = is_get;
-    open_o.by_upper = backward;
-    open_o.key_length = has_start ? start_length : '0;
-    open_o.at_end = goes_left;
-    // Pairs are taken to have a line each.
-    open_o.ahead = line_count_t'(LinesAhead);
-    if (!is_get && !goes_left) begin
-      open_o.ahead = line_count_t'(LinesOfNode);
-      if (pairs_left < LinesOfNode - LinesAhead) open_o.ahead = line_count_t'(pairs_left + LinesAhead);
-    end
-  end
+  assign turn_ends_o = state_q != Idle && state_d == Idle;
+  assign open_o = opening(request_i, is_first_i, goes_left, pairs_left);
 
   assign walk_valid_o = state_q == Walk;
   assign find_valid_o = state_q == FindKey || state_q == FindStart;

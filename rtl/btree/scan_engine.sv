@@ -1,4 +1,4 @@
-// Range scan units that answer requests at the same time, one each.
+// Range scan units that answer requests at the same time, some each.
 
 `include "assertions.svh"
 
@@ -6,8 +6,9 @@ module scan_engine
   import layout_pkg::*;
   import accelerator_pkg::*;
 #(
-  // how many requests are answered at the same time
   parameter int unsigned Units = 5,
+  // requests that each has at the same time
+  parameter int unsigned Slots = 3,
   // see range_scan_unit
   parameter int unsigned NodeBytes = NodeBytesDefault,
   parameter int unsigned LogEntries = 64,
@@ -30,7 +31,7 @@ module scan_engine
   output logic     again_leaf_ready_o,
   input  leaf_t    again_leaf_i,
 
-  // for each unit its ports to key buffers and memory: see range_scan_unit
+  // for each unit its ports to the key buffers, for each slot of each one to memory: see range_scan_unit
   output logic       [Units-1:0] key_valid_o,
   input  logic       [Units-1:0] key_ready_i,
   output key_read_t  [Units-1:0] key_o,
@@ -40,46 +41,65 @@ module scan_engine
   input  logic       [Units-1:0] key_write_ready_i,
   output key_write_t [Units-1:0] key_write_o,
 
-  output logic       [Units-1:0] read_valid_o,
-  input  logic       [Units-1:0] read_ready_i,
-  output line_read_t [Units-1:0] read_o,
-  input  logic       [Units-1:0] beat_valid_i,
-  output logic       [Units-1:0] beat_ready_o,
-  input  line_beat_t [Units-1:0] beat_i,
+  output logic       [Units*Slots-1:0] read_valid_o,
+  input  logic       [Units*Slots-1:0] read_ready_i,
+  output line_read_t [Units*Slots-1:0] read_o,
+  input  logic       [Units*Slots-1:0] beat_valid_i,
+  output logic       [Units*Slots-1:0] beat_ready_o,
+  input  line_beat_t [Units*Slots-1:0] beat_i,
 
   output logic         answer_valid_o,
   input  logic         answer_ready_i,
   output answer_beat_t answer_o,
 
-  // since reset: cycles that units had a request
-  output logic [63:0] busy_o,
-  output event_t [Units-1:0] events_o,
+  output scan_counts_t counts_o,
+  output event_t [Units*Slots-1:0] events_o,
   output event_t [Units-1:0] part_events_o
 );
 
   if (Units < 1) $fatal(1, "Units must be at least 1");
 
-  logic [Units-1:0] is_idle, starts, is_of_slot, again_valid, again_ready, again_taken;
+  logic [Units-1:0] has_slot, later, starts, awaits, again_valid, again_ready, again_taken, turns;
+  logic [Units-1:0][Slots-1:0] busy;
   descent_t [Units-1:0] again;
   logic [Units-1:0] answer_valid, answer_ready, answer_last;
   answer_beat_t [Units-1:0] answer;
-  // Of the request that a unit answers, or answered last.
-  slot_t slot_q[Units];
 
-  // The idle unit of the lowest number is next.
-  assign starts = is_idle & (~is_idle + 1'b1);
-  assign leaf_ready_o = |is_idle;
-  assign again_leaf_ready_o = |(is_of_slot & again_taken);
+  // ---- units take their turns to begin a request, so that each has as few as can be
+
+  logic [Units-1:0] started_q;
+
+  // Those after the unit that started last.
+  assign later = has_slot & ~(started_q | (started_q - 1'b1));
+  assign starts = later != '0 ? later & (~later + 1'b1) : has_slot & (~has_slot + 1'b1);
+  assign leaf_ready_o = |has_slot;
+  assign again_leaf_ready_o = |(awaits & again_taken);
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) started_q <= Units'(1);
+    else if (leaf_valid_i && leaf_ready_o) started_q <= starts;
+  end
 
   for (genvar unit = 0; unit < Units; unit++) begin : gen_units
-    assign is_of_slot[unit] = slot_q[unit] == again_leaf_i.request.slot && !is_idle[unit];
-    assign answer_last[unit] = answer[unit].last;
+    // A unit goes down again for one request at a time.
+    logic awaits_q;
+    slot_t slot_q;
 
     always_ff @(posedge clk_i) begin
-      if (leaf_valid_i && starts[unit]) slot_q[unit] <= leaf_i.request.slot;
+      if (again_valid[unit] && again_ready[unit]) slot_q <= again[unit].request.slot;
     end
 
+    always_ff @(posedge clk_i) begin
+      if (rst_i) awaits_q <= 1'b0;
+      else if (again_valid[unit] && again_ready[unit]) awaits_q <= 1'b1;
+      else if (again_leaf_valid_i && awaits[unit] && again_taken[unit]) awaits_q <= 1'b0;
+    end
+
+    assign awaits[unit] = awaits_q && slot_q == again_leaf_i.request.slot;
+    assign answer_last[unit] = answer[unit].last;
+
     range_scan_unit #(
+      .Slots(Slots),
       .NodeBytes(NodeBytes),
       .LogEntries(LogEntries),
       .ResultLines(ResultLines)
@@ -88,12 +108,12 @@ module scan_engine
       .rst_i,
       .geometry_i,
       .leaf_valid_i(leaf_valid_i && starts[unit]),
-      .leaf_ready_o(is_idle[unit]),
+      .leaf_ready_o(has_slot[unit]),
       .leaf_i,
       .again_valid_o(again_valid[unit]),
       .again_ready_i(again_ready[unit]),
       .again_o(again[unit]),
-      .again_leaf_valid_i(again_leaf_valid_i && is_of_slot[unit]),
+      .again_leaf_valid_i(again_leaf_valid_i && awaits[unit]),
       .again_leaf_ready_o(again_taken[unit]),
       .again_leaf_i,
       .key_valid_o(key_valid_o[unit]),
@@ -104,16 +124,18 @@ module scan_engine
       .key_write_valid_o(key_write_valid_o[unit]),
       .key_write_ready_i(key_write_ready_i[unit]),
       .key_write_o(key_write_o[unit]),
-      .read_valid_o(read_valid_o[unit]),
-      .read_ready_i(read_ready_i[unit]),
-      .read_o(read_o[unit]),
-      .beat_valid_i(beat_valid_i[unit]),
-      .beat_ready_o(beat_ready_o[unit]),
-      .beat_i(beat_i[unit]),
+      .read_valid_o(read_valid_o[unit*Slots+:Slots]),
+      .read_ready_i(read_ready_i[unit*Slots+:Slots]),
+      .read_o(read_o[unit*Slots+:Slots]),
+      .beat_valid_i(beat_valid_i[unit*Slots+:Slots]),
+      .beat_ready_o(beat_ready_o[unit*Slots+:Slots]),
+      .beat_i(beat_i[unit*Slots+:Slots]),
       .answer_valid_o(answer_valid[unit]),
       .answer_ready_i(answer_ready[unit]),
       .answer_o(answer[unit]),
-      .event_o(events_o[unit]),
+      .busy_o(busy[unit]),
+      .turn_o(turns[unit]),
+      .events_o(events_o[unit*Slots+:Slots]),
       .part_event_o(part_events_o[unit])
     );
   end
@@ -152,11 +174,22 @@ module scan_engine
     .out_index_o()
   );
 
+  // ---- counts
+
+  scan_counts_t counts_q;
+
   always_ff @(posedge clk_i) begin
-    if (rst_i) busy_o <= '0;
-    else busy_o <= busy_o + 64'($countones(~is_idle));
+    if (rst_i) begin
+      counts_q <= '0;
+    end else begin
+      counts_q.busy <= counts_q.busy + 64'($countones(turns));
+      counts_q.requests <= counts_q.requests + 64'($countones(busy));
+    end
   end
 
-  `ASSERT(AgainLeafHasAUnit, !again_leaf_valid_i || $onehot(is_of_slot))
+  assign counts_o = counts_q;
+
+  `ASSERT(AgainLeafHasAUnit, !again_leaf_valid_i || $onehot(awaits))
+  `ASSERT(OneUnitStarts, $onehot0(starts))
 
 endmodule

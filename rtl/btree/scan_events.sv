@@ -1,4 +1,4 @@
-// What a range scan unit does for its request, as events.
+// What a range scan unit does for the request that has its turn, as events.
 
 module scan_events
   import layout_pkg::*;
@@ -6,13 +6,8 @@ module scan_events
   import scan_pkg::*;
 (
   input slot_t slot_i,
-  // of the leaf that it begins with, or goes on to
-  input lid_t lid_i,
+  // the turn of a request begins
   input logic begins_i,
-  input logic opened_i,
-  // verilator lint_off UNUSEDSIGNAL
-  input node_header_t header_i,
-  // verilator lint_on UNUSEDSIGNAL
   input logic walked_i,
   input logic walk_found_i,
   input logic placed_i,
@@ -22,6 +17,7 @@ module scan_events
   input logic emitted_i,
   input logic [31:0] value_bytes_i,
   input logic goes_on_i,
+  input lid_t sibling_i,
   input logic answered_i,
   input logic [7:0] status_i,
 
@@ -36,25 +32,19 @@ module scan_events
   output event_t part_event_o
 );
 
-  // verilator lint_off UNUSEDSIGNAL
-  lock_and_size_t state;
-  // verilator lint_on UNUSEDSIGNAL
   logic [2:0] order;
 
-  assign state = header_i.lock_and_size;
   assign order = {part_i.equal, part_i.less, part_read_i.compares};
 
   // scan_control does one thing at a time.
   always_comb begin
     event_o = event_if(1'b0, 0, slot_i, '0, '0);
-    if (begins_i) event_o = event_if(1'b1, EventLeafTaken, slot_i, '0, 64'(lid_i));
-    if (opened_i)
-      event_o = event_if(1'b1, EventLeafOpen, slot_i, 32'(state.log_count), header_i.node_version);
+    if (begins_i) event_o = event_if(1'b1, EventTurn, slot_i, '0, '0);
     if (walked_i) event_o = event_if(1'b1, EventLogWalked, slot_i, 32'(walk_found_i), '0);
     if (placed_i) event_o = event_if(1'b1, EventPlaceFound, slot_i, 32'(find_found_i), '0);
     if (stepped_i) event_o = event_if(1'b1, EventStepped, slot_i, 32'(step_found_i), '0);
     if (emitted_i) event_o = event_if(1'b1, EventEmitted, slot_i, value_bytes_i, '0);
-    if (goes_on_i) event_o = event_if(1'b1, EventSibling, slot_i, '0, 64'(lid_i));
+    if (goes_on_i) event_o = event_if(1'b1, EventSibling, slot_i, '0, 64'(sibling_i));
     if (answered_i) event_o = event_if(1'b1, EventAnswered, slot_i, '0, 64'(status_i));
   end
 

@@ -72,6 +72,36 @@ package scan_pkg;
     line_count_t ahead;
   } open_t;
 
+  // Those bytes of one of the request's keys of which head and tag are wanted, last not included.
+  typedef struct packed {
+    logic by_upper;
+    key_length_t first;
+    key_length_t last;
+  } suffix_t;
+
+  // What a slot shows of its request, and of the leaf that is open. None of it changes from one cycle to the
+  // next but by what was asked for.
+  typedef struct packed {
+    task_t request;
+    // the descent came to no leaf
+    logic descent_failed;
+    // a read of the leaf could not be done, or it is too long
+    logic failed;
+    // it is the leaf that the descent came to
+    logic is_first;
+    node_header_t header;
+    logic [7:0] tag;
+    // some log entry may have the key of a get
+    logic log_may_have;
+    // the segment that it was opened at, the last before it whose head is less than the wanted one; bounds of
+    // the former or of another that was asked for
+    logic [7:0] segment_index;
+    logic [7:0] segment_less;
+    logic bounds_valid;
+    offset_t segment_begin;
+    offset_t segment_end;
+  } open_leaf_t;
+
   // An item that was found, and the version of its pair.
   typedef struct packed {
     offset_t offset;
@@ -110,6 +140,37 @@ package scan_pkg;
     // at least 1
     logic [31:0] bytes;
   } move_t;
+
+  // Lines that are read beyond what is asked for: what a segment has behind the place, and an item's rest.
+  localparam int unsigned LinesAhead = 3;
+  localparam int unsigned LinesOfNode = NodeBytesMax / LineBytes;
+
+  // How a request opens a leaf, of which LID and address are not known here: the leaf that its descent came
+  // to, or a sibling, which it comes to from one side.
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic open_t opening(task_t request, logic is_first, logic goes_left, logic [31:0] pairs_left);
+  // verilator lint_on UNUSEDSIGNAL
+    open_t open = '0;
+    open.read_version = request.read_version;
+    open.is_get = !request.is_scan;
+    open.by_upper = request.backward;
+    if (is_first) open.key_length = request.backward ? request.upper_length : request.lower_length;
+    open.at_end = goes_left;
+    // Pairs are taken to have a line each.
+    open.ahead = line_count_t'(LinesAhead);
+    if (request.is_scan && !goes_left) begin
+      open.ahead = line_count_t'(LinesOfNode);
+      if (pairs_left < LinesOfNode - LinesAhead) open.ahead = line_count_t'(pairs_left + LinesAhead);
+    end
+    return open;
+  endfunction
+
+  // A scan from the floor looks for it on the left.
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic logic seeks_floor(task_t request);
+  // verilator lint_on UNUSEDSIGNAL
+    return request.floor_start && request.lower_length != '0;
+  endfunction
 
   // verilator lint_off UNUSEDSIGNAL
   function automatic offset_t item_bytes(item_header_t header);

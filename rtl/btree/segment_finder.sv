@@ -4,7 +4,8 @@
 // After start_i it takes the first lines_o lines of a node, which its user reads. From the first it has the
 // header. Then it waits for the wanted head: the head of what is left of the key after the node's prefix,
 // whose length the header tells. When all lines have come, found_o tells the last segment whose head is not
-// greater. From then on seek_i asks for the bounds of any segment: they are there three cycles after it, and
+// greater, and the last whose head is less: heads between them are equal, which says nothing about what
+// follows the first eight bytes. From then on seek_i asks for the bounds of any segment: they are there three cycles after it, and
 // stay. None of this changes until the next start_i.
 //
 //   start_i  line 0 .............. lines 1, 2 ... last ... found_o, seek_i ....... bounds_valid_o
@@ -39,8 +40,9 @@ module segment_finder
   input head_t head_i,
 
   output logic found_o,
-  // the last segment whose head is not greater; 0 if there is none
+  // the last segment whose head is not greater, and the last whose head is less; 0 if there is none
   output logic [7:0] found_index_o,
+  output logic [7:0] found_less_o,
   // there is none: every key in the node is greater than the wanted one
   output logic found_none_o,
 
@@ -69,7 +71,7 @@ module segment_finder
   logic [11:0] block_bytes;
   logic header_q, found_q, take;
   node_header_t node_q;
-  logic [7:0] count_q;
+  logic [7:0] count_q, less_count_q;
 
   // Times ten: a head and an offset.
   assign block_bytes = {1'b0, shortcut_capacity_i, 3'b0} + {3'b0, shortcut_capacity_i, 1'b0};
@@ -79,23 +81,27 @@ module segment_finder
   assign line_ready_o = !start_i && !found_q && (!header_q || head_valid_i);
   assign take = line_valid_i && line_ready_o;
 
-  // Heads ascend, so those that are not greater come first, and as many are counted.
-  logic [HeadsALine-1:0] not_greater;
+  // Heads ascend, so those that are less come first, then those that are equal, and as many are counted.
+  logic [HeadsALine-1:0] less, not_greater;
 
   for (genvar i = 0; i < HeadsALine; i++) begin : gen_heads
-    assign not_greater[i] =
-        {line_q, 3'(i)} < 9'(node_q.shortcut_count) && line_i[64*i+:64] <= head_i;
+    logic exists;
+    assign exists = {line_q, 3'(i)} < 9'(node_q.shortcut_count);
+    assign less[i] = exists && line_i[64*i+:64] < head_i;
+    assign not_greater[i] = less[i] || (exists && line_i[64*i+:64] == head_i);
   end
 
   always_ff @(posedge clk_i) begin
     if (start_i) begin
       line_q <= '0;
       count_q <= '0;
+      less_count_q <= '0;
     end else if (take && !header_q) begin
       node_q <= line_i;
     end else if (take) begin
       line_q <= line_q + 1'b1;
       count_q <= count_q + 8'($countones(not_greater));
+      less_count_q <= less_count_q + 8'($countones(less));
     end
   end
 
@@ -163,6 +169,7 @@ module segment_finder
   assign found_o = found_q;
   assign found_none_o = count_q == '0;
   assign found_index_o = found_none_o ? '0 : count_q - 1'b1;
+  assign found_less_o = less_count_q == '0 ? '0 : less_count_q - 1'b1;
   assign bounds_valid_o = bounds_valid_q;
   assign begin_o = begin_q;
   assign end_o = end_q;

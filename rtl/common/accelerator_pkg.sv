@@ -139,6 +139,13 @@ package accelerator_pkg;
     logic [63:0] version_steps;
   } search_counts_t;
 
+  // What a scan engine has done since reset.
+  typedef struct packed {
+    // cycles of its units in which they work on a request, and of requests that they have
+    logic [63:0] busy;
+    logic [63:0] requests;
+  } scan_counts_t;
+
   // Reads and writes of the key buffers: a line of one of the two keys of a request.
   typedef struct packed {
     slot_t slot;
@@ -174,6 +181,11 @@ package accelerator_pkg;
     logic [7:0] status;
     request_t request;
   } parsed_request_t;
+
+  // Of segments from the first to the last the one to look at next; if there are two, the last.
+  function automatic logic [7:0] segment_between(logic [7:0] low, logic [7:0] high);
+    return high - ((high - low) >> 1);
+  endfunction
 
   // What happened to a request in a cycle, for a simulation to collect; layout_pkg has the kinds and what
   // detail and argument mean. 0: nothing did. The slot is that of the unit's request all the time.

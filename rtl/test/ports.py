@@ -71,7 +71,8 @@ class MemoryPorts:
         address = self.memory.lids.get(read["lid"]) if read["by_lid"] else read["address"]
         lines = self.memory.lines(address, read["first"], read["count"]) if address else [b""] * read["count"]
         bad = len(lines) if address else 0
-        if random.random() < self.failures:
+        # What has no address fails at once.
+        if address and random.random() < self.failures:
             bad = random.randrange(len(lines))
         self.failed += bad < len(lines)
         for at, data in enumerate(lines[:bad + 1]):

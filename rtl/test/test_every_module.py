@@ -9,15 +9,18 @@ from runner import RTL, modules
 PARTS = {
     "key_search_unit": ["child_finder", "memory_access_generator"],
     "range_scan_unit": [
-        "answer_writer", "fence_writer", "key_copy", "leaf_bounds", "leaf_buffer", "leaf_cursor",
-        "leaf_opener", "leaf_pairs", "leaf_view", "leaf_way", "log_walker", "pair_emitter",
-        "part_reader", "piece_mover", "place_finder", "scan_control", "scan_limits", "value_finder",
+        "answer_writer", "fence_writer", "key_copies", "key_summaries", "leaf_bounds", "leaf_buffer",
+        "leaf_cursor", "leaf_opener", "leaf_pairs", "leaf_view", "leaf_way", "log_walker", "pair_emitter",
+        "part_reader", "piece_mover", "place_finder", "scan_control", "scan_limits", "scan_slot",
+        "scan_slots", "value_finder",
     ],
+    "window_ram": ["line_pairs", "window_cutter"],
     "memory_system": ["memory_counters"],
     "accelerator_top": ["accelerator_core", "request_manager"],
 }
 # What tells events is there in simulations alone; their test looks at the events of a life.
-EVENTS, EVENTS_TEST = ["memory_events", "read_events", "scan_events"], "crates/simulator/tests/explain.rs"
+EVENTS = ["memory_events", "read_events", "scan_events", "slot_events"]
+EVENTS_TEST = "crates/simulator/tests/explain.rs"
 
 
 def parts(module: str, texts: dict[str, str]) -> set[str]:

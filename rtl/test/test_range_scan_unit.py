@@ -39,7 +39,7 @@ class House:
 
     def __init__(self, dut, memory: Memory, stall=0.0, **ports):
         self.dut, self.memory, self.slot = dut, memory, 0
-        self.ports = MemoryPorts(dut, memory, stall=stall, **ports)
+        self.ports = MemoryPorts(dut, memory, int(dut.Slots.value), stall=stall, **ports)
         self.keys = KeyPorts(dut, stall=stall)
         self.leaves = Source(dut, "leaf", stall=stall)
         self.again_leaves = Source(dut, "again_leaf", stall=stall)
@@ -82,6 +82,25 @@ class House:
                     return done[1]
             await RisingEdge(self.dut.clk_i)
         raise AssertionError(f"no answer in {cycles} cycles")
+
+    async def answer_all(self, reads: list[Read], root: int) -> int:
+        """Asks for all that the unit takes, and compares their answers, which come one after the other in any
+        order of the reads. How many cycles it took."""
+        asked = {}
+        for read in reads:
+            self.ask(read, root)
+            asked[self.slot] = read
+        cycles = 0
+        while asked:
+            await RisingEdge(self.dut.clk_i)
+            cycles += 1
+            assert cycles < 30_000 * len(reads), f"no answer to {asked}"
+            while self.answers.got:
+                done = self.parts.take(self.answers.got.pop(0))
+                if done is not None:
+                    read = asked.pop(done[0])
+                    assert done[1] == expected(read, Reader(self.memory, read.version), root), read
+        return cycles
 
     async def check(self, read: Read, root: int):
         """Compares an answer with the reader's."""
@@ -134,6 +153,21 @@ async def scans(dut, shape, stall):
         bounds = random.choice(keys[half:]), random.choice(keys[:half])
         flags = {"backward": True} if at % 2 else {}
         await house.check(Read(tree.version, *bounds, flags=flags), tree.root)
+
+
+@cocotb.test()
+async def keys_of_one_head(dut):
+    """A leaf all of whose heads are equal, so that they say nothing."""
+    memory = Memory(SHAPES["default"])
+    tree, keys = Tree(memory), [b"one head%06d" % number for number in range(10, 250, 2)]
+    for key in keys:
+        tree.put(key, bytes(16))
+    house = House(dut, memory, jitter=5)
+    await house.start()
+    for at in range(60):
+        flags = ({}, {"floor_start": True}, {"backward": True})[at % 3]
+        await house.check(random_get(keys, 40, tree.version), tree.root)
+        await house.check(replace(random_scan(keys, 40, tree.version, **flags), pairs_max=4), tree.root)
 
 
 @cocotb.test()
@@ -199,5 +233,39 @@ async def leaves_that_are_too_large(dut):
     await house.fails(Read(tree.version, b"33"), tree.root)
 
 
+@cocotb.test()
+@cocotb.parametrize(shape=["default", "tiny"], stall=STALLS[:2])
+async def many_reads(dut, shape, stall):
+    """Of several requests that the unit has at the same time none sees what is another's."""
+    house, tree, keys = await house_of(dut, shape, stall)
+    house.ports.jitter = 40
+    bytes_max = house.memory.shape.key_bytes_max
+    for _ in range(3):
+        reads = []
+        for at in range(30):
+            flags = ({}, {"floor_start": True}, {"backward": True})[at % 3]
+            version = some_version(tree)
+            scan = random_scan(keys, bytes_max, version, **flags)
+            reads.append(random.choice((random_get(keys, bytes_max, version), scan)))
+        await house.answer_all(reads, tree.root)
+
+
+@cocotb.test()
+async def leaves_come_meanwhile(dut):
+    """While the leaf of one request comes, others are worked on."""
+    memory = Memory(SHAPES["default"])
+    tree, keys = Tree(memory), [random.randbytes(16) for _ in range(120)]
+    for key in keys:
+        tree.put(key, bytes(16))
+    house = House(dut, memory, latency=300)
+    await house.start()
+    reads = [Read(tree.version, random.choice(keys), pairs_max=1) for _ in range(24)]
+    one = sum([await house.answer_all([read], tree.root) for read in reads])
+    assert one > len(reads) * 600, "each waits twice"
+    together = await house.answer_all(reads, tree.root)
+    assert together < one / int(dut.Slots.value) + 1000, f"{one}, {together}"
+
+
 def test_range_scan_unit():
-    simulate("range_scan_unit", ResultLines=RESULT_BYTES // 64)
+    for slots in (1, 3):
+        simulate("range_scan_unit", Slots=slots, ResultLines=RESULT_BYTES // 64)

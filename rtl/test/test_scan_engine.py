@@ -25,7 +25,7 @@ from scans import (
 from streams import Sink, Source, end_of_reset, start
 from trees import Reader
 
-UNITS = 3
+UNITS, SLOTS = 2, 3
 
 
 class House:
@@ -33,7 +33,7 @@ class House:
 
     def __init__(self, dut, memory: Memory, stall: float):
         self.dut, self.memory, self.stall = dut, memory, stall
-        self.ports = MemoryPorts(dut, memory, ports=UNITS, stall=stall, jitter=20)
+        self.ports = MemoryPorts(dut, memory, ports=UNITS * SLOTS, stall=stall, jitter=20)
         self.keys = KeyPorts(dut, ports=UNITS, stall=stall)
         self.leaves = Source(dut, "leaf", stall=stall)
         self.again_leaves = Source(dut, "again_leaf", stall=stall)
@@ -122,4 +122,4 @@ async def answers_many_reads(dut, stall):
 
 
 def test_scan_engine():
-    simulate("scan_engine", Units=UNITS, ResultLines=16)
+    simulate("scan_engine", Units=UNITS, Slots=SLOTS, ResultLines=16)

@@ -1,7 +1,7 @@
 """A segment finder counts heads and tells where segments are."""
 
 import random
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 
 import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge
@@ -84,6 +84,7 @@ async def finds_segments(dut, shape, stall):
         await until(dut, dut.found_o)
         count = bisect_right(heads, wanted)
         assert int(dut.found_index_o.value) == max(count - 1, 0)
+        assert int(dut.found_less_o.value) == max(bisect_left(heads, wanted) - 1, 0)
         assert int(dut.found_none_o.value) == (count == 0)
         dut.head_valid_i.value = 0
         for index in (max(count - 1, 0), random.randint(0, len(heads)), len(heads), 0):

@@ -7,8 +7,10 @@ module accelerator_core
   parameter int unsigned SlotCount = 128,
   parameter int unsigned SearchUnits = 4,
   parameter int unsigned SearchDescents = 2,
-  parameter int unsigned ScanUnits = 4,
-  localparam int unsigned Clients = SearchUnits * SearchDescents + ScanUnits,
+  parameter int unsigned ScanUnits = 2,
+  parameter int unsigned ScanSlots = 3,
+  localparam int unsigned ScanClients = ScanUnits * ScanSlots,
+  localparam int unsigned Clients = SearchUnits * SearchDescents + ScanClients,
   // those of request_manager; of each unit what it does and what it reads, of scan units what they compare
   localparam int unsigned RequestEvents = 4,
   localparam int unsigned Events = RequestEvents + 3 * Clients + ScanUnits
@@ -47,7 +49,7 @@ module accelerator_core
   output logic [63:0]    window_oldest_o,
   output logic [63:0]    window_newest_o,
   output search_counts_t search_counts_o,
-  output logic [63:0]    scan_busy_o,
+  output scan_counts_t   scan_counts_o,
   output event_t [Events-1:0]  events_o,
   // whom clients of memory work for
   output slot_t  [Clients-1:0] client_slots_o
@@ -137,18 +139,19 @@ module accelerator_core
     .key_o(key[KeyReaders-1:ScanUnits]),
     .key_line_valid_i(key_line_valid[KeyReaders-1:ScanUnits]),
     .key_line_i({SearchUnits{key_line}}),
-    .read_valid_o(read_valid_o[Clients-1:ScanUnits]),
-    .read_ready_i(read_ready_i[Clients-1:ScanUnits]),
-    .read_o(read_o[Clients-1:ScanUnits]),
-    .beat_valid_i(beat_valid_i[Clients-1:ScanUnits]),
-    .beat_ready_o(beat_ready_o[Clients-1:ScanUnits]),
-    .beat_i(beat_i[Clients-1:ScanUnits]),
+    .read_valid_o(read_valid_o[Clients-1:ScanClients]),
+    .read_ready_i(read_ready_i[Clients-1:ScanClients]),
+    .read_o(read_o[Clients-1:ScanClients]),
+    .beat_valid_i(beat_valid_i[Clients-1:ScanClients]),
+    .beat_ready_o(beat_ready_o[Clients-1:ScanClients]),
+    .beat_i(beat_i[Clients-1:ScanClients]),
     .counts_o(search_counts_o),
-    .events_o(unit_events[Clients-1:ScanUnits])
+    .events_o(unit_events[Clients-1:ScanClients])
   );
 
   scan_engine #(
-    .Units(ScanUnits)
+    .Units(ScanUnits),
+    .Slots(ScanSlots)
   ) u_scan_engine (
     .clk_i,
     .rst_i,
@@ -170,17 +173,17 @@ module accelerator_core
     .key_write_valid_o(key_write_valid),
     .key_write_ready_i(key_write_ready),
     .key_write_o(key_write),
-    .read_valid_o(read_valid_o[ScanUnits-1:0]),
-    .read_ready_i(read_ready_i[ScanUnits-1:0]),
-    .read_o(read_o[ScanUnits-1:0]),
-    .beat_valid_i(beat_valid_i[ScanUnits-1:0]),
-    .beat_ready_o(beat_ready_o[ScanUnits-1:0]),
-    .beat_i(beat_i[ScanUnits-1:0]),
+    .read_valid_o(read_valid_o[ScanClients-1:0]),
+    .read_ready_i(read_ready_i[ScanClients-1:0]),
+    .read_o(read_o[ScanClients-1:0]),
+    .beat_valid_i(beat_valid_i[ScanClients-1:0]),
+    .beat_ready_o(beat_ready_o[ScanClients-1:0]),
+    .beat_i(beat_i[ScanClients-1:0]),
     .answer_valid_o(answer_valid),
     .answer_ready_i(answer_ready),
     .answer_o(answer),
-    .busy_o(scan_busy_o),
-    .events_o(unit_events[ScanUnits-1:0]),
+    .counts_o(scan_counts_o),
+    .events_o(unit_events[ScanClients-1:0]),
     .part_events_o(part_events)
   );
 

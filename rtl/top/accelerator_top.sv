@@ -7,10 +7,11 @@ module accelerator_top
 #(
   // requests in flight at most: a power of two up to 256
   parameter int unsigned SlotCount = 128,
-  // units that work on descents, each on so many at the same time, and on leaves
+  // units that work on descents and on leaves, and for how many requests each at the same time
   parameter int unsigned SearchUnits = 4,
   parameter int unsigned SearchDescents = 2,
-  parameter int unsigned ScanUnits = 4,
+  parameter int unsigned ScanUnits = 2,
+  parameter int unsigned ScanSlots = 3,
   // LIDs that can be mapped: a multiple of 512
   parameter int unsigned LidCount = 65536,
   // of on-board memory: a power of two
@@ -18,11 +19,10 @@ module accelerator_top
   parameter int unsigned DramAddressBits = 34,
   // events are told: in simulations
   parameter bit TellsEvents = 1'b0,
-  localparam int unsigned Clients = SearchUnits * SearchDescents + ScanUnits,
-  localparam int unsigned ClientBits = $clog2(Clients),
+  localparam int unsigned Clients = SearchUnits * SearchDescents + ScanUnits * ScanSlots,
   // of a client: reads of host memory at the same time
   localparam int unsigned Banks = 2,
-  localparam int unsigned TagBits = ClientBits + $clog2(Banks),
+  localparam int unsigned TagBits = $clog2(Clients) + $clog2(Banks),
   localparam int unsigned RegisterAddressBits = 12,
   // those of accelerator_core and memory_events
   localparam int unsigned CoreEvents = 4 + 3 * Clients + ScanUnits,
@@ -130,7 +130,7 @@ module accelerator_top
   bus_address_t map_address;
   memory_counters_t memory_counters;
   search_counts_t search_counts;
-  logic [63:0] scan_busy;
+  scan_counts_t scan_counts;
   logic [CounterCount-1:0][63:0] counters;
   event_t [CoreEvents-1:0] core_events;
   slot_t [Clients-1:0] client_slots;
@@ -150,7 +150,8 @@ module accelerator_top
   assign counters[CounterDramLines] = memory_counters.dram_lines;
   assign counters[CounterRootLines] = memory_counters.root_lines;
   assign counters[CounterTableLines] = memory_counters.table_lines;
-  assign counters[CounterScanBusy] = scan_busy;
+  assign counters[CounterScanBusy] = scan_counts.busy;
+  assign counters[CounterScanRequests] = scan_counts.requests;
   assign counters[CounterDramErrors] = memory_counters.dram_errors;
 
   control #(
@@ -200,7 +201,8 @@ module accelerator_top
     .SlotCount(SlotCount),
     .SearchUnits(SearchUnits),
     .SearchDescents(SearchDescents),
-    .ScanUnits(ScanUnits)
+    .ScanUnits(ScanUnits),
+    .ScanSlots(ScanSlots)
   ) u_accelerator_core (
     .clk_i,
     .rst_i,
@@ -228,8 +230,7 @@ module accelerator_top
     .beat_i(beat),
     .window_oldest_o,
     .window_newest_o,
-    .search_counts_o(search_counts),
-    .scan_busy_o(scan_busy),
+    .search_counts_o(search_counts), .scan_counts_o(scan_counts),
     .events_o(core_events),
     .client_slots_o(client_slots)
   );
@@ -255,8 +256,7 @@ module accelerator_top
     .map_ready_o(map_ready),
     .map_lid_i(map_lid),
     .map_address_i(map_address),
-    .cache_i(cache),
-    .cache_halvings_i(cache_halvings),
+    .cache_i(cache), .cache_halvings_i(cache_halvings),
     .balance_i(balance),
     .root_on_chip_i(root_on_chip),
     .root_valid_i(root_valid && root_ready),

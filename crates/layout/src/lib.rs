@@ -140,14 +140,17 @@ pub const COUNTER_ROOT_LINES: usize = 13;
 /// Counter: lines that came from the page table.
 pub const COUNTER_TABLE_LINES: usize = 14;
 
-/// Counter: cycles of range scan units with a request.
+/// Counter: cycles in which range scan units work on a request.
 pub const COUNTER_SCAN_BUSY: usize = 15;
 
 /// Counter: cycles of descents in key search units.
 pub const COUNTER_DESCENTS: usize = 16;
 
+/// Counter: cycles of requests in range scan units.
+pub const COUNTER_SCAN_REQUESTS: usize = 17;
+
 /// Counters that there are.
-pub const COUNTER_COUNT: usize = 17;
+pub const COUNTER_COUNT: usize = 18;
 
 /// Event: a request has its slot; argument: its number.
 pub const EVENT_BEGUN: usize = 1;
@@ -180,54 +183,57 @@ pub const EVENT_CHILD: usize = 9;
 /// Event: a descent ends; argument: the LID of the leaf; detail: 1 if memory failed.
 pub const EVENT_LEAF: usize = 10;
 
-/// Event: a range scan unit begins; argument: the LID of the leaf.
+/// Event: a slot of a range scan unit takes a request; argument: the LID of the leaf.
 pub const EVENT_LEAF_TAKEN: usize = 11;
 
 /// Event: header and shortcuts of a leaf are there; argument: its node version; detail: its log
 /// entries.
 pub const EVENT_LEAF_OPEN: usize = 12;
 
+/// Event: a range scan unit begins to work on a request.
+pub const EVENT_TURN: usize = 13;
+
 /// Event: the log block was looked at; detail: 1 if the key of a get is there.
-pub const EVENT_LOG_WALKED: usize = 13;
+pub const EVENT_LOG_WALKED: usize = 14;
 
 /// Event: the key's place in the sorted block is found; detail: 1 if the key is there.
-pub const EVENT_PLACE_FOUND: usize = 14;
+pub const EVENT_PLACE_FOUND: usize = 15;
 
 /// Event: a scan has stepped over a pair; detail: 1 if there was one in the leaf.
-pub const EVENT_STEPPED: usize = 15;
+pub const EVENT_STEPPED: usize = 16;
 
 /// Event: a value or a pair is in the answer; detail: bytes of the value.
-pub const EVENT_EMITTED: usize = 16;
+pub const EVENT_EMITTED: usize = 17;
 
 /// Event: a scan goes on; argument: the LID of the sibling.
-pub const EVENT_SIBLING: usize = 17;
+pub const EVENT_SIBLING: usize = 18;
 
 /// Event: the answer is complete; argument: the status.
-pub const EVENT_ANSWERED: usize = 18;
+pub const EVENT_ANSWERED: usize = 19;
 
 /// Event: a key in a leaf was looked at; argument: its offset; detail: bits compared, less, equal.
-pub const EVENT_COMPARED: usize = 19;
+pub const EVENT_COMPARED: usize = 20;
 
 /// Event: a unit asks memory for lines of a node; argument: its LID; detail: the first line, from
 /// bit 12 on how many, bit 31: by LID.
-pub const EVENT_READ: usize = 20;
+pub const EVENT_READ: usize = 21;
 
 /// Event: the last line of a read came; argument: the address of the buffer; detail: 1 if memory
 /// failed.
-pub const EVENT_LINES: usize = 21;
+pub const EVENT_LINES: usize = 22;
 
 /// Event: host memory takes a read; argument: its address; detail: its bytes.
-pub const EVENT_HOST_READ: usize = 22;
+pub const EVENT_HOST_READ: usize = 23;
 
 /// Event: the last line of a read of host memory came.
-pub const EVENT_HOST_LINES: usize = 23;
+pub const EVENT_HOST_LINES: usize = 24;
 
 /// Event: on-board memory takes a read; argument: its address; detail: its lines, bit 31: of the
 /// cache, not of the page table.
-pub const EVENT_ON_BOARD_READ: usize = 24;
+pub const EVENT_ON_BOARD_READ: usize = 25;
 
 /// Event: the last line of a read of on-board memory came; detail, bit 31: of the cache.
-pub const EVENT_ON_BOARD_LINES: usize = 25;
+pub const EVENT_ON_BOARD_LINES: usize = 26;
 
 /// Message_type: all messages search.
 pub const OCSM_SEARCH: usize = 1;

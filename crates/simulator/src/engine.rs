@@ -185,8 +185,15 @@ impl Simulator {
     pub const SEARCH_DESCENTS: usize = number(env!("HONEYCOMB_RTL_SearchDescents"));
     /// Range scan units of this build.
     pub const SCAN_UNITS: usize = number(env!("HONEYCOMB_RTL_ScanUnits"));
+    /// Requests that a range scan unit of this build has at a time.
+    pub const SCAN_SLOTS: usize = number(env!("HONEYCOMB_RTL_ScanSlots"));
     /// Nodes that this build has a page table for.
     pub const NODES: usize = number(env!("HONEYCOMB_RTL_LidCount"));
+
+    /// This build, by its units and the requests that its range scan units have at a time.
+    pub(crate) fn units() -> String {
+        units(Self::SEARCH_UNITS, Self::SCAN_UNITS, Self::SCAN_UNITS * Self::SCAN_SLOTS)
+    }
 
     /// A machine for trees of nodes of this shape, which knows nothing else yet.
     pub(crate) fn machine(&self, shape: &Shape) -> Machine {
@@ -201,6 +208,11 @@ impl Simulator {
         let Self { cache, balance, root_on_chip, .. } = *self;
         Command::Switches { cache, balance, root_on_chip }
     }
+}
+
+/// A build, as figures name it.
+pub(crate) fn units(search_units: usize, scan_units: usize, scan_slots: usize) -> String {
+    format!("{search_units} + {scan_units} units, {scan_slots} slots")
 }
 
 /// What the accelerator is told of a shape.

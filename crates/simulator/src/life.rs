@@ -37,10 +37,11 @@ pub struct Span {
 }
 
 /// Where a request can be, and the events that begin and end its stay.
-pub const PLACES: [(&str, usize, &[usize]); 7] = [
+pub const PLACES: [(&str, usize, &[usize]); 8] = [
     ("request manager", layout::EVENT_BEGUN, &[layout::EVENT_STARTED, layout::EVENT_REFUSED]),
     ("key search unit", layout::EVENT_DESCENT, &[layout::EVENT_LEAF]),
-    ("range scan unit", layout::EVENT_LEAF_TAKEN, &[layout::EVENT_ANSWERED, layout::EVENT_DONE]),
+    ("slot of a leaf", layout::EVENT_LEAF_TAKEN, &[layout::EVENT_ANSWERED, layout::EVENT_DONE]),
+    ("range scan unit", layout::EVENT_TURN, &[layout::EVENT_ANSWERED, layout::EVENT_DONE]),
     ("completion", layout::EVENT_ANSWERED, &[layout::EVENT_DONE]),
     ("reads", layout::EVENT_READ, &[layout::EVENT_LINES]),
     ("on-board memory", layout::EVENT_ON_BOARD_READ, &[layout::EVENT_ON_BOARD_LINES]),
@@ -179,7 +180,8 @@ fn what_scan_does(event: &Event) -> String {
     let Event { kind, detail, argument, .. } = *event;
     let yes = |found: &str, not: &str| if detail != 0 { found.to_owned() } else { not.to_owned() };
     match kind {
-        layout::EVENT_LEAF_TAKEN => format!("a range scan unit begins with the leaf, LID {argument}"),
+        layout::EVENT_LEAF_TAKEN => format!("a slot of a range scan unit opens the leaf, LID {argument}"),
+        layout::EVENT_TURN => "the range scan unit begins to work on it".into(),
         layout::EVENT_LEAF_OPEN => format!("the leaf is open: node version {argument}, {detail} log entries"),
         layout::EVENT_LOG_WALKED => "the log block was looked at".to_owned() + &yes(": the key is there", ""),
         layout::EVENT_PLACE_FOUND => yes("the sorted block has the key", "the key's place is found"),

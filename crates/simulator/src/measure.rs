@@ -6,8 +6,8 @@ use std::time::Instant;
 use honeycomb_accelerator::KeyTooLong;
 use honeycomb_layout::{
     COUNTER_COUNT, COUNTER_DESCENTS, COUNTER_DRAM_LINES, COUNTER_HITS, COUNTER_HOST_STALLS, COUNTER_MISSES,
-    COUNTER_NODES, COUNTER_ROOT_LINES, COUNTER_SCAN_BUSY, COUNTER_SEARCH_BUSY, COUNTER_TABLE_LINES,
-    COUNTER_VERSION_STEPS,
+    COUNTER_NODES, COUNTER_ROOT_LINES, COUNTER_SCAN_BUSY, COUNTER_SCAN_REQUESTS, COUNTER_SEARCH_BUSY,
+    COUNTER_TABLE_LINES, COUNTER_VERSION_STEPS,
 };
 use honeycomb_workload::Stream;
 
@@ -45,8 +45,10 @@ pub struct Measured {
     pub search_busy: u64,
     /// Cycles of descents in key search units, all of them together.
     pub descents: u64,
-    /// Cycles of range scan units with a request, all of them together.
+    /// Cycles of range scan units in which they work on a request, all of them together.
     pub scan_busy: u64,
+    /// Cycles of requests in range scan units, all of them together.
+    pub scan_requests: u64,
     /// Cycles in which host memory did not take a read.
     pub host_stalls: u64,
     /// What was read elsewhere.
@@ -238,6 +240,7 @@ impl Counts {
             search_busy: own[COUNTER_SEARCH_BUSY],
             descents: own[COUNTER_DESCENTS],
             scan_busy: own[COUNTER_SCAN_BUSY],
+            scan_requests: own[COUNTER_SCAN_REQUESTS],
             host_stalls: own[COUNTER_HOST_STALLS],
             lines: Lines {
                 cache: own[COUNTER_DRAM_LINES],

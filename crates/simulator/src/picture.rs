@@ -12,7 +12,7 @@ const LEFT: f64 = 120.0;
 const ROW: f64 = 26.0;
 const TOP: f64 = 40.0;
 const COLOURS: [&str; PLACES.len()] =
-    ["#8da0cb", "#66a61e", "#e6ab02", "#8da0cb", "#bbbbbb", "#7570b3", "#d95f02"];
+    ["#8da0cb", "#66a61e", "#f6dc8a", "#e6ab02", "#8da0cb", "#bbbbbb", "#7570b3", "#d95f02"];
 /// Lines of time.
 const TICKS: u64 = 8;
 
@@ -64,7 +64,8 @@ fn bar(svg: &mut String, span: &Span, from: f64, to: f64) {
 
 /// A stroke for each key in the leaf that was compared.
 fn compares(svg: &mut String, life: &Life, x: &dyn Fn(u64) -> f64) {
-    let y = TOP + ROW * 2.0 + 4.0;
+    let unit = PLACES.iter().position(|place| place.1 == layout::EVENT_TURN);
+    let y = TOP + ROW * unit.unwrap_or(0) as f64 + 4.0;
     for event in life.events.iter().filter(|event| event.kind == layout::EVENT_COMPARED) {
         let at = x(life.since(event.cycle).0);
         let _ = writeln!(svg, "<path d=\"M{at:.1} {y}v18\" stroke=\"#444444\"/>");

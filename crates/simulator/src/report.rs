@@ -5,7 +5,7 @@ use std::fmt;
 use honeycomb_workload::{Distribution, Sizes, Workload};
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{CACHE_NODES, Simulator};
+use crate::engine::{CACHE_NODES, Simulator, units};
 use crate::measure::{Data, Lines, Measured, Traffic};
 
 /// Bytes of a line.
@@ -24,6 +24,8 @@ pub struct Report {
     pub search_descents: usize,
     /// See `search_units`.
     pub scan_units: usize,
+    /// Requests that they have at a time, all of them together.
+    pub scan_slots: usize,
     /// Whether it is on.
     pub cache: bool,
     /// Nodes that the cache has room for.
@@ -92,8 +94,10 @@ pub struct Report {
     pub search_units_busy: f64,
     /// Descents that they work on, on average.
     pub descents: f64,
-    /// Range scan units with a request, on average.
+    /// Range scan units that work on a request, on average.
     pub scan_units_busy: f64,
+    /// Requests that they have, on average.
+    pub scan_requests: f64,
     /// Share of time that links to host memory move packets.
     pub links_busy: f64,
     /// Share of time that channels of on-board memory move lines.
@@ -113,6 +117,11 @@ pub struct Report {
 }
 
 impl Report {
+    /// The build that it is of, as figures name it.
+    pub(crate) fn units(&self) -> String {
+        units(self.search_units, self.scan_units, self.scan_slots)
+    }
+
     /// The report of a run.
     #[must_use]
     pub fn new(simulator: &Simulator, data: &Data, traffic: &Traffic, measured: &Measured) -> Self {
@@ -131,6 +140,7 @@ impl Report {
             search_units: Simulator::SEARCH_UNITS,
             search_descents: Simulator::SEARCH_UNITS * Simulator::SEARCH_DESCENTS,
             scan_units: Simulator::SCAN_UNITS,
+            scan_slots: Simulator::SCAN_UNITS * Simulator::SCAN_SLOTS,
             cache,
             cache_nodes: CACHE_NODES >> simulator.cache_halvings,
             balance,
@@ -166,6 +176,7 @@ impl Report {
             search_units_busy: of_time(measured.search_busy),
             descents: of_time(measured.descents),
             scan_units_busy: of_time(measured.scan_busy),
+            scan_requests: of_time(measured.scan_requests),
             links_busy: link.busy as f64 / (time * platform.link.ports as f64),
             channels_busy: on_board.busy as f64 / (time * platform.on_board.channels as f64),
             host_stalls: of_time(measured.host_stalls),
@@ -205,7 +216,12 @@ impl fmt::Display for Report {
             "searching     {nodes:8.2} interior nodes an operation, {search_units_busy:.2} of {search_units} \
              units busy, {descents:.2} of {search_descents} descents"
         )?;
-        writeln!(f, "scanning      {:8.2} of {} units busy", self.scan_units_busy, self.scan_units)?;
+        let Self { scan_units, scan_units_busy, scan_slots, scan_requests, .. } = self;
+        writeln!(
+            f,
+            "scanning      {scan_units_busy:8.2} of {scan_units} units busy, {scan_requests:.2} requests in \
+             {scan_slots} slots"
+        )?;
         let (mappings, busy) = (self.mappings, 100.0 * self.control_busy);
         let held = 100.0 * self.requests_held;
         writeln!(

@@ -28,6 +28,7 @@ pub(super) const LIMITS: &[Column] = &[
     ("search units busy", |of| format!("{:.1} of {}", of.search_units_busy, of.search_units)),
     ("descents", |of| format!("{:.1} of {}", of.descents, of.search_descents)),
     ("scan units busy", |of| format!("{:.1} of {}", of.scan_units_busy, of.scan_units)),
+    ("scan slots", |of| format!("{:.1} of {}", of.scan_requests, of.scan_slots)),
 ];
 
 pub(super) const SOURCES: &[Column] = &[

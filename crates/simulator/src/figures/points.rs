@@ -121,7 +121,7 @@ pub(super) fn switches(scale: Scale) -> Vec<Point> {
         ("cache, root on chip", true, false, true),
         ("all", true, true, true),
     ];
-    let units = format!("{} + {} units", Simulator::SEARCH_UNITS, Simulator::SCAN_UNITS);
+    let units = Simulator::units();
     all.into_iter()
         .map(|(name, cache, balance, root_on_chip)| {
             let point = scale.point(&units, name, PAPER, Workload::Scan(1));

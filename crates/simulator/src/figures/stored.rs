@@ -27,8 +27,7 @@ struct Stored {
 /// Writes rows, after those that a build with other units has written.
 pub(super) fn write(figure: &Figure, rows: &[Row], folder: &Path) -> Result<(), Failure> {
     let mut all = read(figure, folder)?;
-    let own = (Simulator::SEARCH_UNITS, Simulator::SCAN_UNITS);
-    all.retain(|row| (row.report.search_units, row.report.scan_units) != own);
+    all.retain(|row| row.report.units() != Simulator::units());
     all.extend_from_slice(rows);
     let folder = folder.join(figure.stem());
     fs::create_dir_all(&folder)?;

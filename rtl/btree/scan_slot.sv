@@ -1,0 +1,273 @@
+// A request of a range scan unit, and the leaf that it is at. The slot opens the leaf that its descent came to
+// by itself, and waits for what a get or scan is likely to read of it. Then it asks for its turn, in which
+// scan_control says what is done: siblings are opened, and what is still missing is waited for.
+//
+//   begin_i | first lines | log, segment | waits for its turn | turn: ... | turn_ends_i
+
+`include "assertions.svh"
+
+module scan_slot
+  import layout_pkg::*;
+  import accelerator_pkg::*;
+  import scan_pkg::*;
+#(
+  // of the longest node
+  parameter int unsigned NodeBytes = NodeBytesDefault
+) (
+  input logic clk_i,
+  input logic rst_i,
+
+  input geometry_t geometry_i,
+
+  // a request, and where it begins, while the slot is not busy
+  input logic begin_i,
+  input leaf_t leaf_i,
+  output logic busy_o,
+  output open_leaf_t leaf_o,
+  // in the cycle in which a leaf is open
+  output logic opened_o,
+
+  // see leaf_opener
+  input logic keys_ready_i,
+  output logic suffix_valid_o,
+  input logic suffix_ready_i,
+  output suffix_t suffix_o,
+  input logic summary_done_i,
+  input head_t summary_head_i,
+  input logic [7:0] summary_tag_i,
+
+  output logic turn_valid_o,
+  input logic turn_ready_i,
+  input logic turn_ends_i,
+
+  // ---- in its turn
+
+  // see leaf_way
+  input logic open_valid_i,
+  output logic open_ready_o,
+  input open_t open_i,
+  output logic open_none_o,
+  output logic open_failed_o,
+  input logic go_valid_i,
+  output logic go_ready_o,
+  input logic go_left_i,
+  input lid_t sibling_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input fences_t fences_i,
+  // verilator lint_on UNUSEDSIGNAL
+  output logic fence_valid_o,
+  input logic fence_ready_i,
+  output logic again_valid_o,
+  input logic again_ready_i,
+  output descent_t again_o,
+  input logic again_leaf_valid_i,
+  output logic again_leaf_ready_o,
+  input leaf_t again_leaf_i,
+
+  // see leaf_opener and leaf_buffer
+  input logic seek_i,
+  input logic [7:0] seek_index_i,
+  input logic window_valid_i,
+  output logic window_ready_o,
+  input offset_t window_offset_i,
+  input offset_t window_limit_i,
+  output logic [2*LineBits-1:0] window_pair_o,
+  input logic value_valid_i,
+  output logic value_ready_o,
+  input bus_address_t value_address_i,
+  input line_count_t value_count_i,
+  output logic value_line_valid_o,
+  input logic value_line_ready_i,
+  output line_t value_line_o,
+
+  output logic read_valid_o,
+  input logic read_ready_i,
+  output line_read_t read_o,
+  input logic beat_valid_i,
+  output logic beat_ready_o,
+  input line_beat_t beat_i
+);
+
+  typedef enum logic [2:0] {
+    Idle,
+    Open,
+    // waits for what the opener has asked for
+    Fetch,
+    Ready,
+    // what came of opening is still to be told
+    Tell,
+    Turn
+  } state_e;
+
+  state_e state_q, state_d;
+  task_t request_q;
+  logic descent_failed_q, none_q;
+
+  logic way_valid, way_ready, way_none, way_failed, opens, is_open, too_new, has_failed, too_long, settled;
+  open_t own, open;
+  lid_t leaf_lid;
+  bus_address_t leaf_address;
+  logic begin_valid, begin_ready, begin_by_lid, first_valid, first_ready, fetch_valid, fetch_ready;
+  lid_t begin_lid;
+  bus_address_t begin_address;
+  line_count_t begin_count, first_count;
+  line_t first_line;
+  offset_t fetch_offset, fetch_limit;
+
+  always_comb begin
+    state_d = state_q;
+    unique case (state_q)
+      Idle: if (begin_i) state_d = leaf_i.failed ? Ready : Open;
+      // Of a leaf that is not of the request's time lines may be left over.
+      Open: if (way_ready) state_d = way_none ? Ready : Fetch;
+      Fetch: if (settled) state_d = Ready;
+      Ready: if (turn_ready_i) state_d = Tell;
+      Tell: if (open_valid_i) state_d = Turn;
+      default: ;
+    endcase
+    if (turn_ends_i) state_d = Idle;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (begin_i) begin
+      request_q <= leaf_i.request;
+      descent_failed_q <= leaf_i.failed;
+    end
+    if (state_q == Open) none_q <= way_none;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) state_q <= Idle;
+    else state_q <= state_d;
+  end
+
+  assign busy_o = state_q != Idle;
+  assign turn_valid_o = state_q == Ready;
+  assign leaf_o.request = request_q;
+  assign leaf_o.descent_failed = descent_failed_q;
+  assign leaf_o.failed = has_failed || too_long;
+
+  // ---- which leaf
+
+  assign way_valid = state_q == Open || (state_q == Turn && open_valid_i);
+  assign open_ready_o = state_q == Tell || way_ready;
+  assign open_none_o = state_q == Tell ? none_q : way_none;
+  assign open_failed_o = state_q == Turn && way_failed;
+  assign opened_o = way_valid && way_ready;
+
+  leaf_way u_way (
+    .clk_i,
+    .rst_i,
+    .begin_i,
+    .leaf_i,
+    .request_i(request_q),
+    .go_valid_i, .go_ready_o,
+    .go_left_i,
+    .sibling_i,
+    .fences_i,
+    .open_valid_i(way_valid), .open_ready_o(way_ready),
+    .none_o(way_none),
+    .failed_o(way_failed),
+    .is_first_o(leaf_o.is_first),
+    .leaf_valid_o(opens), .leaf_ready_i(is_open),
+    .lid_o(leaf_lid),
+    .address_o(leaf_address),
+    .too_new_i(too_new),
+    .fence_valid_o, .fence_ready_i,
+    .again_valid_o, .again_ready_i,
+    .again_o,
+    .again_leaf_valid_i, .again_leaf_ready_o,
+    .again_leaf_i
+  );
+
+  assign own = opening(request_q, 1'b1, request_q.backward || seeks_floor(request_q), request_q.pairs_max);
+
+  always_comb begin
+    open = state_q == Turn ? open_i : own;
+    open.lid = leaf_lid;
+    open.address = leaf_address;
+  end
+
+  leaf_opener #(
+    .NodeBytes(NodeBytes)
+  ) u_opener (
+    .clk_i,
+    .rst_i,
+    .geometry_i,
+    .open_valid_i(opens), .open_ready_o(is_open),
+    .open_i(open),
+    .too_new_o(too_new),
+    .failed_i(has_failed),
+    .header_o(leaf_o.header),
+    .tag_o(leaf_o.tag),
+    .log_may_have_o(leaf_o.log_may_have),
+    .too_long_o(too_long),
+    .segment_index_o(leaf_o.segment_index),
+    .segment_less_o(leaf_o.segment_less),
+    .seek_i,
+    .seek_index_i,
+    .bounds_valid_o(leaf_o.bounds_valid),
+    .segment_begin_o(leaf_o.segment_begin),
+    .segment_end_o(leaf_o.segment_end),
+    .begin_valid_o(begin_valid), .begin_ready_i(begin_ready),
+    .begin_by_lid_o(begin_by_lid),
+    .begin_lid_o(begin_lid),
+    .begin_address_o(begin_address),
+    .begin_count_o(begin_count),
+    .first_count_o(first_count),
+    .first_valid_i(first_valid), .first_ready_o(first_ready),
+    .first_i(first_line),
+    .fetch_valid_o(fetch_valid), .fetch_ready_i(fetch_ready),
+    .fetch_offset_o(fetch_offset),
+    .fetch_limit_o(fetch_limit),
+    .keys_ready_i,
+    .suffix_valid_o, .suffix_ready_i,
+    .suffix_o,
+    .summary_done_i,
+    .summary_head_i,
+    .summary_tag_i
+  );
+
+  // ---- its lines
+
+  leaf_buffer #(
+    .NodeBytes(NodeBytes)
+  ) u_buffer (
+    .clk_i,
+    .rst_i,
+    .begin_valid_i(begin_valid), .begin_ready_o(begin_ready),
+    .begin_by_lid_i(begin_by_lid),
+    .begin_lid_i(begin_lid),
+    .begin_address_i(begin_address),
+    .begin_count_i(begin_count),
+    .first_count_i(first_count),
+    .first_valid_o(first_valid), .first_ready_i(first_ready),
+    .first_o(first_line),
+    .failed_o(has_failed),
+    .settled_o(settled),
+    .fetch_valid_i(fetch_valid), .fetch_ready_o(fetch_ready),
+    .fetch_offset_i(fetch_offset),
+    .fetch_limit_i(fetch_limit),
+    .window_valid_i, .window_ready_o,
+    .window_offset_i,
+    .window_limit_i,
+    .window_ahead_i(open.ahead),
+    .window_pair_o,
+    .value_valid_i, .value_ready_o,
+    .value_address_i,
+    .value_count_i,
+    .value_line_valid_o, .value_line_ready_i,
+    .value_line_o,
+    .read_valid_o, .read_ready_i,
+    .read_o,
+    .beat_valid_i, .beat_ready_o,
+    .beat_i
+  );
+
+  `ASSERT(BeginsWhenIdle, !begin_i || !busy_o)
+  `ASSERT(AskedInItsTurn, !(open_valid_i || go_valid_i || seek_i || window_valid_i || value_valid_i) ||
+      state_q inside {Tell, Turn})
+  `ASSERT(TurnEndsOnce, !turn_ends_i || state_q inside {Tell, Turn})
+  `COVER(FailsBeforeItsTurn, state_q == Fetch && has_failed)
+
+endmodule

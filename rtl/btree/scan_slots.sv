@@ -1,0 +1,292 @@
+// The requests of a range scan unit: while one has its turn, the leaves of the others come. All ports without
+// an index are those of the request that has its turn; see scan_slot.
+
+`include "assertions.svh"
+
+module scan_slots
+  import layout_pkg::*;
+  import accelerator_pkg::*;
+  import scan_pkg::*;
+#(
+  parameter int unsigned Slots = 3,
+  // of the longest node
+  parameter int unsigned NodeBytes = NodeBytesDefault,
+  localparam int unsigned PlaceBits = Slots > 1 ? $clog2(Slots) : 1
+) (
+  input logic clk_i,
+  input logic rst_i,
+
+  input geometry_t geometry_i,
+
+  // a request, and where it begins
+  input logic leaf_valid_i,
+  output logic leaf_ready_o,
+  input leaf_t leaf_i,
+  output logic [Slots-1:0] busy_o,
+  // what happens to each: it begins, its leaf is open; in its turn what the unit does
+  input event_t event_i,
+  output event_t [Slots-1:0] events_o,
+
+  output logic turn_o,
+  input logic turn_ends_i,
+  output open_leaf_t leaf_o,
+
+  input logic open_valid_i,
+  output logic open_ready_o,
+  input open_t open_i,
+  output logic open_none_o,
+  output logic open_failed_o,
+  input logic go_valid_i,
+  output logic go_ready_o,
+  input logic go_left_i,
+  input lid_t sibling_i,
+  input fences_t fences_i,
+  output logic fence_valid_o,
+  input logic fence_ready_i,
+  output logic again_valid_o,
+  input logic again_ready_i,
+  output descent_t again_o,
+  input logic again_leaf_valid_i,
+  output logic again_leaf_ready_o,
+  input leaf_t again_leaf_i,
+
+  input logic seek_i,
+  input logic [7:0] seek_index_i,
+  input logic window_valid_i,
+  output logic window_ready_o,
+  input offset_t window_offset_i,
+  input offset_t window_limit_i,
+  output logic window_fresh_o,
+  output line_t window_o,
+  input logic value_valid_i,
+  output logic value_ready_o,
+  input bus_address_t value_address_i,
+  input line_count_t value_count_i,
+  output logic value_line_valid_o,
+  input logic value_line_ready_i,
+  output line_t value_line_o,
+
+  // its keys
+  input logic compare_read_i,
+  input logic compare_upper_i,
+  input key_length_t compare_byte_i,
+  output line_t compare_window_o,
+
+  output logic key_valid_o,
+  input logic key_ready_i,
+  output key_read_t key_o,
+  input logic key_line_valid_i,
+  input line_t key_line_i,
+
+  // for each slot
+  output logic [Slots-1:0] read_valid_o,
+  input logic [Slots-1:0] read_ready_i,
+  output line_read_t [Slots-1:0] read_o,
+  input logic [Slots-1:0] beat_valid_i,
+  output logic [Slots-1:0] beat_ready_o,
+  input line_beat_t [Slots-1:0] beat_i
+);
+
+  if (Slots < 1) $fatal(1, "Slots must be at least 1");
+
+  typedef logic [PlaceBits-1:0] place_t;
+
+  // ---- who begins ----
+
+  // The idle slot of the lowest number.
+  place_t place;
+  logic begins;
+  logic [Slots-1:0] keys_ready;
+
+  always_comb begin
+    place = '0;
+    for (int unsigned after = 1; after <= Slots; after++) begin
+      if (!busy_o[Slots-after]) place = place_t'(Slots - after);
+    end
+  end
+
+  assign leaf_ready_o = busy_o != '1 && keys_ready == '1;
+  assign begins = leaf_valid_i && leaf_ready_o;
+
+  // ---- whose turn it is ----
+
+  logic [Slots-1:0] turn_valid, turn_ready, has_turn;
+  place_t holder;
+
+  arbiter #(
+    .T(logic),
+    .Count(Slots)
+  ) u_turns (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(turn_valid),
+    .in_ready_o(turn_ready),
+    .in_i('0),
+    .in_last_i('1),
+    .out_valid_o(turn_o),
+    .out_ready_i(turn_ends_i),
+    .out_o(),
+    .out_last_o(),
+    .out_index_o(holder)
+  );
+
+  // ---- keys ----
+
+  logic [Slots-1:0] suffix_valid, suffix_ready, summary_done;
+  suffix_t [Slots-1:0] suffix;
+  head_t summary_head;
+  logic [7:0] summary_tag;
+  logic summary_read, summary_upper;
+  place_t summary_place;
+  key_length_t summary_byte;
+  line_t summary_window;
+
+  key_copies #(
+    .Slots(Slots)
+  ) u_keys (
+    .clk_i,
+    .rst_i,
+    .begin_i(begins),
+    .place_i(place),
+    .slot_i(leaf_i.request.slot),
+    .lower_length_i(leaf_i.request.lower_length),
+    .upper_length_i(leaf_i.request.upper_length),
+    .ready_o(keys_ready),
+    .summary_read_i(summary_read),
+    .summary_place_i(summary_place),
+    .summary_upper_i(summary_upper),
+    .summary_byte_i(summary_byte),
+    .summary_window_o(summary_window),
+    .compare_read_i,
+    .compare_place_i(holder),
+    .compare_upper_i,
+    .compare_byte_i,
+    .compare_window_o,
+    .key_valid_o, .key_ready_i,
+    .key_o,
+    .key_line_valid_i,
+    .key_line_i
+  );
+
+  key_summaries #(
+    .Slots(Slots)
+  ) u_summaries (
+    .clk_i,
+    .rst_i,
+    .suffix_valid_i(suffix_valid), .suffix_ready_o(suffix_ready),
+    .suffix_i(suffix),
+    .done_o(summary_done),
+    .head_o(summary_head),
+    .tag_o(summary_tag),
+    .key_read_o(summary_read),
+    .key_place_o(summary_place),
+    .key_upper_o(summary_upper),
+    .key_byte_o(summary_byte),
+    .key_window_i(summary_window)
+  );
+
+  // ---- slots ----
+
+  open_leaf_t [Slots-1:0] leaf;
+  logic [Slots-1:0] opened, open_ready, open_none, open_failed, go_ready, fence_valid;
+  logic [Slots-1:0] again_valid, again_leaf_ready, window_ready, value_ready, value_line_valid;
+  descent_t [Slots-1:0] again;
+  line_t [Slots-1:0] value_line;
+  logic [Slots-1:0][2*LineBits-1:0] pair;
+
+  for (genvar index = 0; index < Slots; index++) begin : gen_slots
+    assign has_turn[index] = turn_o && holder == place_t'(index);
+
+    scan_slot #(
+      .NodeBytes(NodeBytes)
+    ) u_slot (
+      .clk_i,
+      .rst_i,
+      .geometry_i,
+      .begin_i(begins && place == place_t'(index)),
+      .leaf_i,
+      .busy_o(busy_o[index]),
+      .leaf_o(leaf[index]),
+      .opened_o(opened[index]),
+      .keys_ready_i(keys_ready[index]),
+      .suffix_valid_o(suffix_valid[index]), .suffix_ready_i(suffix_ready[index]),
+      .suffix_o(suffix[index]),
+      .summary_done_i(summary_done[index]),
+      .summary_head_i(summary_head),
+      .summary_tag_i(summary_tag),
+      .turn_valid_o(turn_valid[index]), .turn_ready_i(turn_ready[index]),
+      .turn_ends_i(turn_ends_i && has_turn[index]),
+      .open_valid_i(open_valid_i && has_turn[index]), .open_ready_o(open_ready[index]),
+      .open_i,
+      .open_none_o(open_none[index]),
+      .open_failed_o(open_failed[index]),
+      .go_valid_i(go_valid_i && has_turn[index]), .go_ready_o(go_ready[index]),
+      .go_left_i,
+      .sibling_i,
+      .fences_i,
+      .fence_valid_o(fence_valid[index]), .fence_ready_i,
+      .again_valid_o(again_valid[index]), .again_ready_i(again_ready_i && has_turn[index]),
+      .again_o(again[index]),
+      .again_leaf_valid_i(again_leaf_valid_i && has_turn[index]),
+      .again_leaf_ready_o(again_leaf_ready[index]),
+      .again_leaf_i,
+      .seek_i(seek_i && has_turn[index]),
+      .seek_index_i,
+      .window_valid_i(window_valid_i && has_turn[index]), .window_ready_o(window_ready[index]),
+      .window_offset_i,
+      .window_limit_i,
+      .window_pair_o(pair[index]),
+      .value_valid_i(value_valid_i && has_turn[index]), .value_ready_o(value_ready[index]),
+      .value_address_i,
+      .value_count_i,
+      .value_line_valid_o(value_line_valid[index]),
+      .value_line_ready_i(value_line_ready_i && has_turn[index]),
+      .value_line_o(value_line[index]),
+      .read_valid_o(read_valid_o[index]), .read_ready_i(read_ready_i[index]),
+      .read_o(read_o[index]),
+      .beat_valid_i(beat_valid_i[index]), .beat_ready_o(beat_ready_o[index]),
+      .beat_i(beat_i[index])
+    );
+
+    slot_events u_events (
+      .begins_i(begins && place == place_t'(index)),
+      .leaf_i,
+      .opened_i(opened[index]),
+      .open_leaf_i(leaf[index]),
+      .has_turn_i(has_turn[index]),
+      .event_i,
+      .event_o(events_o[index])
+    );
+  end
+
+  assign leaf_o = leaf[holder];
+  assign open_ready_o = open_ready[holder];
+  assign open_none_o = open_none[holder];
+  assign open_failed_o = open_failed[holder];
+  assign go_ready_o = go_ready[holder];
+  assign fence_valid_o = fence_valid[holder];
+  assign again_valid_o = again_valid[holder];
+  assign again_o = again[holder];
+  assign again_leaf_ready_o = again_leaf_ready[holder];
+  assign window_ready_o = window_ready[holder];
+  assign value_ready_o = value_ready[holder];
+  assign value_line_valid_o = value_line_valid[holder];
+  assign value_line_o = value_line[holder];
+
+  window_cutter u_cutter (
+    .clk_i,
+    .rst_i,
+    .read_i(window_valid_i && window_ready_o),
+    .skip_i(window_offset_i[LineIndexBits-1:0]),
+    .pair_i(pair[holder]),
+    .fresh_o(window_fresh_o),
+    .window_o
+  );
+
+  `ASSERT(OnesTurn, $onehot0(has_turn))
+  `ASSERT(AsksInATurn, turn_o || !(open_valid_i || go_valid_i || seek_i || window_valid_i || value_valid_i))
+  `ASSERT(AgainInATurn, (again_valid & ~has_turn) == '0 && (!again_leaf_valid_i || turn_o))
+  `COVER(WaitsForItsTurn, turn_o && (turn_valid & ~has_turn) != '0)
+  `COVER(NoSlot, leaf_valid_i && busy_o == '1)
+
+endmodule

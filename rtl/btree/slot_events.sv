@@ -1,0 +1,37 @@
+// What happens to the request of a slot, as events: what the slot does, and in its turn what its unit does.
+
+module slot_events
+  import layout_pkg::*;
+  import accelerator_pkg::*;
+  import scan_pkg::*;
+(
+  input logic begins_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input leaf_t leaf_i,
+  input logic opened_i,
+  input open_leaf_t open_leaf_i,
+  // verilator lint_on UNUSEDSIGNAL
+  input logic has_turn_i,
+  input event_t event_i,
+
+  output event_t event_o
+);
+
+  // verilator lint_off UNUSEDSIGNAL
+  lock_and_size_t state;
+  // verilator lint_on UNUSEDSIGNAL
+  slot_t slot;
+
+  assign state = open_leaf_i.header.lock_and_size;
+  assign slot = open_leaf_i.request.slot;
+
+  // In the cycle in which a leaf is open, the unit waits for it.
+  always_comb begin
+    event_o = event_if(1'b0, 0, slot, '0, '0);
+    if (has_turn_i) event_o = event_i;
+    if (begins_i) event_o = event_if(1'b1, EventLeafTaken, leaf_i.request.slot, '0, 64'(leaf_i.lid));
+    if (opened_i)
+      event_o = event_if(1'b1, EventLeafOpen, slot, 32'(state.log_count), open_leaf_i.header.node_version);
+  end
+
+endmodule

@@ -1,0 +1,73 @@
+// Lines in, pairs of lines out: a line and the one after it, in the cycle after they were asked for. Even and
+// odd lines are kept apart, so both are read at once.
+
+`include "assertions.svh"
+
+module line_pairs
+  import accelerator_pkg::*;
+#(
+  // how many lines it holds: a power of two
+  parameter int unsigned Lines = 16,
+  localparam int unsigned LineIndexWidth = $clog2(Lines)
+) (
+  input logic clk_i,
+  input logic rst_i,
+
+  input logic write_i,
+  input logic [LineIndexWidth-1:0] write_line_i,
+  input line_t write_data_i,
+
+  // A line that is written in the same cycle is not read yet.
+  input logic read_i,
+  // the first of the two; behind the last line comes the first one again
+  input logic [LineIndexWidth-1:0] read_line_i,
+  // until the next read
+  output logic [2*LineBits-1:0] pair_o
+);
+
+  if (Lines < 4 || (Lines & (Lines - 1)) != 0) $fatal(1, "Lines must be a power of two and at least 4");
+
+  localparam int unsigned PlaceWidth = LineIndexWidth - 1;
+
+  logic [PlaceWidth-1:0] even_place, odd_place;
+  line_t even_data, odd_data;
+  logic is_odd_q;
+
+  assign odd_place = read_line_i[LineIndexWidth-1:1];
+  assign even_place = odd_place + PlaceWidth'(read_line_i[0]);
+
+  ram #(
+    .Width(LineBits),
+    .Depth(Lines / 2)
+  ) u_even (
+    .clk_i,
+    .rst_i,
+    .write_i(write_i && !write_line_i[0]),
+    .write_address_i(write_line_i[LineIndexWidth-1:1]),
+    .write_data_i,
+    .read_i,
+    .read_address_i(even_place),
+    .read_data_o(even_data)
+  );
+
+  ram #(
+    .Width(LineBits),
+    .Depth(Lines / 2)
+  ) u_odd (
+    .clk_i,
+    .rst_i,
+    .write_i(write_i && write_line_i[0]),
+    .write_address_i(write_line_i[LineIndexWidth-1:1]),
+    .write_data_i,
+    .read_i,
+    .read_address_i(odd_place),
+    .read_data_o(odd_data)
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (read_i) is_odd_q <= read_line_i[0];
+  end
+
+  assign pair_o = is_odd_q ? {even_data, odd_data} : {odd_data, even_data};
+
+endmodule

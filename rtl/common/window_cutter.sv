@@ -1,0 +1,46 @@
+// Cuts a window out of two lines: any 64 adjacent bytes that begin in the first one.
+
+`include "assertions.svh"
+
+module window_cutter
+  import accelerator_pkg::*;
+(
+  input logic clk_i,
+  input logic rst_i,
+
+  // in the cycle before the lines are there
+  input logic read_i,
+  // bytes of the first line before the window
+  input logic [LineIndexBits-1:0] skip_i,
+  input logic [2*LineBits-1:0] pair_i,
+
+  // in the first cycle of a window, which stays until the next one
+  output logic  fresh_o,
+  output line_t window_o
+);
+
+  logic is_read_q, fresh_q;
+  logic [LineIndexBits-1:0] skip_q;
+  line_t window_q;
+
+  always_ff @(posedge clk_i) begin
+    if (read_i) skip_q <= skip_i;
+    if (is_read_q) window_q <= LineBits'(pair_i >> {skip_q, 3'b000});
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      is_read_q <= 1'b0;
+      fresh_q <= 1'b0;
+    end else begin
+      is_read_q <= read_i;
+      fresh_q <= is_read_q;
+    end
+  end
+
+  assign fresh_o = fresh_q;
+  assign window_o = window_q;
+
+  `ASSERT_STAYS(WindowStays, 1'b1, fresh_q, window_q)
+
+endmodule
