@@ -32,11 +32,11 @@ figures: bench ## make the figures of docs/figures anew, and docs/figures.md, wh
 	mkdir -p docs/figures && cp out/bench/*.svg out/figures/*.svg docs/figures/
 	cp out/figures/figures.md docs/figures.md
 
-# A build of the accelerator with as many key search units and range scan units as the paper has, so many slots
-# of each range scan unit, and room for as many nodes as the paper's store has; a folder for each, as one takes
-# some minutes.
-simulate = HONEYCOMB_RTL_PARAMETERS="SearchUnits=14 ScanUnits=14 ScanSlots=$(1) LidCount=1048576" cargo run \
-	--release --target-dir target/slots-$(1) -p honeycomb-simulator --
+# A build of the accelerator with as many units as the paper has, so many requests a range scan unit, and room for
+# as many nodes as the paper's store has; a folder for each, as one takes some minutes.
+units = SearchUnits=14 SearchDescents=3 ScanUnits=14 ScanSlots=$(1) LidCount=1048576
+simulate = HONEYCOMB_RTL_PARAMETERS="$(units)" cargo run --release --target-dir target/slots-$(1) \
+	-p honeycomb-simulator --
 
 rtl-figures: setup ## simulate the accelerator for docs/rtl-figures.md, an hour and a half with the builds, 6 GB
 	$(call simulate,1) figures 17 --out out/rtl-figures

@@ -65,7 +65,7 @@ fn sources(rtl: &Path) -> Result<Vec<PathBuf>, String> {
 /// "SearchUnits=14 ScanUnits=14".
 fn parameters() -> BTreeMap<String, String> {
     let given = variable("HONEYCOMB_RTL_PARAMETERS").unwrap_or_default();
-    let known = "SearchUnits=4 SearchDescents=2 ScanUnits=2 ScanSlots=3 LidCount=65536".split_whitespace();
+    let known = "SearchUnits=4 SearchDescents=2 ScanUnits=2 ScanSlots=4 LidCount=65536".split_whitespace();
     let all = known.chain(given.split_whitespace()).filter_map(|parameter| parameter.split_once('='));
     all.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }

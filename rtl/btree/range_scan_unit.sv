@@ -14,7 +14,7 @@ module range_scan_unit
   import scan_pkg::*;
 #(
   // requests at the same time
-  parameter int unsigned Slots = 3,
+  parameter int unsigned Slots = 4,
   // of the longest node; a request that meets a longer one gets status_fault
   parameter int unsigned NodeBytes = NodeBytesDefault,
   // Most log entries that a scan sees in a leaf; beyond, it gets status_fault. A store with the default log

@@ -8,7 +8,7 @@ module scan_engine
 #(
   parameter int unsigned Units = 5,
   // requests that each has at the same time
-  parameter int unsigned Slots = 3,
+  parameter int unsigned Slots = 4,
   // see range_scan_unit
   parameter int unsigned NodeBytes = NodeBytesDefault,
   parameter int unsigned LogEntries = 64,

@@ -146,7 +146,8 @@ package scan_pkg;
   localparam int unsigned LinesOfNode = NodeBytesMax / LineBytes;
 
   // How a request opens a leaf, of which LID and address are not known here: the leaf that its descent came
-  // to, or a sibling, which it comes to from one side.
+  // to, or a sibling, which it comes to from one side. The floor of a scan is mostly in the first leaf, and
+  // what it reads from there on, too.
   // verilator lint_off UNUSEDSIGNAL
   function automatic open_t opening(task_t request, logic is_first, logic goes_left, logic [31:0] pairs_left);
   // verilator lint_on UNUSEDSIGNAL
@@ -158,7 +159,7 @@ package scan_pkg;
     open.at_end = goes_left;
     // Pairs are taken to have a line each.
     open.ahead = line_count_t'(LinesAhead);
-    if (request.is_scan && !goes_left) begin
+    if (request.is_scan && (!goes_left || (is_first && !request.backward))) begin
       open.ahead = line_count_t'(LinesOfNode);
       if (pairs_left < LinesOfNode - LinesAhead) open.ahead = line_count_t'(pairs_left + LinesAhead);
     end

@@ -8,7 +8,7 @@ module scan_slots
   import accelerator_pkg::*;
   import scan_pkg::*;
 #(
-  parameter int unsigned Slots = 3,
+  parameter int unsigned Slots = 4,
   // of the longest node
   parameter int unsigned NodeBytes = NodeBytesDefault,
   localparam int unsigned PlaceBits = Slots > 1 ? $clog2(Slots) : 1

@@ -200,8 +200,9 @@ module node_cache
     endcase
   end
 
+  // A piece may come in the cycle in which the one before is taken.
   assign takes = state_q == Idle && piece_valid_i && !(filled_valid_i || drop_valid_i)
-      && !(to_host_q || to_cache_q);
+      && !(to_host_q && !host_ready_i) && !(to_cache_q && !hit_ready_i);
   assign reads = state_q == Idle && state_d inside {Looks, Fills, Drops};
   assign writes = state_q inside {Clears, Fills, Drops} || makes_entry;
 

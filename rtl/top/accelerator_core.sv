@@ -8,7 +8,7 @@ module accelerator_core
   parameter int unsigned SearchUnits = 4,
   parameter int unsigned SearchDescents = 2,
   parameter int unsigned ScanUnits = 2,
-  parameter int unsigned ScanSlots = 3,
+  parameter int unsigned ScanSlots = 4,
   localparam int unsigned ScanClients = ScanUnits * ScanSlots,
   localparam int unsigned Clients = SearchUnits * SearchDescents + ScanClients,
   // those of request_manager; of each unit what it does and what it reads, of scan units what they compare

@@ -11,7 +11,7 @@ module accelerator_top
   parameter int unsigned SearchUnits = 4,
   parameter int unsigned SearchDescents = 2,
   parameter int unsigned ScanUnits = 2,
-  parameter int unsigned ScanSlots = 3,
+  parameter int unsigned ScanSlots = 4,
   // LIDs that can be mapped: a multiple of 512
   parameter int unsigned LidCount = 65536,
   // of on-board memory: a power of two

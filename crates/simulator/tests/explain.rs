@@ -42,6 +42,7 @@ fn a_get_goes_down_and_reads_a_leaf() {
         layout::EVENT_LEAF,
         layout::EVENT_LEAF_TAKEN,
         layout::EVENT_LEAF_OPEN,
+        layout::EVENT_TURN,
         layout::EVENT_EMITTED,
         layout::EVENT_ANSWERED,
         layout::EVENT_DONE,
