@@ -32,15 +32,11 @@ figures: bench ## make the figures of docs/figures anew, and docs/figures.md, wh
 	mkdir -p docs/figures && cp out/bench/*.svg out/figures/*.svg docs/figures/
 	cp out/figures/figures.md docs/figures.md
 
-# A build of the accelerator with as many units as the paper has, so many requests a range scan unit, and room for
-# as many nodes as the paper's store has; a folder for each, as one takes some minutes.
-units = SearchUnits=14 SearchDescents=3 ScanUnits=14 ScanSlots=$(1) LidCount=1048576
-simulate = HONEYCOMB_RTL_PARAMETERS="$(units)" cargo run --release --target-dir target/slots-$(1) \
-	-p honeycomb-simulator --
-
-rtl-figures: setup ## simulate the accelerator for docs/rtl-figures.md, an hour and a half with the builds, 6 GB
-	$(call simulate,1) figures 17 --out out/rtl-figures
-	$(call simulate,3) figures all --out out/rtl-figures
+# With as many units as the paper has, and room for as many nodes as its store has: a build for itself, which takes
+# some minutes.
+rtl-figures: export HONEYCOMB_RTL_PARAMETERS = SearchUnits=14 SearchDescents=3 ScanUnits=14 ScanSlots=3 LidCount=1048576
+rtl-figures: setup ## simulate the accelerator for docs/rtl-figures.md, an hour with the build, 6 GB
+	cargo run --release --target-dir target/paper -p honeycomb-simulator -- figures all --out out/rtl-figures
 	$(python) -m honeycomb_plots rtl-figures out/rtl-figures
 	mkdir -p docs/figures && cp out/rtl-figures/*.svg docs/figures/
 	cp out/rtl-figures/rtl-figures.md docs/

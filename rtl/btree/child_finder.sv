@@ -73,7 +73,8 @@ module child_finder
   } state_e;
 
   state_e state_d, state_q;
-  // The segment that is looked at, and those of which one holds what is looked for: from the first to the last.
+  // The segment that is looked at, and those of which one holds what is looked for, from the first to the
+  // last.
   logic [7:0] segment_d, segment_q, low_d, low_q, high_d, high_q;
   // What the items so far lead to, and whether there was one in this segment.
   lid_t child_d, child_q;

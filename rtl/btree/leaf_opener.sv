@@ -239,6 +239,7 @@ module leaf_opener
   assign too_new_o = is_newer;
 
   `ASSERT_OFFER_STAYS(OpenStays, open_valid_i, open_ready_o, open_i)
+  `ASSERT(NoSummaryIsLeftBehind, state_q != Begin || !awaits_summary_q)
   `ASSERT(SummaryIsAwaited, !summary_done_i || awaits_summary_q)
   `ASSERT(SeeksWhenItWasOpen, !seek_i || state_q == Begin)
 

@@ -1,5 +1,5 @@
-// A request of a range scan unit, and the leaf that it is at. The slot opens the leaf that its descent came to
-// by itself, and waits for what a get or scan is likely to read of it. Then it asks for its turn, in which
+// A request of a range scan unit, and the leaf that it is at. The slot opens the leaf that its descent came
+// to by itself, and waits for what a get or scan is likely to read of it. Then it asks for its turn, in which
 // scan_control says what is done: siblings are opened, and what is still missing is waited for.
 //
 //   begin_i | first lines | log, segment | waits for its turn | turn: ... | turn_ends_i

@@ -1,12 +1,12 @@
 // Finds a segment of a node: counts the heads that are not greater than the wanted one, a line of eight a
 // cycle.
 //
-// After start_i it takes the first lines_o lines of a node, which its user reads. From the first it has the
-// header. Then it waits for the wanted head: the head of what is left of the key after the node's prefix,
-// whose length the header tells. When all lines have come, found_o tells the last segment whose head is not
-// greater, and the last whose head is less: heads between them are equal, which says nothing about what
-// follows the first eight bytes. From then on seek_i asks for the bounds of any segment: they are there three cycles after it, and
-// stay. None of this changes until the next start_i.
+// After start_i it takes the first lines_o lines of a node, which its user reads. From the first it has
+// the header. Then it waits for the wanted head: the head of what is left of the key after the node's
+// prefix, whose length the header tells. When all lines have come, found_o tells the last segment whose
+// head is not greater, and the last whose head is less: heads between them are equal, which says nothing
+// about what follows the first eight bytes. From then on seek_i asks for the bounds of any segment: they
+// are there three cycles after it, and stay. None of this changes until the next start_i.
 //
 //   start_i  line 0 .............. lines 1, 2 ... last ... found_o, seek_i ....... bounds_valid_o
 //                   header_valid_o ... head_valid_i

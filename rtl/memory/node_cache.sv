@@ -115,7 +115,7 @@ module node_cache
   logic [TagBits-1:0] tag_q;
   lid_t lid_q;
   bus_address_t address_q;
-  // Where the piece that was looked at goes, until it is taken there.
+  // Where the piece that was looked at goes, until it is taken there; the next may come in that cycle.
   logic to_host_q, to_cache_q;
   flight_t [2**TagBits-1:0] flights_q;
   logic [SetBits-1:0] clear_q, set, set_mask;
@@ -200,7 +200,6 @@ module node_cache
     endcase
   end
 
-  // A piece may come in the cycle in which the one before is taken.
   assign takes = state_q == Idle && piece_valid_i && !(filled_valid_i || drop_valid_i)
       && !(to_host_q && !host_ready_i) && !(to_cache_q && !hit_ready_i);
   assign reads = state_q == Idle && state_d inside {Looks, Fills, Drops};

@@ -62,10 +62,15 @@ class House:
                     self.searches.write_key(KEY_WRITE.unpack(word))
 
     async def search(self):
+        """Goes down again for a while, so that several units wait, and comes to leaves in any order."""
+        descents = []
         while True:
             await RisingEdge(self.dut.clk_i)
-            while self.descents.got:
-                self.again_leaves.put(self.searches.go_down(DESCENT.unpack(self.descents.got.pop(0))))
+            descents += self.descents.got
+            self.descents.got.clear()
+            if descents and random.random() < 0.004:
+                descent = descents.pop(random.randrange(len(descents)))
+                self.again_leaves.put(self.searches.go_down(DESCENT.unpack(descent)))
 
     def ask(self, slot: int, read, root: int):
         self.asked[slot], self.parts[slot] = read, Parts()

@@ -228,7 +228,7 @@ mod tests {
         let cycles: Vec<u64> = life.events.iter().map(|event| event.cycle).collect();
         assert_eq!(cycles, [4, 6, 7, 8, 20, 30]);
         let spans: Vec<_> = life.spans().iter().map(|span| (span.place, span.cycles)).collect();
-        assert_eq!(spans, [(0, (4, 7)), (4, (8, 20))]);
+        assert_eq!(spans, [(0, (4, 7)), (5, (8, 20))]);
         assert!(life.to_string().contains("      18       90      12  the last line is there"));
     }
 }
