@@ -103,8 +103,8 @@ const FIGURES: [Figure; 9] = [
         name: "14",
         title: "size of the log block",
         claim: "512 bytes cost scans 8 % against none.",
-        reason: "What is seen here is what the log block costs the accelerator: 512 bytes 14 % of scans \
-            of four pairs, as a scan reads what is there of it, 250 bytes on average, and the links are \
+        reason: "What is seen here is what the log block costs the accelerator: 512 bytes 20 % of scans \
+            of four pairs, as a scan reads what is there of it, 290 bytes on average, and the links are \
             full. Without one each write replaces its leaf, and tells a mapping: half of the rate with \
             as many writes as reads. What merging costs the CPU is in [figures](figures.md).",
         axis: "bytes of the log block",
@@ -130,7 +130,7 @@ const FIGURES: [Figure; 9] = [
         claim: "256 MB for all interior nodes: 2.5 times the throughput without a cache.",
         reason: "The paper's 256 MB hold all interior nodes of 128 million pairs. Here a smaller tree has \
             a smaller cache: what counts is the share of the interior nodes that it has room for. All of \
-            them are worth 2.6 times, half of them 2.3 times.",
+            them are worth 2.5 times, half of them 2.3 times.",
         axis: "nodes that the cache has room for",
         shape: Shape::Sources,
         columns: &[page::RATES, page::LIMITS, page::SOURCES],
