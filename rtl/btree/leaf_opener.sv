@@ -85,8 +85,8 @@ module leaf_opener
   logic is_previous_q, header_valid, is_newer, has_previous, start_summary, found;
   logic knows_key, wants_log, wants_segment, has_asked_q;
   logic finds_bounds, is_too_long, too_long_q, fails;
-  // What was asked for of the suffix: is to be taken, is to come, has come.
-  logic offers_suffix_q, awaits_summary_q, has_summary_q;
+  // What was asked for of the suffix: is to be taken, is to come.
+  logic offers_suffix_q, awaits_summary_q;
   head_t head_q;
   logic [7:0] tag_q;
   key_length_t prefix_length;
@@ -115,8 +115,9 @@ module leaf_opener
     if (fails && state_q != Begin) state_d = open_ready_o ? Begin : Open;
   end
 
+  // Once it finds: of no key nothing is awaited.
+  assign knows_key = !awaits_summary_q;
   // The log is fetched first, and once.
-  assign knows_key = open_i.key_length == '0 || has_summary_q;
   assign wants_log = state_q inside {Find, Bounds} && knows_key && !has_asked_q && state.log_count != '0 &&
       (!open_i.is_get || log_may_have_o);
   assign wants_segment = (!open_i.is_get || !log_may_have_o) && state_q == Open && !is_newer && !fails;
@@ -204,12 +205,12 @@ module leaf_opener
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      {offers_suffix_q, awaits_summary_q, has_summary_q} <= '0;
+      {offers_suffix_q, awaits_summary_q} <= '0;
     end else if (start_summary) begin
-      {offers_suffix_q, awaits_summary_q, has_summary_q} <= {{2{open_i.key_length != '0}}, 1'b0};
+      {offers_suffix_q, awaits_summary_q} <= {2{open_i.key_length != '0}};
     end else begin
       if (suffix_ready_i) offers_suffix_q <= 1'b0;
-      if (summary_done_i) {awaits_summary_q, has_summary_q} <= 2'b01;
+      if (summary_done_i) awaits_summary_q <= 1'b0;
     end
   end
 

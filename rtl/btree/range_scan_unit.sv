@@ -69,7 +69,7 @@ module range_scan_unit
 );
 
   open_leaf_t leaf;
-  logic failed, overflow, turn_ends, turn_begins_q;
+  logic failed, overflow, turn_begins, turn_ends;
   logic open_valid, open_ready, open_none, open_failed, seek;
   logic go_valid, go_ready, go_left, enter_valid, enter_ready, bound_is_here, leaf_is_beyond;
   logic leave_valid, leave_ready, leave_goes_on;
@@ -148,7 +148,7 @@ module range_scan_unit
   scan_control u_control (
     .clk_i,
     .rst_i,
-    .turn_i(turn_o), .turn_ends_o(turn_ends),
+    .turn_i(turn_o), .turn_begins_o(turn_begins), .turn_ends_o(turn_ends),
     .request_i(leaf.request),
     .descent_failed_i(leaf.descent_failed),
     .open_valid_o(open_valid), .open_ready_i(open_ready),
@@ -270,12 +270,9 @@ module range_scan_unit
     .answer_o
   );
 
-  // A turn begins after reset, and after the turn before.
-  always_ff @(posedge clk_i) turn_begins_q <= rst_i || turn_ends || !turn_o;
-
   scan_events u_events (
     .slot_i(leaf.request.slot),
-    .begins_i(turn_o && turn_begins_q),
+    .begins_i(turn_begins),
     .walked_i(walk_valid && walk_ready), .walk_found_i(walk_found),
     .placed_i(find_valid && find_ready), .find_found_i(find_found),
     .stepped_i(step_valid && step_ready), .step_found_i(step_found),

@@ -14,6 +14,7 @@ module scan_control
 
   // Turns of requests: one begins when it is the first after reset, or the one before has ended.
   input logic turn_i,
+  output logic turn_begins_o,
   output logic turn_ends_o,
   // stays through the turn
   // verilator lint_off UNUSEDSIGNAL
@@ -113,13 +114,11 @@ module scan_control
   // ---- what the request says
 
   logic is_get, backward, has_start, has_log, start_after, goes_left;
-  key_length_t start_length;
   lid_t sibling;
 
   assign is_get = !request_i.is_scan;
   assign backward = request_i.backward;
-  assign start_length = backward ? request_i.upper_length : request_i.lower_length;
-  assign has_start = is_first_i && start_length != '0;
+  assign has_start = open_o.key_length != '0;
   assign start_after = backward ? !request_i.upper_excluded :
       request_i.lower_excluded || request_i.floor_start;
   assign goes_left = backward || seeks_floor_q;
@@ -244,6 +243,7 @@ module scan_control
 
   // ---- what is asked of the parts
 
+  assign turn_begins_o = state_q == Idle && turn_i;
   assign turn_ends_o = state_q != Idle && state_d == Idle;
   assign open_o = opening(request_i, is_first_i, goes_left, pairs_left);
 

@@ -159,7 +159,7 @@ package scan_pkg;
     open.at_end = goes_left;
     // Pairs are taken to have a line each.
     open.ahead = line_count_t'(LinesAhead);
-    if (request.is_scan && (!goes_left || (is_first && !request.backward))) begin
+    if (request.is_scan && !request.backward && (is_first || !goes_left)) begin
       open.ahead = line_count_t'(LinesOfNode);
       if (pairs_left < LinesOfNode - LinesAhead) open.ahead = line_count_t'(pairs_left + LinesAhead);
     end

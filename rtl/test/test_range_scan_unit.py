@@ -72,42 +72,39 @@ class House:
         address = random.choice((0, reader.address(lid) or 0))
         self.leaves.put(LEAF.pack(lid=lid, address=address, request=read.task(self.slot, root)))
 
-    async def answer(self, cycles=30_000) -> Answer:
-        """The next answer."""
-        for _ in range(cycles):
+    async def next_answer(self, cycles_max=30_000) -> tuple[int, Answer, int]:
+        """The slot that the next answer is of, the answer, and how many cycles it took."""
+        for cycles in range(cycles_max):
             while self.answers.got:
                 done = self.parts.take(self.answers.got.pop(0))
                 if done is not None:
-                    assert done[0] == self.slot
-                    return done[1]
+                    return *done, cycles
             await RisingEdge(self.dut.clk_i)
-        raise AssertionError(f"no answer in {cycles} cycles")
+        raise AssertionError(f"no answer in {cycles_max} cycles")
+
+    async def answer(self) -> Answer:
+        """The answer to what was asked for last, which comes next."""
+        slot, answer, _ = await self.next_answer()
+        assert slot == self.slot
+        return answer
 
     async def answer_all(self, reads: list[Read], root: int) -> int:
         """Asks for all that the unit takes, and compares their answers, which come one after the other in any
         order of the reads. How many cycles it took."""
-        asked = {}
+        asked, took = {}, 0
         for read in reads:
             self.ask(read, root)
             asked[self.slot] = read
-        cycles = 0
         while asked:
-            await RisingEdge(self.dut.clk_i)
-            cycles += 1
-            assert cycles < 30_000 * len(reads), f"no answer to {asked}"
-            while self.answers.got:
-                done = self.parts.take(self.answers.got.pop(0))
-                if done is not None:
-                    read = asked.pop(done[0])
-                    assert done[1] == expected(read, Reader(self.memory, read.version), root), read
-        return cycles
+            slot, answer, cycles = await self.next_answer()
+            read, took = asked.pop(slot), took + cycles
+            wanted = expected(read, Reader(self.memory, read.version), root)
+            assert answer == wanted, f"{read}\n{answer}\n{wanted}"
+        return took
 
     async def check(self, read: Read, root: int):
         """Compares an answer with the reader's."""
-        self.ask(read, root)
-        answer = await self.answer()
-        wanted = expected(read, Reader(self.memory, read.version), root)
-        assert answer == wanted, f"{read}\n{answer}\n{wanted}"
+        await self.answer_all([read], root)
 
     async def fails(self, read: Read, root: int):
         """Wants the answer that nothing is known."""

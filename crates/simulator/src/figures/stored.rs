@@ -27,7 +27,8 @@ struct Stored {
 /// Writes rows, after those that a build with other units has written.
 pub(super) fn write(figure: &Figure, rows: &[Row], folder: &Path) -> Result<(), Failure> {
     let mut all = read(figure, folder)?;
-    all.retain(|row| row.report.units() != Simulator::units());
+    let own = Simulator::units();
+    all.retain(|row| row.report.units() != own);
     all.extend_from_slice(rows);
     let folder = folder.join(figure.stem());
     fs::create_dir_all(&folder)?;
