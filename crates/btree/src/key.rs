@@ -77,8 +77,8 @@ impl<'a> Wanted<'a> {
     /// Mostly the first eight bytes decide: the rest is looked at only if they are equal.
     #[inline(always)]
     pub(crate) fn compare_item(&self, bytes: &[u8]) -> (Ordering, usize) {
-        let header = ItemHeader::read(bytes);
-        let order = match item_head(bytes, header.suffix_bytes()).cmp(&self.head) {
+        let (header, head) = header_and_head(bytes);
+        let order = match head.cmp(&self.head) {
             Ordering::Equal => self.compare_after_head(bytes, header.suffix_bytes()),
             decided => decided,
         };
@@ -94,7 +94,11 @@ impl<'a> Wanted<'a> {
         if is_over(HEAD_BYTES) {
             return suffix_bytes.cmp(&self.suffix.len());
         }
-        let next = item_head(&bytes[HEAD_BYTES..], suffix_bytes - HEAD_BYTES);
+        let rest = &bytes[HEADER_BYTES + HEAD_BYTES..];
+        let next = match rest.first_chunk() {
+            Some(chunk) => masked(*chunk, suffix_bytes - HEAD_BYTES),
+            None => head(&rest[..suffix_bytes - HEAD_BYTES]),
+        };
         match next.cmp(&head(&self.suffix[HEAD_BYTES..])) {
             Ordering::Equal if is_over(2 * HEAD_BYTES) => suffix_bytes.cmp(&self.suffix.len()),
             Ordering::Equal => {
@@ -105,18 +109,36 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// The head of an item's key suffix.
+/// The header of the item that starts `bytes`, and the head of its key suffix.
 #[inline(always)]
-fn item_head(bytes: &[u8], suffix_bytes: usize) -> u64 {
-    // One load where eight bytes are there, whoever's they are: those after the suffix are cut off.
-    match bytes.first_chunk::<{ HEADER_BYTES + HEAD_BYTES }>() {
-        Some(chunk) => {
-            let word = u64::from_be_bytes(*chunk[HEADER_BYTES..].first_chunk().expect("eight bytes"));
-            if suffix_bytes >= HEAD_BYTES { word } else { word & !(u64::MAX >> (8 * suffix_bytes)) }
-        }
-        None => head(&bytes[HEADER_BYTES..][..suffix_bytes]),
-    }
+fn header_and_head(bytes: &[u8]) -> (ItemHeader, u64) {
+    // One look says that both are there; only an item at the end of a node may be shorter.
+    let Some(chunk) = bytes.first_chunk::<{ HEADER_BYTES + HEAD_BYTES }>() else {
+        let header = ItemHeader::read(bytes);
+        return (header, head(&bytes[HEADER_BYTES..][..header.suffix_bytes()]));
+    };
+    let header = ItemHeader::read(chunk);
+    (header, masked(*chunk.last_chunk().expect("eight bytes"), header.suffix_bytes()))
 }
+
+/// The head of `suffix_bytes` bytes from these on, whoever's the others are.
+#[inline(always)]
+fn masked(bytes: [u8; HEAD_BYTES], suffix_bytes: usize) -> u64 {
+    u64::from_be_bytes(bytes) & HEAD_MASKS[suffix_bytes]
+}
+
+/// By the bytes of a suffix, the part of its first eight that it has: to look it up takes less than to shift.
+static HEAD_MASKS: [u64; SUFFIXES] = {
+    let mut masks = [u64::MAX; SUFFIXES];
+    let mut bytes = 0;
+    while bytes < HEAD_BYTES {
+        masks[bytes] = !(u64::MAX >> (8 * bytes));
+        bytes += 1;
+    }
+    masks
+};
+/// Lengths of a suffix that a header can say.
+const SUFFIXES: usize = honeycomb_layout::item_header::SUFFIX_LENGTH_MASK as usize + 1;
 
 /// How many first bytes two byte strings share.
 pub(crate) fn common_length(a: &[u8], b: &[u8]) -> usize {

@@ -62,8 +62,9 @@ impl Written {
 
 /// Bytes of what is written before a pair.
 const BEFORE: usize = 8;
-/// Most bytes of a prefix that are copied in one chunk.
-const PREFIX: usize = 8;
+/// Bytes of a prefix that are copied in one chunk: random keys share few, names and paths many.
+const SHORT_PREFIX: usize = 8;
+const LONG_PREFIX: usize = 64;
 /// Most bytes of the rest of a pair that are copied in one chunk.
 const REST: usize = 64;
 
@@ -94,11 +95,28 @@ impl<'a> Run<'a> {
         pairs: usize,
         before: impl Fn(usize, usize) -> [u8; BEFORE],
     ) -> Written {
+        if let Some(prefix) = self.prefix.chunk::<SHORT_PREFIX>() {
+            self.write_with(prefix, out, pairs, before)
+        } else if let Some(prefix) = self.prefix.chunk::<LONG_PREFIX>() {
+            self.write_with(prefix, out, pairs, before)
+        } else {
+            Written::default()
+        }
+    }
+
+    /// The same with the prefix in a chunk.
+    #[inline]
+    fn write_with<const PREFIX: usize>(
+        &mut self,
+        prefix: &[u8; PREFIX],
+        out: &mut [u8],
+        pairs: usize,
+        before: impl Fn(usize, usize) -> [u8; BEFORE],
+    ) -> Written {
         let (mut from, mut bytes, mut written) = (self.from, self.bytes, Written::default());
         let (most, prefix_bytes) = (self.pairs.min(pairs), self.prefix.len());
-        let Some(prefix) = self.prefix.chunk::<PREFIX>() else { return written };
         while bytes > 0 && written.pairs < most {
-            let room = out[written.bytes..].first_chunk_mut::<{ BEFORE + PREFIX + REST }>();
+            let room = out[written.bytes..].get_mut(..BEFORE + PREFIX + REST);
             let chunk = from.first_chunk::<{ HEADER_BYTES + REST }>();
             let (Some(chunk), Some(room)) = (chunk, room) else { break };
             let header = ItemHeader::read(chunk);

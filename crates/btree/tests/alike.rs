@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{MIB, forest, seed};
+use common::{MIB, everything, forest, seed, tiny};
 use honeycomb_btree::{Operation, Outcome, Shape};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -39,4 +39,19 @@ fn keys_that_differ_in_their_second_eight_bytes_are_found() {
 #[test]
 fn keys_that_differ_after_their_first_sixteen_bytes_are_found() {
     check(|number| format!("they all begin alike: {number}"));
+}
+
+/// Scans copy the prefix of a leaf in chunks, if it is not too long.
+#[test]
+fn keys_that_share_any_number_of_bytes_are_scanned() {
+    for shared in (0..=20).chain(60..=70).chain([100]) {
+        let forest = forest(tiny(0), 4 * MIB, true);
+        let root = forest.plant().unwrap();
+        let keys = (0..600).map(|number| format!("{}{number:04}", "/".repeat(shared)).into_bytes());
+        let pairs: Vec<_> = keys.map(|key| (key, b"value".to_vec())).collect();
+        for (key, value) in &pairs {
+            forest.write(root, key, Operation::Insert(value)).unwrap();
+        }
+        assert_eq!(everything(&forest.reader(), root), pairs, "{shared} bytes");
+    }
 }
