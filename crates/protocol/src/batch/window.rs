@@ -35,7 +35,7 @@ struct Writes {
 impl Window {
     /// What is known of a request that writes. A new one counts as begun from now on.
     pub fn begin(&mut self, identifier: u64) -> Known<'_> {
-        if identifier == 0 || identifier.saturating_add(BATCH_WINDOW as u64) <= self.newest {
+        if identifier == 0 || self.newest.saturating_sub(identifier) >= BATCH_WINDOW as u64 {
             return Known::TooOld;
         }
         self.newest = self.newest.max(identifier);

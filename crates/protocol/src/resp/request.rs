@@ -160,7 +160,8 @@ impl Requests {
     /// Bytes of memory that they take.
     #[must_use]
     pub fn capacity(&self) -> usize {
-        self.bytes.capacity() + self.places.capacity() * size_of::<Range<usize>>()
+        let places = self.places.capacity() * size_of::<Range<usize>>();
+        self.bytes.capacity() + self.words.capacity() + places
     }
 
     /// Gives memory back, down to so many bytes, if nothing has arrived.
@@ -173,9 +174,10 @@ impl Requests {
     /// Appends where the words of the line at the start are; returns where it ends.
     fn parse_line(&mut self, limits: &Limits) -> Result<Option<usize>, Malformed> {
         let rest = &self.bytes[self.start..];
-        let length = match rest.iter().take(limits.line_bytes_max + 2).position(|&byte| byte == b'\n') {
+        let length_max = limits.line_bytes_max.saturating_add(b"\r".len());
+        let length = match rest.iter().take(length_max.saturating_add(1)).position(|&byte| byte == b'\n') {
             Some(length) => length,
-            None if rest.len() > limits.line_bytes_max + 1 => return Err(Malformed::LineLength),
+            None if rest.len() > length_max => return Err(Malformed::LineLength),
             None => return Ok(None),
         };
         inline::split(&rest[..length], &mut self.words, &mut self.places).ok_or(Malformed::Quotes)?;
@@ -196,8 +198,9 @@ impl Requests {
             }
             let found = length(bytes, at + 1, limits.argument_bytes_max).ok_or(Malformed::ArgumentLength)?;
             let Some((argument_bytes, begin)) = found else { return Ok(None) };
-            let end = begin + argument_bytes;
-            at = end + 2;
+            // Where there are no limits, it may say that it ends beyond all memory.
+            let end = begin.saturating_add(argument_bytes);
+            at = end.saturating_add(2);
             if at > end_max {
                 return Err(Malformed::RequestLength(limits.request_bytes_max));
             }
