@@ -52,8 +52,8 @@ synth: setup ## what the accelerator takes on an FPGA, and how fast it is: docs/
 generate: ## write what layout/layout.toml defines: Rust, SystemVerilog, Python, Markdown
 	python3 layout/generate.py
 
-soak: ## random concurrent histories, checked for linearizability, half an hour each: trees, reads, the simulation
-	for package in btree accelerator simulator; do HONEYCOMB_SOAK_SECONDS=1800 \
+soak: ## random concurrent histories, checked for linearizability, half an hour each: trees, reads, simulation, server
+	for package in btree accelerator simulator server; do HONEYCOMB_SOAK_SECONDS=1800 \
 		cargo test --release -p honeycomb-$$package --test history -- --nocapture || exit 1; done
 
 # Such as `make rtl-soak HONEYCOMB_LOCKSTEP_REQUESTS=100000`.
@@ -63,6 +63,7 @@ rtl-soak: setup ## ten million random requests to the simulated accelerator besi
 	cargo test --release -p honeycomb-simulator --test lockstep -- --nocapture
 
 python-tests: setup
+	$(call install,$(call lacks,redis-server --version,redis-server) $(call lacks,memcached -V,memcached))
 	python3 layout/generate.py --check
 	$(python) -m unittest discover -s layout/test
 	cargo build -p honeycomb-cli

@@ -151,7 +151,7 @@ def main(words=None):
     arguments = parse(words)
     machine_load, started = os.getloadavg()[0], []
     try:
-        started.extend(throughput.servers(arguments))
+        started.extend(throughput.servers(arguments.honeycomb, arguments.cores))
         # Redis with one thread is the peer.
         compared = [one for one in started if "page" in one.workloads and "threads" not in one.name]
         rate, found = run(arguments, compared)

@@ -57,15 +57,17 @@ class Server:
         self.process.wait(timeout=30)
 
 
-def servers(arguments):
-    """Those that are on this machine, started."""
-    for number, path in enumerate(arguments.honeycomb):
-        command = [path, "serve", "--address", "127.0.0.1:PORT", "--cores", str(arguments.cores)]
+def servers(programs, cores, nothing=None):
+    """Those that are on this machine, started: Honeycomb's programs, one that does nothing, and the peers."""
+    for number, path in enumerate(programs):
+        command = [path, "serve", "--address", "127.0.0.1:PORT", "--cores", str(cores)]
         name = "honeycomb" if number == 0 else f"honeycomb {number + 1}"
         yield Server(name, command, requests.HONEYCOMB)
+    if nothing:
+        yield Server("nothing", [nothing, "PORT"], requests.NOTHING)
     redis = ["redis-server", "--port", "PORT", "--save", "", "--appendonly", "no", "--bind", "127.0.0.1"]
     threads = ["--io-threads", "2", "--io-threads-do-reads", "yes"]
-    memcached = ["memcached", "-l", "127.0.0.1", "-p", "PORT", "-t", str(arguments.cores), "-m", "1024"]
+    memcached = ["memcached", "-l", "127.0.0.1", "-p", "PORT", "-t", str(cores), "-m", "1024"]
     if os.geteuid() == 0:
         memcached += ["-u", "root"]
     peers = [
@@ -194,6 +196,7 @@ def table(measured):
 def parse(words):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--honeycomb", nargs="+", default=["target/release/honeycomb"], help="the programs")
+    parser.add_argument("--nothing", help="a server that does nothing: the server's example of that name")
     parser.add_argument("--cores", type=int, default=1, help="threads of Honeycomb and of memcached")
     parser.add_argument("--connections", type=int, default=50)
     parser.add_argument("--pipelines", type=int, nargs="+", default=[1, 16, 128])
@@ -225,7 +228,7 @@ def main(words=None):
         raise SystemExit(f"the machine's load is {machine_load}, more than --load-max {arguments.load_max}")
     started = []
     try:
-        started.extend(servers(arguments))
+        started.extend(servers(arguments.honeycomb, arguments.cores, arguments.nothing))
         measured = list(rows(run(arguments, started)))
     finally:
         for server in started:

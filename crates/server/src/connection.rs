@@ -46,6 +46,10 @@ pub(crate) struct Asked {
     pub(crate) found: Found,
     /// The command, if there is one of its name.
     pub(crate) command: Option<Named>,
+    /// It was tried, and cannot be read together with others.
+    pub(crate) is_no_read: bool,
+    /// It was tried, and cannot be written together with others.
+    pub(crate) is_no_write: bool,
 }
 
 impl Connection {
@@ -140,7 +144,7 @@ impl Connection {
             return Ok(None);
         };
         let command = Command::named(&self.requests.arguments(&found)[0]);
-        Ok(Some(Asked { found, command }))
+        Ok(Some(Asked { found, command, is_no_read: false, is_no_write: false }))
     }
 
     /// Has a request that was taken be the next one again.
@@ -156,6 +160,11 @@ impl Connection {
     /// Whether commands may be carried out together with those of others.
     pub(crate) fn may_join(&self, config: &Config) -> bool {
         self.session.authenticated && self.session.queue.is_none() && self.may_go_on(config)
+    }
+
+    /// Whether a request at its front is to be carried out alone, and not with others in the next round.
+    pub(crate) fn is_for_alone(&self, asked: &Asked, config: &Config) -> bool {
+        asked.is_no_read && asked.is_no_write || !self.may_join(config)
     }
 
     /// Ends it if its replies take too much memory: with an error in place of the last one.

@@ -36,6 +36,8 @@ pub(crate) enum Failure {
     Version,
     #[error("EXECABORT Transaction discarded because of previous errors.")]
     Aborted,
+    #[error("EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command")]
+    AbortedByArity,
     #[error("ERR {0}")]
     Other(String),
     #[error("ERR the replies take more than client-output-buffer-limit, which is {0} bytes")]

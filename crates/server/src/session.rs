@@ -8,6 +8,7 @@ use honeycomb_store::Table;
 use crate::clients::Client;
 use crate::command::OnKeys;
 use crate::commands::Source;
+use crate::failure::Failure;
 use crate::shared::Shared;
 
 /// The state of a connection that its commands change.
@@ -52,6 +53,15 @@ pub(crate) struct Context<'c> {
 impl Session {
     pub(crate) fn new(client: Arc<Client>, authenticated: bool) -> Self {
         Self { client, database: 0, authenticated, queue: None, watched: Vec::new(), closing: false }
+    }
+
+    /// A command failed before it was queued: its transaction will be refused, or is over.
+    pub(crate) fn spoil(&mut self, failure: &Failure) {
+        if *failure == Failure::AbortedByArity {
+            self.queue = None;
+            self.watched.clear();
+        }
+        self.queue.iter_mut().for_each(|queue| queue.spoiled = true);
     }
 
     /// As it was when the client came.

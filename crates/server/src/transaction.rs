@@ -66,6 +66,21 @@ impl Transaction {
         self.pair(table, key).change = Some(None);
     }
 
+    /// Adds the swap that commits it to others, if one does: of a pair that it has read and is to write, and
+    /// no other. Whether it has.
+    pub(crate) fn swap_into(&self, swaps: &mut Batch) -> bool {
+        let Some(((table, key), pair)) = self.pairs.first_key_value().filter(|_| self.pairs.len() == 1)
+        else {
+            return false;
+        };
+        let is_swap =
+            matches!((&pair.seen, &pair.change), (Some(Some(_)), Some(_)) | (Some(None), Some(Some(_))));
+        if is_swap {
+            pair.write_into(swaps, &self.tables[*table], key);
+        }
+        is_swap
+    }
+
     /// Writes all there is to write, at one moment at which all that was read was there. False if there was
     /// no such moment, and nothing has changed.
     pub(crate) fn commit(&self, store: &Store) -> Result<bool, Failure> {

@@ -1,13 +1,14 @@
 //! A turn: what all connections of a core have asked for, carried out together.
 //!
 //! Each round takes from every connection the reads at the front of its requests and runs them as one batch;
-//! then the writes at the front, as one batch; then one command of any other kind, of which those that read
-//! and then write read as one batch. So the commands of a connection are carried out in their order, a read
-//! sees the writes before it, and yet the reads of many connections, and those that one has sent ahead, are
-//! in flight together.
+//! then the writes at the front, as one batch; then one command that reads and then writes, in a batch of
+//! what they all read and a batch of what they write; then one of any other kind. So the commands of a
+//! connection are carried out in their order, a read sees the writes before it, and yet the reads of many
+//! connections, and those that one has sent ahead, are in flight together.
 
 mod alone;
 mod reading;
+mod updating;
 mod writing;
 
 use std::sync::Arc;
@@ -21,8 +22,8 @@ use crate::counts::Counts;
 use crate::datagrams::Datagrams;
 use crate::shared::Shared;
 use crate::stopwatch::Stopwatch;
-use crate::turn::alone::Alone;
 use crate::turn::reading::Reading;
+use crate::turn::updating::Updating;
 use crate::turn::writing::Writing;
 
 /// What turns need, kept from one to the next so that its memory is used again.
@@ -30,7 +31,7 @@ pub(crate) struct Turn {
     counts: Arc<Counts>,
     reading: Reading,
     writing: Writing,
-    alone: Alone,
+    updating: Updating,
 }
 
 /// What holds throughout a round.
@@ -55,7 +56,8 @@ const TOGETHER: usize = 1024;
 
 impl Turn {
     pub(crate) fn new(counts: Arc<Counts>) -> Self {
-        Self { counts, reading: Reading::default(), writing: Writing::default(), alone: Alone::default() }
+        let (reading, writing, updating) = (Reading::default(), Writing::default(), Updating::default());
+        Self { counts, reading, writing, updating }
     }
 
     /// Carries out all whole requests of some connections, as far as these have room for replies; and all
@@ -85,9 +87,12 @@ impl Turn {
             }
             done += self.writing.carry_out(&round, connections, &mut stopwatch);
             for &index in ready {
-                self.alone.gather(&round, &mut connections[index]);
+                self.updating.gather(&round, index, &mut connections[index]);
             }
-            done += self.alone.carry_out(&round, connections, ready, &mut stopwatch);
+            done += self.updating.carry_out(&round, connections, &mut stopwatch);
+            for &index in ready {
+                done += usize::from(alone::carry_out(&round, &mut connections[index], &mut stopwatch));
+            }
             if done == 0 {
                 break;
             }

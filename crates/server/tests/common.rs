@@ -73,7 +73,11 @@ impl Client {
     pub fn send(&mut self, arguments: &[&[u8]]) {
         let mut bytes = Vec::new();
         encode(arguments, &mut bytes);
-        self.socket.write_all(&bytes).unwrap();
+        self.send_bytes(&bytes);
+    }
+
+    pub fn send_bytes(&mut self, bytes: &[u8]) {
+        self.socket.write_all(bytes).unwrap();
     }
 
     pub fn answer(&mut self) -> Answer {

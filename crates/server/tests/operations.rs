@@ -165,6 +165,24 @@ fn http(running: &Running, request: &str) -> String {
 }
 
 #[test]
+fn reads_are_carried_out_together_whatever_stands_between_them() {
+    let metrics = Some(([127, 0, 0, 1], 0).into());
+    let running = alone(Config { metrics, ..Config::default() });
+    let mut client = Client::of(&running);
+    // Between writes; more than one batch of ranges; too long a key, and too few arguments.
+    let lines = ["SET a 1", "GET a", "RI.RANGE - + COUNT 1000", "SET b 2", "GET", "GET b"].join("\r\n");
+    let long = "x".repeat(461);
+    client.socket.write_all(format!("{lines}\r\nGET {long}\r\n").repeat(20).as_bytes()).unwrap();
+    for _ in 0..20 {
+        let answers: Vec<String> = (0..7).map(|_| format!("{:?}", client.answer())).collect();
+        assert!(answers[4].contains("wrong number") && answers[6].contains("461"), "{answers:?}");
+        assert!(answers[1].contains("49") && answers[5].contains("50"), "{answers:?}");
+    }
+    let answer = http(&running, "GET /metrics");
+    assert!(answer.contains("\nhoneycomb_batch_reads_sum 60.0\n"), "{answer}");
+}
+
+#[test]
 fn metrics_tell_what_was_done() {
     let metrics = Some(([127, 0, 0, 1], 0).into());
     let running = alone(Config { metrics, count_touched: true, ..Config::default() });

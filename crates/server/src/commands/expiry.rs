@@ -2,7 +2,7 @@
 
 use honeycomb_protocol::resp::Replies;
 
-use crate::arguments::{Arguments, Options, integer};
+use crate::arguments::{Arguments, Options, integer, is};
 use crate::command::{Command, Keys, Run};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
@@ -74,23 +74,41 @@ pub(super) const COMMANDS: &[Command] = &[
     },
 ];
 
-/// A time as an option says it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Expiry {
-    amount: i64,
+/// A time as an option says it. Its amount is looked at only once all options are known.
+#[derive(Clone, Copy)]
+pub(super) struct Expiry<'a> {
+    amount: &'a [u8],
+    unit: Unit,
+}
+
+/// What an amount counts, and from when.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Unit {
     milliseconds_each: i64,
     from_now: bool,
 }
 
-impl Expiry {
-    /// `EX`, `PX`, `EXAT` or `PXAT`, and its amount.
-    pub(super) fn parse(word: &[u8], options: &mut Options<'_>) -> Result<Self, Failure> {
-        let unit = Self::unit(word).ok_or(Failure::Syntax)?;
-        Ok(Self { amount: options.integer()?, ..unit })
+impl<'a> Expiry<'a> {
+    /// `EX`, `PX`, `EXAT` or `PXAT`, and its amount. The same may come again, in place of the one before.
+    pub(super) fn parse(
+        word: &[u8],
+        options: &mut Options<'a>,
+        before: Option<Self>,
+    ) -> Result<Self, Failure> {
+        let unit = Unit::named(word).filter(|unit| before.is_none_or(|before| before.unit == *unit));
+        Ok(Self { unit: unit.ok_or(Failure::Syntax)?, amount: options.argument()? })
     }
 
-    fn unit(word: &[u8]) -> Option<Self> {
-        let unit = |milliseconds_each, from_now| Some(Self { amount: 0, milliseconds_each, from_now });
+    /// The time in milliseconds since 1970, as a command has to be told it: it lies after that.
+    pub(super) fn time(self, now: u64, command: &'static str) -> Result<u64, Failure> {
+        let amount = integer(self.amount)?;
+        self.unit.time(amount, now).filter(|_| amount > 0).ok_or(Failure::Expiry(command))
+    }
+}
+
+impl Unit {
+    fn named(word: &[u8]) -> Option<Self> {
+        let unit = |milliseconds_each, from_now| Some(Self { milliseconds_each, from_now });
         match word {
             b"EX" => unit(1000, true),
             b"PX" => unit(1, true),
@@ -100,15 +118,11 @@ impl Expiry {
         }
     }
 
-    /// The time in milliseconds since 1970. None unless it is positive and can be said.
-    pub(super) fn time(self, now: u64) -> Option<u64> {
-        self.any_time(now).filter(|_| self.amount > 0)
-    }
-
-    /// The time, which may lie in the past: then it is the beginning of 1970 at the earliest.
-    fn any_time(self, now: u64) -> Option<u64> {
+    /// The time, which may lie in the past: then it is the beginning of 1970 at the earliest. None if it
+    /// cannot be said.
+    fn time(self, amount: i64, now: u64) -> Option<u64> {
         let base = if self.from_now { i64::try_from(now).ok()? } else { 0 };
-        let time = self.amount.checked_mul(self.milliseconds_each)?.checked_add(base)?;
+        let time = amount.checked_mul(self.milliseconds_each)?.checked_add(base)?;
         Some(u64::try_from(time).unwrap_or(0))
     }
 }
@@ -120,14 +134,9 @@ fn expire(
     name: &'static str,
     unit: &[u8],
 ) -> Result<(), Failure> {
-    let unit = Expiry::unit(unit).ok_or(Failure::Syntax)?;
-    let time = Expiry { amount: integer(&arguments[2])?, ..unit }.any_time(keyspace.now());
-    let time = time.ok_or(Failure::Expiry(name))?;
-    let mut conditions = Vec::new();
-    let mut options = Options::from(arguments, 3);
-    while let Some(word) = options.word() {
-        conditions.push(condition(&word)?);
-    }
+    let unit = Unit::named(unit).ok_or(Failure::Syntax)?;
+    let conditions = conditions(&arguments.from(3))?;
+    let time = unit.time(integer(&arguments[2])?, keyspace.now()).ok_or(Failure::Expiry(name))?;
     let changed = change(keyspace, &arguments[1], |expires_at| {
         conditions.iter().all(|holds| holds(expires_at, time)).then_some(Some(time))
     })?;
@@ -138,13 +147,26 @@ fn expire(
 /// Whether a pair of one expiry may have another one. A pair that lasts expires later than any.
 type Condition = fn(Option<u64>, u64) -> bool;
 
-fn condition(word: &[u8]) -> Result<Condition, Failure> {
-    match word {
+fn conditions(options: &Arguments<'_>) -> Result<Vec<Condition>, Failure> {
+    let conditions = options.iter().map(condition).collect::<Result<_, _>>()?;
+    let has = |word| options.iter().any(|option| is(option, word));
+    if has("nx") && (has("xx") || has("gt") || has("lt")) {
+        let all = "NX and XX, GT or LT options at the same time are not compatible";
+        return Err(Failure::other(all));
+    }
+    if has("gt") && has("lt") {
+        return Err(Failure::other("GT and LT options at the same time are not compatible"));
+    }
+    Ok(conditions)
+}
+
+fn condition(option: &[u8]) -> Result<Condition, Failure> {
+    match &*option.to_ascii_uppercase() {
         b"NX" => Ok(|old, _| old.is_none()),
         b"XX" => Ok(|old, _| old.is_some()),
         b"GT" => Ok(|old, new| old.is_some_and(|old| new > old)),
         b"LT" => Ok(|old, new| old.is_none_or(|old| new < old)),
-        _ => Err(Failure::Syntax),
+        _ => Err(Failure::other(format!("Unsupported option {}", String::from_utf8_lossy(option)))),
     }
 }
 

@@ -55,7 +55,8 @@ fn decrby(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let delta = integer(&arguments[2])?.checked_neg().ok_or(Failure::Overflow)?;
+    let delta = integer(&arguments[2])?.checked_neg();
+    let delta = delta.ok_or_else(|| Failure::other("decrement would overflow"))?;
     add(keyspace, &arguments[1], delta, replies)
 }
 

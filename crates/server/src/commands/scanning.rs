@@ -5,7 +5,7 @@ use std::ops::Bound;
 use honeycomb_protocol::resp::Replies;
 use honeycomb_store::end_of_prefix;
 
-use crate::arguments::{Arguments, Options, integer};
+use crate::arguments::{Arguments, Options, integer, is};
 use crate::command::{Command, Keys, Run};
 use crate::commands::range::Range;
 use crate::failure::Failure;
@@ -29,7 +29,8 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "flushdb",
         arity: -1,
         keys: Keys::None,
-        run: Run::Serve(|context, _| {
+        run: Run::Serve(|context, arguments| {
+            check_mode(arguments)?;
             context.table().delete_range::<[u8]>(..)?;
             context.replies.simple("OK");
             Ok(())
@@ -41,7 +42,8 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "flushall",
         arity: -1,
         keys: Keys::None,
-        run: Run::Serve(|context, _| {
+        run: Run::Serve(|context, arguments| {
+            check_mode(arguments)?;
             for table in context.shared.tables() {
                 table.delete_range::<[u8]>(..)?;
             }
@@ -69,6 +71,16 @@ pub(super) const COMMANDS: &[Command] = &[
     },
 ];
 
+/// Refuses all but a word that says whether to wait: all is deleted at once either way.
+fn check_mode(arguments: &Arguments<'_>) -> Result<(), Failure> {
+    let known = match arguments.len() {
+        1 => true,
+        2 => is(&arguments[1], "async") || is(&arguments[1], "sync"),
+        _ => false,
+    };
+    if known { Ok(()) } else { Err(Failure::Syntax) }
+}
+
 /// The keys with a prefix, which ends there if anywhere.
 fn with_prefix<'a>(prefix: &'a [u8], end: Option<&'a [u8]>) -> Range<'a> {
     let upper = end.map_or(Bound::Unbounded, Bound::Excluded);
@@ -89,11 +101,12 @@ fn reply(keys: &[&Vec<u8>], replies: &mut Replies) {
     keys.iter().for_each(|key| replies.bulk(key));
 }
 
-/// Most keys that a page of `SCAN` looks at.
+/// Most keys that a page of `SCAN` looks at, whatever is asked for.
 const COUNT_MAX: usize = 1 << 16;
 
 fn scan(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let cursor = u64::try_from(integer(&arguments[1])?).map_err(|_| Failure::Cursor)?;
+    let cursor = integer(&arguments[1]).ok().and_then(|cursor| u64::try_from(cursor).ok());
+    let cursor = cursor.ok_or(Failure::Cursor)?;
     let (mut pattern, mut count, mut strings) = (&b"*"[..], 10, true);
     let mut options = Options::from(arguments, 2);
     while let Some(word) = options.word() {
@@ -104,7 +117,7 @@ fn scan(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fail
             _ => return Err(Failure::Syntax),
         }
     }
-    let limit = if (1..=COUNT_MAX).contains(&count) { count } else { return Err(Failure::Syntax) };
+    let limit = if count > 0 { count.min(COUNT_MAX) } else { return Err(Failure::Syntax) };
     let after = match cursor {
         0 => None,
         cursor => Some(context.shared.cursors.key(cursor).ok_or(Failure::Cursor)?),

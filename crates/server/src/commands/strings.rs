@@ -177,7 +177,7 @@ enum When<'a> {
 struct How<'a> {
     when: When<'a>,
     get: bool,
-    expiry: Option<Expiry>,
+    expiry: Option<Expiry<'a>>,
     keep: bool,
 }
 
@@ -187,14 +187,12 @@ impl<'a> How<'a> {
         let mut options = Options::from(arguments, 3);
         while let Some(word) = options.word() {
             match &*word {
-                b"NX" if how.when == When::Always => how.when = When::Absent,
-                b"XX" if how.when == When::Always => how.when = When::Present,
+                b"NX" if matches!(how.when, When::Always | When::Absent) => how.when = When::Absent,
+                b"XX" if matches!(how.when, When::Always | When::Present) => how.when = When::Present,
                 b"IFEQ" if how.when == When::Always => how.when = When::Equal(options.argument()?),
                 b"GET" => how.get = true,
                 b"KEEPTTL" if how.expiry.is_none() => how.keep = true,
-                word if how.expiry.is_none() && !how.keep => {
-                    how.expiry = Some(Expiry::parse(word, &mut options)?);
-                }
+                word if !how.keep => how.expiry = Some(Expiry::parse(word, &mut options, how.expiry)?),
                 _ => return Err(Failure::Syntax),
             }
         }
@@ -219,8 +217,7 @@ impl<'a> How<'a> {
 fn set(keyspace: &mut Keyspace<'_>, arguments: &Arguments<'_>, replies: &mut Replies) -> Result<(), Failure> {
     let how = How::parse(arguments)?;
     let (key, value) = (&arguments[1], &arguments[2]);
-    let mut expires_at =
-        how.expiry.map(|expiry| expiry.time(keyspace.now()).ok_or(Failure::Expiry("set"))).transpose()?;
+    let mut expires_at = how.expiry.map(|expiry| expiry.time(keyspace.now(), "set")).transpose()?;
     if !how.looks() {
         replies.simple("OK");
         return keyspace.put(key, value, expires_at);
@@ -310,20 +307,20 @@ fn getex(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let mut options = Options::from(arguments, 2);
-    let expiry = match options.word() {
-        None => return get(keyspace, arguments, replies),
-        Some(word) if &*word == b"PERSIST" => None,
-        Some(word) => {
-            let time = Expiry::parse(&word, &mut options)?.time(keyspace.now());
-            Some(time.ok_or(Failure::Expiry("getex"))?)
+    let (mut options, mut lasts, mut expiry) = (Options::from(arguments, 2), false, None);
+    while let Some(word) = options.word() {
+        match &*word {
+            b"PERSIST" if expiry.is_none() => lasts = true,
+            word if !lasts => expiry = Some(Expiry::parse(word, &mut options, expiry)?),
+            _ => return Err(Failure::Syntax),
         }
-    };
-    if options.word().is_some() {
-        return Err(Failure::Syntax);
     }
     get(keyspace, arguments, replies)?;
-    expiry::change(keyspace, &arguments[1], |_| Some(expiry)).map(drop)
+    let is_there = keyspace.get(&arguments[1])?.is_some();
+    match expiry.filter(|_| is_there).map(|expiry| expiry.time(keyspace.now(), "getex")).transpose()? {
+        None if !lasts => Ok(()),
+        expires_at => expiry::change(keyspace, &arguments[1], |_| Some(expires_at)).map(drop),
+    }
 }
 
 fn append(
@@ -344,11 +341,12 @@ fn setrange(
 ) -> Result<(), Failure> {
     let (offset, bytes) = (integer(&arguments[2])?, &arguments[3]);
     let offset = usize::try_from(offset).map_err(|_| Failure::Offset)?;
-    let end = offset.checked_add(bytes.len()).filter(|end| *end <= DATA_BYTES_MAX).ok_or(Failure::TooLong)?;
+    let end = offset.checked_add(bytes.len()).filter(|end| *end <= DATA_BYTES_MAX);
     edit(keyspace, &arguments[1], replies, |data| {
         if bytes.is_empty() {
             return Ok(false);
         }
+        let end = end.ok_or(Failure::TooLong)?;
         data.resize(data.len().max(end), 0);
         data[offset..end].copy_from_slice(bytes);
         Ok(true)

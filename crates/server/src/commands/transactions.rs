@@ -54,24 +54,22 @@ pub(super) const COMMANDS: &[Command] = &[
     },
 ];
 
-/// Runs one command on the keys of the client's table, as often as others are in the way: first in a
-/// transaction that may have read them.
+/// Runs one command on the keys of the client's table, as often as others are in the way.
 pub(crate) fn run_alone(
     context: &mut Context<'_>,
     handler: OnKeys,
     arguments: &Arguments<'_>,
-    mut transaction: Transaction,
 ) -> Result<(), Failure> {
     let Context { shared, session, replies } = context;
     let (table, before) = (shared.table(session.database), replies.bytes().len());
     loop {
+        let mut transaction = Transaction::default();
         let mut keyspace = Keyspace::within(table, shared.time.milliseconds(), &mut transaction);
         handler(&mut keyspace, arguments, replies)?;
         if transaction.commit(&shared.store)? {
             return Ok(());
         }
         replies.truncate(before);
-        transaction = Transaction::default();
     }
 }
 

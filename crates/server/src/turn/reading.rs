@@ -7,7 +7,7 @@ use slab::Slab;
 use crate::arguments::Arguments;
 use crate::command::{Named, OnKeys, OnRange, Run};
 use crate::commands::{Page, Source};
-use crate::connection::Connection;
+use crate::connection::{Asked, Connection};
 use crate::datagrams::Datagrams;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
@@ -48,7 +48,7 @@ impl Reading {
             let Ok(Some(asked)) = connection.take(&round.config.request) else { return };
             let (first, arguments) = (self.reads.len(), connection.requests.arguments(&asked.found));
             let Some((named, what, pairs)) = self.read_ahead(asked.command, &arguments, table) else {
-                return connection.put_back(asked);
+                return connection.put_back(Asked { is_no_read: true, ..asked });
             };
             let (found, number) = (asked.found, named.number);
             self.commands.push(Command { connection: index, found, number, what, first });

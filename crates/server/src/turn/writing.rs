@@ -6,7 +6,7 @@ use slab::Slab;
 
 use crate::arguments::Arguments;
 use crate::command::{Named, Run};
-use crate::connection::Connection;
+use crate::connection::{Asked, Connection};
 use crate::envelope::{DATA_BYTES_MAX, Envelope};
 use crate::failure::Failure;
 use crate::stopwatch::{Carried, Stopwatch};
@@ -39,7 +39,7 @@ impl Writing {
             let Ok(Some(asked)) = connection.take(&round.config.request) else { return };
             let arguments = connection.requests.arguments(&asked.found);
             let Some(named) = self.write_ahead(asked.command, &arguments, table) else {
-                return connection.put_back(asked);
+                return connection.put_back(Asked { is_no_write: true, ..asked });
             };
             let (found, number) = (asked.found, named.number);
             self.commands.push(Command { connection: index, found, number, failure: None });

@@ -1,0 +1,162 @@
+//! Histories of clients that ask a running server for all kinds of things at once, many ahead, are
+//! linearizable: ranges and transactions included. `HONEYCOMB_SOAK_SECONDS=3600` goes on for an hour.
+#![allow(missing_docs)]
+
+#[path = "history/checker.rs"]
+mod checker;
+mod common;
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use std::{env, thread};
+
+use checker::{CLIENTS, Event, KEYS, Operation, State, is_linearizable};
+use common::{Client, Running, show, start};
+use honeycomb_protocol::resp::{Answer, encode};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+/// Operations that a client sends at once, at most.
+const AHEAD_MAX: usize = 6;
+const OPERATIONS_MIN: usize = 100_000;
+
+fn number(name: &str, default: u64) -> u64 {
+    env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+fn what_clients_are_answered_is_linearizable() {
+    let first_seed = number("HONEYCOMB_SEED", 1);
+    let until = Instant::now() + Duration::from_secs(number("HONEYCOMB_SOAK_SECONDS", 0));
+    let running = start();
+    let mut clients: [Client; CLIENTS] = std::array::from_fn(|_| Client::of(&running));
+    let (mut checked, mut seed) = (0, first_seed);
+    while checked < OPERATIONS_MIN || Instant::now() < until {
+        let begin = state(&running);
+        let history = round(&mut clients, seed);
+        checked += history.iter().map(Vec::len).sum::<usize>();
+        assert!(is_linearizable(&history, begin.clone()), "HONEYCOMB_SEED={seed}: {begin:?} {history:#?}");
+        seed += 1;
+    }
+    println!("{checked} operations checked, seeds {first_seed} to {}", seed - 1);
+}
+
+/// The pairs while nobody writes.
+fn state(running: &Running) -> State {
+    let mut client = Client::of(running);
+    let mut value = |key: &&str| match client.ask(&format!("GET {key}")) {
+        Answer::Bulk(bytes) => Some(String::from_utf8(bytes).unwrap().parse().unwrap()),
+        _ => None,
+    };
+    State::of(std::array::from_fn(|key| value(&KEYS[key])))
+}
+
+/// Has all clients do something at once, twice.
+fn round(clients: &mut [Client; CLIENTS], seed: u64) -> [Vec<Event>; CLIENTS] {
+    let (clock, barrier) = (&AtomicU64::new(0), &Barrier::new(CLIENTS));
+    let mut history = [const { Vec::new() }; CLIENTS];
+    thread::scope(|scope| {
+        for (at, (client, events)) in clients.iter_mut().zip(&mut history).enumerate() {
+            scope.spawn(move || {
+                let mut rng = StdRng::seed_from_u64(seed.wrapping_mul(CLIENTS as u64) + at as u64);
+                barrier.wait();
+                (0..2).for_each(|_| events.extend(exchange(client, &mut rng, clock)));
+            });
+        }
+    });
+    history
+}
+
+/// Sends some operations ahead of their answers.
+fn exchange(client: &mut Client, rng: &mut StdRng, clock: &AtomicU64) -> Vec<Event> {
+    let operations = operations(rng);
+    let lines: Vec<Vec<String>> = operations.iter().map(lines).collect();
+    let mut bytes = Vec::new();
+    for line in lines.iter().flatten() {
+        encode(&line.split(' ').collect::<Vec<_>>(), &mut bytes);
+    }
+    let tick = || clock.fetch_add(1, Ordering::SeqCst);
+    let began = tick();
+    client.send_bytes(&bytes);
+    let events = operations.into_iter().zip(lines).map(|(operation, lines)| {
+        // The last line's answer is that of the operation: those before are told that they wait.
+        let answer = lines.iter().map(|_| client.answer()).last().expect("a line");
+        Event { operation, began, ended: tick(), answer: show(&answer) }
+    });
+    events.collect()
+}
+
+/// Some operations; at times what is watched is read between, and then a transaction follows.
+fn operations(rng: &mut StdRng) -> Vec<Operation> {
+    let mut operations: Vec<_> = (0..rng.random_range(1..AHEAD_MAX)).map(|_| operation(rng)).collect();
+    if rng.random_bool(0.3) {
+        operations.insert(0, Operation::Watch(rng.random_range(0..KEYS.len())));
+        let queued = (0..rng.random_range(1..4)).map(|_| operation_of_a_key(rng)).collect();
+        operations.push(Operation::Execute(queued));
+    }
+    operations
+}
+
+fn operation(rng: &mut StdRng) -> Operation {
+    match rng.random_range(0..6) {
+        0 => Operation::Range,
+        1 => Operation::Execute((0..rng.random_range(1..4)).map(|_| operation_of_a_key(rng)).collect()),
+        _ => operation_of_a_key(rng),
+    }
+}
+
+fn operation_of_a_key(rng: &mut StdRng) -> Operation {
+    let key = rng.random_range(0..KEYS.len());
+    match rng.random_range(0..5) {
+        0 => Operation::Get(key),
+        1 => Operation::Set(key, rng.random_range(0..1_000)),
+        2 => Operation::Delete(key),
+        _ => Operation::Increment(key),
+    }
+}
+
+/// The commands of an operation; the answer to the last one is its answer.
+fn lines(operation: &Operation) -> Vec<String> {
+    let line = match operation {
+        Operation::Get(key) => format!("GET {}", KEYS[*key]),
+        Operation::Set(key, value) => format!("SET {} {value}", KEYS[*key]),
+        Operation::Delete(key) => format!("DEL {}", KEYS[*key]),
+        Operation::Increment(key) => format!("INCR {}", KEYS[*key]),
+        Operation::Range => "RI.RANGE - +".to_owned(),
+        Operation::Watch(key) => format!("WATCH {}", KEYS[*key]),
+        Operation::Execute(queued) => {
+            let queued = queued.iter().flat_map(lines);
+            return ["MULTI".to_owned()].into_iter().chain(queued).chain(["EXEC".to_owned()]).collect();
+        }
+    };
+    vec![line]
+}
+
+/// Two clients, of whom the second reads after the first has written.
+fn written_then_read(read: &str) -> [Vec<Event>; CLIENTS] {
+    let event =
+        |operation, began, answer: &str| Event { operation, began, ended: began + 1, answer: answer.into() };
+    let write = event(Operation::Set(0, 7), 0, "OK");
+    [vec![write], vec![event(Operation::Get(0), 2, read)], Vec::new(), Vec::new()]
+}
+
+#[test]
+fn the_checker_knows_what_is_not() {
+    assert!(is_linearizable(&written_then_read("'7'"), State::default()));
+    assert!(
+        !is_linearizable(&written_then_read("nil"), State::default()),
+        "a write that was answered is seen"
+    );
+    let mut at_once = written_then_read("nil");
+    at_once[1][0].began = 0;
+    assert!(is_linearizable(&at_once, State::default()), "one that was not yet may be seen or not");
+    // A range that shows a half of a transaction.
+    let event = |operation, answer: &str| Event { operation, began: 0, ended: 1, answer: answer.into() };
+    let both = Operation::Execute(vec![Operation::Increment(0), Operation::Increment(1)]);
+    for (range, is) in [("[]", true), ("['a' '1']", false), ("['a' '1' 'b' '1']", true)] {
+        let writer = vec![event(both.clone(), "[1 1]")];
+        let history = [writer, vec![event(Operation::Range, range)], Vec::new(), Vec::new()];
+        assert_eq!(is_linearizable(&history, State::default()), is, "{range}");
+    }
+}

@@ -1,0 +1,413 @@
+"""Honeycomb beside Redis: both get the same random commands, and reply the same bytes to each of them.
+
+The commands meet at a few keys, some of which hold numbers. They come in pipelines of random length over one
+connection to each server, so that what the server carries out together begins and ends anywhere. A failure
+shows the last commands and their replies; HONEYCOMB_SEED and HONEYCOMB_COMMANDS say which are sent, and how
+many.
+
+What Honeycomb says in other words on purpose is in ALLOWED. What it does otherwise on purpose is not sent:
+
+- Other commands than those on pairs between MULTI and EXEC, which it refuses there. Nor MSET without a last
+  value, which it refuses as soon as it is queued; nor writes of keys beyond the limits, for which it refuses
+  EXEC as a whole.
+- While a pair is watched: a value that is there already, or two changes that might undo each other. EXEC is
+  given up only if a watched pair has really changed.
+- Patterns with a range that ends with a bracket, or with a byte from 128 on: the bracket ends the class, and
+  bytes have no sign.
+"""
+
+import collections
+import io
+import itertools
+import os
+import random
+import re
+import shutil
+import socket
+import unittest
+
+from honeycomb_clients import requests, throughput
+from honeycomb_clients.server import Server
+
+# A command and the replies of Redis and Honeycomb, one after the other, which may differ, and why.
+ALLOWED = {
+    "the arguments of an unknown command are not repeated, nor is its name cut at a zero":
+        rb"-ERR unknown command '([^']*)', with args .*\r\n-ERR unknown command '\1(\0[^']*)?'\r\n",
+    "keys have 1 to 460 bytes, and no good key here has so many":
+        rb"-ERR key of (0|461) bytes: a key has 1 to 460 bytes\r\n",
+    "the longest value has another length":
+        rb"-(ERR string exceeds maximum allowed size) \(proto-max-bulk-len\)\r\n-\1 \(16777207 bytes\)\r\n",
+    "numbers of tables are not bounded by 32 bits before they are looked up":
+        rb"-ERR value is out of range, value must between .*\r\n-ERR DB index is out of range\r\n",
+    "what ends before the first byte has no bytes: Redis gives the first, which it calls a fault and keeps":
+        rb"(?i:getrange) .* -\d+\r\n\$1\r\n.\r\n\$0\r\n\r\n",
+}
+# Commands by what follows their names: each word is a method of Commands that makes such arguments.
+READS = {
+    "GET": "key", "STRLEN": "key", "TYPE": "key", "TTL": "key", "PTTL": "key", "MGET": "keys",
+    "EXISTS": "keys", "TOUCH": "keys", "GETRANGE": "key place place",
+}
+WRITES = {
+    "SET": "pair how", "SETNX": "pair", "GETSET": "pair", "GETDEL": "key", "GETEX": "key until",
+    "DEL": "keys", "UNLINK": "keys", "MSET": "pairs", "MSETNX": "pairs", "APPEND": "pair",
+    "SETRANGE": "key offset value", "INCR": "counter", "DECR": "counter", "INCRBY": "counter number",
+    "DECRBY": "counter number", "PERSIST": "key", "EXPIRE": "key seconds conditions",
+    "PEXPIRE": "key milliseconds conditions", "EXPIREAT": "key second conditions",
+    "PEXPIREAT": "key millisecond conditions",
+}
+SETS = {"SET": WRITES["SET"]}
+OTHERS = {
+    "PING": "message", "ECHO": "value", "DBSIZE": "", "KEYS": "pattern", "SCAN": "cursor page",
+    "SELECT": "table", "UNWATCH": "", "EXEC": "", "DISCARD": "",
+}
+FLUSHES = {"FLUSHDB": "mode", "FLUSHALL": "mode"}
+# How often a group of commands comes, as a method of Commands.
+GROUPS = {
+    "read": 12, "write": 24, "other": 8, "reads": 2, "sets": 2, "meeting": 4, "transaction": 3, "watched": 3,
+    "odd": 1, "unknown": 1, "beyond_limits": 1, "gone_at_once": 1, "flush": 0.2,
+}
+COUNTERS = [b"1", b"count", b"count:2", b"\x00\xfe\xff"]
+NAMES = [b"a", b"b", b"a b", b"'\"\\", b"line\r\nline", b"*[a-b]?", b"counts", b"k" * 40]
+KEYS_BEYOND_LIMITS = [b"", b"x" * 461]
+NUMBER_MAX = 2**63 - 1
+WRONG_NUMBERS = [
+    b"notanumber", b"", b"1.5", b"+1", b"01", b" 1", b"-0", b"0", b"-1", b"%d" % NUMBER_MAX,
+    b"%d" % (NUMBER_MAX + 1), b"%d" % (-NUMBER_MAX - 1),
+]
+# Seconds between any two expiries that are asked for. A tenth of it may lie between those that the servers
+# tell, so it does not matter how long one takes.
+APART = 1000
+# Seconds since 1970, far from now.
+FUTURE = 10**10
+
+
+class Commands:
+    """Random commands, each a list of words."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.given = 0
+
+    def stream(self):
+        """Without end: groups of commands that belong together, one after the other."""
+        while True:
+            group, = self.random.choices(list(GROUPS), GROUPS.values())
+            yield from getattr(self, group)()
+
+    def chance(self, share):
+        return self.random.random() < share
+
+    def read(self):
+        return [self.one_of(READS)]
+
+    def write(self):
+        return [self.one_of(WRITES)]
+
+    def other(self):
+        return [self.one_of(OTHERS)]
+
+    def flush(self):
+        return [self.one_of(FLUSHES)]
+
+    def reads(self):
+        """Some that are carried out together."""
+        return [self.one_of(READS) for _ in range(self.random.randrange(10))]
+
+    def sets(self):
+        return [[b"SET", *self.pair()] for _ in range(self.random.randrange(10))]
+
+    def meeting(self):
+        """Some at one key, which expires at first."""
+        key, = self.key()
+        shapes = [self.random.choice([READS, WRITES, SETS]) for _ in range(self.random.randrange(8))]
+        lines = [[b"SET", key, *self.number(), *self.expiry()], *map(self.one_of, shapes), [b"PTTL", key]]
+        return [[line[0], key, *line[2:]] for line in lines]
+
+    def transaction(self):
+        """From MULTI to its end, with what may go wrong between."""
+        strange = [[b"MULTI"], [b"WATCH", *self.keys()], *self.unknown(), [b"GET"], [b"EXEC", b"EX"]]
+        lines = [self.one_of(self.random.choice([READS, WRITES])) for _ in range(self.random.randrange(8))]
+        if self.chance(0.2):
+            lines.insert(self.random.randrange(len(lines) + 1), self.random.choice(strange))
+        end = b"DISCARD" if self.chance(0.1) else b"EXEC"
+        return [[b"MULTI"], *lines, [end]]
+
+    def watched(self):
+        """Keys are watched, and one is perhaps changed before a transaction, or another one."""
+        watched = self.keys()
+        lines = [[b"WATCH", *watched], *self.random.choice([[], [[b"WATCH", *self.keys()]]])]
+        lines += self.random.choice([[], [self.change(watched + self.key())]])
+        self.random.shuffle(lines)
+        if self.chance(0.1):
+            lines.insert(self.random.randrange(len(lines) + 1), [b"UNWATCH"])
+        lines = [line for pair in itertools.zip_longest(self.reads(), lines) for line in pair if line]
+        return lines + (self.transaction() if self.chance(0.9) else [[b"UNWATCH"]])
+
+    def change(self, keys):
+        """Of one of these pairs, if it changes anything."""
+        self.given += 1
+        key, new = self.random.choice(keys), b"never before %d" % self.given
+        changes = [[b"SET", key, new], [b"APPEND", key, new], [b"DEL", key], [b"INCR", key], [b"GETDEL", key]]
+        changes += [[b"EXPIRE", key, *self.seconds()], [b"PERSIST", key], [b"MSET", key, new], [b"FLUSHDB"]]
+        return self.random.choice(changes)
+
+    def odd(self):
+        """Pairs of which one has no value."""
+        return [[self.random.choice([b"MSET", b"MSETNX"]), *self.pairs(), *self.key()]]
+
+    def unknown(self):
+        names = [b"", b"NOSUCH", b"no such", b"get\0", b"no\r\nsuch", b"g" * 40, b"GET\r\n"]
+        return [[self.random.choice(names), *self.random.choice([[], self.key(), self.pair()])]]
+
+    def beyond_limits(self):
+        """Reads of a key that Honeycomb has not, or Redis gets it and loses it again."""
+        bad, good = self.random.choice(KEYS_BEYOND_LIMITS), self.key()
+        reads = [[b"GET", bad], [b"MGET", *good, bad, *good], [b"EXISTS", *good, bad], [b"PTTL", bad]]
+        writes = [[b"SET", bad, b""], [b"APPEND", bad, b"x"], [b"INCR", bad], [b"MSET", bad, b"x"]]
+        return [self.random.choice(reads), self.random.choice(writes), [b"DEL", bad]]
+
+    def gone_at_once(self):
+        """A time that has passed is allowed; Redis counts the pair until it is looked at."""
+        key = self.key()
+        return [[b"SET", *key, b"x", b"PXAT", b"1"], [b"GET", *key]]
+
+    def one_of(self, shapes):
+        """One command, seldom with a word too few or too many."""
+        name = self.random.choice(list(shapes))
+        words = self.option(name)
+        for kind in shapes[name].split():
+            words += getattr(self, kind)()
+        if shapes[name] != "pairs" and self.chance(0.03):
+            words = words[:-1] if len(words) > 1 and self.chance(0.5) else words + [b"EX"]
+        return words
+
+    def option(self, *names):
+        """One of these words, in any case of letters."""
+        name = self.random.choice(names)
+        return [self.random.choice([name, name, name.lower(), name.capitalize()]).encode()]
+
+    def key(self):
+        return [self.random.choice(COUNTERS + NAMES)]
+
+    def keys(self):
+        return self.random.choices(COUNTERS + NAMES, k=self.random.randint(1, 4))
+
+    def counter(self):
+        return [self.random.choice(COUNTERS)] if self.chance(0.8) else self.key()
+
+    def pair(self):
+        key = self.key()
+        return key + (self.number() if key[0] in COUNTERS and self.chance(0.8) else self.value())
+
+    def pairs(self):
+        return [word for _ in range(self.random.randint(1, 4)) for word in self.pair()]
+
+    def value(self):
+        length, = self.random.choices([0, self.random.randint(1, 40), 3000], [10, 89, 1])
+        alphabet = self.random.choice([b"ab", b"a \"'\\\r\n$*", bytes(range(256))])
+        return [bytes(self.random.choices(alphabet, k=length))]
+
+    def message(self):
+        return self.value() if self.chance(0.5) else []
+
+    def number(self):
+        near = self.random.choice([0, 0, NUMBER_MAX, -NUMBER_MAX])
+        return self.or_wrong(near + self.random.randint(-20, 20))
+
+    def place(self):
+        return self.or_wrong(self.random.choice([1, 1, 10]) * self.random.randint(-10, 10))
+
+    def offset(self):
+        within = self.random.choice([10, 10, 100, 5000])
+        return [b"4294967296"] if self.chance(0.05) else self.or_wrong(self.random.randrange(within))
+
+    def or_wrong(self, number):
+        return [self.random.choice(WRONG_NUMBERS) if self.chance(0.08) else b"%d" % number]
+
+    def seconds(self, unit=1, since=0):
+        """From then on, in a unit of which a second has so many; once in a while as late as can be said."""
+        latest = NUMBER_MAX // 1000 if self.chance(0.01) else since + APART * self.random.randint(1, 10**9)
+        return self.or_wrong(latest * unit)
+
+    def milliseconds(self):
+        return self.seconds(1000)
+
+    def second(self):
+        return self.seconds(1, FUTURE)
+
+    def millisecond(self):
+        return self.seconds(1000, FUTURE)
+
+    def conditions(self):
+        """Of EXPIRE and its like."""
+        count, = self.random.choices([0, 1, 2], [6, 3, 1])
+        return [word for _ in range(count) for word in self.option("NX", "XX", "GT", "LT", "GET")]
+
+    def how(self):
+        """Of SET, mostly none."""
+        count, = self.random.choices([0, 1, 2, 3], [9, 6, 4, 1])
+        return [word for _ in range(count) for word in self.one_how()]
+
+    def one_how(self):
+        return self.expiry() if self.chance(0.4) else self.option("NX", "XX", "GET", "GET", "KEEPTTL", "LT")
+
+    def until(self):
+        """Of GETEX."""
+        one = [self.expiry(), self.expiry(), self.option("PERSIST"), self.one_how(), [b"PXAT", b"1"], []]
+        return self.random.choice(one) + (self.random.choice(one) if self.chance(0.2) else [])
+
+    def expiry(self):
+        units = {"EX": self.seconds, "PX": self.milliseconds, "EXAT": self.second, "PXAT": self.millisecond}
+        name = self.random.choice(list(units))
+        return self.option(name) + units[name]()
+
+    def pattern(self):
+        """As KEYS has it, some that are of no sense."""
+        key, = self.key()
+        usual = [b"*", b"", key, key[:1] + b"*", b"?", b"[ab]*", b"[^a-k]*", b"\\*\\[*", b"*[9-0]", b"[^a-"]
+        return [self.random.choice([*usual, bytes(self.random.choices(b"*?[]^\\abc1\xff", k=4))])]
+
+    def cursor(self):
+        return [b"notanumber"] if self.chance(0.05) else [b"0"]
+
+    def page(self):
+        """All of a table, as pages of the two servers are not the same."""
+        count = self.or_wrong(self.random.choice([100, 1000, 100_000]))
+        words = self.option("COUNT") + count
+        words += self.option("MATCH") + self.pattern() if self.chance(0.5) else []
+        return words + (self.option("TYPE") + self.option("string", "hash") if self.chance(0.2) else [])
+
+    def table(self):
+        return self.or_wrong(self.random.choice([0, 0, 0, 1, 15, 16, 10**11]))
+
+    def mode(self):
+        return self.random.choice([[], [], self.option("SYNC", "ASYNC"), self.option("NOW")])
+
+    def pipelines(self, count):
+        """So many commands, some at a time."""
+        commands = itertools.islice(self.stream(), count)
+        while pipeline := list(itertools.islice(commands, self.random.randint(1, 50))):
+            yield pipeline
+
+    def sent(self, words):
+        """A command as bytes: some as people type them, some after a request that has no words."""
+        empty = self.random.choice([b"\r\n", b"*0\r\n"]) if self.chance(0.01) else b""
+        return empty + (typed(words) if self.chance(0.02) else requests.resp(*words))
+
+
+def typed(words):
+    """A line with the words, in quotes unless they are plain."""
+    def quoted(word):
+        return b'"' + b"".join(b"\\x%02x" % byte for byte in word) + b'"'
+
+    return b" ".join(word if word.isalnum() else quoted(word) for word in words) + b"\r\n"
+
+
+def take(stream):
+    """The bytes of the next reply."""
+    line = stream.readline()
+    if line[:1] == b"$" and line != b"$-1\r\n":
+        return line + stream.read(int(line[1:]) + 2)
+    if line[:1] == b"*" and line != b"*-1\r\n":
+        return line + b"".join(take(stream) for _ in range(int(line[1:])))
+    return line
+
+
+def parts(reply):
+    """The replies that an array holds."""
+    stream = io.BytesIO(reply)
+    return [take(stream) for _ in range(int(stream.readline()[1:]))]
+
+
+class Beside:
+    """A connection to each of both servers, and what was said last."""
+
+    def __init__(self, ports):
+        self.sockets = [socket.create_connection(("127.0.0.1", port), timeout=60) for port in ports]
+        self.streams = [connection.makefile("rb") for connection in self.sockets]
+        self.queued = []
+        self.last = collections.deque(maxlen=20)
+
+    def ask(self, pipeline, request):
+        """Whether both reply the same to all commands of a pipeline."""
+        for connection in self.sockets:
+            connection.sendall(request)
+        return all(self.same(words, *map(take, self.streams)) for words in pipeline)
+
+    def same(self, words, redis, honeycomb):
+        self.last.append((words, redis, honeycomb))
+        same = agree(words, redis, honeycomb, self.queued)
+        if redis == b"+QUEUED\r\n":
+            self.queued.append(words)
+        elif words[0].upper() in (b"EXEC", b"DISCARD"):
+            self.queued = []
+        return same
+
+    def close(self):
+        for connection in self.streams + self.sockets:
+            connection.close()
+
+    def shown(self):
+        """The last commands with both replies."""
+        def short(shown):
+            return shown if len(shown) <= 200 else f"{shown[:200]}... of {len(shown)} characters"
+
+        lines = []
+        for words, *replies in self.last:
+            lines += [short(repr(words)), *("    " + short(repr(reply)) for reply in replies)]
+        return "\n".join(lines)
+
+
+def agree(words, redis, honeycomb, queued):
+    """Whether the reply of Honeycomb to a command is that of Redis, or allowed."""
+    said, both = b" ".join(words) + b"\r\n" + redis + honeycomb, (redis, honeycomb)
+    if redis == honeycomb or any(re.search(one + rb"\Z", said, re.DOTALL) for one in ALLOWED.values()):
+        return True
+    name, kinds = words[0].upper(), redis[:1] + honeycomb[:1]
+    if name in (b"TTL", b"PTTL") and kinds == b"::":
+        seconds = [int(reply[1:]) / (1000 if name == b"PTTL" else 1) for reply in both]
+        return min(seconds) > 0 and abs(seconds[0] - seconds[1]) < APART / 10
+    if kinds != b"**":
+        return False
+    if name == b"EXEC":
+        return len(parts(redis)) == len(parts(honeycomb)) and all(map(agree_alone, queued, *map(parts, both)))
+    if name == b"SCAN":
+        return in_order(parts(redis)[1]) == in_order(parts(honeycomb)[1])
+    return name == b"KEYS" and in_order(redis) == in_order(honeycomb)
+
+
+def agree_alone(words, redis, honeycomb):
+    return agree(words, redis, honeycomb, [])
+
+
+def in_order(reply):
+    """Redis says keys in an order of its own."""
+    return sorted(parts(reply))
+
+
+@unittest.skipUnless(shutil.which("redis-server"), "redis-server is not on this machine")
+class BesideRedis(unittest.TestCase):
+    def both(self):
+        honeycomb = Server()
+        self.addCleanup(lambda: self.assertTrue(honeycomb.stop()))
+        options = ["--port", "PORT", "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+        redis = throughput.Server("redis", ["redis-server", *options], None)
+        self.addCleanup(redis.stop)
+        redis.connect().close()
+        beside = Beside([redis.port, honeycomb.port])
+        self.addCleanup(beside.close)
+        return beside
+
+    def test_random_commands(self):
+        seed = int(os.environ.get("HONEYCOMB_SEED", "1"))
+        count = int(os.environ.get("HONEYCOMB_COMMANDS", "20000"))
+        print(f"HONEYCOMB_SEED={seed}")
+        beside, commands = self.both(), Commands(seed)
+        for pipeline in commands.pipelines(count):
+            if not beside.ask(pipeline, b"".join(map(commands.sent, pipeline))):
+                told = "to the last of these commands Redis and Honeycomb reply something different:"
+                self.fail(f"HONEYCOMB_SEED={seed}; {told}\n{beside.shown()}")
+
+
+if __name__ == "__main__":
+    unittest.main()
