@@ -26,6 +26,7 @@ from honeycomb_clients import requests
 BATCHES = 64
 # Writes that are on their way at once while pairs are loaded.
 CHUNK = 200
+REDIS_COMMAND = ["redis-server", "--port", "PORT", "--save", "", "--appendonly", "no", "--bind", "127.0.0.1"]
 TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 
@@ -65,14 +66,13 @@ def servers(programs, cores, nothing=None):
         yield Server(name, command, requests.HONEYCOMB)
     if nothing:
         yield Server("nothing", [nothing, "PORT"], requests.NOTHING)
-    redis = ["redis-server", "--port", "PORT", "--save", "", "--appendonly", "no", "--bind", "127.0.0.1"]
     threads = ["--io-threads", "2", "--io-threads-do-reads", "yes"]
     memcached = ["memcached", "-l", "127.0.0.1", "-p", "PORT", "-t", str(cores), "-m", "1024"]
     if os.geteuid() == 0:
         memcached += ["-u", "root"]
     peers = [
-        ("redis", redis, requests.REDIS),
-        ("redis, io-threads 2", redis + threads, requests.REDIS),
+        ("redis", REDIS_COMMAND, requests.REDIS),
+        ("redis, io-threads 2", REDIS_COMMAND + threads, requests.REDIS),
         ("memcached", memcached, requests.MEMCACHED),
     ]
     for name, command, workloads in peers:
@@ -113,33 +113,44 @@ def check(server, connections, exchange):
                 raise SystemExit(f"{server.name} replied {found!r} to {request!r}, not {reply!r}")
 
 
+def exchange_all(connections, batches, first, reply_bytes):
+    """Sends each connection a batch, from one on, and takes what is replied."""
+    for at, connection in enumerate(connections, first):
+        connection.sendall(batches[at % BATCHES])
+    buffer = bytearray(1 << 16)
+    for connection in connections:
+        left = reply_bytes
+        while left > 0:
+            received = connection.recv_into(buffer, min(left, len(buffer)))
+            if received == 0:
+                raise SystemExit("a server has closed a connection")
+            left -= received
+
+
 def drive(connections, batches, reply_bytes, seconds):
     """Sends batches to all connections in turn: how many, and in what time."""
-    buffer, sent, began = bytearray(1 << 16), 0, time.perf_counter()
+    sent, began = 0, time.perf_counter()
     while time.perf_counter() < began + seconds:
-        for connection in connections:
-            connection.sendall(batches[sent % BATCHES])
-            sent += 1
-        for connection in connections:
-            left = reply_bytes
-            while left > 0:
-                received = connection.recv_into(buffer, min(left, len(buffer)))
-                if received == 0:
-                    raise SystemExit("a server has closed a connection")
-                left -= received
+        exchange_all(connections, batches, sent, reply_bytes)
+        sent += len(connections)
     return sent, time.perf_counter() - began
 
 
-def measure(server, connections, exchange, pipeline, arguments):
-    """Requests a second, and microseconds of the server's processor time for each."""
-    reply_bytes = len(exchange[0][1]) * pipeline
+def batches_of(exchange, pipeline):
+    """So many requests in each batch, and how many bytes are replied to it."""
     parts = [exchange[at % len(exchange)][0] for at in range(BATCHES * pipeline)]
     batches = [b"".join(parts[at * pipeline : (at + 1) * pipeline]) for at in range(BATCHES)]
+    return batches, len(exchange[0][1]) * pipeline
+
+
+def measure(server, connections, exchange, pipeline, seconds):
+    """Requests a second, and microseconds of the server's processor time for each."""
+    batches, reply_bytes = batches_of(exchange, pipeline)
     check(server, connections, exchange)
     before = server.processor_seconds()
-    sent, seconds = drive(connections, batches, reply_bytes, arguments.seconds)
+    sent, took = drive(connections, batches, reply_bytes, seconds)
     used = server.processor_seconds() - before
-    return {"rate": sent * pipeline / seconds, "microseconds": used * 1e6 / (sent * pipeline)}
+    return {"rate": sent * pipeline / took, "microseconds": used * 1e6 / (sent * pipeline)}
 
 
 def run(arguments, started):
@@ -159,7 +170,7 @@ def run(arguments, started):
                 for server, connections in zip(started, opened):
                     if workload in server.workloads:
                         exchange = list(server.workloads[workload](numbers))
-                        taken = measure(server, connections, exchange, pipeline, arguments)
+                        taken = measure(server, connections, exchange, pipeline, arguments.seconds)
                         found.setdefault((workload, pipeline, server.name), []).append(taken)
     return found
 

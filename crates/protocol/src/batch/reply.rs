@@ -33,6 +33,9 @@ pub struct Reply<'o> {
 impl<'o> Reply<'o> {
     /// Begins the reply to a request: at most `datagrams_max` of at most `payload_bytes`, appended to
     /// `out`. Where each ends is appended to `ends`.
+    ///
+    /// # Panics
+    /// If a datagram has no room for a header.
     #[must_use]
     pub fn to(
         request: &Header,
@@ -41,6 +44,7 @@ impl<'o> Reply<'o> {
         out: &'o mut Vec<u8>,
         ends: &'o mut Vec<usize>,
     ) -> Self {
+        assert!(payload_bytes >= Header::SIZE, "{payload_bytes} bytes have no room for a header");
         let header = Header { count: 0, position: 0, table: 0, ..*request };
         let further = datagrams_max.saturating_sub(1);
         let mut reply =

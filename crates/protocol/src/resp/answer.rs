@@ -28,6 +28,8 @@ pub struct MalformedAnswer(pub u8);
 
 /// Replies in replies, at most.
 const DEPTH_MAX: usize = 32;
+/// Bytes of a reply's first line, at most: more without an end are no reply.
+const LINE_BYTES_MAX: usize = 1 << 16;
 
 /// The reply at the front of `bytes` and how many bytes it has; none if it has not all arrived.
 ///
@@ -48,7 +50,9 @@ enum Trouble {
 }
 
 fn answer(rest: &mut &[u8], depth: usize) -> Result<Answer, Trouble> {
-    let end = rest.windows(2).position(|pair| pair == b"\r\n").ok_or(Trouble::Incomplete)?;
+    let end = rest.windows(2).take(LINE_BYTES_MAX + 1).position(|pair| pair == b"\r\n");
+    let is_short = rest.len() <= LINE_BYTES_MAX + 1;
+    let end = end.ok_or(if is_short { Trouble::Incomplete } else { Trouble::Malformed })?;
     let (line, after) = (&rest[..end], &rest[end + 2..]);
     let (kind, text) = line.split_first().ok_or(Trouble::Malformed)?;
     *rest = after;
@@ -126,6 +130,18 @@ mod tests {
                 prop_assert!(length <= bytes.len());
             }
         }
+    }
+
+    #[test]
+    fn lines_at_and_above_their_limit() {
+        let line = |bytes: usize| format!("+{}", "a".repeat(bytes - 1));
+        let longest = format!("{}\r\n", line(LINE_BYTES_MAX));
+        assert!(matches!(parse_answer(longest.as_bytes()), Ok(Some((_, length))) if length == longest.len()));
+        assert_eq!(parse_answer(line(LINE_BYTES_MAX + 1).as_bytes()), Ok(None));
+        let malformed = Err(MalformedAnswer(b'+'));
+        assert_eq!(parse_answer(line(LINE_BYTES_MAX + 2).as_bytes()), malformed);
+        let longer = format!("{}\r\n", line(LINE_BYTES_MAX + 1));
+        assert_eq!(parse_answer(longer.as_bytes()), malformed);
     }
 
     #[test]

@@ -9,16 +9,17 @@ use std::ops::{Index, Range};
 use crate::resp::inline;
 use crate::resp::number::decimal;
 
-/// What a server takes of one request. What is longer is refused before it has arrived.
+/// What a server takes of one request. What is longer is refused before it has arrived. Of a line only its
+/// length is limited: it has no more words than bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Arguments of a request, its name included.
+    /// Arguments of an array, the command's name included.
     pub arguments_max: usize,
-    /// Bytes of an argument.
+    /// Bytes of an argument of an array.
     pub argument_bytes_max: usize,
     /// Bytes of a request that is a line.
     pub line_bytes_max: usize,
-    /// Bytes of a request as it arrives, all in all.
+    /// Bytes of an array as it arrives, all in all.
     pub request_bytes_max: usize,
 }
 
@@ -72,6 +73,20 @@ pub struct Requests {
     /// The words of requests that are lines, whose quotes are resolved; other arguments stand where they
     /// arrived.
     words: Vec<u8>,
+    /// The array at the start, if it has begun to arrive: its places are the last ones.
+    unfinished: Option<Unfinished>,
+}
+
+/// How far an array has arrived. It goes on from there: a client that sends a long one in small pieces would
+/// have all of it parsed with each.
+#[derive(Debug, Clone, Copy)]
+struct Unfinished {
+    /// Its first place.
+    first: usize,
+    /// Arguments that have not arrived.
+    left: usize,
+    /// Where the next of them begins.
+    at: usize,
 }
 
 /// Where a request is that was found, and its arguments.
@@ -104,13 +119,11 @@ impl Requests {
     #[inline]
     pub fn take(&mut self, limits: &Limits) -> Result<Option<Found>, Malformed> {
         while let Some(kind) = self.bytes.get(self.start) {
-            let (start, first) = (self.start, self.places.len());
+            let start = self.start;
+            let first = self.unfinished.map_or(self.places.len(), |unfinished| unfinished.first);
             let is_line = *kind != b'*';
             let end = if is_line { self.parse_line(limits)? } else { self.parse_array(limits)? };
-            let Some(end) = end else {
-                self.places.truncate(first);
-                return Ok(None);
-            };
+            let Some(end) = end else { return Ok(None) };
             self.start = end;
             if self.places.len() > first {
                 return Ok(Some(Found { start, end, first, count: self.places.len() - first, is_line }));
@@ -139,10 +152,23 @@ impl Requests {
 
     /// Forgets the requests that were taken, up to the one that is to be the next again, if there is one.
     pub fn forget(&mut self, next: Option<Found>) {
-        self.bytes.drain(..next.map_or(self.start, |next| next.start));
+        let forgotten = next.map_or(self.start, |next| next.start);
+        self.bytes.drain(..forgotten);
         self.start = 0;
-        self.places.clear();
         self.words.clear();
+        self.unfinished = self.unfinished.filter(|_| next.is_none());
+        match &mut self.unfinished {
+            None => self.places.clear(),
+            Some(unfinished) if forgotten > 0 => {
+                self.places.drain(..unfinished.first);
+                self.places
+                    .iter_mut()
+                    .for_each(|place| *place = place.start - forgotten..place.end - forgotten);
+                *unfinished = Unfinished { first: 0, at: unfinished.at - forgotten, ..*unfinished };
+            }
+            // Only what was unfinished before is there.
+            Some(_) => {}
+        }
     }
 
     /// Bytes that have arrived and are not forgotten.
@@ -187,30 +213,28 @@ impl Requests {
     /// Appends where the arguments of the array at the start are; returns where it ends.
     #[inline]
     fn parse_array(&mut self, limits: &Limits) -> Result<Option<usize>, Malformed> {
-        let (bytes, start) = (&self.bytes[..], self.start);
-        let Some((count, mut at)) = argument_count(bytes, start + 1, limits)? else { return Ok(None) };
-        let end_max = start.saturating_add(limits.request_bytes_max);
-        for _ in 0..count {
-            match bytes.get(at) {
-                None => return Ok(None),
-                Some(b'$') => {}
-                Some(&other) => return Err(Malformed::NoDollar(other)),
-            }
-            let found = length(bytes, at + 1, limits.argument_bytes_max).ok_or(Malformed::ArgumentLength)?;
-            let Some((argument_bytes, begin)) = found else { return Ok(None) };
-            // Where there are no limits, it may say that it ends beyond all memory.
-            let end = begin.saturating_add(argument_bytes);
-            at = end.saturating_add(2);
-            if at > end_max {
-                return Err(Malformed::RequestLength(limits.request_bytes_max));
-            }
-            match bytes.get(end..at) {
-                None => return Ok(None),
-                Some(b"\r\n") => self.places.push(begin..end),
-                Some(_) => return Err(Malformed::ArgumentEnd),
-            }
+        let Some(Unfinished { first, mut left, mut at }) = self.begun_array(limits)? else { return Ok(None) };
+        let end_max = self.start.saturating_add(limits.request_bytes_max);
+        while left > 0 {
+            let Some(place) = argument(&self.bytes, at, end_max, limits)? else {
+                self.unfinished = Some(Unfinished { first, left, at });
+                return Ok(None);
+            };
+            at = place.end + 2;
+            left -= 1;
+            self.places.push(place);
         }
         Ok(Some(at))
+    }
+
+    /// How far the array at the start was parsed: none if its first line has not all arrived.
+    #[inline]
+    fn begun_array(&mut self, limits: &Limits) -> Result<Option<Unfinished>, Malformed> {
+        if let Some(unfinished) = self.unfinished.take() {
+            return Ok(Some(unfinished));
+        }
+        let found = argument_count(&self.bytes, self.start + 1, limits)?;
+        Ok(found.map(|(left, at)| Unfinished { first: self.places.len(), left, at }))
     }
 }
 
@@ -286,6 +310,34 @@ fn argument_count(bytes: &[u8], at: usize, limits: &Limits) -> Result<Option<(us
         _ => length(bytes, at, limits.arguments_max),
     };
     found.ok_or(Malformed::ArgumentCount)
+}
+
+/// Where the argument is whose line is at `at`; none if it has not all arrived.
+#[inline]
+fn argument(
+    bytes: &[u8],
+    at: usize,
+    end_max: usize,
+    limits: &Limits,
+) -> Result<Option<Range<usize>>, Malformed> {
+    match bytes.get(at) {
+        None => return Ok(None),
+        Some(b'$') => {}
+        Some(&other) => return Err(Malformed::NoDollar(other)),
+    }
+    let found = length(bytes, at + 1, limits.argument_bytes_max).ok_or(Malformed::ArgumentLength)?;
+    let Some((argument_bytes, begin)) = found else { return Ok(None) };
+    // Where there are no limits, it may say that it ends beyond all memory.
+    let end = begin.saturating_add(argument_bytes);
+    let after = end.saturating_add(2);
+    if after > end_max {
+        return Err(Malformed::RequestLength(limits.request_bytes_max));
+    }
+    match bytes.get(end..after) {
+        None => Ok(None),
+        Some(b"\r\n") => Ok(Some(begin..end)),
+        Some(_) => Err(Malformed::ArgumentEnd),
+    }
 }
 
 /// The length in the line at `at`, and where what follows the line begins; `Some(None)` if it has not all
@@ -420,6 +472,57 @@ mod tests {
         );
         assert_eq!(refused(b"GET \"a\r\n"), "Protocol error: unbalanced quotes in request");
         assert_eq!(refused(&[b'*'; 40]), "Protocol error: invalid multibulk length");
+    }
+
+    /// All arguments of all requests, of bytes that arrive in pieces.
+    fn in_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Vec<Vec<u8>>>, Requests) {
+        let (mut requests, mut all) = (Requests::default(), Vec::new());
+        for piece in pieces {
+            requests.receive(piece);
+            while let Some(found) = requests.take(&Limits::default()).unwrap() {
+                all.push(requests.arguments(&found).iter().map(<[u8]>::to_vec).collect());
+            }
+            requests.forget(None);
+        }
+        (all, requests)
+    }
+
+    proptest! {
+        #[test]
+        fn requests_arrive_in_pieces_of_any_length(
+            all in prop::collection::vec(prop::collection::vec(any::<Vec<u8>>(), 1..5), 1..5),
+            piece in 1_usize..20,
+        ) {
+            let mut bytes = b"\r\n".to_vec();
+            all.iter().for_each(|arguments| encode(arguments, &mut bytes));
+            let (found, requests) = in_pieces(bytes.chunks(piece));
+            prop_assert_eq!(found, all);
+            prop_assert!(requests.is_empty());
+        }
+    }
+
+    #[test]
+    fn an_array_in_small_pieces_is_parsed_once() {
+        let arguments = vec![b"a"; 1 << 16];
+        let mut bytes = Vec::new();
+        encode(&arguments, &mut bytes);
+        // Were it parsed from its start with each, that would be sixteen thousand million arguments.
+        let (found, _) = in_pieces(bytes.chunks(1));
+        assert_eq!(found, [arguments]);
+    }
+
+    #[test]
+    fn what_has_begun_to_arrive_is_found_behind_a_request_that_comes_again() {
+        let mut requests = Requests::default();
+        requests.receive(b"*1\r\n$1\r\na\r\n*2\r\n$1\r\nb\r\n$1\r\n");
+        let first = requests.take(&SMALL).unwrap().unwrap();
+        assert_eq!(requests.take(&SMALL), Ok(None));
+        requests.forget(Some(first));
+        requests.receive(b"c\r\n");
+        for expected in [vec![&b"a"[..]], vec![b"b", b"c"]] {
+            let found = requests.take(&SMALL).unwrap().unwrap();
+            assert!(requests.arguments(&found).iter().eq(expected));
+        }
     }
 
     #[test]

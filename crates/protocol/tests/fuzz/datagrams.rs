@@ -1,0 +1,272 @@
+//! What a batch datagram holds, and the window of its requests.
+
+use std::collections::BTreeMap;
+
+use honeycomb_layout::{BATCH_WINDOW, batch_item};
+use honeycomb_protocol::{PAYLOAD_BYTES_MAX, batch};
+use rand::Rng;
+use rand::rngs::StdRng;
+
+use crate::feed::{feed, pick, random_bytes, random_length, random_part};
+
+const HEADER_TOKENS: &[u8] =
+    b"\0\0\0\0\0\0\0\0|\xff\xff\xff\xff|\0\0\0\0|\x01|\x04|\x07|\x08|\0\0\0\x01\0\0\0";
+/// What operations and items begin with, and sizes.
+const BATCH_TOKENS: &[u8] =
+    b"\0|\x01|\x02|\x03|\x04|\x05|\x06|\x07|\x0b|\x11|\x12|\x21|\x22|\x26|\x32|\x36|\x40|\x47|\
+    \x87|\xc7|\x01\0|\x02\0|\xff\xff|abc";
+const WINDOW_TOKENS: &[u8] =
+    b"\0|\x01|\xff|\0\0\0\0\0\0\0\0|\xff\xff\xff\xff\xff\xff\xff\xff|\x40\0\0\0\0\0\0\0|\x80";
+
+#[test]
+fn batch_headers() {
+    feed(HEADER_TOKENS, header_written, |_, bytes| is_header(bytes));
+}
+
+#[test]
+fn batch_operations() {
+    feed(BATCH_TOKENS, operations_written, |_, bytes| are_operations(bytes));
+}
+
+#[test]
+fn batch_items() {
+    feed(BATCH_TOKENS, items_written, |_, bytes| are_items(bytes));
+}
+
+#[test]
+fn batch_windows() {
+    feed(WINDOW_TOKENS, identifiers_written, |_, bytes| comes_again_in_a_window(bytes));
+}
+
+#[test]
+fn the_last_identifiers_are_as_all_others() {
+    let mut window = batch::Window::default();
+    for identifier in [u64::MAX - 63, u64::MAX] {
+        assert_eq!(window.begin(identifier), batch::Known::New);
+        window.finish(identifier, b"done");
+    }
+    assert_eq!(window.begin(u64::MAX), batch::Known::Done(b"done"));
+    assert_eq!(window.begin(u64::MAX - 63), batch::Known::Done(b"done"));
+    assert_eq!(window.begin(u64::MAX - 64), batch::Known::TooOld);
+}
+
+/// A header of any kind, and something behind it.
+fn header_written(rng: &mut StdRng) -> Vec<u8> {
+    use batch::{Kind, Refusal};
+    let refusals = [Refusal::Malformed, Refusal::Session, Refusal::Identifier, Refusal::Table];
+    let plain = [Kind::Hello, Kind::Token, Kind::Session, Kind::Request, Kind::Reply, Kind::ReplyEnd];
+    let kind = if rng.random() { pick(rng, &plain) } else { Kind::Refused(pick(rng, &refusals)) };
+    let header = batch::Header {
+        session: rng.random(),
+        identifier: rng.random(),
+        table: rng.random(),
+        count: rng.random(),
+        attempt: rng.random(),
+        position: rng.random(),
+        ..batch::Header::of(kind)
+    };
+    [&header.bytes()[..], &random_bytes(rng, 20)].concat()
+}
+
+/// Whether a datagram has a header, which says all that its bytes do.
+fn is_header(bytes: &[u8]) -> bool {
+    match batch::Header::parse(bytes) {
+        Ok((header, rest)) => {
+            assert_eq!([&header.bytes()[..], rest].concat(), bytes);
+            true
+        }
+        Err(batch::Malformed::Short(length)) => {
+            assert!(length == bytes.len() && length < batch::Header::SIZE);
+            false
+        }
+        Err(malformed) => {
+            assert!(matches!(malformed, batch::Malformed::Kind { .. }) && bytes.len() >= batch::Header::SIZE);
+            false
+        }
+    }
+}
+
+/// Operations as they stand in a datagram, and how many before them.
+fn operations_written(rng: &mut StdRng) -> Vec<u8> {
+    let bytes = similar_bytes(rng);
+    let mut requests = batch::Requests::new(PAYLOAD_BYTES_MAX);
+    for _ in 0..rng.random_range(0..20) {
+        let (key, value) = (any_part(rng, &bytes), any_part(rng, &bytes));
+        let how = rng.random_range(0..3);
+        let operation = match rng.random_range(0..7) {
+            0 => batch::Operation::Get(key),
+            1 => batch::Operation::Put { key, value },
+            2 => batch::Operation::Insert { key, value },
+            3 => batch::Operation::Update { key, value },
+            4 => batch::Operation::Delete(key),
+            5 => batch::Operation::CompareAndSwap { key, expected: any_part(rng, &bytes), value },
+            _ => batch::Operation::Range {
+                from: key,
+                pairs_max: rng.random(),
+                floor_start: how == 1,
+                backward: how == 2,
+            },
+        };
+        assert!(requests.push(&operation));
+    }
+    counted(requests.datagram(batch::Header::of(batch::Kind::Request)))
+}
+
+/// Bytes whose parts are often alike, so that they are left out where they come again.
+fn similar_bytes(rng: &mut StdRng) -> Vec<u8> {
+    let length = 20 + random_length(rng).min(2000);
+    (0..length).map(|_| rng.random_range(0..3)).collect()
+}
+
+fn any_part<'a>(rng: &mut StdRng, bytes: &'a [u8]) -> &'a [u8] {
+    if rng.random_ratio(1, 20) {
+        return &bytes[random_part(rng, bytes.len())];
+    }
+    let start = rng.random_range(0..16);
+    &bytes[start..start + rng.random_range(0..4)]
+}
+
+/// What follows the header of a datagram, and how many that are before it.
+fn counted(datagram: &[u8]) -> Vec<u8> {
+    let (header, rest) = batch::Header::parse(datagram).unwrap();
+    [&header.count.to_le_bytes()[..], rest].concat()
+}
+
+/// Whether bytes are a number and so many operations.
+fn are_operations(bytes: &[u8]) -> bool {
+    let Some((count, rest)) = bytes.split_first_chunk() else { return false };
+    let count = u16::from_le_bytes(*count);
+    let Some(operations) = all_of(count, rest, batch::Operations::new(count, rest)) else { return false };
+    for operation in &operations {
+        assert!(!matches!(operation, batch::Operation::Range { floor_start: true, backward: true, .. }));
+    }
+    let longer = [rest, &[0]].concat();
+    assert_eq!(
+        batch::Operations::new(count, &longer).nth(count.into()),
+        Some(Err(batch::Malformed::Rest(1)))
+    );
+    let mut requests = batch::Requests::new(batch::Header::SIZE + rest.len());
+    operations.iter().for_each(|operation| assert!(requests.push(operation), "it is no longer than it was"));
+    assert_eq!(requests.writes(), operations.iter().any(batch::Operation::writes));
+    let (header, rest) =
+        batch::Header::parse(requests.datagram(batch::Header::of(batch::Kind::Hello))).unwrap();
+    assert_eq!((header.kind, header.count), (batch::Kind::Request, count));
+    assert!(batch::Operations::new(count, rest).eq(operations.into_iter().map(Ok)));
+    true
+}
+
+/// All that a datagram holds, unless something of it is malformed: then it ends there.
+fn all_of<T>(
+    count: u16,
+    bytes: &[u8],
+    mut parsed: impl Iterator<Item = Result<T, batch::Malformed>>,
+) -> Option<Vec<T>> {
+    let mut all = Vec::new();
+    for one in parsed.by_ref() {
+        all.push(one);
+        assert!(all.len() <= bytes.len() + 1 && all.len() <= usize::from(count) + 1);
+    }
+    assert!(parsed.next().is_none());
+    let first_malformed = all.iter().position(Result::is_err);
+    assert!(first_malformed.is_none_or(|index| index + 1 == all.len()), "goes on behind what is malformed");
+    let all = all.into_iter().collect::<Result<Vec<_>, _>>().ok()?;
+    assert_eq!(all.len(), usize::from(count));
+    Some(all)
+}
+
+/// Items as they stand in a datagram, and how many before them.
+fn items_written(rng: &mut StdRng) -> Vec<u8> {
+    use batch::Item;
+    let plain = [
+        Item::Done { more: false },
+        Item::Done { more: true },
+        Item::Absent,
+        Item::Exists,
+        Item::Differs,
+        Item::TooLarge,
+        Item::NoRoom,
+        Item::KeyLength,
+        Item::OutOfMemory,
+        Item::Failed,
+    ];
+    let bytes = similar_bytes(rng);
+    let items = (0..rng.random_range(0..20)).map(|_| match rng.random_range(0..4) {
+        0 => pick(rng, &plain),
+        1 => Item::Found(any_part(rng, &bytes)),
+        _ => Item::Pair { key: any_part(rng, &bytes), value: any_part(rng, &bytes) },
+    });
+    let items: Vec<_> = items.collect();
+    counted(&reply(&items, PAYLOAD_BYTES_MAX))
+}
+
+/// A datagram of items, which has room for them.
+fn reply(items: &[batch::Item<'_>], payload_bytes: usize) -> Vec<u8> {
+    let (mut out, mut ends) = (Vec::new(), Vec::new());
+    let request = batch::Header::of(batch::Kind::Request);
+    let mut reply = batch::Reply::to(&request, payload_bytes, 1, &mut out, &mut ends);
+    items.iter().for_each(|item| assert_eq!(reply.push(item, 0), batch::Room::Fits));
+    reply.finish();
+    assert_eq!(ends, [out.len()]);
+    out
+}
+
+/// Whether bytes are a number and so many items.
+fn are_items(bytes: &[u8]) -> bool {
+    let Some((count, rest)) = bytes.split_first_chunk() else { return false };
+    let count = u16::from_le_bytes(*count);
+    let Some(items) = all_of(count, rest, batch::Items::new(count, rest)) else { return false };
+    assert!(rest.first().is_none_or(|first| batch_item::padding((*first).into()) == 0));
+    let longer = [rest, &[0]].concat();
+    assert_eq!(batch::Items::new(count, &longer).nth(count.into()), Some(Err(batch::Malformed::Rest(1))));
+    // It is no longer than it was.
+    let datagram = reply(&items, batch::Header::SIZE + rest.len());
+    let (header, rest) = batch::Header::parse(&datagram).unwrap();
+    assert_eq!((header.kind, header.count), (batch::Kind::ReplyEnd, count));
+    assert!(batch::Items::new(count, rest).eq(items.into_iter().map(Ok)));
+    true
+}
+
+/// Bytes of an identifier, and of what happens to it.
+const STEP_BYTES: usize = 9;
+const FINISH: u8 = 1;
+
+/// Identifiers of requests, some of them close together, and the end of each; the last one comes again.
+fn identifiers_written(rng: &mut StdRng) -> Vec<u8> {
+    let from = pick(rng, &[0, 1 << 32, u64::MAX - 200]);
+    let mut identifiers: Vec<u64> =
+        (0..rng.random_range(0..40)).map(|_| from + rng.random_range(0..199)).collect();
+    identifiers.push(from + 200);
+    let last = (from + 200).to_le_bytes();
+    let step = |identifier: u64, what: u8| [&identifier.to_le_bytes()[..], &[what]].concat();
+    let both = |identifier: &u64| [step(*identifier, 0), step(*identifier, FINISH)].concat();
+    [&identifiers.iter().flat_map(both).collect::<Vec<_>>()[..], &last, &[0]].concat()
+}
+
+/// Whether a request comes again whose outcome is known. Each is what the window says it is.
+fn comes_again_in_a_window(bytes: &[u8]) -> bool {
+    let (mut window, mut newest, mut begun) = (batch::Window::default(), 0, BTreeMap::new());
+    let mut comes_again = false;
+    for (index, step) in bytes.chunks_exact(STEP_BYTES).enumerate() {
+        let identifier = u64::from_le_bytes(*step.first_chunk().unwrap());
+        if step[STEP_BYTES - 1] & FINISH != 0 {
+            let outcome = index.to_le_bytes();
+            window.finish(identifier, &outcome);
+            begun.entry(identifier).and_modify(|known| *known = Some(outcome));
+            continue;
+        }
+        let known = window.begin(identifier);
+        if identifier == 0 || u128::from(identifier) + BATCH_WINDOW as u128 <= u128::from(newest) {
+            assert_eq!(known, batch::Known::TooOld);
+            continue;
+        }
+        newest = newest.max(identifier);
+        match begun.get(&identifier) {
+            None => assert_eq!(known, batch::Known::New),
+            Some(None) => assert_eq!(known, batch::Known::Begun),
+            Some(Some(outcome)) => assert_eq!(known, batch::Known::Done(outcome)),
+        }
+        comes_again |= matches!(known, batch::Known::Done(_));
+        begun.entry(identifier).or_insert(None::<[u8; 8]>);
+    }
+    comes_again
+}

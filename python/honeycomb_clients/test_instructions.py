@@ -1,0 +1,27 @@
+"""The measurement of instructions runs."""
+
+import json
+import os
+import pathlib
+import shutil
+import tempfile
+import unittest
+
+from honeycomb_clients import instructions
+
+
+@unittest.skipUnless(shutil.which("valgrind"), "valgrind is not on this machine")
+class Instructions(unittest.TestCase):
+    def test_everything_is_measured(self):
+        with tempfile.TemporaryDirectory() as folder:
+            options = "--pairs 2000 --batches 1 --connections 2 --pipeline 8".split()
+            instructions.main(["--honeycomb", os.environ["HONEYCOMB"], "--out", folder, *options])
+            measured = json.loads((pathlib.Path(folder) / "instructions.json").read_text())["measured"]
+        own = [row for row in measured if row["server"] == "honeycomb"]
+        self.assertEqual([row["workload"] for row in own], ["get", "set", "range"])
+        # A request that is parsed takes some; one that waits for all others' takes not so many.
+        self.assertTrue(all(500 < row["instructions"] < 1_000_000 for row in measured))
+
+
+if __name__ == "__main__":
+    unittest.main()
