@@ -149,7 +149,8 @@ def parse(parser: argparse.ArgumentParser) -> argparse.Namespace:
 
 
 def asked(path: Path, arguments: argparse.Namespace) -> list[Mutant]:
-    """The mutants of the list that are asked for."""
+    """The mutants of the list that are asked for. Refuses if any of the list is stale."""
+    check_current(load(path, []))
     return load(path, arguments.only)[arguments.start :: arguments.every]
 
 
@@ -196,7 +197,6 @@ def check_current(mutants: list[Mutant]) -> None:
 
 def run_all(mutants: list[Mutant], jobs: int) -> list[Result]:
     """Every result, in the order of the list. Refuses if a test fails without any mutant."""
-    check_current(mutants)
     lanes = [Lane(SCRATCH / str(number)) for number in range(jobs)]
     lanes[0].check_unchanged(mutants)
     free: queue.SimpleQueue[Lane] = queue.SimpleQueue()

@@ -19,7 +19,7 @@ fn replies_come_in_the_order_of_commands() {
     let (mut bytes, mut expected) = (Vec::new(), Vec::new());
     for number in 0..3000 {
         let (key, value) = (format!("key{}", number % 7), number.to_string());
-        let (command, answer) = match number % 6 {
+        let (command, answer) = match number % 8 {
             0 | 1 => (vec!["SET", &key, &value], "OK".to_owned()),
             2 => (vec!["ECHO", &value], format!("'{value}'")),
             3 => (vec!["SET", "last", &value], "OK".to_owned()),
@@ -27,7 +27,9 @@ fn replies_come_in_the_order_of_commands() {
                 let command = vec!["RI.RANGE", "[last", "+", "COUNT", "1"];
                 (command, format!("['last' '{}']", number - 1))
             }
-            _ => (vec!["GET", "last"], format!("'{}'", number - 2)),
+            5 => (vec!["GET", "last"], format!("'{}'", number - 2)),
+            6 => (vec!["SET", "counter", &value], "OK".to_owned()),
+            _ => (vec!["INCR", "counter"], number.to_string()),
         };
         encode(&command, &mut bytes);
         expected.push(answer);

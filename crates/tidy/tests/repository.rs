@@ -57,7 +57,17 @@ fn documents_tell_of_what_exists() {
 
 #[test]
 fn generated_files_are_up_to_date() {
-    let check = Command::new("python3").args(["layout/generate.py", "--check"]).current_dir(ROOT).output();
-    let output = check.expect("python3 runs");
+    python(&["layout/generate.py", "--check"]);
+}
+
+#[test]
+fn mutants_are_of_the_code_as_it_is() {
+    python(&["tools/mutants.py", "--list"]);
+    python(&["tools/rtl_mutants.py", "--list"]);
+}
+
+#[track_caller]
+fn python(words: &[&str]) {
+    let output = Command::new("python3").args(words).current_dir(ROOT).output().expect("python3 runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
