@@ -1,7 +1,7 @@
 # The front door: `make help` lists what can be asked for.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup run test bench figures rtl-figures lint generate soak python-tests rust-tests neon rtl-lint \
+.PHONY: help setup run test optimized bench figures rtl-figures lint generate soak python-tests rust-tests neon rtl-lint \
 	rtl-tests rtl-proofs rtl-mutants rtl-check rtl-soak synth loom-tests mutants some-mutants smoke
 
 # The Python of setup, which Verilator's makefiles find by its name.
@@ -21,6 +21,9 @@ run: ## serve, index the files under /usr over the wire, and take a tour; needs 
 	cargo run --release -p honeycomb-cli -- tour /usr
 
 test: setup lint python-tests rust-tests neon rtl-tests rtl-proofs rtl-check loom-tests some-mutants smoke ## everything that must pass
+
+optimized: setup ## compile the program with a profile of what servers do, 5 minutes: target/optimized/release/honeycomb
+	$(python) tools/optimize.py
 
 bench: setup ## measure Honeycomb beside other ordered maps, about ten minutes, and plot: out/bench
 	cargo run --release -p honeycomb-bench -- run --out out/bench

@@ -2,8 +2,9 @@
 
 Requests are sent when they are due, answered or not, and a request takes from when it was due until its
 reply: so a server that stops for a moment is charged for all that were due meanwhile. Then the same again
-while another process reads all pairs in order, page by page, over and over. Repetitions of the servers
-alternate; medians are shown.
+while another client reads all pairs in order, page by page, over and over, from the same process, so that it
+is not the system that has it wait. Repetitions of the servers alternate; medians are shown. Servers have the first cores, as many as they have threads, and the clients the
+others: were they to share them, it would be the system's turns that are measured.
 
     python -m honeycomb_clients.latency --honeycomb target/release/honeycomb --out out/latency
 """
@@ -11,14 +12,18 @@ alternate; medians are shown.
 import argparse
 import collections
 import contextlib
-import multiprocessing
+import itertools
 import os
 import pathlib
 import random
 import select
+import socket
 import time
 
 from honeycomb_clients import requests, throughput
+
+NOWHERE = bytearray(1 << 20)
+
 
 def capacity(connections, exchange, seconds):
     """Requests a second, if every connection has one on its way at a time."""
@@ -27,65 +32,84 @@ def capacity(connections, exchange, seconds):
     return sent / took
 
 
-def paced(connections, exchange, rate, seconds):
-    """Seconds that each request took, if so many a second are due."""
-    reply_bytes, taken = len(exchange[0][1]), []
-    due = {connection.fileno(): collections.deque() for connection in connections}
-    by_number = {connection.fileno(): connection for connection in connections}
-    left = dict.fromkeys(due, reply_bytes)
-    poll = select.epoll()
-    for number in due:
-        poll.register(number, select.EPOLLIN)
-    began, sent, answered, count = time.perf_counter(), 0, 0, int(rate * seconds)
-    while answered < count:
+class Reader:
+    """Another client, which reads all pairs in order, page by page, over and over."""
+
+    def __init__(self, server, pairs):
+        self.connection = server.connect()
+        exchange = server.workloads["page"](range(0, pairs - requests.PAGE + 1, requests.PAGE))
+        self.asked, self.left, self.pages = itertools.cycle(list(exchange)), 0, 0
+
+    def fileno(self):
+        return self.connection.fileno()
+
+    def ask(self):
+        """Asks for the next page."""
+        request, reply = next(self.asked)
+        self.connection.sendall(request)
+        self.left = len(reply)
+
+    def receive(self):
+        """Takes what has come of a page. Once it is all there the next one is asked for."""
+        self.left -= discard(self.connection)
+        if self.left == 0:
+            self.pages += 1
+            self.ask()
+
+    def close(self):
+        throughput.receive(self.connection, self.left)
+        self.connection.close()
+
+
+def discard(connection):
+    """Has the system throw away what has come, which takes this process no time: how many bytes."""
+    received = connection.recv_into(NOWHERE, len(NOWHERE), socket.MSG_TRUNC)
+    if not received:
+        raise SystemExit("a server has closed a connection")
+    return received
+
+
+class Paced:
+    """Requests that are due at a rate, sent on all connections in turn, and what each took."""
+
+    def __init__(self, connections, exchange, rate, seconds):
+        self.connections, self.exchange, self.rate = connections, exchange, rate
+        self.reply_bytes, self.count = len(exchange[0][1]), int(rate * seconds)
+        self.due = {connection.fileno(): collections.deque() for connection in connections}
+        self.left = dict.fromkeys(self.due, self.reply_bytes)
+        self.by_number = {connection.fileno(): connection for connection in connections}
+        self.sent, self.taken, self.began = 0, [], time.perf_counter()
+
+    def send(self):
+        """Sends all that is due."""
         now = time.perf_counter()
-        while sent < count and began + sent / rate <= now:
-            connection = connections[sent % len(connections)]
-            due[connection.fileno()].append(began + sent / rate)
-            connection.sendall(exchange[sent % len(exchange)][0])
-            sent += 1
-        for number, _ in poll.poll(0 if sent < count else 1):
-            received = len(by_number[number].recv(1 << 16))
-            if received == 0:
-                raise SystemExit("a server has closed a connection")
-            now = time.perf_counter()
-            while received >= left[number]:
-                received -= left[number]
-                left[number] = reply_bytes
-                taken.append(now - due[number].popleft())
-                answered += 1
-            left[number] -= received
-    poll.close()
-    return taken
+        while self.sent < self.count and self.began + self.sent / self.rate <= now:
+            connection = self.connections[self.sent % len(self.connections)]
+            self.due[connection.fileno()].append(self.began + self.sent / self.rate)
+            connection.sendall(self.exchange[self.sent % len(self.exchange)][0])
+            self.sent += 1
 
+    def receive(self, number):
+        """Takes the replies that have come on a connection."""
+        received, now = discard(self.by_number[number]), time.perf_counter()
+        while received >= self.left[number]:
+            received -= self.left[number]
+            self.left[number] = self.reply_bytes
+            self.taken.append(now - self.due[number].popleft())
+        self.left[number] -= received
 
-def read_all(server, pairs, began, stop):
-    """Reads all pairs page by page, over and over, until it is told to stop."""
-    exchange = list(server.workloads["page"](range(0, pairs - requests.PAGE + 1, requests.PAGE)))
-    with server.connect() as connection:
-        while not stop.is_set():
-            for request, reply in exchange:
-                connection.sendall(request)
-                throughput.receive(connection, len(reply))
-                began.set()
-                if stop.is_set():
-                    return
-
-
-@contextlib.contextmanager
-def reader(server, pairs):
-    """Another process that reads all pairs meanwhile."""
-    context = multiprocessing.get_context("fork")
-    began, stop = context.Event(), context.Event()
-    process = context.Process(target=read_all, args=(server, pairs, began, stop))
-    process.start()
-    try:
-        if not began.wait(60):
-            raise SystemExit(f"{server.name} sends no page")
-        yield
-    finally:
-        stop.set()
-        process.join()
+    def run(self, reader=None):
+        """Seconds that each request took. A reader reads meanwhile."""
+        with select.epoll() as poll:
+            for number in [*self.due, *([reader.fileno()] if reader else [])]:
+                poll.register(number, select.EPOLLIN)
+            if reader:
+                reader.ask()
+            while len(self.taken) < self.count:
+                self.send()
+                for number, _ in poll.poll(0 if self.sent < self.count else 1):
+                    self.receive(number) if number in self.due else reader.receive()
+        return self.taken
 
 
 def percentiles(taken):
@@ -108,12 +132,23 @@ def run(arguments, started):
         for _ in range(arguments.repetitions):
             for server, connections in zip(started, opened):
                 throughput.check(server, connections, exchange)
-                alone = percentiles(paced(connections, exchange, rate, arguments.seconds))
-                with reader(server, arguments.pairs):
-                    beside = percentiles(paced(connections, exchange, rate, arguments.seconds))
-                found[server.name, "alone"].append(alone)
-                found[server.name, "beside a reader of all pairs"].append(beside)
+                taken = Paced(connections, exchange, rate, arguments.seconds).run()
+                found[server.name, "alone"].append(percentiles(taken) | {"pages": 0})
+                with contextlib.closing(Reader(server, arguments.pairs)) as reader:
+                    taken = Paced(connections, exchange, rate, arguments.seconds).run(reader)
+                pages = {"pages": reader.pages / arguments.seconds}
+                found[server.name, "beside a reader of all pairs"].append(percentiles(taken) | pages)
     return rate, found
+
+
+def start(arguments, started):
+    """Starts the servers on the first cores. From then on this process has the others, if there are any."""
+    allowed = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, allowed[: arguments.cores])
+    try:
+        started.extend(throughput.servers(arguments.honeycomb, arguments.cores))
+    finally:
+        os.sched_setaffinity(0, allowed[arguments.cores :] or allowed)
 
 
 def rows(found):
@@ -126,9 +161,9 @@ def rows(found):
 
 def table(rate, measured):
     lines = [f"{rate:.0f} gets a second, microseconds:", ""]
-    lines += ["| server | case | p50 | p99 | p99 to that alone |", "|---|---|---|---|---|"]
+    lines += ["| server | case | p50 | p99 | p99 to that alone | pages a second |", "|---" * 6 + "|"]
     for row in measured:
-        times = f"{row['p50']:.0f} | {row['p99']:.0f} | {row['p99_of_alone']:.2f}"
+        times = f"{row['p50']:.0f} | {row['p99']:.0f} | {row['p99_of_alone']:.2f} | {row['pages']:.0f}"
         lines.append(f"| {row['server']} | {row['case']} | {times} |")
     return "\n".join(lines) + "\n"
 
@@ -151,7 +186,7 @@ def main(words=None):
     arguments = parse(words)
     machine_load, started = os.getloadavg()[0], []
     try:
-        started.extend(throughput.servers(arguments.honeycomb, arguments.cores))
+        start(arguments, started)
         # Redis with one thread is the peer.
         compared = [one for one in started if "page" in one.workloads and "threads" not in one.name]
         rate, found = run(arguments, compared)

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Builds `honeycomb` for what servers mostly do: compiled once to count how often each branch is taken while it
+serves, and once more with that in mind (profile-guided optimisation).
+
+A get takes a seventh fewer instructions, a range of three a sixth. It needs the component llvm-tools of the Rust
+toolchain, and installs it by rustup if it is missing.
+
+example:
+  PYTHONPATH=python python3 tools/optimize.py      writes target/optimized/release/honeycomb: some minutes
+"""
+
+import argparse
+import contextlib
+import os
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from honeycomb_clients import requests, throughput
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "target/optimized"
+PROGRAM = "release/honeycomb"
+# What is asked of the program while it counts.
+PAIRS, CONNECTIONS, PIPELINES, SECONDS = 200_000, 20, (1, 16, 128), 0.7
+
+
+def main() -> int:
+    about, example = __doc__.split("\nexample:\n")
+    formatter = argparse.RawDescriptionHelpFormatter
+    argparse.ArgumentParser(description=about, epilog=f"example:\n{example}", formatter_class=formatter).parse_args()
+    counts, profile = FOLDER / "counts", FOLDER / "profile"
+    shutil.rmtree(counts, ignore_errors=True)
+    train(build(FOLDER / "counting", f"-Cprofile-generate={counts}"))
+    subprocess.run([merger(), "merge", "--output", profile, counts], check=True)
+    print(build(FOLDER, f"-Cprofile-use={profile}"))
+    return 0
+
+
+def build(folder: Path, flag: str) -> Path:
+    """Compiles the program with a flag, and says where it is."""
+    command = ["cargo", "build", "--release", "-p", "honeycomb-cli", "--target-dir", folder]
+    flags = f"{os.environ.get('RUSTFLAGS', '')} {flag}".strip()
+    subprocess.run(command, cwd=ROOT, env=os.environ | {"RUSTFLAGS": flags}, check=True)
+    return folder / PROGRAM
+
+
+def merger() -> str:
+    """The program of the toolchain that adds counts up."""
+    def found() -> list[Path]:
+        asked = ["rustc", "--print", "sysroot"]
+        sysroot = subprocess.run(asked, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+        return list(Path(sysroot).glob("lib/rustlib/*/bin/llvm-profdata"))
+
+    if not found():
+        subprocess.run(["rustup", "component", "add", "llvm-tools"], cwd=ROOT, check=True)
+    return str(found()[0])
+
+
+def train(program: Path) -> None:
+    """Has a program serve: gets, sets, ranges, pages, from few to many at a time."""
+    command = [str(program), "serve", "--address", "127.0.0.1:PORT", "--cores", "1"]
+    server = throughput.Server("honeycomb", command, requests.HONEYCOMB)
+    numbers = random.Random(1).choices(range(PAIRS - requests.PAGE), k=4096)
+    try:
+        throughput.load(server, PAIRS)
+        with contextlib.ExitStack() as stack:
+            connections = [stack.enter_context(server.connect()) for _ in range(CONNECTIONS)]
+            for workload in ("get", "set", "range", "page"):
+                exchange = list(server.workloads[workload](numbers[: 200 if workload == "page" else None]))
+                for pipeline in (1,) if workload == "page" else PIPELINES:
+                    throughput.measure(server, connections, exchange, pipeline, SECONDS)
+    finally:
+        server.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
