@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Builds `honeycomb` for what servers mostly do: compiled once to count how often each branch is taken while it
-serves, and once more with that in mind (profile-guided optimisation).
+"""Builds `honeycomb` for what servers mostly do: compiled once to count how often each branch is taken while
+it serves, and once more with that in mind (profile-guided optimisation).
 
-A get takes a seventh fewer instructions, a range of three a sixth. It needs the component llvm-tools of the Rust
-toolchain, and installs it by rustup if it is missing.
+A get takes a seventh fewer instructions, a range of three a sixth. It needs the component llvm-tools of the
+Rust toolchain, and installs it by rustup if it is missing.
 
 example:
   PYTHONPATH=python python3 tools/optimize.py      writes target/optimized/release/honeycomb: some minutes
@@ -29,8 +29,9 @@ PAIRS, CONNECTIONS, PIPELINES, SECONDS = 200_000, 20, (1, 16, 128), 0.7
 
 def main() -> int:
     about, example = __doc__.split("\nexample:\n")
-    formatter = argparse.RawDescriptionHelpFormatter
-    argparse.ArgumentParser(description=about, epilog=f"example:\n{example}", formatter_class=formatter).parse_args()
+    argparse.ArgumentParser(
+        description=about, epilog=f"example:\n{example}", formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     counts, profile = FOLDER / "counts", FOLDER / "profile"
     shutil.rmtree(counts, ignore_errors=True)
     train(build(FOLDER / "counting", f"-Cprofile-generate={counts}"))

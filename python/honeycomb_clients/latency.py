@@ -3,8 +3,9 @@
 Requests are sent when they are due, answered or not, and a request takes from when it was due until its
 reply: so a server that stops for a moment is charged for all that were due meanwhile. Then the same again
 while another client reads all pairs in order, page by page, over and over, from the same process, so that it
-is not the system that has it wait. Repetitions of the servers alternate; medians are shown. Servers have the first cores, as many as they have threads, and the clients the
-others: were they to share them, it would be the system's turns that are measured.
+is not the system that has it wait. Repetitions of the servers alternate; medians are shown. Servers have the
+first cores, as many as they have threads, and the clients the others: were they to share them, it would be
+the system's turns that are measured.
 
     python -m honeycomb_clients.latency --honeycomb target/release/honeycomb --out out/latency
 """
@@ -141,14 +142,19 @@ def run(arguments, started):
     return rate, found
 
 
-def start(arguments, started):
-    """Starts the servers on the first cores. From then on this process has the others, if there are any."""
-    allowed = sorted(os.sched_getaffinity(0))
+@contextlib.contextmanager
+def servers(arguments):
+    """The servers, started on the first cores. This process has the others meanwhile, if there are any."""
+    allowed, started = sorted(os.sched_getaffinity(0)), []
     os.sched_setaffinity(0, allowed[: arguments.cores])
     try:
         started.extend(throughput.servers(arguments.honeycomb, arguments.cores))
-    finally:
         os.sched_setaffinity(0, allowed[arguments.cores :] or allowed)
+        yield started
+    finally:
+        os.sched_setaffinity(0, allowed)
+        for server in started:
+            server.stop()
 
 
 def rows(found):
@@ -184,15 +190,11 @@ def parse(words):
 def main(words=None):
     """Measures, prints the table, and writes it."""
     arguments = parse(words)
-    machine_load, started = os.getloadavg()[0], []
-    try:
-        start(arguments, started)
+    machine_load = os.getloadavg()[0]
+    with servers(arguments) as started:
         # Redis with one thread is the peer.
         compared = [one for one in started if "page" in one.workloads and "threads" not in one.name]
         rate, found = run(arguments, compared)
-    finally:
-        for server in started:
-            server.stop()
     measured = list(rows(found))
     report = {"load": machine_load, "rate": rate, "measured": measured}
     throughput.write(arguments, "latency", report, table(rate, measured))
