@@ -85,10 +85,37 @@ impl<'a> Wanted<'a> {
         (order, header.item_bytes())
     }
 
-    /// How the key of an item compares that has the same head. So it is where keys begin alike, such as
-    /// `user:1234`: then the next eight bytes decide.
-    #[inline]
+    /// How the key of an item compares that has the same head: seldom, so not where it is called.
+    #[inline(never)]
     fn compare_after_head(&self, bytes: &[u8], suffix_bytes: usize) -> Ordering {
+        self.after_head().compare_suffix(bytes, suffix_bytes)
+    }
+
+    /// The key, to be compared with those that have the same head.
+    #[inline(always)]
+    pub(crate) fn after_head(&self) -> AfterHead<'a> {
+        AfterHead { suffix: self.suffix, next: self.suffix.get(HEAD_BYTES..).map_or(0, head) }
+    }
+}
+
+/// A key to be found among items that have the same head. So it is where keys begin alike, such as
+/// `user:1234`: then the next eight bytes decide.
+#[derive(Clone, Copy)]
+pub(crate) struct AfterHead<'a> {
+    suffix: &'a [u8],
+    /// The head of what follows the head.
+    next: u64,
+}
+
+impl AfterHead<'_> {
+    /// How the key of the item that starts `bytes` compares with this one.
+    #[inline(always)]
+    pub(crate) fn compare_item(&self, bytes: &[u8]) -> Ordering {
+        self.compare_suffix(bytes, ItemHeader::read(bytes).suffix_bytes())
+    }
+
+    #[inline(always)]
+    fn compare_suffix(&self, bytes: &[u8], suffix_bytes: usize) -> Ordering {
         let is_over = |bytes: usize| suffix_bytes.min(self.suffix.len()) <= bytes;
         // What has no bytes after some that are alike is the beginning of the other.
         if is_over(HEAD_BYTES) {
@@ -99,7 +126,7 @@ impl<'a> Wanted<'a> {
             Some(chunk) => masked(*chunk, suffix_bytes - HEAD_BYTES),
             None => head(&rest[..suffix_bytes - HEAD_BYTES]),
         };
-        match next.cmp(&head(&self.suffix[HEAD_BYTES..])) {
+        match next.cmp(&self.next) {
             Ordering::Equal if is_over(2 * HEAD_BYTES) => suffix_bytes.cmp(&self.suffix.len()),
             Ordering::Equal => {
                 bytes[HEADER_BYTES..][2 * HEAD_BYTES..suffix_bytes].cmp(&self.suffix[2 * HEAD_BYTES..])

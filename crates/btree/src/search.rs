@@ -46,10 +46,10 @@ fn settle(view: View<'_>, wanted: &Wanted<'_>, segment: usize) -> usize {
 #[inline(never)]
 fn settle_among_equals(view: View<'_>, wanted: &Wanted<'_>, mut greater: usize) -> usize {
     // Of those before `after` no first key is greater, of those from `greater` on all are.
-    let mut after = heads::count_less(view.heads(), wanted.head);
+    let (mut after, key) = (heads::count_less(view.heads(), wanted.head), wanted.after_head());
     while after < greater {
         let middle = usize::midpoint(after, greater);
-        if wanted.compare_item(view.from(view.segment(middle))).0.is_gt() {
+        if key.compare_item(view.from(view.segment(middle))).is_gt() {
             greater = middle;
         } else {
             after = middle + 1;

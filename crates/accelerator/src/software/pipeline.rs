@@ -38,20 +38,43 @@ impl<'r> Pipeline<'_, 'r> {
         {
             flights.push(flight);
         }
+        // As long as others come, each takes the place of one that is completed.
+        let mut ended = None;
+        while ended.is_none() && !flights.is_empty() {
+            ended = self.step_each(&mut flights, admission);
+        }
+        ended.map(|ended| flights.swap_remove(ended));
         while !flights.is_empty() {
-            let mut index = 0;
-            while index < flights.len() {
-                if flights[index].descent.step() {
-                    index += 1;
-                    continue;
-                }
-                self.complete(&mut flights[index]);
+            flights.retain(|flight| self.step(flight));
+        }
+    }
+
+    /// A step of each, until one is completed and there is no other for its place: which one.
+    #[inline]
+    fn step_each<'q>(
+        &mut self,
+        flights: &mut [Flight<'r, 'q>],
+        admission: &mut Admission<'q>,
+    ) -> Option<usize> {
+        for (index, flight) in flights.iter_mut().enumerate() {
+            if !self.step(flight) {
                 match self.admit(admission) {
-                    Some(next) => flights[index] = next,
-                    None => drop(flights.swap_remove(index)),
+                    Some(next) => *flight = next,
+                    None => return Some(index),
                 }
             }
         }
+        None
+    }
+
+    /// A step of one. False if there is none: then it is completed.
+    #[inline]
+    fn step(&mut self, flight: &mut Flight<'r, '_>) -> bool {
+        let goes_on = flight.descent.step();
+        if !goes_on {
+            self.complete(flight);
+        }
+        goes_on
     }
 
     /// The next request that has a way to go. Those that have none are dealt with here.
