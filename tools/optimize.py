@@ -2,7 +2,7 @@
 """Builds `honeycomb` for what servers mostly do: compiled once to count how often each branch is taken while
 it serves, and once more with that in mind (profile-guided optimisation).
 
-A get takes a seventh fewer instructions, a range of three a sixth. It needs the component llvm-tools of the
+A get takes a tenth fewer instructions, a range of three a seventh. It needs the component llvm-tools of the
 Rust toolchain, and installs it by rustup if it is missing.
 
 example:
