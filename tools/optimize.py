@@ -10,7 +10,6 @@ example:
 """
 
 import argparse
-import contextlib
 import os
 import random
 import shutil
@@ -34,7 +33,7 @@ def main() -> int:
     ).parse_args()
     counts, profile = FOLDER / "counts", FOLDER / "profile"
     shutil.rmtree(counts, ignore_errors=True)
-    train(build(FOLDER / "counting", f"-Cprofile-generate={counts}"))
+    train(str(build(FOLDER / "counting", f"-Cprofile-generate={counts}")))
     subprocess.run([merger(), "merge", "--output", profile, counts], check=True)
     print(build(FOLDER, f"-Cprofile-use={profile}"))
     return 0
@@ -60,15 +59,14 @@ def merger() -> str:
     return str(found()[0])
 
 
-def train(program: Path) -> None:
+def train(program: str) -> None:
     """Has a program serve: gets, sets, ranges, pages, from few to many at a time."""
-    command = [str(program), "serve", "--address", "127.0.0.1:PORT", "--cores", "1"]
-    server = throughput.Server("honeycomb", command, requests.HONEYCOMB)
+    [honeycomb] = throughput.honeycombs([program], cores=1)
+    server = throughput.Server(*honeycomb)
     numbers = random.Random(1).choices(range(PAIRS - requests.PAGE), k=4096)
     try:
         throughput.load(server, PAIRS)
-        with contextlib.ExitStack() as stack:
-            connections = [stack.enter_context(server.connect()) for _ in range(CONNECTIONS)]
+        with server.connections(CONNECTIONS) as connections:
             for workload in ("get", "set", "range", "page"):
                 exchange = list(server.workloads[workload](numbers[: 200 if workload == "page" else None]))
                 for pipeline in (1,) if workload == "page" else PIPELINES:

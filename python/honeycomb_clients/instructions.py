@@ -7,8 +7,6 @@ What is left in the folder can be looked at, function by function, by callgrind_
     python -m honeycomb_clients.instructions --honeycomb target/release/honeycomb --out out/instructions
 """
 
-import argparse
-import contextlib
 import pathlib
 import random
 import re
@@ -25,23 +23,16 @@ SPANS = {"get": 1, "set": 1, "range": requests.RANGE, "page": requests.PAGE}
 
 
 def parse(words):
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--honeycomb", nargs="+", default=["target/release/honeycomb"], help="the programs")
-    parser.add_argument("--workloads", nargs="+", choices=SPANS, default=["get", "set", "range"])
-    parser.add_argument("--connections", type=int, default=50)
-    parser.add_argument("--pipeline", type=int, default=128)
-    parser.add_argument("--batches", type=int, default=4, help="to each connection, that count")
-    parser.add_argument("--pairs", type=int, default=100_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=pathlib.Path, help="folder for tables and counts")
-    return parser.parse_args(words)
+    asked = throughput.parser(__doc__, connections=50, pairs=100_000)
+    asked.add_argument("--workloads", nargs="+", choices=SPANS, default=["get", "set", "range"])
+    asked.add_argument("--pipeline", type=int, default=128)
+    asked.add_argument("--batches", type=int, default=4, help="to each connection, that count")
+    return asked.parse_args(words)
 
 
 def programs(arguments):
     """By name, a command that serves at PORT, and the workloads of its protocol."""
-    for number, path in enumerate(arguments.honeycomb):
-        name = "honeycomb" if number == 0 else f"honeycomb {number + 1}"
-        yield name, [path, "serve", "--address", "127.0.0.1:PORT", "--cores", "1"], requests.HONEYCOMB
+    yield from throughput.honeycombs(arguments.honeycomb, cores=1)
     if shutil.which(throughput.REDIS_COMMAND[0]):
         yield "redis", throughput.REDIS_COMMAND, requests.REDIS
 
@@ -58,8 +49,7 @@ def measure(server, workload, arguments):
     exchange = list(server.workloads[workload](numbers))
     batches, reply_bytes = throughput.batches_of(exchange, arguments.pipeline)
     throughput.load(server, arguments.pairs)
-    with contextlib.ExitStack() as stack:
-        connections = [stack.enter_context(server.connect()) for _ in range(arguments.connections)]
+    with server.connections(arguments.connections) as connections:
         throughput.check(server, connections, exchange)
         for number in range(arguments.batches + WARMING_BATCHES):
             if number == WARMING_BATCHES:

@@ -10,12 +10,10 @@ the system's turns that are measured.
     python -m honeycomb_clients.latency --honeycomb target/release/honeycomb --out out/latency
 """
 
-import argparse
 import collections
 import contextlib
 import itertools
 import os
-import pathlib
 import random
 import select
 import socket
@@ -34,21 +32,18 @@ def capacity(connections, exchange, seconds):
 
 
 class Reader:
-    """Another client, which reads all pairs in order, page by page, over and over."""
+    """Another client, which reads pages, each a request and how long its reply is, over and over."""
 
-    def __init__(self, server, pairs):
-        self.connection = server.connect()
-        exchange = server.workloads["page"](range(0, pairs - requests.PAGE + 1, requests.PAGE))
-        self.asked, self.left, self.pages = itertools.cycle(list(exchange)), 0, 0
+    def __init__(self, connection, pages):
+        self.connection, self.asked, self.left, self.pages = connection, itertools.cycle(pages), 0, 0
 
     def fileno(self):
         return self.connection.fileno()
 
     def ask(self):
         """Asks for the next page."""
-        request, reply = next(self.asked)
+        request, self.left = next(self.asked)
         self.connection.sendall(request)
-        self.left = len(reply)
 
     def receive(self):
         """Takes what has come of a page. Once it is all there the next one is asked for."""
@@ -60,6 +55,12 @@ class Reader:
     def close(self):
         throughput.receive(self.connection, self.left)
         self.connection.close()
+
+
+def pages_of(server, pairs):
+    """Those that hold all pairs, in order."""
+    exchange = server.workloads["page"](range(0, pairs - requests.PAGE + 1, requests.PAGE))
+    return [(request, len(reply)) for request, reply in exchange]
 
 
 def discard(connection):
@@ -109,7 +110,10 @@ class Paced:
             while len(self.taken) < self.count:
                 self.send()
                 for number, _ in poll.poll(0 if self.sent < self.count else 1):
-                    self.receive(number) if number in self.due else reader.receive()
+                    if number in self.due:
+                        self.receive(number)
+                    else:
+                        reader.receive()
         return self.taken
 
 
@@ -124,10 +128,11 @@ def run(arguments, started):
     numbers = random.Random(arguments.seed).choices(range(arguments.pairs), k=4096)
     found = collections.defaultdict(list)
     with contextlib.ExitStack() as stack:
-        opened = []
+        opened, pages = [], {}
         for server in started:
             throughput.load(server, arguments.pairs)
-            opened.append([stack.enter_context(server.connect()) for _ in range(arguments.connections)])
+            opened.append(stack.enter_context(server.connections(arguments.connections)))
+            pages[server.name] = pages_of(server, arguments.pairs)
         exchange = list(requests.gets(numbers))
         rate = min(capacity(connections, exchange, arguments.seconds) for connections in opened) / 2
         for _ in range(arguments.repetitions):
@@ -135,10 +140,10 @@ def run(arguments, started):
                 throughput.check(server, connections, exchange)
                 taken = Paced(connections, exchange, rate, arguments.seconds).run()
                 found[server.name, "alone"].append(percentiles(taken) | {"pages": 0})
-                with contextlib.closing(Reader(server, arguments.pairs)) as reader:
+                with contextlib.closing(Reader(server.connect(), pages[server.name])) as reader:
                     taken = Paced(connections, exchange, rate, arguments.seconds).run(reader)
-                pages = {"pages": reader.pages / arguments.seconds}
-                found[server.name, "beside a reader of all pairs"].append(percentiles(taken) | pages)
+                read = {"pages": reader.pages / arguments.seconds}
+                found[server.name, "beside a reader of all pairs"].append(percentiles(taken) | read)
     return rate, found
 
 
@@ -175,16 +180,11 @@ def table(rate, measured):
 
 
 def parse(words):
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--honeycomb", nargs="+", default=["target/release/honeycomb"], help="the programs")
-    parser.add_argument("--cores", type=int, default=1, help="threads of Honeycomb")
-    parser.add_argument("--connections", type=int, default=20)
-    parser.add_argument("--pairs", type=int, default=1_000_000)
-    parser.add_argument("--seconds", type=float, default=2, help="of one measurement")
-    parser.add_argument("--repetitions", type=int, default=5)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=pathlib.Path, help="folder for latency.json and latency.md")
-    return parser.parse_args(words)
+    asked = throughput.parser(__doc__, connections=20, pairs=1_000_000)
+    asked.add_argument("--cores", type=int, default=1, help="threads of Honeycomb")
+    asked.add_argument("--seconds", type=float, default=2, help="of one measurement")
+    asked.add_argument("--repetitions", type=int, default=5)
+    return asked.parse_args(words)
 
 
 def main(words=None):

@@ -390,8 +390,7 @@ class BesideRedis(unittest.TestCase):
     def both(self):
         honeycomb = Server()
         self.addCleanup(lambda: self.assertTrue(honeycomb.stop()))
-        options = ["--port", "PORT", "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
-        redis = throughput.Server("redis", ["redis-server", *options], None)
+        redis = throughput.Server("redis", throughput.REDIS_COMMAND, None)
         self.addCleanup(redis.stop)
         redis.connect().close()
         beside = Beside([redis.port, honeycomb.port])

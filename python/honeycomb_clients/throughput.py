@@ -49,6 +49,12 @@ class Server:
             time.sleep(0.05)
         raise SystemExit(f"{self.name} does not answer")
 
+    @contextlib.contextmanager
+    def connections(self, count):
+        """So many connections, which are closed at the end."""
+        with contextlib.ExitStack() as stack:
+            yield [stack.enter_context(self.connect()) for _ in range(count)]
+
     def processor_seconds(self):
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / TICKS_A_SECOND
@@ -58,12 +64,17 @@ class Server:
         self.process.wait(timeout=30)
 
 
+def honeycombs(programs, cores):
+    """Of each of Honeycomb's programs a name, a command that serves at PORT, and the workloads."""
+    for number, path in enumerate(programs, 1):
+        command = [path, "serve", "--address", "127.0.0.1:PORT", "--cores", str(cores)]
+        yield "honeycomb" if number == 1 else f"honeycomb {number}", command, requests.HONEYCOMB
+
+
 def servers(programs, cores, nothing=None):
     """Those that are on this machine, started: Honeycomb's programs, one that does nothing, and the peers."""
-    for number, path in enumerate(programs):
-        command = [path, "serve", "--address", "127.0.0.1:PORT", "--cores", str(cores)]
-        name = "honeycomb" if number == 0 else f"honeycomb {number + 1}"
-        yield Server(name, command, requests.HONEYCOMB)
+    for honeycomb in honeycombs(programs, cores):
+        yield Server(*honeycomb)
     if nothing:
         yield Server("nothing", [nothing, "PORT"], requests.NOTHING)
     threads = ["--io-threads", "2", "--io-threads-do-reads", "yes"]
@@ -160,10 +171,7 @@ def run(arguments, started):
     for server in started:
         load(server, arguments.pairs)
     with contextlib.ExitStack() as stack:
-        def connect(server):
-            return [stack.enter_context(server.connect()) for _ in range(arguments.connections)]
-
-        opened = [connect(server) for server in started]
+        opened = [stack.enter_context(server.connections(arguments.connections)) for server in started]
         cases = [(name, pipeline) for name in ("get", "set", "range") for pipeline in arguments.pipelines]
         for _ in range(arguments.repetitions):
             for workload, pipeline in cases:
@@ -204,20 +212,26 @@ def table(measured):
     return "\n".join(lines) + "\n"
 
 
-def parse(words):
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+def parser(about, connections, pairs):
+    """Of what every measurement can be asked for, with its own defaults."""
+    parser = argparse.ArgumentParser(description=about.split("\n")[0])
     parser.add_argument("--honeycomb", nargs="+", default=["target/release/honeycomb"], help="the programs")
-    parser.add_argument("--nothing", help="a server that does nothing: the server's example of that name")
-    parser.add_argument("--cores", type=int, default=1, help="threads of Honeycomb and of memcached")
-    parser.add_argument("--connections", type=int, default=50)
-    parser.add_argument("--pipelines", type=int, nargs="+", default=[1, 16, 128])
-    parser.add_argument("--pairs", type=int, default=100_000)
-    parser.add_argument("--seconds", type=float, default=0.5, help="of one measurement")
-    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--connections", type=int, default=connections)
+    parser.add_argument("--pairs", type=int, default=pairs)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--load-max", type=float, default=1.0, help="refuse if the machine has more")
-    parser.add_argument("--out", type=pathlib.Path, help="folder for throughput.json and throughput.md")
-    return parser.parse_args(words)
+    parser.add_argument("--out", type=pathlib.Path, help="folder for what was measured, as JSON and Markdown")
+    return parser
+
+
+def parse(words):
+    asked = parser(__doc__, connections=50, pairs=100_000)
+    asked.add_argument("--nothing", help="a server that does nothing: the server's example of that name")
+    asked.add_argument("--cores", type=int, default=1, help="threads of Honeycomb and of memcached")
+    asked.add_argument("--pipelines", type=int, nargs="+", default=[1, 16, 128])
+    asked.add_argument("--seconds", type=float, default=0.5, help="of one measurement")
+    asked.add_argument("--repetitions", type=int, default=5)
+    asked.add_argument("--load-max", type=float, default=1.0, help="refuse if the machine has more")
+    return asked.parse_args(words)
 
 
 def write(arguments, name, report, text):
