@@ -26,7 +26,7 @@ NOWHERE = bytearray(1 << 20)
 
 def capacity(connections, exchange, seconds):
     """Requests a second, if every connection has one on its way at a time."""
-    batches = [request for request, _ in exchange[: throughput.BATCHES]]
+    batches = [request for request, _ in exchange]
     sent, took = throughput.drive(connections, batches, len(exchange[0][1]), seconds)
     return sent / took
 

@@ -10,6 +10,7 @@ them apart then. Repetitions of all servers alternate; medians are shown.
 
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -23,7 +24,8 @@ import time
 
 from honeycomb_clients import requests
 
-BATCHES = 64
+# Requests of a workload, of as many keys; then they begin again.
+REQUESTS = 200_000
 # Writes that are on their way at once while pairs are loaded.
 CHUNK = 200
 REDIS_COMMAND = ["redis-server", "--port", "PORT", "--save", "", "--appendonly", "no", "--bind", "127.0.0.1"]
@@ -106,10 +108,9 @@ def receive(connection, length):
 
 def load(server, pairs):
     """Writes all pairs, some at a time."""
-    exchange = list(server.workloads["load"](range(pairs)))
+    exchange = iter(server.workloads["load"](range(pairs)))
     with server.connect() as connection:
-        for at in range(0, len(exchange), CHUNK):
-            chunk = exchange[at : at + CHUNK]
+        while chunk := list(itertools.islice(exchange, CHUNK)):
             connection.sendall(b"".join(request for request, _ in chunk))
             receive(connection, sum(len(reply) for _, reply in chunk))
 
@@ -127,7 +128,7 @@ def check(server, connections, exchange):
 def exchange_all(connections, batches, first, reply_bytes):
     """Sends each connection a batch, from one on, and takes what is replied."""
     for at, connection in enumerate(connections, first):
-        connection.sendall(batches[at % BATCHES])
+        connection.sendall(batches[at % len(batches)])
     buffer = bytearray(1 << 16)
     for connection in connections:
         left = reply_bytes
@@ -149,8 +150,9 @@ def drive(connections, batches, reply_bytes, seconds):
 
 def batches_of(exchange, pipeline):
     """So many requests in each batch, and how many bytes are replied to it."""
-    parts = [exchange[at % len(exchange)][0] for at in range(BATCHES * pipeline)]
-    batches = [b"".join(parts[at * pipeline : (at + 1) * pipeline]) for at in range(BATCHES)]
+    requests_alone = [request for request, _ in exchange]
+    starts = range(0, len(exchange) - pipeline + 1, pipeline)
+    batches = [b"".join(requests_alone[at : at + pipeline]) for at in starts]
     return batches, len(exchange[0][1]) * pipeline
 
 
@@ -166,20 +168,19 @@ def measure(server, connections, exchange, pipeline, seconds):
 
 def run(arguments, started):
     """All measurements, by workload, pipeline and server."""
-    numbers = random.Random(arguments.seed).choices(range(arguments.pairs - requests.RANGE), k=4096)
+    numbers = random.Random(arguments.seed).choices(range(arguments.pairs - requests.RANGE), k=REQUESTS)
     found = {}
     for server in started:
         load(server, arguments.pairs)
     with contextlib.ExitStack() as stack:
         opened = [stack.enter_context(server.connections(arguments.connections)) for server in started]
-        cases = [(name, pipeline) for name in ("get", "set", "range") for pipeline in arguments.pipelines]
-        for _ in range(arguments.repetitions):
-            for workload, pipeline in cases:
-                for server, connections in zip(started, opened):
-                    if workload in server.workloads:
-                        exchange = list(server.workloads[workload](numbers))
-                        taken = measure(server, connections, exchange, pipeline, arguments.seconds)
-                        found.setdefault((workload, pipeline, server.name), []).append(taken)
+        for workload in ("get", "set", "range"):
+            able = [pair for pair in zip(started, opened) if workload in pair[0].workloads]
+            exchanges = [list(server.workloads[workload](numbers)) for server, _ in able]
+            for pipeline, _ in itertools.product(arguments.pipelines, range(arguments.repetitions)):
+                for (server, connections), exchange in zip(able, exchanges):
+                    taken = measure(server, connections, exchange, pipeline, arguments.seconds)
+                    found.setdefault((workload, pipeline, server.name), []).append(taken)
     return found
 
 
@@ -224,7 +225,7 @@ def parser(about, connections, pairs):
 
 
 def parse(words):
-    asked = parser(__doc__, connections=50, pairs=100_000)
+    asked = parser(__doc__, connections=50, pairs=2_000_000)
     asked.add_argument("--nothing", help="a server that does nothing: the server's example of that name")
     asked.add_argument("--cores", type=int, default=1, help="threads of Honeycomb and of memcached")
     asked.add_argument("--pipelines", type=int, nargs="+", default=[1, 16, 128])
