@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use honeycomb_btree::Version;
 
 use crate::completion::Completions;
-use crate::request::{Rejected, Request, parse, version_of};
+use crate::request::{PlainGet, Rejected, Request, parse, parse_get, version_of};
 use crate::status::Status;
 
 /// Requests of one version, in the order of their submission.
@@ -34,6 +34,14 @@ impl<'q> Admission<'q> {
         while let Some((request, _)) = self.next(completions) {
             completions.push_refusal(request.identifier, status);
         }
+    }
+
+    /// The next request, if it is an allowed get.
+    #[inline]
+    pub(crate) fn next_get(&mut self) -> Option<PlainGet<'q>> {
+        let (get, length) = parse_get(self.rest, self.version)?;
+        self.rest = &self.rest[length..];
+        Some(get)
     }
 
     /// The next request, and its bytes; on the way there, what is none is refused.

@@ -230,6 +230,34 @@ pub(crate) fn parse(bytes: &[u8]) -> (Result<Request<'_>, Rejected>, usize) {
     (frame.parse().map_err(reject), length)
 }
 
+/// A get at the version that everything near it is read at: most requests are, so it is parsed by itself.
+pub(crate) struct PlainGet<'a> {
+    pub(crate) identifier: u64,
+    pub(crate) table: u16,
+    pub(crate) key: &'a [u8],
+}
+
+/// What the fourth word of an allowed get has but for the table and the length of the key.
+const OF_GET: u64 = (OPCODE_GET as u64) << shift(layout::OPCODE_OFFSET);
+const OF_GET_MASK: u64 = !(field_mask(layout::TABLE_NUMBER_OFFSET, layout::TABLE_NUMBER_BYTES)
+    | field_mask(layout::LOWER_LENGTH_OFFSET, layout::LOWER_LENGTH_BYTES));
+
+const fn field_mask(offset: usize, bytes: usize) -> u64 {
+    ((1 << (8 * bytes)) - 1) << shift(offset)
+}
+
+/// The allowed get of a version at the start of `bytes`, and how many bytes it has; none if it is another
+/// request.
+#[inline]
+pub(crate) fn parse_get(bytes: &[u8], version: Option<Version>) -> Option<(PlainGet<'_>, usize)> {
+    let (frame, length) = Frame::read(bytes)?;
+    let [identifier, of_version, limits, fourth] = frame.words;
+    let is_get = fourth & OF_GET_MASK == OF_GET && limits == 0 && of_version == version.unwrap_or(0);
+    let table = frame.field(layout::TABLE_NUMBER_OFFSET, layout::TABLE_NUMBER_BYTES) as u16;
+    let is_allowed = (KEY_BYTES_MIN..=KEY_BYTES_MAX).contains(&frame.lower_length());
+    (is_get && is_allowed).then_some((PlainGet { identifier, table, key: frame.keys }, length))
+}
+
 /// The version that the request at the start of `bytes` names. Means nothing if there is none.
 #[inline]
 pub(crate) fn version_of(bytes: &[u8]) -> Option<Version> {

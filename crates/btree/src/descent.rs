@@ -19,7 +19,8 @@
 //! | the leaf | header and line | items that may be of the key, else the shortcuts; maybe its log block |
 //! | its shortcuts | the shortcuts | the key's segment |
 //!
-//! What works on one operation at a time takes one step after the other.
+//! What works on one operation at a time takes one step after the other; many that go together take each a
+//! step in turn.
 
 use honeycomb_memory::{LINE_BYTES, Lid, Node, Published};
 
@@ -140,7 +141,33 @@ impl<'r> Reader<'r> {
 
     /// Goes down to the leaf of a key. None only if the tree is younger than the reader.
     pub(crate) fn land(&'r self, root: Root, key: &[u8]) -> Option<Landing<'r>> {
-        self.descend_to_scan(root, key, 0).land()
+        let mut descent = self.descend_to_scan(root, key, 0);
+        descent.descend();
+        descent.landing()
+    }
+}
+
+/// Has descents take all their steps, each a step in turn, so that what one asks for comes while others
+/// compute. After it all have landed.
+// A loop for each step, and not one that tells the steps apart: so nothing is decided a step.
+#[inline]
+pub fn descend_together(descents: &mut [Descent<'_, '_>]) {
+    let mut is_under_way = true;
+    while is_under_way {
+        for descent in &mut *descents {
+            if let At::Node(node) = descent.at {
+                descent.choose_segment(node);
+            }
+        }
+        for descent in &mut *descents {
+            if let At::Segment(published) = descent.at {
+                descent.choose_child(published);
+            }
+        }
+        is_under_way = false;
+        for descent in &mut *descents {
+            is_under_way |= descent.go_on();
+        }
     }
 }
 
@@ -154,27 +181,19 @@ impl<'r, 'k> Descent<'r, 'k> {
         Self { reader, root, key, purpose, hash, lid: root.0, at, segment: 0, candidates, named: None }
     }
 
-    /// Takes a step, which is worth waiting for a little. False once there is none to take: all that the
-    /// operation reads of the leaf has been asked for.
+    /// Takes all steps.
     #[inline]
-    pub fn step(&mut self) -> bool {
-        match self.at {
-            At::Node(node) => self.choose_segment(node),
-            At::Segment(published) => self.choose_child(published),
-            At::Child(child) => self.go_to(child),
-            At::LeafByHash(leaf, hash) => self.go_to_line(leaf, hash),
-            At::Line(node, hash) => self.choose_items(node, hash),
-            At::Shortcuts(published) => self.choose_leaf_segment(published),
-            At::Leaf(_) | At::Nowhere => return false,
-        }
-        true
+    pub fn descend(&mut self) {
+        descend_together(std::slice::from_mut(self));
     }
 
-    /// Takes all steps that are left. None if the tree is younger than the reader.
+    /// Where all steps have led to. None if the tree is younger than the reader.
     #[inline]
-    pub(crate) fn land(&mut self) -> Option<Landing<'r>> {
-        while self.step() {}
-        let At::Leaf(published) = self.at else { return None };
+    pub(crate) fn landing(&self) -> Option<Landing<'r>> {
+        let At::Leaf(published) = self.at else {
+            assert!(matches!(self.at, At::Nowhere), "there are steps to take");
+            return None;
+        };
         let leaf = self.reader.forest().view_of(published);
         let Self { named, segment, candidates, .. } = *self;
         Some(Landing { leaf, named, segment, candidates })
@@ -199,7 +218,22 @@ impl<'r, 'k> Descent<'r, 'k> {
         self.key
     }
 
-    #[inline]
+    /// Goes to the child, if it is at one. False once it has landed.
+    #[inline(always)]
+    fn go_on(&mut self) -> bool {
+        match self.at {
+            At::Node(_) => {}
+            At::Child(child) => self.go_to(child),
+            At::LeafByHash(leaf, hash) => self.go_to_line(leaf, hash),
+            At::Line(node, hash) => self.choose_items(node, hash),
+            At::Shortcuts(published) => self.choose_leaf_segment(published),
+            At::Leaf(_) | At::Nowhere => return false,
+            At::Segment(_) => unreachable!("its child was chosen before"),
+        }
+        true
+    }
+
+    #[inline(always)]
     fn choose_segment(&mut self, node: Node<'r>) {
         let Some(published) = self.reader.at_version(node) else {
             self.at = At::Nowhere;
@@ -217,7 +251,7 @@ impl<'r, 'k> Descent<'r, 'k> {
             _ => self.go_to(child_in(view, &wanted, self.segment).1),
         }
         if let Some(touched) = self.reader.touched() {
-            self.count(touched, view);
+            self.count(touched, node);
         }
     }
 
@@ -291,7 +325,9 @@ impl<'r, 'k> Descent<'r, 'k> {
 
     /// Counts what was asked for of a node.
     #[cold]
-    fn count(&self, touched: &Touched, view: View<'_>) {
+    fn count(&self, touched: &Touched, node: Node<'_>) {
+        let Some(published) = self.reader.at_version(node) else { return };
+        let view = self.reader.forest().view_of(published);
         let level = view.level();
         touched.node(level);
         touched.bytes(level, Part::Shortcuts, 0, view.geometry().shortcuts_end());
@@ -310,7 +346,7 @@ impl<'r, 'k> Descent<'r, 'k> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn choose_child(&mut self, published: Published<'r>) {
         let view = self.reader.forest().view_of(published);
         let child = child_in(view, &self.wanted(view), self.segment).1;
@@ -321,7 +357,7 @@ impl<'r, 'k> Descent<'r, 'k> {
         };
     }
 
-    #[inline]
+    #[inline(always)]
     fn go_to(&mut self, child: Lid) {
         let node = self.reader.current(child);
         self.reader.forest().prefetch(node);

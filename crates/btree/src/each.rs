@@ -11,7 +11,7 @@
 use honeycomb_memory::{MemoryError, Pin};
 use smallvec::SmallVec;
 
-use crate::descent::Target;
+use crate::descent::{Target, descend_together};
 use crate::error::Error;
 use crate::forest::Forest;
 use crate::operation::{BatchOperation, Outcome};
@@ -135,10 +135,6 @@ fn targets<'r>(
 ) -> SmallVec<[Option<Target<'r>>; AHEAD]> {
     let descents = operations.iter().map(|one| reader.descend_to_write(one.root, one.key));
     let mut descents: SmallVec<[_; AHEAD]> = descents.collect();
-    let mut under_way = true;
-    while under_way {
-        // Each has its turn in each round.
-        under_way = descents.iter_mut().fold(false, |others, descent| descent.step() | others);
-    }
+    descend_together(&mut descents);
     descents.iter().map(|descent| descent.target()).collect()
 }

@@ -11,12 +11,15 @@ use crate::tag_directory::{Line, Named};
 use crate::view::View;
 
 impl<'r> Descent<'r, '_> {
-    /// The value of the key.
+    /// The value of the key, once it has landed.
+    ///
+    /// # Panics
+    /// If it has not.
     #[must_use]
     #[inline]
-    pub fn get(&mut self) -> Option<Found<'r>> {
+    pub fn get(&self) -> Option<Found<'r>> {
         let (reader, key) = (self.reader(), self.key());
-        let Landing { leaf, named, segment, candidates, .. } = self.land()?;
+        let Landing { leaf, named, segment, candidates, .. } = self.landing()?;
         let wanted = Wanted::new(&key[leaf.prefix_length()..]);
         if !candidates.is_empty()
             && let Some((item, version)) = newest_in_log(leaf, wanted.suffix, candidates, reader.version())

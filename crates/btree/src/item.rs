@@ -167,7 +167,7 @@ pub(crate) struct ValueReference {
 }
 
 impl ValueReference {
-    fn read(bytes: &[u8]) -> Self {
+    pub(crate) fn read(bytes: &[u8]) -> Self {
         let mut address = [0; 8];
         address[..value_reference::ADDRESS_BYTES].copy_from_slice(&bytes[..value_reference::ADDRESS_BYTES]);
         let mut length = [0; 4];

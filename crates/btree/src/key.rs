@@ -1,6 +1,7 @@
 //! Keys: byte strings that compare as bytes, often held as a node's prefix and a suffix.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use crate::item::{HEADER_BYTES, ItemHeader};
 
@@ -79,16 +80,27 @@ impl<'a> Wanted<'a> {
     pub(crate) fn compare_item(&self, bytes: &[u8]) -> (Ordering, usize) {
         let (header, head) = header_and_head(bytes);
         let order = match head.cmp(&self.head) {
-            Ordering::Equal => self.compare_after_head(bytes, header.suffix_bytes()),
+            Ordering::Equal => compare_after_head(self.suffix, bytes, header.suffix_bytes()),
             decided => decided,
         };
         (order, header.item_bytes())
     }
 
-    /// How the key of an item compares that has the same head: seldom, so not where it is called.
-    #[inline(never)]
-    fn compare_after_head(&self, bytes: &[u8], suffix_bytes: usize) -> Ordering {
-        self.after_head().compare_suffix(bytes, suffix_bytes)
+    /// Passes over items as long as their heads tell that their keys are smaller: where the last of those
+    /// begins and ends; nothing at the start if there is none. One that it does not pass over may be smaller
+    /// all the same.
+    #[inline(always)]
+    pub(crate) fn skip_smaller(&self, items: &[u8]) -> Range<usize> {
+        let mut smaller = 0..0;
+        while let Some(chunk) = items.get(smaller.end..).and_then(|rest| rest.first_chunk()) {
+            let (header, bytes) = header_and_next(chunk);
+            // With bytes behind the suffix it is greater than the head, if anything: so it needs no mask.
+            if u64::from_be_bytes(bytes) >= self.head {
+                break;
+            }
+            smaller = smaller.end..smaller.end + header.item_bytes();
+        }
+        smaller
     }
 
     /// The key, to be compared with those that have the same head.
@@ -96,6 +108,13 @@ impl<'a> Wanted<'a> {
     pub(crate) fn after_head(&self) -> AfterHead<'a> {
         AfterHead { suffix: self.suffix, next: self.suffix.get(HEAD_BYTES..).map_or(0, head) }
     }
+}
+
+/// How the key of the item that starts `bytes` compares with a wanted one that has the same head: seldom, so
+/// not where it is called.
+#[inline(never)]
+fn compare_after_head(wanted: &[u8], bytes: &[u8], suffix_bytes: usize) -> Ordering {
+    Wanted { suffix: wanted, head: 0 }.after_head().compare_suffix(bytes, suffix_bytes)
 }
 
 /// A key to be found among items that have the same head. So it is where keys begin alike, such as
@@ -140,12 +159,18 @@ impl AfterHead<'_> {
 #[inline(always)]
 fn header_and_head(bytes: &[u8]) -> (ItemHeader, u64) {
     // One look says that both are there; only an item at the end of a node may be shorter.
-    let Some(chunk) = bytes.first_chunk::<{ HEADER_BYTES + HEAD_BYTES }>() else {
+    let Some(chunk) = bytes.first_chunk() else {
         let header = ItemHeader::read(bytes);
         return (header, head(&bytes[HEADER_BYTES..][..header.suffix_bytes()]));
     };
-    let header = ItemHeader::read(chunk);
-    (header, masked(*chunk.last_chunk().expect("eight bytes"), header.suffix_bytes()))
+    let (header, next) = header_and_next(chunk);
+    (header, masked(next, header.suffix_bytes()))
+}
+
+/// The header of an item, and the eight bytes after it, whoever's they are.
+#[inline(always)]
+fn header_and_next(chunk: &[u8; HEADER_BYTES + HEAD_BYTES]) -> (ItemHeader, [u8; HEAD_BYTES]) {
+    (ItemHeader::read(chunk), *chunk.last_chunk().expect("eight bytes"))
 }
 
 /// The head of `suffix_bytes` bytes from these on, whoever's the others are.

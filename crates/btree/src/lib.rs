@@ -78,7 +78,7 @@ mod write;
 #[cfg(not(loom))]
 pub use crate::{
     counters::Statistics,
-    descent::Descent,
+    descent::{Descent, descend_together},
     error::Error,
     forest::{Config, Forest, Root, Version},
     loader::Loader,

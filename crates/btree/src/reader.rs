@@ -8,7 +8,7 @@ use honeycomb_layout::node_header;
 use honeycomb_memory::{LeaseUse, Lid, Node, Pin, Published};
 
 use crate::forest::{Forest, Root, Version};
-use crate::item::Item;
+use crate::item::{Item, ValueReference};
 use crate::key::Wanted;
 use crate::search::{LEFTMOST, child_at, child_before, child_for, last_child, lower_bound};
 use crate::touched::Touched;
@@ -88,7 +88,9 @@ impl Reader<'_> {
     /// The value of a key.
     #[must_use]
     pub fn get(&self, root: Root, key: &[u8]) -> Option<Found<'_>> {
-        self.descend_to_get(root, key).get()
+        let mut descent = self.descend_to_get(root, key);
+        descent.descend();
+        descent.get()
     }
 
     pub(crate) fn forest(&self) -> &Forest {
@@ -109,9 +111,16 @@ impl Reader<'_> {
     }
 
     /// The bytes of an item's value, if they are in a buffer of their own.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn value_out_of_line<'s>(&'s self, item: Item<'s>) -> Option<&'s [u8]> {
-        item.reference().map(|at| self.forest.memory().value(self.pin(), at.address, at.length))
+        item.header.out_of_line().then(|| self.value_at(item.value()))
+    }
+
+    /// The bytes of a value in a buffer of its own.
+    #[inline(never)]
+    fn value_at(&self, reference: &[u8]) -> &[u8] {
+        let at = ValueReference::read(reference);
+        self.forest.memory().value(self.pin(), at.address, at.length)
     }
 
     /// The node that a LID named at this reader's version; none if the LID is younger.

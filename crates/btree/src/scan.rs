@@ -121,12 +121,15 @@ impl<'a> Scan<'a> {
 }
 
 impl<'r> Descent<'r, '_> {
-    /// Scans a range whose [`Scan::start`] is the key of this descent, handing the pairs to `emit` until it
-    /// breaks or the limit is reached.
-    pub fn scan_into(&mut self, scan: &Scan<'_>, emit: &mut impl Emit) {
+    /// Scans a range whose [`Scan::start`] is the key of this descent, once it has landed, handing the pairs to
+    /// `emit` until it breaks or the limit is reached.
+    ///
+    /// # Panics
+    /// If it has not landed.
+    pub fn scan_into(&self, scan: &Scan<'_>, emit: &mut impl Emit) {
         debug_assert_eq!(scan.start(), Some(self.key()));
         let (reader, root) = (self.reader(), self.root());
-        if let Some(landing) = self.land() {
+        if let Some(landing) = self.landing() {
             Walk { reader, root, scan, landing: Some(landing), left: scan.limit, emit }.run();
         }
     }
@@ -141,7 +144,11 @@ impl Reader<'_> {
     /// Scans a range, handing the pairs to `emit` until it breaks or the limit is reached.
     pub fn scan_into(&self, root: Root, scan: &Scan<'_>, emit: &mut impl Emit) {
         match scan.start() {
-            Some(key) => self.descend_to_scan(root, key, scan.limit).scan_into(scan, emit),
+            Some(key) => {
+                let mut descent = self.descend_to_scan(root, key, scan.limit);
+                descent.descend();
+                descent.scan_into(scan, emit);
+            }
             None => Walk { reader: self, root, scan, landing: None, left: scan.limit, emit }.run(),
         }
     }

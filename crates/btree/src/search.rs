@@ -3,6 +3,7 @@
 //! Keys are given as suffixes, without the node's prefix.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use honeycomb_memory::{Lid, heads};
 
@@ -27,7 +28,8 @@ pub(crate) const LEFTMOST: usize = 0;
 #[inline(always)]
 pub(crate) fn find_segment(view: View<'_>, wanted: &Wanted<'_>) -> usize {
     let segment = heads::count_not_greater(view.heads(), wanted.head).saturating_sub(1);
-    view.prefetch(view.segment(segment), view.segment(segment + 1));
+    let bytes = view.segment_range(segment);
+    view.prefetch(bytes.start, bytes.end);
     segment
 }
 
@@ -35,15 +37,16 @@ pub(crate) fn find_segment(view: View<'_>, wanted: &Wanted<'_>) -> usize {
 /// segment if there is none. Equal heads say nothing about the bytes after them: the keys do.
 #[inline(always)]
 fn settle(view: View<'_>, wanted: &Wanted<'_>, segment: usize) -> usize {
+    let start = view.segment(segment);
     let is_unsettled = segment > 0
         && view.head(segment) == wanted.head
-        && wanted.compare_item(view.from(view.segment(segment))).0.is_gt();
-    view.segment(if is_unsettled { settle_among_equals(view, wanted, segment) } else { segment })
+        && wanted.compare_item(view.from(start)).0.is_gt();
+    if is_unsettled { view.segment(settle_among_equals(view, wanted, segment)) } else { start }
 }
 
 /// The last segment before `greater` whose first key is not greater than `wanted`; the first one if there is
 /// none. Where keys begin alike, such as `user:1234`, many segments of a node without a prefix have one head.
-#[inline(never)]
+#[inline(always)]
 fn settle_among_equals(view: View<'_>, wanted: &Wanted<'_>, mut greater: usize) -> usize {
     // Of those before `after` no first key is greater, of those from `greater` on all are.
     let (mut after, key) = (heads::count_less(view.heads(), wanted.head), wanted.after_head());
@@ -65,13 +68,14 @@ pub(crate) fn lower_bound(view: View<'_>, wanted: &Wanted<'_>) -> Place {
 }
 
 /// The first item whose key is not smaller than `wanted`, for which `find_segment` found the segment.
-#[inline]
+#[inline(always)]
 pub(crate) fn lower_bound_in(view: View<'_>, wanted: &Wanted<'_>, segment: usize) -> Place {
-    let mut rest = view.sorted_from(settle(view, wanted, segment));
-    while !rest.is_empty() {
-        match wanted.compare_item(rest) {
-            (Ordering::Less, bytes) => rest = &rest[bytes..],
-            (order, _) => return Place { offset: view.sorted_end() - rest.len(), found: order.is_eq() },
+    let items = view.sorted_from(settle(view, wanted, segment));
+    let mut at = wanted.skip_smaller(items).end;
+    while at < items.len() {
+        match wanted.compare_item(&items[at..]) {
+            (Ordering::Less, bytes) => at += bytes,
+            (order, _) => return Place { offset: view.sorted_end() - items.len() + at, found: order.is_eq() },
         }
     }
     Place { offset: view.sorted_end(), found: false }
@@ -88,7 +92,8 @@ pub(crate) fn child_for(view: View<'_>, wanted: &Wanted<'_>) -> (usize, Lid) {
 pub(crate) fn child_in(view: View<'_>, wanted: &Wanted<'_>, segment: usize) -> (usize, Lid) {
     let start = settle(view, wanted, segment);
     let items = view.sorted_from(start);
-    let (mut position, mut at) = (LEFTMOST, 0);
+    let Range { start: last, end: mut at } = wanted.skip_smaller(items);
+    let mut position = if at > 0 { start + last } else { LEFTMOST };
     while at < items.len() {
         let (order, bytes) = wanted.compare_item(&items[at..]);
         if order.is_gt() {

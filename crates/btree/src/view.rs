@@ -7,6 +7,8 @@
 //! Offsets are offsets in the node. What a view shows never changes while it lives: the header's immutable
 //! words and the bytes up to a size that was published, or that only the caller can write past.
 
+use std::ops::Range;
+
 use honeycomb_layout::{fences, node_header};
 use honeycomb_memory::{Lid, LockAndSize, Node, Published};
 
@@ -250,6 +252,19 @@ impl<'a> View<'a> {
         } else {
             self.sorted_end()
         }
+    }
+
+    /// Offsets of the first item of segment `index` and of the item after its last one, in one look.
+    #[inline]
+    pub(crate) fn segment_range(self, index: usize) -> Range<usize> {
+        let (count, sorted_end) = (self.shortcut_count(), self.sorted_end());
+        if index >= count {
+            return sorted_end..sorted_end;
+        }
+        // Behind the last shortcut there are the fences.
+        let [a, b, c, d] = *self.from(self.geometry.segment_field_offset(index)).first_chunk().expect("four");
+        let (start, next) = (u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d]));
+        usize::from(start)..if index + 1 < count { usize::from(next) } else { sorted_end }
     }
 
     /// The items from `offset` to the end of the sorted block, with their offsets.

@@ -1,16 +1,19 @@
 //! The pipeline: many requests on their way down the tree, a step of each in turn.
 
-use honeycomb_btree::{Descent, Reader};
+use honeycomb_btree::{Descent, Reader, Root, descend_together};
 use smallvec::SmallVec;
 
 use crate::admission::Admission;
 use crate::completion::Completions;
 use crate::known::Known;
 use crate::long_scan::LongScans;
-use crate::request::{Read, Request, parse};
+use crate::request::{PlainGet, Read, Request, parse};
 use crate::software::Software;
 use crate::software::emission::Emission;
 use crate::status::Status;
+
+/// Requests that go together unless the parameters say otherwise: room for them is at hand.
+const GROUP: usize = 16;
 
 /// One run of requests at one version.
 pub(super) struct Pipeline<'p, 'r> {
@@ -21,108 +24,107 @@ pub(super) struct Pipeline<'p, 'r> {
     pub(super) completions: &'p mut Completions,
 }
 
-/// A request on its way.
-// Small: it is moved when it is admitted and when it is completed.
-struct Flight<'r, 'q> {
-    descent: Descent<'r, 'q>,
+/// A request on its way, but for its descent.
+#[derive(Clone, Copy)]
+struct Flight<'q> {
     identifier: u64,
     /// Of a scan: the request, to be parsed again when it is wanted.
     scan: Option<&'q [u8]>,
 }
 
+/// Requests whose descents go together.
+struct Group<'r, 'q> {
+    flights: SmallVec<[Flight<'q>; GROUP]>,
+    descents: SmallVec<[Descent<'r, 'q>; GROUP]>,
+}
+
 impl<'r> Pipeline<'_, 'r> {
     pub(super) fn run<'q>(mut self, admission: &mut Admission<'q>) {
-        let mut flights: SmallVec<[Flight<'r, 'q>; 16]> = SmallVec::new();
-        while flights.len() < self.parameters.in_flight
-            && let Some(flight) = self.admit(admission)
-        {
-            flights.push(flight);
-        }
-        // As long as others come, each takes the place of one that is completed.
-        let mut ended = None;
-        while ended.is_none() && !flights.is_empty() {
-            ended = self.step_each(&mut flights, admission);
-        }
-        ended.map(|ended| flights.swap_remove(ended));
-        while !flights.is_empty() {
-            flights.retain(|flight| self.step(flight));
+        let mut group = Group { flights: SmallVec::new(), descents: SmallVec::new() };
+        loop {
+            self.admit(admission, &mut group);
+            if group.flights.is_empty() {
+                return;
+            }
+            descend_together(&mut group.descents);
+            self.complete(&group);
+            group.flights.clear();
+            group.descents.clear();
         }
     }
 
-    /// A step of each, until one is completed and there is no other for its place: which one.
+    /// Begins the next requests, as many as go together. Those that have no way to go are dealt with here.
     #[inline]
-    fn step_each<'q>(
-        &mut self,
-        flights: &mut [Flight<'r, 'q>],
-        admission: &mut Admission<'q>,
-    ) -> Option<usize> {
-        for (index, flight) in flights.iter_mut().enumerate() {
-            if !self.step(flight) {
-                match self.admit(admission) {
-                    Some(next) => *flight = next,
-                    None => return Some(index),
+    fn admit<'q>(&mut self, admission: &mut Admission<'q>, group: &mut Group<'r, 'q>) {
+        while group.flights.len() < self.parameters.in_flight {
+            if let Some(PlainGet { identifier, table, key }) = admission.next_get() {
+                if let Some(root) = self.root(identifier, table) {
+                    group.flights.push(Flight { identifier, scan: None });
+                    group.descents.push(self.reader.descend_to_get(root, key));
                 }
+            } else if let Some((request, bytes)) = admission.next(self.completions) {
+                if let Some(descent) = self.begin(&request) {
+                    let scan = matches!(request.read, Read::Scan { .. }).then_some(bytes);
+                    group.flights.push(Flight { identifier: request.identifier, scan });
+                    group.descents.push(descent);
+                }
+            } else {
+                return;
             }
         }
+    }
+
+    /// The root of a table. A request of one that there is not is refused.
+    #[inline]
+    fn root(&mut self, identifier: u64, table: u16) -> Option<Root> {
+        let root = self.known.roots.get(table);
+        if root.is_none() {
+            self.completions.push_refusal(identifier, Status::UnknownTable);
+        }
+        root
+    }
+
+    /// The descent of a get, or of a scan that is not set aside and starts at a key.
+    fn begin<'q>(&mut self, request: &Request<'q>) -> Option<Descent<'r, 'q>> {
+        let root = self.root(request.identifier, request.table)?;
+        let (scan, bytes_max) = match &request.read {
+            Read::Get(key) => return Some(self.reader.descend_to_get(root, key)),
+            Read::Scan { scan, bytes_max } => (scan, *bytes_max),
+        };
+        if scan.limit > self.parameters.scan_pairs_a_turn && self.long_scans.set_aside(self.known, request) {
+            return None;
+        }
+        if let Some(key) = scan.start() {
+            return Some(self.reader.descend_to_scan(root, key, scan.limit));
+        }
+        let version = self.reader.version();
+        let mut emission = Emission::of(self.completions, request.identifier, version, scan, bytes_max);
+        self.reader.scan_into(root, &emission.scan(scan), &mut emission);
+        emission.finish();
         None
     }
 
-    /// A step of one. False if there is none: then it is completed.
     #[inline]
-    fn step(&mut self, flight: &mut Flight<'r, '_>) -> bool {
-        let goes_on = flight.descent.step();
-        if !goes_on {
-            self.complete(flight);
-        }
-        goes_on
-    }
-
-    /// The next request that has a way to go. Those that have none are dealt with here.
-    #[inline]
-    fn admit<'q>(&mut self, admission: &mut Admission<'q>) -> Option<Flight<'r, 'q>> {
-        loop {
-            let (request, bytes) = admission.next(self.completions)?;
-            let identifier = request.identifier;
-            let Some(root) = self.known.roots.get(request.table) else {
-                self.completions.push_refusal(identifier, Status::UnknownTable);
-                continue;
-            };
-            match &request.read {
-                Read::Get(key) => {
-                    let descent = self.reader.descend_to_get(root, key);
-                    return Some(Flight { descent, identifier, scan: None });
+    fn complete(&mut self, group: &Group<'_, '_>) {
+        let version = self.reader.version();
+        for (Flight { identifier, scan }, descent) in group.flights.iter().zip(&group.descents) {
+            match scan {
+                None => {
+                    let found = descent.get().map(|found| (found.value, found.version));
+                    self.completions.push_get(*identifier, version, found);
                 }
-                Read::Scan { scan, bytes_max } => {
-                    if scan.limit > self.parameters.scan_pairs_a_turn
-                        && self.long_scans.set_aside(self.known, &request)
-                    {
-                        continue;
-                    }
-                    if let Some(key) = scan.start() {
-                        let descent = self.reader.descend_to_scan(root, key, scan.limit);
-                        return Some(Flight { descent, identifier, scan: Some(bytes) });
-                    }
-                    let version = self.reader.version();
-                    let mut emission = Emission::of(self.completions, identifier, version, scan, *bytes_max);
-                    self.reader.scan_into(root, &emission.scan(scan), &mut emission);
-                    emission.finish();
-                }
+                Some(request) => self.complete_scan(request, descent),
             }
         }
     }
 
-    #[inline]
-    fn complete(&mut self, flight: &mut Flight<'r, '_>) {
-        let (identifier, version) = (flight.identifier, self.reader.version());
-        let Some(bytes) = flight.scan else {
-            let found = flight.descent.get().map(|found| (found.value, found.version));
-            return self.completions.push_get(identifier, version, found);
-        };
-        let Ok(Request { read: Read::Scan { scan, bytes_max }, .. }) = parse(bytes).0 else {
+    fn complete_scan(&mut self, request: &[u8], descent: &Descent<'_, '_>) {
+        let Ok(Request { read: Read::Scan { scan, bytes_max }, identifier, .. }) = parse(request).0 else {
             unreachable!("it was a scan when it was admitted")
         };
+        let version = self.reader.version();
         let mut emission = Emission::of(self.completions, identifier, version, &scan, bytes_max);
-        flight.descent.scan_into(&emission.scan(&scan), &mut emission);
+        descent.scan_into(&emission.scan(&scan), &mut emission);
         emission.finish();
     }
 }
