@@ -134,9 +134,13 @@ impl Completions {
     ) {
         let status = if found.is_some() { Status::Found } else { Status::Absent };
         let (value, pair_version) = found.unwrap_or_default();
-        self.push_header(identifier, read_version, pair_version, value.len(), status as u64);
-        self.push(value);
-        self.pad();
+        let room = self.room(layout::SIZE + value.len() + ALIGNMENT);
+        let (header, rest) = room.split_first_chunk_mut().expect("there is room for all of it");
+        *header = header_of(identifier, read_version, pair_version, value.len(), status as u64);
+        let (copy, padding) = rest.split_at_mut(value.len());
+        copy_short(value, copy);
+        padding[..ALIGNMENT].fill(0);
+        self.length = (self.length + layout::SIZE + value.len()).next_multiple_of(ALIGNMENT);
     }
 
     /// Appends a copy of a completion with another identifier, and says anew what follows it.
@@ -178,9 +182,7 @@ impl Completions {
         bytes: usize,
         outcome: u64,
     ) {
-        let last = bytes as u64 | outcome << 32;
-        let header = [identifier, read_version, pair_version, last].map(u64::to_le_bytes);
-        self.push(header.as_flattened());
+        self.push(&header_of(identifier, read_version, pair_version, bytes, outcome));
     }
 
     #[inline]
@@ -209,6 +211,30 @@ impl Completions {
     fn grow(&mut self, bytes: usize) {
         let doubled = (2 * self.buffer.len()).max(1 << 10);
         self.buffer.resize(doubled.max(self.length + bytes), 0);
+    }
+}
+
+/// What a completion begins with.
+#[inline]
+fn header_of(
+    identifier: u64,
+    read_version: u64,
+    pair_version: u64,
+    bytes: usize,
+    outcome: u64,
+) -> [u8; layout::SIZE] {
+    let words = [identifier, read_version, pair_version, bytes as u64 | outcome << 32].map(u64::to_le_bytes);
+    *words.as_flattened().first_chunk().expect("four words")
+}
+
+/// Copies bytes to as many others: most are few, and a call takes longer than two loads that overlap.
+#[inline]
+fn copy_short(from: &[u8], to: &mut [u8]) {
+    if let (Some(first), Some(last), 16..=32) = (from.first_chunk::<16>(), from.last_chunk::<16>(), from.len()) {
+        *to.first_chunk_mut().expect("as many") = *first;
+        *to.last_chunk_mut().expect("as many") = *last;
+    } else {
+        to.copy_from_slice(from);
     }
 }
 

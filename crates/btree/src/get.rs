@@ -6,7 +6,7 @@ use crate::forest::Version;
 use crate::item::Item;
 use crate::key::Wanted;
 use crate::reader::Found;
-use crate::search::{find_segment, lower_bound_in};
+use crate::search::{find_segment, settle};
 use crate::tag_directory::{Line, Named};
 use crate::view::View;
 
@@ -37,8 +37,16 @@ impl<'r> Descent<'r, '_> {
 /// The sorted item of a key in the segment where it would be.
 #[inline]
 fn item_in<'a>(leaf: View<'a>, wanted: &Wanted<'_>, segment: usize) -> Option<Item<'a>> {
-    let place = lower_bound_in(leaf, wanted, segment);
-    place.found.then(|| leaf.item(place.offset))
+    let items = leaf.sorted_from(settle(leaf, wanted, segment));
+    let mut at = wanted.skip_smaller(items).end;
+    while at < items.len() {
+        let (is_it, order, bytes) = wanted.matches(&items[at..]);
+        if is_it || order.is_gt() {
+            return is_it.then(|| Item::read(&items[at..]));
+        }
+        at += bytes;
+    }
+    None
 }
 
 /// The sorted item of a key, of which the line of the leaf's tag directory has named some entries.

@@ -86,6 +86,26 @@ impl<'a> Wanted<'a> {
         (order, header.item_bytes())
     }
 
+    /// Whether the item that starts `bytes` has the key, how its head compares, and how many bytes it has. That
+    /// keys are equal is told with less than how they compare.
+    #[inline(always)]
+    pub(crate) fn matches(&self, bytes: &[u8]) -> (bool, Ordering, usize) {
+        let (header, head) = header_and_head(bytes);
+        let order = head.cmp(&self.head);
+        let is_it = order.is_eq() && header.suffix_bytes() == self.suffix.len() && self.has_rest(bytes);
+        (is_it, order, header.item_bytes())
+    }
+
+    /// Whether the key of an item of the same length and head is this one.
+    #[inline(always)]
+    fn has_rest(&self, bytes: &[u8]) -> bool {
+        let suffix = &bytes[HEADER_BYTES..][..self.suffix.len()];
+        match (self.suffix.last_chunk::<HEAD_BYTES>(), suffix.last_chunk()) {
+            (Some(wanted), Some(last)) if suffix.len() <= 2 * HEAD_BYTES => wanted == last,
+            _ => self.suffix == suffix,
+        }
+    }
+
     /// Passes over items as long as their heads tell that their keys are smaller: where the last of those
     /// begins and ends; nothing at the start if there is none. One that it does not pass over may be smaller
     /// all the same.

@@ -36,7 +36,7 @@ pub(crate) fn find_segment(view: View<'_>, wanted: &Wanted<'_>) -> usize {
 /// Offset of the last segment from `segment` down whose first key is not greater than `wanted`; of the first
 /// segment if there is none. Equal heads say nothing about the bytes after them: the keys do.
 #[inline(always)]
-fn settle(view: View<'_>, wanted: &Wanted<'_>, segment: usize) -> usize {
+pub(crate) fn settle(view: View<'_>, wanted: &Wanted<'_>, segment: usize) -> usize {
     let start = view.segment(segment);
     let is_unsettled = segment > 0
         && view.head(segment) == wanted.head
