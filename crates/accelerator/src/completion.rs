@@ -10,16 +10,14 @@ use honeycomb_layout::{
     completion as layout, completion_outcome as outcome, completion_pair as layout_of_pair,
 };
 
+use crate::buffer::{Buffer, copy_short};
 use crate::status::Status;
 
 /// Completions one after the other, in the buffer of who asked. Made to be used again: once it has grown,
 /// nothing is allocated.
 #[derive(Debug, Clone, Default)]
 pub struct Completions {
-    /// The completions, and room for more of them: to write there is cheaper than to append.
-    buffer: Vec<u8>,
-    /// Bytes of the completions.
-    length: usize,
+    buffer: Buffer,
 }
 
 /// A completion, parsed.
@@ -75,20 +73,20 @@ const _: () = assert!(COMPLETION_BYTES_MAX / layout_of_pair::SIZE < PAIRS_MAX);
 impl Completions {
     /// Removes all completions.
     pub fn clear(&mut self) {
-        self.length = 0;
+        self.buffer.clear();
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.length == 0
+        self.buffer.len() == 0
     }
 
     /// The completions as bytes.
     #[must_use]
     #[inline]
     pub fn bytes(&self) -> &[u8] {
-        &self.buffer[..self.length]
+        self.buffer.bytes()
     }
 
     /// The completions in their order.
@@ -120,7 +118,7 @@ impl Completions {
             }
             offset += length;
         }
-        self.push(bytes);
+        self.buffer.push(bytes);
         Ok(())
     }
 
@@ -134,13 +132,13 @@ impl Completions {
     ) {
         let status = if found.is_some() { Status::Found } else { Status::Absent };
         let (value, pair_version) = found.unwrap_or_default();
-        let room = self.room(layout::SIZE + value.len() + ALIGNMENT);
+        let bytes = (layout::SIZE + value.len()).next_multiple_of(ALIGNMENT);
+        let room = self.buffer.room(bytes + ALIGNMENT);
         let (header, rest) = room.split_first_chunk_mut().expect("there is room for all of it");
         *header = header_of(identifier, read_version, pair_version, value.len(), status as u64);
-        let (copy, padding) = rest.split_at_mut(value.len());
-        copy_short(value, copy);
-        padding[..ALIGNMENT].fill(0);
-        self.length = (self.length + layout::SIZE + value.len()).next_multiple_of(ALIGNMENT);
+        copy_short(value, rest);
+        rest[value.len()..][..ALIGNMENT].fill(0);
+        self.buffer.take(bytes);
     }
 
     /// Appends a copy of a completion with another identifier, and says anew what follows it.
@@ -150,13 +148,13 @@ impl Completions {
         let word = outcome::with_more(word, u64::from(more));
         let word = outcome::with_pairs(word, part.pair_count as u64);
         self.push_header(identifier, part.read_version, part.pair_version, part.body.len(), word);
-        self.push(part.body);
+        self.buffer.push(part.body);
         self.pad();
     }
 
     /// Moves completions here.
     pub(crate) fn append(&mut self, others: &mut Self) {
-        self.push(others.bytes());
+        self.buffer.push(others.bytes());
         others.clear();
     }
 
@@ -168,7 +166,7 @@ impl Completions {
     /// Begins a completion of a scan.
     #[inline]
     pub(crate) fn begin_scan(&mut self, identifier: u64, read_version: Version) -> ScanWriter<'_> {
-        let start = self.length;
+        let start = self.buffer.len();
         self.push_header(identifier, read_version, 0, 0, 0);
         ScanWriter { completions: self, start, pairs: 0, last_key: (0, 0) }
     }
@@ -182,35 +180,14 @@ impl Completions {
         bytes: usize,
         outcome: u64,
     ) {
-        self.push(&header_of(identifier, read_version, pair_version, bytes, outcome));
+        self.buffer.push(&header_of(identifier, read_version, pair_version, bytes, outcome));
     }
 
     #[inline]
     fn pad(&mut self) {
-        let padded = self.length.next_multiple_of(ALIGNMENT);
-        self.room(ALIGNMENT)[..ALIGNMENT].fill(0);
-        self.length = padded;
-    }
-
-    #[inline]
-    fn push(&mut self, bytes: &[u8]) {
-        self.room(bytes.len())[..bytes.len()].copy_from_slice(bytes);
-        self.length += bytes.len();
-    }
-
-    /// At least so many bytes behind the completions.
-    #[inline]
-    fn room(&mut self, bytes: usize) -> &mut [u8] {
-        if self.buffer.len() - self.length < bytes {
-            self.grow(bytes);
-        }
-        &mut self.buffer[self.length..]
-    }
-
-    #[cold]
-    fn grow(&mut self, bytes: usize) {
-        let doubled = (2 * self.buffer.len()).max(1 << 10);
-        self.buffer.resize(doubled.max(self.length + bytes), 0);
+        let bytes = self.buffer.len();
+        self.buffer.room(ALIGNMENT)[..ALIGNMENT].fill(0);
+        self.buffer.take(bytes.next_multiple_of(ALIGNMENT) - bytes);
     }
 }
 
@@ -225,17 +202,6 @@ fn header_of(
 ) -> [u8; layout::SIZE] {
     let words = [identifier, read_version, pair_version, bytes as u64 | outcome << 32].map(u64::to_le_bytes);
     *words.as_flattened().first_chunk().expect("four words")
-}
-
-/// Copies bytes to as many others: most are few, and a call takes longer than two loads that overlap.
-#[inline]
-fn copy_short(from: &[u8], to: &mut [u8]) {
-    if let (Some(first), Some(last), 16..=32) = (from.first_chunk::<16>(), from.last_chunk::<16>(), from.len()) {
-        *to.first_chunk_mut().expect("as many") = *first;
-        *to.last_chunk_mut().expect("as many") = *last;
-    } else {
-        to.copy_from_slice(from);
-    }
 }
 
 /// What stands before a key and a value of these lengths.
@@ -270,8 +236,8 @@ impl ScanWriter<'_> {
         let most = room.len().min(bytes).min(RUN_BYTES);
         let written = run.write_to(&mut room[..most], pairs, pair_header);
         if written.pairs > 0 {
-            self.last_key = (self.completions.length + written.last_key, written.last_key_bytes);
-            self.completions.length += written.bytes;
+            self.last_key = (self.completions.buffer.len() + written.last_key, written.last_key_bytes);
+            self.completions.buffer.take(written.bytes);
             self.pairs += written.pairs;
         }
         written
@@ -283,15 +249,14 @@ impl ScanWriter<'_> {
         if self.is_full() {
             self.cut();
         }
-        self.completions.room(bytes)
+        self.completions.buffer.room(bytes)
     }
 
     /// Takes the pair that was written there.
     #[inline]
     fn take(&mut self, key: usize, value: usize) {
-        let start = self.completions.length + layout_of_pair::SIZE;
-        self.last_key = (start, key);
-        self.completions.length = start + key + value;
+        self.last_key = (self.completions.buffer.len() + layout_of_pair::SIZE, key);
+        self.completions.buffer.take(layout_of_pair::SIZE + key + value);
         self.pairs += 1;
     }
 
@@ -303,7 +268,7 @@ impl ScanWriter<'_> {
 
     #[inline]
     fn is_full(&self) -> bool {
-        self.completions.length - self.start > COMPLETION_BYTES_MAX
+        self.completions.buffer.len() - self.start > COMPLETION_BYTES_MAX
     }
 
     /// Ends a completion and begins the one that continues it.
@@ -311,10 +276,10 @@ impl ScanWriter<'_> {
     fn cut(&mut self) {
         self.end(true, false);
         let header = self.first_words();
-        self.start = self.completions.length;
+        self.start = self.completions.buffer.len();
         self.pairs = 0;
-        self.completions.push(&header);
-        self.completions.push(&[0; layout::SIZE - layout::PAIR_VERSION_OFFSET]);
+        self.completions.buffer.push(&header);
+        self.completions.buffer.push(&[0; layout::SIZE - layout::PAIR_VERSION_OFFSET]);
     }
 
     fn first_words(&self) -> [u8; layout::PAIR_VERSION_OFFSET] {
@@ -329,13 +294,13 @@ impl ScanWriter<'_> {
 
     #[inline]
     fn end(&mut self, continued: bool, more: bool) {
-        let length = self.completions.length - self.start - layout::SIZE;
+        let length = self.completions.buffer.len() - self.start - layout::SIZE;
         let word = outcome::with_status(0, Status::Found as u64);
         let word = outcome::with_continued(word, u64::from(continued));
         let word = outcome::with_more(word, u64::from(more));
         let last = length as u64 | outcome::with_pairs(word, self.pairs as u64) << 32;
         let at = self.start + layout::BYTES_OFFSET;
-        self.completions.buffer[at..at + 8].copy_from_slice(&last.to_le_bytes());
+        self.completions.buffer.set(at, last.to_le_bytes());
         self.completions.pad();
     }
 }

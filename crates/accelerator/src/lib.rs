@@ -15,6 +15,7 @@
 
 mod accelerator;
 mod admission;
+mod buffer;
 mod card;
 mod completion;
 pub mod conformance;

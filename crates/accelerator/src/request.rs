@@ -12,6 +12,7 @@ use honeycomb_layout::{
     KEY_BYTES_MAX, KEY_BYTES_MIN, OPCODE_GET, OPCODE_SCAN, request as layout, request_flags as flags,
 };
 
+use crate::buffer::{Buffer, copy_short};
 use crate::status::Status;
 
 /// A read that an accelerator is asked for.
@@ -52,7 +53,7 @@ pub struct KeyTooLong {
 /// Requests one after the other, to be submitted. Made to be used again.
 #[derive(Debug, Clone, Default)]
 pub struct Requests {
-    bytes: Vec<u8>,
+    buffer: Buffer,
 }
 
 /// A request that is not allowed.
@@ -84,13 +85,13 @@ const fn shift(offset: usize) -> usize {
 impl Requests {
     /// Removes all requests.
     pub fn clear(&mut self) {
-        self.bytes.clear();
+        self.buffer.clear();
     }
 
     /// The requests as bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+        self.buffer.bytes()
     }
 
     /// Appends a request.
@@ -112,10 +113,17 @@ impl Requests {
             | how << shift(layout::FLAGS_OFFSET);
         let limits = u64::from(pairs_max) | u64::from(bytes_max) << 32;
         let header = [request.identifier, request.version.unwrap_or(0), limits, fourth].map(u64::to_le_bytes);
-        self.bytes.extend_from_slice(header.as_flattened());
-        self.bytes.extend_from_slice(lower);
-        self.bytes.extend_from_slice(upper);
-        self.bytes.resize(self.bytes.len().next_multiple_of(ALIGNMENT), 0);
+        let bytes = (layout::SIZE + lower.len() + upper.len()).next_multiple_of(ALIGNMENT);
+        let room = self.buffer.room(bytes + ALIGNMENT);
+        let (first, keys) = room.split_first_chunk_mut().expect("there is room for all of it");
+        *first = *header.as_flattened().first_chunk::<{ layout::SIZE }>().expect("four words");
+        copy_short(lower, keys);
+        let rest = &mut keys[lower.len()..];
+        if !upper.is_empty() {
+            copy_short(upper, rest);
+        }
+        rest[upper.len()..][..ALIGNMENT].fill(0);
+        self.buffer.take(bytes);
         Ok(())
     }
 }
@@ -305,7 +313,7 @@ mod tests {
     fn bytes_of(request: &Request<'_>) -> Vec<u8> {
         let mut requests = Requests::default();
         requests.push(request).unwrap();
-        requests.bytes
+        requests.bytes().to_vec()
     }
 
     fn reparsed(request: &Request<'_>) -> String {

@@ -1,0 +1,98 @@
+//! A buffer of bytes one after the other, with room behind them: to write there is cheaper than to append.
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Buffer {
+    /// The bytes, and the room.
+    all: Vec<u8>,
+    length: usize,
+}
+
+impl Buffer {
+    /// Forgets the bytes and keeps the room.
+    pub(crate) fn clear(&mut self) {
+        self.length = 0;
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.length
+    }
+
+    #[inline]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.all[..self.length]
+    }
+
+    /// Writes over eight of the bytes.
+    #[inline]
+    pub(crate) fn set(&mut self, at: usize, eight: [u8; 8]) {
+        debug_assert!(at + 8 <= self.length);
+        self.all[at..at + 8].copy_from_slice(&eight);
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        self.room(bytes.len())[..bytes.len()].copy_from_slice(bytes);
+        self.length += bytes.len();
+    }
+
+    /// At least so much room.
+    #[inline]
+    pub(crate) fn room(&mut self, bytes: usize) -> &mut [u8] {
+        if self.all.len() - self.length < bytes {
+            self.grow(bytes);
+        }
+        &mut self.all[self.length..]
+    }
+
+    /// Has bytes that were written to the room be part of the others.
+    #[inline]
+    pub(crate) fn take(&mut self, bytes: usize) {
+        debug_assert!(bytes <= self.all.len() - self.length);
+        self.length += bytes;
+    }
+
+    #[cold]
+    fn grow(&mut self, bytes: usize) {
+        let doubled = (2 * self.all.len()).max(1 << 10);
+        self.all.resize(doubled.max(self.length + bytes), 0);
+    }
+}
+
+/// Copies bytes to the start of others: most are few, and a call takes longer than two loads that overlap.
+#[inline]
+pub(crate) fn copy_short(from: &[u8], to: &mut [u8]) {
+    let to = &mut to[..from.len()];
+    if let (Some(first), Some(last), ..=32) = (from.first_chunk::<16>(), from.last_chunk(), from.len()) {
+        *to.first_chunk_mut::<16>().expect("as many") = *first;
+        *to.last_chunk_mut::<16>().expect("as many") = *last;
+    } else {
+        to.copy_from_slice(from);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_pushed_and_written_stands_one_after_the_other() {
+        let mut buffer = Buffer::default();
+        let mut expected = Vec::new();
+        for length in 0..200_usize {
+            let bytes = vec![length as u8; length];
+            buffer.push(&bytes);
+            let room = buffer.room(length + 3);
+            assert!(room.len() >= length + 3);
+            copy_short(&bytes, room);
+            buffer.take(length);
+            expected.extend([&bytes[..], &bytes].concat());
+            assert_eq!(buffer.bytes(), expected);
+        }
+        buffer.set(100, [1, 2, 3, 4, 5, 6, 7, 8]);
+        expected[100..108].copy_from_slice(&[1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!((buffer.bytes(), buffer.len()), (&expected[..], expected.len()));
+        buffer.clear();
+        assert_eq!(buffer.bytes(), b"");
+    }
+}
