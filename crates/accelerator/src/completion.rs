@@ -103,6 +103,16 @@ impl Completions {
         parse(self.bytes().get(offset..)?).map(|(completion, _)| completion)
     }
 
+    /// The value that a get found whose completion begins at an offset of the bytes: all that most want of it.
+    #[must_use]
+    #[inline]
+    pub fn value_at(&self, offset: usize) -> Option<&[u8]> {
+        let (header, rest) = self.bytes().get(offset..)?.split_first_chunk::<{ layout::SIZE }>()?;
+        let last = u64::from_le_bytes(*header.last_chunk().expect("eight bytes"));
+        let is_found = outcome::status(last >> 32) == Status::Found as u64;
+        rest.get(..last as u32 as usize).filter(|_| is_found)
+    }
+
     /// Appends completions that came as bytes.
     ///
     /// # Errors
@@ -485,6 +495,13 @@ mod tests {
     fn a_completion_is_found_where_it_begins() {
         let completions = sample();
         assert_eq!(completions.at(40).unwrap().identifier, 2);
+        let mut offset = 0;
+        for completion in &completions {
+            assert_eq!(completions.value_at(offset), completion.value());
+            offset += completion.length();
+        }
+        assert_eq!((completions.value_at(0), completions.value_at(40)), (Some(&b"value"[..]), None));
+        assert_eq!(completions.value_at(usize::MAX), None);
         assert!(completions.at(completions.bytes().len()).is_none());
         assert!(completions.at(usize::MAX).is_none());
     }

@@ -140,7 +140,7 @@ impl Reads {
     #[inline]
     pub fn value(&self, index: usize) -> Result<Option<&[u8]>, Error> {
         let first = self.first(index)?;
-        Ok(first.and_then(|first| self.completions.at(first)?.value()))
+        Ok(first.and_then(|first| self.completions.value_at(first)))
     }
 
     /// The pairs that a scan has found, in order.

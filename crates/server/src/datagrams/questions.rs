@@ -88,6 +88,10 @@ impl<'a> Questions<'a> {
 
     /// Takes a datagram in. One that makes no sense is passed over, and one that needs no pairs answered.
     pub(super) fn take(&mut self, arrived: Arrived<'a>, answers: &mut Answers, reads: &mut Reads) {
+        if self.steps.is_empty() {
+            // At once, and not twice as much each time that it is full.
+            self.steps.reserve(TOGETHER);
+        }
         match arrived.protocol {
             Protocol::Ocsm => self.take_messages(arrived, reads),
             Protocol::Batch => self.take_batch(arrived, answers, reads),
