@@ -22,7 +22,7 @@ run: ## serve, index the files under /usr over the wire, and take a tour; needs 
 
 test: setup lint python-tests rust-tests neon rtl-tests rtl-proofs rtl-check loom-tests some-mutants smoke ## everything that must pass
 
-optimized: setup ## compile the program with a profile of what servers do, 5 minutes: target/optimized/release/honeycomb
+optimized: setup ## compile the program with a profile of what servers do, 3 minutes: target/optimized/release/honeycomb
 	$(python) tools/optimize.py
 
 bench: setup ## measure Honeycomb beside other ordered maps, about ten minutes, and plot: out/bench

@@ -6,7 +6,8 @@ A get takes a tenth fewer instructions, a range of three a seventh. It needs the
 Rust toolchain, and installs it by rustup if it is missing.
 
 example:
-  PYTHONPATH=python python3 tools/optimize.py      writes target/optimized/release/honeycomb: some minutes
+  PYTHONPATH=python python3 tools/optimize.py      writes target/optimized/release/honeycomb, and beside it
+                                                   examples/datagrams, which measures: some minutes
 """
 
 import argparse
@@ -21,7 +22,8 @@ from honeycomb_clients import requests, throughput
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "target/optimized"
-PROGRAM = "release/honeycomb"
+# Paths from a build's folder: the program, and what asks a server by datagrams.
+PROGRAM, DATAGRAMS = "release/honeycomb", "release/examples/datagrams"
 # What is asked of the program while it counts.
 PAIRS, CONNECTIONS, PIPELINES, SECONDS = 200_000, 20, (1, 16, 128), 0.7
 
@@ -33,18 +35,21 @@ def main() -> int:
     ).parse_args()
     counts, profile = FOLDER / "counts", FOLDER / "profile"
     shutil.rmtree(counts, ignore_errors=True)
-    train(str(build(FOLDER / "counting", f"-Cprofile-generate={counts}")))
+    counting = build(FOLDER / "counting", f"-Cprofile-generate={counts}")
+    train(str(counting / PROGRAM))
+    subprocess.run([counting / DATAGRAMS, str(PAIRS), "1"], check=True)
     subprocess.run([merger(), "merge", "--output", profile, counts], check=True)
-    print(build(FOLDER, f"-Cprofile-use={profile}"))
+    print(build(FOLDER, f"-Cprofile-use={profile}") / PROGRAM)
     return 0
 
 
 def build(folder: Path, flag: str) -> Path:
-    """Compiles the program with a flag, and says where it is."""
-    command = ["cargo", "build", "--release", "-p", "honeycomb-cli", "--target-dir", folder]
+    """Compiles the programs with a flag into a folder."""
+    packages = ["-p", "honeycomb-cli", "--bin", "honeycomb", "-p", "honeycomb-server", "--example", "datagrams"]
+    command = ["cargo", "build", "--release", *packages, "--target-dir", folder]
     flags = f"{os.environ.get('RUSTFLAGS', '')} {flag}".strip()
     subprocess.run(command, cwd=ROOT, env=os.environ | {"RUSTFLAGS": flags}, check=True)
-    return folder / PROGRAM
+    return folder
 
 
 def merger() -> str:
