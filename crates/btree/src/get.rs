@@ -3,7 +3,7 @@
 use crate::candidates::Candidates;
 use crate::descent::{Descent, Landing};
 use crate::forest::Version;
-use crate::item::Item;
+use crate::item::{Item, ItemHeader};
 use crate::key::Wanted;
 use crate::reader::Found;
 use crate::search::{find_segment, settle};
@@ -38,7 +38,7 @@ impl<'r> Descent<'r, '_> {
 #[inline]
 fn item_in<'a>(leaf: View<'a>, wanted: &Wanted<'_>, segment: usize) -> Option<Item<'a>> {
     let items = leaf.sorted_from(settle(leaf, wanted, segment));
-    let mut at = wanted.skip_smaller(items).end;
+    let mut at = wanted.skip_smaller(items, ItemHeader::item_bytes).end;
     while at < items.len() {
         let (is_it, order, bytes) = wanted.matches(&items[at..]);
         if is_it || order.is_gt() {

@@ -108,9 +108,9 @@ impl<'a> Wanted<'a> {
 
     /// Passes over items as long as their heads tell that their keys are smaller: where the last of those
     /// begins and ends; nothing at the start if there is none. One that it does not pass over may be smaller
-    /// all the same.
+    /// all the same. `bytes_of` says how many bytes an item has: where each begins is known only then.
     #[inline(always)]
-    pub(crate) fn skip_smaller(&self, items: &[u8]) -> Range<usize> {
+    pub(crate) fn skip_smaller(&self, items: &[u8], bytes_of: impl Fn(ItemHeader) -> usize) -> Range<usize> {
         let mut smaller = 0..0;
         while let Some(chunk) = items.get(smaller.end..).and_then(|rest| rest.first_chunk()) {
             let (header, bytes) = header_and_next(chunk);
@@ -118,7 +118,7 @@ impl<'a> Wanted<'a> {
             if u64::from_be_bytes(bytes) >= self.head {
                 break;
             }
-            smaller = smaller.end..smaller.end + header.item_bytes();
+            smaller = smaller.end..smaller.end + bytes_of(header);
         }
         smaller
     }

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use honeycomb_memory::{Lid, heads};
 
+use crate::item::ItemHeader;
 use crate::key::Wanted;
 use crate::view::View;
 
@@ -71,7 +72,7 @@ pub(crate) fn lower_bound(view: View<'_>, wanted: &Wanted<'_>) -> Place {
 #[inline(always)]
 pub(crate) fn lower_bound_in(view: View<'_>, wanted: &Wanted<'_>, segment: usize) -> Place {
     let items = view.sorted_from(settle(view, wanted, segment));
-    let mut at = wanted.skip_smaller(items).end;
+    let mut at = wanted.skip_smaller(items, ItemHeader::item_bytes).end;
     while at < items.len() {
         match wanted.compare_item(&items[at..]) {
             (Ordering::Less, bytes) => at += bytes,
@@ -92,7 +93,8 @@ pub(crate) fn child_for(view: View<'_>, wanted: &Wanted<'_>) -> (usize, Lid) {
 pub(crate) fn child_in(view: View<'_>, wanted: &Wanted<'_>, segment: usize) -> (usize, Lid) {
     let start = settle(view, wanted, segment);
     let items = view.sorted_from(start);
-    let Range { start: last, end: mut at } = wanted.skip_smaller(items);
+    let Range { start: last, end: mut at } =
+        wanted.skip_smaller(items, ItemHeader::child_item_bytes);
     let mut position = if at > 0 { start + last } else { LEFTMOST };
     while at < items.len() {
         let (order, bytes) = wanted.compare_item(&items[at..]);
