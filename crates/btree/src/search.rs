@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use honeycomb_memory::{Lid, heads};
 
-use crate::item::ItemHeader;
+use crate::item::{ItemHeader, last_lid};
 use crate::key::Wanted;
 use crate::view::View;
 
@@ -93,18 +93,20 @@ pub(crate) fn child_for(view: View<'_>, wanted: &Wanted<'_>) -> (usize, Lid) {
 pub(crate) fn child_in(view: View<'_>, wanted: &Wanted<'_>, segment: usize) -> (usize, Lid) {
     let start = settle(view, wanted, segment);
     let items = view.sorted_from(start);
-    let Range { start: last, end: mut at } =
+    let Range { start: mut last, end: mut at } =
         wanted.skip_smaller(items, ItemHeader::child_item_bytes);
-    let mut position = if at > 0 { start + last } else { LEFTMOST };
     while at < items.len() {
         let (order, bytes) = wanted.compare_item(&items[at..]);
         if order.is_gt() {
             break;
         }
-        position = start + at;
-        at += bytes;
+        (last, at) = (at, at + bytes);
     }
-    (position, child_at(view, position))
+    // What stands before the first greater item is the child that is looked for.
+    match items[..at].last_chunk() {
+        Some(child_at_end) => (start + last, last_lid(*child_at_end)),
+        None => (LEFTMOST, view.leftmost()),
+    }
 }
 
 /// The last item that ends at or before `offset`, by its offset; none at the start of the block.
