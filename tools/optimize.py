@@ -45,8 +45,8 @@ def main() -> int:
 
 def build(folder: Path, flag: str) -> Path:
     """Compiles the programs with a flag into a folder."""
-    packages = ["-p", "honeycomb-cli", "--bin", "honeycomb", "-p", "honeycomb-server", "--example", "datagrams"]
-    command = ["cargo", "build", "--release", *packages, "--target-dir", folder]
+    what = ["-p", "honeycomb-cli", "--bin", "honeycomb", "-p", "honeycomb-server", "--example", "datagrams"]
+    command = ["cargo", "build", "--release", "--target-dir", folder, *what]
     flags = f"{os.environ.get('RUSTFLAGS', '')} {flag}".strip()
     subprocess.run(command, cwd=ROOT, env=os.environ | {"RUSTFLAGS": flags}, check=True)
     return folder

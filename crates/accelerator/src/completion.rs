@@ -103,7 +103,7 @@ impl Completions {
         parse(self.bytes().get(offset..)?).map(|(completion, _)| completion)
     }
 
-    /// The value that a get found whose completion begins at an offset of the bytes: all that most want of it.
+    /// The value that a get found whose completion begins at an offset of the bytes: all that most want.
     #[must_use]
     #[inline]
     pub fn value_at(&self, offset: usize) -> Option<&[u8]> {

@@ -251,7 +251,7 @@ impl<'r, 'k> Descent<'r, 'k> {
             _ => self.go_to(child_in(view, &wanted, self.segment).1),
         }
         if let Some(touched) = self.reader.touched() {
-            self.count(touched, node);
+            self.count(touched, published.node());
         }
     }
 
@@ -326,8 +326,7 @@ impl<'r, 'k> Descent<'r, 'k> {
     /// Counts what was asked for of a node.
     #[cold]
     fn count(&self, touched: &Touched, node: Node<'_>) {
-        let Some(published) = self.reader.at_version(node) else { return };
-        let view = self.reader.forest().view_of(published);
+        let view = self.reader.forest().view_of(node.published());
         let level = view.level();
         touched.node(level);
         touched.bytes(level, Part::Shortcuts, 0, view.geometry().shortcuts_end());

@@ -86,8 +86,8 @@ impl<'a> Wanted<'a> {
         (order, header.item_bytes())
     }
 
-    /// Whether the item that starts `bytes` has the key, how its head compares, and how many bytes it has. That
-    /// keys are equal is told with less than how they compare.
+    /// Whether the item that starts `bytes` has the key, how its head compares, and how many bytes it has.
+    /// That keys are equal is told with less than how they compare.
     #[inline(always)]
     pub(crate) fn matches(&self, bytes: &[u8]) -> (bool, Ordering, usize) {
         let (header, head) = header_and_head(bytes);

@@ -121,8 +121,8 @@ impl<'a> Scan<'a> {
 }
 
 impl<'r> Descent<'r, '_> {
-    /// Scans a range whose [`Scan::start`] is the key of this descent, once it has landed, handing the pairs to
-    /// `emit` until it breaks or the limit is reached.
+    /// Scans a range whose [`Scan::start`] is the key of this descent, once it has landed, handing the pairs
+    /// to `emit` until it breaks or the limit is reached.
     ///
     /// # Panics
     /// If it has not landed.

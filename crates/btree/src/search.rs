@@ -39,9 +39,8 @@ pub(crate) fn find_segment(view: View<'_>, wanted: &Wanted<'_>) -> usize {
 #[inline(always)]
 pub(crate) fn settle(view: View<'_>, wanted: &Wanted<'_>, segment: usize) -> usize {
     let start = view.segment(segment);
-    let is_unsettled = segment > 0
-        && view.head(segment) == wanted.head
-        && wanted.compare_item(view.from(start)).0.is_gt();
+    let is_unsettled =
+        segment > 0 && view.head(segment) == wanted.head && wanted.compare_item(view.from(start)).0.is_gt();
     if is_unsettled { view.segment(settle_among_equals(view, wanted, segment)) } else { start }
 }
 
@@ -76,7 +75,9 @@ pub(crate) fn lower_bound_in(view: View<'_>, wanted: &Wanted<'_>, segment: usize
     while at < items.len() {
         match wanted.compare_item(&items[at..]) {
             (Ordering::Less, bytes) => at += bytes,
-            (order, _) => return Place { offset: view.sorted_end() - items.len() + at, found: order.is_eq() },
+            (order, _) => {
+                return Place { offset: view.sorted_end() - items.len() + at, found: order.is_eq() };
+            }
         }
     }
     Place { offset: view.sorted_end(), found: false }
@@ -93,8 +94,7 @@ pub(crate) fn child_for(view: View<'_>, wanted: &Wanted<'_>) -> (usize, Lid) {
 pub(crate) fn child_in(view: View<'_>, wanted: &Wanted<'_>, segment: usize) -> (usize, Lid) {
     let start = settle(view, wanted, segment);
     let items = view.sorted_from(start);
-    let Range { start: mut last, end: mut at } =
-        wanted.skip_smaller(items, ItemHeader::child_item_bytes);
+    let Range { start: mut last, end: mut at } = wanted.skip_smaller(items, ItemHeader::child_item_bytes);
     while at < items.len() {
         let (order, bytes) = wanted.compare_item(&items[at..]);
         if order.is_gt() {
