@@ -1,8 +1,8 @@
 //! The software accelerator: the paper's pipeline as code on the CPU of whoever polls (Honeycomb, section 4).
 //!
 //! A request is a small state machine, a [`Descent`](honeycomb_btree::Descent): each step ends by asking
-//! memory for what the next one reads. A queue takes each step of many requests together, so that one's memory
-//! comes while another computes.
+//! memory for what the next one reads. A queue takes each step of many requests together, so that one's
+//! memory comes while another computes.
 
 mod emission;
 mod pipeline;
