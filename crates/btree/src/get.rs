@@ -37,9 +37,12 @@ impl<'r> Descent<'r, '_> {
 /// The sorted item of a key in the segment where it would be.
 #[inline]
 fn item_in<'a>(leaf: View<'a>, wanted: &Wanted<'_>, segment: usize) -> Option<Item<'a>> {
-    let items = leaf.sorted_from(settle(leaf, wanted, segment));
+    let (segment, start) = settle(leaf, wanted, segment);
+    let items = leaf.sorted_from(start);
+    // The next segment begins with a greater key, so it is here or nowhere.
+    let end = leaf.segment(segment + 1) - start;
     let mut at = wanted.skip_smaller(items, ItemHeader::item_bytes).end;
-    while at < items.len() {
+    while at < end {
         let (is_it, order, bytes) = wanted.matches(&items[at..]);
         if is_it || order.is_gt() {
             return is_it.then(|| Item::read(&items[at..]));

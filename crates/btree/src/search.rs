@@ -34,14 +34,18 @@ pub(crate) fn find_segment(view: View<'_>, wanted: &Wanted<'_>) -> usize {
     segment
 }
 
-/// Offset of the last segment from `segment` down whose first key is not greater than `wanted`; of the first
-/// segment if there is none. Equal heads say nothing about the bytes after them: the keys do.
+/// The last segment from `segment` down whose first key is not greater than `wanted`, and the offset of that;
+/// the first segment if there is none. Equal heads say nothing about the bytes after them: the keys do.
 #[inline(always)]
-pub(crate) fn settle(view: View<'_>, wanted: &Wanted<'_>, segment: usize) -> usize {
+pub(crate) fn settle(view: View<'_>, wanted: &Wanted<'_>, segment: usize) -> (usize, usize) {
     let start = view.segment(segment);
     let is_unsettled =
         segment > 0 && view.head(segment) == wanted.head && wanted.compare_item(view.from(start)).0.is_gt();
-    if is_unsettled { view.segment(settle_among_equals(view, wanted, segment)) } else { start }
+    if !is_unsettled {
+        return (segment, start);
+    }
+    let settled = settle_among_equals(view, wanted, segment);
+    (settled, view.segment(settled))
 }
 
 /// The last segment before `greater` whose first key is not greater than `wanted`; the first one if there is
@@ -70,7 +74,7 @@ pub(crate) fn lower_bound(view: View<'_>, wanted: &Wanted<'_>) -> Place {
 /// The first item whose key is not smaller than `wanted`, for which `find_segment` found the segment.
 #[inline(always)]
 pub(crate) fn lower_bound_in(view: View<'_>, wanted: &Wanted<'_>, segment: usize) -> Place {
-    let items = view.sorted_from(settle(view, wanted, segment));
+    let items = view.sorted_from(settle(view, wanted, segment).1);
     let mut at = wanted.skip_smaller(items, ItemHeader::item_bytes).end;
     while at < items.len() {
         match wanted.compare_item(&items[at..]) {
@@ -92,7 +96,7 @@ pub(crate) fn child_for(view: View<'_>, wanted: &Wanted<'_>) -> (usize, Lid) {
 /// The child that `wanted` is routed to and its position, if `find_segment` found the segment.
 #[inline(always)]
 pub(crate) fn child_in(view: View<'_>, wanted: &Wanted<'_>, segment: usize) -> (usize, Lid) {
-    let start = settle(view, wanted, segment);
+    let start = settle(view, wanted, segment).1;
     let items = view.sorted_from(start);
     let Range { start: mut last, end: mut at } = wanted.skip_smaller(items, ItemHeader::child_item_bytes);
     while at < items.len() {
