@@ -150,9 +150,9 @@ def drive(connections, batches, reply_bytes, seconds):
 
 def batches_of(exchange, pipeline):
     """So many requests in each batch, and how many bytes are replied to it."""
-    requests_alone = [request for request, _ in exchange]
-    starts = range(0, len(exchange) - pipeline + 1, pipeline)
-    batches = [b"".join(requests_alone[at : at + pipeline]) for at in starts]
+    endless = itertools.cycle(request for request, _ in exchange)
+    count = max(1, len(exchange) // pipeline)
+    batches = [b"".join(itertools.islice(endless, pipeline)) for _ in range(count)]
     return batches, len(exchange[0][1]) * pipeline
 
 

@@ -1,5 +1,8 @@
 //! A buffer of bytes one after the other, with room behind them: to write there is cheaper than to append.
 
+/// Of requests and completions.
+pub(crate) const ALIGNMENT: usize = 8;
+
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Buffer {
     /// The bytes, and the room.
@@ -36,6 +39,22 @@ impl Buffer {
         self.length += bytes.len();
     }
 
+    /// Appends a header, what follows it, and zeros up to a multiple of 8.
+    #[inline(always)]
+    pub(crate) fn push_padded<const N: usize>(&mut self, header: &[u8; N], parts: &[&[u8]]) {
+        let length = N + parts.iter().map(|part| part.len()).sum::<usize>();
+        let bytes = length.next_multiple_of(ALIGNMENT);
+        let room = self.room(bytes + ALIGNMENT);
+        let (first, mut rest) = room.split_first_chunk_mut().expect("there is room for all of it");
+        *first = *header;
+        for part in parts {
+            copy_short(part, rest);
+            rest = &mut rest[part.len()..];
+        }
+        rest[..ALIGNMENT].fill(0);
+        self.take(bytes);
+    }
+
     /// At least so much room.
     #[inline]
     pub(crate) fn room(&mut self, bytes: usize) -> &mut [u8] {
@@ -61,7 +80,7 @@ impl Buffer {
 
 /// Copies bytes to the start of others: most are few, and a call takes longer than two loads that overlap.
 #[inline]
-pub(crate) fn copy_short(from: &[u8], to: &mut [u8]) {
+fn copy_short(from: &[u8], to: &mut [u8]) {
     let to = &mut to[..from.len()];
     if let (Some(first), Some(last), ..=32) = (from.first_chunk::<16>(), from.last_chunk(), from.len()) {
         *to.first_chunk_mut::<16>().expect("as many") = *first;
@@ -94,5 +113,18 @@ mod tests {
         assert_eq!((buffer.bytes(), buffer.len()), (&expected[..], expected.len()));
         buffer.clear();
         assert_eq!(buffer.bytes(), b"");
+    }
+
+    #[test]
+    fn records_end_with_zeros_whatever_was_there() {
+        let mut buffer = Buffer::default();
+        for (first, second) in [(0, 0), (1, 0), (0, 7), (16, 24), (33, 40), (5, 500)] {
+            buffer.room(1000).fill(0xff);
+            let (start, parts) = (buffer.len(), [vec![1; first], vec![2; second]]);
+            buffer.push_padded(b"header..", &[&parts[0], &parts[1]]);
+            let mut expected = [&b"header.."[..], &parts[0], &parts[1]].concat();
+            expected.resize(expected.len().next_multiple_of(ALIGNMENT), 0);
+            assert_eq!(buffer.bytes()[start..], expected);
+        }
     }
 }

@@ -10,7 +10,7 @@ use honeycomb_layout::{
     completion as layout, completion_outcome as outcome, completion_pair as layout_of_pair,
 };
 
-use crate::buffer::{Buffer, copy_short};
+use crate::buffer::{ALIGNMENT, Buffer};
 use crate::status::Status;
 
 /// Completions one after the other, in the buffer of who asked. Made to be used again: once it has grown,
@@ -50,8 +50,6 @@ pub struct Malformed {
     /// How many bytes are there.
     pub bytes: usize,
 }
-
-const ALIGNMENT: usize = 8;
 
 const _: () = {
     assert!(layout::SIZE == 32 && layout::IDENTIFIER_OFFSET == 0 && layout::READ_VERSION_OFFSET == 8);
@@ -142,13 +140,8 @@ impl Completions {
     ) {
         let status = if found.is_some() { Status::Found } else { Status::Absent };
         let (value, pair_version) = found.unwrap_or_default();
-        let bytes = (layout::SIZE + value.len()).next_multiple_of(ALIGNMENT);
-        let room = self.buffer.room(bytes + ALIGNMENT);
-        let (header, rest) = room.split_first_chunk_mut().expect("there is room for all of it");
-        *header = header_of(identifier, read_version, pair_version, value.len(), status as u64);
-        copy_short(value, rest);
-        rest[value.len()..][..ALIGNMENT].fill(0);
-        self.buffer.take(bytes);
+        let header = header_of(identifier, read_version, pair_version, value.len(), status as u64);
+        self.buffer.push_padded(&header, &[value]);
     }
 
     /// Appends a copy of a completion with another identifier, and says anew what follows it.
@@ -157,9 +150,8 @@ impl Completions {
         let word = outcome::with_continued(word, u64::from(continued));
         let word = outcome::with_more(word, u64::from(more));
         let word = outcome::with_pairs(word, part.pair_count as u64);
-        self.push_header(identifier, part.read_version, part.pair_version, part.body.len(), word);
-        self.buffer.push(part.body);
-        self.pad();
+        let header = header_of(identifier, part.read_version, part.pair_version, part.body.len(), word);
+        self.buffer.push_padded(&header, &[part.body]);
     }
 
     /// Moves completions here.

@@ -12,7 +12,7 @@ use honeycomb_layout::{
     KEY_BYTES_MAX, KEY_BYTES_MIN, OPCODE_GET, OPCODE_SCAN, request as layout, request_flags as flags,
 };
 
-use crate::buffer::{Buffer, copy_short};
+use crate::buffer::{ALIGNMENT, Buffer};
 use crate::status::Status;
 
 /// A read that an accelerator is asked for.
@@ -63,7 +63,6 @@ pub(crate) struct Rejected {
     pub(crate) status: Status,
 }
 
-const ALIGNMENT: usize = 8;
 const WORDS: usize = layout::SIZE / 8;
 /// Bytes of the longest request that can be framed, be it allowed or not.
 pub(crate) const FRAME_BYTES_MAX: usize = (layout::SIZE + 2 * 0xffff_usize).next_multiple_of(ALIGNMENT);
@@ -113,17 +112,8 @@ impl Requests {
             | how << shift(layout::FLAGS_OFFSET);
         let limits = u64::from(pairs_max) | u64::from(bytes_max) << 32;
         let header = [request.identifier, request.version.unwrap_or(0), limits, fourth].map(u64::to_le_bytes);
-        let bytes = (layout::SIZE + lower.len() + upper.len()).next_multiple_of(ALIGNMENT);
-        let room = self.buffer.room(bytes + ALIGNMENT);
-        let (first, keys) = room.split_first_chunk_mut().expect("there is room for all of it");
-        *first = *header.as_flattened().first_chunk::<{ layout::SIZE }>().expect("four words");
-        copy_short(lower, keys);
-        let rest = &mut keys[lower.len()..];
-        if !upper.is_empty() {
-            copy_short(upper, rest);
-        }
-        rest[upper.len()..][..ALIGNMENT].fill(0);
-        self.buffer.take(bytes);
+        let header = header.as_flattened().first_chunk::<{ layout::SIZE }>().expect("four words");
+        self.buffer.push_padded(header, &[lower, upper]);
         Ok(())
     }
 }

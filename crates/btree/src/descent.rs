@@ -141,9 +141,7 @@ impl<'r> Reader<'r> {
 
     /// Goes down to the leaf of a key. None only if the tree is younger than the reader.
     pub(crate) fn land(&'r self, root: Root, key: &[u8]) -> Option<Landing<'r>> {
-        let mut descent = self.descend_to_scan(root, key, 0);
-        descent.descend();
-        descent.landing()
+        self.descend_to_scan(root, key, 0).descend().landing()
     }
 }
 
@@ -182,9 +180,11 @@ impl<'r, 'k> Descent<'r, 'k> {
     }
 
     /// Takes all steps.
+    #[must_use]
     #[inline]
-    pub fn descend(&mut self) {
-        descend_together(std::slice::from_mut(self));
+    pub fn descend(mut self) -> Self {
+        descend_together(std::slice::from_mut(&mut self));
+        self
     }
 
     /// Where all steps have led to. None if the tree is younger than the reader.

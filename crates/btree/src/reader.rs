@@ -88,9 +88,7 @@ impl Reader<'_> {
     /// The value of a key.
     #[must_use]
     pub fn get(&self, root: Root, key: &[u8]) -> Option<Found<'_>> {
-        let mut descent = self.descend_to_get(root, key);
-        descent.descend();
-        descent.get()
+        self.descend_to_get(root, key).descend().get()
     }
 
     pub(crate) fn forest(&self) -> &Forest {

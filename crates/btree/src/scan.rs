@@ -144,11 +144,7 @@ impl Reader<'_> {
     /// Scans a range, handing the pairs to `emit` until it breaks or the limit is reached.
     pub fn scan_into(&self, root: Root, scan: &Scan<'_>, emit: &mut impl Emit) {
         match scan.start() {
-            Some(key) => {
-                let mut descent = self.descend_to_scan(root, key, scan.limit);
-                descent.descend();
-                descent.scan_into(scan, emit);
-            }
+            Some(key) => self.descend_to_scan(root, key, scan.limit).descend().scan_into(scan, emit),
             None => Walk { reader: self, root, scan, landing: None, left: scan.limit, emit }.run(),
         }
     }
