@@ -61,25 +61,26 @@ impl<'a> Plan<'a> {
         if self.level == LEAF && geometry.has_tag_directory() {
             tag_directory::write(geometry, buffer, &self.fences.low[..self.prefix_length], start..at);
         }
-        self.write_header(buffer, at, shortcut_count);
-    }
-
-    fn write_header(&self, buffer: &mut [u8], sorted_end: usize, shortcut_count: usize) {
-        let state = LockAndSize::new(sorted_end, 0);
-        write_word(buffer, node_header::LOCK_AND_SIZE_OFFSET, u64::from(state));
-        write_word(buffer, node_header::NODE_VERSION_OFFSET, 0);
-        write_word(buffer, node_header::PREVIOUS_VERSION_OFFSET, 0);
-        write_word(buffer, node_header::LEFT_OFFSET, self.left.map_or(0, Lid::get));
-        write_word(buffer, node_header::RIGHT_OFFSET, self.right.map_or(0, Lid::get));
-        let counts = count_field(node_header::SORTED_END_OFFSET, sorted_end)
+        let counts = count_field(node_header::SORTED_END_OFFSET, at)
             | count_field(node_header::SORTED_COUNT_OFFSET, self.sorted_count)
             | count_field(node_header::PREFIX_LENGTH_OFFSET, self.prefix_length)
             | count_field(node_header::SHORTCUT_COUNT_OFFSET, shortcut_count)
             | count_field(node_header::LEVEL_OFFSET, self.level);
-        write_word(buffer, node_header::SORTED_END_OFFSET, counts);
-        write_word(buffer, node_header::TAGS_OFFSET, 0);
-        write_word(buffer, node_header::TAGS_OFFSET + 8, 0);
+        write_header(buffer, at, [self.left, self.right], counts);
     }
+}
+
+/// Writes the header of a node without a log: its size, its siblings or leftmost child, its word of counts.
+pub(crate) fn write_header(buffer: &mut [u8], sorted_end: usize, links: [Option<Lid>; 2], counts: u64) {
+    let [left, right] = links.map(|link| link.map_or(0, Lid::get));
+    write_word(buffer, node_header::LOCK_AND_SIZE_OFFSET, u64::from(LockAndSize::new(sorted_end, 0)));
+    write_word(buffer, node_header::NODE_VERSION_OFFSET, 0);
+    write_word(buffer, node_header::PREVIOUS_VERSION_OFFSET, 0);
+    write_word(buffer, node_header::LEFT_OFFSET, left);
+    write_word(buffer, node_header::RIGHT_OFFSET, right);
+    write_word(buffer, node_header::SORTED_END_OFFSET, counts);
+    write_word(buffer, node_header::TAGS_OFFSET, 0);
+    write_word(buffer, node_header::TAGS_OFFSET + 8, 0);
 }
 
 /// A field of the header's word of counts.

@@ -48,6 +48,8 @@ macro_rules! counters {
 counters! {
     /// Leaves whose log was merged into a new sorted block.
     merges,
+    /// Those of them in which no item moved.
+    patches,
     /// Times that leaves were replaced by more leaves.
     leaf_splits,
     /// Times that leaves were replaced by as many.

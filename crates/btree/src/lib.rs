@@ -41,6 +41,7 @@ mod log;
 #[cfg(not(loom))]
 mod operation;
 #[cfg(not(loom))]
+mod patch;
 mod piece;
 #[cfg(not(loom))]
 mod range;

@@ -17,6 +17,7 @@ use crate::fences::{Fences, OwnedFences};
 use crate::forest::Root;
 use crate::item::{ItemBytes, encode_child};
 use crate::key::Wanted;
+use crate::patch::Patch;
 use crate::piece::{Change, Items, Piece, Tally, leaf_items};
 use crate::range::KeyRange;
 use crate::reader::Toward;
@@ -75,15 +76,17 @@ impl<'f> Transaction<'f> {
         last: Index,
         edit: Edit<'_>,
     ) -> Result<(), Stop> {
-        let block = self.forest.shape().block_bytes(LEAF);
         let mut ends = Ends { first, last };
         // All of the leaf is going to be read.
         self.view(first).prefetch(0, self.view(first).size());
+        if let Some(buffer) = self.patched(first, &edit)? {
+            self.forest.counters.patches.add(1);
+            return self.replace_merged(first, buffer);
+        }
         let leaves = self.leaves(ends, &edit);
         let plan = self.merged(first, &leaves);
         let bytes = plan.sorted_bytes();
-        let full = bytes + log_room(self.forest.shape(), 0) > block;
-        let small = bytes < block / 4;
+        let (full, small) = self.is_full_or_small(bytes);
         let append = full && edit.is_append() && self.view(last).high_fence().is_none();
         let merged = (first == last && !full && !small).then(|| self.build(&plan)).transpose()?;
         drop(leaves);
@@ -103,6 +106,23 @@ impl<'f> Transaction<'f> {
         let news = self.create_leaves(ends, &edit, full, append)?;
         self.count_leaves(ends, news.len());
         self.replace_run(root, ends, news)
+    }
+
+    /// Whether a leaf with so many bytes in its sorted block is to share them, or is to be joined.
+    fn is_full_or_small(&self, bytes: usize) -> (bool, bool) {
+        let (shape, block) = (self.forest.shape(), self.forest.shape().block_bytes(LEAF));
+        (bytes + log_room(shape, LEAF) > block, bytes < block / 4)
+    }
+
+    /// A leaf after a change, if nothing in it moves.
+    fn patched(&self, leaf: Index, edit: &Edit<'_>) -> Result<Option<NodeBuffer<'f>>, Error> {
+        let Edit::Change(changed, change) = *edit else { return Ok(None) };
+        debug_assert_eq!(changed, leaf);
+        let stays = |patch: &Patch<'_>| self.is_full_or_small(patch.sorted_bytes()) == (false, false);
+        let Some(patch) = Patch::of(self.view(leaf), change).filter(stays) else { return Ok(None) };
+        let mut buffer = self.forest.memory().allocate_node()?;
+        patch.build(&mut buffer);
+        Ok(Some(buffer))
     }
 
     /// One leaf for one leaf.

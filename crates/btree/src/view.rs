@@ -85,6 +85,11 @@ impl<'a> View<'a> {
         (self.counts >> shift) as usize & ((1 << (8 * bytes)) - 1)
     }
 
+    /// The word of the header that holds `sorted_end` up to `level`.
+    pub(crate) fn counts(self) -> u64 {
+        self.counts
+    }
+
     pub(crate) fn geometry(self) -> Geometry {
         self.geometry
     }

@@ -113,6 +113,7 @@ fn store(writer: &mut Writer<'_, '_>, statistics: &Statistics) -> Result<(), Err
     let kinds = [
         ("restart", writes.restarts),
         ("merge", writes.merges),
+        ("patch", writes.patches),
         ("leaf_split", writes.leaf_splits),
         ("leaf_share", writes.leaf_shares),
         ("leaf_join", writes.leaf_joins),

@@ -115,6 +115,8 @@ pub struct WriteStatistics {
     pub restarts: u64,
     /// Leaves whose log block was merged.
     pub merges: u64,
+    /// Those of them in which no item moved.
+    pub patches: u64,
     /// Times that leaves were replaced by more leaves.
     pub leaf_splits: u64,
     /// Times that leaves were replaced by as many.
@@ -210,6 +212,7 @@ impl From<honeycomb_btree::Statistics> for WriteStatistics {
         Self {
             restarts: trees.restarts,
             merges: trees.merges,
+            patches: trees.patches,
             leaf_splits: trees.leaf_splits,
             leaf_shares: trees.leaf_shares,
             leaf_joins: trees.leaf_joins,

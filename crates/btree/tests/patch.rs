@@ -1,0 +1,66 @@
+//! Updates whose values are as long as those they replace, among which some are not, compared with a
+//! `BTreeMap`: merges in which nothing moves, and those between them.
+#![allow(missing_docs)]
+
+mod common;
+
+use common::{Keys, MIB, Model, apply, everything, forest, key, pick, seed, tiny};
+use honeycomb_btree::{Operation, Scan, Shape};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+const KEYS: u64 = 300;
+const STEPS: u64 = 60_000;
+
+/// Mostly a value of the length that values of a key have: with some keys nothing.
+fn operation<'v>(rng: &mut StdRng, key: &[u8], value: &'v [u8]) -> Operation<'v> {
+    let length = if key[key.len() - 1].is_multiple_of(4) { 0 } else { 8 };
+    match rng.random_range(0..1000) {
+        0..985 => Operation::Put(&value[..length]),
+        985..990 => Operation::Put(&value[..rng.random_range(0..value.len())]),
+        _ => Operation::Delete,
+    }
+}
+
+fn run(shape: Shape, mvcc: bool, keys: Keys, default_seed: u64) {
+    let mut rng = StdRng::seed_from_u64(seed(default_seed));
+    let forest = forest(shape, 64 * MIB, mvcc);
+    let (root, mut model) = (forest.plant().unwrap(), Model::new());
+    let keys: Vec<Vec<u8>> = (0..KEYS).map(|number| key(keys, number, 24)).collect();
+    for step in 0..STEPS {
+        let (key, value) = (pick(&mut rng, &keys), [rng.random(); 40]);
+        let operation = operation(&mut rng, key, &value);
+        let outcome = forest.write(root, key, operation).unwrap();
+        assert_eq!(outcome, apply(&mut model, key, operation, None), "{operation:?} of {key:?}");
+        let found = pick(&mut rng, &keys);
+        let reader = forest.reader();
+        assert_eq!(reader.get(root, found).map(|found| found.value), model.get(found).map(Vec::as_slice));
+        if step % 1024 == 0 {
+            assert_eq!(everything(&reader, root), Vec::from_iter(model.clone()));
+            drop(reader);
+            assert_eq!(forest.verify(&[root]).unwrap().pairs, model.len() as u64);
+        }
+    }
+    let backward = Scan { backward: true, ..Scan::default() };
+    assert_eq!(common::scan(&forest.reader(), root, &backward), common::expected_scan(&model, &backward));
+    let statistics = forest.statistics();
+    println!("{statistics:?}");
+    assert!(statistics.patches > STEPS / 300 && statistics.merges > statistics.patches);
+}
+
+#[test]
+fn items_stay_where_they_are_in_tiny_nodes() {
+    run(tiny(200), true, Keys::Random, 1);
+    run(Shape { tag_directory_bytes: 64, ..tiny(200) }, true, Keys::Counting, 2);
+}
+
+#[test]
+fn items_stay_where_they_are_in_nodes_of_the_default_shape() {
+    run(Shape::default(), true, Keys::Counting, 3);
+    run(Shape { tag_directory_bytes: 512, ..Shape::default() }, false, Keys::Random, 4);
+}
+
+#[test]
+fn items_stay_where_they_are_though_keys_begin_alike() {
+    run(tiny(128), true, Keys::Paths, 5);
+}
