@@ -62,6 +62,9 @@ pub struct Forest {
     memory: Memory,
     shape: Shape,
     geometry: Geometry,
+    /// What the shape says, kept since each write asks for it.
+    key_bytes_max: usize,
+    inline_value_bytes_max: usize,
     log_tags: usize,
     mvcc: bool,
     pub(crate) versions: Versions,
@@ -81,6 +84,8 @@ impl Forest {
             memory: Memory::new(memory)?,
             shape: config.shape,
             geometry: config.shape.geometry(),
+            key_bytes_max: config.shape.key_bytes_max(),
+            inline_value_bytes_max: config.shape.inline_value_bytes_max(),
             log_tags: config.log_tags.min(layout::node_header::TAGS_COUNT),
             mvcc: config.mvcc,
             versions: Versions::new(if config.mvcc { FIRST_VERSION } else { 0 }),
@@ -184,8 +189,14 @@ impl Forest {
         node.prefetch(0, self.geometry.shortcuts_end());
     }
 
+    /// Whether a value of so many bytes has a buffer of its own.
+    #[inline]
+    pub(crate) fn is_out_of_line(&self, value_bytes: usize) -> bool {
+        value_bytes > self.inline_value_bytes_max
+    }
+
     pub(crate) fn check_key(&self, key: &[u8]) -> Result<(), Error> {
-        let max = self.shape.key_bytes_max();
+        let max = self.key_bytes_max;
         if (layout::KEY_BYTES_MIN..=max).contains(&key.len()) {
             return Ok(());
         }

@@ -101,7 +101,7 @@ impl<'f> Loader<'f> {
             return Err(Error::NotAscending { position: self.pairs });
         }
         self.make_way(LEAF, key)?;
-        if value.len() <= self.forest.shape().inline_value_bytes_max() {
+        if !self.forest.is_out_of_line(value.len()) {
             self.levels[LEAF].append(&encode(ItemHeader::new(key.len(), value.len()), key, value));
         } else {
             let value = self.forest.memory().allocate_value(value)?;

@@ -282,7 +282,7 @@ impl<'f> Transaction<'f> {
 
     /// Whether a value is too long for an item.
     fn is_long(&self, value: &StoredValue<'_>) -> bool {
-        value.bytes().len() > self.forest.shape().inline_value_bytes_max()
+        self.forest.is_out_of_line(value.bytes().len())
     }
 
     /// Puts a value into a buffer of its own.

@@ -95,14 +95,17 @@ impl<'p> Node<'p> {
     }
 
     /// Asks for the cache lines of the bytes from offset `from` up to `to`, cut at the end of
-    /// what may be asked for ahead.
+    /// what may be asked for ahead. Four lines at a time, so up to three more: how many there are is then seldom
+    /// other than what the processor guesses.
     #[inline]
     pub fn prefetch(self, from: usize, to: usize) {
+        const LINES: usize = 4;
         let (mut offset, end) = (from & !(LINE_BYTES - 1), to.min(self.memory.prefetch_bytes()));
         while offset < end {
-            // SAFETY: `offset` is below `prefetch_bytes`, so within the node.
-            prefetch_line(unsafe { self.start.add(offset) });
-            offset += LINE_BYTES;
+            for line in 0..LINES {
+                prefetch_line(self.start.as_ptr().wrapping_add(offset + line * LINE_BYTES));
+            }
+            offset += LINES * LINE_BYTES;
         }
     }
 
@@ -181,18 +184,19 @@ impl fmt::Debug for Node<'_> {
     }
 }
 
+/// Asks for a cache line, which may be anywhere, even where there is no memory.
 #[inline]
-pub(crate) fn prefetch_line(line: NonNull<u8>) {
+pub(crate) fn prefetch_line(line: *const u8) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: SSE is part of x86-64; a prefetch has no effect but on the caches.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast());
+        _mm_prefetch::<_MM_HINT_T0>(line.cast());
     }
     #[cfg(target_arch = "aarch64")]
     // SAFETY: a prefetch has no effect but on the caches.
     unsafe {
-        std::arch::asm!("prfm pldl1keep, [{line}]", line = in(reg) line.as_ptr(),
+        std::arch::asm!("prfm pldl1keep, [{line}]", line = in(reg) line,
             options(nostack, preserves_flags, readonly));
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]

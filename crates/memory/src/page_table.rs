@@ -9,7 +9,6 @@
 //! 3. `fresh`: anybody, by compare-and-swap, up to the capacity. LIDs from it on were never used.
 //! 4. `free`: see `free_list`.
 
-use std::ptr::NonNull;
 
 use crate::address::{BusAddress, Lid};
 use crate::arena::{MappedByte, MappedSlice, MappedWord, Wishes};
@@ -74,7 +73,7 @@ impl PageTable {
     #[inline]
     pub(crate) fn prefetch(&self, lid: Lid) {
         if let Some(entry) = self.entries.get(lid.index()) {
-            prefetch_line(NonNull::from(entry).cast());
+            prefetch_line(std::ptr::from_ref(entry).cast());
         }
     }
 
