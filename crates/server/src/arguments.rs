@@ -6,6 +6,7 @@ pub(crate) use honeycomb_protocol::resp::Arguments;
 use honeycomb_protocol::resp::parse_decimal;
 
 use crate::failure::Failure;
+use crate::letters::{LETTERS_MAX, Letters};
 
 /// A number among the arguments.
 pub(crate) fn integer(argument: &[u8]) -> Result<i64, Failure> {
@@ -17,22 +18,20 @@ pub(crate) fn is(argument: &[u8], word: &str) -> bool {
     argument.eq_ignore_ascii_case(word.as_bytes())
 }
 
-/// The name of an option, in capitals. Of a longer one than there is, its beginning: none is named so either.
+/// The name of an option, in capitals. Of a longer one than there is, nothing: none is named so either.
 #[derive(Debug, Default)]
 pub(crate) struct Word {
-    bytes: [u8; WORD_BYTES_MAX],
+    bytes: [u8; LETTERS_MAX],
     length: usize,
 }
 
-/// Bytes of a word; no option has a name as long.
-const WORD_BYTES_MAX: usize = 16;
-
 impl Word {
+    #[inline]
     fn new(argument: &[u8]) -> Self {
-        let (mut bytes, length) = ([0; WORD_BYTES_MAX], argument.len().min(WORD_BYTES_MAX));
-        bytes[..length].copy_from_slice(&argument[..length]);
-        bytes.make_ascii_uppercase();
-        Self { bytes, length }
+        Letters::of(argument).map_or_else(Self::default, |letters| Self {
+            bytes: letters.in_capitals(),
+            length: argument.len(),
+        })
     }
 }
 

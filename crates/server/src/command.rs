@@ -9,6 +9,7 @@ use crate::arguments::Arguments;
 use crate::commands::{self, Query};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
+use crate::letters::Letters;
 use crate::session::Context;
 
 /// A command: what clients are told of it, and what it does.
@@ -133,46 +134,10 @@ impl Command {
     }
 }
 
-/// Bytes of the longest name of a command.
-const NAME_BYTES_MAX: usize = 16;
-
 /// A name in lower case as a number, unless it is too long. Zeros at its end do not count.
 #[inline]
 pub(crate) fn word(name: &[u8]) -> Option<u128> {
-    (name.len() <= NAME_BYTES_MAX).then(|| in_lower_case(number(name)))
-}
-
-/// At most sixteen bytes as a number. In two loads, of the first bytes and of the last ones, where they overlap
-/// of the same bytes: to load what was just copied to one place would wait for that.
-#[inline]
-fn number(name: &[u8]) -> u128 {
-    let behind = |bytes: usize| 8 * (name.len() - bytes);
-    if let (Some(first), Some(last)) = (name.first_chunk::<8>(), name.last_chunk::<8>()) {
-        return u128::from(u64::from_le_bytes(*first)) | u128::from(u64::from_le_bytes(*last)) << behind(8);
-    }
-    let number = if let (Some(first), Some(last)) = (name.first_chunk::<4>(), name.last_chunk::<4>()) {
-        u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << behind(4)
-    } else if let (Some(first), Some(last)) = (name.first_chunk::<2>(), name.last_chunk::<2>()) {
-        u64::from(u16::from_le_bytes(*first)) | u64::from(u16::from_le_bytes(*last)) << behind(2)
-    } else {
-        name.first().map_or(0, |&byte| u64::from(byte))
-    };
-    u128::from(number)
-}
-
-/// Sixteen bytes with the capital letters among them made small, all at once.
-#[inline]
-fn in_lower_case(bytes: u128) -> u128 {
-    const fn all(byte: u8) -> u128 {
-        u128::from_le_bytes([byte; NAME_BYTES_MAX])
-    }
-    const TOP: u128 = all(0x80);
-    let low_bits = bytes & !TOP;
-    // Sums of two numbers below 128: the top bit of each byte says whether it is reached, and none is carried.
-    let from_a = low_bits + all(0x80 - b'A');
-    let above_z = low_bits + all(0x7f - b'Z');
-    let is_capital = from_a & !above_z & !bytes & TOP;
-    bytes | is_capital >> 2
+    Letters::of(name).map(|letters| u128::from_le_bytes(letters.in_lower_case()))
 }
 
 #[cfg(test)]
@@ -192,16 +157,5 @@ mod tests {
         for unknown in ["", "nothing", "a name of seventeen"] {
             assert!(Command::named(unknown.as_bytes()).is_none());
         }
-    }
-
-    #[test]
-    fn words_are_in_lower_case() {
-        let all: Vec<u8> = (0..=u8::MAX).collect();
-        for name in (1..=NAME_BYTES_MAX).flat_map(|length| all.windows(length)) {
-            let mut expected = [0; NAME_BYTES_MAX];
-            expected[..name.len()].copy_from_slice(&name.to_ascii_lowercase());
-            assert_eq!(word(name), Some(u128::from_le_bytes(expected)), "{name:?}");
-        }
-        assert_eq!(word(&all[..NAME_BYTES_MAX + 1]), None);
     }
 }

@@ -131,7 +131,8 @@ impl Connection {
     }
 
     /// Takes the next request of what has arrived, if it is all there.
-    #[inline]
+    // What it returns is many words: they stay in registers if this is where they are used.
+    #[inline(always)]
     pub(crate) fn take(&mut self, limits: &Limits) -> Result<Option<Asked>, Malformed> {
         if let Some(asked) = self.front.take() {
             return Ok(Some(asked));

@@ -29,6 +29,7 @@ mod exporter;
 mod failure;
 mod glob;
 mod keyspace;
+mod letters;
 mod metrics;
 mod parameters;
 mod reaper;

@@ -1,0 +1,74 @@
+//! Short words in any case of letters: the names of commands and of their options.
+
+/// Bytes of the longest word.
+pub(crate) const LETTERS_MAX: usize = 16;
+
+/// At most sixteen bytes; those that a word lacks are zero.
+#[derive(Clone, Copy)]
+pub(crate) struct Letters(u128);
+
+impl Letters {
+    /// None if there are more.
+    // In two loads, of the first bytes and of the last ones, where they overlap of the same bytes: to load all
+    // of what was just copied to a cleared place would wait for the copy.
+    #[inline]
+    pub(crate) fn of(word: &[u8]) -> Option<Self> {
+        let behind = |bytes: usize| 8 * (word.len() - bytes);
+        if let (Some(first), Some(last)) = (word.first_chunk::<8>(), word.last_chunk::<8>()) {
+            let [first, last] = [first, last].map(|eight| u128::from(u64::from_le_bytes(*eight)));
+            return (word.len() <= LETTERS_MAX).then(|| Self(first | last << behind(8)));
+        }
+        let letters = if let (Some(first), Some(last)) = (word.first_chunk::<4>(), word.last_chunk::<4>()) {
+            let [first, last] = [first, last].map(|four| u64::from(u32::from_le_bytes(*four)));
+            first | last << behind(4)
+        } else if let (Some(first), Some(last)) = (word.first_chunk::<2>(), word.last_chunk::<2>()) {
+            let [first, last] = [first, last].map(|two| u64::from(u16::from_le_bytes(*two)));
+            first | last << behind(2)
+        } else {
+            word.first().map_or(0, |&byte| u64::from(byte))
+        };
+        Some(Self(u128::from(letters)))
+    }
+
+    #[inline]
+    pub(crate) fn in_lower_case(self) -> [u8; LETTERS_MAX] {
+        (self.0 | self.between(b'A', b'Z') >> 2).to_le_bytes()
+    }
+
+    #[inline]
+    pub(crate) fn in_capitals(self) -> [u8; LETTERS_MAX] {
+        (self.0 & !(self.between(b'a', b'z') >> 2)).to_le_bytes()
+    }
+
+    /// The top bit of each byte that is one from `first` to `last`, both below 128.
+    #[inline]
+    fn between(self, first: u8, last: u8) -> u128 {
+        const TOP: u128 = all(0x80);
+        let low_bits = self.0 & !TOP;
+        // Sums of two numbers below 128: the top bit of each byte says whether it is reached, and none is carried.
+        (low_bits + all(0x80 - first)) & !(low_bits + all(0x7f - last)) & !self.0 & TOP
+    }
+}
+
+#[inline]
+const fn all(byte: u8) -> u128 {
+    u128::from_le_bytes([byte; LETTERS_MAX])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_change_their_case_and_nothing_else_does() {
+        let bytes: Vec<u8> = (0..=u8::MAX).collect();
+        let padded = |word: Vec<u8>| std::array::from_fn(|at| word.get(at).copied().unwrap_or(0));
+        for word in (1..=LETTERS_MAX).flat_map(|length| bytes.windows(length)) {
+            let letters = Letters::of(word).unwrap();
+            assert_eq!(letters.in_lower_case(), padded(word.to_ascii_lowercase()), "{word:?}");
+            assert_eq!(letters.in_capitals(), padded(word.to_ascii_uppercase()), "{word:?}");
+        }
+        assert_eq!(Letters::of(b"").unwrap().in_capitals(), [0; LETTERS_MAX]);
+        assert!(Letters::of(&bytes[..=LETTERS_MAX]).is_none());
+    }
+}
