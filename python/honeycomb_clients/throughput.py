@@ -3,7 +3,8 @@
 One client program sends all of them the same: so many connections, so many requests ahead on each, of keys
 from all over the store, so that no cache has what they ask for. It knows how long each reply is and only
 counts bytes, once it has looked at the first ones; so it costs little, though where few requests are ahead
-it, not the server, may be what is measured. Processor time of the server tells them apart then. Repetitions of all servers alternate; medians are shown.
+it, not the server, may be what is measured. Processor time of the server tells them apart then. Repetitions
+of all servers alternate; medians are shown.
 
     python -m honeycomb_clients.throughput --honeycomb target/release/honeycomb --out out/throughput
 """

@@ -95,8 +95,8 @@ impl<'p> Node<'p> {
     }
 
     /// Asks for the cache lines of the bytes from offset `from` up to `to`, cut at the end of
-    /// what may be asked for ahead. Four lines at a time, so up to three more: how many there are is then seldom
-    /// other than what the processor guesses.
+    /// what may be asked for ahead. Four lines at a time, so up to three more: how many there are is then
+    /// seldom other than what the processor guesses.
     #[inline]
     pub fn prefetch(self, from: usize, to: usize) {
         const LINES: usize = 4;

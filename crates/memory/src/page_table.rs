@@ -9,7 +9,6 @@
 //! 3. `fresh`: anybody, by compare-and-swap, up to the capacity. LIDs from it on were never used.
 //! 4. `free`: see `free_list`.
 
-
 use crate::address::{BusAddress, Lid};
 use crate::arena::{MappedByte, MappedSlice, MappedWord, Wishes};
 use crate::error::MemoryError;

@@ -9,8 +9,8 @@ pub(crate) struct Letters(u128);
 
 impl Letters {
     /// None if there are more.
-    // In two loads, of the first bytes and of the last ones, where they overlap of the same bytes: to load all
-    // of what was just copied to a cleared place would wait for the copy.
+    // In two loads, of the first bytes and of the last ones, where they overlap of the same bytes: to load
+    // all of what was just copied to a cleared place would wait for the copy.
     #[inline]
     pub(crate) fn of(word: &[u8]) -> Option<Self> {
         let behind = |bytes: usize| 8 * (word.len() - bytes);
@@ -45,7 +45,8 @@ impl Letters {
     fn between(self, first: u8, last: u8) -> u128 {
         const TOP: u128 = all(0x80);
         let low_bits = self.0 & !TOP;
-        // Sums of two numbers below 128: the top bit of each byte says whether it is reached, and none is carried.
+        // Sums of two numbers below 128: the top bit of each byte says whether it is reached, and nothing is
+        // carried.
         (low_bits + all(0x80 - first)) & !(low_bits + all(0x7f - last)) & !self.0 & TOP
     }
 }
