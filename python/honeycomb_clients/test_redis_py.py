@@ -35,6 +35,8 @@ class RedisPy(unittest.TestCase):
             self.assertEqual(client.delete("a", "b", "x"), 2)
             with self.assertRaises(redis.ResponseError):
                 client.set("c", "x") and client.incr("c")
+            self.assertEqual(client.object("encoding", "c"), b"embstr")
+            self.assertGreater(client.memory_usage("c"), 2)
 
     def test_scan_iter_returns_every_key_once(self):
         for client in self.clients():

@@ -50,6 +50,8 @@ pub(crate) enum Keys {
     None,
     /// The first after the name.
     First,
+    /// The second after the name: the first says what is asked for.
+    Second,
     /// All after the name.
     All,
     /// Every other one after the name: the rest are values.
@@ -109,18 +111,20 @@ impl Command {
         fits && !odd
     }
 
-    /// The arguments that are keys, unless values stand between them.
+    /// The arguments that are keys, unless values stand between them or there is none.
     #[inline]
     pub(crate) fn keys<'a>(&self, arguments: &Arguments<'a>) -> Option<Arguments<'a>> {
         match self.keys {
             Keys::None => Some(arguments.part(0..0)),
             Keys::First => Some(arguments.part(1..2)),
+            Keys::Second => (arguments.len() > 2).then(|| arguments.part(2..3)),
             Keys::All => Some(arguments.from(1)),
             Keys::EveryOther => None,
         }
     }
 
-    /// Adds the reads of its keys: how many. None if values stand between them, or one is too long.
+    /// Adds the reads of its keys: how many. None if values stand between them, there is none, or one is too
+    /// long.
     #[inline]
     pub(crate) fn read_keys(
         &self,

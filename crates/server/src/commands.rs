@@ -6,6 +6,7 @@ mod connection;
 mod expiry;
 mod keys;
 mod numbers;
+mod object;
 mod ordered;
 mod query;
 mod range;
@@ -23,13 +24,14 @@ use crate::command::{Command, Named, word};
 
 /// All of them, in the order of their names. The place of one is its number.
 pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| {
-    let groups: [&'static [Command]; 11] = [
+    let groups: [&'static [Command]; 12] = [
         about::COMMANDS,
         config::COMMANDS,
         connection::COMMANDS,
         expiry::COMMANDS,
         keys::COMMANDS,
         numbers::COMMANDS,
+        object::COMMANDS,
         ordered::COMMANDS,
         scanning::COMMANDS,
         slow_log::COMMANDS,

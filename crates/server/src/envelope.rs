@@ -6,6 +6,8 @@
 //! ```
 //! Only the server reads this; to the store and its accelerator it is a value like any other.
 
+use honeycomb_layout::{ALLOCATION_UNIT_BYTES, INLINE_VALUE_BYTES_MAX, item_header, value_reference};
+
 /// A value and when it expires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Envelope<'a> {
@@ -34,9 +36,24 @@ impl<'a> Envelope<'a> {
         }
     }
 
+    /// Bytes of the value of a pair.
+    fn bytes(&self) -> usize {
+        1 + self.expires_at.map_or(0, |_| size_of::<u64>()) + self.data.len()
+    }
+
+    /// Bytes that the pair of a key takes: in its leaf, where it may share its first bytes with others, and,
+    /// if the value is long, in a buffer of its own.
+    pub(crate) fn pair_bytes(&self, key: &[u8]) -> usize {
+        let (item, value) = (item_header::BITS as usize / 8 + key.len(), self.bytes());
+        if value <= INLINE_VALUE_BYTES_MAX {
+            return item + value;
+        }
+        item + value_reference::SIZE + value.next_multiple_of(ALLOCATION_UNIT_BYTES)
+    }
+
     /// The value of a pair.
     pub(crate) fn seal(self) -> Vec<u8> {
-        let mut value = Vec::with_capacity(self.data.len() + 9);
+        let mut value = Vec::with_capacity(self.bytes());
         self.seal_into(&mut value);
         value
     }
@@ -71,8 +88,19 @@ mod tests {
             for data in [&b""[..], b"\x01", b"value"] {
                 let envelope = Envelope { data, expires_at };
                 assert_eq!(Envelope::open(&envelope.seal()), Some(envelope));
+                assert_eq!(envelope.seal().len(), envelope.bytes());
             }
         }
+    }
+
+    #[test]
+    fn a_pair_takes_its_item_and_units_of_a_long_value() {
+        let bytes = |data| Envelope { data: &vec![0; data], expires_at: None }.pair_bytes(b"key");
+        assert_eq!([bytes(0), bytes(468)], [3 + 3 + 1, 3 + 3 + 469]);
+        assert_eq!(
+            [bytes(469), bytes(511), bytes(512)],
+            [3 + 3 + 10 + 512, 3 + 3 + 10 + 512, 3 + 3 + 10 + 1024]
+        );
     }
 
     #[test]

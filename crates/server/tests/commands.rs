@@ -50,6 +50,51 @@ fn strings() {
 }
 
 #[test]
+fn what_a_pair_is_beside_its_value() {
+    let running = start();
+    let long = "x".repeat(469);
+    dialogue(
+        &mut Client::of(&running),
+        &[
+            ("OBJECT ENCODING a", "nil"),
+            ("MEMORY USAGE a", "nil"),
+            ("MSET a -12 b word c 012", "OK"),
+            ("OBJECT ENCODING a", "'int'"),
+            ("object encoding b", "'embstr'"),
+            ("OBJECT ENCODING c", "'embstr'"),
+            (&format!("SET d {long} EX 100"), "OK"),
+            ("OBJECT ENCODING d", "'raw'"),
+            ("OBJECT REFCOUNT a", "1"),
+            ("OBJECT IDLETIME a", "!ERR idle time not tracked"),
+            ("OBJECT FREQ a", "!ERR access frequency not tracked"),
+            ("OBJECT FREQ nothing", "nil"),
+            (
+                "OBJECT ENCODING",
+                "!ERR unknown subcommand or wrong number of arguments for 'ENCODING'. Try OBJECT HELP.",
+            ),
+            (
+                "OBJECT LOOKS a",
+                "!ERR unknown subcommand or wrong number of arguments for 'LOOKS'. Try OBJECT HELP.",
+            ),
+            ("MEMORY USAGE a", "8"),
+            ("MEMORY USAGE b SAMPLES 0", "9"),
+            ("MEMORY USAGE b SAMPLES -1", "!ERR syntax error"),
+            ("MEMORY USAGE b SAMPLES", "!ERR syntax error"),
+            ("MEMORY USAGE d", "526"),
+            (
+                "MEMORY DOCTOR",
+                "!ERR unknown subcommand or wrong number of arguments for 'DOCTOR'. Try MEMORY HELP.",
+            ),
+            ("OBJECT", "!ERR wrong number of arguments for 'object' command"),
+            ("MULTI", "OK"),
+            ("MEMORY USAGE a", "QUEUED"),
+            ("OBJECT ENCODING b", "QUEUED"),
+            ("EXEC", "[8 'embstr']"),
+        ],
+    );
+}
+
+#[test]
 fn numbers() {
     let running = start();
     dialogue(

@@ -150,6 +150,7 @@ fn describe(command: &Command, replies: &mut Replies) {
     let (first, last, step) = match command.keys {
         Keys::None => (0, 0, 0),
         Keys::First => (1, 1, 1),
+        Keys::Second => (2, 2, 1),
         Keys::All => (1, -1, 1),
         Keys::EveryOther => (1, -1, 2),
     };

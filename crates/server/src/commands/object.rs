@@ -1,0 +1,134 @@
+//! What a pair is beside its value.
+
+use honeycomb_protocol::resp::{Replies, parse_decimal};
+
+use crate::arguments::{Arguments, Options, is};
+use crate::command::{Command, Keys, Run};
+use crate::failure::Failure;
+use crate::keyspace::Keyspace;
+
+pub(super) const COMMANDS: &[Command] = &[
+    Command {
+        name: "object",
+        arity: -2,
+        keys: Keys::Second,
+        run: Run::Read(object),
+        usage: "ENCODING key | REFCOUNT key | IDLETIME key | FREQ key | HELP",
+        summary: "How Redis would hold a value, and how many hold it: one. When it was used is not tracked.",
+    },
+    Command {
+        name: "memory",
+        arity: -2,
+        keys: Keys::Second,
+        run: Run::Read(memory),
+        usage: "USAGE key [SAMPLES count] | HELP",
+        summary: "Bytes that a pair takes: in its leaf, and of a long value in a buffer of its own.",
+    },
+];
+
+const OBJECT_HELP: [&str; 11] = [
+    "OBJECT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+    "ENCODING <key>",
+    "    How Redis would hold the value: int, embstr or raw.",
+    "REFCOUNT <key>",
+    "    How many pairs share the value: 1.",
+    "IDLETIME <key>",
+    "    Refused: it is not tracked.",
+    "FREQ <key>",
+    "    Refused: it is not tracked.",
+    "HELP",
+    "    This text.",
+];
+
+const MEMORY_HELP: [&str; 5] = [
+    "MEMORY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+    "USAGE <key> [SAMPLES <count>]",
+    "    Bytes that the pair takes. No value has parts to take samples of.",
+    "HELP",
+    "    This text.",
+];
+
+/// Bytes of the longest value that Redis holds in one piece with what it knows of it.
+const EMBEDDED_BYTES_MAX: usize = 44;
+
+fn object(
+    keyspace: &mut Keyspace<'_>,
+    arguments: &Arguments<'_>,
+    replies: &mut Replies,
+) -> Result<(), Failure> {
+    let form = &arguments[1];
+    let Some(key) = arguments.get(2).filter(|_| arguments.len() == 3) else {
+        return help("OBJECT", &OBJECT_HELP, arguments, replies);
+    };
+    let tells = ["encoding", "refcount", "idletime", "freq"].map(|name| is(form, name));
+    if !tells.contains(&true) {
+        return Err(unknown("OBJECT", form));
+    }
+    match (keyspace.get(key)?, tells) {
+        (None, _) => replies.null(),
+        (Some(envelope), [true, ..]) => replies.bulk(encoding(envelope.data).as_bytes()),
+        (Some(_), [_, true, ..]) => replies.integer(1),
+        (Some(_), [.., idle, _]) => {
+            let what = if idle { "idle time" } else { "access frequency" };
+            return Err(Failure::other(format!("{what} not tracked")));
+        }
+    }
+    Ok(())
+}
+
+fn memory(
+    keyspace: &mut Keyspace<'_>,
+    arguments: &Arguments<'_>,
+    replies: &mut Replies,
+) -> Result<(), Failure> {
+    let form = &arguments[1];
+    let Some(key) = arguments.get(2) else {
+        return help("MEMORY", &MEMORY_HELP, arguments, replies);
+    };
+    if !is(form, "usage") {
+        return Err(unknown("MEMORY", form));
+    }
+    let mut options = Options::from(arguments, 3);
+    while let Some(word) = options.word() {
+        match &*word {
+            b"SAMPLES" if options.integer()? >= 0 => {}
+            _ => return Err(Failure::Syntax),
+        }
+    }
+    match keyspace.get(key)? {
+        Some(envelope) => replies.integer(envelope.pair_bytes(key) as i64),
+        None => replies.null(),
+    }
+    Ok(())
+}
+
+/// Replies what forms a command has, if that is asked for.
+fn help(
+    command: &'static str,
+    lines: &[&str],
+    arguments: &Arguments<'_>,
+    replies: &mut Replies,
+) -> Result<(), Failure> {
+    if !is(&arguments[1], "help") || arguments.len() != 2 {
+        return Err(unknown(command, &arguments[1]));
+    }
+    replies.array(lines.len());
+    lines.iter().for_each(|line| replies.simple(line));
+    Ok(())
+}
+
+fn unknown(command: &str, form: &[u8]) -> Failure {
+    let form = form.escape_ascii();
+    Failure::other(format!(
+        "unknown subcommand or wrong number of arguments for '{form}'. Try {command} HELP."
+    ))
+}
+
+/// How Redis would hold a value that was just set.
+fn encoding(data: &[u8]) -> &'static str {
+    match data.len() {
+        _ if parse_decimal(data).is_some() => "int",
+        0..=EMBEDDED_BYTES_MAX => "embstr",
+        _ => "raw",
+    }
+}
