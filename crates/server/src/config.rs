@@ -16,6 +16,9 @@ pub struct Config {
     pub address: SocketAddr,
     /// Threads, each with connections of its own. Default: one a core of the machine.
     pub cores: usize,
+    /// Whether each thread stays on a core of the machine, if there are as many threads as cores that the
+    /// process may use. Default: no.
+    pub pin_cores: bool,
     /// Memory of the store that [`Config::open_store`] opens; of a running server, that of its store.
     /// Default: 1 GiB.
     pub memory_bytes: usize,
@@ -113,6 +116,7 @@ impl Default for Config {
         Self {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 6379)),
             cores,
+            pin_cores: false,
             memory_bytes: 1 << 30,
             databases: 16,
             password: None,

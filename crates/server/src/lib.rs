@@ -32,6 +32,7 @@ mod keyspace;
 mod letters;
 mod metrics;
 mod parameters;
+mod placement;
 mod reaper;
 mod server;
 mod session;

@@ -69,6 +69,15 @@ pub static PARAMETERS: &[Parameter] = &[
         show: |config| config.cores.to_string(),
     },
     Parameter {
+        name: "pin-cores",
+        about: "Whether each thread stays on a core of the machine, if there are as many threads as cores \
+                that the process may use.",
+        allowed: "yes, no",
+        can_change: false,
+        read: |config, text| put(&mut config.pin_cores, choice(text, &[("yes", true), ("no", false)])),
+        show: |config| if config.pin_cores { "yes" } else { "no" }.to_owned(),
+    },
+    Parameter {
         name: "memory",
         about: "Memory of the store. A write that finds none is refused.",
         allowed: "1MiB to 64TiB",

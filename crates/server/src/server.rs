@@ -18,6 +18,7 @@ use crate::core::Core;
 use crate::datagrams::{self, Protocol};
 use crate::exporter::Exporter;
 use crate::parameters::Refused;
+use crate::placement;
 use crate::reaper::Reaper;
 use crate::shared::Shared;
 use crate::time::Time;
@@ -104,8 +105,9 @@ impl Server {
             let (shared, waker) = (server.shared.clone(), exporter.waker()?);
             server.spawn("metrics".to_owned(), waker, move || exporter.run(&shared))?;
         }
+        let places = server.places()?;
         for (number, (listener, ports)) in listeners.into_iter().zip(ports).enumerate() {
-            server.start_core(number, listener, ports)?;
+            server.start_core(number, places.get(number).copied(), listener, ports)?;
         }
         Ok(server)
     }
@@ -143,15 +145,29 @@ impl Server {
         self.end()
     }
 
+    /// The core of the machine for each thread; none for those that go where the system has them go.
+    fn places(&self) -> Result<Vec<usize>, Error> {
+        let config = self.shared.config();
+        Ok(if config.pin_cores { placement::one_each(config.cores)? } else { Vec::new() })
+    }
+
     fn start_core(
         &mut self,
         number: usize,
+        place: Option<usize>,
         listener: TcpListener,
         ports: Vec<(Protocol, UdpSocket)>,
     ) -> Result<(), Error> {
         let reaper = (number == 0).then(Reaper::default);
         let (core, waker) = Core::new(self.shared.clone(), number, listener, ports, reaper)?;
-        self.spawn(format!("core {number}"), waker, move || core.run())
+        let run = move || {
+            // It serves all the same where this is not allowed.
+            if let Some(Err(error)) = place.map(placement::stay_on) {
+                tracing::warn!(number, %error, "a thread is not kept on a core");
+            }
+            core.run()
+        };
+        self.spawn(format!("core {number}"), waker, run)
     }
 
     fn spawn(

@@ -3,9 +3,11 @@
 
 mod common;
 
+use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::thread::sleep;
+use std::path::Path;
+use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use common::{Client, Running, dialogue, show, start, start_with};
@@ -139,6 +141,33 @@ fn what_takes_long_is_noted() {
     assert!(client.shown("SLOWLOG GET").ends_with(&format!("{}]", entry(2, "'INCR' 'a'"))), "{shown}");
     assert_eq!(client.shown("SLOWLOG GET -2"), "!ERR count should be greater than or equal to -1");
     assert!(client.shown("SLOWLOG HELP").contains("RESET"));
+}
+
+#[test]
+fn threads_stay_on_a_core_each() {
+    let cores = thread::available_parallelism().unwrap().get();
+    let _running = start_with(Config { cores, pin_cores: true, ..Config::default() });
+    let of_threads = |name: &str| -> Vec<String> {
+        let tasks = fs::read_dir("/proc/self/task").unwrap();
+        let of = |task: &Path, file| fs::read_to_string(task.join(file)).unwrap_or_default();
+        let paths = tasks.map(|task| task.unwrap().path());
+        let named = paths.filter(|task| of(task, "comm").trim() == name);
+        let allowed = |status: String| {
+            let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+            line.unwrap_or_default().trim().to_owned()
+        };
+        named.map(|task| allowed(of(&task, "status"))).collect()
+    };
+    // Threads of other tests have the same names, and may be anywhere.
+    for number in 0..cores {
+        let stays = |allowed: &String| allowed.parse::<usize>().is_ok();
+        let name = format!("core {number}");
+        let began = Instant::now();
+        while !of_threads(&name).iter().any(stays) {
+            assert!(began.elapsed() < Duration::from_secs(30), "{name} may go anywhere");
+            sleep(Duration::from_millis(1));
+        }
+    }
 }
 
 #[test]
