@@ -31,6 +31,7 @@ mod glob;
 mod keyspace;
 mod letters;
 mod metrics;
+mod open_files;
 mod parameters;
 mod placement;
 mod reaper;

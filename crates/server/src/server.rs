@@ -17,6 +17,7 @@ use crate::config::{Config, Datagrams};
 use crate::core::Core;
 use crate::datagrams::{self, Protocol};
 use crate::exporter::Exporter;
+use crate::open_files;
 use crate::parameters::Refused;
 use crate::placement;
 use crate::reaper::Reaper;
@@ -75,12 +76,19 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server for a store.
+    /// Starts a server for a store. The process may open as many files afterwards as its connections need, if
+    /// the system lets it; if not, there may be fewer connections.
     ///
     /// # Errors
     /// [`Error`].
     pub fn start(mut config: Config, store: Store, time: Box<dyn Time>) -> Result<Self, Error> {
         config.check()?;
+        let connections_max = open_files::allow(config.connections_max, config.cores);
+        if connections_max < config.connections_max {
+            let wanted = config.connections_max;
+            tracing::warn!(wanted, connections_max, "the system has no open files for as many connections");
+            config.connections_max = connections_max;
+        }
         let Datagrams { ocsm, batch, secret, .. } = config.datagrams;
         let (address, listeners) = for_each_core(config.cores, config.address, listener)?;
         let mut ports: Vec<Vec<(Protocol, UdpSocket)>> = listeners.iter().map(|_| Vec::new()).collect();

@@ -4,7 +4,7 @@
 mod common;
 
 use std::io::{Read, Write};
-use std::net::Shutdown;
+use std::net::{Shutdown, TcpStream};
 use std::thread;
 use std::time::Duration;
 
@@ -137,6 +137,28 @@ fn what_is_no_request_ends_the_connection_with_an_error() {
         assert!(client.is_ended());
     }
     assert_eq!(Client::of(&running).shown("PING"), "PONG");
+}
+
+/// What the documentation of the protocol, of pipelines and of transactions shows of a server, byte by byte.
+#[test]
+fn a_server_replies_as_the_documentation_shows() {
+    let running = start();
+    let mut socket = TcpStream::connect(running.server.address()).unwrap();
+    for (sent, replied) in [
+        ("PING\r\n", "+PONG\r\n"),
+        ("EXISTS somekey\r\n", ":0\r\n"),
+        ("PING\r\nPING\r\nPING\r\n", "+PONG\r\n+PONG\r\n+PONG\r\n"),
+        ("MULTI\r\nINCR foo\r\nINCR bar\r\nEXEC\r\n", "+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n:1\r\n:1\r\n"),
+        ("*3\r\n$3\r\nSET\r\n$5\r\nmykey\r\n$5\r\nHello\r\n", "+OK\r\n"),
+        ("*2\r\n$3\r\nGET\r\n$5\r\nmykey\r\n", "$5\r\nHello\r\n"),
+        ("GET nonexisting\r\n", "$-1\r\n"),
+        ("SELECT foo\r\n", "-ERR value is not an integer or out of range\r\n"),
+    ] {
+        socket.write_all(sent.as_bytes()).unwrap();
+        let mut received = vec![0; replied.len()];
+        socket.read_exact(&mut received).unwrap();
+        assert_eq!(String::from_utf8_lossy(&received), replied, "{sent:?}");
+    }
 }
 
 #[test]

@@ -99,6 +99,55 @@ mod tests {
     use super::*;
     use crate::resp::{Replies, Version};
 
+    /// Examples of the protocol's documentation, of the types that this server replies with.
+    #[test]
+    fn replies_are_read_as_the_documentation_of_the_protocol_shows() {
+        let (simple, error) =
+            (|text: &str| Answer::Simple(text.into()), |text: &str| Answer::Error(text.into()));
+        let (bulk, number) = (|text: &str| Answer::Bulk(text.into()), Answer::Integer);
+        let numbers = |last: i64| (1..=last).map(number).collect::<Vec<_>>();
+        let wrong_type = "WRONGTYPE Operation against a key holding the wrong kind of value";
+        let examples = [
+            ("+OK\r\n", simple("OK")),
+            ("-Error message\r\n", error("Error message")),
+            ("-ERR unknown command 'asdf'\r\n", error("ERR unknown command 'asdf'")),
+            (&format!("-{wrong_type}\r\n"), error(wrong_type)),
+            (":0\r\n", number(0)),
+            (":1000\r\n", number(1000)),
+            ("$5\r\nhello\r\n", bulk("hello")),
+            ("$0\r\n\r\n", bulk("")),
+            ("$-1\r\n", Answer::Null),
+            ("*0\r\n", Answer::Array(Vec::new())),
+            ("*2\r\n$5\r\nhello\r\n$5\r\nworld\r\n", Answer::Array(vec![bulk("hello"), bulk("world")])),
+            ("*3\r\n:1\r\n:2\r\n:3\r\n", Answer::Array(numbers(3))),
+            (
+                "*5\r\n:1\r\n:2\r\n:3\r\n:4\r\n$5\r\nhello\r\n",
+                Answer::Array([numbers(4), vec![bulk("hello")]].concat()),
+            ),
+            (
+                "*2\r\n*3\r\n:1\r\n:2\r\n:3\r\n*2\r\n+Hello\r\n-World\r\n",
+                Answer::Array(vec![
+                    Answer::Array(numbers(3)),
+                    Answer::Array(vec![simple("Hello"), error("World")]),
+                ]),
+            ),
+            ("*-1\r\n", Answer::Null),
+            (
+                "*3\r\n$5\r\nhello\r\n$-1\r\n$5\r\nworld\r\n",
+                Answer::Array(vec![bulk("hello"), Answer::Null, bulk("world")]),
+            ),
+            ("_\r\n", Answer::Null),
+            ("=15\r\ntxt:Some string\r\n", bulk("Some string")),
+            (
+                "%2\r\n+first\r\n:1\r\n+second\r\n:2\r\n",
+                Answer::Map(vec![(simple("first"), number(1)), (simple("second"), number(2))]),
+            ),
+        ];
+        for (bytes, expected) in examples {
+            assert_eq!(parse_answer(bytes.as_bytes()), Ok(Some((expected, bytes.len()))), "{bytes:?}");
+        }
+    }
+
     #[test]
     fn a_client_reads_what_a_server_writes() {
         let mut replies = Replies::new(Version::Resp3);

@@ -526,6 +526,17 @@ mod tests {
     }
 
     #[test]
+    fn requests_are_read_as_the_documentation_of_the_protocol_shows() {
+        let array = "*2\r\n$4\r\nLLEN\r\n$6\r\nmylist\r\n";
+        let examples =
+            [(array, "LLEN mylist"), ("PING\r\n", "PING"), ("EXISTS somekey\r\n", "EXISTS somekey")];
+        for (bytes, words) in examples {
+            let words = words.split(' ').map(|word| word.as_bytes().to_vec()).collect();
+            assert_eq!(parsed(bytes.as_bytes(), &Limits::default()), Ok(Some((words, bytes.len()))));
+        }
+    }
+
+    #[test]
     fn a_line_is_a_request() {
         let words = vec![b"SET".to_vec(), b"a".to_vec(), b"b c".to_vec()];
         assert_eq!(parsed(b"SET  a 'b c'\nPING\r\n", &Limits::default()), Ok(Some((words, 13))));

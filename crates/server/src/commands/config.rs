@@ -4,6 +4,7 @@ use crate::arguments::{Arguments, is};
 use crate::command::{Command, Keys, Run};
 use crate::failure::Failure;
 use crate::glob;
+use crate::open_files;
 use crate::parameters::{PARAMETERS, Parameter};
 use crate::session::Context;
 use crate::totals::Totals;
@@ -26,7 +27,8 @@ fn config(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fa
             let (names, values) = (rest.iter().step_by(2), rest.from(1));
             let mut pairs = names.zip(values.iter().step_by(2));
             pairs.try_for_each(|(name, value)| set(config, name, value))?;
-            config.check().map_err(|refused| Failure::other(refused.to_string()))
+            config.check().map_err(|refused| Failure::other(refused.to_string()))?;
+            check_open_files(config)
         })?;
         context.replies.simple("OK");
     } else if is(form, "resetstat") && rest.is_empty() {
@@ -58,6 +60,14 @@ fn get(context: &mut Context<'_>, patterns: Arguments<'_>) {
         context.replies.bulk(name.as_bytes());
         context.replies.bulk(value.as_bytes());
     }
+}
+
+fn check_open_files(config: &crate::Config) -> Result<(), Failure> {
+    let (wanted, possible) =
+        (config.connections_max, open_files::allow(config.connections_max, config.cores));
+    let refusal =
+        || Failure::other(format!("maxclients is {wanted}: the system has open files for {possible}"));
+    if possible < wanted { Err(refusal()) } else { Ok(()) }
 }
 
 fn set(config: &mut crate::Config, name: &[u8], value: &[u8]) -> Result<(), Failure> {
