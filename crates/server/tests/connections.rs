@@ -6,7 +6,7 @@ mod common;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::{Client, dialogue, show, start, start_with};
 use honeycomb_protocol::resp::{Answer, Limits, encode};
@@ -137,6 +137,38 @@ fn what_is_no_request_ends_the_connection_with_an_error() {
         assert!(client.is_ended());
     }
     assert_eq!(Client::of(&running).shown("PING"), "PONG");
+}
+
+#[test]
+fn a_client_that_dies_in_the_middle_of_its_pipeline_leaves_a_beginning_of_it() {
+    const DYING: usize = 50;
+    const COMMANDS: usize = 500;
+    let running = start();
+    let mut other = Client::of(&running);
+    for number in 0..DYING {
+        let (mut dying, mut bytes) = (Client::of(&running), Vec::new());
+        for at in 0..COMMANDS {
+            encode(&[&b"SET"[..], format!("{number}:{at}").as_bytes(), b"v"], &mut bytes);
+        }
+        // A part of the end does not arrive. Replies that nobody has read have the system reset connections.
+        dying.send_bytes(&bytes[..bytes.len() - 1 - number]);
+        if number % 2 == 0 {
+            dying.socket.read_exact(&mut [0; 1]).unwrap();
+        }
+        drop(dying);
+        assert_eq!(other.shown("PING"), "PONG");
+    }
+    let began = Instant::now();
+    while other.shown("CLIENT LIST").matches("id=").count() > 1 {
+        assert!(began.elapsed() < Duration::from_secs(20), "who is dead is listed");
+        thread::sleep(Duration::from_millis(1));
+    }
+    for number in 0..DYING {
+        let mut found = (0..COMMANDS).map(|at| other.shown(&format!("EXISTS {number}:{at}")) == "1");
+        let beginning = found.by_ref().take_while(|exists| *exists).count();
+        assert!(beginning < COMMANDS && !found.any(|exists| exists), "{number}: {beginning}");
+        assert!(beginning > 0 || number % 2 == 1, "{number} was replied to");
+    }
 }
 
 /// What the documentation of the protocol, of pipelines and of transactions shows of a server, byte by byte.

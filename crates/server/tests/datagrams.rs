@@ -516,6 +516,32 @@ fn whoever_is_not_known_gets_no_more_than_was_sent() {
 }
 
 #[test]
+fn floods_that_nobody_reads_the_answers_of_hold_up_nobody() {
+    let running = running();
+    let (ocsm, batch) = (Raw::to(running.server.ocsm_address()), Raw::to(running.server.batch_address()));
+    let search = message(ocsm::Operation::Search, b"twelve-bytes", b"", ocsm::Form::Short);
+    let (hello, mut redis) = (Header::of(Kind::Hello).bytes(), RedisClient::of(&running));
+    for _ in 0..20 {
+        for _ in 0..500 {
+            ocsm.send(&search);
+            batch.send(&hello);
+            [&ocsm, &batch].iter().for_each(|raw| raw.send(&[0xa5; PAYLOAD_BYTES]));
+        }
+        assert_eq!(redis.shown("PING"), "PONG");
+    }
+    // What comes in a flood may be dropped, so whoever asks does it again.
+    let answers = |raw: &Raw, request: &[u8]| {
+        raw.socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        (0..100).any(|_| {
+            raw.send(request);
+            raw.socket.recv_from(&mut [0; PAYLOAD_BYTES]).is_ok()
+        })
+    };
+    assert!(answers(&Raw::to(running.server.ocsm_address()), &search));
+    assert!(answers(&Raw::to(running.server.batch_address()), &hello));
+}
+
+#[test]
 fn a_server_with_a_password_takes_no_datagrams() {
     let datagrams = Datagrams { ocsm: Some(([127, 0, 0, 1], 0).into()), ..Datagrams::default() };
     let password = Some("secret".to_owned());
