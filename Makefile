@@ -20,7 +20,7 @@ setup: .venv/installed ## install what tests and plots need: missing Debian pack
 run: ## serve, index the files under /usr over the wire, and take a tour; needs nothing but Rust
 	cargo run --release -p honeycomb-cli -- tour /usr
 
-test: setup lint python-tests rust-tests neon rtl-tests rtl-proofs rtl-check loom-tests some-mutants smoke ## everything that must pass
+test: setup lint loom-tests python-tests rust-tests neon rtl-tests rtl-proofs rtl-check some-mutants smoke ## everything that must pass
 
 optimized: setup ## compile the program with a profile of what servers do, 3 minutes: target/optimized/release/honeycomb
 	$(python) tools/optimize.py

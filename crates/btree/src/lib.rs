@@ -42,6 +42,7 @@ mod log;
 mod operation;
 #[cfg(not(loom))]
 mod patch;
+#[cfg(not(loom))]
 mod piece;
 #[cfg(not(loom))]
 mod range;
