@@ -7,9 +7,9 @@ many.
 
 What Honeycomb says in other words on purpose is in ALLOWED. What it does otherwise on purpose is not sent:
 
-- Other commands than those on pairs between MULTI and EXEC, which it refuses there. Nor MSET without a last
-  value, which it refuses as soon as it is queued; nor writes of keys beyond the limits, for which it refuses
-  EXEC as a whole.
+- Other commands than those on pairs, PING and ECHO between MULTI and EXEC, which it refuses there. Nor
+  MSET without a last value, which it refuses as soon as it is queued; nor writes of keys beyond the
+  limits, for which it refuses EXEC as a whole.
 - While a pair is watched: a value that is there already, or two changes that might undo each other. EXEC is
   given up only if a watched pair has really changed.
 - Patterns with a range that ends with a bracket, or with a byte from 128 on: the bracket ends the class, and
@@ -45,7 +45,7 @@ ALLOWED = {
 # Commands by what follows their names: each word is a method of Commands that makes such arguments.
 READS = {
     "GET": "key", "STRLEN": "key", "TYPE": "key", "TTL": "key", "PTTL": "key", "MGET": "keys",
-    "EXISTS": "keys", "TOUCH": "keys", "GETRANGE": "key place place",
+    "EXISTS": "keys", "TOUCH": "keys", "GETRANGE": "key place place", "PING": "message", "ECHO": "value",
 }
 WRITES = {
     "SET": "pair how", "SETNX": "pair", "GETSET": "pair", "GETDEL": "key", "GETEX": "key until",
@@ -57,8 +57,8 @@ WRITES = {
 }
 SETS = {"SET": WRITES["SET"]}
 OTHERS = {
-    "PING": "message", "ECHO": "value", "DBSIZE": "", "KEYS": "pattern", "SCAN": "cursor page",
-    "SELECT": "table", "UNWATCH": "", "EXEC": "", "DISCARD": "",
+    "DBSIZE": "", "KEYS": "pattern", "SCAN": "cursor page", "SELECT": "table", "UNWATCH": "", "EXEC": "",
+    "DISCARD": "",
 }
 FLUSHES = {"FLUSHDB": "mode", "FLUSHALL": "mode"}
 # How often a group of commands comes, as a method of Commands.

@@ -6,11 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use honeycomb_memory::sync::{AtomicU64, AtomicUsize, Ordering};
 
+use crate::config::Config;
+
 /// All clients, by number.
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
     connected: Mutex<BTreeMap<u64, Arc<Client>>>,
     last: AtomicU64,
+    /// Bytes of memory that they all take.
+    bytes: AtomicUsize,
 }
 
 /// What all may know of a client. Its core writes, anybody reads: numbers that need not fit together.
@@ -67,6 +71,23 @@ impl Clients {
     /// A client has gone.
     pub(crate) fn leave(&self, client: &Client) {
         self.lock().remove(&client.id);
+    }
+
+    /// Bytes of memory that all clients take; the cores add to it.
+    pub(crate) fn bytes(&self) -> &AtomicUsize {
+        &self.bytes
+    }
+
+    /// Whether they take more memory than they may.
+    pub(crate) fn take_too_much(&self, config: &Config) -> bool {
+        self.bytes.load(Ordering::Relaxed) > config.clients_bytes_max
+    }
+
+    /// The number of the client that takes the most memory.
+    pub(crate) fn largest(&self) -> Option<u64> {
+        let clients = self.lock();
+        let bytes = |client: &&Arc<Client>| client.memory_bytes.load(Ordering::Relaxed);
+        clients.values().max_by_key(bytes).map(|client| client.id)
     }
 
     /// A line for each client.

@@ -14,6 +14,7 @@ mod scanning;
 mod slow_log;
 mod strings;
 mod transactions;
+mod watch;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -24,7 +25,7 @@ use crate::command::{Command, Named, word};
 
 /// All of them, in the order of their names. The place of one is its number.
 pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| {
-    let groups: [&'static [Command]; 12] = [
+    let groups: [&'static [Command]; 13] = [
         about::COMMANDS,
         config::COMMANDS,
         connection::COMMANDS,
@@ -37,6 +38,7 @@ pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| 
         slow_log::COMMANDS,
         strings::COMMANDS,
         transactions::COMMANDS,
+        watch::COMMANDS,
     ];
     let mut commands: Vec<_> = groups.into_iter().flatten().collect();
     commands.sort_by_key(|command| command.name);
@@ -51,5 +53,6 @@ pub(crate) static BY_NAME: LazyLock<HashMap<u128, Named, FxBuildHasher>> = LazyL
 });
 
 pub(crate) use query::{Page, Query};
-pub(crate) use range::{Range, Source};
+pub(crate) use range::{Origin, Range, Walk, each};
 pub(crate) use transactions::run_alone;
+pub(crate) use watch::WatchedRange;

@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod client_memory;
 mod clients;
 mod command;
 mod commands;
@@ -24,6 +25,7 @@ mod core;
 mod counts;
 mod cursors;
 mod datagrams;
+mod digest;
 mod envelope;
 mod exporter;
 mod failure;
@@ -40,6 +42,7 @@ mod session;
 mod shared;
 mod slow_log;
 mod stopwatch;
+mod task;
 mod time;
 mod totals;
 mod transaction;

@@ -35,6 +35,8 @@ impl Collector for All {
         let totals = Totals::of(&self.0);
         commands(&mut writer, &totals)?;
         connections(&mut writer, &totals, self.0.connections.load(Ordering::Relaxed) as u64)?;
+        let bytes = self.0.clients.bytes().load(Ordering::Relaxed) as f64;
+        writer.gauge("client_memory_bytes", "Bytes of requests, replies and queues of all clients", bytes)?;
         let statistics = self.0.store.statistics();
         memory(&mut writer, &statistics)?;
         store(&mut writer, &statistics)?;
@@ -69,6 +71,7 @@ fn connections(writer: &mut Writer<'_, '_>, totals: &Totals, connected: u64) -> 
     writer.counter("connections_accepted", "Clients that have come", totals.accepted)?;
     writer.counter("connections_refused", "Clients beyond maxclients", totals.refused)?;
     writer.counter("connections_timed_out", "Clients that were silent beyond timeout", totals.timed_out)?;
+    writer.counter("connections_evicted", "Clients beyond maxmemory-clients", totals.evicted)?;
     writer.counter("received_bytes", "Bytes of requests", totals.received_bytes)?;
     writer.counter("sent_bytes", "Bytes of replies", totals.sent_bytes)
 }

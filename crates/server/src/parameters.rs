@@ -120,7 +120,7 @@ pub static PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "client-query-buffer-limit",
         about: "Bytes of one request. A client that sends a longer one gets an error, and its connection is \
-                closed.",
+                closed. Commands since MULTI, and pairs that are watched, may take as much memory.",
         allowed: "1KiB to 1TiB",
         can_change: true,
         read: |config, text| put(&mut config.request.request_bytes_max, bytes(text, 1 << 10..=1 << 40)),
@@ -142,6 +142,23 @@ pub static PARAMETERS: &[Parameter] = &[
         can_change: true,
         read: |config, text| put(&mut config.unsent_bytes_max, bytes(text, 1..=1 << 40)),
         show: |config| shown_bytes(config.unsent_bytes_max),
+    },
+    Parameter {
+        name: "maxmemory-clients",
+        about: "Bytes of memory that all clients may take together, for requests, replies, queued commands and \
+                watched pairs. Beyond them the server disconnects the client that takes the most.",
+        allowed: "1MiB to 1TiB",
+        can_change: true,
+        read: |config, text| put(&mut config.clients_bytes_max, bytes(text, 1 << 20..=1 << 40)),
+        show: |config| shown_bytes(config.clients_bytes_max),
+    },
+    Parameter {
+        name: "client-snapshots",
+        about: "Snapshots that a client may hold by RI.SNAPSHOT TAKE.",
+        allowed: "1 to 32",
+        can_change: true,
+        read: |config, text| put(&mut config.client_snapshots_max, number(text, 1..=32)),
+        show: |config| config.client_snapshots_max.to_string(),
     },
     Parameter {
         name: "slowlog-log-slower-than",

@@ -9,6 +9,8 @@ use crate::shared::Shared;
 
 /// Pairs that are looked at in a step.
 const PAIRS_A_STEP: usize = 256;
+/// Bytes of them; the last may go beyond.
+const BYTES_A_STEP: usize = 1 << 20;
 /// Milliseconds between two steps.
 const INTERVAL: u64 = 10;
 
@@ -45,7 +47,8 @@ impl Reaper {
 
     fn reap(&mut self, table: &Table, now: u64) -> Result<u64, Failure> {
         let from = (std::ops::Bound::Excluded(&*self.after), std::ops::Bound::Unbounded);
-        table.scan_into(&Scan::range::<[u8]>(from).limit(PAIRS_A_STEP), &mut self.pairs)?;
+        let some = Scan::range::<[u8]>(from).limit(PAIRS_A_STEP).bytes_max(BYTES_A_STEP);
+        table.scan_into(&some, &mut self.pairs)?;
         let mut expired = 0;
         for (key, value) in &self.pairs {
             if Envelope::open(value).is_none_or(|envelope| envelope.is_alive(now)) {

@@ -11,6 +11,7 @@ use crate::clients::Clients;
 use crate::config::Config;
 use crate::counts::Counts;
 use crate::cursors::Cursors;
+use crate::digest::Digests;
 use crate::failure::Failure;
 use crate::slow_log::SlowLog;
 use crate::time::Time;
@@ -26,6 +27,7 @@ pub(crate) struct Shared {
     pub(crate) started: u64,
     pub(crate) stopping: AtomicBool,
     pub(crate) cursors: Cursors,
+    pub(crate) digests: Digests,
     pub(crate) tokens: Tokens,
     pub(crate) expired: AtomicU64,
     pub(crate) connections: AtomicUsize,
@@ -53,6 +55,7 @@ impl Shared {
             started: time.milliseconds(),
             stopping: AtomicBool::new(false),
             cursors: Cursors::default(),
+            digests: Digests::default(),
             tokens,
             expired: AtomicU64::new(0),
             connections: AtomicUsize::new(0),

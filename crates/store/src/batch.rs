@@ -127,6 +127,12 @@ impl Batch {
         self.writes.is_empty()
     }
 
+    /// Bytes of their keys and values.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Removes all writes, and the handles on their tables.
     pub fn clear(&mut self) {
         self.tables.clear();

@@ -32,6 +32,10 @@ pub(super) const COMMANDS: &[Command] = &[
     },
 ];
 
+/// The Redis whose commands on strings, keys and connections these are: clients ask for it to know what they
+/// may send.
+const REDIS_VERSION: &str = "7.4.0";
+
 fn info(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     let wanted = |section: &str| {
         let everything = |name: &[u8]| ["all", "default", "everything"].iter().any(|all| is(name, all));
@@ -68,6 +72,7 @@ fn server(shared: &Shared) -> String {
     let config = shared.config();
     lines(&[
         ("honeycomb_version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("redis_version", REDIS_VERSION.to_owned()),
         ("tcp_port", config.address.port().to_string()),
         ("cores", config.cores.to_string()),
         ("uptime_in_seconds", seconds.to_string()),
@@ -76,8 +81,10 @@ fn server(shared: &Shared) -> String {
 
 fn memory(shared: &Shared) -> String {
     let memory = shared.store.statistics().memory;
+    let clients = shared.clients.bytes().load(Ordering::Relaxed);
     lines(&[
-        ("used_memory", (memory.arena_bytes - memory.free_bytes).to_string()),
+        ("used_memory", (memory.arena_bytes - memory.free_bytes + clients).to_string()),
+        ("mem_clients_normal", clients.to_string()),
         ("maxmemory", memory.arena_bytes.to_string()),
     ])
 }
@@ -158,9 +165,10 @@ fn describe(command: &Command, replies: &mut Replies) {
     replies.bulk(command.name.as_bytes());
     replies.integer(i64::from(command.arity));
     let flags: &[&str] = match command.run {
-        Run::Read(_) | Run::Range(_) => &["readonly", "fast"],
+        Run::Read(_) | Run::Values(_) | Run::Range(_) => &["readonly", "fast"],
+        Run::Walk(_) => &["readonly"],
         Run::Write(..) | Run::Update(_) => &["write", "denyoom"],
-        Run::Serve(_) => &[],
+        Run::Exec | Run::Serve(_) => &[],
     };
     replies.set(flags.len());
     flags.iter().for_each(|flag| replies.simple(flag));
