@@ -16,6 +16,7 @@
 
 mod arguments;
 mod client_memory;
+mod client_snapshots;
 mod clients;
 mod command;
 mod commands;

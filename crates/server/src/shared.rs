@@ -7,6 +7,7 @@ use honeycomb_memory::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use honeycomb_protocol::batch::Tokens;
 use honeycomb_store::{Store, Table};
 
+use crate::client_snapshots::ClientSnapshots;
 use crate::clients::Clients;
 use crate::config::Config;
 use crate::counts::Counts;
@@ -28,6 +29,7 @@ pub(crate) struct Shared {
     pub(crate) stopping: AtomicBool,
     pub(crate) cursors: Cursors,
     pub(crate) digests: Digests,
+    pub(crate) snapshots: ClientSnapshots,
     pub(crate) tokens: Tokens,
     pub(crate) expired: AtomicU64,
     pub(crate) connections: AtomicUsize,
@@ -56,6 +58,7 @@ impl Shared {
             stopping: AtomicBool::new(false),
             cursors: Cursors::default(),
             digests: Digests::default(),
+            snapshots: ClientSnapshots::default(),
             tokens,
             expired: AtomicU64::new(0),
             connections: AtomicUsize::new(0),

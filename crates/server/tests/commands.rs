@@ -322,7 +322,7 @@ fn transactions() {
             ("ECHO b", "QUEUED"),
             ("EXEC", "[OK 2 '2' OK !ERR value is not an integer or out of range 1 nil PONG 'b']"),
             ("MULTI", "OK"),
-            ("DBSIZE", "!ERR 'dbsize' is not allowed between MULTI and EXEC"),
+            ("DBSIZE", "QUEUED"),
             ("DISCARD", "OK"),
             ("GET a", "'2'"),
             ("MULTI", "OK"),

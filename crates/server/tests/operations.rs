@@ -282,7 +282,7 @@ fn reads_are_carried_out_together_whatever_stands_between_them() {
     client.socket.write_all(format!("{lines}\r\nGET {long}\r\n").repeat(20).as_bytes()).unwrap();
     for _ in 0..20 {
         let answers: Vec<String> = (0..7).map(|_| format!("{:?}", client.answer())).collect();
-        assert!(answers[4].contains("wrong number") && answers[6].contains("461"), "{answers:?}");
+        assert!(answers[4].contains("wrong number") && answers[6].contains("Null"), "{answers:?}");
         assert!(answers[1].contains("49") && answers[5].contains("50"), "{answers:?}");
     }
     let answer = http(&running, "GET /metrics");

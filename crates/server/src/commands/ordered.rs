@@ -118,15 +118,19 @@ fn snapshot(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), 
     let mut options = Options::from(arguments, 1);
     match &*options.word().unwrap_or_default() {
         b"TAKE" if arguments.len() == 2 => {
-            let token = context.shared.store.snapshot()?.token().get();
-            context.replies.integer(token as i64);
+            let Context { shared, session, replies, .. } = context;
+            let client_max = shared.config().client_snapshots_max;
+            let token = shared.snapshots.take(&shared.store, session.client.id, client_max)?;
+            replies.integer(token.get() as i64);
         }
         b"RENEW" if arguments.len() == 3 => {
             snapshot_of(&context.shared.store, &arguments[2])?.renew()?;
             context.replies.simple("OK");
         }
         b"DROP" if arguments.len() == 3 => {
-            snapshot_of(&context.shared.store, &arguments[2])?.release();
+            let snapshot = snapshot_of(&context.shared.store, &arguments[2])?;
+            context.shared.snapshots.forget(snapshot.token());
+            snapshot.release();
             context.replies.simple("OK");
         }
         _ => return Err(Failure::Syntax),
