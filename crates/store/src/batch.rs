@@ -204,6 +204,12 @@ impl Batch {
         self.entries.is_empty()
     }
 
+    /// Bytes of their keys and values.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Removes all entries, and the handles on their tables.
     pub fn clear(&mut self) {
         self.tables.clear();

@@ -122,6 +122,9 @@ pub enum Error {
         /// Most snapshots allowed.
         max: usize,
     },
+    /// Reads that ran together found as many bytes as they may before it was this one's turn.
+    #[error("no room: the reads before this one found as many bytes as they may together")]
+    NoRoom,
     /// The arena has no room.
     #[error("out of memory: no room for {wanted_bytes} bytes in the arena of {memory_bytes} bytes")]
     OutOfMemory {

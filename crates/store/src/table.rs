@@ -15,6 +15,7 @@ use crate::pairs::Pairs;
 use crate::range;
 use crate::scan::Scan;
 use crate::shared::Shared;
+use crate::snapshot::Snapshot;
 
 /// A handle on a table: ordered pairs of keys (1 to 460 bytes) and values (up to 16 MiB).
 ///
@@ -255,6 +256,14 @@ impl Table {
         let count = self.shared.remove(|forest| forest.delete_range(self.root(), lower, upper))?;
         self.entry.pairs.subtract(count);
         Ok(count)
+    }
+
+    /// A snapshot of the store, as [`Store::snapshot`](crate::Store::snapshot) takes it.
+    ///
+    /// # Errors
+    /// As [`Store::snapshot`](crate::Store::snapshot).
+    pub fn snapshot(&self) -> Result<Snapshot, Error> {
+        Snapshot::take(&self.shared, self.shared.lease_limits)
     }
 
     /// The pairs that a scan finds, all of one version: at most
