@@ -13,7 +13,7 @@ use slab::Slab;
 use crate::connection::Connection;
 use crate::counts::Counts;
 use crate::datagrams::{Datagrams, Protocol};
-use crate::reaper::Reaper;
+use crate::reaper;
 use crate::session::Session;
 use crate::shared::Shared;
 use crate::turn::Turn;
@@ -40,7 +40,8 @@ pub(crate) struct Core {
     turn: Turn,
     datagrams: Datagrams,
     buffer: Vec<u8>,
-    reaper: Option<Reaper>,
+    /// The reaper has more to do at once.
+    is_behind: bool,
     counts: Arc<Counts>,
     /// When connections are next looked over.
     look_at: u64,
@@ -53,7 +54,6 @@ impl Core {
         number: usize,
         listener: std::net::TcpListener,
         sockets: Vec<(Protocol, UdpSocket)>,
-        reaper: Option<Reaper>,
     ) -> io::Result<(Self, Waker)> {
         let poll = Poll::new()?;
         let mut listener = TcpListener::from_std(listener);
@@ -69,7 +69,7 @@ impl Core {
             ready: Vec::new(),
             turn: Turn::new(counts.clone()),
             buffer: Connection::buffer(),
-            reaper,
+            is_behind: false,
             counts,
             look_at: 0,
         };
@@ -81,7 +81,7 @@ impl Core {
         let mut events = Events::with_capacity(1024);
         let mut until = None;
         loop {
-            let at_rest = self.ready.is_empty() && !self.datagrams.is_ready();
+            let at_rest = self.ready.is_empty() && !self.datagrams.is_ready() && !self.is_behind;
             let patience = if at_rest { PATIENCE } else { Duration::ZERO };
             match self.poll.poll(&mut events, Some(patience)) {
                 Err(error) if error.kind() != ErrorKind::Interrupted => return Err(error),
@@ -91,9 +91,7 @@ impl Core {
             let now = self.shared.time.milliseconds();
             self.take_turn(now);
             self.close_silent(now);
-            if let Some(reaper) = &mut self.reaper {
-                reaper.step(&self.shared, now);
-            }
+            self.is_behind = reaper::step(&self.shared, now);
             if self.shared.is_stopping() {
                 let until = *until.get_or_insert_with(|| self.stop());
                 if self.connections.is_empty() || Instant::now() >= until {

@@ -24,6 +24,7 @@ mod core;
 mod counts;
 mod cursors;
 mod datagrams;
+mod deadlines;
 mod envelope;
 mod exporter;
 mod failure;

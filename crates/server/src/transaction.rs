@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use honeycomb_store::{Batch, BatchOutcome, Store, Table};
 
+use crate::deadlines::Deadlines;
 use crate::envelope::{DATA_BYTES_MAX, Envelope};
 use crate::failure::Failure;
 use crate::session::Watched;
@@ -74,7 +75,8 @@ impl Transaction {
             return false;
         };
         let is_swap =
-            matches!((&pair.seen, &pair.change), (Some(Some(_)), Some(_)) | (Some(None), Some(Some(_))));
+            matches!((&pair.seen, &pair.change), (Some(Some(_)), Some(_)) | (Some(None), Some(Some(_))))
+                && !pair.concerns_deadlines();
         if is_swap {
             pair.write_into(swaps, &self.tables[*table], key);
         }
@@ -83,18 +85,22 @@ impl Transaction {
 
     /// Writes all there is to write, at one moment at which all that was read was there. False if there was
     /// no such moment, and nothing has changed.
-    pub(crate) fn commit(&self, store: &Store) -> Result<bool, Failure> {
+    pub(crate) fn commit(&self, store: &Store, deadlines: &Deadlines) -> Result<bool, Failure> {
         if self.pairs.values().all(|pair| pair.change.is_none()) {
             return self.was_there(store);
         }
         if self.pairs.len() == 1
             && let Some(((table, key), pair)) = self.pairs.first_key_value()
+            && !pair.concerns_deadlines()
         {
             return pair.write(&self.tables[*table], key);
         }
         let mut batch = Batch::default();
         for ((table, key), pair) in &self.pairs {
-            pair.write_into(&mut batch, &self.tables[*table], key);
+            let table = &self.tables[*table];
+            pair.write_into(&mut batch, table, key);
+            let (seen, change) = pair.values();
+            deadlines.write_into(&mut batch, table, key, seen, change);
         }
         Ok(matches!(store.apply(&batch)?, BatchOutcome::Applied { .. }))
     }
@@ -124,6 +130,18 @@ impl Transaction {
 }
 
 impl Pair {
+    /// What was there, as far as it is known, and what is to be there.
+    fn values(&self) -> (Option<&[u8]>, Option<&[u8]>) {
+        let seen = self.seen.as_ref().and_then(Option::as_deref);
+        (seen, self.change.as_ref().map_or(seen, Option::as_deref))
+    }
+
+    /// Whether the write changes the index of deadlines.
+    fn concerns_deadlines(&self) -> bool {
+        let (seen, change) = self.values();
+        Deadlines::concerns(seen, change)
+    }
+
     /// Makes the pair what it is to be, if it is what was seen: whether it was.
     fn write(&self, table: &Table, key: &[u8]) -> Result<bool, Failure> {
         match (&self.seen, &self.change) {
@@ -167,6 +185,7 @@ mod tests {
         let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() }).unwrap();
         let table = store.table("pairs").unwrap();
         before.iter().for_each(|before| table.put(b"key", before).unwrap());
+        let deadlines = Deadlines::open(&store, std::slice::from_ref(&table)).unwrap();
         let mut transaction = Transaction::default();
         assert_eq!(transaction.get(&table, b"key").unwrap(), before);
         if reads_more {
@@ -179,7 +198,7 @@ mod tests {
         if changed {
             table.put(b"key", b"meanwhile").unwrap();
         }
-        let committed = transaction.commit(&store).unwrap();
+        let committed = transaction.commit(&store, &deadlines).unwrap();
         let meanwhile = table.get(b"key").unwrap().as_deref() == Some(b"meanwhile");
         assert_eq!(meanwhile, changed && !committed);
         committed

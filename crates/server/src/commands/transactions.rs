@@ -66,7 +66,7 @@ pub(crate) fn run_alone(
         let mut transaction = Transaction::default();
         let mut keyspace = Keyspace::within(table, shared.time.milliseconds(), &mut transaction);
         handler(&mut keyspace, arguments, replies)?;
-        if transaction.commit(&shared.store)? {
+        if transaction.commit(&shared.store, &shared.deadlines)? {
             return Ok(());
         }
         replies.truncate(before);
@@ -122,7 +122,7 @@ fn exec(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure> {
         }
         context.replies.array(queue.handlers.len());
         run_queued(context, &queue, &mut transaction);
-        match transaction.commit(&context.shared.store) {
+        match transaction.commit(&context.shared.store, &context.shared.deadlines) {
             Ok(true) => return Ok(()),
             Ok(false) => context.replies.truncate(before),
             Err(failure) => {
