@@ -14,7 +14,7 @@ use crate::client_memory::ClientMemory;
 use crate::connection::Connection;
 use crate::counts::Counts;
 use crate::datagrams::{Datagrams, Protocol};
-use crate::reaper::Reaper;
+use crate::reaper;
 use crate::session::Session;
 use crate::shared::Shared;
 use crate::task::Progress;
@@ -44,7 +44,8 @@ pub(crate) struct Core {
     turn: Turn,
     datagrams: Datagrams,
     buffer: Vec<u8>,
-    reaper: Option<Reaper>,
+    /// The reaper has more to do at once.
+    is_behind: bool,
     counts: Arc<Counts>,
     /// When connections are next looked over.
     look_at: u64,
@@ -60,7 +61,6 @@ impl Core {
         number: usize,
         listener: std::net::TcpListener,
         sockets: Vec<(Protocol, UdpSocket)>,
-        reaper: Option<Reaper>,
     ) -> io::Result<(Self, Waker)> {
         let poll = Poll::new()?;
         let mut listener = TcpListener::from_std(listener);
@@ -76,7 +76,7 @@ impl Core {
             ready: Vec::new(),
             turn: Turn::new(counts.clone()),
             buffer: Connection::buffer(),
-            reaper,
+            is_behind: false,
             counts,
             look_at: 0,
             task_waits: false,
@@ -100,9 +100,7 @@ impl Core {
             self.take_turn(now);
             self.bound_memory();
             self.close_silent(now);
-            if let Some(reaper) = &mut self.reaper {
-                reaper.step(&self.shared, now);
-            }
+            self.is_behind = reaper::step(&self.shared, now);
             if self.shared.is_stopping() {
                 let until = *until.get_or_insert_with(|| self.stop());
                 if self.connections.is_empty() || Instant::now() >= until {
@@ -114,7 +112,7 @@ impl Core {
 
     /// How long it may wait for sockets.
     fn patience(&self) -> Duration {
-        let at_rest = self.ready.is_empty() && !self.datagrams.is_ready();
+        let at_rest = self.ready.is_empty() && !self.datagrams.is_ready() && !self.is_behind;
         match (at_rest, self.turn.has_tasks()) {
             (true, false) => PATIENCE,
             (true, true) if self.task_waits => TASK_PATIENCE,

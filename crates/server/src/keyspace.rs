@@ -2,6 +2,7 @@
 
 use honeycomb_store::{Reads, Table};
 
+use crate::deadlines::Deadlines;
 use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::transaction::Transaction;
@@ -52,7 +53,11 @@ impl<'k> Keyspace<'k> {
         let Some(pair) = pair else { return Ok(None) };
         let foreign = || Failure::other("the pair was not written by a server");
         let envelope = Envelope::open(pair).ok_or_else(foreign)?;
-        Ok(envelope.is_alive(now).then_some(envelope))
+        if let Some(deadline) = envelope.expires_at.filter(|_| !envelope.is_alive(now)) {
+            Deadlines::found_expired(self.table, key, deadline);
+            return Ok(None);
+        }
+        Ok(Some(envelope))
     }
 
     /// Puts a value in place of any other. One that has expired already deletes the pair.

@@ -26,6 +26,7 @@ mod core;
 mod counts;
 mod cursors;
 mod datagrams;
+mod deadlines;
 mod digest;
 mod envelope;
 mod exporter;

@@ -4,7 +4,7 @@ use std::fmt::Error;
 use std::sync::Arc;
 
 use honeycomb_memory::sync::Ordering;
-use honeycomb_store::{Statistics, TouchedCounts};
+use honeycomb_store::{Statistics, TableStatistics, TouchedCounts};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
@@ -13,6 +13,7 @@ use prometheus_client::registry::Registry;
 
 use crate::commands::BY_NUMBER;
 use crate::counts::{BUCKETS, Distribution};
+use crate::deadlines::{self, Deadlines};
 use crate::shared::Shared;
 use crate::totals::Totals;
 
@@ -38,6 +39,8 @@ impl Collector for All {
         let bytes = self.0.clients.bytes().load(Ordering::Relaxed) as f64;
         writer.gauge("client_memory_bytes", "Bytes of requests, replies and queues of all clients", bytes)?;
         let statistics = self.0.store.statistics();
+        let now = self.0.time.milliseconds();
+        deadlines(&mut writer, &self.0.deadlines, now)?;
         memory(&mut writer, &statistics)?;
         store(&mut writer, &statistics)?;
         self.0.store.touched().map_or(Ok(()), |touched| accelerator(&mut writer, &touched))
@@ -64,6 +67,13 @@ fn commands(writer: &mut Writer<'_, '_>, totals: &Totals) -> Result<(), Error> {
     histogram(batch, &totals.read_batches, 1.0)?;
     let batch = writer.family("batch_writes", "Writes in a batch of a turn", MetricType::Histogram)?;
     histogram(batch, &totals.write_batches, 1.0)
+}
+
+fn deadlines(writer: &mut Writer<'_, '_>, deadlines: &Deadlines, now: u64) -> Result<(), Error> {
+    let about = "Entries of the index of deadlines, stale ones included";
+    writer.gauge("deadlines", about, deadlines.entries() as f64)?;
+    let about = "Those of them whose time has come, counted up to 65536";
+    writer.gauge("deadlines_overdue", about, deadlines.overdue(now).unwrap_or(0) as f64)
 }
 
 fn connections(writer: &mut Writer<'_, '_>, totals: &Totals, connected: u64) -> Result<(), Error> {
@@ -99,7 +109,8 @@ fn memory(writer: &mut Writer<'_, '_>, statistics: &Statistics) -> Result<(), Er
 
 fn store(writer: &mut Writer<'_, '_>, statistics: &Statistics) -> Result<(), Error> {
     let mut family = writer.family("pairs", "Pairs of a table", MetricType::Gauge)?;
-    for table in statistics.tables.iter().filter(|table| table.pairs > 0) {
+    let shown = |table: &&TableStatistics| table.pairs > 0 && table.name != deadlines::TABLE_NAME;
+    for table in statistics.tables.iter().filter(shown) {
         family.encode_family(&[("table", &*table.name)])?.encode_gauge(&table.pairs)?;
     }
     let versions = &statistics.versions;

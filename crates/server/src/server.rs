@@ -20,7 +20,6 @@ use crate::exporter::Exporter;
 use crate::open_files;
 use crate::parameters::Refused;
 use crate::placement;
-use crate::reaper::Reaper;
 use crate::shared::Shared;
 use crate::time::Time;
 
@@ -166,8 +165,7 @@ impl Server {
         listener: TcpListener,
         ports: Vec<(Protocol, UdpSocket)>,
     ) -> Result<(), Error> {
-        let reaper = (number == 0).then(Reaper::default);
-        let (core, waker) = Core::new(self.shared.clone(), number, listener, ports, reaper)?;
+        let (core, waker) = Core::new(self.shared.clone(), number, listener, ports)?;
         let run = move || {
             // It serves all the same where this is not allowed.
             if let Some(Err(error)) = place.map(placement::stay_on) {

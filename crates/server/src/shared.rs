@@ -12,8 +12,10 @@ use crate::clients::Clients;
 use crate::config::Config;
 use crate::counts::Counts;
 use crate::cursors::Cursors;
+use crate::deadlines::Deadlines;
 use crate::digest::Digests;
 use crate::failure::Failure;
+use crate::reaper::{Reaper, Schedule};
 use crate::slow_log::SlowLog;
 use crate::time::Time;
 
@@ -32,6 +34,10 @@ pub(crate) struct Shared {
     pub(crate) snapshots: ClientSnapshots,
     pub(crate) tokens: Tokens,
     pub(crate) expired: AtomicU64,
+    pub(crate) deadlines: Deadlines,
+    /// Held by the core that takes a step of it.
+    pub(crate) reaper: Mutex<Reaper>,
+    pub(crate) schedule: Schedule,
     pub(crate) connections: AtomicUsize,
     pub(crate) clients: Clients,
     /// When it was last said that a connection was refused.
@@ -52,8 +58,13 @@ impl Shared {
         tokens: Tokens,
     ) -> Result<Self, honeycomb_store::Error> {
         let tables = (0..config.databases).map(|number| store.table(&number.to_string()));
+        let tables = tables.collect::<Result<Vec<_>, _>>()?;
+        let deadlines = Deadlines::open(&store, &tables)?;
         Ok(Self {
-            tables: tables.collect::<Result<_, _>>()?,
+            tables,
+            reaper: Mutex::new(Reaper::new(&deadlines)),
+            schedule: Schedule::default(),
+            deadlines,
             started: time.milliseconds(),
             stopping: AtomicBool::new(false),
             cursors: Cursors::default(),

@@ -16,6 +16,7 @@ use std::ops::Bound;
 
 use honeycomb_store::{Batch, BatchOutcome, Snapshot, Store, Table};
 
+use crate::deadlines::Deadlines;
 use crate::envelope::{DATA_BYTES_MAX, Envelope};
 use crate::failure::Failure;
 
@@ -180,52 +181,67 @@ impl Transaction {
         let is_swap = matches!(
             (&pair.seen, &pair.change),
             (Some(Seen::Value(Some(_))), Some(_)) | (Some(Seen::Value(None)), Some(Some(_)))
-        );
+        ) && !pair.concerns_deadlines();
         if is_swap {
-            pair.write_into(swaps, &self.tables[*table], key);
+            let seen = pair.seen.as_ref().and_then(Seen::value);
+            let change = pair.change.as_ref().map(Option::as_deref);
+            write_into(swaps, &self.tables[*table], key, seen, change);
         }
         is_swap
     }
 
     /// Writes all there is to write, at one moment at which all that was read was there. False if there was
     /// no such moment, and nothing has changed.
-    pub(crate) fn commit(&self, store: &Store) -> Result<bool, Failure> {
+    pub(crate) fn commit(&self, store: &Store, deadlines: &Deadlines) -> Result<bool, Failure> {
         if self.deleted.is_empty() && self.pairs.values().all(|pair| pair.change.is_none()) {
             return self.was_there(store);
         }
         if self.is_of_one_pair()
             && let Some(((table, key), pair)) = self.pairs.first_key_value()
             && pair.seen != Some(Seen::OfSnapshot)
+            && !pair.concerns_deadlines()
         {
             return pair.write(&self.tables[*table], key);
         }
-        Ok(matches!(store.apply(&self.batch())?, BatchOutcome::Applied { .. }))
+        Ok(matches!(store.apply(&self.batch(deadlines))?, BatchOutcome::Applied { .. }))
     }
 
     /// All that it has read as conditions, and then all that it writes.
-    fn batch(&self) -> Batch {
+    fn batch(&self, deadlines: &Deadlines) -> Batch {
         let mut batch = Batch::default();
-        if let Some(snapshot) = &self.snapshot {
-            let since = snapshot.version();
-            for TableRange { table, lower, upper } in &self.ranges {
-                let range = (lower.as_ref().map(Vec::as_slice), upper.as_ref().map(Vec::as_slice));
-                batch.unchanged::<[u8]>(&self.tables[*table], range, since);
-            }
-            for ((table, key), pair) in &self.pairs {
-                if pair.seen == Some(Seen::OfSnapshot) {
-                    let range = (Bound::Included(&key[..]), Bound::Included(&key[..]));
-                    batch.unchanged::<[u8]>(&self.tables[*table], range, since);
-                }
-            }
+        self.expect_unchanged(&mut batch);
+        // Pairs that are deleted with their range have to be what was seen before that.
+        for (place, pair) in self.pairs.iter().filter(|(place, _)| self.is_deleted(place)) {
+            let seen = pair.seen.as_ref().and_then(Seen::value);
+            write_into(&mut batch, &self.tables[place.0], &place.1, seen, None);
         }
-        for TableRange { table, lower, upper } in &self.deleted {
-            let range = (lower.as_ref().map(Vec::as_slice), upper.as_ref().map(Vec::as_slice));
-            batch.delete_range::<[u8]>(&self.tables[*table], range);
+        for range in &self.deleted {
+            batch.delete_range::<[u8]>(&self.tables[range.table], range.bounds());
         }
-        for ((table, key), pair) in &self.pairs {
-            pair.write_into(&mut batch, &self.tables[*table], key);
+        for (place, pair) in &self.pairs {
+            let (table, key) = (&self.tables[place.0], &place.1);
+            let change = pair.change.as_ref().map(Option::as_deref);
+            let seen = pair.seen.as_ref().and_then(Seen::value).filter(|_| !self.is_deleted(place));
+            write_into(&mut batch, table, key, seen, change);
+            let (seen, change) = pair.values();
+            deadlines.write_into(&mut batch, table, key, seen, change);
         }
         batch
+    }
+
+    /// Adds conditions for all that was read from the snapshot.
+    fn expect_unchanged(&self, batch: &mut Batch) {
+        let Some(snapshot) = &self.snapshot else { return };
+        let since = snapshot.version();
+        for range in &self.ranges {
+            batch.unchanged::<[u8]>(&self.tables[range.table], range.bounds(), since);
+        }
+        for ((table, key), pair) in &self.pairs {
+            if pair.seen == Some(Seen::OfSnapshot) {
+                let this = (Bound::Included(&key[..]), Bound::Included(&key[..]));
+                batch.unchanged::<[u8]>(&self.tables[*table], this, since);
+            }
+        }
     }
 
     /// Whether all that was read was there at one moment: in a snapshot that is taken for it, unless all was
@@ -286,6 +302,18 @@ enum Read {
 }
 
 impl Pair {
+    /// What was there, as far as it is known, and what is to be there.
+    fn values(&self) -> (Option<&[u8]>, Option<&[u8]>) {
+        let seen = self.seen.as_ref().and_then(Seen::value).flatten();
+        (seen, self.change.as_ref().map_or(seen, Option::as_deref))
+    }
+
+    /// Whether the write changes the index of deadlines.
+    fn concerns_deadlines(&self) -> bool {
+        let (seen, change) = self.values();
+        Deadlines::concerns(seen, change)
+    }
+
     /// Makes the pair what it is to be, if it is what was seen: whether it was.
     fn write(&self, table: &Table, key: &[u8]) -> Result<bool, Failure> {
         match (&self.seen, &self.change) {
@@ -302,26 +330,37 @@ impl Pair {
         }
         Ok(true)
     }
+}
 
-    /// The writes that are refused unless the pair is what was seen, and make it what it is to be.
-    fn write_into(&self, batch: &mut Batch, table: &Table, key: &[u8]) {
-        let refused_unless = match &self.seen {
-            None | Some(Seen::OfSnapshot) => None,
-            Some(Seen::Value(value)) => Some(value.as_deref()),
-        };
-        let change = self.change.as_ref().map(Option::as_deref);
-        match (refused_unless, change) {
-            (None, None) => batch,
-            (None, Some(Some(value))) => batch.put(table, key, value),
-            (None, Some(None)) => batch.delete(table, key),
-            (Some(None), Some(Some(value))) => batch.insert(table, key, value),
-            // Nothing may have come meanwhile: the insert is refused then, and else taken back.
-            (Some(None), None | Some(None)) => batch.insert(table, key, b"").delete(table, key),
-            (Some(Some(seen)), Some(Some(value))) => batch.compare_and_swap(table, key, seen, value),
-            (Some(Some(seen)), Some(None)) => batch.compare_and_delete(table, key, seen),
-            (Some(Some(seen)), None) => batch.compare_and_swap(table, key, seen, seen),
-        };
+impl Seen {
+    /// The value; none if it is not known.
+    fn value(&self) -> Option<Option<&[u8]>> {
+        match self {
+            Self::Value(value) => Some(value.as_deref()),
+            Self::OfSnapshot => None,
+        }
     }
+}
+
+/// Adds the writes that are refused unless a pair is what was seen, and that change it.
+fn write_into(
+    batch: &mut Batch,
+    table: &Table,
+    key: &[u8],
+    seen: Option<Option<&[u8]>>,
+    change: Option<Option<&[u8]>>,
+) {
+    match (seen, change) {
+        (None, None) => batch,
+        (None, Some(Some(value))) => batch.put(table, key, value),
+        (None, Some(None)) => batch.delete(table, key),
+        (Some(None), Some(Some(value))) => batch.insert(table, key, value),
+        // Nothing may have come meanwhile: the insert is refused then, and else taken back.
+        (Some(None), None | Some(None)) => batch.insert(table, key, b"").delete(table, key),
+        (Some(Some(seen)), Some(Some(value))) => batch.compare_and_swap(table, key, seen, value),
+        (Some(Some(seen)), Some(None)) => batch.compare_and_delete(table, key, seen),
+        (Some(Some(seen)), None) => batch.compare_and_swap(table, key, seen, seen),
+    };
 }
 
 #[cfg(test)]
@@ -335,6 +374,7 @@ mod tests {
         let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() }).unwrap();
         let table = store.table("pairs").unwrap();
         before.iter().for_each(|before| table.put(b"key", before).unwrap());
+        let deadlines = Deadlines::open(&store, std::slice::from_ref(&table)).unwrap();
         let mut transaction = Transaction::default();
         assert_eq!(transaction.get(&table, b"key").unwrap(), before);
         if reads_more {
@@ -347,7 +387,7 @@ mod tests {
         if changed {
             table.put(b"key", b"meanwhile").unwrap();
         }
-        let committed = transaction.commit(&store).unwrap();
+        let committed = transaction.commit(&store, &deadlines).unwrap();
         let meanwhile = table.get(b"key").unwrap().as_deref() == Some(b"meanwhile");
         assert_eq!(meanwhile, changed && !committed);
         committed

@@ -92,6 +92,12 @@ impl Table {
         self.check_key(key).is_ok()
     }
 
+    /// Bytes of the longest key that it can have.
+    #[must_use]
+    pub fn key_bytes_max(&self) -> usize {
+        self.shared.key_bytes_max
+    }
+
     /// The value of a key.
     ///
     /// # Errors
@@ -372,10 +378,6 @@ impl Table {
     /// What the tree is asked for; none if no key can be in the range.
     pub(crate) fn request<'s>(&self, scan: &'s Scan<'_>) -> Option<honeycomb_btree::Scan<'s>> {
         scan.request(self.shared.key_bytes_max, self.shared.scan_pairs_max)
-    }
-
-    pub(crate) fn key_bytes_max(&self) -> usize {
-        self.shared.key_bytes_max
     }
 
     /// Notes in the table's count what came of a write.

@@ -4,10 +4,12 @@ use std::fmt::Write;
 
 use honeycomb_memory::sync::Ordering;
 use honeycomb_protocol::resp::Replies;
+use honeycomb_store::Table;
 
 use crate::arguments::{Arguments, is};
 use crate::command::{Command, Keys, Run};
 use crate::commands::BY_NUMBER;
+use crate::deadlines::{Survey, slot};
 use crate::failure::Failure;
 use crate::session::Context;
 use crate::shared::Shared;
@@ -53,17 +55,13 @@ fn info(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fail
 
 fn sections(context: &Context<'_>) -> [(&'static str, String); 6] {
     let (shared, totals) = (context.shared, Totals::since_reset(context.shared));
-    let keyspace = shared.tables().iter().filter(|table| table.pair_count() > 0);
     [
         ("server", server(shared)),
         ("clients", lines(&[("connected_clients", shared.connections.load(Ordering::Relaxed).to_string())])),
         ("memory", memory(shared)),
-        ("stats", stats(&totals)),
+        ("stats", stats(shared, &totals)),
         ("commandstats", commands(&totals)),
-        (
-            "keyspace",
-            keyspace.map(|table| format!("db{}:keys={}\r\n", table.name(), table.pair_count())).collect(),
-        ),
+        ("keyspace", keyspace(shared)),
     ]
 }
 
@@ -89,7 +87,18 @@ fn memory(shared: &Shared) -> String {
     ])
 }
 
-fn stats(totals: &Totals) -> String {
+fn keyspace(shared: &Shared) -> String {
+    let surveys = shared.deadlines.survey(shared.time.milliseconds()).unwrap_or_default();
+    let used = shared.tables().iter().enumerate().filter(|(_, table)| table.pair_count() > 0);
+    let line = |(number, table): (usize, &Table)| {
+        let surveyed = slot(table).and_then(|slot| surveys.get(slot).copied());
+        let (Survey { expires, average_ttl }, keys) = (surveyed.unwrap_or_default(), table.pair_count());
+        format!("db{number}:keys={keys},expires={expires},avg_ttl={average_ttl}\r\n")
+    };
+    used.map(line).collect()
+}
+
+fn stats(shared: &Shared, totals: &Totals) -> String {
     lines(&[
         ("total_connections_received", totals.accepted.to_string()),
         ("rejected_connections", totals.refused.to_string()),
@@ -97,6 +106,10 @@ fn stats(totals: &Totals) -> String {
         ("total_net_input_bytes", totals.received_bytes.to_string()),
         ("total_net_output_bytes", totals.sent_bytes.to_string()),
         ("expired_keys", totals.expired.to_string()),
+        (
+            "expired_stale_perc",
+            format!("{:.2}", shared.deadlines.overdue_percent(shared.time.milliseconds())),
+        ),
     ])
 }
 

@@ -147,6 +147,11 @@ impl TableRange {
         Self { table, lower: owned(range.lower), upper: owned(range.upper) }
     }
 
+    pub(super) fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
+        let (lower, upper) = (self.lower.as_ref(), self.upper.as_ref());
+        (lower.map(Vec::as_slice), upper.map(Vec::as_slice))
+    }
+
     fn contains(&self, key: &[u8]) -> bool {
         let begins = match &self.lower {
             Bound::Included(lower) => key >= &lower[..],

@@ -169,7 +169,7 @@ impl Command {
         if transaction.swap_into(swaps) {
             return State::Swaps;
         }
-        match transaction.commit(&round.shared.store) {
+        match transaction.commit(&round.shared.store, &round.shared.deadlines) {
             Ok(true) => State::Done(Ok(())),
             Ok(false) => State::Alone,
             Err(failure) => State::Done(Err(failure)),
