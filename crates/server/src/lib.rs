@@ -14,6 +14,7 @@
 //! all that comes without a connection.
 #![forbid(unsafe_code)]
 
+mod addresses;
 mod arguments;
 mod clients;
 mod command;
@@ -22,14 +23,17 @@ mod config;
 mod connection;
 mod core;
 mod counts;
+mod cross_protocol;
 mod cursors;
 mod datagrams;
 mod envelope;
 mod exporter;
+mod exposition;
 mod failure;
 mod glob;
 mod keyspace;
 mod letters;
+mod listening;
 mod metrics;
 mod open_files;
 mod parameters;
@@ -45,6 +49,7 @@ mod totals;
 mod transaction;
 mod turn;
 
+pub use addresses::{ADDRESS, resolve};
 pub use config::{Accelerator, Config, Datagrams, LogFormat};
 pub use parameters::{PARAMETERS, Parameter, Refused};
 pub use server::{Error, Server};

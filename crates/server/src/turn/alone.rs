@@ -4,6 +4,7 @@ use crate::arguments::Arguments;
 use crate::command::{Named, Run};
 use crate::commands::run_alone;
 use crate::connection::{Asked, Connection};
+use crate::cross_protocol;
 use crate::failure::Failure;
 use crate::session::{Context, Session};
 use crate::stopwatch::{Carried, Stopwatch};
@@ -42,6 +43,9 @@ pub(super) fn carry_out(
     let before = connection.unsent();
     let Connection { requests, session, replies, .. } = connection;
     let arguments = requests.arguments(&found);
+    if command.is_none() && cross_protocol::ends(round.shared, session, &arguments[0]) {
+        return true;
+    }
     let allowed = allowed(session, command, &arguments);
     let number = allowed.as_ref().ok().map(|command| command.number);
     let served = serve(&mut Context { shared: round.shared, session, replies }, allowed, &arguments);
