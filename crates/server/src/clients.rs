@@ -23,6 +23,8 @@ pub(crate) struct Client {
     /// Unique in the server's life.
     pub(crate) id: u64,
     pub(crate) address: String,
+    /// The number of the core that serves it.
+    core: usize,
     /// Milliseconds since 1970.
     since: u64,
     active: AtomicU64,
@@ -52,10 +54,11 @@ impl Clients {
     }
 
     /// A client has come.
-    pub(crate) fn enter(&self, address: String, now: u64) -> Arc<Client> {
+    pub(crate) fn enter(&self, address: String, core: usize, now: u64) -> Arc<Client> {
         let client = Arc::new(Client {
             id: self.next_id(),
             address,
+            core,
             since: now,
             active: AtomicU64::new(now),
             name: Mutex::default(),
@@ -108,7 +111,7 @@ impl Client {
         let mut line = format!("id={} addr={} name=", self.id, self.address);
         line.push_str(&String::from_utf8_lossy(&self.name()));
         let (age, idle) = (seconds(self.since), seconds(self.active.load(Ordering::Relaxed)));
-        let _ = write!(line, " age={age} idle={idle} db={} ", load(&self.database));
+        let _ = write!(line, " age={age} idle={idle} db={} io-thread={} ", load(&self.database), self.core);
         let [requests, replies] = [load(&self.request_bytes), load(&self.reply_bytes)];
         let _ = writeln!(line, "qbuf={requests} omem={replies} tot-mem={}", load(&self.memory_bytes));
         line

@@ -36,6 +36,7 @@ const SILENCE_INTERVAL: u64 = 100;
 /// A thread of the server.
 pub(crate) struct Core {
     shared: Arc<Shared>,
+    number: usize,
     poll: Poll,
     listener: Option<TcpListener>,
     connections: Slab<Connection>,
@@ -70,6 +71,7 @@ impl Core {
         let core = Self {
             datagrams: Datagrams::new(sockets, &shared, poll.registry(), DATAGRAMS)?,
             shared,
+            number,
             poll,
             listener: Some(listener),
             connections: Slab::new(),
@@ -216,7 +218,7 @@ impl Core {
         if shared.connections.fetch_add(1, Ordering::Relaxed) >= connections_max {
             shared.connections.fetch_sub(1, Ordering::Relaxed);
             self.counts.refused.add(1);
-            if shared.warns_of_refusal() {
+            if shared.refusal_warned.is_time(shared.time.milliseconds()) {
                 tracing::warn!(%address, connections_max, "a connection was refused: there are too many");
             }
             let _ = io::Write::write(&mut socket, b"-ERR max number of clients reached\r\n");
@@ -232,7 +234,7 @@ impl Core {
             return;
         }
         let authenticated = shared.config().password.is_none();
-        let client = shared.clients.enter(address.to_string(), shared.time.milliseconds());
+        let client = shared.clients.enter(address.to_string(), self.number, shared.time.milliseconds());
         tracing::debug!(client = client.id, %address, "a client has come");
         let session = Session::new(client, authenticated);
         self.counts.accepted.add(1);

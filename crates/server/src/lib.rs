@@ -14,6 +14,7 @@
 //! all that comes without a connection.
 #![forbid(unsafe_code)]
 
+mod addresses;
 mod arguments;
 mod client_memory;
 mod client_snapshots;
@@ -24,16 +25,19 @@ mod config;
 mod connection;
 mod core;
 mod counts;
+mod cross_protocol;
 mod cursors;
 mod datagrams;
 mod deadlines;
 mod digest;
 mod envelope;
 mod exporter;
+mod exposition;
 mod failure;
 mod glob;
 mod keyspace;
 mod letters;
+mod listening;
 mod metrics;
 mod open_files;
 mod parameters;
@@ -50,6 +54,7 @@ mod totals;
 mod transaction;
 mod turn;
 
+pub use addresses::{ADDRESS, resolve};
 pub use config::{Accelerator, Config, Datagrams, LogFormat};
 pub use parameters::{PARAMETERS, Parameter, Refused};
 pub use server::{Error, Server};

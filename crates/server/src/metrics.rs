@@ -1,4 +1,4 @@
-//! What the server does, as Prometheus reads it (OpenMetrics, as text).
+//! What the server does, as OpenMetrics text.
 
 use std::fmt::Error;
 use std::sync::Arc;
@@ -174,7 +174,7 @@ fn accelerator(writer: &mut Writer<'_, '_>, touched: &TouchedCounts) -> Result<(
 }
 
 fn histogram(mut encoder: MetricEncoder<'_>, of: &Distribution, unit: f64) -> Result<(), Error> {
-    let bound = |bucket| if bucket == BUCKETS - 1 { f64::MAX } else { (1_u64 << bucket) as f64 * unit };
+    let bound = |bucket| if bucket == BUCKETS - 1 { f64::INFINITY } else { (1_u64 << bucket) as f64 * unit };
     let buckets: Vec<_> = of.buckets.iter().enumerate().map(|(at, count)| (bound(at), *count)).collect();
     encoder.encode_histogram::<NoLabelSet>(of.sum as f64 * unit, of.count(), &buckets, None)
 }

@@ -40,8 +40,9 @@ pub(crate) struct Shared {
     pub(crate) schedule: Schedule,
     pub(crate) connections: AtomicUsize,
     pub(crate) clients: Clients,
-    /// When it was last said that a connection was refused.
-    refusal_warned: AtomicU64,
+    /// When it was last logged that a connection was refused, or closed since it spoke HTTP.
+    pub(crate) refusal_warned: Seldom,
+    pub(crate) intrusion_warned: Seldom,
     pub(crate) slow_log: SlowLog,
     /// Of each core.
     pub(crate) counts: Vec<Arc<Counts>>,
@@ -74,7 +75,8 @@ impl Shared {
             expired: AtomicU64::new(0),
             connections: AtomicUsize::new(0),
             clients: Clients::default(),
-            refusal_warned: AtomicU64::new(0),
+            refusal_warned: Seldom::default(),
+            intrusion_warned: Seldom::default(),
             slow_log: SlowLog::default(),
             counts: (0..config.cores).map(|_| Arc::default()).collect(),
             forgotten: Mutex::default(),
@@ -118,16 +120,20 @@ impl Shared {
         Ok(())
     }
 
-    /// Whether to warn that a connection is refused: once a second is enough.
-    pub(crate) fn warns_of_refusal(&self) -> bool {
-        let now = self.time.milliseconds();
-        let last = self.refusal_warned.load(Ordering::Relaxed);
-        let is_time = now.saturating_sub(last) >= 1000;
-        is_time
-            && self.refusal_warned.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
-    }
-
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Acquire)
+    }
+}
+
+/// When something was last done that is done once a second at most.
+#[derive(Debug, Default)]
+pub(crate) struct Seldom(AtomicU64);
+
+impl Seldom {
+    /// Whether it is time to do it again: only one thread is told so. `now` is in milliseconds.
+    pub(crate) fn is_time(&self, now: u64) -> bool {
+        let last = self.0.load(Ordering::Relaxed);
+        let is_time = now.saturating_sub(last) >= 1000;
+        is_time && self.0.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 }

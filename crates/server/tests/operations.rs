@@ -265,7 +265,8 @@ fn what_takes_long_together_is_one_entry_and_explained() {
 
 fn http(running: &Running, request: &str) -> String {
     let mut socket = TcpStream::connect(running.server.metrics().unwrap()).unwrap();
-    write!(socket, "{request} HTTP/1.1\r\nHost: bees\r\n\r\n").unwrap();
+    let accept = "application/openmetrics-text";
+    write!(socket, "{request} HTTP/1.1\r\nHost: bees\r\nAccept: {accept}\r\n\r\n").unwrap();
     let mut answer = String::new();
     socket.read_to_string(&mut answer).unwrap();
     answer
@@ -320,18 +321,6 @@ fn metrics_tell_what_was_done() {
         "{answer}"
     );
     assert!(answer.contains("honeycomb_arena_bytes{kind=\"retired\"}"), "{answer}");
-    assert!(http(&running, "GET /other").starts_with("HTTP/1.1 404 "));
-    assert!(http(&running, "POST /metrics").starts_with("HTTP/1.1 405 "));
-}
-
-#[test]
-fn who_asks_for_metrics_and_says_nothing_keeps_nobody_waiting() {
-    let running = alone(Config { metrics: Some(([127, 0, 0, 1], 0).into()), ..Config::default() });
-    let _silent = TcpStream::connect(running.server.metrics().unwrap()).unwrap();
-    assert!(http(&running, "GET /").starts_with("HTTP/1.1 200 "));
-    let before = Instant::now();
-    running.server.stop().unwrap();
-    assert!(before.elapsed() < Duration::from_secs(10));
 }
 
 #[test]

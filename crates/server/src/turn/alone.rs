@@ -5,6 +5,7 @@ use honeycomb_protocol::resp::Malformed;
 use crate::arguments::Arguments;
 use crate::command::Named;
 use crate::connection::{Asked, Connection};
+use crate::cross_protocol;
 use crate::failure::Failure;
 use crate::session::{Context, Session};
 use crate::stopwatch::{Carried, Stopwatch};
@@ -47,6 +48,9 @@ pub(super) fn carry_out(
     let before = connection.unsent();
     let Connection { requests, session, replies, .. } = connection;
     let arguments = requests.arguments(&found);
+    if command.is_none() && cross_protocol::ends(round.shared, session, &arguments[0]) {
+        return true;
+    }
     let allowed = allowed(session, command, &arguments);
     let number = allowed.as_ref().ok().map(|command| command.number);
     let context = &mut Context { shared: round.shared, session, replies, transaction: None, now: round.now };
