@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod bits;
 mod clients;
 mod command;
 mod commands;
@@ -23,6 +24,7 @@ mod connection;
 mod core;
 mod counts;
 mod cursors;
+mod databases;
 mod datagrams;
 mod envelope;
 mod exporter;
@@ -30,9 +32,12 @@ mod failure;
 mod glob;
 mod keyspace;
 mod letters;
+mod long_double;
+mod lzf;
 mod metrics;
 mod open_files;
 mod parameters;
+mod payload;
 mod placement;
 mod reaper;
 mod server;
@@ -40,6 +45,7 @@ mod session;
 mod shared;
 mod slow_log;
 mod stopwatch;
+mod subsequence;
 mod time;
 mod totals;
 mod transaction;

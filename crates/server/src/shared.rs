@@ -11,6 +11,7 @@ use crate::clients::Clients;
 use crate::config::Config;
 use crate::counts::Counts;
 use crate::cursors::Cursors;
+use crate::databases::Databases;
 use crate::failure::Failure;
 use crate::slow_log::SlowLog;
 use crate::time::Time;
@@ -37,7 +38,7 @@ pub(crate) struct Shared {
     pub(crate) counts: Vec<Arc<Counts>>,
     /// What is subtracted from totals that clients are shown: they were counted before a reset.
     pub(crate) forgotten: Mutex<Option<crate::totals::Totals>>,
-    tables: Vec<Table>,
+    pub(crate) databases: Databases,
 }
 
 impl Shared {
@@ -47,9 +48,8 @@ impl Shared {
         time: Box<dyn Time>,
         tokens: Tokens,
     ) -> Result<Self, honeycomb_store::Error> {
-        let tables = (0..config.databases).map(|number| store.table(&number.to_string()));
         Ok(Self {
-            tables: tables.collect::<Result<_, _>>()?,
+            databases: Databases::open(&store, config.databases)?,
             started: time.milliseconds(),
             stopping: AtomicBool::new(false),
             cursors: Cursors::default(),
@@ -70,17 +70,17 @@ impl Shared {
 
     /// The table of a number that was checked.
     pub(crate) fn table(&self, number: usize) -> &Table {
-        &self.tables[number]
+        self.databases.table(number)
     }
 
     /// The number of a table, as clients write it.
     pub(crate) fn database(&self, number: i64) -> Result<usize, Failure> {
-        let number = usize::try_from(number).map_err(|_| Failure::Database)?;
-        if number < self.tables.len() { Ok(number) } else { Err(Failure::Database) }
+        self.databases.number(number)
     }
 
+    /// All tables, in no particular order.
     pub(crate) fn tables(&self) -> &[Table] {
-        &self.tables
+        self.databases.tables()
     }
 
     /// The parameters as they are now.

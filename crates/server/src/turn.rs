@@ -19,6 +19,7 @@ use slab::Slab;
 use crate::config::Config;
 use crate::connection::Connection;
 use crate::counts::Counts;
+use crate::databases::Gate;
 use crate::datagrams::Datagrams;
 use crate::shared::Shared;
 use crate::stopwatch::Stopwatch;
@@ -29,6 +30,8 @@ use crate::turn::writing::Writing;
 /// What turns need, kept from one to the next so that its memory is used again.
 pub(crate) struct Turn {
     counts: Arc<Counts>,
+    /// There once a turn was taken: by then its thread runs.
+    gate: Option<Arc<Gate>>,
     reading: Reading,
     writing: Writing,
     updating: Updating,
@@ -57,7 +60,7 @@ const TOGETHER: usize = 1024;
 impl Turn {
     pub(crate) fn new(counts: Arc<Counts>) -> Self {
         let (reading, writing, updating) = (Reading::default(), Writing::default(), Updating::default());
-        Self { counts, reading, writing, updating }
+        Self { counts, gate: None, reading, writing, updating }
     }
 
     /// Carries out all whole requests of some connections, as far as these have room for replies; and all
@@ -73,6 +76,7 @@ impl Turn {
         if ready.is_empty() && !datagrams.has_received() {
             return;
         }
+        let _turn = shared.databases.enter(self.gate.get_or_insert_with(|| shared.databases.gate()));
         let counts = &*self.counts;
         let mut stopwatch = Stopwatch::start(shared, counts);
         loop {

@@ -49,7 +49,8 @@ fn info(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fail
 
 fn sections(context: &Context<'_>) -> [(&'static str, String); 6] {
     let (shared, totals) = (context.shared, Totals::since_reset(context.shared));
-    let keyspace = shared.tables().iter().filter(|table| table.pair_count() > 0);
+    let numbered = (0..shared.tables().len()).map(|number| (number, shared.table(number)));
+    let keyspace = numbered.filter(|(_, table)| table.pair_count() > 0);
     [
         ("server", server(shared)),
         ("clients", lines(&[("connected_clients", shared.connections.load(Ordering::Relaxed).to_string())])),
@@ -58,7 +59,7 @@ fn sections(context: &Context<'_>) -> [(&'static str, String); 6] {
         ("commandstats", commands(&totals)),
         (
             "keyspace",
-            keyspace.map(|table| format!("db{}:keys={}\r\n", table.name(), table.pair_count())).collect(),
+            keyspace.map(|(number, table)| format!("db{number}:keys={}\r\n", table.pair_count())).collect(),
         ),
     ]
 }
@@ -148,10 +149,12 @@ fn command(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), F
 /// A command as `COMMAND INFO` shows it: name, arity, flags, and where its keys are.
 fn describe(command: &Command, replies: &mut Replies) {
     let (first, last, step) = match command.keys {
-        Keys::None => (0, 0, 0),
+        Keys::None | Keys::Counted => (0, 0, 0),
         Keys::First => (1, 1, 1),
         Keys::Second => (2, 2, 1),
+        Keys::FirstTwo => (1, 2, 1),
         Keys::All => (1, -1, 1),
+        Keys::FromSecond => (2, -1, 1),
         Keys::EveryOther => (1, -1, 2),
     };
     replies.array(6);

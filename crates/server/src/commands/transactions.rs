@@ -61,10 +61,11 @@ pub(crate) fn run_alone(
     arguments: &Arguments<'_>,
 ) -> Result<(), Failure> {
     let Context { shared, session, replies } = context;
-    let (table, before) = (shared.table(session.database), replies.bytes().len());
+    let before = replies.bytes().len();
     loop {
+        let now = shared.time.milliseconds();
         let mut transaction = Transaction::default();
-        let mut keyspace = Keyspace::within(table, shared.time.milliseconds(), &mut transaction);
+        let mut keyspace = Keyspace::within(&shared.databases, session.database, now, &mut transaction);
         handler(&mut keyspace, arguments, replies)?;
         if transaction.commit(&shared.store)? {
             return Ok(());
@@ -139,7 +140,7 @@ fn run_queued(context: &mut Context<'_>, queue: &Queue, transaction: &mut Transa
     let now = shared.time.milliseconds();
     for (handler, found) in &queue.handlers {
         let arguments = queue.requests.arguments(found);
-        let mut keyspace = Keyspace::within(shared.table(database), now, transaction);
+        let mut keyspace = Keyspace::within(&shared.databases, database, now, transaction);
         let before = context.replies.bytes().len();
         if let Err(failure) = handler(&mut keyspace, &arguments, context.replies) {
             failure.reply_after(before, context.replies);

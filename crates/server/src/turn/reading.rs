@@ -132,11 +132,12 @@ impl Command {
             return Err(Failure::other(error.to_string()));
         }
         let (shared, now) = (round.shared, round.now);
-        let table = shared.table(connection.session.database);
+        let database = connection.session.database;
+        let table = shared.table(database);
         let (arguments, replies) = (connection.requests.arguments(&self.found), &mut connection.replies);
         match self.what {
             What::Keys(handler) => {
-                let mut keyspace = Keyspace::ahead(table, now, reads, self.first);
+                let mut keyspace = Keyspace::ahead(&shared.databases, database, now, reads, self.first);
                 handler(&mut keyspace, &arguments, replies)
             }
             What::Range(page, _) if page.reply(reads, self.first, now, replies)? => Ok(()),
