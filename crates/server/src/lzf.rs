@@ -1,9 +1,9 @@
 //! Strings that LZF has compressed, as Redis has long ones.
 //!
-//! They are stretches of bytes and repetitions of what came before. A byte below 32 says that one byte more
-//! than that follows. The upper three bits of any other byte say how many bytes are repeated, less two; if all
-//! three are set, a further byte is added to that. Its lower five bits and the byte that comes next say how far
-//! back, less one.
+//! They are stretches of bytes and repetitions of what came before. A byte below 32 says that one byte
+//! more than that follows. The upper three bits of any other byte say how many bytes are repeated, less two;
+//! if all three are set, a further byte is added to that. Its lower five bits and the byte that comes next
+//! say how far back, less one.
 
 /// Bytes in a stretch, less one, that the first byte can say.
 const STRETCH_MAX: u8 = 32;

@@ -4,8 +4,8 @@
 //! | type, 1 | string | version, 2 | CRC-64 of all before, 8 |
 //! ```
 //! Numbers of the footer are little-endian. A string begins with its length, big-endian, in 1, 2, 5 or 9
-//! bytes: the highest two bits of the first say which. If both are set, that byte says instead that a number of
-//! 1, 2 or 4 bytes follows, little-endian, or a compressed string.
+//! bytes: the highest two bits of the first say which. If both are set, that byte says instead that a number
+//! of 1, 2 or 4 bytes follows, little-endian, or a compressed string.
 
 use crc::{CRC_64_REDIS, Crc, Table};
 use honeycomb_protocol::resp::{decimal, parse_decimal};
