@@ -43,7 +43,7 @@ ALLOWED = {
     "the range is looked at before the value: Redis 7.0 did so only if there was one":
         rb"(?i:bitcount|bitpos) .*\r\n:(0|-1)\r\n-ERR (value is not an integer or .*|syntax error)\r\n",
     "what ends before the first byte has no bytes: Redis gives the first, which it calls a fault and keeps":
-        rb"(?i:getrange) .* -\d+\r\n\$1\r\n.\r\n\$0\r\n\r\n",
+        rb"(?i:getrange|substr) .* -\d+\r\n\$1\r\n.\r\n\$0\r\n\r\n",
 }
 # Commands by what follows their names: each word is a method of Commands that makes such arguments.
 READS = {

@@ -141,7 +141,10 @@ fn move_to(
 
 fn swapdb(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     let parse = |argument, which: &str| {
-        integer(argument).ok().filter(|number| i32::try_from(*number).is_ok()).ok_or_else(|| Failure::other(format!("invalid {which} DB index")))
+        integer(argument)
+            .ok()
+            .filter(|number| i32::try_from(*number).is_ok())
+            .ok_or_else(|| Failure::other(format!("invalid {which} DB index")))
     };
     let (first, second) = (parse(&arguments[1], "first")?, parse(&arguments[2], "second")?);
     let databases = &context.shared.databases;
