@@ -161,6 +161,10 @@ STATUS_VERSION_NOT_HELD = 6
 # void.
 STATUS_FAULT = 7
 
+# Completion: those before have used up the room that there is for completions; what was continued
+# is void.
+STATUS_NO_ROOM = 8
+
 # Counter: cycles of key search units in which they search a node.
 COUNTER_SEARCH_BUSY = 0
 

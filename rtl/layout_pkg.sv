@@ -89,6 +89,10 @@ package layout_pkg;
   // void
   localparam int unsigned StatusFault = 7;
 
+  // completion: those before have used up the room that there is for completions; what was continued
+  // is void
+  localparam int unsigned StatusNoRoom = 8;
+
   // counter: cycles of key search units in which they search a node
   localparam int unsigned CounterSearchBusy = 0;
 

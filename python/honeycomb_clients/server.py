@@ -5,14 +5,16 @@ import subprocess
 
 
 class Server:
-    """Runs until it is stopped, at a port that the system chose."""
+    """Runs until it is stopped, at a port that the system chose; with further parameters, if some are given."""
 
-    def __init__(self):
+    def __init__(self, *flags):
         command = [os.environ["HONEYCOMB"], "serve", "--address", "127.0.0.1:0", "--memory", "64MiB"]
-        command += ["--log-level", "warn"]
+        command += ["--log-level", "warn", *flags]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         self.port = int(line.split(";")[0].rsplit(":", 1)[1])
+        # Where its metrics are, if they are anywhere.
+        self.metrics = self.process.stdout.readline().split()[-1] if "--metrics" in flags else None
 
     def stop(self):
         """Ends it, and says whether that went well."""

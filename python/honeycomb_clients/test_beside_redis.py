@@ -7,8 +7,8 @@ many.
 
 What Honeycomb says in other words on purpose is in ALLOWED. What it does otherwise on purpose is not sent:
 
-- Other commands than those on pairs between MULTI and EXEC, which it refuses there. Nor MSET without a last
-  value, which it refuses as soon as it is queued.
+- Other commands than those on pairs, PING and ECHO between MULTI and EXEC, which it refuses there. Nor
+  MSET without a last value, which it refuses as soon as it is queued.
 - While a pair is watched: a value that is there already, or two changes that might undo each other. EXEC is
   given up only if a watched pair has really changed.
 - Patterns with a range that ends with a bracket, or with a byte from 128 on: the bracket ends the class, and
@@ -51,6 +51,7 @@ READS = {
     "EXISTS": "keys", "TOUCH": "keys", "GETRANGE": "key place place", "SUBSTR": "key place place",
     "EXPIRETIME": "key", "PEXPIRETIME": "key", "GETBIT": "key offset", "BITCOUNT": "key bit_range",
     "BITPOS": "key bit bit_range", "LCS": "key key comparison", "BITFIELD_RO": "key fields",
+    "PING": "message", "ECHO": "value",
 }
 WRITES = {
     "SET": "pair how", "SETNX": "pair", "GETSET": "pair", "GETDEL": "key", "GETEX": "key until",
@@ -65,8 +66,8 @@ WRITES = {
 }
 SETS = {"SET": WRITES["SET"]}
 OTHERS = {
-    "PING": "message", "ECHO": "value", "DBSIZE": "", "KEYS": "pattern", "SCAN": "cursor page",
-    "SELECT": "table", "SWAPDB": "table table", "UNWATCH": "", "EXEC": "", "DISCARD": "",
+    "DBSIZE": "", "KEYS": "pattern", "SCAN": "cursor page", "SELECT": "table", "SWAPDB": "table table",
+    "UNWATCH": "", "EXEC": "", "DISCARD": "",
 }
 FLUSHES = {"FLUSHDB": "mode", "FLUSHALL": "mode"}
 # How often a group of commands comes, as a method of Commands.

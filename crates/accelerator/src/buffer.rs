@@ -21,6 +21,11 @@ impl Buffer {
         self.length
     }
 
+    /// Bytes of memory that it takes.
+    pub(crate) fn capacity(&self) -> usize {
+        self.all.capacity()
+    }
+
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.all[..self.length]

@@ -15,9 +15,10 @@ use crate::status::Status;
 
 /// Completions one after the other, in the buffer of who asked. Made to be used again: once it has grown,
 /// nothing is allocated.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Completions {
     buffer: Buffer,
+    bytes_max: usize,
 }
 
 /// A completion, parsed.
@@ -68,10 +69,43 @@ const COMPLETION_BYTES_MAX: usize = 1 << 20;
 
 const _: () = assert!(COMPLETION_BYTES_MAX / layout_of_pair::SIZE < PAIRS_MAX);
 
+impl Default for Completions {
+    /// As many as there is memory for.
+    fn default() -> Self {
+        Self::with_bytes_max(usize::MAX)
+    }
+}
+
 impl Completions {
-    /// Removes all completions.
+    /// Room for completions of so many bytes. What is found when they are used up is refused with
+    /// [`Status::NoRoom`]; the last that is not refused may go beyond them.
+    #[must_use]
+    pub fn with_bytes_max(bytes_max: usize) -> Self {
+        Self { buffer: Buffer::default(), bytes_max }
+    }
+
+    /// Removes all completions; and gives memory back, if they have used much more than they should.
     pub fn clear(&mut self) {
         self.buffer.clear();
+        if self.buffer.capacity() > self.bytes_max.saturating_mul(2) {
+            self.buffer = Buffer::default();
+        }
+    }
+
+    /// Whether the room is used up.
+    #[inline]
+    fn are_full(&self) -> bool {
+        self.buffer.len() >= self.bytes_max
+    }
+
+    /// Refuses a request if the room is used up: whether it is.
+    #[inline]
+    pub(crate) fn refuse_if_full(&mut self, identifier: u64) -> bool {
+        let are_full = self.are_full();
+        if are_full {
+            self.push_refusal(identifier, Status::NoRoom);
+        }
+        are_full
     }
 
     /// Whether there are none.
@@ -130,7 +164,8 @@ impl Completions {
         Ok(())
     }
 
-    /// Appends the value of a get, and its version; none if the key is absent.
+    /// Appends the value of a get, and its version; none if the key is absent. Or refuses it, for want of
+    /// room.
     #[inline]
     pub(crate) fn push_get(
         &mut self,
@@ -138,14 +173,21 @@ impl Completions {
         read_version: Version,
         found: Option<(&[u8], Version)>,
     ) {
+        if self.refuse_if_full(identifier) {
+            return;
+        }
         let status = if found.is_some() { Status::Found } else { Status::Absent };
         let (value, pair_version) = found.unwrap_or_default();
         let header = header_of(identifier, read_version, pair_version, value.len(), status as u64);
         self.buffer.push_padded(&header, &[value]);
     }
 
-    /// Appends a copy of a completion with another identifier, and says anew what follows it.
+    /// Appends a copy of a completion with another identifier, and says anew what follows it. For want of
+    /// room it is left out; then the last part is a refusal.
     pub(crate) fn push_part(&mut self, part: &Completion<'_>, identifier: u64, continued: bool, more: bool) {
+        if (continued && self.are_full()) || self.refuse_if_full(identifier) {
+            return;
+        }
         let word = outcome::with_status(0, part.status as u64);
         let word = outcome::with_continued(word, u64::from(continued));
         let word = outcome::with_more(word, u64::from(more));
@@ -160,7 +202,7 @@ impl Completions {
         others.clear();
     }
 
-    /// Appends that a request was refused.
+    /// Appends that a request was refused. There is always room for that.
     pub(crate) fn push_refusal(&mut self, identifier: u64, status: Status) {
         self.push_header(identifier, 0, 0, 0, status as u64);
     }
@@ -530,7 +572,7 @@ mod tests {
             bytes[layout::OUTCOME_OFFSET] = status;
             bytes
         };
-        assert_eq!(refused(&with_status(8)).offset, 0);
+        assert_eq!(refused(&with_status(Status::NoRoom as u8 + 1)).offset, 0);
         assert_eq!(refused(&with_status(255)).offset, 0);
     }
 

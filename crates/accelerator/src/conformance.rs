@@ -22,6 +22,7 @@ mod oracle;
 mod pressure;
 mod random;
 mod reads;
+mod room;
 mod session;
 mod tables;
 mod world;
@@ -74,6 +75,7 @@ fn promises(config: &Config) -> Vec<Promise> {
         pressure::a_full_queue_takes_no_more,
         fairness::a_get_does_not_wait_for_a_scan_of_all_pairs,
         tables::only_tables_with_a_root_are_read,
+        room::what_is_found_beyond_the_room_is_refused,
         hostile::bytes_that_are_no_requests_are_refused,
         hostile::mutated_requests_do_no_harm,
     ];
@@ -84,6 +86,7 @@ fn promises(config: &Config) -> Vec<Promise> {
             held::one_lease_of_two_is_enough,
             held::a_long_scan_ends_when_its_version_is_held_no_more,
             long_scans::a_long_scan_is_of_one_version,
+            room::a_long_scan_ends_when_there_is_no_room,
         ]);
     }
     promises

@@ -100,13 +100,17 @@ impl LongScan {
         *bound = Bound::Excluded(key);
     }
 
-    /// Takes a turn under a lease that guards the version; the scan is done if there is none any more.
+    /// Takes a turn under a lease that guards the version; the scan is done if there is none any more, or no
+    /// room for what it finds.
     fn turn(
         &mut self,
         known: &Known,
         completions: &mut Completions,
         take: impl FnOnce(&mut Self, &LeaseUse<'_>, &mut Completions) -> Turn,
     ) -> Turn {
+        if completions.refuse_if_full(self.identifier) {
+            return Turn::Done;
+        }
         let (identifier, version, own_lease) = (self.identifier, self.version, self.own_lease.take());
         let turn = match &own_lease {
             Some(lease) => lease.enter().map(|in_use| take(self, &in_use, completions)),

@@ -41,4 +41,6 @@ statuses! {
     VersionNotHeld = layout::STATUS_VERSION_NOT_HELD,
     /// A device could not read what it came to, or that is no node. What was continued is void.
     Fault = layout::STATUS_FAULT,
+    /// Those before have used up the room for completions: it may be asked again. What was continued is void.
+    NoRoom = layout::STATUS_NO_ROOM,
 }

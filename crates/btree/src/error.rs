@@ -34,6 +34,12 @@ pub enum Error {
         /// Most operations allowed.
         max: usize,
     },
+    /// A batch has a condition on versions, and there are none.
+    #[error("entry {entry} needs the versions of writes, and this forest has none: it was made without MVCC")]
+    NoVersions {
+        /// The entry, by its place in the batch.
+        entry: usize,
+    },
     /// Pairs are loaded into a tree that has some.
     #[error("the tree has pairs: only an empty one can be loaded")]
     NotEmpty,

@@ -7,6 +7,8 @@
 mod versions;
 
 #[cfg(not(loom))]
+mod batch;
+#[cfg(not(loom))]
 mod builder;
 #[cfg(not(loom))]
 mod candidates;
@@ -79,17 +81,17 @@ mod write;
 
 #[cfg(not(loom))]
 pub use crate::{
+    batch::BATCH_OPERATIONS_MAX,
     counters::Statistics,
     descent::{Descent, descend_together},
     error::Error,
     forest::{Config, Forest, Root, Version},
     loader::Loader,
-    operation::{BatchOperation, BatchOutcome, Operation, Outcome},
+    operation::{BatchEntry, BatchOperation, BatchOutcome, Operation, Outcome, TreeRange},
     reader::{Found, Reader},
     run::{Emit, Run, Written},
     scan::{Pair, Scan},
     shape::Shape,
     touched::{BlockCounts, LevelCounts, Touched, TouchedCounts},
     verify::{Verified, Violation},
-    write::BATCH_OPERATIONS_MAX,
 };

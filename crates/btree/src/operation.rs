@@ -1,5 +1,7 @@
 //! What can be done to one pair, and what came of it.
 
+use std::ops::Bound;
+
 use honeycomb_layout::value_reference;
 
 use crate::forest::{Root, Version};
@@ -93,13 +95,29 @@ pub enum Outcome {
         /// Bytes of the value; a counter has eight.
         bytes: usize,
     },
+    /// No pair of the range was written.
+    Unchanged,
+    /// Refused: a pair of the range may have been written.
+    Changed {
+        /// The version of that write, or of the leaf that may hold it.
+        version: Version,
+    },
+    /// The pairs of the range are gone.
+    RangeDeleted {
+        /// How many there were.
+        pairs: u64,
+    },
 }
 
 impl Outcome {
     /// Whether the operation changed anything.
     #[must_use]
     pub fn wrote(&self) -> bool {
-        matches!(self, Self::Inserted | Self::Updated | Self::Deleted | Self::Added { .. })
+        match *self {
+            Self::Inserted | Self::Updated | Self::Deleted | Self::Added { .. } => true,
+            Self::RangeDeleted { pairs } => pairs > 0,
+            _ => false,
+        }
     }
 }
 
@@ -112,6 +130,35 @@ pub struct BatchOperation<'a> {
     pub key: &'a [u8],
     /// What to do to it.
     pub operation: Operation<'a>,
+}
+
+/// The keys of a tree between two bounds.
+#[derive(Debug, Clone, Copy)]
+pub struct TreeRange<'a> {
+    /// The tree.
+    pub root: Root,
+    /// Where the range begins.
+    pub lower: Bound<&'a [u8]>,
+    /// Where the range ends.
+    pub upper: Bound<&'a [u8]>,
+}
+
+/// One entry of a batch that also has conditions, or removes ranges.
+#[derive(Debug, Clone, Copy)]
+pub enum BatchEntry<'a> {
+    /// A write to one key.
+    Write(BatchOperation<'a>),
+    /// Refuses the batch unless no pair of a range was inserted, updated or deleted after a version. May
+    /// refuse it without a change (a leaf that was rebuilt does not know the versions of its pairs); never
+    /// holds after one. What the batch itself writes does not count.
+    Unchanged {
+        /// The range.
+        range: TreeRange<'a>,
+        /// The version, which was visible to readers.
+        since: Version,
+    },
+    /// Removes every pair in a range.
+    DeleteRange(TreeRange<'a>),
 }
 
 /// What came of a batch.

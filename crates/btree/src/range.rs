@@ -1,4 +1,4 @@
-//! Ranges of keys, as range deletes see them.
+//! Ranges of keys, as range deletes and the conditions of batches see them.
 
 use std::ops::Bound;
 
@@ -43,7 +43,17 @@ impl<'a> KeyRange<'a> {
         }
     }
 
-    fn contains(self, key: KeyParts<'_>) -> bool {
+    /// Whether no leaf on the right of this one has keys of the range.
+    pub(crate) fn ends_in(self, leaf: View<'_>) -> bool {
+        let Some(high) = leaf.high_fence() else { return true };
+        match self.upper {
+            Bound::Included(upper) => high.compare(upper).is_gt(),
+            Bound::Excluded(upper) => high.compare(upper).is_ge(),
+            Bound::Unbounded => false,
+        }
+    }
+
+    pub(crate) fn contains(self, key: KeyParts<'_>) -> bool {
         let after_lower = match self.lower {
             Bound::Included(lower) => key.compare(lower).is_ge(),
             Bound::Excluded(lower) => key.compare(lower).is_gt(),

@@ -1,4 +1,4 @@
-//! Writes: one operation, or a batch of them under one version.
+//! Writes: one operation, as it is carried out alone and in a batch.
 //!
 //! A writer goes down without locks, locks the leaf, and searches it under the lock. A leaf whose lock it got
 //! is current and holds every key routed to its LID, however old the way there was: a LID's key range never
@@ -14,16 +14,13 @@ use crate::forest::{Forest, Root, Version};
 use crate::item::{Item, ItemHeader, ValueReference, encode};
 use crate::key::Wanted;
 use crate::log::{LogEntry, NewEntry, NewItem, find_in_log};
-use crate::operation::{BatchOperation, BatchOutcome, Decision, Operation, Outcome, StoredValue, decide};
+use crate::operation::{BatchOperation, Decision, Operation, Outcome, StoredValue, decide};
 use crate::piece::Change;
 use crate::reader::{Toward, child_toward};
 use crate::restructure::Edit;
 use crate::search::{find_segment, lower_bound_in};
 use crate::transaction::{Index, Stop, Transaction};
 use crate::view::View;
-
-/// Most operations of a batch.
-pub const BATCH_OPERATIONS_MAX: usize = 65_536;
 
 impl Forest {
     /// Carries out one operation and returns when every new reader sees it.
@@ -50,28 +47,6 @@ impl Forest {
             let leaf = transaction.hold_leaf(root, Toward::Key(key))?;
             let outcome = transaction.apply(root, Located::at(leaf), key, &operation)?;
             Ok(if outcome.wrote() { End::Commit(outcome) } else { End::Refused(outcome) })
-        })
-    }
-
-    /// Carries out all operations under one version, or none. Operations on one key see those before them.
-    ///
-    /// # Errors
-    /// As [`Forest::write`], and [`Error::BatchTooLarge`]. Nothing has changed then.
-    pub fn apply(&self, operations: &[BatchOperation<'_>]) -> Result<BatchOutcome, Error> {
-        if operations.len() > BATCH_OPERATIONS_MAX {
-            return Err(Error::BatchTooLarge { operations: operations.len(), max: BATCH_OPERATIONS_MAX });
-        }
-        for operation in operations {
-            self.check(operation.key, &operation.operation)?;
-        }
-        // Locks are taken in key order, so that batches wait for each other and not in circles.
-        let mut order: Vec<usize> = (0..operations.len()).collect();
-        order.sort_by_key(|&index| (operations[index].root, operations[index].key));
-        let (outcome, committed) =
-            self.transact(|transaction| transaction.apply_batch(operations, &order))?;
-        Ok(match outcome {
-            BatchOutcome::Applied { outcomes, .. } => BatchOutcome::Applied { version: committed, outcomes },
-            refused => refused,
         })
     }
 
@@ -116,7 +91,7 @@ impl Forest {
     }
 
     /// Runs a transaction, from the beginning as often as another writer is in the way.
-    fn transact<T>(
+    pub(crate) fn transact<T>(
         &self,
         mut run: impl FnMut(&mut Transaction<'_>) -> Result<End<T>, Stop>,
     ) -> Result<(T, Version), Error> {
@@ -207,20 +182,20 @@ fn find<'a>(leaf: View<'a>, suffix: &[u8], segment: Option<usize>) -> Found<'a> 
 }
 
 /// The leaf of a key, held, and the key's segment there if that is known.
-struct Located {
+pub(crate) struct Located {
     leaf: Index,
     segment: Option<usize>,
 }
 
 impl Located {
-    fn at(leaf: Index) -> Self {
+    pub(crate) fn at(leaf: Index) -> Self {
         Self { leaf, segment: None }
     }
 }
 
 impl<'f> Transaction<'f> {
     /// Carries out one operation in the leaf of its key.
-    fn apply(
+    pub(crate) fn apply(
         &mut self,
         root: Root,
         Located { leaf, segment }: Located,
@@ -274,6 +249,13 @@ impl<'f> Transaction<'f> {
         Ok(outcome)
     }
 
+    /// What an operation on a key would come to in the leaf of the key, if it were carried out.
+    pub(crate) fn decide<'a>(&self, leaf: Index, key: &[u8], operation: &Operation<'a>) -> Decision<'a> {
+        let view = self.view(leaf);
+        let existing = find(view, &key[view.prefix_length()..], None).existing;
+        decide(operation, existing.map(|existing| (self.value_of(existing.item), existing.version)))
+    }
+
     /// The bytes of an item's value, wherever they are.
     #[inline]
     fn value_of<'a>(&'a self, item: Item<'a>) -> &'a [u8] {
@@ -291,37 +273,6 @@ impl<'f> Transaction<'f> {
         let reference = ValueReference { address: value.address(), length: value.len() };
         self.keep_value(value);
         Ok(StoredValue::Reference(reference.to_bytes()))
-    }
-
-    /// Carries out the operations of a batch, in the order of their keys.
-    fn apply_batch(
-        &mut self,
-        operations: &[BatchOperation<'_>],
-        order: &[usize],
-    ) -> Result<End<BatchOutcome>, Stop> {
-        if let Some((index, outcome)) = self.find_unexpected(operations, order)? {
-            return Ok(End::Refused(BatchOutcome::Refused { index, outcome }));
-        }
-        let mut outcomes = vec![Outcome::Absent; operations.len()];
-        for (at, &index) in order.iter().enumerate() {
-            let BatchOperation { root, key, operation } = &operations[index];
-            let leaf = self.hold_leaf(*root, Toward::Key(key))?;
-            let operation = match *operation {
-                Operation::CompareVersionAndSwap { value, .. } if is_first(operations, order, at) => {
-                    &Operation::Update(value)
-                }
-                _ => operation,
-            };
-            let outcome = self.apply(*root, Located::at(leaf), key, operation)?;
-            let nothing_to_delete = *operation == Operation::Delete && outcome == Outcome::Absent;
-            if !outcome.wrote() && !nothing_to_delete {
-                return Ok(End::Refused(BatchOutcome::Refused { index, outcome }));
-            }
-            outcomes[index] = outcome;
-        }
-        let wrote = outcomes.iter().any(Outcome::wrote);
-        let outcome = BatchOutcome::Applied { version: 0, outcomes };
-        Ok(if wrote { End::Commit(outcome) } else { End::Refused(outcome) })
     }
 
     /// Carries out one operation in the leaf that its key was found to be routed to, under the pin of this
@@ -347,32 +298,6 @@ impl<'f> Transaction<'f> {
         Ok(Located { leaf, segment })
     }
 
-    /// The first swap by version that finds another version than it expects, and why. All are compared
-    /// before anything is written: a leaf that the batch has merged has versions of its own. What was
-    /// compared stays, for its leaf is locked.
-    fn find_unexpected(
-        &mut self,
-        operations: &[BatchOperation<'_>],
-        order: &[usize],
-    ) -> Result<Option<(usize, Outcome)>, Stop> {
-        for (at, &index) in order.iter().enumerate() {
-            let BatchOperation { root, key, operation } = &operations[index];
-            if !matches!(operation, Operation::CompareVersionAndSwap { .. })
-                || !is_first(operations, order, at)
-            {
-                continue;
-            }
-            let leaf = self.hold_leaf(*root, Toward::Key(key))?;
-            let view = self.view(leaf);
-            let existing = find(view, &key[view.prefix_length()..], None).existing;
-            let pair = existing.map(|existing| (self.value_of(existing.item), existing.version));
-            if let Decision::Keep(outcome) = decide(operation, pair) {
-                return Ok(Some((index, outcome)));
-            }
-        }
-        Ok(None)
-    }
-
     /// A node of a tree that was found under the pin of this transaction and is held now, if it is a leaf.
     #[inline]
     fn as_leaf(&self, root: Root, index: Index) -> Result<Index, Stop> {
@@ -391,12 +316,6 @@ impl<'f> Transaction<'f> {
         let index = self.hold(lid)?;
         self.as_leaf(root, index)
     }
-}
-
-/// Whether the operation at a place of an order is the first of its key.
-fn is_first(operations: &[BatchOperation<'_>], order: &[usize], at: usize) -> bool {
-    let key = |index: usize| (operations[index].root, operations[index].key);
-    at == 0 || key(order[at - 1]) != key(order[at])
 }
 
 /// The leaf on the way down from a node.

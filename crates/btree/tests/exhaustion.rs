@@ -6,7 +6,7 @@ mod common;
 use std::ops::Bound;
 
 use common::{Keys, MIB, Pairs, everything, key, tiny};
-use honeycomb_btree::{BatchOperation, Config, Error, Forest, Operation, Root};
+use honeycomb_btree::{BatchEntry, BatchOperation, Config, Error, Forest, Operation, Root, TreeRange};
 use honeycomb_memory::{Faults, MemoryConfig};
 
 /// A forest of two levels of interior nodes, and the faults it will meet.
@@ -121,6 +121,24 @@ fn batches() {
         forest.apply(&batch).map(drop)
     });
     assert!(allocations > 20);
+}
+
+#[test]
+fn batches_with_ranges() {
+    let allocations = failing_everywhere(300, |forest, root| {
+        let range = |lower, upper| TreeRange { root, lower: Bound::Included(lower), upper };
+        let (all, since) = (range(&[], Bound::Unbounded), forest.read_version());
+        let put = |key| BatchEntry::Write(BatchOperation { root, key, operation: Operation::Put(&[8; 600]) });
+        let batch = [
+            put(&[0x30, 1]),
+            BatchEntry::DeleteRange(range(&[0x20], Bound::Excluded(&[0x70]))),
+            BatchEntry::Unchanged { range: all, since },
+            put(&[0x60, 1]),
+            BatchEntry::DeleteRange(range(&[0x90], Bound::Excluded(&[0xd0]))),
+        ];
+        forest.apply_entries(&batch).map(drop)
+    });
+    assert!(allocations > 5);
 }
 
 /// A write that finds no room among others is tried again alone; if it finds none then, the others are done.

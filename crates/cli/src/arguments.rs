@@ -62,7 +62,7 @@ pub(crate) struct Index {
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub(crate) compare_seconds: u64,
     /// Keep the index behind this server (`honeycomb serve`), in its tables 0 to 2, and not in this process.
-    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["store", "bytes"])]
+    #[arg(long, value_name = "HOST:PORT", value_parser = honeycomb_server::resolve, conflicts_with_all = ["store", "bytes"])]
     pub(crate) server: Option<SocketAddr>,
     /// Save the store as an image; if the file exists already, extend it.
     #[arg(long, value_name = "FILE")]
@@ -80,7 +80,8 @@ pub(crate) struct Tour {
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
     /// Where the server listens; port 0 lets the system choose one.
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:6379")]
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:6379",
+        value_parser = honeycomb_server::resolve)]
     pub(crate) address: SocketAddr,
     /// How long to compare answers with the file system, at most, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]

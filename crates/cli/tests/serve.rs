@@ -90,5 +90,5 @@ fn what_is_not_allowed_is_named() {
     assert!(error.contains("honeycomb: requirepass and datagrams: "), "{error}");
     let (status, error) = run(&["--address", "203.0.113.1:1"]);
     assert_eq!(status, Some(2));
-    assert!(error.contains("honeycomb: cannot listen on 203.0.113.1:1: "), "{error}");
+    assert!(error.contains("honeycomb: cannot listen on 203.0.113.1:1 (parameter address): "), "{error}");
 }

@@ -95,6 +95,10 @@ pub const STATUS_VERSION_NOT_HELD: usize = 6;
 /// void.
 pub const STATUS_FAULT: usize = 7;
 
+/// Completion: those before have used up the room that there is for completions; what was continued
+/// is void.
+pub const STATUS_NO_ROOM: usize = 8;
+
 /// Counter: cycles of key search units in which they search a node.
 pub const COUNTER_SEARCH_BUSY: usize = 0;
 

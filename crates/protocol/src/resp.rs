@@ -12,5 +12,5 @@ mod request;
 
 pub use answer::{Answer, MalformedAnswer, parse_answer};
 pub use number::{decimal, parse_decimal};
-pub use replies::{Replies, Version};
+pub use replies::{OpenArray, Replies, Version};
 pub use request::{Arguments, Found, Limits, Malformed, Requests, encode};

@@ -6,11 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use honeycomb_memory::sync::{AtomicU64, AtomicUsize, Ordering};
 
+use crate::config::Config;
+
 /// All clients, by number.
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
     connected: Mutex<BTreeMap<u64, Arc<Client>>>,
     last: AtomicU64,
+    /// Bytes of memory that they all take.
+    bytes: AtomicUsize,
 }
 
 /// What all may know of a client. Its core writes, anybody reads: numbers that need not fit together.
@@ -19,6 +23,8 @@ pub(crate) struct Client {
     /// Unique in the server's life.
     pub(crate) id: u64,
     pub(crate) address: String,
+    /// The number of the core that serves it.
+    core: usize,
     /// Milliseconds since 1970.
     since: u64,
     active: AtomicU64,
@@ -48,10 +54,11 @@ impl Clients {
     }
 
     /// A client has come.
-    pub(crate) fn enter(&self, address: String, now: u64) -> Arc<Client> {
+    pub(crate) fn enter(&self, address: String, core: usize, now: u64) -> Arc<Client> {
         let client = Arc::new(Client {
             id: self.next_id(),
             address,
+            core,
             since: now,
             active: AtomicU64::new(now),
             name: Mutex::default(),
@@ -67,6 +74,23 @@ impl Clients {
     /// A client has gone.
     pub(crate) fn leave(&self, client: &Client) {
         self.lock().remove(&client.id);
+    }
+
+    /// Bytes of memory that all clients take; the cores add to it.
+    pub(crate) fn bytes(&self) -> &AtomicUsize {
+        &self.bytes
+    }
+
+    /// Whether they take more memory than they may.
+    pub(crate) fn take_too_much(&self, config: &Config) -> bool {
+        self.bytes.load(Ordering::Relaxed) > config.clients_bytes_max
+    }
+
+    /// The number of the client that takes the most memory.
+    pub(crate) fn largest(&self) -> Option<u64> {
+        let clients = self.lock();
+        let bytes = |client: &&Arc<Client>| client.memory_bytes.load(Ordering::Relaxed);
+        clients.values().max_by_key(bytes).map(|client| client.id)
     }
 
     /// A line for each client.
@@ -87,7 +111,7 @@ impl Client {
         let mut line = format!("id={} addr={} name=", self.id, self.address);
         line.push_str(&String::from_utf8_lossy(&self.name()));
         let (age, idle) = (seconds(self.since), seconds(self.active.load(Ordering::Relaxed)));
-        let _ = write!(line, " age={age} idle={idle} db={} ", load(&self.database));
+        let _ = write!(line, " age={age} idle={idle} db={} io-thread={} ", load(&self.database), self.core);
         let [requests, replies] = [load(&self.request_bytes), load(&self.reply_bytes)];
         let _ = writeln!(line, "qbuf={requests} omem={replies} tot-mem={}", load(&self.memory_bytes));
         line

@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::letters::Letters;
 use crate::session::Context;
+use crate::task::Walking;
 
 /// A command: what clients are told of it, and what it does.
 #[derive(Debug)]
@@ -74,17 +75,24 @@ pub(crate) type OnRange = for<'a> fn(&Arguments<'a>) -> Result<Query<'a>, Failur
 /// What a command does.
 #[derive(Debug)]
 pub(crate) enum Run {
-    /// Reads its keys, each once and in their order: so they can be read together with others.
+    /// Reads its keys, if it has any, each once and in their order: so they can be read together with others.
     Read(OnKeys),
+    /// The same; it replies the values as they are, in an array if all its arguments are keys: so long values
+    /// can be copied a part at a time.
+    Values(OnKeys),
     /// Puts its second argument at the key that is its first and replies `OK`, if the function says so of its
     /// arguments: so it can be written with others.
     Write(OnKeys, fn(&Arguments<'_>) -> bool),
     /// Reads and then writes.
     Update(OnKeys),
-    /// Reads a range of keys, so it can be read together with others. Not in a transaction.
+    /// Reads a range of keys, so it can be read together with others.
     Range(OnRange),
-    /// Asks the store for more than pairs, or tells the server something. Not in a transaction, unless the
-    /// command is about that.
+    /// Walks through a range that may be long, a page at a time.
+    Walk(fn(&mut Context<'_>, &Arguments<'_>) -> Result<Walking, Failure>),
+    /// Executes the commands of a transaction.
+    Exec,
+    /// Uses the store as a whole, or the server or the connection. In a transaction it takes effect at once,
+    /// unless it writes pairs.
     Serve(fn(&mut Context<'_>, &Arguments<'_>) -> Result<(), Failure>),
 }
 
@@ -96,12 +104,9 @@ impl Command {
         (named.name.len() == name.len()).then_some(*named)
     }
 
-    /// What it does to pairs, if that is what it does.
-    pub(crate) fn on_keys(&self) -> Option<OnKeys> {
-        match self.run {
-            Run::Read(handler) | Run::Write(handler, _) | Run::Update(handler) => Some(handler),
-            Run::Range(_) | Run::Serve(_) => None,
-        }
+    /// Whether it only reads pairs.
+    pub(crate) fn only_reads(&self) -> bool {
+        matches!(self.run, Run::Read(_) | Run::Values(_) | Run::Range(_) | Run::Walk(_))
     }
 
     /// Refuses a number of arguments that the command has not.

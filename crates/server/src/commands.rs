@@ -23,6 +23,7 @@ mod slow_log;
 mod storing;
 mod strings;
 mod transactions;
+mod watch;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -33,7 +34,7 @@ use crate::command::{Command, Named, word};
 
 /// All of them, in the order of their names. The place of one is its number.
 pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| {
-    let groups: [&'static [Command]; 21] = [
+    let groups: [&'static [Command]; 22] = [
         about::COMMANDS,
         bitfield::COMMANDS,
         bitop::COMMANDS,
@@ -55,6 +56,7 @@ pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| 
         storing::COMMANDS,
         strings::COMMANDS,
         transactions::COMMANDS,
+        watch::COMMANDS,
     ];
     let mut commands: Vec<_> = groups.into_iter().flatten().collect();
     commands.sort_by_key(|command| command.name);
@@ -69,5 +71,6 @@ pub(crate) static BY_NAME: LazyLock<HashMap<u128, Named, FxBuildHasher>> = LazyL
 });
 
 pub(crate) use query::{Page, Query};
-pub(crate) use range::{Range, Source};
+pub(crate) use range::{Origin, Range, Walk, each};
 pub(crate) use transactions::run_alone;
+pub(crate) use watch::WatchedRange;

@@ -8,6 +8,8 @@ use honeycomb_protocol::PAYLOAD_BYTES;
 use honeycomb_protocol::resp::Limits;
 use honeycomb_store::{Back, Software, Store};
 
+use crate::task::ACTIVE_MAX;
+
 /// The parameters of a server. Files, the environment, flags and `CONFIG` name them as
 /// [`PARAMETERS`](crate::PARAMETERS) does, which also says what they may be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +40,11 @@ pub struct Config {
     /// Bytes of replies for one client. The reply that goes beyond them is replaced by an error, and the
     /// connection is closed. Default: 256 MiB.
     pub reply_bytes_max: usize,
+    /// Bytes of memory that all clients may take together, for requests, replies, queued commands and watched
+    /// pairs. Beyond them the client that takes the most is disconnected. Default: 512 MiB.
+    pub clients_bytes_max: usize,
+    /// Snapshots that a client may hold by `RI.SNAPSHOT TAKE`. Default: 8.
+    pub client_snapshots_max: usize,
     /// Commands that take longer are noted in the slow log; none notes nothing. Default: 10 ms.
     pub slow: Option<Duration>,
     /// Entries that the slow log keeps. Default: 128.
@@ -110,6 +117,9 @@ pub enum LogFormat {
     Json,
 }
 
+/// Bytes that the writes of a transaction may always take: the longest value, in any case.
+const TRANSACTION_BYTES_MIN: usize = 32 << 20;
+
 impl Default for Config {
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -125,6 +135,8 @@ impl Default for Config {
             request: Limits::default(),
             unsent_bytes_max: 1 << 20,
             reply_bytes_max: 256 << 20,
+            clients_bytes_max: 512 << 20,
+            client_snapshots_max: 8,
             slow: Some(Duration::from_millis(10)),
             slow_log_entries_max: 128,
             metrics: None,
@@ -139,12 +151,19 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Bytes that the writes of one transaction may take before it commits.
+    pub(crate) fn transaction_bytes_max(&self) -> usize {
+        self.request.request_bytes_max.min(self.clients_bytes_max / 4).max(TRANSACTION_BYTES_MIN)
+    }
+
     /// An empty store of [`Config::memory_bytes`] bytes.
     ///
     /// # Errors
     /// The system does not give the memory.
     pub fn open_store(&self) -> Result<Store, honeycomb_store::Error> {
-        let config = honeycomb_store::Config { memory_bytes: self.memory_bytes, ..Default::default() };
+        let default = honeycomb_store::Config::default();
+        let snapshots_max = default.snapshots_max + self.cores * (1 + ACTIVE_MAX);
+        let config = honeycomb_store::Config { memory_bytes: self.memory_bytes, snapshots_max, ..default };
         let accelerator: Arc<dyn Back> = match self.accelerator {
             Accelerator::Software => {
                 Arc::new(Software { count_touched: self.count_touched, ..Software::default() })

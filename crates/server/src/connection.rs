@@ -10,17 +10,24 @@ use crate::clients::Activity;
 use crate::command::{Command, Named};
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::session::Session;
+use crate::session::{Queue, Session};
+use crate::task::Task;
 
 /// Bytes that are received at once.
 const RECEIVED_AT_ONCE: usize = 64 << 10;
 /// Bytes that are received of one connection before others have their turn.
 const RECEIVED_A_TURN: usize = 4 * RECEIVED_AT_ONCE;
 /// Bytes of memory that a connection keeps for requests and for replies when there are none.
-const KEPT_BYTES: usize = 1 << 20;
+const KEPT_BYTES: usize = RECEIVED_AT_ONCE;
+/// Limits of requests from a client that has not said the password.
+const BEFORE_AUTHENTICATION: Limits = Limits {
+    arguments_max: 10,
+    argument_bytes_max: 16 << 10,
+    line_bytes_max: 16 << 10,
+    request_bytes_max: 64 << 10,
+};
 
 /// One client.
-#[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) socket: TcpStream,
     pub(crate) session: Session,
@@ -29,6 +36,10 @@ pub(crate) struct Connection {
     pub(crate) requests: Requests,
     /// A request that was put back.
     front: Option<Asked>,
+    /// The next request is to be executed alone: it was tried with others.
+    next_is_alone: bool,
+    /// A command that takes more than a turn. Those after it wait.
+    pub(crate) task: Option<Box<Task>>,
     /// There may be bytes to receive, or room to send: the system tells only when that changes.
     pub(crate) receivable: bool,
     pub(crate) sendable: bool,
@@ -38,6 +49,8 @@ pub(crate) struct Connection {
     ended: bool,
     /// There is no further whole request before more has arrived.
     starved: bool,
+    /// Bytes of its memory that are part of the total of all clients.
+    pub(crate) accounted_bytes: usize,
 }
 
 /// A request, and what it asks for.
@@ -60,11 +73,14 @@ impl Connection {
             replies: Replies::default(),
             requests: Requests::default(),
             front: None,
+            next_is_alone: false,
+            task: None,
             receivable: true,
             sendable: true,
             hung_up: false,
             ended: false,
             starved: true,
+            accounted_bytes: 0,
         }
     }
 
@@ -72,6 +88,9 @@ impl Connection {
     /// is: the system tells when there is more.
     pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.receivable &= !self.ended;
+        if !self.starved && self.requests.len() > RECEIVED_A_TURN {
+            return Ok(0);
+        }
         let mut received = 0;
         while self.receivable && received < RECEIVED_A_TURN {
             match self.socket.read(buffer) {
@@ -145,7 +164,13 @@ impl Connection {
             return Ok(None);
         };
         let command = Command::named(&self.requests.arguments(&found)[0]);
-        Ok(Some(Asked { found, command, is_no_read: false, is_no_write: false }))
+        let is_alone = std::mem::take(&mut self.next_is_alone);
+        Ok(Some(Asked { found, command, is_no_read: is_alone, is_no_write: is_alone }))
+    }
+
+    /// What its client may send.
+    pub(crate) fn limits<'l>(&self, config: &'l Config) -> &'l Limits {
+        if self.session.authenticated { &config.request } else { &BEFORE_AUTHENTICATION }
     }
 
     /// Has a request that was taken be the next one again.
@@ -153,9 +178,28 @@ impl Connection {
         self.front = Some(asked);
     }
 
+    /// Has a request that was taken, and those after it, be taken once more.
+    pub(crate) fn take_back(&mut self, found: &Found) {
+        self.requests.take_back(found);
+        self.front = None;
+        self.starved = false;
+    }
+
+    /// Has a request that was taken, and those after it, be taken once more, and itself be executed alone.
+    pub(crate) fn take_back_for_alone(&mut self, found: &Found) {
+        self.take_back(found);
+        self.next_is_alone = true;
+    }
+
+    /// Whether a request that was taken is to be taken once more.
+    #[inline]
+    pub(crate) fn is_taken_back(&self, found: &Found) -> bool {
+        self.requests.is_taken_back(found)
+    }
+
     /// Whether further commands may be carried out.
     pub(crate) fn may_go_on(&self, config: &Config) -> bool {
-        !self.session.closing && self.unsent() < config.unsent_bytes_max
+        !self.session.closing && self.task.is_none() && self.unsent() < config.unsent_bytes_max
     }
 
     /// Whether commands may be carried out together with those of others.
@@ -171,7 +215,7 @@ impl Connection {
     /// Ends it if its replies take too much memory: with an error in place of the last one.
     #[inline]
     pub(crate) fn bound_replies(&mut self, before: usize, bytes_max: usize) {
-        if self.unsent() > bytes_max {
+        if self.replies.have_no_room() {
             self.end_for_replies(before, bytes_max);
         }
     }
@@ -193,26 +237,41 @@ impl Connection {
 
     /// What is to be shown of it.
     pub(crate) fn activity(&self) -> Activity {
-        let memory_bytes = self.requests.capacity() + self.replies.capacity() + size_of::<Self>();
+        let memory_bytes = self.memory_bytes();
         let database = self.session.database;
         Activity { database, request_bytes: self.requests.len(), reply_bytes: self.unsent(), memory_bytes }
+    }
+
+    /// Bytes of memory that it takes: of requests, replies, and what commands have left.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let queue = self.session.queue.as_ref().map_or(0, Queue::memory_bytes);
+        let task = self.task.as_ref().map_or(0, |task| task.memory_bytes());
+        let buffers = self.requests.capacity() + self.replies.capacity() + size_of::<Self>();
+        buffers + queue + task + self.session.watched.memory_bytes()
+    }
+
+    /// Gives back all memory that is not in use.
+    pub(crate) fn shrink(&mut self) {
+        self.requests.shrink(0);
+        self.replies.shrink(0);
     }
 
     /// Whether all is done: the client has gone, or is to go, and has its replies.
     pub(crate) fn is_done(&self) -> bool {
         let no_more = self.session.closing || (self.ended && self.starved);
-        no_more && self.replies.bytes().is_empty()
+        no_more && self.task.is_none() && self.replies.is_empty()
     }
 
     /// Whether something is to be done without anything happening: there are requests or bytes to take, and
     /// room for at most `unsent_max` bytes of replies; or replies to send.
     pub(crate) fn is_ready(&self, unsent_max: usize) -> bool {
         let has_room = self.unsent() < unsent_max;
-        has_room && (self.receivable || !self.starved) || self.sendable && self.unsent() > 0
+        let goes_on = has_room && self.task.is_none() && (self.receivable || !self.starved);
+        goes_on || self.sendable && self.unsent() > 0
     }
 
     /// Bytes that wait to be sent.
     pub(crate) fn unsent(&self) -> usize {
-        self.replies.bytes().len()
+        self.replies.len()
     }
 }

@@ -10,12 +10,14 @@ use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token, Waker};
 use slab::Slab;
 
+use crate::client_memory::ClientMemory;
 use crate::connection::Connection;
 use crate::counts::Counts;
 use crate::datagrams::{Datagrams, Protocol};
-use crate::reaper::Reaper;
+use crate::reaper;
 use crate::session::Session;
 use crate::shared::Shared;
+use crate::task::Progress;
 use crate::turn::Turn;
 
 const LISTENER: Token = Token(usize::MAX);
@@ -26,12 +28,15 @@ const DATAGRAMS: Token = Token(usize::MAX - 2);
 const DATAGRAMS_LAST: Token = Token(DATAGRAMS.0 - 15);
 /// How long a core waits for sockets before it sees to other things.
 const PATIENCE: Duration = Duration::from_millis(100);
+/// How long it waits for them while its tasks wait for snapshots.
+const TASK_PATIENCE: Duration = Duration::from_millis(1);
 /// Milliseconds between two looks for clients that have been silent for too long.
 const SILENCE_INTERVAL: u64 = 100;
 
 /// A thread of the server.
 pub(crate) struct Core {
     shared: Arc<Shared>,
+    number: usize,
     poll: Poll,
     listener: Option<TcpListener>,
     connections: Slab<Connection>,
@@ -40,10 +45,14 @@ pub(crate) struct Core {
     turn: Turn,
     datagrams: Datagrams,
     buffer: Vec<u8>,
-    reaper: Option<Reaper>,
+    /// The reaper has more to do at once.
+    is_behind: bool,
     counts: Arc<Counts>,
     /// When connections are next looked over.
     look_at: u64,
+    /// The task that was stepped last waits for a snapshot.
+    task_waits: bool,
+    memory: ClientMemory,
 }
 
 impl Core {
@@ -53,7 +62,6 @@ impl Core {
         number: usize,
         listener: std::net::TcpListener,
         sockets: Vec<(Protocol, UdpSocket)>,
-        reaper: Option<Reaper>,
     ) -> io::Result<(Self, Waker)> {
         let poll = Poll::new()?;
         let mut listener = TcpListener::from_std(listener);
@@ -63,15 +71,18 @@ impl Core {
         let core = Self {
             datagrams: Datagrams::new(sockets, &shared, poll.registry(), DATAGRAMS)?,
             shared,
+            number,
             poll,
             listener: Some(listener),
             connections: Slab::new(),
             ready: Vec::new(),
             turn: Turn::new(counts.clone()),
             buffer: Connection::buffer(),
-            reaper,
+            is_behind: false,
             counts,
             look_at: 0,
+            task_waits: false,
+            memory: ClientMemory::default(),
         };
         Ok((core, waker))
     }
@@ -81,25 +92,73 @@ impl Core {
         let mut events = Events::with_capacity(1024);
         let mut until = None;
         loop {
-            let at_rest = self.ready.is_empty() && !self.datagrams.is_ready();
-            let patience = if at_rest { PATIENCE } else { Duration::ZERO };
-            match self.poll.poll(&mut events, Some(patience)) {
+            match self.poll.poll(&mut events, Some(self.patience())) {
                 Err(error) if error.kind() != ErrorKind::Interrupted => return Err(error),
                 _ => {}
             }
             self.note(&events);
             let now = self.shared.time.milliseconds();
+            self.step_task();
             self.take_turn(now);
+            self.bound_memory();
             self.close_silent(now);
-            if let Some(reaper) = &mut self.reaper {
-                reaper.step(&self.shared, now);
-            }
+            self.is_behind = reaper::step(&self.shared, now);
             if self.shared.is_stopping() {
                 let until = *until.get_or_insert_with(|| self.stop());
                 if self.connections.is_empty() || Instant::now() >= until {
                     return Ok(());
                 }
             }
+        }
+    }
+
+    /// How long it may wait for sockets.
+    fn patience(&self) -> Duration {
+        let at_rest = self.ready.is_empty() && !self.datagrams.is_ready() && !self.is_behind;
+        match (at_rest, self.turn.has_tasks()) {
+            (true, false) => PATIENCE,
+            (true, true) if self.task_waits => TASK_PATIENCE,
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Executes a slice of a command that takes long. Its connection goes on at its end.
+    fn step_task(&mut self) {
+        let stepped = self.turn.step_task(&self.shared, &mut self.connections);
+        let Some((index, progress)) = stepped else { return };
+        self.task_waits = progress == Progress::Wait;
+        self.memory.account(&mut self.connections[index]);
+        if progress == Progress::Done && !self.ready.contains(&index) {
+            self.ready.push(index);
+        }
+    }
+
+    /// Keeps the memory of all clients within its limit: gives back unused buffers and, if that is not
+    /// enough, closes the connection that takes the most.
+    fn bound_memory(&mut self) {
+        self.memory.publish(&self.shared);
+        if !self.shared.clients.take_too_much(&self.shared.config()) {
+            return;
+        }
+        for (_, connection) in &mut self.connections {
+            connection.shrink();
+            self.memory.account(connection);
+        }
+        self.memory.publish(&self.shared);
+        if !self.shared.clients.take_too_much(&self.shared.config()) {
+            return;
+        }
+        let largest = self.shared.clients.largest();
+        let is_largest = |one: &Connection| largest == Some(one.session.client.id);
+        let found = self.connections.iter().find(|(_, one)| is_largest(one)).map(|(index, _)| index);
+        if let Some(index) = found {
+            let client = self.connections[index].session.client.id;
+            let (bytes, limit) =
+                (self.connections[index].memory_bytes(), self.shared.config().clients_bytes_max);
+            tracing::warn!(client, bytes, limit, "closing a connection: clients exceed maxmemory-clients");
+            self.counts.evicted.add(1);
+            self.close(index);
+            self.memory.publish(&self.shared);
         }
     }
 
@@ -159,7 +218,7 @@ impl Core {
         if shared.connections.fetch_add(1, Ordering::Relaxed) >= connections_max {
             shared.connections.fetch_sub(1, Ordering::Relaxed);
             self.counts.refused.add(1);
-            if shared.warns_of_refusal() {
+            if shared.refusal_warned.is_time(shared.time.milliseconds()) {
                 tracing::warn!(%address, connections_max, "a connection was refused: there are too many");
             }
             let _ = io::Write::write(&mut socket, b"-ERR max number of clients reached\r\n");
@@ -175,7 +234,7 @@ impl Core {
             return;
         }
         let authenticated = shared.config().password.is_none();
-        let client = shared.clients.enter(address.to_string(), shared.time.milliseconds());
+        let client = shared.clients.enter(address.to_string(), self.number, shared.time.milliseconds());
         tracing::debug!(client = client.id, %address, "a client has come");
         let session = Session::new(client, authenticated);
         self.counts.accepted.add(1);
@@ -189,11 +248,12 @@ impl Core {
         let unsent_max = self.shared.config().unsent_bytes_max;
         ready.retain(|&index| {
             let Some(connection) = self.connections.get_mut(index) else { return false };
-            let full = connection.unsent() >= unsent_max;
+            let full = connection.unsent() >= unsent_max || self.memory.is_short(&self.shared);
             let received = if full { Ok(0) } else { connection.receive(&mut self.buffer) };
             if let Ok(bytes @ 1..) = received {
                 self.counts.received_bytes.add(bytes as u64);
                 connection.session.client.is_active(now);
+                self.memory.account(connection);
             }
             self.keep(index, received)
         });
@@ -203,6 +263,7 @@ impl Core {
             let connection = &mut self.connections[index];
             let sent = connection.send();
             self.counts.sent_bytes.add(*sent.as_ref().unwrap_or(&0) as u64);
+            self.memory.account(connection);
             connection.session.client.note(connection.activity());
             self.keep(index, sent)
         });
@@ -221,6 +282,7 @@ impl Core {
 
     fn close(&mut self, index: usize) {
         let mut connection = self.connections.remove(index);
+        self.memory.forget(&connection);
         let _ = self.poll.registry().deregister(&mut connection.socket);
         self.shared.clients.leave(&connection.session.client);
         self.shared.connections.fetch_sub(1, Ordering::Relaxed);

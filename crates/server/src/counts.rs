@@ -45,6 +45,8 @@ pub(crate) struct Counts {
     pub(crate) accepted: Counter,
     pub(crate) refused: Counter,
     pub(crate) timed_out: Counter,
+    /// Clients that were disconnected since all took too much memory.
+    pub(crate) evicted: Counter,
     /// Commands that were not carried out: there are none of their name, or the client may not.
     pub(crate) not_carried_out: Counter,
     /// Reads in a batch, and writes in a batch.
@@ -62,6 +64,7 @@ impl Default for Counts {
             accepted: Counter::default(),
             refused: Counter::default(),
             timed_out: Counter::default(),
+            evicted: Counter::default(),
             not_carried_out: Counter::default(),
             read_batches: Histogram::default(),
             write_batches: Histogram::default(),

@@ -20,8 +20,10 @@ pub(crate) struct Databases {
     places: Vec<AtomicUsize>,
     /// Two numbers are about to be swapped: no turn begins.
     swapping: AtomicBool,
+    /// How often numbers were swapped.
+    swap_count: AtomicUsize,
     /// Held by who swaps. Nobody waits for it in a turn.
-    swaps: Mutex<()>,
+    exclusive: Mutex<()>,
     /// The gates of all cores.
     gates: Mutex<Vec<Arc<Gate>>>,
 }
@@ -32,6 +34,10 @@ pub(crate) struct Gate {
     thread: ThreadId,
     in_turn: AtomicBool,
 }
+
+/// Numbers that a transaction swaps when it commits, in their order.
+#[derive(Debug, Default)]
+pub(crate) struct Swaps(Vec<(usize, usize)>);
 
 /// A turn. No number changes its meaning until it ends, unless it swaps numbers itself.
 pub(crate) struct Entered<'g>(&'g Gate);
@@ -44,7 +50,8 @@ impl Databases {
             tables: tables.collect::<Result<_, _>>()?,
             places: (0..count).map(AtomicUsize::new).collect(),
             swapping: AtomicBool::new(false),
-            swaps: Mutex::default(),
+            swap_count: AtomicUsize::new(0),
+            exclusive: Mutex::default(),
             gates: Mutex::default(),
         })
     }
@@ -91,11 +98,43 @@ impl Databases {
     /// Exchanges the tables of two numbers while no other core is in a turn. A core that calls this in a turn
     /// must have nothing under way that refers to a table.
     pub(crate) fn swap(&self, first: usize, second: usize) {
+        self.exclusively(|| self.exchange(first, second));
+    }
+
+    /// How often numbers were swapped. What has found tables by their numbers and goes on in another turn
+    /// sees by it whether they are still those.
+    pub(crate) fn swap_count(&self) -> usize {
+        self.swap_count.load(Ordering::Relaxed)
+    }
+
+    /// Commits a transaction that found its tables when so many swaps had been made, and swaps numbers at the
+    /// same moment. False if `commit` says so, or if there were swaps since: then there are no others.
+    pub(crate) fn commit<E>(
+        &self,
+        swap_count: usize,
+        swaps: &Swaps,
+        commit: impl FnOnce() -> Result<bool, E>,
+    ) -> Result<bool, E> {
+        let unless_swapped = || if self.swap_count() == swap_count { commit() } else { Ok(false) };
+        if swaps.0.is_empty() {
+            return unless_swapped();
+        }
+        self.exclusively(|| {
+            let committed = unless_swapped()?;
+            if committed {
+                swaps.0.iter().for_each(|(first, second)| self.exchange(*first, *second));
+            }
+            Ok(committed)
+        })
+    }
+
+    /// Calls a function while no other core is in a turn.
+    fn exclusively<T>(&self, function: impl FnOnce() -> T) -> T {
         let this = thread::current().id();
         let own = self.gates().into_iter().find(|gate| gate.thread == this);
         // Somebody else may be about to swap, and wait for this turn.
         let was_in_turn = own.as_ref().is_some_and(|own| own.in_turn.swap(false, Ordering::SeqCst));
-        let _swaps = self.swaps.lock().unwrap_or_else(PoisonError::into_inner);
+        let _exclusive = self.exclusive.lock().unwrap_or_else(PoisonError::into_inner);
         self.swapping.store(true, Ordering::SeqCst);
         // A core that comes later finds that somebody swaps.
         for gate in self.gates().iter().filter(|gate| gate.thread != this) {
@@ -103,15 +142,38 @@ impl Databases {
                 thread::yield_now();
             }
         }
+        let result = function();
+        own.iter().for_each(|own| own.in_turn.store(was_in_turn, Ordering::SeqCst));
+        self.swapping.store(false, Ordering::SeqCst);
+        result
+    }
+
+    fn exchange(&self, first: usize, second: usize) {
         let place = self.places[first].load(Ordering::Relaxed);
         self.places[first].store(self.places[second].load(Ordering::Relaxed), Ordering::Relaxed);
         self.places[second].store(place, Ordering::Relaxed);
-        own.iter().for_each(|own| own.in_turn.store(was_in_turn, Ordering::SeqCst));
-        self.swapping.store(false, Ordering::SeqCst);
+        self.swap_count.fetch_add(1, Ordering::Relaxed);
     }
 
     fn gates(&self) -> Vec<Arc<Gate>> {
         self.gates.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Swaps {
+    /// Has two numbers swapped, after those before.
+    pub(crate) fn push(&mut self, first: usize, second: usize) {
+        self.0.push((first, second));
+    }
+
+    /// The number that has had the table that a number will have.
+    #[inline]
+    pub(crate) fn number(&self, number: usize) -> usize {
+        self.0.iter().rev().fold(number, |number, &(first, second)| match number {
+            _ if number == first => second,
+            _ if number == second => first,
+            other => other,
+        })
     }
 }
 
@@ -142,6 +204,26 @@ mod tests {
         assert_eq!(names(), ["2", "0", "1"]);
         databases.swap(1, 1);
         assert_eq!(names(), ["2", "0", "1"]);
+    }
+
+    #[test]
+    fn a_transaction_sees_its_own_swaps_before_others_do() {
+        let databases = databases();
+        let names =
+            |swaps: &Swaps| [0, 1, 2].map(|number| databases.table(swaps.number(number)).name().to_owned());
+        let mut swaps = Swaps::default();
+        swaps.push(0, 1);
+        swaps.push(1, 2);
+        assert_eq!(names(&swaps), ["1", "2", "0"]);
+        assert_eq!(names(&Swaps::default()), ["0", "1", "2"]);
+        let count = databases.swap_count();
+        assert_eq!(databases.commit(count, &swaps, || Err("no")), Err("no"));
+        assert_eq!(databases.commit::<()>(count, &swaps, || Ok(false)), Ok(false));
+        assert_eq!(databases.commit::<()>(count, &swaps, || Ok(true)), Ok(true));
+        assert_eq!(names(&Swaps::default()), ["1", "2", "0"]);
+        // What was found before is not what it was.
+        assert_eq!(databases.commit::<()>(count, &Swaps::default(), || Ok(true)), Ok(false));
+        assert_eq!(databases.commit::<()>(count, &swaps, || Ok(true)), Ok(false));
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::datagrams::answers::Answers;
 use crate::datagrams::port::{Arrived, Port};
 use crate::shared::Shared;
 
-pub(crate) use port::{Protocol, bind};
+pub(crate) use port::Protocol;
 pub(crate) use questions::Questions;
 
 /// The ports of a core.

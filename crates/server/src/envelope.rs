@@ -8,6 +8,8 @@
 
 use honeycomb_layout::{ALLOCATION_UNIT_BYTES, INLINE_VALUE_BYTES_MAX, item_header, value_reference};
 
+use crate::failure::Failure;
+
 /// A value and when it expires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Envelope<'a> {
@@ -23,6 +25,18 @@ const EXPIRES: u8 = 1;
 pub(crate) const DATA_BYTES_MAX: usize = honeycomb_layout::VALUE_BYTES_MAX - 9;
 
 impl<'a> Envelope<'a> {
+    /// Most bytes before the data.
+    pub(crate) const HEADER_BYTES_MAX: usize = 9;
+
+    /// Opens the envelope of a pair of which only the beginning was read: where its data begins, and when the
+    /// pair expires. The value has `total` bytes, and the beginning those of a header at least, if it has.
+    pub(crate) fn begins(beginning: &'a [u8], total: usize) -> Result<(usize, Option<u64>), Failure> {
+        let foreign = || Failure::other("the pair was not written by a server");
+        let Self { data, expires_at } = Self::open(beginning).ok_or_else(foreign)?;
+        debug_assert!(beginning.len() == total.min(Self::HEADER_BYTES_MAX));
+        Ok((beginning.len() - data.len(), expires_at))
+    }
+
     /// Opens the envelope that a pair holds. None if a pair was not written by a server.
     #[inline]
     pub(crate) fn open(value: &'a [u8]) -> Option<Self> {
@@ -74,7 +88,13 @@ impl<'a> Envelope<'a> {
     /// Whether it is there still.
     #[inline]
     pub(crate) fn is_alive(&self, now: u64) -> bool {
-        self.expires_at.is_none_or(|time| time > now)
+        Self::is_alive_at(self.expires_at, now)
+    }
+
+    /// Whether a pair that expires at a time, or never, is there still.
+    #[inline]
+    pub(crate) fn is_alive_at(expires_at: Option<u64>, now: u64) -> bool {
+        expires_at.is_none_or(|time| time > now)
     }
 }
 

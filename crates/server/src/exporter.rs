@@ -1,106 +1,139 @@
-//! Answers who asks for the metrics: HTTP, one request a connection, one after the other.
+//! Serves the metrics over HTTP, on a thread of its own: as many connections at a time as there may be, each
+//! for one request, for a limited time.
 
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use mio::net::TcpListener;
-use mio::{Events, Interest, Poll, Token, Waker};
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
+use tokio::time::{sleep, timeout};
 
+use crate::exposition::Format;
+use crate::listening::{self, Listening};
 use crate::metrics;
 use crate::server::Error;
 use crate::shared::Shared;
 
-const LISTENER: Token = Token(0);
-const WAKER: Token = Token(1);
-/// How long one who asks may take, so that nobody can keep the others waiting.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// Bytes of a request that are looked at.
-const REQUEST_BYTES_MAX: usize = 8 << 10;
-const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// Connections at one time. One more ends the oldest of them: it is the likeliest to have been forgotten.
+const CONNECTIONS_MAX: usize = 64;
+/// How long the head of a request may take to arrive.
+const HEAD_PATIENCE: Duration = Duration::from_secs(5);
+/// How long a connection may take in all.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// Bytes of the head of a request.
+const HEAD_BYTES_MAX: usize = 16 << 10;
+/// How long to wait after a connection could not be accepted: the system may lack open files for a while.
+const PAUSE: Duration = Duration::from_millis(100);
 
-/// Listens for those who ask.
+/// Listens for requests for metrics.
 pub(crate) struct Exporter {
-    poll: Poll,
-    listener: TcpListener,
+    listener: std::net::TcpListener,
     address: SocketAddr,
+    stop: Arc<Notify>,
 }
 
 impl Exporter {
     pub(crate) fn bind(address: SocketAddr) -> Result<Self, Error> {
-        let listen = || {
-            let (poll, mut listener) = (Poll::new()?, TcpListener::bind(address)?);
-            poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
-            let address = listener.local_addr()?;
-            Ok(Self { poll, listener, address })
-        };
-        listen().map_err(|error| Error::Listen { address, error })
+        let Listening { address, mut sockets } = listening::streams("metrics", address, 1)?;
+        Ok(Self { listener: sockets.remove(0), address, stop: Arc::default() })
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    pub(crate) fn waker(&self) -> io::Result<Waker> {
-        Waker::new(self.poll.registry(), WAKER)
+    /// What ends [`Exporter::run`], also if it has not begun yet.
+    pub(crate) fn stop(&self) -> Box<dyn Fn() -> io::Result<()> + Send + Sync> {
+        let stop = self.stop.clone();
+        Box::new(move || {
+            stop.notify_one();
+            Ok(())
+        })
     }
 
-    /// Answers until the server is stopped.
-    pub(crate) fn run(mut self, shared: &Arc<Shared>) -> io::Result<()> {
-        let mut events = Events::with_capacity(16);
-        while !shared.is_stopping() {
-            match self.listener.accept() {
-                Ok((socket, _)) => {
-                    if let Err(error) = answer(socket.into(), shared) {
-                        tracing::debug!(%error, "metrics were not sent");
-                    }
-                    continue;
+    /// Answers until it is stopped. Connections that are open then end with it.
+    pub(crate) fn run(self, shared: Arc<Shared>) -> io::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+        runtime.block_on(async {
+            let listener = TcpListener::from_std(self.listener)?;
+            tokio::spawn(accept(listener, shared));
+            self.stop.notified().await;
+            Ok(())
+        })
+    }
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    let mut open: VecDeque<AbortHandle> = VecDeque::new();
+    loop {
+        match listener.accept().await {
+            Ok((socket, _)) => {
+                open.retain(|connection| !connection.is_finished());
+                if open.len() >= CONNECTIONS_MAX
+                    && let Some(oldest) = open.pop_front()
+                {
+                    oldest.abort();
                 }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                Err(error) => tracing::warn!(%error, "a connection for metrics was not accepted"),
+                open.push_back(tokio::spawn(serve(socket, shared.clone())).abort_handle());
             }
-            match self.poll.poll(&mut events, None) {
-                Err(error) if error.kind() != ErrorKind::Interrupted => return Err(error),
-                _ => {}
+            Err(error) => {
+                tracing::warn!(%error, "a connection for metrics was not accepted");
+                sleep(PAUSE).await;
             }
         }
-        Ok(())
     }
 }
 
-fn answer(mut socket: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
-    socket.set_nonblocking(false)?;
-    let request = request(&mut socket)?;
-    let (status, body) = match request.split(|byte| *byte == b' ').take(2).collect::<Vec<_>>()[..] {
-        [b"GET", b"/metrics" | b"/"] => ("200 OK", metrics::text(shared)),
-        [b"GET", _] => ("404 Not Found", "the metrics are at /metrics\n".to_owned()),
-        _ => ("405 Method Not Allowed", "the metrics are had by GET\n".to_owned()),
-    };
-    let kind = if status == "200 OK" { CONTENT_TYPE } else { "text/plain; charset=utf-8" };
-    let length = body.len();
-    socket.set_write_timeout(Some(PATIENCE))?;
-    write!(
-        socket,
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
-    )?;
-    socket.write_all(body.as_bytes())
+async fn serve(socket: TcpStream, shared: Arc<Shared>) {
+    let service = service_fn(|request| {
+        let answer = answer(&request, &shared);
+        async { Ok::<_, Infallible>(answer) }
+    });
+    let mut protocol = http1::Builder::new();
+    protocol.timer(TokioTimer::new()).header_read_timeout(HEAD_PATIENCE);
+    protocol.keep_alive(false).half_close(true).max_buf_size(HEAD_BYTES_MAX);
+    match timeout(PATIENCE, protocol.serve_connection(TokioIo::new(socket), service)).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::debug!(%error, "metrics were not sent"),
+        Err(_) => tracing::debug!("metrics were not sent: the connection took too long"),
+    }
 }
 
-/// The head of a request, or as much of it as came in time.
-fn request(socket: &mut TcpStream) -> io::Result<Vec<u8>> {
-    let until = Instant::now() + PATIENCE;
-    let (mut request, mut buffer) = (Vec::new(), [0; 1024]);
-    while request.len() < REQUEST_BYTES_MAX && !request.ends_with(b"\r\n\r\n") {
-        let left = until.saturating_duration_since(Instant::now());
-        socket.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
-        match socket.read(&mut buffer)? {
-            0 => break,
-            bytes => request.extend_from_slice(&buffer[..bytes]),
+fn answer<B>(request: &Request<B>, shared: &Arc<Shared>) -> Response<Full<Bytes>> {
+    match (request.uri().path(), request.method()) {
+        ("/metrics" | "/", &Method::GET | &Method::HEAD) => {
+            let accept = request.headers().get(ACCEPT).and_then(|accept| accept.to_str().ok());
+            let format = Format::preferred(accept.unwrap_or_default());
+            response(StatusCode::OK, format.content_type(), format.of(metrics::text(shared)))
         }
-        if left.is_zero() {
-            return Err(ErrorKind::TimedOut.into());
+        ("/metrics" | "/", _) => {
+            let mut refusal = refusal(StatusCode::METHOD_NOT_ALLOWED, "allowed are GET and HEAD\n");
+            refusal.headers_mut().insert(ALLOW, hyper::header::HeaderValue::from_static("GET, HEAD"));
+            refusal
         }
+        _ => refusal(StatusCode::NOT_FOUND, "the metrics are at /metrics\n"),
     }
-    Ok(request)
+}
+
+fn refusal(status: StatusCode, text: &str) -> Response<Full<Bytes>> {
+    response(status, "text/plain; charset=utf-8", text.to_owned())
+}
+
+fn response(status: StatusCode, kind: &'static str, text: String) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(text.into()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, hyper::header::HeaderValue::from_static(kind));
+    response
 }

@@ -58,6 +58,21 @@ pub(crate) enum Failure {
     Other(String),
     #[error("ERR the replies take more than client-output-buffer-limit, which is {0} bytes")]
     RepliesTooLong(usize),
+    /// What was to be read together with others was not: it is read alone.
+    #[error("ERR other reads have left no room for this one")]
+    NoRoom,
+    #[error("ERR the commands since MULTI take more than client-query-buffer-limit, which is {0} bytes")]
+    QueueTooLong(usize),
+    #[error(
+        "ERR the writes of a transaction take more than a fourth of maxmemory-clients or than \
+             client-query-buffer-limit: {0} bytes"
+    )]
+    TransactionTooLong(usize),
+    /// All snapshots are in use: a task waits until one is free.
+    #[error("ERR all snapshots are in use")]
+    NoSnapshot,
+    #[error("ERR the watched pairs take more than client-query-buffer-limit, which is {0} bytes")]
+    WatchedTooLong(usize),
     #[error("OOM command not allowed when used memory > 'maxmemory'.")]
     OutOfMemory,
 }
@@ -79,6 +94,8 @@ impl From<Error> for Failure {
         match error {
             Error::OutOfMemory { .. } => Self::OutOfMemory,
             Error::ValueLength { .. } => Self::TooLong,
+            Error::NoRoom => Self::NoRoom,
+            Error::TooManySnapshots { .. } => Self::NoSnapshot,
             other => Self::Other(other.to_string()),
         }
     }

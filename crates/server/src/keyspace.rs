@@ -3,6 +3,7 @@
 use honeycomb_store::{Reads, Table};
 
 use crate::databases::Databases;
+use crate::deadlines::Deadlines;
 use crate::envelope::{DATA_BYTES_MAX, Envelope};
 use crate::failure::Failure;
 use crate::transaction::Transaction;
@@ -44,7 +45,8 @@ impl<'k> Keyspace<'k> {
         now: u64,
         transaction: &'k mut Transaction,
     ) -> Self {
-        let (table, source) = (databases.table(number), Source::Transaction(transaction));
+        let table = databases.table(transaction.swaps.number(number));
+        let source = Source::Transaction(transaction);
         Self { databases, number, table, now, source }
     }
 
@@ -85,7 +87,11 @@ impl<'k> Keyspace<'k> {
         let Some(pair) = pair else { return Ok(None) };
         let foreign = || Failure::other("the pair was not written by a server");
         let envelope = Envelope::open(pair).ok_or_else(foreign)?;
-        Ok(envelope.is_alive(now).then_some(envelope))
+        if let Some(deadline) = envelope.expires_at.filter(|_| !envelope.is_alive(now)) {
+            Deadlines::found_expired(self.table, key, deadline);
+            return Ok(None);
+        }
+        Ok(Some(envelope))
     }
 
     /// Refuses what no pair can be made of.

@@ -14,8 +14,11 @@
 //! all that comes without a connection.
 #![forbid(unsafe_code)]
 
+mod addresses;
 mod arguments;
 mod bits;
+mod client_memory;
+mod client_snapshots;
 mod clients;
 mod command;
 mod commands;
@@ -23,15 +26,20 @@ mod config;
 mod connection;
 mod core;
 mod counts;
+mod cross_protocol;
 mod cursors;
 mod databases;
 mod datagrams;
+mod deadlines;
+mod digest;
 mod envelope;
 mod exporter;
+mod exposition;
 mod failure;
 mod glob;
 mod keyspace;
 mod letters;
+mod listening;
 mod long_double;
 mod lzf;
 mod metrics;
@@ -46,11 +54,13 @@ mod shared;
 mod slow_log;
 mod stopwatch;
 mod subsequence;
+mod task;
 mod time;
 mod totals;
 mod transaction;
 mod turn;
 
+pub use addresses::{ADDRESS, resolve};
 pub use config::{Accelerator, Config, Datagrams, LogFormat};
 pub use parameters::{PARAMETERS, Parameter, Refused};
 pub use server::{Error, Server};

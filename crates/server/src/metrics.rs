@@ -1,10 +1,10 @@
-//! What the server does, as Prometheus reads it (OpenMetrics, as text).
+//! What the server does, as OpenMetrics text.
 
 use std::fmt::Error;
 use std::sync::Arc;
 
 use honeycomb_memory::sync::Ordering;
-use honeycomb_store::{Statistics, TouchedCounts};
+use honeycomb_store::{Statistics, TableStatistics, TouchedCounts};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
@@ -13,6 +13,7 @@ use prometheus_client::registry::Registry;
 
 use crate::commands::BY_NUMBER;
 use crate::counts::{BUCKETS, Distribution};
+use crate::deadlines::{self, Deadlines};
 use crate::shared::Shared;
 use crate::totals::Totals;
 
@@ -35,7 +36,11 @@ impl Collector for All {
         let totals = Totals::of(&self.0);
         commands(&mut writer, &totals)?;
         connections(&mut writer, &totals, self.0.connections.load(Ordering::Relaxed) as u64)?;
+        let bytes = self.0.clients.bytes().load(Ordering::Relaxed) as f64;
+        writer.gauge("client_memory_bytes", "Bytes of requests, replies and queues of all clients", bytes)?;
         let statistics = self.0.store.statistics();
+        let now = self.0.time.milliseconds();
+        deadlines(&mut writer, &self.0.deadlines, now)?;
         memory(&mut writer, &statistics)?;
         store(&mut writer, &statistics)?;
         self.0.store.touched().map_or(Ok(()), |touched| accelerator(&mut writer, &touched))
@@ -64,11 +69,19 @@ fn commands(writer: &mut Writer<'_, '_>, totals: &Totals) -> Result<(), Error> {
     histogram(batch, &totals.write_batches, 1.0)
 }
 
+fn deadlines(writer: &mut Writer<'_, '_>, deadlines: &Deadlines, now: u64) -> Result<(), Error> {
+    let about = "Entries of the index of deadlines, stale ones included";
+    writer.gauge("deadlines", about, deadlines.entries() as f64)?;
+    let about = "Those of them whose time has come, counted up to 65536";
+    writer.gauge("deadlines_overdue", about, deadlines.overdue(now).unwrap_or(0) as f64)
+}
+
 fn connections(writer: &mut Writer<'_, '_>, totals: &Totals, connected: u64) -> Result<(), Error> {
     writer.gauge("connections", "Clients", connected as f64)?;
     writer.counter("connections_accepted", "Clients that have come", totals.accepted)?;
     writer.counter("connections_refused", "Clients beyond maxclients", totals.refused)?;
     writer.counter("connections_timed_out", "Clients that were silent beyond timeout", totals.timed_out)?;
+    writer.counter("connections_evicted", "Clients beyond maxmemory-clients", totals.evicted)?;
     writer.counter("received_bytes", "Bytes of requests", totals.received_bytes)?;
     writer.counter("sent_bytes", "Bytes of replies", totals.sent_bytes)
 }
@@ -96,7 +109,8 @@ fn memory(writer: &mut Writer<'_, '_>, statistics: &Statistics) -> Result<(), Er
 
 fn store(writer: &mut Writer<'_, '_>, statistics: &Statistics) -> Result<(), Error> {
     let mut family = writer.family("pairs", "Pairs of a table", MetricType::Gauge)?;
-    for table in statistics.tables.iter().filter(|table| table.pairs > 0) {
+    let shown = |table: &&TableStatistics| table.pairs > 0 && table.name != deadlines::TABLE_NAME;
+    for table in statistics.tables.iter().filter(shown) {
         family.encode_family(&[("table", &*table.name)])?.encode_gauge(&table.pairs)?;
     }
     let versions = &statistics.versions;
@@ -160,7 +174,7 @@ fn accelerator(writer: &mut Writer<'_, '_>, touched: &TouchedCounts) -> Result<(
 }
 
 fn histogram(mut encoder: MetricEncoder<'_>, of: &Distribution, unit: f64) -> Result<(), Error> {
-    let bound = |bucket| if bucket == BUCKETS - 1 { f64::MAX } else { (1_u64 << bucket) as f64 * unit };
+    let bound = |bucket| if bucket == BUCKETS - 1 { f64::INFINITY } else { (1_u64 << bucket) as f64 * unit };
     let buckets: Vec<_> = of.buckets.iter().enumerate().map(|(at, count)| (bound(at), *count)).collect();
     encoder.encode_histogram::<NoLabelSet>(of.sum as f64 * unit, of.count(), &buckets, None)
 }

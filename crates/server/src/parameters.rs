@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use honeycomb_protocol::PAYLOAD_BYTES_MAX;
 
+use crate::addresses::{ADDRESS, resolve};
 use crate::config::{Accelerator, Config, Datagrams, LogFormat};
 
 /// A parameter.
@@ -22,7 +23,7 @@ pub struct Parameter {
     pub allowed: &'static str,
     /// Whether `CONFIG SET` changes it while the server runs.
     pub can_change: bool,
-    read: fn(&mut Config, &str) -> Option<()>,
+    read: fn(&mut Config, &str) -> Result<(), Unfit>,
     show: fn(&Config) -> String,
 }
 
@@ -39,6 +40,18 @@ pub enum Refused {
         /// What is allowed.
         allowed: &'static str,
     },
+    /// An address that names no host, or no port.
+    #[error("{name} is {value}: {problem}; allowed are {allowed}")]
+    Address {
+        /// Its name.
+        name: &'static str,
+        /// What it was to be.
+        value: String,
+        /// What failed.
+        problem: String,
+        /// What is allowed.
+        allowed: &'static str,
+    },
     /// There is no such parameter.
     #[error("there is no parameter {0}; there are {names}", names = names())]
     Name(String),
@@ -50,6 +63,12 @@ pub enum Refused {
     Toml(String),
 }
 
+/// Why a text is no value of a parameter.
+enum Unfit {
+    Value,
+    Address(String),
+}
+
 /// All of them.
 pub static PARAMETERS: &[Parameter] = &[
     Parameter {
@@ -57,7 +76,7 @@ pub static PARAMETERS: &[Parameter] = &[
         about: "Where Redis clients find the server. Port 0 has the system choose one.",
         allowed: ADDRESS,
         can_change: false,
-        read: |config, text| put(&mut config.address, text.parse().ok()),
+        read: |config, text| put_address(&mut config.address, text),
         show: |config| config.address.to_string(),
     },
     Parameter {
@@ -120,7 +139,7 @@ pub static PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "client-query-buffer-limit",
         about: "Bytes of one request. A client that sends a longer one gets an error, and its connection is \
-                closed.",
+                closed. Commands since MULTI, and pairs that are watched, may take as much memory.",
         allowed: "1KiB to 1TiB",
         can_change: true,
         read: |config, text| put(&mut config.request.request_bytes_max, bytes(text, 1 << 10..=1 << 40)),
@@ -144,6 +163,23 @@ pub static PARAMETERS: &[Parameter] = &[
         show: |config| shown_bytes(config.unsent_bytes_max),
     },
     Parameter {
+        name: "maxmemory-clients",
+        about: "Bytes of memory that all clients may take together, for requests, replies, queued commands and \
+                watched pairs. Beyond them the server disconnects the client that takes the most.",
+        allowed: "1MiB to 1TiB",
+        can_change: true,
+        read: |config, text| put(&mut config.clients_bytes_max, bytes(text, 1 << 20..=1 << 40)),
+        show: |config| shown_bytes(config.clients_bytes_max),
+    },
+    Parameter {
+        name: "client-snapshots",
+        about: "Snapshots that a client may hold by RI.SNAPSHOT TAKE.",
+        allowed: "1 to 32",
+        can_change: true,
+        read: |config, text| put(&mut config.client_snapshots_max, number(text, 1..=32)),
+        show: |config| config.client_snapshots_max.to_string(),
+    },
+    Parameter {
         name: "slowlog-log-slower-than",
         about: "Microseconds from which on a command is noted in the slow log; -1 notes nothing.",
         allowed: "-1 to 1000000000",
@@ -163,17 +199,17 @@ pub static PARAMETERS: &[Parameter] = &[
         name: "ocsm",
         about: "Where Open Compute Storage Messages arrive, over UDP; nowhere if it is empty. They carry no \
                 password.",
-        allowed: DATAGRAMS_ADDRESS,
+        allowed: OPTIONAL_ADDRESS,
         can_change: false,
-        read: |config, text| put(&mut config.datagrams.ocsm, optional(text)),
+        read: |config, text| put_optional(&mut config.datagrams.ocsm, text),
         show: |config| shown_address(config.datagrams.ocsm),
     },
     Parameter {
         name: "batch",
         about: "Where batch datagrams arrive, over UDP; nowhere if it is empty. They carry no password.",
-        allowed: DATAGRAMS_ADDRESS,
+        allowed: OPTIONAL_ADDRESS,
         can_change: false,
-        read: |config, text| put(&mut config.datagrams.batch, optional(text)),
+        read: |config, text| put_optional(&mut config.datagrams.batch, text),
         show: |config| shown_address(config.datagrams.batch),
     },
     Parameter {
@@ -204,9 +240,9 @@ pub static PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "metrics",
         about: "Where metrics are to be had by HTTP, as Prometheus reads them; nowhere if it is empty.",
-        allowed: "an IP address and a port, such as 127.0.0.1:9121, or nothing",
+        allowed: OPTIONAL_ADDRESS,
         can_change: false,
-        read: |config, text| put(&mut config.metrics, optional(text)),
+        read: |config, text| put_optional(&mut config.metrics, text),
         show: |config| shown_address(config.metrics),
     },
     Parameter {
@@ -260,8 +296,8 @@ const ACCELERATORS: &[(&str, Accelerator)] = &[
     #[cfg(feature = "rtl")]
     ("rtl", Accelerator::Rtl),
 ];
-const ADDRESS: &str = "an IP address and a port, such as 127.0.0.1:6379";
-const DATAGRAMS_ADDRESS: &str = "an IP address and a port, such as 127.0.0.1:6380, or nothing";
+const OPTIONAL_ADDRESS: &str =
+    "an IP address or the name of a host, and a port, such as localhost:6380, or nothing";
 
 impl Parameter {
     /// The parameter of a name.
@@ -287,8 +323,11 @@ impl Parameter {
     /// # Errors
     /// [`Refused::Value`], and nothing has changed.
     pub fn set(&self, config: &mut Config, value: &str) -> Result<(), Refused> {
-        let refused = || Refused::Value { name: self.name, value: value.to_owned(), allowed: self.allowed };
-        (self.read)(config, value).ok_or_else(refused)
+        let Self { name, allowed, .. } = *self;
+        (self.read)(config, value).map_err(|unfit| match (unfit, value.to_owned()) {
+            (Unfit::Value, value) => Refused::Value { name, value, allowed },
+            (Unfit::Address(problem), value) => Refused::Address { name, value, problem, allowed },
+        })
     }
 }
 
@@ -346,9 +385,20 @@ fn names() -> String {
     PARAMETERS.iter().map(|parameter| parameter.name).collect::<Vec<_>>().join(", ")
 }
 
-fn put<T>(place: &mut T, value: Option<T>) -> Option<()> {
-    *place = value?;
-    Some(())
+fn put<T>(place: &mut T, value: Option<T>) -> Result<(), Unfit> {
+    *place = value.ok_or(Unfit::Value)?;
+    Ok(())
+}
+
+fn put_address(place: &mut SocketAddr, text: &str) -> Result<(), Unfit> {
+    *place = resolve(text).map_err(Unfit::Address)?;
+    Ok(())
+}
+
+fn put_optional(place: &mut Option<SocketAddr>, text: &str) -> Result<(), Unfit> {
+    let address = if text.is_empty() { None } else { Some(resolve(text).map_err(Unfit::Address)?) };
+    *place = address;
+    Ok(())
 }
 
 fn number<N: FromStr + PartialOrd>(text: &str, allowed: RangeInclusive<N>) -> Option<N> {
@@ -362,10 +412,6 @@ fn seconds(text: &str, allowed: RangeInclusive<u64>) -> Option<Duration> {
 fn microseconds(text: &str) -> Option<Option<Duration>> {
     let number = number(text, -1..=1_000_000_000_i64)?;
     Some(u64::try_from(number).ok().map(Duration::from_micros))
-}
-
-fn optional(text: &str) -> Option<Option<SocketAddr>> {
-    if text.is_empty() { Some(None) } else { text.parse().ok().map(Some) }
 }
 
 fn shown_address(address: Option<SocketAddr>) -> String {

@@ -3,24 +3,21 @@
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use honeycomb_memory::sync::Ordering;
 use honeycomb_protocol::batch::Tokens;
 use honeycomb_store::Store;
-use mio::Waker;
-use socket2::{Domain, SockRef, Socket, Type};
 
 use crate::config::{Config, Datagrams};
 use crate::core::Core;
-use crate::datagrams::{self, Protocol};
+use crate::datagrams::Protocol;
 use crate::exporter::Exporter;
+use crate::listening::{self, Listening};
 use crate::open_files;
 use crate::parameters::Refused;
 use crate::placement;
-use crate::reaper::Reaper;
 use crate::shared::Shared;
 use crate::time::Time;
 
@@ -35,8 +32,10 @@ pub enum Error {
     #[error("no random numbers: {0}")]
     Random(getrandom::Error),
     /// Nobody can listen there.
-    #[error("cannot listen on {address}: {error}")]
+    #[error("cannot listen on {address} (parameter {parameter}): {error}")]
     Listen {
+        /// The parameter that names the address.
+        parameter: &'static str,
         /// Where.
         address: SocketAddr,
         /// Why.
@@ -72,8 +71,11 @@ pub enum Error {
 pub struct Server {
     shared: Arc<Shared>,
     address: SocketAddr,
-    threads: Vec<(JoinHandle<io::Result<()>>, Waker)>,
+    threads: Vec<(JoinHandle<io::Result<()>>, Wake)>,
 }
+
+/// Wakes a thread up, so that it sees that the server stops.
+type Wake = Box<dyn Fn() -> io::Result<()> + Send + Sync>;
 
 impl Server {
     /// Starts a server for a store. The process may open as many files afterwards as its connections need, if
@@ -90,11 +92,12 @@ impl Server {
             config.connections_max = connections_max;
         }
         let Datagrams { ocsm, batch, secret, .. } = config.datagrams;
-        let (address, listeners) = for_each_core(config.cores, config.address, listener)?;
+        let Listening { address, sockets: listeners } =
+            listening::streams("address", config.address, config.cores)?;
         let mut ports: Vec<Vec<(Protocol, UdpSocket)>> = listeners.iter().map(|_| Vec::new()).collect();
-        for (protocol, asked) in [(Protocol::Ocsm, ocsm), (Protocol::Batch, batch)] {
+        for (protocol, name, asked) in [(Protocol::Ocsm, "ocsm", ocsm), (Protocol::Batch, "batch", batch)] {
             let Some(asked) = asked else { continue };
-            let (address, sockets) = for_each_core(config.cores, asked, datagrams::bind)?;
+            let Listening { address, sockets } = listening::datagrams(name, asked, config.cores)?;
             match protocol {
                 Protocol::Ocsm => config.datagrams.ocsm = Some(address),
                 Protocol::Batch => config.datagrams.batch = Some(address),
@@ -110,8 +113,8 @@ impl Server {
         let shared = Arc::new(Shared::new(config, store, time, tokens)?);
         let mut server = Self { shared, address, threads: Vec::new() };
         if let Some(exporter) = metrics {
-            let (shared, waker) = (server.shared.clone(), exporter.waker()?);
-            server.spawn("metrics".to_owned(), waker, move || exporter.run(&shared))?;
+            let (shared, stop) = (server.shared.clone(), exporter.stop());
+            server.spawn("metrics".to_owned(), stop, move || exporter.run(shared))?;
         }
         let places = server.places()?;
         for (number, (listener, ports)) in listeners.into_iter().zip(ports).enumerate() {
@@ -166,8 +169,7 @@ impl Server {
         listener: TcpListener,
         ports: Vec<(Protocol, UdpSocket)>,
     ) -> Result<(), Error> {
-        let reaper = (number == 0).then(Reaper::default);
-        let (core, waker) = Core::new(self.shared.clone(), number, listener, ports, reaper)?;
+        let (core, waker) = Core::new(self.shared.clone(), number, listener, ports)?;
         let run = move || {
             // It serves all the same where this is not allowed.
             if let Some(Err(error)) = place.map(placement::stay_on) {
@@ -175,17 +177,17 @@ impl Server {
             }
             core.run()
         };
-        self.spawn(format!("core {number}"), waker, run)
+        self.spawn(format!("core {number}"), Box::new(move || waker.wake()), run)
     }
 
     fn spawn(
         &mut self,
         name: String,
-        waker: Waker,
+        wake: Wake,
         run: impl FnOnce() -> io::Result<()> + Send + 'static,
     ) -> Result<(), Error> {
         let thread = thread::Builder::new().name(name).spawn(run)?;
-        self.threads.push((thread, waker));
+        self.threads.push((thread, wake));
         Ok(())
     }
 
@@ -195,8 +197,8 @@ impl Server {
             return Ok(());
         }
         tracing::info!(connections = self.shared.connections.load(Ordering::Relaxed), "stopping");
-        for (_, waker) in &self.threads {
-            waker.wake()?;
+        for (_, wake) in &self.threads {
+            wake()?;
         }
         for (thread, _) in self.threads.drain(..) {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
@@ -223,37 +225,8 @@ impl fmt::Debug for Server {
     }
 }
 
-/// Sockets at an address, one for each core, and where they are: the system has chosen a port if none was
-/// given.
-fn for_each_core<S: AsFd>(
-    cores: usize,
-    address: SocketAddr,
-    open: impl Fn(SocketAddr) -> io::Result<S>,
-) -> Result<(SocketAddr, Vec<S>), Error> {
-    let open = |address| open(address).map_err(|error| Error::Listen { address, error });
-    let first = open(address)?;
-    let chosen = SockRef::from(&first).local_addr()?.as_socket();
-    let address = chosen.unwrap_or(address);
-    let mut sockets = vec![first];
-    for _ in 1..cores {
-        sockets.push(open(address)?);
-    }
-    Ok((address, sockets))
-}
-
 fn draw_secret() -> Result<[u8; 16], Error> {
     let mut secret = [0; 16];
     getrandom::fill(&mut secret).map_err(Error::Random)?;
     Ok(secret)
-}
-
-/// One of several listeners at an address: the system deals connections out to them.
-fn listener(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(socket2::Protocol::TCP))?;
-    socket.set_reuse_address(true)?;
-    socket.set_reuse_port(true)?;
-    socket.set_nonblocking(true)?;
-    socket.bind(&address.into())?;
-    socket.listen(1024)?;
-    Ok(socket.into())
 }

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use honeycomb_protocol::resp::{Found, Replies, Requests};
 use honeycomb_store::Table;
 
+use crate::arguments::Arguments;
 use crate::clients::Client;
-use crate::command::OnKeys;
-use crate::commands::Source;
+use crate::command::Named;
+use crate::commands::WatchedRange;
 use crate::failure::Failure;
 use crate::shared::Shared;
+use crate::transaction::Transaction;
 
 /// The state of a connection that its commands change.
 #[derive(Debug)]
@@ -20,7 +22,7 @@ pub(crate) struct Session {
     pub(crate) authenticated: bool,
     /// Commands since `MULTI`.
     pub(crate) queue: Option<Queue>,
-    pub(crate) watched: Vec<Watched>,
+    pub(crate) watched: Watched,
     /// The connection ends once its replies are sent.
     pub(crate) closing: bool,
 }
@@ -29,16 +31,26 @@ pub(crate) struct Session {
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     pub(crate) requests: Requests,
-    /// What each of them does, and where its arguments are in the requests.
-    pub(crate) handlers: Vec<(OnKeys, Found)>,
+    /// The commands, and the places of their arguments in the requests.
+    pub(crate) commands: Vec<(Named, Found)>,
     /// One was refused: `EXEC` refuses them all.
     pub(crate) spoiled: bool,
 }
 
-/// A pair as it was when it was watched.
-#[derive(Debug)]
+/// Pairs that are watched, as they were when they came to be.
+#[derive(Debug, Default)]
 pub(crate) struct Watched {
-    pub(crate) table: Table,
+    pub(crate) pairs: Vec<WatchedPair>,
+    pub(crate) ranges: Vec<WatchedRange>,
+    /// Bytes of memory that they take.
+    bytes: usize,
+}
+
+/// One of them.
+#[derive(Debug)]
+pub(crate) struct WatchedPair {
+    /// The number of its table: swapped tables are others.
+    pub(crate) database: usize,
     pub(crate) key: Vec<u8>,
     pub(crate) seen: Option<Vec<u8>>,
 }
@@ -48,18 +60,22 @@ pub(crate) struct Context<'c> {
     pub(crate) shared: &'c Shared,
     pub(crate) session: &'c mut Session,
     pub(crate) replies: &'c mut Replies,
+    /// The transaction that the command is a part of.
+    pub(crate) transaction: Option<&'c mut Transaction>,
+    /// Milliseconds since 1970, the same throughout the command.
+    pub(crate) now: u64,
 }
 
 impl Session {
     pub(crate) fn new(client: Arc<Client>, authenticated: bool) -> Self {
-        Self { client, database: 0, authenticated, queue: None, watched: Vec::new(), closing: false }
+        Self { client, database: 0, authenticated, queue: None, watched: Watched::default(), closing: false }
     }
 
     /// A command failed before it was queued: its transaction will be refused, or is over.
     pub(crate) fn spoil(&mut self, failure: &Failure) {
         if *failure == Failure::AbortedByArity {
             self.queue = None;
-            self.watched.clear();
+            self.watched = Watched::default();
         }
         self.queue.iter_mut().for_each(|queue| queue.spoiled = true);
     }
@@ -71,15 +87,66 @@ impl Session {
     }
 }
 
+impl Queue {
+    /// Has a command wait, if all take no more than so many bytes of memory. None are kept that `EXEC` will
+    /// refuse.
+    pub(crate) fn push(
+        &mut self,
+        command: Named,
+        arguments: Arguments<'_>,
+        bytes_max: usize,
+    ) -> Result<(), Failure> {
+        if self.spoiled {
+            return Ok(());
+        }
+        self.commands.push((command, self.requests.keep(arguments)));
+        if self.memory_bytes() > bytes_max {
+            *self = Self { spoiled: true, ..Self::default() };
+            return Err(Failure::QueueTooLong(bytes_max));
+        }
+        Ok(())
+    }
+
+    /// Bytes of memory that it takes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.requests.capacity() + size_of_val(&*self.commands)
+    }
+}
+
+impl Watched {
+    /// Watches a pair, too, if all take no more than so many bytes of memory.
+    pub(crate) fn push(&mut self, pair: WatchedPair, bytes_max: usize) -> Result<(), Failure> {
+        let bytes = size_of::<WatchedPair>() + pair.key.len() + pair.seen.as_ref().map_or(0, Vec::len);
+        self.take_room(bytes, bytes_max)?;
+        self.pairs.push(pair);
+        Ok(())
+    }
+
+    /// Watches a range, too, within the same limit.
+    pub(crate) fn push_range(&mut self, range: WatchedRange, bytes_max: usize) -> Result<(), Failure> {
+        self.take_room(range.memory_bytes(), bytes_max)?;
+        self.ranges.push(range);
+        Ok(())
+    }
+
+    /// Bytes of memory that they take.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn take_room(&mut self, bytes: usize, bytes_max: usize) -> Result<(), Failure> {
+        if self.bytes + bytes > bytes_max {
+            return Err(Failure::WatchedTooLong(bytes_max));
+        }
+        self.bytes += bytes;
+        Ok(())
+    }
+}
+
 impl<'c> Context<'c> {
     /// The table that the client has selected.
     pub(crate) fn table(&self) -> &'c Table {
-        self.shared.table(self.session.database)
-    }
-
-    /// Where its pairs are looked for.
-    pub(crate) fn source(&self) -> Source<'c> {
-        let shared = self.shared;
-        Source { store: &shared.store, table: self.table(), now: shared.time.milliseconds() }
+        let number = self.session.database;
+        self.shared.table(self.transaction.as_ref().map_or(number, |within| within.swaps.number(number)))
     }
 }

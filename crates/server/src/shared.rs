@@ -7,12 +7,16 @@ use honeycomb_memory::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use honeycomb_protocol::batch::Tokens;
 use honeycomb_store::{Store, Table};
 
+use crate::client_snapshots::ClientSnapshots;
 use crate::clients::Clients;
 use crate::config::Config;
 use crate::counts::Counts;
 use crate::cursors::Cursors;
 use crate::databases::Databases;
+use crate::deadlines::Deadlines;
+use crate::digest::Digests;
 use crate::failure::Failure;
+use crate::reaper::{Reaper, Schedule};
 use crate::slow_log::SlowLog;
 use crate::time::Time;
 
@@ -27,12 +31,19 @@ pub(crate) struct Shared {
     pub(crate) started: u64,
     pub(crate) stopping: AtomicBool,
     pub(crate) cursors: Cursors,
+    pub(crate) digests: Digests,
+    pub(crate) snapshots: ClientSnapshots,
     pub(crate) tokens: Tokens,
     pub(crate) expired: AtomicU64,
+    pub(crate) deadlines: Deadlines,
+    /// Held by the core that takes a step of it.
+    pub(crate) reaper: Mutex<Reaper>,
+    pub(crate) schedule: Schedule,
     pub(crate) connections: AtomicUsize,
     pub(crate) clients: Clients,
-    /// When it was last said that a connection was refused.
-    refusal_warned: AtomicU64,
+    /// When it was last logged that a connection was refused, or closed since it spoke HTTP.
+    pub(crate) refusal_warned: Seldom,
+    pub(crate) intrusion_warned: Seldom,
     pub(crate) slow_log: SlowLog,
     /// Of each core.
     pub(crate) counts: Vec<Arc<Counts>>,
@@ -48,16 +59,24 @@ impl Shared {
         time: Box<dyn Time>,
         tokens: Tokens,
     ) -> Result<Self, honeycomb_store::Error> {
+        let databases = Databases::open(&store, config.databases)?;
+        let deadlines = Deadlines::open(&store, databases.tables())?;
         Ok(Self {
-            databases: Databases::open(&store, config.databases)?,
+            databases,
+            reaper: Mutex::new(Reaper::new(&deadlines)),
+            schedule: Schedule::default(),
+            deadlines,
             started: time.milliseconds(),
             stopping: AtomicBool::new(false),
             cursors: Cursors::default(),
+            digests: Digests::default(),
+            snapshots: ClientSnapshots::default(),
             tokens,
             expired: AtomicU64::new(0),
             connections: AtomicUsize::new(0),
             clients: Clients::default(),
-            refusal_warned: AtomicU64::new(0),
+            refusal_warned: Seldom::default(),
+            intrusion_warned: Seldom::default(),
             slow_log: SlowLog::default(),
             counts: (0..config.cores).map(|_| Arc::default()).collect(),
             forgotten: Mutex::default(),
@@ -101,16 +120,20 @@ impl Shared {
         Ok(())
     }
 
-    /// Whether to warn that a connection is refused: once a second is enough.
-    pub(crate) fn warns_of_refusal(&self) -> bool {
-        let now = self.time.milliseconds();
-        let last = self.refusal_warned.load(Ordering::Relaxed);
-        let is_time = now.saturating_sub(last) >= 1000;
-        is_time
-            && self.refusal_warned.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
-    }
-
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Acquire)
+    }
+}
+
+/// When something was last done that is done once a second at most.
+#[derive(Debug, Default)]
+pub(crate) struct Seldom(AtomicU64);
+
+impl Seldom {
+    /// Whether it is time to do it again: only one thread is told so. `now` is in milliseconds.
+    pub(crate) fn is_time(&self, now: u64) -> bool {
+        let last = self.0.load(Ordering::Relaxed);
+        let is_time = now.saturating_sub(last) >= 1000;
+        is_time && self.0.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 }

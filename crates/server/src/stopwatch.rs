@@ -2,8 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use honeycomb_protocol::resp::Found;
-
+use crate::arguments::Arguments;
 use crate::connection::Connection;
 use crate::counts::Counts;
 use crate::shared::Shared;
@@ -36,8 +35,8 @@ pub(crate) struct Lap<'w, 's> {
 /// A command that was carried out.
 pub(crate) struct Carried<'c> {
     pub(crate) connection: &'c Connection,
-    /// Where its request is.
-    pub(crate) found: &'c Found,
+    pub(crate) arguments: Arguments<'c>,
+    pub(crate) request_bytes: usize,
     /// Where its reply begins.
     pub(crate) before: usize,
 }
@@ -52,11 +51,33 @@ impl<'s> Stopwatch<'s> {
 
     /// So many commands were carried out.
     pub(crate) fn lap(&mut self, together: usize) -> Lap<'_, 's> {
+        self.lap_after(Duration::ZERO, together)
+    }
+
+    /// The same of commands of which a part was executed before, which took some time.
+    pub(crate) fn lap_after(&mut self, before: Duration, together: usize) -> Lap<'_, 's> {
         let now = self.shared.time.instant();
-        let took = now.saturating_duration_since(self.last);
-        let microseconds = now.saturating_duration_since(self.began).as_micros() as u64;
+        let took = before + now.saturating_duration_since(self.last);
+        let since_began = before + now.saturating_duration_since(self.began);
+        let microseconds = since_began.as_micros() as u64;
         self.last = now;
         Lap { stopwatch: self, took, microseconds, together, number: 0, times: 0, entry: None }
+    }
+
+    /// The time since the lap before: a command pauses.
+    pub(crate) fn pause(&mut self) -> Duration {
+        let now = self.shared.time.instant();
+        let took = now.saturating_duration_since(self.last);
+        self.last = now;
+        took
+    }
+
+    pub(crate) fn shared(&self) -> &'s Shared {
+        self.shared
+    }
+
+    pub(crate) fn counts(&self) -> &'s Counts {
+        self.counts
     }
 
     /// Nothing of what is touched is asked for if nobody will see it.
@@ -101,8 +122,7 @@ impl Lap<'_, '_> {
     }
 
     #[cold]
-    fn consider(&mut self, Carried { connection, found, before }: Carried<'_>) {
-        let request_bytes = found.bytes();
+    fn consider(&mut self, Carried { connection, arguments, request_bytes, before }: Carried<'_>) {
         let reply_bytes = connection.unsent().saturating_sub(before);
         let is_longest =
             |entry: &Entry| request_bytes + reply_bytes > entry.request_bytes + entry.reply_bytes;
@@ -110,7 +130,7 @@ impl Lap<'_, '_> {
         if !self.entry.as_ref().is_none_or(is_longest) {
             return;
         }
-        let arguments: Vec<_> = connection.requests.arguments(found).iter().collect();
+        let arguments: Vec<_> = arguments.iter().collect();
         self.entry = Some(Entry {
             id: 0,
             at: self.stopwatch.shared.time.milliseconds() / 1000,

@@ -16,6 +16,7 @@ pub(crate) struct Totals {
     pub(crate) accepted: u64,
     pub(crate) refused: u64,
     pub(crate) timed_out: u64,
+    pub(crate) evicted: u64,
     pub(crate) not_carried_out: u64,
     pub(crate) expired: u64,
     pub(crate) read_batches: Distribution,
@@ -40,6 +41,7 @@ impl Totals {
             accepted: sum(|counts| &counts.accepted),
             refused: sum(|counts| &counts.refused),
             timed_out: sum(|counts| &counts.timed_out),
+            evicted: sum(|counts| &counts.evicted),
             not_carried_out: sum(|counts| &counts.not_carried_out),
             expired: shared.expired.load(Ordering::Relaxed),
             read_batches: Distribution::of(all.iter().map(|counts| &counts.read_batches)),
@@ -75,6 +77,7 @@ impl Totals {
         self.accepted -= other.accepted;
         self.refused -= other.refused;
         self.timed_out -= other.timed_out;
+        self.evicted -= other.evicted;
         self.not_carried_out -= other.not_carried_out;
         self.expired -= other.expired;
         self.read_batches.subtract(&other.read_batches);

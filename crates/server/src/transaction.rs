@@ -1,55 +1,158 @@
-//! Commands that read and write, made atomic: what they have read is checked when they write.
+//! Commands that read and write, made atomic: a commit validates all that they have read.
 //!
 //! A transaction reads pairs and keeps its writes to itself. To commit, it applies one batch in which each
-//! pair that was read is swapped for what it was: if any is another now the batch is refused as a whole, and
-//! the commands run again. Nobody waits for anybody.
+//! pair that was read is swapped for the value that was seen, and in which each range that was read is
+//! required to be unchanged. If anything has changed, the store refuses the batch as a whole, and the
+//! commands run again. No transaction waits for another.
+//!
+//! Values that were seen are kept only while they are few. Beyond [`KEPT_BYTES`], and for ranges, the
+//! transaction reads from a snapshot and validates by its version, so its memory does not grow with the
+//! values that it reads. A transaction that only reads takes the snapshot first, and has nothing to validate.
+
+mod pages;
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
-use honeycomb_store::{Batch, BatchOutcome, Store, Table};
+use honeycomb_store::{Batch, BatchOutcome, Snapshot, Store, Table};
 
+use crate::databases::Swaps;
+use crate::deadlines::Deadlines;
 use crate::envelope::{DATA_BYTES_MAX, Envelope};
 use crate::failure::Failure;
-use crate::session::Watched;
+
+/// Bytes of values that a transaction keeps to compare them when it commits.
+const KEPT_BYTES: usize = 1 << 20;
 
 /// The pairs that some commands have read and are to write.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Transaction {
     pairs: BTreeMap<(usize, Vec<u8>), Pair>,
     tables: Vec<Table>,
+    /// The moment of all reads whose values are not kept.
+    snapshot: Option<Snapshot>,
+    /// All reads are of the snapshot.
+    reads_only: bool,
+    /// Ranges that were read from the snapshot.
+    ranges: Vec<TableRange>,
+    /// Ranges to delete; pairs that were written later are among the changes.
+    deleted: Vec<TableRange>,
+    /// The value that was read last, if it is not kept.
+    scratch: Vec<u8>,
+    kept_bytes: usize,
+    changed_bytes: usize,
+    changed_bytes_max: usize,
+    /// Numbers of tables that are swapped when it commits.
+    pub(crate) swaps: Swaps,
 }
 
-/// One of them, by table and key.
+/// A range of keys of a table, by its place among the tables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct TableRange {
+    table: usize,
+    lower: Bound<Vec<u8>>,
+    upper: Bound<Vec<u8>>,
+}
+
+/// A pair, by table and key.
 #[derive(Debug, Default)]
 struct Pair {
     seen: Option<Seen>,
     change: Option<Change>,
 }
 
-/// What was there when it was read: none if the key was absent.
-type Seen = Option<Vec<u8>>;
+/// The state of a pair when it was read.
+#[derive(Debug, PartialEq, Eq)]
+enum Seen {
+    /// Its value; none if the key was absent.
+    Value(Option<Vec<u8>>),
+    /// That of the snapshot.
+    OfSnapshot,
+}
 
-/// What is to be there: none if it is to be deleted.
+/// The value to store; none if the pair is to be deleted.
 type Change = Option<Vec<u8>>;
 
+impl Default for Transaction {
+    fn default() -> Self {
+        Self::new(usize::MAX)
+    }
+}
+
 impl Transaction {
+    /// A transaction whose writes take at most so many bytes.
+    pub(crate) fn new(changed_bytes_max: usize) -> Self {
+        Self {
+            pairs: BTreeMap::new(),
+            tables: Vec::new(),
+            snapshot: None,
+            reads_only: false,
+            ranges: Vec::new(),
+            deleted: Vec::new(),
+            scratch: Vec::new(),
+            kept_bytes: 0,
+            changed_bytes: 0,
+            changed_bytes_max,
+            swaps: Swaps::default(),
+        }
+    }
+
+    /// A transaction that only reads, from a snapshot.
+    pub(crate) fn reading(snapshot: Snapshot) -> Self {
+        Self { snapshot: Some(snapshot), reads_only: true, ..Self::new(0) }
+    }
+
+    /// Bytes of memory that it takes, about.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let pairs = self.pairs.len() * (size_of::<(usize, Vec<u8>)>() + size_of::<Pair>());
+        pairs + self.kept_bytes + self.changed_bytes + self.scratch.capacity()
+    }
+
     /// The value of a key as the pair holds it, the transaction's own writes included.
     pub(crate) fn get(&mut self, table: &Table, key: &[u8]) -> Result<Option<&[u8]>, Failure> {
-        let pair = self.pair(table, key);
-        if pair.change.is_none() && pair.seen.is_none() {
-            pair.seen = Some(table.get(key)?);
+        let place = (self.place(table), key.to_vec());
+        let read = match self.pairs.get(&place) {
+            Some(Pair { change: Some(_), .. } | Pair { seen: Some(Seen::Value(_)), .. }) => Read::Kept,
+            _ if self.is_deleted(&place) => Read::Deleted,
+            _ if self.reads_only => Read::OfSnapshot,
+            Some(Pair { seen: Some(Seen::OfSnapshot), .. }) => Read::OfSnapshot,
+            _ => self.read(table, &place)?,
+        };
+        match read {
+            Read::Kept => {
+                let pair = &self.pairs[&place];
+                let seen = match &pair.seen {
+                    Some(Seen::Value(value)) => value.as_deref(),
+                    _ => None,
+                };
+                Ok(pair.change.as_ref().map_or(seen, Option::as_deref))
+            }
+            Read::Deleted => Ok(None),
+            Read::OfSnapshot => {
+                let snapshot = self.snapshot.as_ref().ok_or(Failure::NoSnapshot)?;
+                let is_there = snapshot.get_into(table, key, &mut self.scratch)?;
+                Ok(is_there.then_some(&self.scratch))
+            }
         }
-        Ok(pair.change.as_ref().or(pair.seen.as_ref()).and_then(Option::as_deref))
     }
 
-    /// A pair was read before: the transaction commits only if it is still that.
+    /// Reads a pair for the first time: where its value is now.
+    fn read(&mut self, table: &Table, place: &(usize, Vec<u8>)) -> Result<Read, Failure> {
+        let value = table.get(&place.1)?;
+        let bytes = value.as_ref().map_or(0, Vec::len);
+        let fits = self.kept_bytes + bytes <= KEPT_BYTES;
+        if !fits && self.begin_snapshot(|| table.snapshot()).is_ok() {
+            self.pairs.entry(place.clone()).or_default().seen = Some(Seen::OfSnapshot);
+            return Ok(Read::OfSnapshot);
+        }
+        self.kept_bytes += bytes;
+        self.pairs.entry(place.clone()).or_default().seen = Some(Seen::Value(value));
+        Ok(Read::Kept)
+    }
+
+    /// A pair was read before: the transaction commits only if it still has that value.
     pub(crate) fn saw(&mut self, table: &Table, key: &[u8], pair: Option<&[u8]>) {
-        self.pair(table, key).seen = Some(pair.map(<[u8]>::to_vec));
-    }
-
-    /// Has the transaction commit only if a pair is what it was when it was watched.
-    pub(crate) fn watch(&mut self, watched: &Watched) {
-        self.saw(&watched.table, &watched.key, watched.seen.as_deref());
+        self.pair(table, key).seen = Some(Seen::Value(pair.map(<[u8]>::to_vec)));
     }
 
     /// Writes a pair when the transaction commits.
@@ -57,7 +160,13 @@ impl Transaction {
         if envelope.data.len() > DATA_BYTES_MAX {
             return Err(Failure::TooLong);
         }
-        self.pair(table, key).change = Some(Some(envelope.seal()));
+        let value = envelope.seal();
+        let changed_bytes = self.changed_bytes + key.len() + value.len();
+        if changed_bytes > self.changed_bytes_max {
+            return Err(Failure::TransactionTooLong(self.changed_bytes_max));
+        }
+        self.changed_bytes = changed_bytes;
+        self.pair(table, key).change = Some(Some(value));
         Ok(())
     }
 
@@ -69,91 +178,193 @@ impl Transaction {
     /// Adds the swap that commits it to others, if one does: of a pair that it has read and is to write, and
     /// no other. Whether it has.
     pub(crate) fn swap_into(&self, swaps: &mut Batch) -> bool {
-        let Some(((table, key), pair)) = self.pairs.first_key_value().filter(|_| self.pairs.len() == 1)
+        let Some(((table, key), pair)) = self.pairs.first_key_value().filter(|_| self.is_of_one_pair())
         else {
             return false;
         };
-        let is_swap =
-            matches!((&pair.seen, &pair.change), (Some(Some(_)), Some(_)) | (Some(None), Some(Some(_))));
+        let is_swap = matches!(
+            (&pair.seen, &pair.change),
+            (Some(Seen::Value(Some(_))), Some(_)) | (Some(Seen::Value(None)), Some(Some(_)))
+        ) && !pair.concerns_deadlines();
         if is_swap {
-            pair.write_into(swaps, &self.tables[*table], key);
+            let seen = pair.seen.as_ref().and_then(Seen::value);
+            let change = pair.change.as_ref().map(Option::as_deref);
+            write_into(swaps, &self.tables[*table], key, seen, change);
         }
         is_swap
     }
 
     /// Writes all there is to write, at one moment at which all that was read was there. False if there was
     /// no such moment, and nothing has changed.
-    pub(crate) fn commit(&self, store: &Store) -> Result<bool, Failure> {
-        if self.pairs.values().all(|pair| pair.change.is_none()) {
+    pub(crate) fn commit(&self, store: &Store, deadlines: &Deadlines) -> Result<bool, Failure> {
+        if self.deleted.is_empty() && self.pairs.values().all(|pair| pair.change.is_none()) {
             return self.was_there(store);
         }
-        if self.pairs.len() == 1
+        if self.is_of_one_pair()
             && let Some(((table, key), pair)) = self.pairs.first_key_value()
+            && pair.seen != Some(Seen::OfSnapshot)
+            && !pair.concerns_deadlines()
         {
             return pair.write(&self.tables[*table], key);
         }
-        let mut batch = Batch::default();
-        for ((table, key), pair) in &self.pairs {
-            pair.write_into(&mut batch, &self.tables[*table], key);
-        }
-        Ok(matches!(store.apply(&batch)?, BatchOutcome::Applied { .. }))
+        Ok(matches!(store.apply(&self.batch(deadlines))?, BatchOutcome::Applied { .. }))
     }
 
-    /// Whether all that was read was there at one moment: in a snapshot that is taken for it.
+    /// All that it has read as conditions, and then all that it writes.
+    fn batch(&self, deadlines: &Deadlines) -> Batch {
+        let mut batch = Batch::default();
+        self.expect_unchanged(&mut batch);
+        // Pairs that are deleted with their range have to be what was seen before that.
+        for (place, pair) in self.pairs.iter().filter(|(place, _)| self.is_deleted(place)) {
+            let seen = pair.seen.as_ref().and_then(Seen::value);
+            write_into(&mut batch, &self.tables[place.0], &place.1, seen, None);
+        }
+        for range in &self.deleted {
+            batch.delete_range::<[u8]>(&self.tables[range.table], range.bounds());
+        }
+        for (place, pair) in &self.pairs {
+            let (table, key) = (&self.tables[place.0], &place.1);
+            let change = pair.change.as_ref().map(Option::as_deref);
+            let seen = pair.seen.as_ref().and_then(Seen::value).filter(|_| !self.is_deleted(place));
+            write_into(&mut batch, table, key, seen, change);
+            let (seen, change) = pair.values();
+            deadlines.write_into(&mut batch, table, key, seen, change);
+        }
+        batch
+    }
+
+    /// Adds conditions for all that was read from the snapshot.
+    fn expect_unchanged(&self, batch: &mut Batch) {
+        let Some(snapshot) = &self.snapshot else { return };
+        let since = snapshot.version();
+        for range in &self.ranges {
+            batch.unchanged::<[u8]>(&self.tables[range.table], range.bounds(), since);
+        }
+        for ((table, key), pair) in &self.pairs {
+            if pair.seen == Some(Seen::OfSnapshot) {
+                let this = (Bound::Included(&key[..]), Bound::Included(&key[..]));
+                batch.unchanged::<[u8]>(&self.tables[*table], this, since);
+            }
+        }
+    }
+
+    /// Whether all that was read was there at one moment: in a snapshot that is taken for it, unless all was
+    /// read from one.
     fn was_there(&self, store: &Store) -> Result<bool, Failure> {
-        if self.pairs.len() < 2 {
+        let kept = || self.pairs.iter().filter_map(|(place, pair)| Some((place, pair.seen.as_ref()?)));
+        if self.reads_only || self.snapshot.is_none() && kept().count() < 2 {
             return Ok(true);
         }
-        let snapshot = store.snapshot()?;
-        for ((table, key), pair) in &self.pairs {
-            if pair.seen.as_ref() != Some(&snapshot.get(&self.tables[*table], key)?) {
+        let taken = if self.snapshot.is_none() { Some(store.snapshot()?) } else { None };
+        let Some(snapshot) = self.snapshot.as_ref().or(taken.as_ref()) else { return Ok(true) };
+        for ((table, key), seen) in kept() {
+            if let Seen::Value(seen) = seen
+                && *seen != snapshot.get(&self.tables[*table], key)?
+            {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
+    /// Takes the snapshot, if there is none yet.
+    fn begin_snapshot(
+        &mut self,
+        take: impl FnOnce() -> Result<Snapshot, honeycomb_store::Error>,
+    ) -> Result<(), Failure> {
+        if self.snapshot.is_none() {
+            self.snapshot = Some(take()?);
+        }
+        Ok(())
+    }
+
+    fn is_of_one_pair(&self) -> bool {
+        self.pairs.len() == 1 && self.ranges.is_empty() && self.deleted.is_empty()
+    }
+
     fn pair(&mut self, table: &Table, key: &[u8]) -> &mut Pair {
+        let table = self.place(table);
+        self.pairs.entry((table, key.to_vec())).or_default()
+    }
+
+    /// The place of a table among those of the transaction.
+    fn place(&mut self, table: &Table) -> usize {
         let known = self.tables.iter().position(|known| known.name() == table.name());
-        let table = known.unwrap_or_else(|| {
+        known.unwrap_or_else(|| {
             self.tables.push(table.clone());
             self.tables.len() - 1
-        });
-        self.pairs.entry((table, key.to_vec())).or_default()
+        })
     }
 }
 
+/// Where a value is read.
+enum Read {
+    /// Among the pairs.
+    Kept,
+    Deleted,
+    OfSnapshot,
+}
+
 impl Pair {
+    /// What was there, as far as it is known, and what is to be there.
+    fn values(&self) -> (Option<&[u8]>, Option<&[u8]>) {
+        let seen = self.seen.as_ref().and_then(Seen::value).flatten();
+        (seen, self.change.as_ref().map_or(seen, Option::as_deref))
+    }
+
+    /// Whether the write changes the index of deadlines.
+    fn concerns_deadlines(&self) -> bool {
+        let (seen, change) = self.values();
+        Deadlines::concerns(seen, change)
+    }
+
     /// Makes the pair what it is to be, if it is what was seen: whether it was.
     fn write(&self, table: &Table, key: &[u8]) -> Result<bool, Failure> {
         match (&self.seen, &self.change) {
             (_, None) => {}
             (None, Some(Some(value))) => table.put(key, value)?,
             (None, Some(None)) => drop(table.delete(key)?),
-            (Some(None), Some(Some(value))) => return Ok(table.insert(key, value)?),
-            (Some(None), Some(None)) => return Ok(!table.contains(key)?),
-            (Some(Some(seen)), Some(Some(value))) => {
+            (Some(Seen::OfSnapshot), Some(_)) => return Ok(false),
+            (Some(Seen::Value(None)), Some(Some(value))) => return Ok(table.insert(key, value)?),
+            (Some(Seen::Value(None)), Some(None)) => return Ok(!table.contains(key)?),
+            (Some(Seen::Value(Some(seen))), Some(Some(value))) => {
                 return Ok(table.compare_and_swap(key, seen, value)?.swapped());
             }
-            (Some(Some(seen)), Some(None)) => return Ok(table.compare_and_delete(key, seen)?),
+            (Some(Seen::Value(Some(seen))), Some(None)) => return Ok(table.compare_and_delete(key, seen)?),
         }
         Ok(true)
     }
+}
 
-    /// The writes that are refused unless the pair is what was seen, and make it what it is to be.
-    fn write_into(&self, batch: &mut Batch, table: &Table, key: &[u8]) {
-        match (&self.seen, &self.change) {
-            (None, None) => {}
-            (None, Some(Some(value))) => drop(batch.put(table, key, value)),
-            (None, Some(None)) => drop(batch.delete(table, key)),
-            (Some(None), Some(Some(value))) => drop(batch.insert(table, key, value)),
-            // Nothing may have come meanwhile: the insert is refused then, and else taken back.
-            (Some(None), None | Some(None)) => drop(batch.insert(table, key, b"").delete(table, key)),
-            (Some(Some(seen)), Some(Some(value))) => drop(batch.compare_and_swap(table, key, seen, value)),
-            (Some(Some(seen)), Some(None)) => drop(batch.compare_and_delete(table, key, seen)),
-            (Some(Some(seen)), None) => drop(batch.compare_and_swap(table, key, seen, seen)),
+impl Seen {
+    /// The value; none if it is not known.
+    fn value(&self) -> Option<Option<&[u8]>> {
+        match self {
+            Self::Value(value) => Some(value.as_deref()),
+            Self::OfSnapshot => None,
         }
     }
+}
+
+/// Adds the writes that are refused unless a pair is what was seen, and that change it.
+fn write_into(
+    batch: &mut Batch,
+    table: &Table,
+    key: &[u8],
+    seen: Option<Option<&[u8]>>,
+    change: Option<Option<&[u8]>>,
+) {
+    match (seen, change) {
+        (None, None) => batch,
+        (None, Some(Some(value))) => batch.put(table, key, value),
+        (None, Some(None)) => batch.delete(table, key),
+        (Some(None), Some(Some(value))) => batch.insert(table, key, value),
+        // Nothing may have come meanwhile: the insert is refused then, and else taken back.
+        (Some(None), None | Some(None)) => batch.insert(table, key, b"").delete(table, key),
+        (Some(Some(seen)), Some(Some(value))) => batch.compare_and_swap(table, key, seen, value),
+        (Some(Some(seen)), Some(None)) => batch.compare_and_delete(table, key, seen),
+        (Some(Some(seen)), None) => batch.compare_and_swap(table, key, seen, seen),
+    };
 }
 
 #[cfg(test)]
@@ -167,6 +378,7 @@ mod tests {
         let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() }).unwrap();
         let table = store.table("pairs").unwrap();
         before.iter().for_each(|before| table.put(b"key", before).unwrap());
+        let deadlines = Deadlines::open(&store, std::slice::from_ref(&table)).unwrap();
         let mut transaction = Transaction::default();
         assert_eq!(transaction.get(&table, b"key").unwrap(), before);
         if reads_more {
@@ -179,7 +391,7 @@ mod tests {
         if changed {
             table.put(b"key", b"meanwhile").unwrap();
         }
-        let committed = transaction.commit(&store).unwrap();
+        let committed = transaction.commit(&store, &deadlines).unwrap();
         let meanwhile = table.get(b"key").unwrap().as_deref() == Some(b"meanwhile");
         assert_eq!(meanwhile, changed && !committed);
         committed

@@ -13,7 +13,7 @@ mod writing;
 
 use std::sync::Arc;
 
-use honeycomb_store::{Error, Reads};
+use honeycomb_store::{Batch, Error, Reads};
 use slab::Slab;
 
 use crate::config::Config;
@@ -23,6 +23,7 @@ use crate::databases::Gate;
 use crate::datagrams::Datagrams;
 use crate::shared::Shared;
 use crate::stopwatch::Stopwatch;
+use crate::task::{Progress, Tasks};
 use crate::turn::reading::Reading;
 use crate::turn::updating::Updating;
 use crate::turn::writing::Writing;
@@ -35,6 +36,7 @@ pub(crate) struct Turn {
     reading: Reading,
     writing: Writing,
     updating: Updating,
+    tasks: Tasks,
 }
 
 /// What holds throughout a round.
@@ -47,8 +49,11 @@ struct Round<'r> {
 }
 
 impl Round<'_> {
-    /// Carries out reads as one batch.
+    /// Carries out reads as one batch, if there are any.
     fn read(&self, reads: &mut Reads) -> Result<(), Error> {
+        if reads.is_empty() {
+            return Ok(());
+        }
         self.counts.read_batches.add(reads.len() as u64, 1);
         self.shared.store.read(reads)
     }
@@ -56,11 +61,40 @@ impl Round<'_> {
 
 /// Commands of one connection in a batch; reads of ranges count for as many as the pairs that they may find.
 const TOGETHER: usize = 1024;
+/// Bytes that a batch finds, or writes, or somewhat more. The rest is executed alone, or later.
+const TOGETHER_BYTES: usize = 1 << 20;
+/// Bytes of the longest value that a batch finds. A command that reads a longer one is executed alone.
+const VALUE_BYTES_MAX: usize = 64 << 10;
+/// Bytes of replies after which a turn ends, so that these are sent and others are received from.
+const TURN_BYTES: usize = 2 << 20;
+
+/// Makes a batch of writes one without writes, which keeps its memory if that is not much.
+fn clear(batch: &mut Batch) {
+    match batch.bytes() {
+        0..=TOGETHER_BYTES => batch.clear(),
+        _ => *batch = Batch::default(),
+    }
+}
 
 impl Turn {
     pub(crate) fn new(counts: Arc<Counts>) -> Self {
         let (reading, writing, updating) = (Reading::default(), Writing::default(), Updating::default());
-        Self { counts, gate: None, reading, writing, updating }
+        Self { counts, gate: None, reading, writing, updating, tasks: Tasks::default() }
+    }
+
+    /// Whether commands are on their way that take more than a turn.
+    pub(crate) fn has_tasks(&self) -> bool {
+        !self.tasks.is_empty()
+    }
+
+    /// Executes a slice of one of them. Returns its connection and how far it has come.
+    pub(crate) fn step_task(
+        &mut self,
+        shared: &Shared,
+        connections: &mut Slab<Connection>,
+    ) -> Option<(usize, Progress)> {
+        let _turn = shared.databases.enter(self.gate.get_or_insert_with(|| shared.databases.gate()));
+        self.tasks.step(shared, &self.counts, connections)
     }
 
     /// Carries out all whole requests of some connections, as far as these have room for replies; and all
@@ -79,7 +113,10 @@ impl Turn {
         let _turn = shared.databases.enter(self.gate.get_or_insert_with(|| shared.databases.gate()));
         let counts = &*self.counts;
         let mut stopwatch = Stopwatch::start(shared, counts);
-        loop {
+        let reply_bytes_max = shared.config().reply_bytes_max;
+        ready.iter().for_each(|index| connections[*index].replies.set_bytes_max(reply_bytes_max));
+        self.reading.begin();
+        while self.reading.replied() < TURN_BYTES {
             let config = shared.config();
             let round = Round { shared, config: &config, counts, now };
             for &index in ready {
@@ -95,7 +132,8 @@ impl Turn {
             }
             done += self.updating.carry_out(&round, connections, &mut stopwatch);
             for &index in ready {
-                done += usize::from(alone::carry_out(&round, &mut connections[index], &mut stopwatch));
+                let place = (index, &mut connections[index]);
+                done += usize::from(alone::carry_out(&round, &mut self.tasks, place, &mut stopwatch));
             }
             if done == 0 {
                 break;

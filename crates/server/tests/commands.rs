@@ -5,6 +5,26 @@ mod common;
 
 use common::{Client, dialogue, start};
 
+/// What the server is to have, beside what else it has.
+const COMMANDS: &[&str] = &[
+    "HELLO AUTH PING ECHO SELECT GET SET GETDEL GETEX DEL EXISTS MGET MSET MSETNX INCR DECR INCRBY DECRBY",
+    "APPEND STRLEN GETRANGE SETRANGE EXPIRE PEXPIRE TTL PTTL PERSIST TYPE DBSIZE FLUSHDB KEYS SCAN MULTI",
+    "EXEC DISCARD WATCH UNWATCH INFO CONFIG COMMAND CLIENT RESET QUIT MEMORY OBJECT SLOWLOG",
+    "RI.SCAN RI.RANGE RI.DELRANGE RI.COUNT RI.SNAPSHOT",
+];
+
+#[test]
+fn every_command_is_there_and_has_its_documentation() {
+    let running = start();
+    let mut client = Client::of(&running);
+    let listed = client.shown("COMMAND LIST");
+    for name in COMMANDS.iter().flat_map(|names| names.split(' ')) {
+        assert!(listed.contains(&format!("'{}'", name.to_lowercase())), "{name} in {listed}");
+        let documented = client.shown(&format!("COMMAND DOCS {name}"));
+        assert!(documented.contains("'summary'") && documented.contains("'usage'"), "{name}: {documented}");
+    }
+}
+
 #[test]
 fn strings() {
     let running = start();
@@ -298,7 +318,12 @@ fn transactions() {
             ("INCR b", "QUEUED"),
             ("DEL b", "QUEUED"),
             ("GET b", "QUEUED"),
-            ("EXEC", "[OK 2 '2' OK !ERR value is not an integer or out of range 1 nil]"),
+            ("PING", "QUEUED"),
+            ("ECHO b", "QUEUED"),
+            ("EXEC", "[OK 2 '2' OK !ERR value is not an integer or out of range 1 nil PONG 'b']"),
+            ("MULTI", "OK"),
+            ("DBSIZE", "QUEUED"),
+            ("DISCARD", "OK"),
             ("GET a", "'2'"),
             ("MULTI", "OK"),
             ("NOSUCH", "!ERR unknown command 'NOSUCH'"),

@@ -2,7 +2,7 @@
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -50,8 +50,14 @@ pub fn start() -> Running {
 }
 
 pub fn start_with(config: Config) -> Running {
-    let config = Config { address: ([127, 0, 0, 1], 0).into(), memory_bytes: 64 << 20, ..config };
+    let config = Config { memory_bytes: 64 << 20, ..config };
     let store = config.open_store().unwrap();
+    start_of(config, store)
+}
+
+/// A server of a store that is there already.
+pub fn start_of(config: Config, store: Store) -> Running {
+    let config = Config { address: ([127, 0, 0, 1], 0).into(), ..config };
     let (now, looks) = (Arc::new(AtomicU64::new(BEGIN)), Arc::default());
     let time = ManualTime { now, looks, began: Instant::now() };
     let server = Server::start(config, store.clone(), Box::new(time.clone())).unwrap();
@@ -65,7 +71,11 @@ pub struct Client {
 
 impl Client {
     pub fn of(running: &Running) -> Self {
-        let socket = TcpStream::connect(running.server.address()).unwrap();
+        Self::at(running.server.address())
+    }
+
+    pub fn at(address: SocketAddr) -> Self {
+        let socket = TcpStream::connect(address).unwrap();
         socket.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
         Self { socket, received: Vec::new() }
     }

@@ -120,6 +120,68 @@ fn tables_are_swapped_for_all_clients() {
     dialogue(&mut client, &[("GET a", "'0'")]);
 }
 
+#[test]
+fn swaps_change_what_is_watched_if_the_value_is_another() {
+    let running = start();
+    let (mut client, mut other) = (Client::of(&running), Client::of(&running));
+    dialogue(&mut other, &[("MSET a 1 same x", "OK"), ("SELECT 1", "OK"), ("SET same x", "OK")]);
+    for (key, answer) in [("a", "nil"), ("same", "['x']"), ("absent", "[nil]")] {
+        client.ask(&format!("WATCH {key}"));
+        assert_eq!(other.shown("SWAPDB 0 1"), "OK");
+        client.ask("MULTI");
+        client.ask(&format!("GET {key}"));
+        assert_eq!(client.shown("EXEC"), answer, "{key}");
+        other.ask("SWAPDB 0 1");
+    }
+    client.ask("RI.WATCHRANGE - +");
+    other.ask("SWAPDB 0 1");
+    client.ask("MULTI");
+    assert_eq!(client.shown("EXEC"), "nil");
+}
+
+#[test]
+fn a_transaction_swaps_tables_when_it_commits() {
+    let running = start();
+    let (mut client, mut other) = (Client::of(&running), Client::of(&running));
+    dialogue(
+        &mut client,
+        &[
+            ("SET a 0", "OK"),
+            ("SELECT 1", "OK"),
+            ("SET a 1", "OK"),
+            ("SELECT 0", "OK"),
+            ("MULTI", "OK"),
+            ("SWAPDB 0 1", "QUEUED"),
+            ("GET a", "QUEUED"),
+            ("SET a 2", "QUEUED"),
+            ("MOVE a 3", "QUEUED"),
+            ("SET b 3", "QUEUED"),
+            ("DBSIZE", "QUEUED"),
+            ("KEYS *", "QUEUED"),
+            ("SELECT 1", "QUEUED"),
+            ("GET a", "QUEUED"),
+            ("SELECT 0", "QUEUED"),
+        ],
+    );
+    assert_eq!(other.shown("GET a"), "'0'");
+    dialogue(
+        &mut client,
+        &[("EXEC", "[OK '1' OK 1 OK 1 ['b'] OK '0' OK]"), ("GET a", "nil"), ("GET b", "'3'")],
+    );
+    dialogue(&mut other, &[("GET b", "'3'"), ("SELECT 1", "OK"), ("GET a", "'0'")]);
+    dialogue(
+        &mut client,
+        &[
+            ("WATCH b", "OK"),
+            ("SET b 4", "OK"),
+            ("MULTI", "OK"),
+            ("SWAPDB 0 1", "QUEUED"),
+            ("EXEC", "nil"),
+            ("GET b", "'4'"),
+        ],
+    );
+}
+
 /// Two clients swap two tables while others move a pair between them by transactions: it never is in both,
 /// or in none.
 #[test]

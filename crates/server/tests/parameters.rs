@@ -39,9 +39,24 @@ fn what_a_file_may_not_say_is_named() {
     let accelerator = if cfg!(feature = "rtl") { "fpga" } else { "rtl" };
     let refusal = format!("accelerator is {accelerator}: allowed are {allowed}");
     assert_eq!(refused(&format!("accelerator = '{accelerator}'")), refusal);
+    let allowed = "an IP address or the name of a host, and a port, such as localhost:6379";
+    let problem = "there is no port in it";
+    let refusal = format!("address is localhost: {problem}; allowed are {allowed}");
+    assert_eq!(refused("address = 'localhost'"), refusal);
+    let unknown = refused("metrics = 'no-such-host.invalid:1'");
+    assert!(unknown.starts_with("metrics is no-such-host.invalid:1: no address of host \"no-such-host.inv"));
     assert_eq!(refused("timeout = [1]"), "timeout is [1]: allowed are 0 to 31536000");
     assert!(refused("core = 1").starts_with("there is no parameter core; there are address, cores, "));
     assert!(refused("cores 1").contains("line 1"), "{}", refused("cores 1"));
+}
+
+#[test]
+fn every_address_can_be_that_of_a_host() {
+    for name in ["address", "metrics", "ocsm", "batch"] {
+        let (parameter, mut config) = (Parameter::named(name).unwrap(), Config::default());
+        parameter.set(&mut config, "localhost:7000").unwrap();
+        assert_eq!(parameter.value(&config), "127.0.0.1:7000", "{name}");
+    }
 }
 
 #[test]

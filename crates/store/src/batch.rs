@@ -1,16 +1,19 @@
 //! Batches: writes to any tables of a store that take effect together or not at all.
 
-use std::ops::Range;
+use std::ops::{Bound, Range, RangeBounds};
 
-use honeycomb_btree::{BatchOperation, Operation, Version};
+use honeycomb_btree::{BatchEntry, BatchOperation, Operation, TreeRange, Version};
 
+use crate::error::Error;
+use crate::range::{self, Bounds};
 use crate::table::Table;
 
-/// Writes to be applied together by [`Store::apply`](crate::Store::apply), at most 65,536.
+/// Writes to be applied together by [`Store::apply`](crate::Store::apply), and conditions on ranges that must
+/// hold then: at most 65,536 entries.
 ///
 /// Operations on the same key see those before them. One that is refused (an insert of a key that exists, an
 /// update of one that is absent, a swap that finds something else, an add to what is no counter) refuses the
-/// batch; deleting what is absent does not.
+/// batch, and so does a range that is not [unchanged](Batch::unchanged); deleting what is absent does not.
 ///
 /// ```
 /// use honeycomb_store::{Batch, BatchOutcome, Config, Store};
@@ -32,16 +35,29 @@ pub struct Batch {
     tables: Vec<Table>,
     /// Keys and values, one after the other.
     bytes: Vec<u8>,
-    writes: Vec<Write>,
+    entries: Vec<Entry>,
 }
 
 #[derive(Debug, Clone)]
-struct Write {
+struct Entry {
     /// The table, by its place in `tables`.
     table: usize,
-    key: Range<usize>,
-    change: Change,
+    part: Part,
 }
+
+/// A [`BatchEntry`] whose bytes are in the batch.
+#[derive(Debug, Clone)]
+enum Part {
+    Write { key: Range<usize>, change: Change },
+    Unchanged { keys: KeyRange, since: Version },
+    DeleteRange(KeyRange),
+}
+
+/// Bounds whose bytes are in the batch.
+type KeyRange = (Bound<Range<usize>>, Bound<Range<usize>>);
+
+/// A range that no key can be in.
+const NO_KEY: Bounds<'static> = (Bound::Excluded(&[]), Bound::Excluded(&[]));
 
 /// An [`Operation`] whose bytes are in the batch.
 #[derive(Debug, Clone)]
@@ -115,43 +131,139 @@ impl Batch {
         self.write(table, key, Change::Add(delta))
     }
 
-    /// How many writes it holds.
+    /// Refuses the batch unless no pair with a key in the range was inserted, updated or deleted after
+    /// version `since`, as [`Snapshot::version`](crate::Snapshot::version) tells it. What was read of the
+    /// range at that version is then what is there when the batch is applied, pairs that are absent included:
+    /// "read a range, then write" becomes one atomic step. The writes of the batch itself do not count.
+    ///
+    /// A batch may be refused although nothing in the range was written, if what was written beside it has
+    /// rebuilt a leaf of the range: read again and try again. It is never applied after a change. All leaves
+    /// of the range are locked until the batch is applied, so writes to them wait.
+    ///
+    /// ```
+    /// use honeycomb_store::{Batch, BatchOutcome, Config, Outcome, Store};
+    ///
+    /// let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() })?;
+    /// let guests = store.table("guests")?;
+    /// guests.put(b"table 7: ada", b"")?;
+    ///
+    /// // At most two guests at a table.
+    /// let snapshot = store.snapshot()?;
+    /// assert!(snapshot.iter(&guests, "table 7".."table 8")?.count() < 2);
+    /// let mut batch = Batch::default();
+    /// batch.unchanged(&guests, "table 7".."table 8", snapshot.version());
+    /// batch.put(&guests, b"table 7: cyd", b"");
+    ///
+    /// guests.put(b"table 7: bob", b"")?;
+    /// let refused = store.apply(&batch)?;
+    /// assert!(matches!(refused, BatchOutcome::Refused { index: 0, outcome: Outcome::Changed { .. } }));
+    /// # Ok::<(), honeycomb_store::Error>(())
+    /// ```
+    pub fn unchanged<'k, K: AsRef<[u8]> + ?Sized + 'k>(
+        &mut self,
+        table: &Table,
+        range: impl RangeBounds<&'k K>,
+        since: Version,
+    ) -> &mut Self {
+        let keys = self.keep_range(table, range::bounds(&range));
+        self.push(table, Part::Unchanged { keys, since })
+    }
+
+    /// Removes every pair with a key in the range, those that the batch has written before included.
+    ///
+    /// ```
+    /// use honeycomb_store::{Batch, BatchOutcome, Config, Outcome, Store};
+    ///
+    /// let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() })?;
+    /// let days = store.table("days")?;
+    /// days.put(b"2024-12-31", b"old")?;
+    /// let mut batch = Batch::default();
+    /// batch.delete_range(&days, .."2025").put(&days, b"2024", b"gone");
+    /// let BatchOutcome::Applied { outcomes, .. } = store.apply(&batch)? else { panic!() };
+    /// assert_eq!(outcomes, [Outcome::RangeDeleted { pairs: 1 }, Outcome::Inserted]);
+    /// # Ok::<(), honeycomb_store::Error>(())
+    /// ```
+    pub fn delete_range<'k, K: AsRef<[u8]> + ?Sized + 'k>(
+        &mut self,
+        table: &Table,
+        range: impl RangeBounds<&'k K>,
+    ) -> &mut Self {
+        let keys = self.keep_range(table, range::bounds(&range));
+        self.push(table, Part::DeleteRange(keys))
+    }
+
+    /// How many entries it holds.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.writes.len()
+        self.entries.len()
     }
 
     /// Whether it holds none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.writes.is_empty()
+        self.entries.is_empty()
     }
 
-    /// Removes all writes, and the handles on their tables.
+    /// Bytes of their keys and values.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Removes all entries, and the handles on their tables.
     pub fn clear(&mut self) {
         self.tables.clear();
         self.bytes.clear();
-        self.writes.clear();
+        self.entries.clear();
     }
 
-    /// The tables that are written to.
+    /// The tables that it concerns.
     pub(crate) fn tables(&self) -> &[Table] {
         &self.tables
     }
 
-    /// The table of the write at `index`.
+    /// The table of the entry at `index`.
     pub(crate) fn table(&self, index: usize) -> &Table {
-        &self.tables[self.writes[index].table]
+        &self.tables[self.entries[index].table]
     }
 
-    /// The writes as trees take them.
-    pub(crate) fn operations(&self) -> Vec<BatchOperation<'_>> {
-        let operation = |write: &Write| BatchOperation {
-            root: self.tables[write.table].root(),
-            key: &self.bytes[write.key.clone()],
-            operation: self.operation(&write.change),
+    /// Whether it removes pairs and writes none, so that it makes room.
+    pub(crate) fn only_removes(&self) -> bool {
+        let writes = |part: &Part| match part {
+            Part::Write { change, .. } => !matches!(change, Change::Delete | Change::CompareAndDelete { .. }),
+            Part::Unchanged { .. } | Part::DeleteRange(_) => false,
         };
-        self.writes.iter().map(operation).collect()
+        !self.entries.iter().any(|entry| writes(&entry.part))
+    }
+
+    /// The entries as trees take them.
+    pub(crate) fn entries(&self) -> Vec<BatchEntry<'_>> {
+        self.entries.iter().map(|entry| self.entry(entry)).collect()
+    }
+
+    /// The entries, if all are writes to single keys.
+    pub(crate) fn operations(&self) -> Result<Vec<BatchOperation<'_>>, Error> {
+        let operation = |(index, entry)| match self.entry(entry) {
+            BatchEntry::Write(operation) => Ok(operation),
+            BatchEntry::Unchanged { .. } | BatchEntry::DeleteRange(_) => {
+                Err(Error::NotOneWrite { entry: index })
+            }
+        };
+        self.entries.iter().enumerate().map(operation).collect()
+    }
+
+    fn entry(&self, Entry { table, part }: &Entry) -> BatchEntry<'_> {
+        let root = self.tables[*table].root();
+        let bound = |bound: &Bound<Range<usize>>| bound.as_ref().map(|key| &self.bytes[key.clone()]);
+        let range = |(lower, upper): &KeyRange| TreeRange { root, lower: bound(lower), upper: bound(upper) };
+        match part {
+            Part::Write { key, change } => {
+                let (key, operation) = (&self.bytes[key.clone()], self.operation(change));
+                BatchEntry::Write(BatchOperation { root, key, operation })
+            }
+            Part::Unchanged { keys, since } => BatchEntry::Unchanged { range: range(keys), since: *since },
+            Part::DeleteRange(keys) => BatchEntry::DeleteRange(range(keys)),
+        }
     }
 
     fn operation(&self, change: &Change) -> Operation<'_> {
@@ -175,14 +287,23 @@ impl Batch {
     }
 
     fn write(&mut self, table: &Table, key: &[u8], change: Change) -> &mut Self {
+        let key = self.keep(key);
+        self.push(table, Part::Write { key, change })
+    }
+
+    fn push(&mut self, table: &Table, part: Part) -> &mut Self {
         let known = self.tables.iter().position(|known| known.is_same_as(table));
         let table = known.unwrap_or_else(|| {
             self.tables.push(table.clone());
             self.tables.len() - 1
         });
-        let key = self.keep(key);
-        self.writes.push(Write { table, key, change });
+        self.entries.push(Entry { table, part });
         self
+    }
+
+    fn keep_range(&mut self, table: &Table, bounds: Bounds<'_>) -> KeyRange {
+        let (lower, upper) = range::allowed(bounds, false, table.key_bytes_max()).unwrap_or(NO_KEY);
+        (lower.map(|key| self.keep(key)), upper.map(|key| self.keep(key)))
     }
 
     fn keep(&mut self, bytes: &[u8]) -> Range<usize> {

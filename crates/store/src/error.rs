@@ -35,6 +35,12 @@ pub enum Error {
         /// Most operations allowed.
         max: usize,
     },
+    /// Of writes that are carried out each for itself, one is a condition or removes a range.
+    #[error("entry {entry} is about a range: only writes to single keys are carried out each for itself")]
+    NotOneWrite {
+        /// The entry, by its place in the batch.
+        entry: usize,
+    },
     /// There are as many tables as there can be.
     #[error("no further table: a store has at most {max}")]
     TooManyTables {
@@ -98,8 +104,8 @@ pub enum Error {
         /// Other handles.
         others: usize,
     },
-    /// The store has no versions, so it has no snapshots.
-    #[error("this store has no snapshots: it was opened with mvcc = false")]
+    /// The store has no versions, so it has no snapshots and knows nothing of changes since a version.
+    #[error("this store has no versions and no snapshots: it was opened with mvcc = false")]
     MvccOff,
     /// The lease of a snapshot has ended: by time, by bytes, for want of memory, or because it was released.
     #[error("snapshot too old: its lease has ended")]
@@ -116,6 +122,9 @@ pub enum Error {
         /// Most snapshots allowed.
         max: usize,
     },
+    /// Reads that ran together found as many bytes as they may before it was this one's turn.
+    #[error("no room: the reads before this one found as many bytes as they may together")]
+    NoRoom,
     /// The arena has no room.
     #[error("out of memory: no room for {wanted_bytes} bytes in the arena of {memory_bytes} bytes")]
     OutOfMemory {
@@ -186,6 +195,7 @@ impl From<honeycomb_btree::Error> for Error {
             Tree::KeyLength { bytes, max } => Self::KeyLength { bytes, max },
             Tree::ValueLength { bytes, max } => Self::ValueLength { bytes, max },
             Tree::BatchTooLarge { operations, max } => Self::BatchTooLarge { operations, max },
+            Tree::NoVersions { .. } => Self::MvccOff,
             Tree::NotEmpty => Self::TableNotEmpty,
             Tree::NotAscending { position } => Self::NotAscending { position },
             Tree::FillPercent { percent } => Self::FillPercent { percent },

@@ -127,6 +127,7 @@ pub(crate) fn check(status: Status) -> Result<(), Error> {
     match status {
         Status::Found | Status::Absent => Ok(()),
         Status::VersionNotHeld => Err(Error::SnapshotTooOld),
+        Status::NoRoom => Err(Error::NoRoom),
         Status::UnknownTable => Err(Error::Accelerator("it does not know the table")),
         Status::Fault => Err(Error::Accelerator("it could not read memory, or a node is too large for it")),
         _ => Err(Error::Accelerator("it did not understand a request")),

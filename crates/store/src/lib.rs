@@ -57,6 +57,7 @@ mod reads;
 mod reserve;
 mod scan;
 mod shared;
+mod shim;
 mod snapshot;
 mod statistics;
 mod store;

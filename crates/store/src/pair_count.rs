@@ -28,6 +28,7 @@ impl PairCount {
         match outcome {
             Outcome::Inserted | Outcome::Added { inserted: true, .. } => self.add(1),
             Outcome::Deleted => self.subtract(1),
+            Outcome::RangeDeleted { pairs } => self.subtract(*pairs),
             _ => {}
         }
     }

@@ -68,9 +68,32 @@ enum Answer {
     At(usize),
     /// Its snapshot has ended.
     TooOld,
+    /// Those before have found as much as they may.
+    NoRoom,
 }
 
 impl Reads {
+    /// Reads that find about so many bytes at most: once there are so many, what further reads find is left
+    /// out, and they have [`Error::NoRoom`].
+    ///
+    /// ```
+    /// use honeycomb_store::{Config, Error, Reads, Store};
+    ///
+    /// let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() })?;
+    /// let table = store.table("letters")?;
+    /// table.put(b"a", &[b'a'; 1000])?;
+    /// let mut reads = Reads::with_bytes_max(1500);
+    /// (0..3).try_for_each(|_| reads.get(&table, b"a"))?;
+    /// store.read(&mut reads)?;
+    /// assert_eq!(reads.value(1)?, Some(&[b'a'; 1000][..]));
+    /// assert!(matches!(reads.value(2), Err(Error::NoRoom)));
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_bytes_max(bytes_max: usize) -> Self {
+        Self { completions: Completions::with_bytes_max(bytes_max), ..Self::default() }
+    }
+
     /// Removes all reads and keeps the buffers.
     pub fn clear(&mut self) {
         self.requests.clear();
@@ -136,7 +159,7 @@ impl Reads {
     /// The value that a get has found.
     ///
     /// # Errors
-    /// [`Error::SnapshotTooOld`] if it was of a snapshot that has ended.
+    /// [`Error::SnapshotTooOld`] if it was of a snapshot that has ended, [`Error::NoRoom`].
     #[inline]
     pub fn value(&self, index: usize) -> Result<Option<&[u8]>, Error> {
         let first = self.first(index)?;
@@ -177,6 +200,7 @@ impl Reads {
             let answer = self.answers.get_mut(index).ok_or(unasked)?;
             match (check(completion.status), *answer) {
                 (Err(Error::SnapshotTooOld), _) | (Ok(()), Answer::TooOld) => *answer = Answer::TooOld,
+                (Err(Error::NoRoom), _) | (Ok(()), Answer::NoRoom) => *answer = Answer::NoRoom,
                 (Err(error), _) => return Err(error),
                 (Ok(()), Answer::None) => *answer = Answer::At(offset),
                 (Ok(()), Answer::At(_)) => self.continued.push((index, offset)),
@@ -230,6 +254,7 @@ impl Reads {
             None | Some(Answer::None) => Ok(None),
             Some(Answer::At(first)) => Ok(Some(*first)),
             Some(Answer::TooOld) => Err(Error::SnapshotTooOld),
+            Some(Answer::NoRoom) => Err(Error::NoRoom),
         }
     }
 

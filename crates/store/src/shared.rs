@@ -6,7 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use honeycomb_accelerator::Accelerator;
-use honeycomb_btree::{BatchOperation, Error as TreeError, Forest, Operation, Outcome, Root, Version};
+use honeycomb_btree::{
+    BatchOperation, Error as TreeError, Forest, Operation, Outcome, Reader, Root, Version,
+};
 use honeycomb_memory::MemoryError;
 
 use crate::config::{Config, LeaseLimits};
@@ -88,6 +90,23 @@ impl Shared {
             let found = lane.get(source, key)?;
             Ok(use_found(found.value().map(|value| (value, found.pair_version))))
         })
+    }
+
+    /// Appends a part of the value of a key to `out`: how long all of it is. It is read by this thread and not
+    /// by the accelerator, which completes values as a whole.
+    pub(crate) fn get_part(
+        &self,
+        reader: &Reader<'_>,
+        root: Root,
+        key: &[u8],
+        part: Part,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<usize>, Error> {
+        self.check_key(key)?;
+        Ok(reader.get(root, key).map(|found| {
+            out.extend_from_slice(part.of(found.value));
+            found.value.len()
+        }))
     }
 
     /// Puts what a scan finds into `pairs`.
@@ -205,6 +224,21 @@ impl Shared {
         if due.unwrap_or(true) {
             self.leases.end_overdue(self.forest.memory());
         }
+    }
+}
+
+/// A part of a value.
+#[derive(Clone, Copy)]
+pub(crate) struct Part {
+    pub(crate) offset: usize,
+    pub(crate) length: usize,
+}
+
+impl Part {
+    /// What there is of it in a value.
+    fn of(self, value: &[u8]) -> &[u8] {
+        let rest = value.get(self.offset..).unwrap_or_default();
+        &rest[..rest.len().min(self.length)]
     }
 }
 

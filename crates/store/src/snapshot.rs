@@ -15,7 +15,7 @@ use crate::lease::Held;
 use crate::pairs::Pairs;
 use crate::range;
 use crate::scan::Scan;
-use crate::shared::Shared;
+use crate::shared::{Part, Shared};
 use crate::table::{Table, append_found};
 
 /// All tables as they were at one moment.
@@ -143,6 +143,27 @@ impl Snapshot {
         value.clear();
         self.check_table(table)?;
         self.read(table, |source| self.handle.shared.get(source, key, |found| append_found(found, value)))
+    }
+
+    /// Appends at most `length` bytes of a value to `out`, from byte `offset` on: how long the whole value is.
+    /// Takes time for the part, not for the value, so that a long value can be read in parts between other
+    /// work; [`Table::get_part`] shows how.
+    ///
+    /// # Errors
+    /// As [`Snapshot::get`].
+    pub fn get_part(
+        &self,
+        table: &Table,
+        key: &[u8],
+        offset: usize,
+        length: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<usize>, Error> {
+        self.check_table(table)?;
+        let in_use = self.enter()?;
+        let shared = self.shared();
+        let reader = shared.forest.reader_at(&in_use, self.version());
+        shared.get_part(&reader, table.root(), key, Part { offset, length }, out)
     }
 
     /// The pairs that a scan finds: at most [`Config::scan_pairs_max`](crate::Config::scan_pairs_max).

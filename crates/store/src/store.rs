@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use honeycomb_btree::{BatchOutcome, Outcome, TouchedCounts, Verified};
+use honeycomb_btree::{BatchOutcome, Forest, Outcome, TouchedCounts, Verified};
 
 use crate::batch::Batch;
 use crate::config::{Config, LeaseLimits};
@@ -89,11 +89,14 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::KeyLength`], [`Error::ValueLength`], [`Error::BatchTooLarge`], [`Error::ForeignTable`],
-    /// [`Error::OutOfMemory`]. A write that is refused is no error, but [`BatchOutcome::Refused`].
+    /// [`Error::OutOfMemory`]; [`Error::MvccOff`] if ranges are to be unchanged and there are no versions. A
+    /// write that is refused, and a range that has changed, is no error, but [`BatchOutcome::Refused`].
     pub fn apply(&self, batch: &Batch) -> Result<BatchOutcome, Error> {
         batch.tables().iter().try_for_each(|table| table.check_store(&self.shared))?;
-        let operations = batch.operations();
-        let outcome = self.shared.write(|forest| forest.apply(&operations))?;
+        let entries = batch.entries();
+        let apply = |forest: &Forest| forest.apply_entries(&entries);
+        let outcome =
+            if batch.only_removes() { self.shared.remove(apply) } else { self.shared.write(apply) }?;
         if let BatchOutcome::Applied { outcomes, .. } = &outcome {
             outcomes.iter().enumerate().for_each(|(index, outcome)| batch.table(index).note(outcome));
         }
@@ -118,14 +121,15 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`Error::ForeignTable`], and nothing is written. `done` is told the errors of a single write.
+    /// [`Error::ForeignTable`], [`Error::NotOneWrite`], and nothing is written. `done` is told the errors of
+    /// a single write.
     pub fn apply_each(
         &self,
         batch: &Batch,
         mut done: impl FnMut(usize, Result<Outcome, Error>),
     ) -> Result<(), Error> {
         batch.tables().iter().try_for_each(|table| table.check_store(&self.shared))?;
-        self.shared.write_each(&batch.operations(), |index, result| {
+        self.shared.write_each(&batch.operations()?, |index, result| {
             if let Ok(outcome) = &result {
                 batch.table(index).note(outcome);
             }

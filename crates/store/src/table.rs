@@ -14,7 +14,8 @@ use crate::loader::Loader;
 use crate::pairs::Pairs;
 use crate::range;
 use crate::scan::Scan;
-use crate::shared::Shared;
+use crate::shared::{Part, Shared};
+use crate::snapshot::Snapshot;
 
 /// A handle on a table: ordered pairs of keys (1 to 460 bytes) and values (up to 16 MiB).
 ///
@@ -91,6 +92,12 @@ impl Table {
         self.check_key(key).is_ok()
     }
 
+    /// Bytes of the longest key that it can have.
+    #[must_use]
+    pub fn key_bytes_max(&self) -> usize {
+        self.shared.key_bytes_max
+    }
+
     /// The value of a key.
     ///
     /// # Errors
@@ -108,6 +115,36 @@ impl Table {
     pub fn get_into(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool, Error> {
         value.clear();
         self.shared.get(self.source(), key, |found| append_found(found, value))
+    }
+
+    /// Appends at most `length` bytes of a value to `out`, from byte `offset` on: how long the whole value is.
+    /// Takes time for the part, not for the value; with `length` 0 it tells how long a value is. Parts that
+    /// belong together are those of one version: read them from a
+    /// [snapshot](crate::Snapshot::get_part).
+    ///
+    /// ```
+    /// use honeycomb_store::{Config, Store};
+    ///
+    /// let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() })?;
+    /// let table = store.table("books")?;
+    /// table.put(b"alphabet", b"abcdefghijklmnopqrstuvwxyz")?;
+    /// let mut part = Vec::new();
+    /// assert_eq!(table.get_part(b"alphabet", 23, 10, &mut part)?, Some(26));
+    /// assert_eq!(part, b"xyz");
+    /// # Ok::<(), honeycomb_store::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`].
+    pub fn get_part(
+        &self,
+        key: &[u8],
+        offset: usize,
+        length: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<usize>, Error> {
+        let part = Part { offset, length };
+        self.shared.get_part(&self.shared.forest.reader(), self.root(), key, part, out)
     }
 
     /// The value of a key and its version.
@@ -257,6 +294,14 @@ impl Table {
         Ok(count)
     }
 
+    /// A snapshot of the store, as [`Store::snapshot`](crate::Store::snapshot) takes it.
+    ///
+    /// # Errors
+    /// As [`Store::snapshot`](crate::Store::snapshot).
+    pub fn snapshot(&self) -> Result<Snapshot, Error> {
+        Snapshot::take(&self.shared, self.shared.lease_limits)
+    }
+
     /// The pairs that a scan finds, all of one version: at most
     /// [`Config::scan_pairs_max`](crate::Config::scan_pairs_max).
     ///
@@ -333,10 +378,6 @@ impl Table {
     /// What the tree is asked for; none if no key can be in the range.
     pub(crate) fn request<'s>(&self, scan: &'s Scan<'_>) -> Option<honeycomb_btree::Scan<'s>> {
         scan.request(self.shared.key_bytes_max, self.shared.scan_pairs_max)
-    }
-
-    pub(crate) fn key_bytes_max(&self) -> usize {
-        self.shared.key_bytes_max
     }
 
     /// Notes in the table's count what came of a write.

@@ -97,6 +97,9 @@ impl<'r> Pipeline<'_, 'r> {
         if let Some(key) = scan.start() {
             return Some(self.reader.descend_to_scan(root, key, scan.limit));
         }
+        if self.completions.refuse_if_full(request.identifier) {
+            return None;
+        }
         let version = self.reader.version();
         let mut emission = Emission::of(self.completions, request.identifier, version, scan, bytes_max);
         self.reader.scan_into(root, &emission.scan(scan), &mut emission);
@@ -122,6 +125,9 @@ impl<'r> Pipeline<'_, 'r> {
         let Ok(Request { read: Read::Scan { scan, bytes_max }, identifier, .. }) = parse(request).0 else {
             unreachable!("it was a scan when it was admitted")
         };
+        if self.completions.refuse_if_full(identifier) {
+            return;
+        }
         let version = self.reader.version();
         let mut emission = Emission::of(self.completions, identifier, version, &scan, bytes_max);
         descent.scan_into(&emission.scan(&scan), &mut emission);

@@ -28,6 +28,7 @@ names! {
         status_unknown_table: STATUS_UNKNOWN_TABLE,
         status_version_not_held: STATUS_VERSION_NOT_HELD,
         status_fault: STATUS_FAULT,
+        status_no_room: STATUS_NO_ROOM,
         counter_search_busy: COUNTER_SEARCH_BUSY,
         counter_nodes: COUNTER_NODES,
         counter_version_steps: COUNTER_VERSION_STEPS,

@@ -11,17 +11,49 @@ pub enum Version {
 }
 
 /// Replies as bytes, one after the other. What RESP2 has no type for is written as its like.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Replies {
     bytes: Vec<u8>,
+    /// Bytes at the front that were sent. They go when all are sent, or when they are most of the buffer: so
+    /// a byte is moved at most once however small the pieces are in which a client takes its replies.
+    sent: usize,
     version: Version,
+    bytes_max: usize,
+    /// Bytes of a reply were left out, for want of room.
+    incomplete: bool,
+}
+
+/// Bytes that the longest length of an array takes.
+const HEADROOM: usize = 32;
+
+/// An array that was begun: where.
+#[derive(Debug)]
+#[must_use = "an array ends with its length"]
+pub struct OpenArray(usize);
+
+impl Default for Replies {
+    fn default() -> Self {
+        Self::new(Version::default())
+    }
 }
 
 impl Replies {
-    /// Replies of a version.
+    /// Replies of a version, as many as there is memory for.
     #[must_use]
     pub fn new(version: Version) -> Self {
-        Self { bytes: Vec::new(), version }
+        Self { bytes: Vec::new(), sent: 0, version, bytes_max: usize::MAX, incomplete: false }
+    }
+
+    /// Changes how many bytes they may take. Strings that go beyond are left out: replies that have no room
+    /// are not whole, and have to be taken back.
+    pub fn set_bytes_max(&mut self, bytes_max: usize) {
+        self.bytes_max = bytes_max;
+    }
+
+    /// Whether they have no room.
+    #[must_use]
+    pub fn have_no_room(&self) -> bool {
+        self.incomplete || self.len() > self.bytes_max
     }
 
     /// The version of the replies to come.
@@ -37,13 +69,47 @@ impl Replies {
 
     /// The replies.
     #[must_use]
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+        &self.bytes[self.sent..]
+    }
+
+    /// How many bytes they are.
+    #[must_use]
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.bytes.len() - self.sent
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Forgets the first bytes, which were sent.
     pub fn consume(&mut self, sent: usize) {
-        self.bytes.drain(..sent);
+        self.sent += sent;
+        if self.is_empty() {
+            self.bytes.clear();
+            self.sent = 0;
+        } else if self.sent > self.bytes.len() / 2 {
+            self.bytes.drain(..self.sent);
+            self.sent = 0;
+        }
+    }
+
+    /// Appends replies that were written elsewhere, in the same version. Their buffer becomes this one if
+    /// nothing waits here: long replies are not copied.
+    pub fn append(&mut self, mut others: Self) {
+        if self.is_empty() {
+            std::mem::swap(&mut self.bytes, &mut others.bytes);
+            std::mem::swap(&mut self.sent, &mut others.sent);
+        } else {
+            self.bytes.extend_from_slice(others.bytes());
+        }
+        self.incomplete |= others.incomplete;
     }
 
     /// Bytes of memory that they take.
@@ -61,7 +127,8 @@ impl Replies {
 
     /// Forgets all but the first bytes: takes back what was replied after them.
     pub fn truncate(&mut self, bytes: usize) {
-        self.bytes.truncate(bytes);
+        self.bytes.truncate(self.sent + bytes);
+        self.incomplete = false;
     }
 
     /// A short text without line ends.
@@ -84,7 +151,29 @@ impl Replies {
     #[inline]
     pub fn bulk(&mut self, bytes: &[u8]) {
         self.length(b'$', bytes.len());
+        if self.len() + bytes.len() + 2 > self.bytes_max {
+            self.incomplete = true;
+            return;
+        }
         self.bytes.extend_from_slice(bytes);
+        self.bytes.extend_from_slice(b"\r\n");
+    }
+
+    /// Begins a reply of so many bytes, which [`Replies::part_of_bulk`] appends, a part at a time. False if
+    /// there is no room for them.
+    pub fn begin_bulk(&mut self, length: usize) -> bool {
+        self.length(b'$', length);
+        self.incomplete |= self.len() + length + 2 > self.bytes_max;
+        !self.incomplete
+    }
+
+    /// Appends what `write` appends to a buffer: a part of the reply that was begun.
+    pub fn part_of_bulk<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+        write(&mut self.bytes)
+    }
+
+    /// Ends the reply of bytes that was begun.
+    pub fn end_bulk(&mut self) {
         self.bytes.extend_from_slice(b"\r\n");
     }
 
@@ -111,6 +200,38 @@ impl Replies {
     /// So many replies follow that belong together.
     pub fn array(&mut self, length: usize) {
         self.length(b'*', length);
+    }
+
+    /// The replies that follow belong together. How many they are is told at their end.
+    pub fn begin_array(&mut self) -> OpenArray {
+        OpenArray(self.len())
+    }
+
+    /// Ends an array of so many replies.
+    pub fn end_array(&mut self, OpenArray(start): OpenArray, length: usize) {
+        let end = self.len();
+        self.array(length);
+        let header = self.len() - end;
+        let start = self.sent + start;
+        if start >= header && start == self.sent {
+            // Room at the front takes the header, so that a long array is not moved for it.
+            let from = self.bytes.len() - header;
+            self.bytes.copy_within(from.., start - header);
+            self.bytes.truncate(from);
+            self.sent -= header;
+        } else {
+            self.bytes[start..].rotate_right(header);
+        }
+    }
+
+    /// Leaves room at the front of replies that are still empty, where the length of one long array is
+    /// written once it is known.
+    #[must_use]
+    pub fn with_headroom(mut self) -> Self {
+        debug_assert!(self.bytes.is_empty());
+        self.bytes.resize(HEADROOM, 0);
+        self.sent = HEADROOM;
+        self
     }
 
     /// So many pairs of replies follow, each a key and what it leads to.
@@ -195,6 +316,97 @@ mod tests {
             assert_eq!(written(Version::Resp2, write), resp2);
             assert_eq!(written(Version::Resp3, write), resp3);
         }
+    }
+
+    #[test]
+    fn the_length_of_an_array_may_be_told_at_its_end() {
+        for length in [0, 2, 300] {
+            let mut told = Replies::default();
+            told.integer(1);
+            let mut asked = told.clone();
+            told.array(length);
+            let array = asked.begin_array();
+            for replies in [&mut told, &mut asked] {
+                (0..length).for_each(|_| replies.bulk(b"word"));
+            }
+            asked.end_array(array, length);
+            assert_eq!(asked.bytes(), told.bytes());
+        }
+    }
+
+    #[test]
+    fn what_goes_beyond_the_room_is_left_out() {
+        let mut replies = Replies::default();
+        replies.set_bytes_max(10);
+        replies.bulk(b"abcd");
+        assert_eq!((replies.bytes(), replies.have_no_room()), (&b"$4\r\nabcd\r\n"[..], false));
+        replies.truncate(0);
+        replies.bulk(b"abcde");
+        assert!(replies.have_no_room() && replies.bytes().len() <= 10);
+        replies.truncate(0);
+        assert!(!replies.have_no_room());
+        replies.verbatim("eleven bytes");
+        assert!(replies.have_no_room());
+    }
+
+    #[test]
+    fn the_length_of_an_array_takes_the_room_at_the_front() {
+        for length in [0, 2, 300] {
+            let mut replies = Replies::default().with_headroom();
+            assert!(replies.is_empty());
+            let array = replies.begin_array();
+            (0..length).for_each(|_| replies.bulk(b"word"));
+            replies.end_array(array, length);
+            let mut expected = Replies::default();
+            expected.array(length);
+            (0..length).for_each(|_| expected.bulk(b"word"));
+            assert_eq!(replies.bytes(), expected.bytes());
+            for before in [&b""[..], b"before"] {
+                let mut all = Replies::default();
+                all.bulk(before);
+                if before.is_empty() {
+                    all.consume(all.len());
+                }
+                let sum = all.len() + replies.len();
+                all.append(replies.clone());
+                assert_eq!(all.len(), sum);
+                assert!(all.bytes().ends_with(expected.bytes()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_reply_may_be_written_in_parts() {
+        let mut replies = Replies::default();
+        replies.set_bytes_max(12);
+        assert!(replies.begin_bulk(6));
+        replies.part_of_bulk(|out| out.extend_from_slice(b"abc"));
+        replies.part_of_bulk(|out| out.extend_from_slice(b"def"));
+        replies.end_bulk();
+        assert_eq!(replies.bytes(), b"$6\r\nabcdef\r\n");
+        assert!(!replies.have_no_room());
+        replies.truncate(0);
+        assert!(!replies.begin_bulk(7) && replies.have_no_room());
+    }
+
+    #[test]
+    fn replies_are_sent_in_pieces_of_any_length() {
+        let mut replies = Replies::default();
+        let mut expected = Vec::new();
+        for number in 0..100 {
+            replies.integer(number);
+            expected.extend_from_slice(format!(":{number}\r\n").as_bytes());
+        }
+        let mut sent = Vec::new();
+        for piece in 1.. {
+            let bytes = piece.min(replies.len());
+            sent.extend_from_slice(&replies.bytes()[..bytes]);
+            replies.consume(bytes);
+            if replies.is_empty() {
+                break;
+            }
+        }
+        assert_eq!(sent, expected);
     }
 
     #[test]

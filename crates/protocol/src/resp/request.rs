@@ -140,6 +140,23 @@ impl Requests {
         Arguments { bytes, places: &self.places[found.first..found.first + found.count] }
     }
 
+    /// Has a request that was taken, and those after it, be taken once more. One that is to be taken again
+    /// already changes nothing.
+    pub fn take_back(&mut self, found: &Found) {
+        if found.start < self.start {
+            self.start = found.start;
+            self.places.truncate(found.first);
+            self.unfinished = None;
+        }
+    }
+
+    /// Whether a request that was taken is to be taken once more.
+    #[must_use]
+    #[inline]
+    pub fn is_taken_back(&self, found: &Found) -> bool {
+        found.start >= self.start
+    }
+
     /// Keeps a copy of a request that was found elsewhere.
     pub fn keep(&mut self, arguments: Arguments<'_>) -> Found {
         let (start, first) = (self.bytes.len(), self.places.len());

@@ -4,10 +4,12 @@ use std::fmt::Write;
 
 use honeycomb_memory::sync::Ordering;
 use honeycomb_protocol::resp::Replies;
+use honeycomb_store::Table;
 
 use crate::arguments::{Arguments, is};
 use crate::command::{Command, Keys, Run};
 use crate::commands::BY_NUMBER;
+use crate::deadlines::{Survey, slot};
 use crate::failure::Failure;
 use crate::session::Context;
 use crate::shared::Shared;
@@ -32,6 +34,10 @@ pub(super) const COMMANDS: &[Command] = &[
     },
 ];
 
+/// The Redis whose commands on strings, keys and connections these are: clients ask for it to know what they
+/// may send.
+const REDIS_VERSION: &str = "7.4.0";
+
 fn info(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     let wanted = |section: &str| {
         let everything = |name: &[u8]| ["all", "default", "everything"].iter().any(|all| is(name, all));
@@ -49,18 +55,13 @@ fn info(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fail
 
 fn sections(context: &Context<'_>) -> [(&'static str, String); 6] {
     let (shared, totals) = (context.shared, Totals::since_reset(context.shared));
-    let numbered = (0..shared.tables().len()).map(|number| (number, shared.table(number)));
-    let keyspace = numbered.filter(|(_, table)| table.pair_count() > 0);
     [
         ("server", server(shared)),
         ("clients", lines(&[("connected_clients", shared.connections.load(Ordering::Relaxed).to_string())])),
         ("memory", memory(shared)),
-        ("stats", stats(&totals)),
+        ("stats", stats(shared, &totals)),
         ("commandstats", commands(&totals)),
-        (
-            "keyspace",
-            keyspace.map(|(number, table)| format!("db{number}:keys={}\r\n", table.pair_count())).collect(),
-        ),
+        ("keyspace", keyspace(shared)),
     ]
 }
 
@@ -69,6 +70,7 @@ fn server(shared: &Shared) -> String {
     let config = shared.config();
     lines(&[
         ("honeycomb_version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("redis_version", REDIS_VERSION.to_owned()),
         ("tcp_port", config.address.port().to_string()),
         ("cores", config.cores.to_string()),
         ("uptime_in_seconds", seconds.to_string()),
@@ -77,13 +79,27 @@ fn server(shared: &Shared) -> String {
 
 fn memory(shared: &Shared) -> String {
     let memory = shared.store.statistics().memory;
+    let clients = shared.clients.bytes().load(Ordering::Relaxed);
     lines(&[
-        ("used_memory", (memory.arena_bytes - memory.free_bytes).to_string()),
+        ("used_memory", (memory.arena_bytes - memory.free_bytes + clients).to_string()),
+        ("mem_clients_normal", clients.to_string()),
         ("maxmemory", memory.arena_bytes.to_string()),
     ])
 }
 
-fn stats(totals: &Totals) -> String {
+fn keyspace(shared: &Shared) -> String {
+    let surveys = shared.deadlines.survey(shared.time.milliseconds()).unwrap_or_default();
+    let numbered = (0..shared.tables().len()).map(|number| (number, shared.table(number)));
+    let used = numbered.filter(|(_, table)| table.pair_count() > 0);
+    let line = |(number, table): (usize, &Table)| {
+        let surveyed = slot(table).and_then(|slot| surveys.get(slot).copied());
+        let (Survey { expires, average_ttl }, keys) = (surveyed.unwrap_or_default(), table.pair_count());
+        format!("db{number}:keys={keys},expires={expires},avg_ttl={average_ttl}\r\n")
+    };
+    used.map(line).collect()
+}
+
+fn stats(shared: &Shared, totals: &Totals) -> String {
     lines(&[
         ("total_connections_received", totals.accepted.to_string()),
         ("rejected_connections", totals.refused.to_string()),
@@ -91,6 +107,10 @@ fn stats(totals: &Totals) -> String {
         ("total_net_input_bytes", totals.received_bytes.to_string()),
         ("total_net_output_bytes", totals.sent_bytes.to_string()),
         ("expired_keys", totals.expired.to_string()),
+        (
+            "expired_stale_perc",
+            format!("{:.2}", shared.deadlines.overdue_percent(shared.time.milliseconds())),
+        ),
     ])
 }
 
@@ -161,9 +181,10 @@ fn describe(command: &Command, replies: &mut Replies) {
     replies.bulk(command.name.as_bytes());
     replies.integer(i64::from(command.arity));
     let flags: &[&str] = match command.run {
-        Run::Read(_) | Run::Range(_) => &["readonly", "fast"],
+        Run::Read(_) | Run::Values(_) | Run::Range(_) => &["readonly", "fast"],
+        Run::Walk(_) => &["readonly"],
         Run::Write(..) | Run::Update(_) => &["write", "denyoom"],
-        Run::Serve(_) => &[],
+        Run::Exec | Run::Serve(_) => &[],
     };
     replies.set(flags.len());
     flags.iter().for_each(|flag| replies.simple(flag));

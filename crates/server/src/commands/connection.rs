@@ -1,10 +1,11 @@
 //! What a client says of itself and its connection.
 
-use honeycomb_protocol::resp::Version;
+use honeycomb_protocol::resp::{Replies, Version};
 
 use crate::arguments::{Arguments, Options, integer, is};
 use crate::command::{Command, Keys, Run};
 use crate::failure::Failure;
+use crate::keyspace::Keyspace;
 use crate::session::Context;
 
 pub(super) const COMMANDS: &[Command] = &[
@@ -12,7 +13,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "ping",
         arity: -1,
         keys: Keys::None,
-        run: Run::Serve(ping),
+        run: Run::Read(ping),
         usage: "[message]",
         summary: "Replies PONG, or the message.",
     },
@@ -20,8 +21,8 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "echo",
         arity: 2,
         keys: Keys::None,
-        run: Run::Serve(|context, arguments| {
-            context.replies.bulk(&arguments[1]);
+        run: Run::Read(|_, arguments, replies| {
+            replies.bulk(&arguments[1]);
             Ok(())
         }),
         usage: "message",
@@ -81,10 +82,11 @@ pub(super) const COMMANDS: &[Command] = &[
     },
 ];
 
-fn ping(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+/// Reads no key, so it can be asked among reads, and in a transaction.
+fn ping(_: &mut Keyspace<'_>, arguments: &Arguments<'_>, replies: &mut Replies) -> Result<(), Failure> {
     match arguments.get(1) {
-        None => context.replies.simple("PONG"),
-        Some(message) if arguments.len() == 2 => context.replies.bulk(message),
+        None => replies.simple("PONG"),
+        Some(message) if arguments.len() == 2 => replies.bulk(message),
         Some(_) => return Err(Failure::Arity("ping")),
     }
     Ok(())

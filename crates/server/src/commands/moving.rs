@@ -148,7 +148,11 @@ fn swapdb(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fa
     };
     let (first, second) = (parse(&arguments[1], "first")?, parse(&arguments[2], "second")?);
     let databases = &context.shared.databases;
-    databases.swap(databases.number(first)?, databases.number(second)?);
+    let (first, second) = (databases.number(first)?, databases.number(second)?);
+    match &mut context.transaction {
+        Some(transaction) => transaction.swaps.push(first, second),
+        None => databases.swap(first, second),
+    }
     context.replies.simple("OK");
     Ok(())
 }

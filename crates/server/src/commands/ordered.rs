@@ -1,13 +1,18 @@
 //! What an ordered store can do beyond Redis: ranges of keys, all of one version.
 
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
+
+use honeycomb_protocol::resp::Replies;
+use honeycomb_store::Table;
 
 use crate::arguments::{Arguments, Options};
 use crate::command::{Command, Keys, Run};
 use crate::commands::query::{Query, snapshot as snapshot_of};
-use crate::commands::range::Range;
+use crate::commands::range::{Origin, Range, Walk};
 use crate::failure::Failure;
 use crate::session::Context;
+use crate::task::{Sink, Walking};
+use crate::transaction::Transaction;
 
 const BOUNDS: &str =
     "A bound is `-` (the first key), `+` (the last), `[key` (included) or `(key` (excluded).";
@@ -33,7 +38,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "ri.count",
         arity: -3,
         keys: Keys::None,
-        run: Run::Serve(count),
+        run: Run::Walk(count),
         usage: "lower upper [SNAPSHOT token]",
         summary: "How many pairs there are between two bounds.",
     },
@@ -70,19 +75,40 @@ fn range<'a>(arguments: &Arguments<'a>) -> Result<Query<'a>, Failure> {
     Query::parse(between(arguments)?, arguments, 3)
 }
 
-fn count(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+fn count(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Walking, Failure> {
     let mut options = Options::from(arguments, 3);
     let is_snapshot = options.word().is_none_or(|word| &*word == b"SNAPSHOT");
     if !is_snapshot || arguments.len() > 5 {
         return Err(Failure::Syntax);
     }
-    let found = Query::parse(between(arguments)?, arguments, 3)?.collect(&context.source())?;
-    context.replies.integer(found.pairs.len() as i64);
-    Ok(())
+    Query::parse(between(arguments)?, arguments, 3)?.walk(Count(0), context)
+}
+
+/// Counts the pairs of a walk.
+struct Count(i64);
+
+impl Sink for Count {
+    fn take(&mut self, _: &[u8], _: &[u8], _: &mut Replies) -> ControlFlow<()> {
+        self.0 += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn end(&mut self, _: bool, context: &mut Context<'_>) -> Result<(), Failure> {
+        context.replies.integer(self.0);
+        Ok(())
+    }
 }
 
 fn delete_range(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let Range { lower, upper, .. } = between(arguments)?;
+    let range = between(arguments)?;
+    let (table, now) = (context.table(), context.now);
+    if let Some(transaction) = context.transaction.as_deref_mut() {
+        let deleted = count_within(transaction, table, &range, now)?;
+        transaction.delete_range(table, &range);
+        context.replies.integer(deleted);
+        return Ok(());
+    }
+    let Range { lower, upper, .. } = range;
     let deleted = context.table().delete_range::<[u8]>((lower, upper))?;
     context.replies.integer(deleted as i64);
     Ok(())
@@ -92,15 +118,19 @@ fn snapshot(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), 
     let mut options = Options::from(arguments, 1);
     match &*options.word().unwrap_or_default() {
         b"TAKE" if arguments.len() == 2 => {
-            let token = context.shared.store.snapshot()?.token().get();
-            context.replies.integer(token as i64);
+            let Context { shared, session, replies, .. } = context;
+            let client_max = shared.config().client_snapshots_max;
+            let token = shared.snapshots.take(&shared.store, session.client.id, client_max)?;
+            replies.integer(token.get() as i64);
         }
         b"RENEW" if arguments.len() == 3 => {
             snapshot_of(&context.shared.store, &arguments[2])?.renew()?;
             context.replies.simple("OK");
         }
         b"DROP" if arguments.len() == 3 => {
-            snapshot_of(&context.shared.store, &arguments[2])?.release();
+            let snapshot = snapshot_of(&context.shared.store, &arguments[2])?;
+            context.shared.snapshots.forget(snapshot.token());
+            snapshot.release();
             context.replies.simple("OK");
         }
         _ => return Err(Failure::Syntax),
@@ -108,7 +138,23 @@ fn snapshot(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), 
     Ok(())
 }
 
-fn between<'a>(arguments: &Arguments<'a>) -> Result<Range<'a>, Failure> {
+/// How many pairs of a range a transaction sees.
+pub(super) fn count_within(
+    transaction: &mut Transaction,
+    table: &Table,
+    range: &Range<'_>,
+    now: u64,
+) -> Result<i64, Failure> {
+    let (mut walk, mut count) = (Walk::new(table, range), 0);
+    let mut take = |_: &[u8], _: &[u8]| {
+        count += 1;
+        ControlFlow::Continue(())
+    };
+    while walk.page(&mut Origin::Transaction(transaction), now, &mut take)?.is_none() {}
+    Ok(count)
+}
+
+pub(super) fn between<'a>(arguments: &Arguments<'a>) -> Result<Range<'a>, Failure> {
     let bound_at = |place, unbounded| bound(arguments.get(place).unwrap_or_default(), unbounded);
     Ok(Range { lower: bound_at(1, b"-")?, upper: bound_at(2, b"+")?, ..Range::all() })
 }

@@ -1,12 +1,16 @@
 //! What a client asks of a range of keys, and what it is replied.
 
-use honeycomb_protocol::resp::Replies;
-use honeycomb_store::{Reads, Snapshot, SnapshotToken, Store, Table};
+use std::ops::ControlFlow;
+
+use honeycomb_protocol::resp::{OpenArray, Replies};
+use honeycomb_store::{Error, Reads, Snapshot, SnapshotToken, Store, Table};
 
 use crate::arguments::{Arguments, Options, integer, is};
-use crate::commands::range::{Found, PAGE, Range, Source};
+use crate::commands::range::{PAIRS_AT_ONCE, Range, Walk};
 use crate::envelope::Envelope;
 use crate::failure::Failure;
+use crate::session::Context;
+use crate::task::{Sink, Walking};
 
 /// A range, what to reply of its pairs, and when they are looked at.
 #[derive(Debug)]
@@ -31,9 +35,6 @@ pub(crate) struct Page {
     fields: Fields,
     limit: usize,
 }
-
-/// Bytes of pairs that are looked for together with other reads: of more the query is carried out alone.
-const PAGE_BYTES: usize = 1 << 18;
 
 impl<'a> Query<'a> {
     /// What the arguments from `from` on say of a range.
@@ -60,24 +61,20 @@ impl<'a> Query<'a> {
         if self.snapshot.is_some() {
             return None;
         }
-        let limit = self.range.limit.min(PAGE);
-        reads.scan(table, &self.range.scan(limit).bytes_max(PAGE_BYTES)).ok()?;
-        Some((self.page(), limit))
+        reads.scan(table, &self.range.scan(PAIRS_AT_ONCE)).ok()?;
+        Some((self.page(), self.range.limit.min(PAIRS_AT_ONCE)))
     }
 
-    /// Carries it out alone.
-    pub(crate) fn reply(&self, source: &Source<'_>, replies: &mut Replies) -> Result<(), Failure> {
-        let found = self.collect(source)?;
-        let pairs = found.pairs.iter().map(|(key, data)| (&key[..], &data[..]));
-        self.page().write(found.pairs.len(), pairs, replies);
-        Ok(())
+    /// The walk that replies its pairs.
+    pub(crate) fn walking(&self, context: &Context<'_>) -> Result<Box<Walking>, Failure> {
+        let sink = PairsReply { page: self.page(), array: None, count: 0 };
+        self.walk(sink, context).map(Box::new)
     }
 
-    pub(super) fn collect(&self, source: &Source<'_>) -> Result<Found, Failure> {
-        match self.snapshot {
-            Some(token) => source.collect_at(&snapshot(source.store, token)?, &self.range),
-            None => source.collect(&self.range),
-        }
+    /// A walk that passes its pairs to a sink.
+    pub(super) fn walk(&self, sink: impl Sink + 'static, context: &Context<'_>) -> Result<Walking, Failure> {
+        let snapshot = self.snapshot.map(|token| snapshot(&context.shared.store, token)).transpose()?;
+        Ok(Walking::new(Walk::new(context.table(), &self.range), sink, context).of(snapshot))
     }
 
     fn page(&self) -> Page {
@@ -85,9 +82,34 @@ impl<'a> Query<'a> {
     }
 }
 
+/// Replies the pairs of a walk.
+struct PairsReply {
+    page: Page,
+    array: Option<OpenArray>,
+    count: usize,
+}
+
+impl Sink for PairsReply {
+    fn begin(&mut self, replies: &mut Replies) {
+        self.array = Some(replies.begin_array());
+    }
+
+    fn take(&mut self, key: &[u8], data: &[u8], replies: &mut Replies) -> ControlFlow<()> {
+        self.page.write(key, data, replies);
+        self.count += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn end(&mut self, _: bool, context: &mut Context<'_>) -> Result<(), Failure> {
+        let array = self.array.take();
+        array.into_iter().for_each(|array| context.replies.end_array(array, self.page.length(self.count)));
+        Ok(())
+    }
+}
+
 impl Page {
     /// Replies the pairs that a read has found. False if they are not all, and nothing is replied: some have
-    /// expired, or there are more than are read at once.
+    /// expired, or there are more than are read at once, or there was no room for them.
     pub(crate) fn reply(
         self,
         reads: &Reads,
@@ -97,33 +119,36 @@ impl Page {
     ) -> Result<bool, Failure> {
         let alive = |value| Envelope::open(value).filter(|envelope| envelope.is_alive(now));
         let mut count = 0;
-        let all_alive = reads.pairs(read)?.all(|(_, value)| {
+        let mut pairs = match reads.pairs(read) {
+            Err(Error::NoRoom) => return Ok(false),
+            pairs => pairs?,
+        };
+        let all_alive = pairs.all(|(_, value)| {
             count += 1;
             alive(value).is_some()
         });
         if !all_alive || count < self.limit && reads.more(read)? {
             return Ok(false);
         }
+        replies.array(self.length(count));
         let pairs = reads.pairs(read)?.filter_map(|(key, value)| Some((key, alive(value)?.data)));
-        self.write(count, pairs, replies);
+        pairs.for_each(|(key, data)| self.write(key, data, replies));
         Ok(true)
     }
 
-    fn write<'p>(
-        self,
-        count: usize,
-        pairs: impl Iterator<Item = (&'p [u8], &'p [u8])>,
-        replies: &mut Replies,
-    ) {
-        replies.array(if self.fields == Fields::Both { 2 * count } else { count });
-        pairs.for_each(|(key, data)| {
-            if self.fields != Fields::Value {
-                replies.bulk(key);
-            }
-            if self.fields != Fields::Key {
-                replies.bulk(data);
-            }
-        });
+    /// Replies of so many pairs.
+    fn length(self, pairs: usize) -> usize {
+        if self.fields == Fields::Both { 2 * pairs } else { pairs }
+    }
+
+    #[inline]
+    fn write(self, key: &[u8], data: &[u8], replies: &mut Replies) {
+        if self.fields != Fields::Value {
+            replies.bulk(key);
+        }
+        if self.fields != Fields::Key {
+            replies.bulk(data);
+        }
     }
 }
 

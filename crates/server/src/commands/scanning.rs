@@ -1,16 +1,18 @@
 //! Tables as wholes.
 
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
 
-use honeycomb_protocol::resp::Replies;
-use honeycomb_store::end_of_prefix;
+use honeycomb_protocol::resp::{OpenArray, Replies};
+use honeycomb_store::{Table, end_of_prefix};
 
 use crate::arguments::{Arguments, Options, integer, is};
 use crate::command::{Command, Keys, Run};
-use crate::commands::range::Range;
+use crate::commands::ordered::count_within;
+use crate::commands::range::{Range, Walk};
 use crate::failure::Failure;
 use crate::glob;
 use crate::session::Context;
+use crate::task::{Sink, Walking};
 
 pub(super) const COMMANDS: &[Command] = &[
     Command {
@@ -18,8 +20,8 @@ pub(super) const COMMANDS: &[Command] = &[
         arity: 1,
         keys: Keys::None,
         run: Run::Serve(|context, _| {
-            let pairs = context.table().pair_count();
-            context.replies.integer(pairs as i64);
+            let pairs = pair_count(context)?;
+            context.replies.integer(pairs);
             Ok(())
         }),
         usage: "",
@@ -31,7 +33,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         run: Run::Serve(|context, arguments| {
             check_mode(arguments)?;
-            context.table().delete_range::<[u8]>(..)?;
+            delete_all(context, context.table())?;
             context.replies.simple("OK");
             Ok(())
         }),
@@ -45,7 +47,7 @@ pub(super) const COMMANDS: &[Command] = &[
         run: Run::Serve(|context, arguments| {
             check_mode(arguments)?;
             for table in context.shared.tables() {
-                table.delete_range::<[u8]>(..)?;
+                delete_all(context, table)?;
             }
             context.replies.simple("OK");
             Ok(())
@@ -57,7 +59,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "keys",
         arity: 2,
         keys: Keys::None,
-        run: Run::Serve(keys),
+        run: Run::Walk(keys),
         usage: "pattern",
         summary: "The keys of a pattern, in order, as they are at one moment.",
     },
@@ -65,7 +67,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "scan",
         arity: -2,
         keys: Keys::None,
-        run: Run::Serve(scan),
+        run: Run::Walk(scan),
         usage: "cursor [MATCH pattern] [COUNT count] [TYPE type]",
         summary: "Keys in order, a page at a time: each that is there throughout comes once.",
     },
@@ -87,24 +89,62 @@ fn with_prefix<'a>(prefix: &'a [u8], end: Option<&'a [u8]>) -> Range<'a> {
     Range { lower: Bound::Included(prefix), upper, ..Range::all() }
 }
 
-fn keys(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let prefix = glob::prefix(&arguments[1]);
-    let found = context.source().collect(&with_prefix(prefix, end_of_prefix(prefix).as_deref()))?;
-    let keys = found.pairs.iter().map(|(key, _)| key).filter(|key| glob::matches(&arguments[1], key));
-    let keys: Vec<_> = keys.collect();
-    reply(&keys, context.replies);
+fn pair_count(context: &mut Context<'_>) -> Result<i64, Failure> {
+    let (table, now) = (context.table(), context.now);
+    let stored = table.pair_count() as i64;
+    let Some(transaction) = context.transaction.as_deref_mut() else { return Ok(stored) };
+    match transaction.added_pairs(table)? {
+        Some(added) => Ok(stored + added),
+        None => count_within(transaction, table, &Range::all(), now),
+    }
+}
+
+fn delete_all(context: &mut Context<'_>, table: &Table) -> Result<(), Failure> {
+    match context.transaction.as_deref_mut() {
+        Some(transaction) => transaction.delete_range(table, &Range::all()),
+        None => drop(table.delete_range::<[u8]>(..)?),
+    }
     Ok(())
 }
 
-fn reply(keys: &[&Vec<u8>], replies: &mut Replies) {
-    replies.array(keys.len());
-    keys.iter().for_each(|key| replies.bulk(key));
+fn keys(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Walking, Failure> {
+    let pattern = arguments[1].to_vec();
+    let prefix = glob::prefix(&arguments[1]);
+    let walk = Walk::new(context.table(), &with_prefix(prefix, end_of_prefix(prefix).as_deref()));
+    Ok(Walking::new(walk, KeysReply { pattern, array: None, count: 0 }, context))
+}
+
+/// Replies the keys of a pattern.
+struct KeysReply {
+    pattern: Vec<u8>,
+    array: Option<OpenArray>,
+    count: usize,
+}
+
+impl Sink for KeysReply {
+    fn begin(&mut self, replies: &mut Replies) {
+        self.array = Some(replies.begin_array());
+    }
+
+    fn take(&mut self, key: &[u8], _: &[u8], replies: &mut Replies) -> ControlFlow<()> {
+        if glob::matches(&self.pattern, key) {
+            replies.bulk(key);
+            self.count += 1;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn end(&mut self, _: bool, context: &mut Context<'_>) -> Result<(), Failure> {
+        let array = self.array.take();
+        array.into_iter().for_each(|array| context.replies.end_array(array, self.count));
+        Ok(())
+    }
 }
 
 /// Most keys that a page of `SCAN` looks at, whatever is asked for.
 const COUNT_MAX: usize = 1 << 16;
 
-fn scan(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+fn scan(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Walking, Failure> {
     let cursor = integer(&arguments[1]).ok().and_then(|cursor| u64::try_from(cursor).ok());
     let cursor = cursor.ok_or(Failure::Cursor)?;
     let (mut pattern, mut count, mut strings) = (&b"*"[..], 10, true);
@@ -127,15 +167,38 @@ fn scan(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fail
     if let Some(after) = &after {
         range.lower = Bound::Excluded(after);
     }
-    let found = context.source().collect(&range)?;
-    let next = match found.pairs.last() {
-        Some((key, _)) if found.more => context.shared.cursors.give(key),
-        _ => 0,
-    };
-    let keys = found.pairs.iter().map(|(key, _)| key);
-    let keys: Vec<_> = keys.filter(|key| strings && glob::matches(pattern, key)).collect();
-    context.replies.array(2);
-    context.replies.bulk(next.to_string().as_bytes());
-    reply(&keys, context.replies);
-    Ok(())
+    let sink = ScanReply { pattern: pattern.to_vec(), strings, keys: Vec::new(), last: None };
+    Ok(Walking::new(Walk::new(context.table(), &range), sink, context))
+}
+
+/// Replies a page of `SCAN`: a cursor, and the keys of a pattern.
+struct ScanReply {
+    pattern: Vec<u8>,
+    /// Whether strings are wanted: there are no other values.
+    strings: bool,
+    keys: Vec<Vec<u8>>,
+    /// The last key that was looked at.
+    last: Option<Vec<u8>>,
+}
+
+impl Sink for ScanReply {
+    fn take(&mut self, key: &[u8], _: &[u8], _: &mut Replies) -> ControlFlow<()> {
+        let last = self.last.get_or_insert_default();
+        last.clear();
+        last.extend_from_slice(key);
+        if self.strings && glob::matches(&self.pattern, key) {
+            self.keys.push(key.to_vec());
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn end(&mut self, more: bool, context: &mut Context<'_>) -> Result<(), Failure> {
+        let last = self.last.as_ref().filter(|_| more);
+        let next = last.map_or(0, |last| context.shared.cursors.give(last));
+        context.replies.array(2);
+        context.replies.bulk(next.to_string().as_bytes());
+        context.replies.array(self.keys.len());
+        self.keys.iter().for_each(|key| context.replies.bulk(key));
+        Ok(())
+    }
 }

@@ -1,12 +1,13 @@
 //! Answers: written for all packets of a turn, then sent.
 
-use std::ops::Bound;
+use std::borrow::Cow;
+use std::ops::{Bound, ControlFlow};
 
 use honeycomb_protocol::batch::{Header, Item, Kind, Operation, Refusal, Reply, Room};
 use honeycomb_protocol::ocsm;
-use honeycomb_store::Reads;
+use honeycomb_store::{Error, Reads};
 
-use crate::commands::{Range, Source};
+use crate::commands::{Range, each};
 use crate::datagrams::outbox::Outbox;
 use crate::datagrams::outcome::Outcome;
 use crate::datagrams::port::Route;
@@ -55,7 +56,7 @@ impl Answers {
                 let mut answers = ocsm::Answers::to(packet, &mut self.outbox.bytes);
                 for step in found.steps() {
                     match found.value(step) {
-                        Ok(value) => answers.answer(ocsm::Status::Done, value),
+                        Ok(value) => answers.answer(ocsm::Status::Done, value.as_deref()),
                         Err(outcome) => answers.answer(outcome.status(), None),
                     }
                 }
@@ -76,14 +77,11 @@ impl Answers {
                 Operation::Range { .. } if step.outcome.is_none() => {
                     found.reply_range(step, later, &mut reply)
                 }
-                _ => {
-                    let item = match found.value(step) {
-                        Ok(Some(value)) => Item::Found(value),
-                        Ok(None) => Item::Done { more: false },
-                        Err(outcome) => outcome.item(),
-                    };
-                    push(&mut reply, &item, later);
-                }
+                _ => match found.value(step) {
+                    Ok(Some(value)) => push(&mut reply, &Item::Found(&value), later),
+                    Ok(None) => push(&mut reply, &Item::Done { more: false }, later),
+                    Err(outcome) => push(&mut reply, &outcome.item(), later),
+                },
             }
         }
         reply.finish();
@@ -117,15 +115,29 @@ impl<'f> Found<'f> {
 
     /// The value of a get, or none of a write that has taken effect.
     #[inline]
-    fn value(&self, step: &Step<'_>) -> Result<Option<&'f [u8]>, Outcome> {
+    fn value(&self, step: &Step<'_>) -> Result<Option<Cow<'f, [u8]>>, Outcome> {
         match step.outcome {
             Some(Outcome::Done) => return Ok(None),
             Some(outcome) => return Err(outcome),
             None => {}
         }
-        let pair = step.read.map_or(Ok(None), |read| self.reads.value(read))?.ok_or(Outcome::Absent)?;
-        let envelope = Envelope::open(pair).ok_or(Outcome::Failed)?;
-        if envelope.is_alive(self.questions.now) { Ok(Some(envelope.data)) } else { Err(Outcome::Absent) }
+        let read = step.read.ok_or(Outcome::Absent)?;
+        match self.reads.value(read) {
+            Ok(pair) => Ok(Some(Cow::Borrowed(self.open(pair)?))),
+            Err(Error::NoRoom) => {
+                let table = self.question.table.ok_or(Outcome::Failed)?;
+                let pair = table.get(step.operation.key())?;
+                Ok(Some(Cow::Owned(self.open(pair.as_deref())?.to_vec())))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The data of a pair that has not expired.
+    #[inline]
+    fn open<'p>(&self, pair: Option<&'p [u8]>) -> Result<&'p [u8], Outcome> {
+        let envelope = Envelope::open(pair.ok_or(Outcome::Absent)?).ok_or(Outcome::Failed)?;
+        if envelope.is_alive(self.questions.now) { Ok(envelope.data) } else { Err(Outcome::Absent) }
     }
 
     fn reply_range(&self, step: &Step<'_>, later: usize, reply: &mut Reply<'_>) {
@@ -141,40 +153,48 @@ impl<'f> Found<'f> {
         let read = step.read.unwrap_or(usize::MAX);
         let now = self.questions.now;
         let alive = |pair| Envelope::open(pair).filter(|envelope| envelope.is_alive(now));
-        let more = self.reads.more(read)?;
-        if self.reads.pairs(read)?.all(|(_, pair)| alive(pair).is_some()) {
-            let pairs = self.reads.pairs(read)?;
-            let pairs = pairs.filter_map(|(key, pair)| Some((key, alive(pair)?.data)));
-            return Ok(push_all(pairs, more, later, reply));
-        }
-        // It takes more than one scan to pass over those that have expired.
-        let Some(table) = self.question.table else { return Ok(Item::Failed) };
-        let shared = self.questions.shared;
-        let source = Source { store: &shared.store, table, now };
-        let mut range = range(&step.operation);
-        range.limit = range.limit.min(shared.config().datagrams.reply_bytes_max());
-        let found = source.collect(&range)?;
-        Ok(push_all(found.pairs.iter().map(|(key, data)| (&**key, &**data)), found.more, later, reply))
+        let mut pairs = Pairs { reply, later, any: false, ended: None };
+        let all_alive = match self.reads.pairs(read) {
+            Ok(mut found) => found.all(|(_, pair)| alive(pair).is_some()),
+            Err(Error::NoRoom) => false,
+            Err(error) => return Err(error.into()),
+        };
+        let more = if all_alive {
+            let found = self.reads.pairs(read)?;
+            let mut found = found.filter_map(|(key, pair)| Some((key, alive(pair)?.data)));
+            let _ = found.try_for_each(|(key, data)| pairs.push(key, data));
+            self.reads.more(read)?
+        } else {
+            // It takes more than one scan to pass over those that have expired, or there was no room.
+            let Some(table) = self.question.table else { return Ok(Item::Failed) };
+            let place = (&self.questions.shared.store, table);
+            each(place, &range(&step.operation), now, |key, data| pairs.push(key, data))?
+        };
+        Ok(pairs.ended.unwrap_or(Item::Done { more }))
     }
 }
 
-/// Replies pairs as far as there is room: with what item they end.
-fn push_all<'p>(
-    pairs: impl Iterator<Item = (&'p [u8], &'p [u8])>,
-    more: bool,
+/// The pairs of a range, on their way into a reply.
+struct Pairs<'p, 'r> {
+    reply: &'p mut Reply<'r>,
+    /// Operations of the packet after this one.
     later: usize,
-    reply: &mut Reply<'_>,
-) -> Item<'static> {
-    let mut any = false;
-    for (key, value) in pairs {
-        match reply.push(&Item::Pair { key, value }, later + 1) {
-            Room::Fits => any = true,
-            Room::Full if any => return Item::Done { more: true },
-            Room::Full => return Item::NoRoom,
-            Room::Never => return Item::TooLarge,
-        }
+    any: bool,
+    /// With what item they end, if there was no room for all.
+    ended: Option<Item<'static>>,
+}
+
+impl Pairs<'_, '_> {
+    fn push(&mut self, key: &[u8], value: &[u8]) -> ControlFlow<()> {
+        self.ended = match self.reply.push(&Item::Pair { key, value }, self.later + 1) {
+            Room::Fits => None,
+            Room::Full if self.any => Some(Item::Done { more: true }),
+            Room::Full => Some(Item::NoRoom),
+            Room::Never => Some(Item::TooLarge),
+        };
+        self.any = true;
+        if self.ended.is_none() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
-    Item::Done { more }
 }
 
 /// Replies an item, or that there is no room for it.

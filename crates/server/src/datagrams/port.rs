@@ -7,7 +7,6 @@ use mio::net::UdpSocket;
 use mio::{Interest, Registry, Token};
 use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use smallvec::SmallVec;
-use socket2::{Domain, Socket, Type};
 
 /// What is spoken at a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,8 +21,6 @@ pub(crate) enum Protocol {
 const BUFFERS: usize = 16;
 /// Bytes of each: of the longest datagram, and of many that the system hands over together.
 const BUFFER_BYTES: usize = 1 << 16;
-/// Bytes that the system is asked to keep until they are received.
-const KEPT_BYTES: usize = 4 << 20;
 
 /// A socket and what was received last.
 #[derive(Debug)]
@@ -54,17 +51,6 @@ pub(super) struct Route {
     pub(super) client: SocketAddr,
     /// The address that it was sent to.
     pub(super) server: Option<IpAddr>,
-}
-
-/// One of several sockets at an address: the system deals clients out to them.
-pub(crate) fn bind(address: SocketAddr) -> io::Result<std::net::UdpSocket> {
-    let socket = Socket::new(Domain::for_address(address), Type::DGRAM, None)?;
-    socket.set_reuse_port(true)?;
-    // As much as the system allows.
-    let _ = (socket.set_recv_buffer_size(KEPT_BYTES), socket.set_send_buffer_size(KEPT_BYTES));
-    socket.set_nonblocking(true)?;
-    socket.bind(&address.into())?;
-    Ok(socket.into())
 }
 
 impl Port {

@@ -53,6 +53,7 @@ impl<'a> Writes<'a> {
                 Ok(())
             }
             _ if again => Err(self.alone(&write)),
+            (Err(Error::NoRoom), _) => Err(self.alone(&write)),
             (Err(error), _) => Err(error.into()),
             (Ok(seen), _) => add(&mut self.batch, &write, seen, self.now),
         };

@@ -1,16 +1,21 @@
 //! Commands that are carried out one by one.
 
+use honeycomb_protocol::resp::Malformed;
+
 use crate::arguments::Arguments;
-use crate::command::{Named, Run};
-use crate::commands::run_alone;
+use crate::command::Named;
 use crate::connection::{Asked, Connection};
+use crate::cross_protocol;
 use crate::failure::Failure;
 use crate::session::{Context, Session};
 use crate::stopwatch::{Carried, Stopwatch};
+use crate::task::{Task, Tasks, Work, start};
 use crate::turn::Round;
 
-/// Commands that are carried out at once between `MULTI` and `EXEC`. Others are queued if they are of pairs.
-const NEVER_QUEUED: [&str; 6] = ["exec", "discard", "multi", "watch", "reset", "quit"];
+/// Commands that are executed at once between `MULTI` and `EXEC`. All others wait in the queue.
+const NEVER_QUEUED: [&str; 7] = ["exec", "discard", "multi", "watch", "ri.watchrange", "reset", "quit"];
+/// Commands that no transaction may hold.
+const NOT_IN_TRANSACTIONS: [&str; 2] = ["shutdown", "save"];
 /// Commands of clients that have not said the password.
 const BEFORE_AUTHENTICATION: [&str; 4] = ["auth", "hello", "quit", "reset"];
 
@@ -18,13 +23,14 @@ const BEFORE_AUTHENTICATION: [&str; 4] = ["auth", "hello", "quit", "reset"];
 /// round carries out with others.
 pub(super) fn carry_out(
     round: &Round<'_>,
-    connection: &mut Connection,
+    tasks: &mut Tasks,
+    (index, connection): (usize, &mut Connection),
     stopwatch: &mut Stopwatch<'_>,
 ) -> bool {
     if !connection.may_go_on(round.config) {
         return false;
     }
-    let Asked { found, command, .. } = match connection.take(&round.config.request) {
+    let Asked { found, command, .. } = match connection.take(connection.limits(round.config)) {
         Ok(Some(asked)) if connection.is_for_alone(&asked, round.config) => asked,
         Ok(Some(asked)) => {
             connection.put_back(asked);
@@ -34,7 +40,7 @@ pub(super) fn carry_out(
         Err(malformed) => {
             let client = connection.session.client.id;
             tracing::debug!(client, %malformed, "a connection is closed: what came is no request");
-            connection.replies.error(&format!("ERR {malformed}"));
+            connection.replies.error(&format!("ERR {}", refusal(&malformed, &connection.session)));
             connection.session.closing = true;
             return true;
         }
@@ -42,14 +48,27 @@ pub(super) fn carry_out(
     let before = connection.unsent();
     let Connection { requests, session, replies, .. } = connection;
     let arguments = requests.arguments(&found);
+    if command.is_none() && cross_protocol::ends(round.shared, session, &arguments[0]) {
+        return true;
+    }
     let allowed = allowed(session, command, &arguments);
     let number = allowed.as_ref().ok().map(|command| command.number);
-    let served = serve(&mut Context { shared: round.shared, session, replies }, allowed, &arguments);
+    let context = &mut Context { shared: round.shared, session, replies, transaction: None, now: round.now };
+    let served = match serve(context, allowed, &arguments) {
+        Ok(Some((named, work))) => {
+            let task = Task::new(named, arguments, work, &connection.replies);
+            tasks.begin((index, connection), task, round.shared, stopwatch);
+            return true;
+        }
+        Ok(None) => Ok(()),
+        Err(failure) => Err(failure),
+    };
     let mut lap = stopwatch.lap(1);
     match number {
         Some(number) => {
             round.counts.commands[number].errors.add(u64::from(served.is_err()));
-            lap.carried(number, Carried { connection, found: &found, before });
+            let (arguments, request_bytes) = (connection.requests.arguments(&found), found.bytes());
+            lap.carried(number, Carried { connection, arguments, request_bytes, before });
             lap.end();
         }
         None => round.counts.not_carried_out.add(1),
@@ -61,11 +80,12 @@ pub(super) fn carry_out(
     true
 }
 
+/// Queues a command, executes it, or begins it: then the work that is left is returned.
 fn serve(
     context: &mut Context<'_>,
     allowed: Result<Named, Failure>,
     arguments: &Arguments<'_>,
-) -> Result<(), Failure> {
+) -> Result<Option<(Named, Work)>, Failure> {
     let command = match allowed {
         Ok(command) => command,
         Err(failure) => {
@@ -73,20 +93,24 @@ fn serve(
             return Err(failure);
         }
     };
-    if let (Some(queue), Some(handler)) = (&mut context.session.queue, command.on_keys()) {
-        queue.handlers.push((handler, queue.requests.keep(*arguments)));
+    if let Some(queue) = context.session.queue.as_mut().filter(|_| !NEVER_QUEUED.contains(&command.name)) {
+        queue.push(command, *arguments, context.shared.config().request.request_bytes_max)?;
         context.replies.simple("QUEUED");
-        return Ok(());
+        return Ok(None);
     }
-    match command.run {
-        Run::Read(handler) | Run::Write(handler, _) | Run::Update(handler) => {
-            run_alone(context, handler, arguments)
+    Ok(start(context, command, arguments)?.map(|work| (command, work)))
+}
+
+/// The reason for which bytes are no request: clients that have not said the password may send less.
+fn refusal(malformed: &Malformed, session: &Session) -> String {
+    match malformed {
+        Malformed::ArgumentCount if !session.authenticated => {
+            "Protocol error: unauthenticated multibulk length".to_owned()
         }
-        Run::Range(parse) => {
-            let source = context.source();
-            parse(arguments)?.reply(&source, context.replies)
+        Malformed::ArgumentLength if !session.authenticated => {
+            "Protocol error: unauthenticated bulk length".to_owned()
         }
-        Run::Serve(handler) => handler(context, arguments),
+        other => other.to_string(),
     }
 }
 
@@ -101,9 +125,8 @@ fn allowed(session: &Session, command: Option<Named>, arguments: &Arguments<'_>)
         return Err(Failure::AbortedByArity);
     }
     command.check_arity(arguments.len())?;
-    let is_queued = session.queue.is_some() && command.on_keys().is_none();
-    if is_queued && !NEVER_QUEUED.contains(&command.name) {
-        return Err(Failure::other(format!("'{}' is not allowed between MULTI and EXEC", command.name)));
+    if session.queue.is_some() && NOT_IN_TRANSACTIONS.contains(&command.name) {
+        return Err(Failure::other("Command not allowed inside a transaction"));
     }
     Ok(command)
 }

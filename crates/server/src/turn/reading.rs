@@ -5,19 +5,27 @@ use honeycomb_store::{Error, Reads, Table};
 use slab::Slab;
 
 use crate::arguments::Arguments;
-use crate::command::{Named, OnKeys, OnRange, Run};
-use crate::commands::{Page, Source};
+use crate::command::{Named, OnKeys, Run};
+use crate::commands::Page;
 use crate::connection::{Asked, Connection};
 use crate::datagrams::Datagrams;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::stopwatch::{Carried, Stopwatch};
-use crate::turn::{Round, TOGETHER};
+use crate::turn::{Round, TOGETHER, TOGETHER_BYTES, VALUE_BYTES_MAX};
 
-#[derive(Default)]
 pub(super) struct Reading {
     reads: Reads,
     commands: Vec<Command>,
+    /// Bytes of replies since the turn began.
+    replied: usize,
+}
+
+impl Default for Reading {
+    fn default() -> Self {
+        let reads = Reads::with_limits(TOGETHER_BYTES, VALUE_BYTES_MAX);
+        Self { reads, commands: Vec::new(), replied: 0 }
+    }
 }
 
 /// A command that reads.
@@ -33,10 +41,26 @@ struct Command {
 /// What it replies of what was read.
 enum What {
     Keys(OnKeys),
-    Range(Page, OnRange),
+    Range(Page),
+}
+
+/// Whether a command has replied, or is to be executed alone: the batch had no room for what it reads.
+enum Outcome {
+    Replied(Result<(), Failure>),
+    Alone,
 }
 
 impl Reading {
+    /// Begins a turn.
+    pub(super) fn begin(&mut self) {
+        self.replied = 0;
+    }
+
+    /// Bytes of replies since the turn began.
+    pub(super) fn replied(&self) -> usize {
+        self.replied
+    }
+
     /// Adds the reads at the front of a connection.
     pub(super) fn gather(&mut self, round: &Round<'_>, index: usize, connection: &mut Connection) {
         if !connection.may_join(round.config) {
@@ -52,7 +76,7 @@ impl Reading {
             };
             let (found, number) = (asked.found, named.number);
             self.commands.push(Command { connection: index, found, number, what, first });
-            room = room.saturating_sub(pairs);
+            room = room.saturating_sub(pairs.max(1));
         }
     }
 
@@ -67,13 +91,13 @@ impl Reading {
     ) -> Option<(Named, What, usize)> {
         let named = command.filter(|command| command.takes(arguments.len()))?;
         match named.run {
-            Run::Read(handler) => {
+            Run::Read(handler) | Run::Values(handler) => {
                 let keys = named.read_keys(arguments, table, &mut self.reads)?;
                 Some((named, What::Keys(handler), keys))
             }
             Run::Range(parse) => {
                 let (page, pairs) = parse(arguments).ok()?.read_ahead(table, &mut self.reads)?;
-                Some((named, What::Range(page, parse), pairs))
+                Some((named, What::Range(page), pairs))
             }
             _ => None,
         }
@@ -95,19 +119,32 @@ impl Reading {
             return 0;
         }
         let outcome = round.read(&mut self.reads);
-        let mut done = self.commands.len();
-        let mut lap = stopwatch.lap(done);
+        let (mut done, mut lap) = (0, stopwatch.lap(self.commands.len()));
         for command in &self.commands {
             let connection = &mut connections[command.connection];
-            if connection.session.closing {
+            if !connection.may_go_on(round.config) || connection.is_taken_back(&command.found) {
+                // It ends, has more replies than its client takes, or one before is to be executed first.
+                connection.take_back(&command.found);
                 continue;
             }
             let before = connection.unsent();
-            if let Err(failure) = command.reply(round, connection, &self.reads, &outcome) {
-                round.counts.commands[command.number].errors.add(1);
-                failure.reply_after(before, &mut connection.replies);
+            match command.reply(round, connection, &self.reads, &outcome) {
+                Outcome::Replied(Ok(())) => {}
+                Outcome::Replied(Err(failure)) => {
+                    round.counts.commands[command.number].errors.add(1);
+                    failure.reply_after(before, &mut connection.replies);
+                }
+                Outcome::Alone => {
+                    connection.replies.truncate(before);
+                    connection.take_back_for_alone(&command.found);
+                    continue;
+                }
             }
-            lap.carried(command.number, Carried { connection, found: &command.found, before });
+            done += 1;
+            self.replied += connection.unsent().saturating_sub(before);
+            let (arguments, request_bytes) =
+                (connection.requests.arguments(&command.found), command.found.bytes());
+            lap.carried(command.number, Carried { connection, arguments, request_bytes, before });
             connection.bound_replies(before, round.config.reply_bytes_max);
         }
         lap.end();
@@ -127,23 +164,24 @@ impl Command {
         connection: &mut Connection,
         reads: &Reads,
         outcome: &Result<(), Error>,
-    ) -> Result<(), Failure> {
+    ) -> Outcome {
         if let Err(error) = outcome {
-            return Err(Failure::other(error.to_string()));
+            return Outcome::Replied(Err(Failure::other(error.to_string())));
         }
-        let (shared, now) = (round.shared, round.now);
-        let database = connection.session.database;
-        let table = shared.table(database);
-        let (arguments, replies) = (connection.requests.arguments(&self.found), &mut connection.replies);
+        let Connection { requests, replies, session, .. } = connection;
+        let databases = &round.shared.databases;
         match self.what {
             What::Keys(handler) => {
-                let mut keyspace = Keyspace::ahead(&shared.databases, database, now, reads, self.first);
-                handler(&mut keyspace, &arguments, replies)
+                let mut keyspace = Keyspace::ahead(databases, session.database, round.now, reads, self.first);
+                match handler(&mut keyspace, &requests.arguments(&self.found), replies) {
+                    Err(Failure::NoRoom) => Outcome::Alone,
+                    replied => Outcome::Replied(replied),
+                }
             }
-            What::Range(page, _) if page.reply(reads, self.first, now, replies)? => Ok(()),
-            What::Range(_, parse) => {
-                parse(&arguments)?.reply(&Source { store: &shared.store, table, now }, replies)
-            }
+            What::Range(page) => match page.reply(reads, self.first, round.now, replies) {
+                Ok(false) => Outcome::Alone,
+                replied => Outcome::Replied(replied.map(drop)),
+            },
         }
     }
 }

@@ -15,14 +15,20 @@ use crate::keyspace::Keyspace;
 use crate::session::Context;
 use crate::stopwatch::{Carried, Stopwatch};
 use crate::transaction::Transaction;
-use crate::turn::Round;
+use crate::turn::{Round, TOGETHER_BYTES, VALUE_BYTES_MAX, clear};
 
-#[derive(Default)]
 pub(super) struct Updating {
     reads: Reads,
     commands: Vec<Command>,
     /// The swaps of some of the commands, in their order.
     swaps: Batch,
+}
+
+impl Default for Updating {
+    fn default() -> Self {
+        let (commands, swaps) = (Vec::new(), Batch::default());
+        Self { reads: Reads::with_limits(TOGETHER_BYTES, VALUE_BYTES_MAX), commands, swaps }
+    }
 }
 
 /// A command that reads and then writes.
@@ -106,7 +112,8 @@ impl Updating {
         let mut lap = stopwatch.lap(done);
         for Command { connection, found, named, before, .. } in self.commands.drain(..) {
             let connection = &mut connections[connection];
-            lap.carried(named.number, Carried { connection, found: &found, before });
+            let (arguments, request_bytes) = (connection.requests.arguments(&found), found.bytes());
+            lap.carried(named.number, Carried { connection, arguments, request_bytes, before });
             connection.bound_replies(before, round.config.reply_bytes_max);
         }
         lap.end();
@@ -130,12 +137,12 @@ impl Updating {
             };
         });
         debug_assert!(refused.is_ok(), "all tables are of this store");
-        swaps.clear();
+        clear(swaps);
     }
 }
 
 impl Command {
-    /// Replies, and adds its swap or takes effect.
+    /// Replies, and adds its swap or takes effect; unless there is no room for what it reads and writes.
     fn begin(
         &self,
         round: &Round<'_>,
@@ -147,9 +154,13 @@ impl Command {
         let (table, arguments) = (round.shared.table(session.database), requests.arguments(&self.found));
         let mut transaction = Transaction::default();
         for (at, key) in self.named.keys(&arguments).iter().flat_map(Arguments::iter).enumerate() {
-            if let Ok(value) = reads.value(self.first + at) {
-                transaction.saw(table, key, value);
+            match reads.value(self.first + at) {
+                Ok(value) => transaction.saw(table, key, value),
+                Err(_) => return State::Alone,
             }
+        }
+        if swaps.bytes() >= TOGETHER_BYTES {
+            return State::Alone;
         }
         let mut keyspace =
             Keyspace::within(&round.shared.databases, session.database, round.now, &mut transaction);
@@ -159,7 +170,7 @@ impl Command {
         if transaction.swap_into(swaps) {
             return State::Swaps;
         }
-        match transaction.commit(&round.shared.store) {
+        match transaction.commit(&round.shared.store, &round.shared.deadlines) {
             Ok(true) => State::Done(Ok(())),
             Ok(false) => State::Alone,
             Err(failure) => State::Done(Err(failure)),
@@ -171,7 +182,8 @@ impl Command {
         let Connection { requests, session, replies, .. } = connection;
         if !matches!(self.state, State::Done(_)) {
             replies.truncate(self.before);
-            let context = &mut Context { shared: round.shared, session, replies };
+            let (shared, now) = (round.shared, round.now);
+            let context = &mut Context { shared, session, replies, transaction: None, now };
             self.state = State::Done(run_alone(context, self.handler, &requests.arguments(&self.found)));
         }
         if let State::Done(Err(failure)) = &self.state {

@@ -10,7 +10,7 @@ use crate::connection::{Asked, Connection};
 use crate::envelope::{DATA_BYTES_MAX, Envelope};
 use crate::failure::Failure;
 use crate::stopwatch::{Carried, Stopwatch};
-use crate::turn::{Round, TOGETHER};
+use crate::turn::{Round, TOGETHER, TOGETHER_BYTES, clear};
 
 #[derive(Default)]
 pub(super) struct Writing {
@@ -36,6 +36,9 @@ impl Writing {
         }
         let table = round.shared.table(connection.session.database);
         for _ in 0..TOGETHER {
+            if self.batch.bytes() >= TOGETHER_BYTES {
+                return;
+            }
             let Ok(Some(asked)) = connection.take(&round.config.request) else { return };
             let arguments = connection.requests.arguments(&asked.found);
             let Some(named) = self.write_ahead(asked.command, &arguments, table) else {
@@ -93,10 +96,14 @@ impl Writing {
                     failure.reply_after(before, &mut connection.replies);
                 }
             }
-            lap.carried(number, Carried { connection, found: &found, before });
+            let (arguments, request_bytes) = (connection.requests.arguments(&found), found.bytes());
+            lap.carried(number, Carried { connection, arguments, request_bytes, before });
         }
         lap.end();
-        self.batch.clear();
+        clear(&mut self.batch);
+        if self.sealed.capacity() > TOGETHER_BYTES {
+            self.sealed = Vec::new();
+        }
         done
     }
 }

@@ -1,9 +1,10 @@
 //! Batches: all of it or nothing, at one moment.
 
+use std::ops::Bound;
 use std::sync::Barrier;
 use std::thread;
 
-use honeycomb_store::{Batch, BatchOutcome, Error, Faults, Outcome, Scan, Store};
+use honeycomb_store::{Batch, BatchOutcome, Error, Faults, Outcome, Scan, Store, Table};
 
 use super::{config, key, store};
 
@@ -191,4 +192,106 @@ fn writes_that_come_together_find_room_when_there_is_some() {
     assert_eq!((wrote, table.pair_count()), (2_000, 2_000));
     let other = self::store();
     assert!(matches!(other.apply_each(&batch, |_, _| unreachable!()), Err(Error::ForeignTable { .. })));
+}
+
+/// What is read of a range at a snapshot, and a batch that expects it unchanged.
+fn unchanged_since(store: &Store, table: &Table) -> Batch {
+    let mut batch = Batch::default();
+    batch.unchanged(table, "b".."d", store.snapshot().unwrap().version()).put(table, b"written", b"");
+    batch
+}
+
+#[test]
+fn a_range_is_unchanged_or_the_batch_is_refused() {
+    let store = store();
+    let table = store.table("table").unwrap();
+    let batch = unchanged_since(&store, &table);
+    table.put(b"d", b"beside").unwrap();
+    store.table("other").unwrap().put(b"c", b"elsewhere").unwrap();
+    assert!(matches!(store.apply(&batch).unwrap(), BatchOutcome::Applied { .. }));
+    let changes: [&dyn Fn(); 5] = [
+        &|| table.put(b"c", b"phantom").unwrap(),
+        &|| assert!(table.update(b"c", b"other").unwrap()),
+        &|| assert!(table.update(b"c", &[7; 100_000]).unwrap()),
+        &|| assert!(table.delete(b"c").unwrap()),
+        &|| assert!(table.insert(b"b", b"").unwrap() && table.delete_range("b"..="b").unwrap() == 1),
+    ];
+    for change in changes {
+        let batch = unchanged_since(&store, &table);
+        table.delete(b"written").unwrap();
+        change();
+        let refused = store.apply(&batch).unwrap();
+        assert!(
+            matches!(refused, BatchOutcome::Refused { index: 0, outcome: Outcome::Changed { .. } }),
+            "{refused:?}"
+        );
+        assert_eq!(table.get(b"written").unwrap(), None);
+    }
+    // Bounds that keys cannot have, and ranges that no key can be in.
+    let (long, version) = ([b'c'; 500], store.snapshot().unwrap().version());
+    table.put(&[b'c'; 460], b"").unwrap();
+    let holds = |range: (Bound<&[u8]>, Bound<&[u8]>)| {
+        let applied = store.apply(Batch::default().unchanged(&table, range, version)).unwrap();
+        matches!(applied, BatchOutcome::Applied { version: 0, .. })
+    };
+    assert!(holds((Bound::Included(&long), Bound::Unbounded)));
+    assert!(!holds((Bound::Unbounded, Bound::Excluded(&long))));
+    assert!(!holds((Bound::Excluded(b""), Bound::Unbounded)));
+    assert!(holds((Bound::Unbounded, Bound::Included(b""))));
+    assert!(holds((Bound::Included(b"d"), Bound::Included(b"b"))));
+}
+
+#[test]
+fn a_batch_removes_ranges_among_writes() {
+    let mut store = store();
+    let (a, b) = (store.table("a").unwrap(), store.table("b").unwrap());
+    super::fill(&a, 5000);
+    let mut batch = Batch::default();
+    batch
+        .put(&a, b"\xff", b"goes")
+        .delete_range(&a, &key(100)[..]..)
+        .put(&b, b"k", b"stays")
+        .put(&a, &key(4000), b"new")
+        .delete_range(&b, "k".."k");
+    assert_eq!(batch.len(), 5);
+    let BatchOutcome::Applied { version, outcomes } = store.apply(&batch).unwrap() else { panic!() };
+    let (inserted, removed) = (Outcome::Inserted, |pairs| Outcome::RangeDeleted { pairs });
+    assert_eq!(outcomes, [inserted.clone(), removed(4901), inserted.clone(), inserted, removed(0)]);
+    assert_eq!(a.get_versioned(&key(4000)).unwrap().unwrap().version, version);
+    assert_eq!((a.pair_count(), b.pair_count()), (101, 1));
+    assert_eq!(super::pairs(&a).len(), 101);
+    let mut each = Vec::new();
+    let error = store.apply_each(&batch, |index, _| each.push(index)).unwrap_err();
+    assert!(each.is_empty() && error.to_string().starts_with("entry 1 is about a range"), "{error}");
+    drop((a, b, batch));
+    store.verify().unwrap();
+}
+
+#[test]
+fn conditions_need_versions() {
+    let store = Store::open(honeycomb_store::Config { mvcc: false, ..config() }).unwrap();
+    let table = store.table("table").unwrap();
+    let mut batch = Batch::default();
+    batch.put(&table, b"k", b"").unchanged::<[u8]>(&table, .., 1);
+    assert!(matches!(store.apply(&batch), Err(Error::MvccOff)));
+    assert_eq!(table.pair_count(), 0);
+}
+
+/// Removals in a batch may use what is kept for them.
+#[test]
+fn a_full_store_is_emptied_by_batches() {
+    let mut store =
+        Store::open(honeycomb_store::Config { memory_bytes: 2 * super::MIB, ..config() }).unwrap();
+    let table = store.table("table").unwrap();
+    let full = (0..).find(|&number| table.put(&key(number), &[7; 100]).is_err()).unwrap();
+    for first in (0..full).step_by(20) {
+        let mut batch = Batch::default();
+        (first..full.min(first + 20)).for_each(|number| {
+            batch.delete(&table, &key(number));
+        });
+        assert!(matches!(store.apply(&batch).unwrap(), BatchOutcome::Applied { .. }));
+    }
+    assert_eq!(table.pair_count(), 0);
+    drop(table);
+    store.verify().unwrap();
 }

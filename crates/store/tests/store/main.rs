@@ -6,6 +6,7 @@ mod exhaustion;
 mod images;
 mod iterators;
 mod operations;
+mod parts;
 mod scans;
 mod snapshots;
 mod tables;

@@ -313,7 +313,10 @@ fn a_token_lets_a_snapshot_outlive_its_handles() {
 fn without_versions_there_are_no_snapshots() {
     let Fixture { store, .. } = fixture_with(Config { mvcc: false, ..config() });
     let error = store.snapshot().unwrap_err();
-    assert_eq!(error.to_string(), "this store has no snapshots: it was opened with mvcc = false");
+    assert_eq!(
+        error.to_string(),
+        "this store has no versions and no snapshots: it was opened with mvcc = false"
+    );
     assert!(matches!(store.resume(SnapshotToken::new(0)), Err(Error::UnknownSnapshot { token: 0 })));
 }
 

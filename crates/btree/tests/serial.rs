@@ -1,0 +1,164 @@
+//! Transactions that read a range and write if it is unchanged, by several threads, while others change the
+//! tree's structure around them: what came of them must be what some order of them one after the other gives.
+#![allow(missing_docs)]
+
+mod common;
+
+use std::ops::Bound::{self, Excluded, Included, Unbounded};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+use common::{MIB, Pairs, everything, forest, scan, seed, tiny};
+use honeycomb_btree::{BatchEntry, BatchOperation, BatchOutcome, Forest, Operation, Root, Scan, TreeRange};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+const THREADS: u64 = 4;
+const TRANSACTIONS: usize = 10_000;
+
+struct Store {
+    forest: Forest,
+    root: Root,
+    applied: AtomicU64,
+    refused: AtomicU64,
+}
+
+impl Store {
+    fn new() -> Self {
+        let forest = forest(tiny(128), 64 * MIB, true);
+        let root = forest.plant().unwrap();
+        Self { forest, root, applied: AtomicU64::new(0), refused: AtomicU64::new(0) }
+    }
+
+    /// The pairs of a range, and the version that they are of.
+    fn read(&self, lower: &[u8], upper: &[u8]) -> (Pairs, u64) {
+        let reader = self.forest.reader();
+        let (lower, upper) = (Included(lower), Excluded(upper));
+        (scan(&reader, self.root, &Scan { lower, upper, ..Scan::default() }), reader.version())
+    }
+
+    /// Writes, if no pair of the range was written since a version.
+    fn write_if(
+        &self,
+        (lower, upper): (Bound<&[u8]>, Bound<&[u8]>),
+        since: u64,
+        key: &[u8],
+        operation: Operation<'_>,
+    ) -> bool {
+        let root = self.root;
+        let range = TreeRange { root, lower, upper };
+        let write = BatchEntry::Write(BatchOperation { root, key, operation });
+        let outcome = self.forest.apply_entries(&[write, BatchEntry::Unchanged { range, since }]).unwrap();
+        let applied = matches!(outcome, BatchOutcome::Applied { .. });
+        (if applied { &self.applied } else { &self.refused }).fetch_add(1, Ordering::Relaxed);
+        applied
+    }
+
+    /// Adds and removes pairs beside the ranges, so that leaves are split, joined and shared.
+    fn churn(&self, rng: &mut StdRng) {
+        let place = rng.random_range(0..10_u8);
+        for number in 0..rng.random_range(1..40_u8) {
+            let key = [b'0' + place, b'~', number];
+            self.forest.write(self.root, &key, Operation::Put(&[7; 40])).unwrap();
+        }
+        let (lower, upper) = ([b'0' + place, b'~'], [b'0' + place, b'~', rng.random_range(0..60)]);
+        self.forest.delete_range(self.root, Included(&lower), Excluded(&upper)).unwrap();
+    }
+
+    /// Threads that each carry out so many transactions, and one that changes the structure.
+    fn run(&mut self, transaction: impl Fn(&Self, &mut StdRng, u64) + Sync) {
+        let (done, first) = (AtomicBool::new(false), seed(1));
+        let this = &*self;
+        thread::scope(|scope| {
+            let (done, transaction) = (&done, &transaction);
+            let run = |thread| {
+                scope.spawn(move || {
+                    let mut rng = StdRng::seed_from_u64(first + thread);
+                    (0..TRANSACTIONS).for_each(|_| transaction(this, &mut rng, thread));
+                })
+            };
+            let threads: Vec<_> = (0..THREADS).map(run).collect();
+            scope.spawn(move || {
+                let mut rng = StdRng::seed_from_u64(first + THREADS);
+                while !done.load(Ordering::Relaxed) {
+                    this.churn(&mut rng);
+                }
+            });
+            // A thread that panics must not leave the other one running.
+            let ends: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
+            done.store(true, Ordering::Relaxed);
+            ends.into_iter().for_each(|end| end.unwrap());
+        });
+        let (applied, refused) = (self.applied.load(Ordering::Relaxed), self.refused.load(Ordering::Relaxed));
+        println!("{applied} applied, {refused} refused, {:?}", self.forest.statistics());
+        assert!(applied > TRANSACTIONS as u64 / 4, "{applied} applied, {refused} refused");
+        self.forest.verify(&[self.root]).unwrap();
+    }
+}
+
+/// The ends of a group of keys, which has one byte.
+fn group(place: u8) -> ([u8; 2], [u8; 2]) {
+    ([place, b'a'], [place, b'b'])
+}
+
+#[test]
+fn a_range_that_is_counted_gets_no_phantoms() {
+    const MOST: usize = 12;
+    Store::new().run(|store, rng, _| {
+        let place = b'0' + rng.random_range(0..10);
+        let (lower, upper) = group(place);
+        let (pairs, since) = store.read(&lower, &upper);
+        assert!(pairs.len() <= MOST, "{} pairs where only {MOST} may be", pairs.len());
+        if pairs.len() == MOST {
+            let (doomed, _) = &pairs[rng.random_range(0..MOST)];
+            store.forest.write(store.root, doomed, Operation::Delete).unwrap();
+        } else {
+            let key = [place, b'a', rng.random(), rng.random()];
+            let value = vec![0; rng.random_range(0..120)];
+            store.write_if((Included(&lower), Excluded(&upper)), since, &key, Operation::Put(&value));
+        }
+    });
+}
+
+#[test]
+fn of_those_on_call_one_stays() {
+    Store::new().run(|store, rng, thread| {
+        let place = b'0' + rng.random_range(0..10);
+        let (lower, upper) = group(place);
+        let me = [place, b'a', thread as u8];
+        let (on_call, since) = store.read(&lower, &upper);
+        let i_am = on_call.iter().any(|(key, _)| *key == me);
+        // The first one of all comes; from then on there is always one.
+        if !i_am {
+            store.forest.write(store.root, &me, Operation::Put(b"on call")).unwrap();
+        } else if on_call.len() > 1
+            && store.write_if((Included(&lower), Excluded(&upper)), since, &me, Operation::Delete)
+        {
+            assert!(!store.read(&lower, &upper).0.is_empty(), "nobody is on call");
+        }
+    });
+}
+
+#[test]
+fn numbers_that_count_up_are_taken_once() {
+    let mut store = Store::new();
+    store.run(|store, rng, thread| {
+        let lower = [b'5', b'a'];
+        let (numbers, since) = store.read(&lower, b"5b");
+        let last = numbers.last().map_or(0, |(key, _)| u32::from_be_bytes(*key.last_chunk().unwrap()));
+        let key = [&lower[..], &(last + 1).to_be_bytes()].concat();
+        // Nobody may have come after the last one: a range without pairs.
+        let after = [&lower[..], &last.to_be_bytes()].concat();
+        let range =
+            (Excluded(&after[..]), if rng.random_bool(0.5) { Excluded(&b"5b"[..]) } else { Unbounded });
+        store.write_if(range, since, &key, Operation::Put(&thread.to_le_bytes()));
+        if numbers.len() > 30 {
+            let end = numbers[20].0.clone();
+            store.forest.delete_range(store.root, Included(&lower), Excluded(&end)).unwrap();
+        }
+    });
+    let pairs = everything(&store.forest.reader(), store.root);
+    let last = pairs.iter().rfind(|(key, _)| key.starts_with(b"5a")).unwrap();
+    let last = u32::from_be_bytes(*last.0.last_chunk().unwrap());
+    assert_eq!(u64::from(last), store.applied.load(Ordering::Relaxed));
+}

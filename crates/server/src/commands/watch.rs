@@ -1,0 +1,93 @@
+//! Watched ranges: `EXEC` runs nothing if a pair of one has come, gone or changed.
+
+use std::ops::{Bound, ControlFlow};
+
+use honeycomb_protocol::resp::Replies;
+
+use crate::arguments::Arguments;
+use crate::command::{Command, Keys, Run};
+use crate::commands::ordered::between;
+use crate::commands::range::{Range, Walk};
+use crate::databases::Databases;
+use crate::digest::RangeDigest;
+use crate::failure::Failure;
+use crate::session::Context;
+use crate::task::{Sink, Walking};
+
+pub(super) const COMMANDS: &[Command] = &[Command {
+    name: "ri.watchrange",
+    arity: 3,
+    keys: Keys::None,
+    run: Run::Walk(watch_range),
+    usage: "lower upper",
+    summary: "Has EXEC run nothing if a pair between two bounds has come, gone or changed by then.",
+}];
+
+/// A range that is watched, with the digest of the pairs that it had.
+#[derive(Debug)]
+pub(crate) struct WatchedRange {
+    /// The number of its table: swapped tables are others.
+    database: usize,
+    lower: Bound<Vec<u8>>,
+    upper: Bound<Vec<u8>>,
+    digest: u64,
+}
+
+impl WatchedRange {
+    /// A walk through the range as it is now.
+    pub(crate) fn walk(&self, databases: &Databases) -> Walk {
+        let (lower, upper) = (self.lower.as_ref(), self.upper.as_ref());
+        let (lower, upper) = (lower.map(Vec::as_slice), upper.map(Vec::as_slice));
+        Walk::new(databases.table(self.database), &Range { lower, upper, ..Range::all() })
+    }
+
+    /// The digest of its pairs when it came to be watched.
+    pub(crate) fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    /// Bytes of memory that it takes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let length = |bound: &Bound<Vec<u8>>| match bound {
+            Bound::Included(key) | Bound::Excluded(key) => key.len(),
+            Bound::Unbounded => 0,
+        };
+        size_of::<Self>() + length(&self.lower) + length(&self.upper)
+    }
+}
+
+/// Takes the digest of a range that comes to be watched.
+struct Watch {
+    /// Without the digest, which the end completes.
+    range: Option<WatchedRange>,
+    digest: RangeDigest,
+}
+
+fn watch_range(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Walking, Failure> {
+    if context.session.queue.is_some() {
+        return Err(Failure::other("RI.WATCHRANGE inside MULTI is not allowed"));
+    }
+    let range = between(arguments)?;
+    let owned = |bound: Bound<&[u8]>| bound.map(<[u8]>::to_vec);
+    let database = context.session.database;
+    let walk = Walk::new(context.table(), &range);
+    let watched = WatchedRange { database, lower: owned(range.lower), upper: owned(range.upper), digest: 0 };
+    let sink = Watch { range: Some(watched), digest: context.shared.digests.begin() };
+    Ok(Walking::new(walk, sink, context))
+}
+
+impl Sink for Watch {
+    fn take(&mut self, key: &[u8], data: &[u8], _: &mut Replies) -> ControlFlow<()> {
+        self.digest.add(key, data)
+    }
+
+    fn end(&mut self, _: bool, context: &mut Context<'_>) -> Result<(), Failure> {
+        let bytes_max = context.shared.config().request.request_bytes_max;
+        if let Some(range) = self.range.take() {
+            let range = WatchedRange { digest: self.digest.end(), ..range };
+            context.session.watched.push_range(range, bytes_max)?;
+        }
+        context.replies.simple("OK");
+        Ok(())
+    }
+}

@@ -1,0 +1,22 @@
+//! Requests of HTTP at the port of Redis clients. A web page can have its reader's browser post to any address
+//! that the browser reaches, and of what is posted each line that is a command would be carried out.
+
+use crate::arguments::is;
+use crate::session::Session;
+use crate::shared::Shared;
+
+/// How a request of HTTP begins that has a body; and, if another method does, a line that precedes the body.
+const BEGINNINGS: [&str; 2] = ["post", "host:"];
+
+/// Ends the connection if a command's name says that HTTP is spoken: nothing that follows is carried out.
+pub(crate) fn ends(shared: &Shared, session: &mut Session, name: &[u8]) -> bool {
+    if !BEGINNINGS.iter().any(|beginning| is(name, beginning)) {
+        return false;
+    }
+    if shared.intrusion_warned.is_time(shared.time.milliseconds()) {
+        let address = &session.client.address;
+        tracing::warn!(%address, "possible SECURITY ATTACK: HTTP at the port of Redis clients; connection closed");
+    }
+    session.closing = true;
+    true
+}

@@ -1,0 +1,220 @@
+//! Tasks: commands that take long, executed a slice at a time.
+//!
+//! A slice reads a page of pairs, or a part of a long value, or some of the commands of a transaction. Between
+//! two slices the core serves its other clients, so a task delays none of them by more than a slice. A core
+//! executes slices of [`ACTIVE_MAX`] tasks in turn, and each of these holds one snapshot at most; further
+//! tasks wait. A task writes its reply to a buffer of its own, which its connection sends once it is whole.
+
+mod exec;
+mod values;
+mod walking;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use honeycomb_protocol::resp::{Found, Replies, Requests};
+use slab::Slab;
+
+use crate::arguments::Arguments;
+use crate::command::{Named, Run};
+use crate::commands::run_alone;
+use crate::connection::Connection;
+use crate::counts::Counts;
+use crate::failure::Failure;
+use crate::keyspace::Keyspace;
+use crate::session::Context;
+use crate::shared::Shared;
+use crate::stopwatch::{Carried, Stopwatch};
+
+pub(crate) use exec::Exec;
+pub(crate) use values::Values;
+pub(crate) use walking::{Sink, Walking};
+
+/// Tasks of a core that are executed in turn.
+pub(crate) const ACTIVE_MAX: usize = 4;
+
+/// A command on its way.
+pub(crate) struct Task {
+    requests: Requests,
+    found: Found,
+    named: Named,
+    work: Work,
+    replies: Replies,
+    /// The time that its slices have taken.
+    took: Duration,
+}
+
+/// What is left to do.
+pub(crate) enum Work {
+    Walk(Box<Walking>),
+    Values(Box<Values>),
+    Exec(Box<Exec>),
+}
+
+/// How far a slice has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// The reply is whole.
+    Done,
+    /// Another slice is needed.
+    More,
+    /// Others hold all snapshots: the same slice is to be executed again.
+    Wait,
+}
+
+/// The tasks of a core's connections.
+#[derive(Debug, Default)]
+pub(crate) struct Tasks {
+    /// Connections whose tasks are executed in turn.
+    active: VecDeque<usize>,
+    waiting: VecDeque<usize>,
+}
+
+/// Executes a command that was allowed, or begins it: then the work that is left is returned.
+pub(crate) fn start(
+    context: &mut Context<'_>,
+    named: Named,
+    arguments: &Arguments<'_>,
+) -> Result<Option<Work>, Failure> {
+    match named.run {
+        Run::Read(handler) | Run::Values(handler) | Run::Write(handler, _) | Run::Update(handler)
+            if context.transaction.is_some() =>
+        {
+            let (databases, number, now) = (&context.shared.databases, context.session.database, context.now);
+            let Some(transaction) = context.transaction.as_deref_mut() else { return Ok(None) };
+            handler(&mut Keyspace::within(databases, number, now, transaction), arguments, context.replies)?;
+        }
+        Run::Values(_) => return Ok(Some(Work::Values(Box::new(Values::new(context, named, arguments))))),
+        Run::Read(handler) | Run::Write(handler, _) | Run::Update(handler) => {
+            run_alone(context, handler, arguments)?;
+        }
+        Run::Range(parse) => return Ok(Some(Work::Walk(parse(arguments)?.walking(context)?))),
+        Run::Walk(begin) => return Ok(Some(Work::Walk(Box::new(begin(context, arguments)?)))),
+        Run::Exec => return Ok(Some(Work::Exec(Box::new(Exec::begin(context)?)))),
+        Run::Serve(handler) => handler(context, arguments)?,
+    }
+    Ok(None)
+}
+
+impl Work {
+    /// Executes a slice.
+    fn step(&mut self, context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Progress, Failure> {
+        let progress = match self {
+            Self::Walk(walking) => walking.step(context),
+            Self::Values(values) => values.step(context, arguments),
+            Self::Exec(exec) => exec.step(context),
+        };
+        match progress {
+            Err(Failure::NoSnapshot) => Ok(Progress::Wait),
+            progress => progress,
+        }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        match self {
+            Self::Exec(exec) => exec.memory_bytes(),
+            Self::Walk(_) | Self::Values(_) => 0,
+        }
+    }
+}
+
+impl Task {
+    /// The task of a command, of whose arguments it keeps a copy.
+    pub(crate) fn new(named: Named, arguments: Arguments<'_>, work: Work, replies: &Replies) -> Self {
+        let mut requests = Requests::default();
+        let found = requests.keep(arguments);
+        let replies = Replies::new(replies.version()).with_headroom();
+        Self { requests, found, named, work, replies, took: Duration::ZERO }
+    }
+
+    /// Bytes of memory that it takes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.requests.capacity() + self.replies.capacity() + self.work.memory_bytes()
+    }
+}
+
+impl Tasks {
+    /// Whether there are any.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.active.is_empty() && self.waiting.is_empty()
+    }
+
+    /// Gives a connection a task and executes its first slice, if fewer are active than may be.
+    pub(crate) fn begin(
+        &mut self,
+        (index, connection): (usize, &mut Connection),
+        task: Task,
+        shared: &Shared,
+        stopwatch: &mut Stopwatch<'_>,
+    ) {
+        connection.task = Some(Box::new(task));
+        if self.active.len() >= ACTIVE_MAX {
+            self.waiting.push_back(index);
+        } else if step(connection, shared, stopwatch) != Progress::Done {
+            self.active.push_back(index);
+        }
+    }
+
+    /// Executes the next slice of one task. Returns its connection and how far it has come.
+    pub(crate) fn step(
+        &mut self,
+        shared: &Shared,
+        counts: &Counts,
+        connections: &mut Slab<Connection>,
+    ) -> Option<(usize, Progress)> {
+        while self.active.len() < ACTIVE_MAX {
+            let Some(index) = self.waiting.pop_front() else { break };
+            self.active.push_back(index);
+        }
+        let index = self.active.pop_front()?;
+        // Its client may have gone.
+        let connection = connections.get_mut(index).filter(|connection| connection.task.is_some())?;
+        let progress = step(connection, shared, &mut Stopwatch::start(shared, counts));
+        if progress != Progress::Done {
+            self.active.push_back(index);
+        }
+        Some((index, progress))
+    }
+}
+
+/// Executes a slice of a connection's task. At its end the connection has the reply.
+fn step(connection: &mut Connection, shared: &Shared, stopwatch: &mut Stopwatch<'_>) -> Progress {
+    let Some(mut task) = connection.task.take() else { return Progress::Done };
+    let config = shared.config();
+    task.replies.set_bytes_max(config.reply_bytes_max.saturating_sub(connection.unsent()));
+    let Task { requests, found, work, replies, .. } = &mut *task;
+    let session = &mut connection.session;
+    let now = shared.time.milliseconds();
+    let mut context = Context { shared, session, replies, transaction: None, now };
+    let outcome = work.step(&mut context, &requests.arguments(found));
+    let progress = match &outcome {
+        Ok(_) if task.replies.have_no_room() => Progress::Done,
+        Ok(progress) => *progress,
+        Err(_) => Progress::Done,
+    };
+    if progress != Progress::Done {
+        task.took += stopwatch.pause();
+        connection.task = Some(task);
+        return progress;
+    }
+    finish(connection, *task, outcome.err(), stopwatch);
+    Progress::Done
+}
+
+fn finish(connection: &mut Connection, task: Task, failure: Option<Failure>, stopwatch: &mut Stopwatch<'_>) {
+    let Task { requests, found, named, replies, took, .. } = task;
+    let before = connection.unsent();
+    connection.replies.set_version(replies.version());
+    match &failure {
+        None => connection.replies.append(replies),
+        Some(failure) => failure.reply_after(before, &mut connection.replies),
+    }
+    let reply_bytes_max = stopwatch.shared().config().reply_bytes_max;
+    connection.replies.set_bytes_max(reply_bytes_max);
+    stopwatch.counts().commands[named.number].errors.add(u64::from(failure.is_some()));
+    let mut lap = stopwatch.lap_after(took, 1);
+    let arguments = requests.arguments(&found);
+    lap.carried(named.number, Carried { connection, arguments, request_bytes: found.bytes(), before });
+    lap.end();
+    connection.bound_replies(before, reply_bytes_max);
+}

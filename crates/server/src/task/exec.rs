@@ -1,0 +1,214 @@
+//! `EXEC`: the commands since `MULTI`, some of them a slice, and one commit at the end.
+//!
+//! If what they have read has changed by then, they run again. After some such conflicts they run without a
+//! pause, so that a long transaction ends in spite of many short ones.
+
+use crate::commands::{Origin, Walk, WatchedRange};
+use crate::digest::RangeDigest;
+use crate::failure::Failure;
+use crate::session::{Context, Queue, Watched};
+use crate::shared::Shared;
+use crate::task::{Progress, Work, start};
+use crate::transaction::Transaction;
+
+/// What the commands of a slice may take: each takes 1, and more if its reply is long.
+const SLICE: usize = 256;
+/// Bytes of replies that take as much as a command.
+const BYTES_EACH: usize = 256;
+/// Conflicts after which a transaction runs without a pause.
+const CONFLICTS_MAX: u32 = 2;
+
+/// A transaction on its way.
+pub(crate) struct Exec {
+    queue: Queue,
+    watched: Watched,
+    transaction: Transaction,
+    /// The table that was selected at its beginning.
+    database: usize,
+    /// Swaps of tables that had been made when it began: others make it begin again.
+    swap_count: usize,
+    now: u64,
+    stage: Stage,
+    conflicts: u32,
+}
+
+/// What it does next.
+enum Stage {
+    /// It begins, or begins again.
+    Begin,
+    /// It compares a watched range.
+    Watch { range: usize, walk: Box<Walk>, digest: RangeDigest },
+    /// It runs a command, of which some may be done.
+    Run { next: usize, begun: Option<Begun> },
+}
+
+/// A command that takes more than a slice, and where its reply begins.
+struct Begun {
+    work: Work,
+    before: usize,
+}
+
+impl Exec {
+    /// The transaction of a client's queued commands.
+    pub(crate) fn begin(context: &mut Context<'_>) -> Result<Self, Failure> {
+        let queue = context.session.queue.take().ok_or_else(|| Failure::other("EXEC without MULTI"))?;
+        let watched = std::mem::take(&mut context.session.watched);
+        if queue.spoiled {
+            return Err(Failure::Aborted);
+        }
+        Ok(Self {
+            queue,
+            watched,
+            transaction: Transaction::default(),
+            database: context.session.database,
+            swap_count: 0,
+            now: context.now,
+            stage: Stage::Begin,
+            conflicts: 0,
+        })
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.queue.memory_bytes() + self.watched.memory_bytes() + self.transaction.memory_bytes()
+    }
+
+    pub(super) fn step(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
+        let mut budget = if self.conflicts < CONFLICTS_MAX { SLICE } else { usize::MAX };
+        while budget > 0 {
+            let before = context.replies.len();
+            match self.advance(context)? {
+                Progress::More if context.replies.have_no_room() => return Ok(Progress::Done),
+                Progress::More if self.is_within_long_work() && budget != usize::MAX => break,
+                Progress::More => {}
+                other => return Ok(other),
+            }
+            let bytes = context.replies.len().saturating_sub(before);
+            budget = budget.saturating_sub(1 + bytes / BYTES_EACH);
+        }
+        Ok(Progress::More)
+    }
+
+    /// Whether it is in the middle of a range or a long value, of which a page or part is a slice.
+    fn is_within_long_work(&self) -> bool {
+        matches!(self.stage, Stage::Watch { .. } | Stage::Run { begun: Some(_), .. })
+    }
+
+    fn advance(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
+        match &self.stage {
+            Stage::Begin => self.compare_pairs(context),
+            Stage::Watch { .. } => self.compare_range(context),
+            Stage::Run { next, .. } if *next < self.queue.commands.len() => self.run(context),
+            Stage::Run { .. } => self.commit(context),
+        }
+    }
+
+    /// Begins, unless a watched pair has changed.
+    fn compare_pairs(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
+        self.transaction = match self.queue.commands.iter().all(|(named, _)| named.only_reads()) {
+            true => Transaction::reading(context.shared.store.snapshot()?),
+            false => Transaction::new(context.shared.config().transaction_bytes_max()),
+        };
+        self.now = context.now;
+        self.swap_count = context.shared.databases.swap_count();
+        for watched in &self.watched.pairs {
+            if self.transaction.get(context.shared.table(watched.database), &watched.key)?
+                != watched.seen.as_deref()
+            {
+                return Ok(Self::give_up(context));
+            }
+        }
+        self.watch_next(0, context)
+    }
+
+    fn watch_next(&mut self, range: usize, context: &mut Context<'_>) -> Result<Progress, Failure> {
+        self.stage = match self.watched.ranges.get(range) {
+            Some(watched) => {
+                let (walk, digest) =
+                    (Box::new(watched.walk(&context.shared.databases)), context.shared.digests.begin());
+                Stage::Watch { range, walk, digest }
+            }
+            None => {
+                context.replies.array(self.queue.commands.len());
+                Stage::Run { next: 0, begun: None }
+            }
+        };
+        Ok(Progress::More)
+    }
+
+    /// Reads a page of a watched range. The transaction notes it, so the commit fails if it changes later.
+    fn compare_range(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
+        let Stage::Watch { range, walk, digest } = &mut self.stage else { return Ok(Progress::More) };
+        let range = *range;
+        let origin = &mut Origin::Transaction(&mut self.transaction);
+        if walk.page(origin, self.now, |key, data| digest.add(key, data))?.is_none() {
+            return Ok(Progress::More);
+        }
+        let is_same = self.watched.ranges.get(range).map(WatchedRange::digest) == Some(digest.end());
+        if is_same { self.watch_next(range + 1, context) } else { Ok(Self::give_up(context)) }
+    }
+
+    /// Runs the next command, or goes on with it. One that fails replies its error, and the others run.
+    fn run(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
+        let Stage::Run { next, begun } = &mut self.stage else { return Ok(Progress::More) };
+        let (named, found) = &self.queue.commands[*next];
+        let arguments = self.queue.requests.arguments(found);
+        let Context { shared, session, replies, .. } = context;
+        let before = begun.as_ref().map_or(replies.len(), |begun| begun.before);
+        let mut inner =
+            Context { shared, session, replies, transaction: Some(&mut self.transaction), now: self.now };
+        let begun_work = begun.take().map(|begun| begun.work);
+        let work =
+            match begun_work.map_or_else(|| start(&mut inner, *named, &arguments), |work| Ok(Some(work))) {
+                Ok(None) => {
+                    *next += 1;
+                    return Ok(Progress::More);
+                }
+                Ok(Some(work)) => Ok(work),
+                Err(failure) => Err(failure),
+            };
+        let stepped = work.and_then(|mut work| Ok((work.step(&mut inner, &arguments)?, work)));
+        match stepped {
+            Ok((Progress::Done, _)) => *next += 1,
+            Ok((progress, work)) => {
+                *begun = Some(Begun { work, before });
+                return Ok(progress);
+            }
+            Err(failure) => {
+                failure.reply_after(before, context.replies);
+                *next += 1;
+            }
+        }
+        Ok(Progress::More)
+    }
+
+    /// Commits, or begins again if what was read has changed.
+    fn commit(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
+        let Shared { store, databases, deadlines, .. } = context.shared;
+        let transaction = &self.transaction;
+        let commit = || transaction.commit(store, deadlines);
+        match databases.commit(self.swap_count, &transaction.swaps, commit) {
+            Ok(true) => Ok(Progress::Done),
+            Ok(false) => {
+                self.conflicts += 1;
+                self.begin_again(context);
+                Ok(Progress::More)
+            }
+            Err(failure) => {
+                self.begin_again(context);
+                Err(failure)
+            }
+        }
+    }
+
+    fn begin_again(&mut self, context: &mut Context<'_>) {
+        context.replies.truncate(0);
+        context.session.database = self.database;
+        self.transaction = Transaction::default();
+        self.stage = Stage::Begin;
+    }
+
+    fn give_up(context: &mut Context<'_>) -> Progress {
+        context.replies.null_array();
+        Progress::Done
+    }
+}

@@ -1,0 +1,106 @@
+//! `GET` and `MGET` of long values: copied a part at a time, all of one version.
+
+use std::ops::Range;
+
+use honeycomb_store::{Snapshot, Table};
+
+use crate::arguments::Arguments;
+use crate::command::{Keys, Named};
+use crate::envelope::Envelope;
+use crate::failure::Failure;
+use crate::session::Context;
+use crate::task::Progress;
+
+/// Bytes of a value that a slice copies.
+const PART_BYTES: usize = 128 << 10;
+
+/// The values of the keys of a command.
+pub(crate) struct Values {
+    table: Table,
+    snapshot: Option<Snapshot>,
+    now: u64,
+    is_array: bool,
+    /// Arguments that are keys and whose values are still to be replied.
+    keys: Range<usize>,
+    began: bool,
+    /// How far the value of the first of the keys has been copied, if it has been begun.
+    copied: Option<Copied>,
+    part: Vec<u8>,
+}
+
+/// A value on its way: offsets of the pair's value, which begins with its envelope.
+struct Copied {
+    at: usize,
+    end: usize,
+}
+
+impl Values {
+    pub(crate) fn new(context: &Context<'_>, named: Named, arguments: &Arguments<'_>) -> Self {
+        Self {
+            table: context.table().clone(),
+            snapshot: None,
+            now: context.now,
+            is_array: named.keys == Keys::All,
+            keys: 1..arguments.len(),
+            began: false,
+            copied: None,
+            part: Vec::new(),
+        }
+    }
+
+    pub(super) fn step(
+        &mut self,
+        context: &mut Context<'_>,
+        arguments: &Arguments<'_>,
+    ) -> Result<Progress, Failure> {
+        if self.snapshot.is_none() {
+            self.snapshot = Some(context.shared.store.snapshot()?);
+        }
+        if !std::mem::replace(&mut self.began, true) && self.is_array {
+            context.replies.array(self.keys.len());
+        }
+        let mut budget = PART_BYTES;
+        while budget > 0 && !self.keys.is_empty() && !context.replies.have_no_room() {
+            let spent = self.advance(context, &arguments[self.keys.start], budget)?;
+            budget = budget.saturating_sub(spent);
+        }
+        if self.keys.is_empty() { Ok(Progress::Done) } else { Ok(Progress::More) }
+    }
+
+    /// Copies the next part of the first value. Returns what that takes, at least that of a look-up.
+    fn advance(&mut self, context: &mut Context<'_>, key: &[u8], budget: usize) -> Result<usize, Failure> {
+        const LOOK_UP: usize = 512;
+        let Some(snapshot) = &self.snapshot else { return Err(Failure::NoSnapshot) };
+        if self.copied.is_none() {
+            self.part.clear();
+            let total = if self.table.allows_key(key) {
+                snapshot.get_part(&self.table, key, 0, Envelope::HEADER_BYTES_MAX, &mut self.part)?
+            } else {
+                None
+            };
+            match total.map(|total| Envelope::begins(&self.part, total)).transpose()? {
+                Some((header, expires_at)) if Envelope::is_alive_at(expires_at, self.now) => {
+                    let end = total.unwrap_or(header);
+                    context.replies.begin_bulk(end - header);
+                    self.copied = Some(Copied { at: header, end });
+                }
+                _ => {
+                    context.replies.null();
+                    self.keys.start += 1;
+                }
+            }
+            return Ok(LOOK_UP);
+        }
+        let Some(Copied { at, end }) = &mut self.copied else { return Ok(LOOK_UP) };
+        let bytes = (*end - *at).min(budget);
+        let copy = |out: &mut Vec<u8>| snapshot.get_part(&self.table, key, *at, bytes, out);
+        context.replies.part_of_bulk(copy)?;
+        *at += bytes;
+        if at == end {
+            context.replies.end_bulk();
+            self.copied = None;
+            self.keys.start += 1;
+        }
+        Ok(LOOK_UP + bytes)
+    }
+}

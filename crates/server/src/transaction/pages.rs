@@ -1,0 +1,171 @@
+//! Ranges as a transaction sees them: pages of its snapshot, merged with its own writes.
+//!
+//! The transaction notes what it has read, so that its commit fails if another client has written there since
+//! the snapshot: a pair that was not there is a change like any other.
+
+use std::ops::{Bound, ControlFlow};
+
+use honeycomb_store::{Pairs, Table};
+
+use crate::commands::Range;
+use crate::failure::Failure;
+use crate::transaction::{Change, Pair, Seen, TableRange, Transaction};
+
+impl Transaction {
+    /// Passes the pairs of the next page of a range to `take`, in order, as the store holds them, until it
+    /// breaks off. Returns the last key of the page, after which the range goes on, or none at its end.
+    pub(crate) fn page(
+        &mut self,
+        table: &Table,
+        range: &Range<'_>,
+        pairs: &mut Pairs,
+        take: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<Option<Vec<u8>>, Failure> {
+        self.begin_snapshot(|| table.snapshot())?;
+        let place = self.place(table);
+        if let Some(snapshot) = &self.snapshot {
+            snapshot.scan_into(table, &range.page(), pairs)?;
+        }
+        let last = pairs.last().filter(|_| pairs.more()).map(|(key, _)| key.to_vec());
+        let covered = TableRange::new(place, &last.as_deref().map_or(*range, |last| range.up_to(last)));
+        self.note(&covered);
+        let _ = self.merge(&covered, range.backward, pairs, take);
+        Ok(last)
+    }
+
+    /// Deletes the pairs of a range when the transaction commits.
+    pub(crate) fn delete_range(&mut self, table: &Table, range: &Range<'_>) {
+        let place = self.place(table);
+        let range = TableRange::new(place, range);
+        self.pairs.retain(|(table, key), pair| {
+            if *table == range.table && range.contains(key) {
+                pair.change = None;
+            }
+            pair.change.is_some() || pair.seen.is_some()
+        });
+        self.deleted.push(range);
+    }
+
+    /// How many pairs more a table has for the transaction than for others; none if the transaction has
+    /// deleted ranges of it.
+    pub(crate) fn added_pairs(&mut self, table: &Table) -> Result<Option<i64>, Failure> {
+        let place = self.place(table);
+        if self.deleted.iter().any(|range| range.table == place) {
+            return Ok(None);
+        }
+        let mut added = 0;
+        for ((_, key), pair) in self.pairs.range(of_table(place)) {
+            let Some(change) = &pair.change else { continue };
+            let was_there = match &pair.seen {
+                Some(Seen::Value(value)) => value.is_some(),
+                _ => table.contains(key)?,
+            };
+            added += i64::from(change.is_some()) - i64::from(was_there);
+        }
+        Ok(Some(added))
+    }
+
+    pub(super) fn is_deleted(&self, (table, key): &(usize, Vec<u8>)) -> bool {
+        self.deleted.iter().any(|range| range.table == *table && range.contains(key))
+    }
+
+    fn note(&mut self, covered: &TableRange) {
+        if self.reads_only {
+            return;
+        }
+        match self.ranges.last_mut() {
+            Some(last) if last.table == covered.table && meets(&last.upper, &covered.lower) => {
+                last.upper.clone_from(&covered.upper);
+            }
+            Some(last) if last.table == covered.table && meets(&covered.upper, &last.lower) => {
+                last.lower.clone_from(&covered.lower);
+            }
+            _ => self.ranges.push(covered.clone()),
+        }
+    }
+
+    fn merge(
+        &self,
+        covered: &TableRange,
+        backward: bool,
+        pairs: &Pairs,
+        mut take: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let mut own = self.changes(covered, backward).into_iter().peekable();
+        for (key, value) in pairs {
+            let comes_first = |own: &[u8]| if backward { own > key } else { own < key };
+            while let Some((own_key, change)) = own.next_if(|(own_key, _)| comes_first(own_key)) {
+                change.as_ref().map_or(ControlFlow::Continue(()), |value| take(own_key, value))?;
+            }
+            match own.next_if(|(own_key, _)| *own_key == key) {
+                Some((_, change)) => {
+                    change.as_ref().map_or(ControlFlow::Continue(()), |value| take(key, value))?;
+                }
+                None if self.is_deleted(&(covered.table, key.to_vec())) => {}
+                None => take(key, value)?,
+            }
+        }
+        own.try_for_each(|(key, change)| {
+            change.as_ref().map_or(ControlFlow::Continue(()), |value| take(key, value))
+        })
+    }
+
+    /// The writes of the transaction in a range, in the order of a walk.
+    fn changes(&self, range: &TableRange, backward: bool) -> Vec<(&[u8], &Change)> {
+        let in_range =
+            |((_, key), pair): (&'_ (usize, Vec<u8>), &'_ Pair)| range.contains(key) && pair.change.is_some();
+        let from = match &range.lower {
+            Bound::Included(key) | Bound::Excluded(key) => (range.table, key.clone()),
+            Bound::Unbounded => (range.table, Vec::new()),
+        };
+        let all = self.pairs.range(from..(range.table + 1, Vec::new()));
+        let mut found: Vec<_> = all
+            .take_while(|((_, key), _)| !range.ends_before(key))
+            .filter(|entry| in_range(*entry))
+            .filter_map(|((_, key), pair)| Some((&key[..], pair.change.as_ref()?)))
+            .collect();
+        if backward {
+            found.reverse();
+        }
+        found
+    }
+}
+
+/// All pairs of a table.
+fn of_table(table: usize) -> std::ops::Range<(usize, Vec<u8>)> {
+    (table, Vec::new())..(table + 1, Vec::new())
+}
+
+/// Whether a range that ends with `upper` goes on in one that begins with `lower`.
+fn meets(upper: &Bound<Vec<u8>>, lower: &Bound<Vec<u8>>) -> bool {
+    matches!((upper, lower), (Bound::Included(upper), Bound::Excluded(lower)) if upper == lower)
+}
+
+impl TableRange {
+    fn new(table: usize, range: &Range<'_>) -> Self {
+        let owned = |bound: Bound<&[u8]>| bound.map(<[u8]>::to_vec);
+        Self { table, lower: owned(range.lower), upper: owned(range.upper) }
+    }
+
+    pub(super) fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
+        let (lower, upper) = (self.lower.as_ref(), self.upper.as_ref());
+        (lower.map(Vec::as_slice), upper.map(Vec::as_slice))
+    }
+
+    fn contains(&self, key: &[u8]) -> bool {
+        let begins = match &self.lower {
+            Bound::Included(lower) => key >= &lower[..],
+            Bound::Excluded(lower) => key > &lower[..],
+            Bound::Unbounded => true,
+        };
+        begins && !self.ends_before(key)
+    }
+
+    fn ends_before(&self, key: &[u8]) -> bool {
+        match &self.upper {
+            Bound::Included(upper) => key > &upper[..],
+            Bound::Excluded(upper) => key >= &upper[..],
+            Bound::Unbounded => false,
+        }
+    }
+}
