@@ -3,14 +3,27 @@
 /// Of requests and completions.
 pub(crate) const ALIGNMENT: usize = 8;
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Buffer {
     /// The bytes, and the room.
     all: Vec<u8>,
     length: usize,
+    /// As long as it is no longer it may take twice the memory that it needs.
+    doubles_up_to: usize,
+}
+
+impl Default for Buffer {
+    fn default() -> Self {
+        Self::doubling_up_to(usize::MAX)
+    }
 }
 
 impl Buffer {
+    /// An empty one, which takes little more memory than it needs once it has so many bytes.
+    pub(crate) fn doubling_up_to(bytes: usize) -> Self {
+        Self { all: Vec::new(), length: 0, doubles_up_to: bytes }
+    }
+
     /// Forgets the bytes and keeps the room.
     pub(crate) fn clear(&mut self) {
         self.length = 0;
@@ -78,8 +91,13 @@ impl Buffer {
 
     #[cold]
     fn grow(&mut self, bytes: usize) {
+        let needed = self.length + bytes;
         let doubled = (2 * self.all.len()).max(1 << 10);
-        self.all.resize(doubled.max(self.length + bytes), 0);
+        // Beyond the limit by an eighth at a time, so that what is appended is not copied too often.
+        let least = if doubled <= self.doubles_up_to { doubled } else { needed + needed / 8 };
+        let wanted = needed.max(least.max(self.doubles_up_to).min(doubled));
+        self.all.reserve_exact(wanted - self.all.len());
+        self.all.resize(wanted, 0);
     }
 }
 
@@ -118,6 +136,28 @@ mod tests {
         assert_eq!((buffer.bytes(), buffer.len()), (&expected[..], expected.len()));
         buffer.clear();
         assert_eq!(buffer.bytes(), b"");
+    }
+
+    /// Many small ones and one that is long.
+    #[test]
+    fn beyond_its_limit_a_buffer_takes_little_more_than_it_needs() {
+        for limit in [0, 1 << 12, 1 << 20] {
+            let mut buffer = Buffer::doubling_up_to(limit);
+            let (mut grown, mut capacity) = (0, 0);
+            for _ in 0..10_000 {
+                buffer.push(&[7; 300]);
+                grown += usize::from(buffer.capacity() > capacity);
+                capacity = buffer.capacity();
+                let needed = buffer.len();
+                assert!(
+                    capacity <= (2 * needed).min(limit.max(needed + needed / 8)).max(1 << 10),
+                    "{needed}"
+                );
+            }
+            assert!(grown < 100, "it grew {grown} times");
+            buffer.push(&vec![7; 16 << 20]);
+            assert!(buffer.capacity() <= buffer.len() + buffer.len() / 8);
+        }
     }
 
     #[test]

@@ -18,7 +18,10 @@ use crate::status::Status;
 #[derive(Debug, Clone)]
 pub struct Completions {
     buffer: Buffer,
+    /// Of those bytes: refusals, for which there always is room.
+    refusal_bytes: usize,
     bytes_max: usize,
+    value_bytes_max: usize,
 }
 
 /// A completion, parsed.
@@ -77,25 +80,62 @@ impl Default for Completions {
 }
 
 impl Completions {
-    /// Room for completions of so many bytes. What is found when they are used up is refused with
-    /// [`Status::NoRoom`]; the last that is not refused may go beyond them.
+    /// As [`Completions::with_limits`], with values of any length.
     #[must_use]
     pub fn with_bytes_max(bytes_max: usize) -> Self {
-        Self { buffer: Buffer::default(), bytes_max }
+        Self::with_limits(bytes_max, usize::MAX)
+    }
+
+    /// Room for completions of so many bytes, with values of so many bytes each. A get that finds a longer
+    /// value, or one that is longer than what is left of the room, is refused with [`Status::NoRoom`] before
+    /// the value is copied or memory is taken for it. So are gets and scans that come when the room is used
+    /// up.
+    ///
+    /// The first value of all may be longer than the room, so that whoever asks for one gets it. A scan that
+    /// begins while there is room may go beyond it, as far as its own limit says. Refusals take no room.
+    #[must_use]
+    pub fn with_limits(bytes_max: usize, value_bytes_max: usize) -> Self {
+        Self { buffer: Buffer::doubling_up_to(bytes_max), refusal_bytes: 0, bytes_max, value_bytes_max }
     }
 
     /// Removes all completions; and gives memory back, if they have used much more than they should.
     pub fn clear(&mut self) {
         self.buffer.clear();
+        self.refusal_bytes = 0;
         if self.buffer.capacity() > self.bytes_max.saturating_mul(2) {
-            self.buffer = Buffer::default();
+            self.give_memory_back();
         }
+    }
+
+    /// Removes all completions and gives all memory back.
+    pub fn give_memory_back(&mut self) {
+        *self = Self::with_limits(self.bytes_max, self.value_bytes_max);
+    }
+
+    /// Bytes of memory that they take.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.buffer.capacity()
+    }
+
+    /// Bytes of the room that are used.
+    #[inline]
+    fn used(&self) -> usize {
+        self.buffer.len() - self.refusal_bytes
     }
 
     /// Whether the room is used up.
     #[inline]
-    fn are_full(&self) -> bool {
-        self.buffer.len() >= self.bytes_max
+    pub(crate) fn are_full(&self) -> bool {
+        self.used() >= self.bytes_max
+    }
+
+    /// Whether there is room for the completion of a get that has found so many bytes.
+    #[inline]
+    fn have_room_for(&self, value_bytes: usize) -> bool {
+        let used = self.used();
+        let fits = layout::SIZE + value_bytes <= self.bytes_max.saturating_sub(used);
+        (fits || used == 0) && value_bytes <= self.value_bytes_max
     }
 
     /// Refuses a request if the room is used up: whether it is.
@@ -173,11 +213,11 @@ impl Completions {
         read_version: Version,
         found: Option<(&[u8], Version)>,
     ) {
-        if self.refuse_if_full(identifier) {
-            return;
-        }
         let status = if found.is_some() { Status::Found } else { Status::Absent };
         let (value, pair_version) = found.unwrap_or_default();
+        if !self.have_room_for(value.len()) {
+            return self.push_refusal(identifier, Status::NoRoom);
+        }
         let header = header_of(identifier, read_version, pair_version, value.len(), status as u64);
         self.buffer.push_padded(&header, &[value]);
     }
@@ -187,6 +227,9 @@ impl Completions {
     pub(crate) fn push_part(&mut self, part: &Completion<'_>, identifier: u64, continued: bool, more: bool) {
         if (continued && self.are_full()) || self.refuse_if_full(identifier) {
             return;
+        }
+        if part.pair_count == 0 && !self.have_room_for(part.body.len()) {
+            return self.push_refusal(identifier, Status::NoRoom);
         }
         let word = outcome::with_status(0, part.status as u64);
         let word = outcome::with_continued(word, u64::from(continued));
@@ -199,12 +242,14 @@ impl Completions {
     /// Moves completions here.
     pub(crate) fn append(&mut self, others: &mut Self) {
         self.buffer.push(others.bytes());
+        self.refusal_bytes += others.refusal_bytes;
         others.clear();
     }
 
     /// Appends that a request was refused. There is always room for that.
     pub(crate) fn push_refusal(&mut self, identifier: u64, status: Status) {
         self.push_header(identifier, 0, 0, 0, status as u64);
+        self.refusal_bytes += layout::SIZE;
     }
 
     /// Begins a completion of a scan.
@@ -596,6 +641,48 @@ mod tests {
         refused(&one(|bytes| bytes[layout::BYTES_OFFSET] -= 1));
         refused(&one(|bytes| bytes[layout::OUTCOME_OFFSET + 1] += 1 << 2));
         refused(&one(|bytes| bytes[layout::OUTCOME_OFFSET + 1] -= 1 << 2));
+    }
+
+    /// Of many gets of a long value one is answered, if at all, and memory is taken for one.
+    #[test]
+    fn no_more_memory_is_taken_than_there_is_room_for() {
+        const LONG: usize = (16 << 20) - 9;
+        const ROOM: usize = 1 << 20;
+        let long = vec![7; LONG];
+        for (value_bytes_max, answered) in [(usize::MAX, 1), (LONG, 1), (LONG - 1, 0)] {
+            let mut completions = Completions::with_limits(ROOM, value_bytes_max);
+            (0..300).for_each(|identifier| completions.push_get(identifier, 1, Some((&long, 1))));
+            let found = completions.iter().filter(|completion| completion.status == Status::Found);
+            assert_eq!((found.count(), completions.iter().count()), (answered, 300));
+            let most = ROOM + answered * LONG + 300 * layout::SIZE;
+            assert!(completions.memory_bytes() <= most + most / 8, "{}", completions.memory_bytes());
+            completions.clear();
+            assert!(completions.memory_bytes() <= 2 * ROOM);
+        }
+    }
+
+    /// What does not fit is refused, and what comes after it may fit all the same.
+    #[test]
+    fn values_fill_the_room_and_do_not_go_beyond_it() {
+        let mut completions = Completions::with_limits(1000, 5000);
+        let mut found = |length: usize| {
+            let before = completions.bytes().len();
+            completions.push_get(7, 1, Some((&vec![1; length], 1)));
+            completions.at(before).unwrap().status == Status::Found
+        };
+        assert!(!found(5001), "longer than a value may be");
+        assert!(found(500));
+        assert!(!found(1000 - 536 - 31), "it would end behind the room");
+        assert!(found(1000 - 536 - 32), "it ends with the room");
+        assert!(!found(0));
+        completions.push_refusal(8, Status::UnknownTable);
+        assert_eq!(completions.iter().last().unwrap().status, Status::UnknownTable);
+        completions.clear();
+        completions.push_refusal(8, Status::UnknownTable);
+        completions.push_get(9, 1, Some((&[1; 5000], 1)));
+        assert_eq!(completions.iter().last().unwrap().status, Status::Found, "the first one");
+        completions.give_memory_back();
+        assert!(completions.is_empty() && completions.memory_bytes() == 0);
     }
 
     #[test]

@@ -76,6 +76,7 @@ fn promises(config: &Config) -> Vec<Promise> {
         fairness::a_get_does_not_wait_for_a_scan_of_all_pairs,
         tables::only_tables_with_a_root_are_read,
         room::what_is_found_beyond_the_room_is_refused,
+        room::a_long_value_is_found_alone_or_refused,
         hostile::bytes_that_are_no_requests_are_refused,
         hostile::mutated_requests_do_no_harm,
     ];

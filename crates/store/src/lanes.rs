@@ -13,6 +13,8 @@ use crate::error::Error;
 
 /// Lanes that are kept.
 const LANES: usize = 64;
+/// Most bytes of memory that a lane keeps for what its gets find.
+const BYTES_KEPT: usize = 1 << 20;
 
 pub(crate) struct Lanes {
     accelerator: Arc<dyn Accelerator>,
@@ -57,7 +59,10 @@ impl Lanes {
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
                 Err(TryLockError::WouldBlock) => continue,
             };
-            return use_lane(lane.get_or_insert_with(|| self.lane()));
+            let lane = lane.get_or_insert_with(|| self.lane());
+            let used = use_lane(lane);
+            lane.keep_little();
+            return used;
         }
         use_lane(&mut self.lane())
     }
@@ -70,6 +75,14 @@ impl Lanes {
 }
 
 impl Lane {
+    /// Gives memory back that a long value took: lanes last as long as the store, and are many.
+    #[inline]
+    fn keep_little(&mut self) {
+        if self.completions.memory_bytes() > BYTES_KEPT {
+            self.completions.give_memory_back();
+        }
+    }
+
     /// Gets a key, of 1 to 460 bytes.
     #[inline]
     pub(crate) fn get(&mut self, source: Source, key: &[u8]) -> Result<Completion<'_>, Error> {

@@ -57,7 +57,6 @@ mod reads;
 mod reserve;
 mod scan;
 mod shared;
-mod shim;
 mod snapshot;
 mod statistics;
 mod store;

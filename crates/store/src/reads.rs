@@ -73,8 +73,10 @@ enum Answer {
 }
 
 impl Reads {
-    /// Reads that find about so many bytes at most: once there are so many, what further reads find is left
-    /// out, and they have [`Error::NoRoom`].
+    /// Reads that find so many bytes at most, and values of so many bytes each. A get whose value is longer,
+    /// or longer than what is left, has [`Error::NoRoom`], and no memory is taken for it; so has what comes
+    /// when nothing is left. The first value may be as long as values may be, so that a read that is alone
+    /// succeeds. Scans that begin while there is room may go beyond it, as far as their own limits say.
     ///
     /// ```
     /// use honeycomb_store::{Config, Error, Reads, Store};
@@ -82,16 +84,31 @@ impl Reads {
     /// let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() })?;
     /// let table = store.table("letters")?;
     /// table.put(b"a", &[b'a'; 1000])?;
-    /// let mut reads = Reads::with_bytes_max(1500);
+    /// table.put(b"b", &[b'b'; 100_000])?;
+    /// let mut reads = Reads::with_limits(2500, 10_000);
+    /// reads.get(&table, b"b")?;
     /// (0..3).try_for_each(|_| reads.get(&table, b"a"))?;
     /// store.read(&mut reads)?;
-    /// assert_eq!(reads.value(1)?, Some(&[b'a'; 1000][..]));
-    /// assert!(matches!(reads.value(2), Err(Error::NoRoom)));
+    /// assert!(matches!(reads.value(0), Err(Error::NoRoom)), "too long a value");
+    /// assert_eq!(reads.value(2)?, Some(&[b'a'; 1000][..]));
+    /// assert!(matches!(reads.value(3), Err(Error::NoRoom)), "too many");
     /// # Ok::<(), Error>(())
     /// ```
     #[must_use]
+    pub fn with_limits(bytes_max: usize, value_bytes_max: usize) -> Self {
+        Self { completions: Completions::with_limits(bytes_max, value_bytes_max), ..Self::default() }
+    }
+
+    /// As [`Reads::with_limits`], with values of any length.
+    #[must_use]
     pub fn with_bytes_max(bytes_max: usize) -> Self {
-        Self { completions: Completions::with_bytes_max(bytes_max), ..Self::default() }
+        Self::with_limits(bytes_max, usize::MAX)
+    }
+
+    /// Bytes of memory that what they have found takes.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.completions.memory_bytes()
     }
 
     /// Removes all reads and keeps the buffers.

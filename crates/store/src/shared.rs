@@ -92,8 +92,8 @@ impl Shared {
         })
     }
 
-    /// Appends a part of the value of a key to `out`: how long all of it is. It is read by this thread and not
-    /// by the accelerator, which completes values as a whole.
+    /// Appends a part of the value of a key to `out`: how long all of it is. It is read by this thread and
+    /// not by the accelerator, which completes values as a whole.
     pub(crate) fn get_part(
         &self,
         reader: &Reader<'_>,

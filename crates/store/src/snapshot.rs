@@ -145,9 +145,9 @@ impl Snapshot {
         self.read(table, |source| self.handle.shared.get(source, key, |found| append_found(found, value)))
     }
 
-    /// Appends at most `length` bytes of a value to `out`, from byte `offset` on: how long the whole value is.
-    /// Takes time for the part, not for the value, so that a long value can be read in parts between other
-    /// work; [`Table::get_part`] shows how.
+    /// Appends at most `length` bytes of a value to `out`, from byte `offset` on: how long the whole value
+    /// is. Takes time for the part, not for the value, so that a long value can be read in parts between
+    /// other work; [`Table::get_part`] shows how.
     ///
     /// # Errors
     /// As [`Snapshot::get`].

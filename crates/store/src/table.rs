@@ -117,9 +117,9 @@ impl Table {
         self.shared.get(self.source(), key, |found| append_found(found, value))
     }
 
-    /// Appends at most `length` bytes of a value to `out`, from byte `offset` on: how long the whole value is.
-    /// Takes time for the part, not for the value; with `length` 0 it tells how long a value is. Parts that
-    /// belong together are those of one version: read them from a
+    /// Appends at most `length` bytes of a value to `out`, from byte `offset` on: how long the whole value
+    /// is. Takes time for the part, not for the value; with `length` 0 it tells how long a value is. Parts
+    /// that belong together are those of one version: read them from a
     /// [snapshot](crate::Snapshot::get_part).
     ///
     /// ```

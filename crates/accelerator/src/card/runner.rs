@@ -1,6 +1,7 @@
 //! Runs the requests of a queue on a card: hands them over as there is room, and lets the card go on
 //! until all are completed. While it does so, those of other queues get on as well.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -97,9 +98,14 @@ impl Runner for CardRunner {
     ) {
         let Shared { known, scan_pairs_a_turn, .. } = &*self.shared;
         let mut refused = Completions::default();
-        let mut newest = 0;
+        let (mut newest, are_full) = (0, Cell::new(completions.are_full()));
         let next = || loop {
             let (request, bytes) = admission.next(&mut refused)?;
+            if are_full.get() {
+                // Of what the card found now nothing could be kept.
+                refused.push_refusal(request.identifier, Status::NoRoom);
+                continue;
+            }
             let is_long = matches!(&request.read, Read::Scan { scan, .. } if scan.limit > *scan_pairs_a_turn);
             if !(is_long && long_scans.set_aside(known, &request)) {
                 return Some(Outgoing { bytes: bytes.to_vec(), identifier: request.identifier });
@@ -109,6 +115,7 @@ impl Runner for CardRunner {
             Some(answer) => {
                 newest = answer.read_version.max(newest);
                 completions.push_part(answer, identifier, answer.continued, answer.more);
+                are_full.set(completions.are_full());
             }
             None => completions.push_refusal(identifier, Status::Fault),
         });

@@ -7,6 +7,7 @@ mod images;
 mod iterators;
 mod operations;
 mod parts;
+mod room;
 mod scans;
 mod snapshots;
 mod tables;

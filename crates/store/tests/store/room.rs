@@ -1,0 +1,30 @@
+//! Memory for what reads find.
+
+use honeycomb_store::{Error, Reads, Store};
+
+use super::{MIB, config};
+
+/// The longest value a Redis client can set, and as many requests for it as fit a few kilobytes.
+#[test]
+fn many_gets_of_a_long_value_take_memory_for_one() {
+    const LONG: usize = 16_777_207;
+    let store = Store::open(honeycomb_store::Config { memory_bytes: 64 * MIB, ..config() }).unwrap();
+    let table = store.table("table").unwrap();
+    table.put(b"long", &vec![7; LONG]).unwrap();
+    table.put(b"short", b"value").unwrap();
+    for (value_bytes_max, found) in [(usize::MAX, 1), (64 << 10, 0)] {
+        let mut reads = Reads::with_limits(MIB, value_bytes_max);
+        (0..300).for_each(|_| reads.get(&table, b"long").unwrap());
+        reads.get(&table, b"short").unwrap();
+        store.read(&mut reads).unwrap();
+        let answered = (0..300).filter(|&index| reads.value(index).is_ok()).count();
+        assert_eq!(answered, found);
+        assert!((found..300).all(|index| matches!(reads.value(index), Err(Error::NoRoom))));
+        assert_eq!(reads.value(300).is_ok(), found == 0, "there is room for the short one only then");
+        let most = MIB + found * LONG;
+        assert!(reads.memory_bytes() <= most + most / 8, "{} bytes", reads.memory_bytes());
+        reads.clear();
+        store.read(&mut reads).unwrap();
+        assert!(reads.memory_bytes() <= 2 * MIB);
+    }
+}
