@@ -326,9 +326,9 @@ impl Table {
     /// smaller one, all equally likely.
     ///
     /// Pairs are about equally likely: each part of the tree is drawn as often as its neighbours, however
-    /// many pairs it has, so a pair among few in its leaf is drawn some times more often than one among many.
-    /// It takes about the time of a get. Only where most leaves have no pairs left the next pair in key order is
-    /// taken, and that takes longer.
+    /// many pairs it has, so a pair among few in its leaf is drawn some times more often than one among
+    /// many. It takes about the time of a get. Only where most leaves have no pairs left the next pair in
+    /// key order is taken, and that takes longer.
     ///
     /// ```
     /// use honeycomb_store::{Config, Store};
@@ -350,8 +350,9 @@ impl Table {
     }
 
     /// Hands up to `max` different pairs to `take`, drawn at random from one leaf, in the order of their
-    /// keys: how many there were, which is none only if the table has no pairs. [`Table::sample`] says more. Values
-    /// are not copied. Their keys are near each other; for pairs from everywhere call it several times.
+    /// keys: how many there were, which is none only if the table has no pairs. [`Table::sample`] says
+    /// more. Values are not copied. Their keys are near each other; for pairs from everywhere call it
+    /// several times.
     ///
     /// `take` must be quick and must not write: what is replaced meanwhile cannot be reclaimed.
     pub fn sample_some(
