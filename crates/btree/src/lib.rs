@@ -55,6 +55,8 @@ mod restructure;
 #[cfg(not(loom))]
 mod run;
 #[cfg(not(loom))]
+mod sample;
+#[cfg(not(loom))]
 mod scan;
 #[cfg(not(loom))]
 mod search;

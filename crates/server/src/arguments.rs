@@ -54,6 +54,11 @@ impl<'a> Options<'a> {
         Self { rest: arguments.from(from) }
     }
 
+    /// How many arguments are left.
+    pub(crate) fn len(&self) -> usize {
+        self.rest.len()
+    }
+
     /// The next word.
     pub(crate) fn word(&mut self) -> Option<Word> {
         self.next().map(Word::new)

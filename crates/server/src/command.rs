@@ -53,10 +53,17 @@ pub(crate) enum Keys {
     First,
     /// The second after the name: the first says what is asked for.
     Second,
+    /// The first two after the name.
+    FirstTwo,
     /// All after the name.
     All,
+    /// All after the first that follows the name.
+    FromSecond,
     /// Every other one after the name: the rest are values.
     EveryOther,
+    /// Every other one after the first that follows the name, which says how many: the rest are values, and
+    /// options at the end.
+    Counted,
 }
 
 /// Does something to the pairs of a table.
@@ -123,8 +130,10 @@ impl Command {
             Keys::None => Some(arguments.part(0..0)),
             Keys::First => Some(arguments.part(1..2)),
             Keys::Second => (arguments.len() > 2).then(|| arguments.part(2..3)),
+            Keys::FirstTwo => Some(arguments.part(1..3)),
             Keys::All => Some(arguments.from(1)),
-            Keys::EveryOther => None,
+            Keys::FromSecond => Some(arguments.from(2)),
+            Keys::EveryOther | Keys::Counted => None,
         }
     }
 

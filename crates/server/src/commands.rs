@@ -1,17 +1,26 @@
 //! All commands, by name.
 
 mod about;
+mod bitfield;
+mod bitop;
+mod bits;
+mod conditions;
 mod config;
 mod connection;
+mod dump;
 mod expiry;
 mod keys;
+mod lcs;
+mod moving;
 mod numbers;
 mod object;
 mod ordered;
 mod query;
 mod range;
 mod scanning;
+mod several;
 mod slow_log;
+mod storing;
 mod strings;
 mod transactions;
 mod watch;
@@ -25,17 +34,26 @@ use crate::command::{Command, Named, word};
 
 /// All of them, in the order of their names. The place of one is its number.
 pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| {
-    let groups: [&'static [Command]; 13] = [
+    let groups: [&'static [Command]; 22] = [
         about::COMMANDS,
+        bitfield::COMMANDS,
+        bitop::COMMANDS,
+        bits::COMMANDS,
+        conditions::COMMANDS,
         config::COMMANDS,
         connection::COMMANDS,
+        dump::COMMANDS,
         expiry::COMMANDS,
         keys::COMMANDS,
+        lcs::COMMANDS,
+        moving::COMMANDS,
         numbers::COMMANDS,
         object::COMMANDS,
         ordered::COMMANDS,
         scanning::COMMANDS,
+        several::COMMANDS,
         slow_log::COMMANDS,
+        storing::COMMANDS,
         strings::COMMANDS,
         transactions::COMMANDS,
         watch::COMMANDS,

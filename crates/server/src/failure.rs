@@ -14,14 +14,30 @@ pub(crate) enum Failure {
     Overflow,
     #[error("ERR invalid expire time in '{0}' command")]
     Expiry(&'static str),
+    #[error("ERR value is not a valid float")]
+    NotFloat,
+    #[error("ERR bit offset is not an integer or out of range")]
+    BitOffset,
     #[error("ERR offset is out of range")]
     Offset,
     #[error("ERR string exceeds maximum allowed size ({} bytes)", crate::envelope::DATA_BYTES_MAX)]
     TooLong,
+    #[error("ERR key of {0} bytes: a key has 1 to {max} bytes", max = honeycomb_layout::KEY_BYTES_MAX)]
+    KeyLength(usize),
     #[error("ERR unknown command '{0}'")]
     UnknownCommand(String),
     #[error("ERR wrong number of arguments for '{0}' command")]
     Arity(&'static str),
+    #[error("ERR no such key")]
+    NoSuchKey,
+    #[error("ERR source and destination objects are the same")]
+    SameKey,
+    #[error("ERR DUMP payload version or checksum are wrong")]
+    Payload,
+    #[error("ERR Bad data format")]
+    DataFormat,
+    #[error("BUSYKEY Target key name already exists.")]
+    BusyKey,
     #[error("ERR DB index is out of range")]
     Database,
     #[error("ERR invalid cursor")]

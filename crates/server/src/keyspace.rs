@@ -2,13 +2,16 @@
 
 use honeycomb_store::{Reads, Table};
 
+use crate::databases::Databases;
 use crate::deadlines::Deadlines;
-use crate::envelope::Envelope;
+use crate::envelope::{DATA_BYTES_MAX, Envelope};
 use crate::failure::Failure;
 use crate::transaction::Transaction;
 
 /// The pairs of a table as one command reads and writes them.
 pub(crate) struct Keyspace<'k> {
+    databases: &'k Databases,
+    number: usize,
     table: &'k Table,
     now: u64,
     source: Source<'k>,
@@ -24,14 +27,44 @@ enum Source<'k> {
 
 impl<'k> Keyspace<'k> {
     /// Of a command that only reads its keys, each once and in the order of its arguments. They were read
-    /// from `first` on.
-    pub(crate) fn ahead(table: &'k Table, now: u64, reads: &'k Reads, first: usize) -> Self {
-        Self { table, now, source: Source::Ahead(reads, first) }
+    /// from `first` on, of the table of a number.
+    pub(crate) fn ahead(
+        databases: &'k Databases,
+        number: usize,
+        now: u64,
+        reads: &'k Reads,
+        first: usize,
+    ) -> Self {
+        Self { databases, number, table: databases.table(number), now, source: Source::Ahead(reads, first) }
     }
 
-    /// Of a command in a transaction.
-    pub(crate) fn within(table: &'k Table, now: u64, transaction: &'k mut Transaction) -> Self {
-        Self { table, now, source: Source::Transaction(transaction) }
+    /// Of a command in a transaction, of the table of a number.
+    pub(crate) fn within(
+        databases: &'k Databases,
+        number: usize,
+        now: u64,
+        transaction: &'k mut Transaction,
+    ) -> Self {
+        let table = databases.table(transaction.swaps.number(number));
+        let source = Source::Transaction(transaction);
+        Self { databases, number, table, now, source }
+    }
+
+    /// The number of its table.
+    pub(crate) fn number(&self) -> usize {
+        self.number
+    }
+
+    /// The number of another table, as clients write it.
+    pub(crate) fn other_number(&self, number: i64) -> Result<usize, Failure> {
+        self.databases.number(number)
+    }
+
+    /// The pairs of the table of another number, in the same transaction.
+    pub(crate) fn of(&mut self, number: usize) -> Keyspace<'_> {
+        let Self { databases, now, .. } = *self;
+        let (_, transaction) = self.writable();
+        Keyspace::within(databases, number, now, transaction)
     }
 
     /// Milliseconds since 1970, the same throughout the command.
@@ -39,7 +72,7 @@ impl<'k> Keyspace<'k> {
         self.now
     }
 
-    /// The value of a key.
+    /// The value of a key. One that is no key of any pair, as it is too long or empty, is absent.
     #[inline]
     pub(crate) fn get(&mut self, key: &[u8]) -> Result<Option<Envelope<'_>>, Failure> {
         let now = self.now;
@@ -48,6 +81,7 @@ impl<'k> Keyspace<'k> {
                 *next += 1;
                 reads.value(*next - 1)?
             }
+            Source::Transaction(_) if !self.table.allows_key(key) => None,
             Source::Transaction(transaction) => transaction.get(self.table, key)?,
         };
         let Some(pair) = pair else { return Ok(None) };
@@ -60,8 +94,17 @@ impl<'k> Keyspace<'k> {
         Ok(Some(envelope))
     }
 
+    /// Refuses what no pair can be made of.
+    pub(crate) fn check_pair(&self, key: &[u8], data: &[u8]) -> Result<(), Failure> {
+        if !self.table.allows_key(key) {
+            return Err(Failure::KeyLength(key.len()));
+        }
+        if data.len() > DATA_BYTES_MAX { Err(Failure::TooLong) } else { Ok(()) }
+    }
+
     /// Puts a value in place of any other. One that has expired already deletes the pair.
     pub(crate) fn put(&mut self, key: &[u8], data: &[u8], expires_at: Option<u64>) -> Result<(), Failure> {
+        self.check_pair(key, data)?;
         let (envelope, now) = (Envelope { data, expires_at }, self.now);
         let (table, transaction) = self.writable();
         if envelope.is_alive(now) {
@@ -74,7 +117,9 @@ impl<'k> Keyspace<'k> {
     /// Deletes a pair, be it there or not.
     pub(crate) fn delete(&mut self, key: &[u8]) {
         let (table, transaction) = self.writable();
-        transaction.delete(table, key);
+        if table.allows_key(key) {
+            transaction.delete(table, key);
+        }
     }
 
     fn writable(&mut self) -> (&Table, &mut Transaction) {

@@ -49,7 +49,8 @@ pub(crate) struct Watched {
 /// One of them.
 #[derive(Debug)]
 pub(crate) struct WatchedPair {
-    pub(crate) table: Table,
+    /// The number of its table: swapped tables are others.
+    pub(crate) database: usize,
     pub(crate) key: Vec<u8>,
     pub(crate) seen: Option<Vec<u8>>,
 }
@@ -145,6 +146,7 @@ impl Watched {
 impl<'c> Context<'c> {
     /// The table that the client has selected.
     pub(crate) fn table(&self) -> &'c Table {
-        self.shared.table(self.session.database)
+        let number = self.session.database;
+        self.shared.table(self.transaction.as_ref().map_or(number, |within| within.swaps.number(number)))
     }
 }

@@ -12,6 +12,7 @@ use crate::clients::Clients;
 use crate::config::Config;
 use crate::counts::Counts;
 use crate::cursors::Cursors;
+use crate::databases::Databases;
 use crate::deadlines::Deadlines;
 use crate::digest::Digests;
 use crate::failure::Failure;
@@ -48,7 +49,7 @@ pub(crate) struct Shared {
     pub(crate) counts: Vec<Arc<Counts>>,
     /// What is subtracted from totals that clients are shown: they were counted before a reset.
     pub(crate) forgotten: Mutex<Option<crate::totals::Totals>>,
-    tables: Vec<Table>,
+    pub(crate) databases: Databases,
 }
 
 impl Shared {
@@ -58,11 +59,10 @@ impl Shared {
         time: Box<dyn Time>,
         tokens: Tokens,
     ) -> Result<Self, honeycomb_store::Error> {
-        let tables = (0..config.databases).map(|number| store.table(&number.to_string()));
-        let tables = tables.collect::<Result<Vec<_>, _>>()?;
-        let deadlines = Deadlines::open(&store, &tables)?;
+        let databases = Databases::open(&store, config.databases)?;
+        let deadlines = Deadlines::open(&store, databases.tables())?;
         Ok(Self {
-            tables,
+            databases,
             reaper: Mutex::new(Reaper::new(&deadlines)),
             schedule: Schedule::default(),
             deadlines,
@@ -89,17 +89,17 @@ impl Shared {
 
     /// The table of a number that was checked.
     pub(crate) fn table(&self, number: usize) -> &Table {
-        &self.tables[number]
+        self.databases.table(number)
     }
 
     /// The number of a table, as clients write it.
     pub(crate) fn database(&self, number: i64) -> Result<usize, Failure> {
-        let number = usize::try_from(number).map_err(|_| Failure::Database)?;
-        if number < self.tables.len() { Ok(number) } else { Err(Failure::Database) }
+        self.databases.number(number)
     }
 
+    /// All tables, in no particular order.
     pub(crate) fn tables(&self) -> &[Table] {
-        &self.tables
+        self.databases.tables()
     }
 
     /// The parameters as they are now.

@@ -16,6 +16,7 @@ use std::ops::Bound;
 
 use honeycomb_store::{Batch, BatchOutcome, Snapshot, Store, Table};
 
+use crate::databases::Swaps;
 use crate::deadlines::Deadlines;
 use crate::envelope::{DATA_BYTES_MAX, Envelope};
 use crate::failure::Failure;
@@ -41,6 +42,8 @@ pub(crate) struct Transaction {
     kept_bytes: usize,
     changed_bytes: usize,
     changed_bytes_max: usize,
+    /// Numbers of tables that are swapped when it commits.
+    pub(crate) swaps: Swaps,
 }
 
 /// A range of keys of a table, by its place among the tables.
@@ -90,6 +93,7 @@ impl Transaction {
             kept_bytes: 0,
             changed_bytes: 0,
             changed_bytes_max,
+            swaps: Swaps::default(),
         }
     }
 

@@ -19,6 +19,7 @@ use slab::Slab;
 use crate::config::Config;
 use crate::connection::Connection;
 use crate::counts::Counts;
+use crate::databases::Gate;
 use crate::datagrams::Datagrams;
 use crate::shared::Shared;
 use crate::stopwatch::Stopwatch;
@@ -30,6 +31,8 @@ use crate::turn::writing::Writing;
 /// What turns need, kept from one to the next so that its memory is used again.
 pub(crate) struct Turn {
     counts: Arc<Counts>,
+    /// There once a turn was taken: by then its thread runs.
+    gate: Option<Arc<Gate>>,
     reading: Reading,
     writing: Writing,
     updating: Updating,
@@ -76,7 +79,7 @@ fn clear(batch: &mut Batch) {
 impl Turn {
     pub(crate) fn new(counts: Arc<Counts>) -> Self {
         let (reading, writing, updating) = (Reading::default(), Writing::default(), Updating::default());
-        Self { counts, reading, writing, updating, tasks: Tasks::default() }
+        Self { counts, gate: None, reading, writing, updating, tasks: Tasks::default() }
     }
 
     /// Whether commands are on their way that take more than a turn.
@@ -90,6 +93,7 @@ impl Turn {
         shared: &Shared,
         connections: &mut Slab<Connection>,
     ) -> Option<(usize, Progress)> {
+        let _turn = shared.databases.enter(self.gate.get_or_insert_with(|| shared.databases.gate()));
         self.tasks.step(shared, &self.counts, connections)
     }
 
@@ -106,6 +110,7 @@ impl Turn {
         if ready.is_empty() && !datagrams.has_received() {
             return;
         }
+        let _turn = shared.databases.enter(self.gate.get_or_insert_with(|| shared.databases.gate()));
         let counts = &*self.counts;
         let mut stopwatch = Stopwatch::start(shared, counts);
         let reply_bytes_max = shared.config().reply_bytes_max;

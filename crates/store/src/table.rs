@@ -322,6 +322,48 @@ impl Table {
         self.shared.scan_into(self.source(), scan, pairs)
     }
 
+    /// The key of a pair drawn at random; none if there are no pairs. `draw` is given a number and tells a
+    /// smaller one, all equally likely.
+    ///
+    /// Pairs are about equally likely: each part of the tree is drawn as often as its neighbours, however
+    /// many pairs it has, so a pair among few in its leaf is drawn some times more often than one among
+    /// many. It takes about the time of a get. Only where most leaves have no pairs left the next pair in
+    /// key order is taken, and that takes longer.
+    ///
+    /// ```
+    /// use honeycomb_store::{Config, Store};
+    ///
+    /// let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() })?;
+    /// let table = store.table("letters")?;
+    /// let mut draw = |below: usize| 3 % below; // what a random number generator is for
+    /// assert_eq!(table.sample(&mut draw), None);
+    /// for key in [b"a", b"b", b"c", b"d"] {
+    ///     table.put(key, b"")?;
+    /// }
+    /// assert!(table.contains(&table.sample(&mut draw).unwrap())?);
+    /// # Ok::<(), honeycomb_store::Error>(())
+    /// ```
+    pub fn sample(&self, draw: &mut dyn FnMut(usize) -> usize) -> Option<Vec<u8>> {
+        let mut drawn = None;
+        self.sample_some(1, draw, &mut |key, _| drawn = Some(key.to_vec()));
+        drawn
+    }
+
+    /// Hands up to `max` different pairs to `take`, drawn at random from one leaf, in the order of their
+    /// keys: how many there were, which is none only if the table has no pairs. [`Table::sample`] says
+    /// more. Values are not copied. Their keys are near each other; for pairs from everywhere call it
+    /// several times.
+    ///
+    /// `take` must be quick and must not write: what is replaced meanwhile cannot be reclaimed.
+    pub fn sample_some(
+        &self,
+        max: usize,
+        draw: &mut dyn FnMut(usize) -> usize,
+        take: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> usize {
+        self.shared.forest.reader().sample(self.root(), max, draw, take)
+    }
+
     /// Iterates over all pairs; [`Table::range`] says more.
     ///
     /// # Errors

@@ -89,7 +89,8 @@ fn memory(shared: &Shared) -> String {
 
 fn keyspace(shared: &Shared) -> String {
     let surveys = shared.deadlines.survey(shared.time.milliseconds()).unwrap_or_default();
-    let used = shared.tables().iter().enumerate().filter(|(_, table)| table.pair_count() > 0);
+    let numbered = (0..shared.tables().len()).map(|number| (number, shared.table(number)));
+    let used = numbered.filter(|(_, table)| table.pair_count() > 0);
     let line = |(number, table): (usize, &Table)| {
         let surveyed = slot(table).and_then(|slot| surveys.get(slot).copied());
         let (Survey { expires, average_ttl }, keys) = (surveyed.unwrap_or_default(), table.pair_count());
@@ -168,10 +169,12 @@ fn command(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), F
 /// A command as `COMMAND INFO` shows it: name, arity, flags, and where its keys are.
 fn describe(command: &Command, replies: &mut Replies) {
     let (first, last, step) = match command.keys {
-        Keys::None => (0, 0, 0),
+        Keys::None | Keys::Counted => (0, 0, 0),
         Keys::First => (1, 1, 1),
         Keys::Second => (2, 2, 1),
+        Keys::FirstTwo => (1, 2, 1),
         Keys::All => (1, -1, 1),
+        Keys::FromSecond => (2, -1, 1),
         Keys::EveryOther => (1, -1, 2),
     };
     replies.array(6);

@@ -60,7 +60,10 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "ttl",
         arity: 2,
         keys: Keys::First,
-        run: Run::Read(|keyspace, arguments, replies| left(keyspace, arguments, replies, 1000)),
+        run: Run::Read(|keyspace, arguments, replies| {
+            let now = keyspace.now();
+            expires(keyspace, arguments, replies, now, 1000)
+        }),
         usage: "key",
         summary: "Seconds until a pair expires; -1 if it lasts, -2 if it is absent.",
     },
@@ -68,9 +71,28 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "pttl",
         arity: 2,
         keys: Keys::First,
-        run: Run::Read(|keyspace, arguments, replies| left(keyspace, arguments, replies, 1)),
+        run: Run::Read(|keyspace, arguments, replies| {
+            let now = keyspace.now();
+            expires(keyspace, arguments, replies, now, 1)
+        }),
         usage: "key",
         summary: "Milliseconds until a pair expires; -1 if it lasts, -2 if it is absent.",
+    },
+    Command {
+        name: "expiretime",
+        arity: 2,
+        keys: Keys::First,
+        run: Run::Read(|keyspace, arguments, replies| expires(keyspace, arguments, replies, 0, 1000)),
+        usage: "key",
+        summary: "When a pair expires, in seconds since 1970; -1 if it lasts, -2 if it is absent.",
+    },
+    Command {
+        name: "pexpiretime",
+        arity: 2,
+        keys: Keys::First,
+        run: Run::Read(|keyspace, arguments, replies| expires(keyspace, arguments, replies, 0, 1)),
+        usage: "key",
+        summary: "When a pair expires, in milliseconds since 1970; -1 if it lasts, -2 if it is absent.",
     },
 ];
 
@@ -193,20 +215,21 @@ pub(super) fn change(
     Ok(true)
 }
 
-fn left(
+/// Replies when a pair expires, counted from `since` in units of so many milliseconds.
+fn expires(
     keyspace: &mut Keyspace<'_>,
     arguments: &Arguments<'_>,
     replies: &mut Replies,
+    since: u64,
     milliseconds_each: u64,
 ) -> Result<(), Failure> {
-    let now = keyspace.now();
-    let left = match keyspace.get(&arguments[1])? {
+    let counted = match keyspace.get(&arguments[1])? {
         None => -2,
         Some(found) => match found.expires_at {
             None => -1,
-            Some(time) => ((time - now + milliseconds_each / 2) / milliseconds_each) as i64,
+            Some(time) => ((time - since + milliseconds_each / 2) / milliseconds_each) as i64,
         },
     };
-    replies.integer(left);
+    replies.integer(counted);
     Ok(())
 }

@@ -6,6 +6,7 @@ use crate::arguments::{Arguments, integer};
 use crate::command::{Command, Keys, Run};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
+use crate::long_double::{self, LongDouble, Parsed};
 
 pub(super) const COMMANDS: &[Command] = &[
     Command {
@@ -40,6 +41,14 @@ pub(super) const COMMANDS: &[Command] = &[
         usage: "key decrement",
         summary: "Subtracts from a number; an absent one counts as 0.",
     },
+    Command {
+        name: "incrbyfloat",
+        arity: 3,
+        keys: Keys::First,
+        run: Run::Update(incrbyfloat),
+        usage: "key increment",
+        summary: "Adds to a number that may have a fraction; an absent one counts as 0.",
+    },
 ];
 
 fn incrby(
@@ -68,4 +77,23 @@ fn add(keyspace: &mut Keyspace<'_>, key: &[u8], delta: i64, replies: &mut Replie
     let sum = number.checked_add(delta).ok_or(Failure::Overflow)?;
     replies.integer(sum);
     keyspace.put(key, &decimal(sum), expires_at)
+}
+
+fn incrbyfloat(
+    keyspace: &mut Keyspace<'_>,
+    arguments: &Arguments<'_>,
+    replies: &mut Replies,
+) -> Result<(), Failure> {
+    let parse = |text| long_double::parse(text).ok_or(Failure::NotFloat);
+    let (before, expires_at) = match keyspace.get(&arguments[1])? {
+        Some(found) => (parse(found.data)?, found.expires_at),
+        None => (Parsed::Finite(LongDouble::zero()), None),
+    };
+    let sum = match (before, parse(&arguments[2])?) {
+        (Parsed::Finite(before), Parsed::Finite(increment)) => before.add(&increment),
+        _ => None,
+    };
+    let sum = sum.ok_or_else(|| Failure::other("increment would produce NaN or Infinity"))?.to_string();
+    replies.bulk(sum.as_bytes());
+    keyspace.put(&arguments[1], sum.as_bytes(), expires_at)
 }

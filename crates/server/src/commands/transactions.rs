@@ -61,11 +61,12 @@ pub(crate) fn run_alone(
     arguments: &Arguments<'_>,
 ) -> Result<(), Failure> {
     let Context { shared, session, replies, .. } = context;
-    let (table, before) = (shared.table(session.database), replies.len());
+    let before = replies.len();
     let changed_bytes_max = shared.config().transaction_bytes_max();
     loop {
+        let now = shared.time.milliseconds();
         let mut transaction = Transaction::new(changed_bytes_max);
-        let mut keyspace = Keyspace::within(table, shared.time.milliseconds(), &mut transaction);
+        let mut keyspace = Keyspace::within(&shared.databases, session.database, now, &mut transaction);
         handler(&mut keyspace, arguments, replies)?;
         if transaction.commit(&shared.store, &shared.deadlines)? {
             return Ok(());
@@ -98,9 +99,12 @@ fn watch(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fai
     }
     let bytes_max = context.shared.config().request.request_bytes_max;
     for key in arguments.from(1).iter() {
-        let table = context.table().clone();
-        let seen = table.get(key)?;
-        context.session.watched.push(WatchedPair { table, key: key.to_vec(), seen }, bytes_max)?;
+        let (table, database) = (context.table(), context.session.database);
+        // A key that no pair can have stays absent.
+        if table.allows_key(key) {
+            let seen = table.get(key)?;
+            context.session.watched.push(WatchedPair { database, key: key.to_vec(), seen }, bytes_max)?;
+        }
     }
     context.replies.simple("OK");
     Ok(())

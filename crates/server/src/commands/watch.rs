@@ -3,12 +3,12 @@
 use std::ops::{Bound, ControlFlow};
 
 use honeycomb_protocol::resp::Replies;
-use honeycomb_store::Table;
 
 use crate::arguments::Arguments;
 use crate::command::{Command, Keys, Run};
 use crate::commands::ordered::between;
 use crate::commands::range::{Range, Walk};
+use crate::databases::Databases;
 use crate::digest::RangeDigest;
 use crate::failure::Failure;
 use crate::session::Context;
@@ -26,7 +26,8 @@ pub(super) const COMMANDS: &[Command] = &[Command {
 /// A range that is watched, with the digest of the pairs that it had.
 #[derive(Debug)]
 pub(crate) struct WatchedRange {
-    table: Table,
+    /// The number of its table: swapped tables are others.
+    database: usize,
     lower: Bound<Vec<u8>>,
     upper: Bound<Vec<u8>>,
     digest: u64,
@@ -34,10 +35,10 @@ pub(crate) struct WatchedRange {
 
 impl WatchedRange {
     /// A walk through the range as it is now.
-    pub(crate) fn walk(&self) -> Walk {
+    pub(crate) fn walk(&self, databases: &Databases) -> Walk {
         let (lower, upper) = (self.lower.as_ref(), self.upper.as_ref());
         let (lower, upper) = (lower.map(Vec::as_slice), upper.map(Vec::as_slice));
-        Walk::new(&self.table, &Range { lower, upper, ..Range::all() })
+        Walk::new(databases.table(self.database), &Range { lower, upper, ..Range::all() })
     }
 
     /// The digest of its pairs when it came to be watched.
@@ -68,9 +69,9 @@ fn watch_range(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<W
     }
     let range = between(arguments)?;
     let owned = |bound: Bound<&[u8]>| bound.map(<[u8]>::to_vec);
-    let table = context.table().clone();
-    let walk = Walk::new(&table, &range);
-    let watched = WatchedRange { table, lower: owned(range.lower), upper: owned(range.upper), digest: 0 };
+    let database = context.session.database;
+    let walk = Walk::new(context.table(), &range);
+    let watched = WatchedRange { database, lower: owned(range.lower), upper: owned(range.upper), digest: 0 };
     let sink = Watch { range: Some(watched), digest: context.shared.digests.begin() };
     Ok(Walking::new(walk, sink, context))
 }

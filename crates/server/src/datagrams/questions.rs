@@ -200,7 +200,8 @@ impl<'a> Questions<'a> {
     }
 
     fn table(&self, number: u16) -> Option<&'a Table> {
-        self.shared.tables().get(usize::from(number))
+        let number = self.shared.database(i64::from(number)).ok()?;
+        Some(self.shared.table(number))
     }
 
     /// Carries out the writes that are not decided.

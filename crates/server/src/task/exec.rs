@@ -7,6 +7,7 @@ use crate::commands::{Origin, Walk, WatchedRange};
 use crate::digest::RangeDigest;
 use crate::failure::Failure;
 use crate::session::{Context, Queue, Watched};
+use crate::shared::Shared;
 use crate::task::{Progress, Work, start};
 use crate::transaction::Transaction;
 
@@ -24,6 +25,8 @@ pub(crate) struct Exec {
     transaction: Transaction,
     /// The table that was selected at its beginning.
     database: usize,
+    /// Swaps of tables that had been made when it began: others make it begin again.
+    swap_count: usize,
     now: u64,
     stage: Stage,
     conflicts: u32,
@@ -58,6 +61,7 @@ impl Exec {
             watched,
             transaction: Transaction::default(),
             database: context.session.database,
+            swap_count: 0,
             now: context.now,
             stage: Stage::Begin,
             conflicts: 0,
@@ -105,8 +109,11 @@ impl Exec {
             false => Transaction::new(context.shared.config().transaction_bytes_max()),
         };
         self.now = context.now;
+        self.swap_count = context.shared.databases.swap_count();
         for watched in &self.watched.pairs {
-            if self.transaction.get(&watched.table, &watched.key)? != watched.seen.as_deref() {
+            if self.transaction.get(context.shared.table(watched.database), &watched.key)?
+                != watched.seen.as_deref()
+            {
                 return Ok(Self::give_up(context));
             }
         }
@@ -116,7 +123,8 @@ impl Exec {
     fn watch_next(&mut self, range: usize, context: &mut Context<'_>) -> Result<Progress, Failure> {
         self.stage = match self.watched.ranges.get(range) {
             Some(watched) => {
-                let (walk, digest) = (Box::new(watched.walk()), context.shared.digests.begin());
+                let (walk, digest) =
+                    (Box::new(watched.walk(&context.shared.databases)), context.shared.digests.begin());
                 Stage::Watch { range, walk, digest }
             }
             None => {
@@ -175,7 +183,10 @@ impl Exec {
 
     /// Commits, or begins again if what was read has changed.
     fn commit(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
-        match self.transaction.commit(&context.shared.store, &context.shared.deadlines) {
+        let Shared { store, databases, deadlines, .. } = context.shared;
+        let transaction = &self.transaction;
+        let commit = || transaction.commit(store, deadlines);
+        match databases.commit(self.swap_count, &transaction.swaps, commit) {
             Ok(true) => Ok(Progress::Done),
             Ok(false) => {
                 self.conflicts += 1;

@@ -168,11 +168,11 @@ impl Command {
         if let Err(error) = outcome {
             return Outcome::Replied(Err(Failure::other(error.to_string())));
         }
-        let table = round.shared.table(connection.session.database);
-        let Connection { requests, replies, .. } = connection;
+        let Connection { requests, replies, session, .. } = connection;
+        let databases = &round.shared.databases;
         match self.what {
             What::Keys(handler) => {
-                let mut keyspace = Keyspace::ahead(table, round.now, reads, self.first);
+                let mut keyspace = Keyspace::ahead(databases, session.database, round.now, reads, self.first);
                 match handler(&mut keyspace, &requests.arguments(&self.found), replies) {
                     Err(Failure::NoRoom) => Outcome::Alone,
                     replied => Outcome::Replied(replied),

@@ -8,6 +8,7 @@ mod iterators;
 mod operations;
 mod parts;
 mod room;
+mod samples;
 mod scans;
 mod snapshots;
 mod tables;

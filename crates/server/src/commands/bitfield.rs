@@ -1,0 +1,269 @@
+//! Values as fields of bits that are numbers.
+
+use honeycomb_protocol::resp::Replies;
+
+use crate::arguments::{Arguments, Options, is};
+use crate::bits;
+use crate::command::{Command, Keys, Run};
+use crate::commands::bits::bit_place;
+use crate::envelope::Envelope;
+use crate::failure::Failure;
+use crate::keyspace::Keyspace;
+
+pub(super) const COMMANDS: &[Command] = &[
+    Command {
+        name: "bitfield",
+        arity: -2,
+        keys: Keys::First,
+        run: Run::Update(bitfield),
+        usage: "key [GET type offset | [OVERFLOW WRAP | SAT | FAIL] SET type offset value | \
+                [OVERFLOW WRAP | SAT | FAIL] INCRBY type offset increment ...]",
+        summary: "Reads, writes and adds to numbers of any width in a value.",
+    },
+    Command {
+        name: "bitfield_ro",
+        arity: -2,
+        keys: Keys::First,
+        run: Run::Read(bitfield_ro),
+        usage: "key [GET type offset ...]",
+        summary: "Reads numbers of any width in a value.",
+    },
+];
+
+/// A number among the bits of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Field {
+    signed: bool,
+    /// 64 at most, without a sign 63.
+    bits: u32,
+    place: u64,
+}
+
+/// What a number that does not fit becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Overflow {
+    Wrap,
+    Saturate,
+    /// Nothing is written.
+    Fail,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operation {
+    Get,
+    Set(i64, Overflow),
+    Add(i64, Overflow),
+}
+
+impl Field {
+    fn parse(options: &mut Options<'_>) -> Result<Self, Failure> {
+        let (kind, place) = (options.argument()?, options.argument()?);
+        let invalid =
+            "Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 is.";
+        let (signed, bits) = Self::parse_kind(kind).ok_or_else(|| Failure::other(invalid))?;
+        Ok(Self { signed, bits, place: bit_place(place, Some(bits))? })
+    }
+
+    fn parse_kind(kind: &[u8]) -> Option<(bool, u32)> {
+        let (sign, bits) = kind.split_first()?;
+        let bits = honeycomb_protocol::resp::parse_decimal(bits)?;
+        let max = match sign {
+            b'i' => 64,
+            b'u' => 63,
+            _ => return None,
+        };
+        (1..=max).contains(&bits).then_some((*sign == b'i', bits as u32))
+    }
+
+    /// Bytes of the shortest value that has it.
+    fn end(self) -> usize {
+        (self.place + u64::from(self.bits)).div_ceil(8) as usize
+    }
+
+    fn read(self, data: &[u8]) -> i64 {
+        self.number(bits::read(data, self.place, self.bits))
+    }
+
+    /// The number that its bits are.
+    fn number(self, bits: u64) -> i64 {
+        let unused = 64 - self.bits;
+        let shifted = (bits << unused) as i64;
+        if self.signed { shifted >> unused } else { (shifted as u64 >> unused) as i64 }
+    }
+
+    /// What a number becomes in it. None if it does not fit and then fails.
+    fn fit(self, number: i128, overflow: Overflow) -> Option<i64> {
+        let (least, greatest) = match self.signed {
+            true => (-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1),
+            false => (0, (1_i128 << self.bits) - 1),
+        };
+        match overflow {
+            _ if (least..=greatest).contains(&number) => Some(number as i64),
+            Overflow::Wrap => Some(self.number(number as u64)),
+            Overflow::Saturate => Some(number.clamp(least, greatest) as i64),
+            Overflow::Fail => None,
+        }
+    }
+}
+
+/// What is asked for, in its order.
+fn parse(arguments: &Arguments<'_>) -> Result<Vec<(Field, Operation)>, Failure> {
+    let mut options = Options::from(arguments, 2);
+    let (mut asked, mut overflow) = (Vec::new(), Overflow::Wrap);
+    while let Some(word) = options.word() {
+        match &*word {
+            b"OVERFLOW" => overflow = parse_overflow(options.argument()?)?,
+            b"GET" => asked.push((Field::parse(&mut options)?, Operation::Get)),
+            b"SET" | b"INCRBY" => {
+                // The last argument must be there before anything else is looked at.
+                if options.len() < 3 {
+                    return Err(Failure::Syntax);
+                }
+                let (field, number) = (Field::parse(&mut options)?, options.integer()?);
+                let operation = if &*word == b"SET" { Operation::Set } else { Operation::Add };
+                asked.push((field, operation(number, overflow)));
+            }
+            _ => return Err(Failure::Syntax),
+        }
+    }
+    Ok(asked)
+}
+
+fn parse_overflow(argument: &[u8]) -> Result<Overflow, Failure> {
+    let named = [("wrap", Overflow::Wrap), ("sat", Overflow::Saturate), ("fail", Overflow::Fail)];
+    let found = named.into_iter().find(|(name, _)| is(argument, name));
+    found.map(|(_, overflow)| overflow).ok_or_else(|| Failure::other("Invalid OVERFLOW type specified"))
+}
+
+/// Carries out one operation: what it replies, which is none if the number does not fit and then fails.
+fn carry_out(field: Field, operation: Operation, data: &mut [u8]) -> Option<i64> {
+    let before = field.read(data);
+    let (after, replied) = match operation {
+        Operation::Get => return Some(before),
+        Operation::Set(number, overflow) => {
+            // Without a sign, a negative number counts as a great one.
+            let number = if field.signed { i128::from(number) } else { i128::from(number as u64) };
+            (field.fit(number, overflow)?, before)
+        }
+        Operation::Add(number, overflow) => {
+            let sum = field.fit(i128::from(before) + i128::from(number), overflow)?;
+            (sum, sum)
+        }
+    };
+    bits::write(data, field.place, field.bits, after as u64);
+    Some(replied)
+}
+
+fn bitfield(
+    keyspace: &mut Keyspace<'_>,
+    arguments: &Arguments<'_>,
+    replies: &mut Replies,
+) -> Result<(), Failure> {
+    let asked = parse(arguments)?;
+    let found = keyspace.get(&arguments[1])?;
+    let Envelope { data: before, expires_at } = found.unwrap_or(Envelope { data: &[], expires_at: None });
+    let writes = asked.iter().filter(|(_, operation)| *operation != Operation::Get);
+    let Some(end) = writes.map(|(field, _)| field.end()).max() else {
+        read_all(before, &asked, replies);
+        return Ok(());
+    };
+    let mut data = before.to_vec();
+    data.resize(before.len().max(end), 0);
+    replies.array(asked.len());
+    for (field, operation) in asked {
+        match carry_out(field, operation, &mut data) {
+            Some(number) => replies.integer(number),
+            None => replies.null(),
+        }
+    }
+    if data == before { Ok(()) } else { keyspace.put(&arguments[1], &data, expires_at) }
+}
+
+fn bitfield_ro(
+    keyspace: &mut Keyspace<'_>,
+    arguments: &Arguments<'_>,
+    replies: &mut Replies,
+) -> Result<(), Failure> {
+    let asked = parse(arguments)?;
+    if asked.iter().any(|(_, operation)| *operation != Operation::Get) {
+        return Err(Failure::other("BITFIELD_RO only supports the GET subcommand"));
+    }
+    let data = keyspace.get(&arguments[1])?.map_or(&[][..], |found| found.data);
+    read_all(data, &asked, replies);
+    Ok(())
+}
+
+fn read_all(data: &[u8], asked: &[(Field, Operation)], replies: &mut Replies) {
+    replies.array(asked.len());
+    asked.iter().for_each(|(field, _)| replies.integer(field.read(data)));
+}
+
+#[cfg(test)]
+mod tests {
+    use honeycomb_protocol::resp::{Limits, Requests, encode};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parsed(words: &[Vec<u8>]) -> Result<Vec<(Field, Operation)>, Failure> {
+        let (mut requests, mut bytes) = (Requests::default(), Vec::new());
+        let words: Vec<&[u8]> =
+            [&b"BITFIELD"[..], b"key"].into_iter().chain(words.iter().map(|word| &**word)).collect();
+        encode(&words, &mut bytes);
+        requests.receive(&bytes);
+        let found = requests.take(&Limits::default()).unwrap().unwrap();
+        parse(&requests.arguments(&found))
+    }
+
+    proptest! {
+        #[test]
+        fn any_arguments_are_operations_or_an_error(words in proptest::collection::vec(
+            "(GET|set|INCRBY|OVERFLOW|SAT|wrap|[iu](0|1|8|63|64|65|-1|)|#?-?[0-9]{0,20}|\\PC{0,3})", 0..12,
+        )) {
+            let words: Vec<_> = words.into_iter().map(String::into_bytes).collect();
+            if let Ok(asked) = parsed(&words) {
+                for (field, _) in asked {
+                    let max = if field.signed { 64 } else { 63 };
+                    prop_assert!((1..=max).contains(&field.bits));
+                    prop_assert!(field.place / 8 < crate::envelope::DATA_BYTES_MAX as u64);
+                }
+            }
+        }
+
+        #[test]
+        fn sums_wrap_saturate_or_fail_as_exact_ones_say(
+            signed: bool, bits in 1..=63_u32, before: i64, added: i64,
+        ) {
+            let field = Field { signed, bits, place: 3 };
+            let mut data = [0; 9];
+            carry_out(field, Operation::Set(before, Overflow::Wrap), &mut data);
+            let exact = i128::from(field.read(&data)) + i128::from(added);
+            let modulus = 1_i128 << bits;
+            let least = if signed { -modulus / 2 } else { 0 };
+            let wrapped = (exact - least).rem_euclid(modulus) + least;
+            let fits = wrapped == exact;
+            let of = |overflow| carry_out(field, Operation::Add(added, overflow), &mut data.clone());
+            prop_assert_eq!(of(Overflow::Wrap).map(i128::from), Some(wrapped));
+            prop_assert_eq!(of(Overflow::Fail).map(i128::from), fits.then_some(exact));
+            let saturated = exact.clamp(least, least + modulus - 1);
+            prop_assert_eq!(of(Overflow::Saturate).map(i128::from), Some(saturated));
+        }
+    }
+
+    #[test]
+    fn the_widest_fields() {
+        let field = |signed, bits| Field { signed, bits, place: 0 };
+        let set = |signed, bits, number, overflow| {
+            let mut data = [0; 8];
+            carry_out(field(signed, bits), Operation::Set(number, overflow), &mut data)?;
+            Some(field(signed, bits).read(&data))
+        };
+        assert_eq!(set(true, 64, i64::MIN, Overflow::Fail), Some(i64::MIN));
+        assert_eq!(set(false, 63, i64::MAX, Overflow::Fail), Some(i64::MAX));
+        assert_eq!(set(false, 63, -1, Overflow::Fail), None);
+        assert_eq!(set(false, 63, -1, Overflow::Saturate), Some(i64::MAX));
+        assert_eq!(set(true, 8, 200, Overflow::Wrap), Some(-56));
+        let mut data = [0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
+        assert_eq!(carry_out(field(true, 64), Operation::Add(1, Overflow::Wrap), &mut data), Some(i64::MIN));
+    }
+}

@@ -1,0 +1,158 @@
+//! Pairs that get another key, or another table.
+
+use honeycomb_protocol::resp::Replies;
+
+use crate::arguments::{Arguments, Options, integer};
+use crate::command::{Command, Keys, Run};
+use crate::failure::Failure;
+use crate::keyspace::Keyspace;
+use crate::session::Context;
+
+pub(super) const COMMANDS: &[Command] = &[
+    Command {
+        name: "rename",
+        arity: 3,
+        keys: Keys::FirstTwo,
+        run: Run::Update(rename),
+        usage: "key new-key",
+        summary: "Gives a value and its expiry another key, in place of what is there.",
+    },
+    Command {
+        name: "renamenx",
+        arity: 3,
+        keys: Keys::FirstTwo,
+        run: Run::Update(renamenx),
+        usage: "key new-key",
+        summary: "Gives a value and its expiry another key, if that is absent.",
+    },
+    Command {
+        name: "copy",
+        arity: -3,
+        keys: Keys::FirstTwo,
+        run: Run::Update(copy),
+        usage: "source destination [DB number] [REPLACE]",
+        summary: "Copies a value and its expiry to another key, if that is absent or REPLACE is said.",
+    },
+    Command {
+        name: "move",
+        arity: 3,
+        keys: Keys::First,
+        run: Run::Update(move_to),
+        usage: "key number",
+        summary: "Moves a pair to another table, if its key is absent there.",
+    },
+    Command {
+        name: "swapdb",
+        arity: 3,
+        keys: Keys::None,
+        run: Run::Serve(swapdb),
+        usage: "number number",
+        summary: "Exchanges two tables, for all clients at one moment.",
+    },
+];
+
+/// A value, and when it expires.
+type Value = (Vec<u8>, Option<u64>);
+
+fn value(keyspace: &mut Keyspace<'_>, key: &[u8]) -> Result<Option<Value>, Failure> {
+    Ok(keyspace.get(key)?.map(|found| (found.data.to_vec(), found.expires_at)))
+}
+
+fn rename(
+    keyspace: &mut Keyspace<'_>,
+    arguments: &Arguments<'_>,
+    replies: &mut Replies,
+) -> Result<(), Failure> {
+    let (data, expires_at) = value(keyspace, &arguments[1])?.ok_or(Failure::NoSuchKey)?;
+    replies.simple("OK");
+    if arguments[1] == arguments[2] {
+        return Ok(());
+    }
+    keyspace.put(&arguments[2], &data, expires_at)?;
+    keyspace.delete(&arguments[1]);
+    Ok(())
+}
+
+fn renamenx(
+    keyspace: &mut Keyspace<'_>,
+    arguments: &Arguments<'_>,
+    replies: &mut Replies,
+) -> Result<(), Failure> {
+    let (data, expires_at) = value(keyspace, &arguments[1])?.ok_or(Failure::NoSuchKey)?;
+    let renames = keyspace.get(&arguments[2])?.is_none();
+    replies.integer(i64::from(renames));
+    if renames {
+        keyspace.put(&arguments[2], &data, expires_at)?;
+        keyspace.delete(&arguments[1]);
+    }
+    Ok(())
+}
+
+fn copy(
+    keyspace: &mut Keyspace<'_>,
+    arguments: &Arguments<'_>,
+    replies: &mut Replies,
+) -> Result<(), Failure> {
+    let (mut number, mut replaces) = (keyspace.number(), false);
+    let mut options = Options::from(arguments, 3);
+    while let Some(word) = options.word() {
+        match &*word {
+            b"REPLACE" => replaces = true,
+            b"DB" => number = keyspace.other_number(options.integer()?)?,
+            _ => return Err(Failure::Syntax),
+        }
+    }
+    let (source, destination) = (&arguments[1], &arguments[2]);
+    if number == keyspace.number() && source == destination {
+        return Err(Failure::SameKey);
+    }
+    let Some((data, expires_at)) = value(keyspace, source)? else {
+        replies.integer(0);
+        return Ok(());
+    };
+    let mut other = keyspace.of(number);
+    let copies = replaces || other.get(destination)?.is_none();
+    replies.integer(i64::from(copies));
+    if copies { other.put(destination, &data, expires_at) } else { Ok(()) }
+}
+
+fn move_to(
+    keyspace: &mut Keyspace<'_>,
+    arguments: &Arguments<'_>,
+    replies: &mut Replies,
+) -> Result<(), Failure> {
+    let (key, number) = (&arguments[1], keyspace.other_number(integer(&arguments[2])?)?);
+    if number == keyspace.number() {
+        return Err(Failure::SameKey);
+    }
+    let found = value(keyspace, key)?;
+    let mut other = keyspace.of(number);
+    let moved = match found {
+        Some(found) if other.get(key)?.is_none() => Some(found),
+        _ => None,
+    };
+    replies.integer(i64::from(moved.is_some()));
+    if let Some((data, expires_at)) = moved {
+        other.put(key, &data, expires_at)?;
+        keyspace.delete(key);
+    }
+    Ok(())
+}
+
+fn swapdb(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    let parse = |argument, which: &str| {
+        integer(argument)
+            .ok()
+            .filter(|number| i32::try_from(*number).is_ok())
+            .ok_or_else(|| Failure::other(format!("invalid {which} DB index")))
+    };
+    let (first, second) = (parse(&arguments[1], "first")?, parse(&arguments[2], "second")?);
+    let databases = &context.shared.databases;
+    let (first, second) = (databases.number(first)?, databases.number(second)?);
+    match &mut context.transaction {
+        Some(transaction) => transaction.swaps.push(first, second),
+        None => databases.swap(first, second),
+    }
+    context.replies.simple("OK");
+    Ok(())
+}

@@ -1,0 +1,256 @@
+//! What commands answer that give pairs other keys, other tables, or write them down.
+#![allow(missing_docs)]
+
+mod common;
+
+use common::{Client, dialogue, show, start};
+use honeycomb_protocol::resp::Answer;
+
+#[test]
+fn pairs_get_other_keys() {
+    let running = start();
+    dialogue(
+        &mut Client::of(&running),
+        &[
+            ("SET a 1 EX 100", "OK"),
+            ("SET b 2 EX 50", "OK"),
+            ("RENAME a b", "OK"),
+            ("TTL b", "100"),
+            ("MGET a b", "[nil '1']"),
+            ("RENAME a b", "!ERR no such key"),
+            ("RENAME b b", "OK"),
+            ("RENAMENX b b", "0"),
+            ("SET c 3", "OK"),
+            ("RENAMENX b c", "0"),
+            ("RENAMENX b d", "1"),
+            ("TTL d", "100"),
+            ("RENAME c d", "OK"),
+            ("TTL d", "-1"),
+            ("DBSIZE", "1"),
+            ("RENAMENX nothing x", "!ERR no such key"),
+            (&format!("RENAME d {}", "x".repeat(461)), "!ERR key of 461 bytes: a key has 1 to 460 bytes"),
+            ("GET d", "'3'"),
+        ],
+    );
+}
+
+#[test]
+fn pairs_are_copied() {
+    let running = start();
+    dialogue(
+        &mut Client::of(&running),
+        &[
+            ("SET a 1 EX 100", "OK"),
+            ("COPY a b", "1"),
+            ("TTL b", "100"),
+            ("SET b 2", "OK"),
+            ("COPY a b", "0"),
+            ("COPY a b REPLACE", "1"),
+            ("GET b", "'1'"),
+            ("COPY a a", "!ERR source and destination objects are the same"),
+            ("COPY a a DB 1", "1"),
+            ("COPY a a DB 1", "0"),
+            ("COPY a a DB 16", "!ERR DB index is out of range"),
+            ("COPY a b DB x", "!ERR value is not an integer or out of range"),
+            ("COPY a b MORE", "!ERR syntax error"),
+            ("COPY nothing b", "0"),
+            ("SELECT 1", "OK"),
+            ("TTL a", "100"),
+        ],
+    );
+}
+
+#[test]
+fn pairs_move_between_tables() {
+    let running = start();
+    dialogue(
+        &mut Client::of(&running),
+        &[
+            ("SET a 1 EX 100", "OK"),
+            ("MOVE a 1", "1"),
+            ("GET a", "nil"),
+            ("MOVE a 1", "0"),
+            ("SET a 2", "OK"),
+            ("MOVE a 1", "0"),
+            ("MOVE a 0", "!ERR source and destination objects are the same"),
+            ("MOVE a 16", "!ERR DB index is out of range"),
+            ("MULTI", "OK"),
+            ("MOVE a 2", "QUEUED"),
+            ("SET a 3", "QUEUED"),
+            ("COPY a b DB 2", "QUEUED"),
+            ("EXEC", "[1 OK 1]"),
+            ("SELECT 1", "OK"),
+            ("GET a", "'1'"),
+            ("TTL a", "100"),
+            ("SELECT 2", "OK"),
+            ("MGET a b", "['2' '3']"),
+        ],
+    );
+}
+
+#[test]
+fn tables_are_swapped_for_all_clients() {
+    let running = start();
+    let (mut client, mut other) = (Client::of(&running), Client::of(&running));
+    dialogue(
+        &mut client,
+        &[
+            ("SET a 0", "OK"),
+            ("SELECT 1", "OK"),
+            ("SET a 1", "OK"),
+            ("SELECT 0", "OK"),
+            ("SWAPDB 0 1", "OK"),
+            ("GET a", "'1'"),
+        ],
+    );
+    dialogue(
+        &mut other,
+        &[
+            ("GET a", "'1'"),
+            ("SELECT 1", "OK"),
+            ("GET a", "'0'"),
+            ("SWAPDB 1 0", "OK"),
+            ("GET a", "'1'"),
+            ("SWAPDB 5 5", "OK"),
+            ("SWAPDB 0 16", "!ERR DB index is out of range"),
+            ("SWAPDB x 0", "!ERR invalid first DB index"),
+            ("SWAPDB 0 x", "!ERR invalid second DB index"),
+        ],
+    );
+    dialogue(&mut client, &[("GET a", "'0'")]);
+}
+
+#[test]
+fn swaps_change_what_is_watched_if_the_value_is_another() {
+    let running = start();
+    let (mut client, mut other) = (Client::of(&running), Client::of(&running));
+    dialogue(&mut other, &[("MSET a 1 same x", "OK"), ("SELECT 1", "OK"), ("SET same x", "OK")]);
+    for (key, answer) in [("a", "nil"), ("same", "['x']"), ("absent", "[nil]")] {
+        client.ask(&format!("WATCH {key}"));
+        assert_eq!(other.shown("SWAPDB 0 1"), "OK");
+        client.ask("MULTI");
+        client.ask(&format!("GET {key}"));
+        assert_eq!(client.shown("EXEC"), answer, "{key}");
+        other.ask("SWAPDB 0 1");
+    }
+    client.ask("RI.WATCHRANGE - +");
+    other.ask("SWAPDB 0 1");
+    client.ask("MULTI");
+    assert_eq!(client.shown("EXEC"), "nil");
+}
+
+#[test]
+fn a_transaction_swaps_tables_when_it_commits() {
+    let running = start();
+    let (mut client, mut other) = (Client::of(&running), Client::of(&running));
+    dialogue(
+        &mut client,
+        &[
+            ("SET a 0", "OK"),
+            ("SELECT 1", "OK"),
+            ("SET a 1", "OK"),
+            ("SELECT 0", "OK"),
+            ("MULTI", "OK"),
+            ("SWAPDB 0 1", "QUEUED"),
+            ("GET a", "QUEUED"),
+            ("SET a 2", "QUEUED"),
+            ("MOVE a 3", "QUEUED"),
+            ("SET b 3", "QUEUED"),
+            ("DBSIZE", "QUEUED"),
+            ("KEYS *", "QUEUED"),
+            ("SELECT 1", "QUEUED"),
+            ("GET a", "QUEUED"),
+            ("SELECT 0", "QUEUED"),
+        ],
+    );
+    assert_eq!(other.shown("GET a"), "'0'");
+    dialogue(
+        &mut client,
+        &[("EXEC", "[OK '1' OK 1 OK 1 ['b'] OK '0' OK]"), ("GET a", "nil"), ("GET b", "'3'")],
+    );
+    dialogue(&mut other, &[("GET b", "'3'"), ("SELECT 1", "OK"), ("GET a", "'0'")]);
+    dialogue(
+        &mut client,
+        &[
+            ("WATCH b", "OK"),
+            ("SET b 4", "OK"),
+            ("MULTI", "OK"),
+            ("SWAPDB 0 1", "QUEUED"),
+            ("EXEC", "nil"),
+            ("GET b", "'4'"),
+        ],
+    );
+}
+
+/// Two clients swap two tables while others move a pair between them by transactions: it never is in both,
+/// or in none.
+#[test]
+fn swaps_and_transactions_exclude_each_other() {
+    let running = start();
+    Client::of(&running).ask("SET there 1");
+    std::thread::scope(|scope| {
+        for worker in 0..4 {
+            let running = &running;
+            scope.spawn(move || {
+                let mut client = Client::of(running);
+                client.ask(&format!("SELECT {}", worker % 2));
+                for _ in 0..300 {
+                    if worker < 2 {
+                        assert_eq!(client.shown("SWAPDB 0 1"), "OK");
+                        continue;
+                    }
+                    let (here, there) = (worker % 2, 1 - worker % 2);
+                    client.ask("MULTI");
+                    client.ask(&format!("COPY there copied DB {there} REPLACE"));
+                    client.ask(&format!("MOVE there {there}"));
+                    let answer = client.shown("EXEC");
+                    assert!(["[1 1]", "[0 0]"].contains(&&*answer), "{here}: {answer}");
+                }
+            });
+        }
+    });
+    let mut client = Client::of(&running);
+    let first = client.shown("EXISTS there");
+    client.ask("SELECT 1");
+    let second = client.shown("EXISTS there");
+    assert_ne!(first, second);
+}
+
+#[test]
+fn values_are_written_down_and_read_again() {
+    let running = start();
+    let mut client = Client::of(&running);
+    dialogue(&mut client, &[("DUMP nothing", "nil"), ("SET a value EX 100", "OK")]);
+    let Answer::Bulk(payload) = client.ask("DUMP a") else { panic!("no payload") };
+    let mut restore = |words: &[&[u8]]| {
+        client.send(&[&[&b"RESTORE"[..]], words].concat());
+        show(&client.answer())
+    };
+    let now = common::BEGIN.to_string();
+    let later = (common::BEGIN + 7000).to_string();
+    assert_eq!(restore(&[b"a", b"0", &payload]), "!BUSYKEY Target key name already exists.");
+    assert_eq!(restore(&[b"a", b"0", &payload, b"REPLACE"]), "OK");
+    assert_eq!(restore(&[b"b", b"5000", &payload, b"IDLETIME", b"9"]), "OK");
+    assert_eq!(restore(&[b"c", later.as_bytes(), &payload, b"absttl", b"FREQ", b"255"]), "OK");
+    assert_eq!(restore(&[b"gone", now.as_bytes(), &payload, b"ABSTTL"]), "OK");
+    assert_eq!(restore(&[b"x", b"-1", &payload]), "!ERR Invalid TTL value, must be >= 0");
+    assert_eq!(
+        restore(&[b"x", b"0", &payload[..payload.len() - 1]]),
+        "!ERR DUMP payload version or checksum are wrong"
+    );
+    let no_idle = "!ERR Invalid IDLETIME value, must be >= 0";
+    assert_eq!(restore(&[b"x", b"0", &payload, b"IDLETIME", b"-1"]), no_idle);
+    let no_frequency = "!ERR Invalid FREQ value, must be >= 0 and <= 255";
+    assert_eq!(restore(&[b"x", b"0", &payload, b"FREQ", b"256"]), no_frequency);
+    assert_eq!(restore(&[b"x", b"0", &payload, b"FREQ", b"1", b"IDLETIME", b"1"]), "!ERR syntax error");
+    dialogue(
+        &mut client,
+        &[
+            ("MGET a b c gone", "['value' 'value' 'value' nil]"),
+            ("TTL a", "-1"),
+            ("PTTL b", "5000"),
+            ("PTTL c", "7000"),
+            ("EXISTS x", "0"),
+        ],
+    );
+}

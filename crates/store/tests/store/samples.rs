@@ -1,0 +1,82 @@
+//! Pairs drawn at random.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use honeycomb_store::Table;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use super::{fill, key, table};
+
+fn rng() -> StdRng {
+    StdRng::seed_from_u64(7)
+}
+
+/// How often each key is drawn.
+fn drawn(table: &Table, times: usize) -> BTreeMap<Vec<u8>, usize> {
+    let (mut rng, mut counts) = (rng(), BTreeMap::new());
+    for _ in 0..times {
+        let key = table.sample(&mut |below| rng.random_range(0..below)).unwrap();
+        *counts.entry(key).or_default() += 1;
+    }
+    counts
+}
+
+#[test]
+fn every_pair_is_drawn_about_as_often() {
+    const PAIRS: u64 = 5_000;
+    const TIMES: usize = 100;
+    let table = table();
+    fill(&table, PAIRS);
+    // Some of the tree has logs, some pairs are gone, and some places are thinner than others.
+    (0..PAIRS).step_by(3).for_each(|number| assert!(table.delete(&key(number)).unwrap()));
+    (0..PAIRS).step_by(7).for_each(|number| table.put(&key(number), b"again").unwrap());
+    let counts = drawn(&table, TIMES * table.pair_count() as usize);
+    assert_eq!(counts.len() as u64, table.pair_count(), "each is drawn, and nothing else");
+    assert!(counts.keys().all(|key| table.contains(key).unwrap()));
+    let often = counts.values().filter(|&&count| (TIMES / 3..TIMES * 3).contains(&count)).count();
+    assert!(often >= counts.len() * 98 / 100, "{often} of {} about as often", counts.len());
+    let most = counts.values().max().unwrap();
+    assert!(*most < TIMES * 12, "one was drawn {most} times, where {TIMES} is the mean");
+}
+
+#[test]
+fn where_most_is_deleted_what_is_left_is_drawn() {
+    let table = table();
+    assert_eq!(table.sample(&mut |_| 0), None);
+    fill(&table, 20_000);
+    (0..20_000).filter(|number| number % 6_000 != 700).for_each(|number| {
+        assert!(table.delete(&key(number)).unwrap());
+    });
+    let counts = drawn(&table, 400);
+    assert!(counts.keys().map(Vec::as_slice).eq([700, 6_700, 12_700, 18_700].map(key).iter()));
+    assert!(counts.values().all(|&count| count > 10), "{counts:?}");
+    // Whatever is drawn, also what is not below the number.
+    for number in [0, 1, 100, usize::MAX] {
+        assert!(table.contains(&table.sample(&mut |_| number).unwrap()).unwrap());
+    }
+    table.delete_range::<[u8]>(..).unwrap();
+    assert_eq!(table.sample(&mut |_| 0), None);
+}
+
+#[test]
+fn some_pairs_of_a_leaf_are_different_and_in_order() {
+    let table = table();
+    fill(&table, 5_000);
+    table.put(&key(0), &[7; 100_000]).unwrap();
+    let (mut rng, mut all) = (rng(), BTreeSet::new());
+    for round in 0..2_000 {
+        let (max, mut pairs) = (round % 12, Vec::new());
+        let mut take = |key: &[u8], value: &[u8]| pairs.push((key.to_vec(), value.to_vec()));
+        let count = table.sample_some(max, &mut |below| rng.random_range(0..below), &mut take);
+        assert_eq!((count, pairs.len()), (max, max));
+        assert!(pairs.is_sorted_by(|(a, _), (b, _)| a < b));
+        for (key, value) in pairs {
+            assert_eq!(table.get(&key).unwrap(), Some(value));
+            all.insert(key);
+        }
+    }
+    assert!(all.len() > 3_500, "{} different ones", all.len());
+    let every = table.sample_some(usize::MAX, &mut |below| below / 2, &mut |_, _| ());
+    assert!((20..1_000).contains(&every), "all of a leaf: {every}");
+}
