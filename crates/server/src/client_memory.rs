@@ -42,6 +42,14 @@ impl ClientMemory {
         *self = Self::default();
     }
 
+    /// Bytes of unsent replies from which on a client's commands wait. If the total is near its limit, that is
+    /// any: what a client has asked for ahead is found later.
+    pub(crate) fn unsent_bytes_max(&self, shared: &Shared) -> usize {
+        let (config, total) = (shared.config(), shared.clients.bytes().load(Ordering::Relaxed));
+        let is_near = total > config.clients_bytes_max / 4 * 3;
+        if is_near { 1 } else { config.unsent_bytes_max }
+    }
+
     /// Whether the limit is reached, the changes of this core included.
     pub(crate) fn is_short(&self, shared: &Shared) -> bool {
         let total = shared.clients.bytes().load(Ordering::Relaxed);

@@ -33,7 +33,12 @@ pub(crate) struct Client {
     request_bytes: AtomicUsize,
     reply_bytes: AtomicUsize,
     memory_bytes: AtomicUsize,
+    /// Milliseconds since 1970 when it last took a part of its replies while others wait; 0 if none wait.
+    stalled_since: AtomicU64,
 }
+
+/// Milliseconds after which a client that takes none of its replies is stalled.
+const STALL: u64 = 100;
 
 /// What changes of a client from turn to turn.
 #[derive(Debug, Clone, Copy)]
@@ -66,6 +71,7 @@ impl Clients {
             request_bytes: AtomicUsize::new(0),
             reply_bytes: AtomicUsize::new(0),
             memory_bytes: AtomicUsize::new(0),
+            stalled_since: AtomicU64::new(0),
         });
         self.lock().insert(client.id, client.clone());
         client
@@ -86,11 +92,12 @@ impl Clients {
         self.bytes.load(Ordering::Relaxed) > config.clients_bytes_max
     }
 
-    /// The number of the client that takes the most memory.
-    pub(crate) fn largest(&self) -> Option<u64> {
+    /// The number of the client that takes the most memory; of those that do not take their replies, if there
+    /// are such.
+    pub(crate) fn largest(&self, now: u64) -> Option<u64> {
         let clients = self.lock();
-        let bytes = |client: &&Arc<Client>| client.memory_bytes.load(Ordering::Relaxed);
-        clients.values().max_by_key(bytes).map(|client| client.id)
+        let bytes = |client: &Client| client.memory_bytes.load(Ordering::Relaxed);
+        clients.values().max_by_key(|client| (client.is_stalled(now), bytes(client))).map(|client| client.id)
     }
 
     /// A line for each client.
@@ -120,6 +127,16 @@ impl Client {
     /// Something has arrived of it.
     pub(crate) fn is_active(&self, now: u64) {
         self.active.store(now, Ordering::Relaxed);
+    }
+
+    /// Notes that it takes its replies, since a time in milliseconds since 1970 if some wait; 0 if none do.
+    pub(crate) fn takes_replies(&self, since: u64) {
+        self.stalled_since.store(since, Ordering::Relaxed);
+    }
+
+    fn is_stalled(&self, now: u64) -> bool {
+        let since = self.stalled_since.load(Ordering::Relaxed);
+        since > 0 && now.saturating_sub(since) >= STALL
     }
 
     /// Milliseconds since something arrived of it.

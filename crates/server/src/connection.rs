@@ -51,6 +51,8 @@ pub(crate) struct Connection {
     starved: bool,
     /// Bytes of its memory that are part of the total of all clients.
     pub(crate) accounted_bytes: usize,
+    /// Bytes of unsent replies from which on its commands wait.
+    pub(crate) unsent_bytes_max: usize,
 }
 
 /// A request, and what it asks for.
@@ -81,6 +83,7 @@ impl Connection {
             ended: false,
             starved: true,
             accounted_bytes: 0,
+            unsent_bytes_max: usize::MAX,
         }
     }
 
@@ -149,6 +152,19 @@ impl Connection {
         Ok(sent)
     }
 
+    /// Notes for others whether its client takes its replies, of which so many bytes were sent just now.
+    pub(crate) fn note_sent(&self, sent: usize, now: u64) {
+        if self.is_empty_or_sendable() {
+            self.session.client.takes_replies(0);
+        } else if sent > 0 {
+            self.session.client.takes_replies(now);
+        }
+    }
+
+    fn is_empty_or_sendable(&self) -> bool {
+        self.sendable || self.replies.is_empty()
+    }
+
     /// Takes the next request of what has arrived, if it is all there.
     // What it returns is many words: they stay in registers if this is where they are used.
     #[inline(always)]
@@ -198,18 +214,23 @@ impl Connection {
     }
 
     /// Whether further commands may be carried out.
-    pub(crate) fn may_go_on(&self, config: &Config) -> bool {
-        !self.session.closing && self.task.is_none() && self.unsent() < config.unsent_bytes_max
+    pub(crate) fn may_go_on(&self) -> bool {
+        !self.session.closing && self.task.is_none() && self.has_room()
+    }
+
+    /// Whether its client has taken enough of its replies for further commands.
+    pub(crate) fn has_room(&self) -> bool {
+        self.unsent() < self.unsent_bytes_max
     }
 
     /// Whether commands may be carried out together with those of others.
-    pub(crate) fn may_join(&self, config: &Config) -> bool {
-        self.session.authenticated && self.session.queue.is_none() && self.may_go_on(config)
+    pub(crate) fn may_join(&self) -> bool {
+        self.session.authenticated && self.session.queue.is_none() && self.may_go_on()
     }
 
     /// Whether a request at its front is to be carried out alone, and not with others in the next round.
-    pub(crate) fn is_for_alone(&self, asked: &Asked, config: &Config) -> bool {
-        asked.is_no_read && asked.is_no_write || !self.may_join(config)
+    pub(crate) fn is_for_alone(&self, asked: &Asked) -> bool {
+        asked.is_no_read && asked.is_no_write || !self.may_join()
     }
 
     /// Ends it if its replies take too much memory: with an error in place of the last one.
@@ -263,10 +284,9 @@ impl Connection {
     }
 
     /// Whether something is to be done without anything happening: there are requests or bytes to take, and
-    /// room for at most `unsent_max` bytes of replies; or replies to send.
-    pub(crate) fn is_ready(&self, unsent_max: usize) -> bool {
-        let has_room = self.unsent() < unsent_max;
-        let goes_on = has_room && self.task.is_none() && (self.receivable || !self.starved);
+    /// room for replies; or replies to send.
+    pub(crate) fn is_ready(&self) -> bool {
+        let goes_on = self.has_room() && self.task.is_none() && (self.receivable || !self.starved);
         goes_on || self.sendable && self.unsent() > 0
     }
 

@@ -148,7 +148,7 @@ impl Core {
         if !self.shared.clients.take_too_much(&self.shared.config()) {
             return;
         }
-        let largest = self.shared.clients.largest();
+        let largest = self.shared.clients.largest(self.shared.time.milliseconds());
         let is_largest = |one: &Connection| largest == Some(one.session.client.id);
         let found = self.connections.iter().find(|(_, one)| is_largest(one)).map(|(index, _)| index);
         if let Some(index) = found {
@@ -245,10 +245,11 @@ impl Core {
     /// Receives, carries out, sends; keeps as ready those for whom something is left to do.
     fn take_turn(&mut self, now: u64) {
         let mut ready = std::mem::take(&mut self.ready);
-        let unsent_max = self.shared.config().unsent_bytes_max;
+        let unsent_bytes_max = self.memory.unsent_bytes_max(&self.shared);
         ready.retain(|&index| {
             let Some(connection) = self.connections.get_mut(index) else { return false };
-            let full = connection.unsent() >= unsent_max || self.memory.is_short(&self.shared);
+            connection.unsent_bytes_max = unsent_bytes_max;
+            let full = !connection.has_room() || self.memory.is_short(&self.shared);
             let received = if full { Ok(0) } else { connection.receive(&mut self.buffer) };
             if let Ok(bytes @ 1..) = received {
                 self.counts.received_bytes.add(bytes as u64);
@@ -262,12 +263,14 @@ impl Core {
         ready.retain(|&index| {
             let connection = &mut self.connections[index];
             let sent = connection.send();
-            self.counts.sent_bytes.add(*sent.as_ref().unwrap_or(&0) as u64);
+            let bytes = *sent.as_ref().unwrap_or(&0);
+            self.counts.sent_bytes.add(bytes as u64);
+            connection.note_sent(bytes, now);
             self.memory.account(connection);
             connection.session.client.note(connection.activity());
             self.keep(index, sent)
         });
-        ready.retain(|&index| self.connections[index].is_ready(unsent_max));
+        ready.retain(|&index| self.connections[index].is_ready());
         self.ready = ready;
     }
 

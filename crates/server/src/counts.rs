@@ -45,6 +45,8 @@ pub(crate) struct Counts {
     pub(crate) accepted: Counter,
     pub(crate) refused: Counter,
     pub(crate) timed_out: Counter,
+    /// Slices of commands that take long.
+    pub(crate) slices: Counter,
     /// Clients that were disconnected since all took too much memory.
     pub(crate) evicted: Counter,
     /// Commands that were not carried out: there are none of their name, or the client may not.
@@ -64,6 +66,7 @@ impl Default for Counts {
             accepted: Counter::default(),
             refused: Counter::default(),
             timed_out: Counter::default(),
+            slices: Counter::default(),
             evicted: Counter::default(),
             not_carried_out: Counter::default(),
             read_batches: Histogram::default(),

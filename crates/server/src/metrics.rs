@@ -81,6 +81,7 @@ fn connections(writer: &mut Writer<'_, '_>, totals: &Totals, connected: u64) -> 
     writer.counter("connections_accepted", "Clients that have come", totals.accepted)?;
     writer.counter("connections_refused", "Clients beyond maxclients", totals.refused)?;
     writer.counter("connections_timed_out", "Clients that were silent beyond timeout", totals.timed_out)?;
+    writer.counter("task_slices", "Slices of commands that take long", totals.slices)?;
     writer.counter("connections_evicted", "Clients beyond maxmemory-clients", totals.evicted)?;
     writer.counter("received_bytes", "Bytes of requests", totals.received_bytes)?;
     writer.counter("sent_bytes", "Bytes of replies", totals.sent_bytes)

@@ -180,6 +180,7 @@ impl Tasks {
 /// Executes a slice of a connection's task. At its end the connection has the reply.
 fn step(connection: &mut Connection, shared: &Shared, stopwatch: &mut Stopwatch<'_>) -> Progress {
     let Some(mut task) = connection.task.take() else { return Progress::Done };
+    stopwatch.counts().slices.add(1);
     let config = shared.config();
     task.replies.set_bytes_max(config.reply_bytes_max.saturating_sub(connection.unsent()));
     let Task { requests, found, work, replies, .. } = &mut *task;

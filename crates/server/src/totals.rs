@@ -16,6 +16,7 @@ pub(crate) struct Totals {
     pub(crate) accepted: u64,
     pub(crate) refused: u64,
     pub(crate) timed_out: u64,
+    pub(crate) slices: u64,
     pub(crate) evicted: u64,
     pub(crate) not_carried_out: u64,
     pub(crate) expired: u64,
@@ -41,6 +42,7 @@ impl Totals {
             accepted: sum(|counts| &counts.accepted),
             refused: sum(|counts| &counts.refused),
             timed_out: sum(|counts| &counts.timed_out),
+            slices: sum(|counts| &counts.slices),
             evicted: sum(|counts| &counts.evicted),
             not_carried_out: sum(|counts| &counts.not_carried_out),
             expired: shared.expired.load(Ordering::Relaxed),
@@ -77,6 +79,7 @@ impl Totals {
         self.accepted -= other.accepted;
         self.refused -= other.refused;
         self.timed_out -= other.timed_out;
+        self.slices -= other.slices;
         self.evicted -= other.evicted;
         self.not_carried_out -= other.not_carried_out;
         self.expired -= other.expired;

@@ -23,51 +23,49 @@ fn filled() -> Running {
     running
 }
 
-/// How many times another client is answered while a command is executed.
-fn answered_beside(running: &Running, command: &[u8]) -> usize {
+/// The slices that the server has executed.
+fn slices(client: &mut Client) -> usize {
+    let info = client.shown("INFO stats");
+    let (_, after) = info.split_once("task_slices:").unwrap();
+    after.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap()
+}
+
+/// The slices of some commands, of which the last reply comes at their end; another client is answered
+/// meanwhile.
+fn slices_of(running: &Running, commands: &str) -> usize {
     let (mut long, mut short) = (Client::of(running), Client::of(running));
-    short.ask("PING");
-    long.send_bytes(command);
-    long.socket.set_nonblocking(true).unwrap();
-    let mut answered = 0;
-    while long.socket.peek(&mut [0; 1]).is_err() {
-        assert_eq!(short.shown("PING"), "PONG");
-        answered += 1;
-    }
-    answered
+    let before = slices(&mut short);
+    long.send_bytes(commands.as_bytes());
+    assert_eq!(short.shown("PING"), "PONG");
+    (0..commands.lines().count()).for_each(|_| drop(long.answer()));
+    slices(&mut short) - before
 }
 
+/// Between two slices all other clients are served, so their number bounds how long one waits.
 #[test]
-fn others_are_answered_between_the_slices_of_a_long_command() {
+fn a_page_of_a_range_is_a_slice() {
     let running = filled();
-    // Were a command executed in one piece, another client would be answered once or twice meanwhile.
-    for command in ["KEYS *", "KEYS *1*", "RI.COUNT - +", "RI.RANGE - +", "SCAN 0 COUNT 60000", "RI.WATCHRANGE - +"] {
-        let answered = answered_beside(&running, format!("{command}\r\n").as_bytes());
-        assert!(answered >= 10, "{command}: {answered}");
+    for command in ["KEYS *", "KEYS *1*", "RI.COUNT - +", "RI.RANGE - +", "RI.WATCHRANGE - +"] {
+        let slices = slices_of(&running, &format!("{command}\r\n"));
+        assert!(slices >= PAIRS / 256, "{command}: {slices}");
     }
-    let exec = "MULTI\r\nKEYS *\r\nRI.COUNT - +\r\nEXEC\r\n";
-    let (mut long, mut short) = (Client::of(&running), Client::of(&running));
-    long.send_bytes(exec.as_bytes());
-    (0..3).for_each(|_| drop(long.answer()));
-    long.socket.set_nonblocking(true).unwrap();
-    let mut answered = 0;
-    while long.socket.peek(&mut [0; 1]).is_err() {
-        short.ask("PING");
-        answered += 1;
-    }
-    assert!(answered >= 10, "EXEC: {answered}");
+    let slices = slices_of(&running, "SCAN 0 COUNT 60000\r\n");
+    assert!(slices >= 60_000 / 256, "SCAN: {slices}");
+    let slices = slices_of(&running, "MULTI\r\nKEYS *\r\nSET a b\r\nRI.COUNT - +\r\nEXEC\r\n");
+    assert!(slices >= 2 * PAIRS / 256, "EXEC: {slices}");
+    assert_eq!(slices_of(&running, "KEYS key:00001*\r\n"), 1, "what is short takes one");
 }
 
 #[test]
-fn a_long_value_holds_up_nobody() {
+fn a_part_of_a_long_value_is_a_slice() {
     let running = start_with(Config { cores: 1, ..Config::default() });
     let mut client = Client::of(&running);
     let value = vec![b'v'; 16_000_000];
     client.send(&[b"SET", b"long", &value]);
     client.answer();
-    for command in ["GET long", "MGET none long"] {
-        let answered = answered_beside(&running, format!("{command}\r\n").as_bytes());
-        assert!(answered >= 10, "{command}: {answered}");
+    for command in ["GET long\r\n", "MGET none long\r\n"] {
+        let slices = slices_of(&running, command);
+        assert!(slices >= value.len() / (128 << 10), "{command}: {slices}");
     }
     let Answer::Bulk(found) = client.ask("GET long") else { panic!("no value") };
     assert!(found == value);

@@ -15,7 +15,7 @@ use honeycomb_server::Config;
 
 const MIB: usize = 1 << 20;
 /// The limit of all clients together in this test.
-const CLIENTS: usize = 48 * MIB;
+const CLIENTS: usize = 96 * MIB;
 /// Beyond that: the memory of two cores for batches and values on their way, and of this test's clients.
 const BESIDE: usize = 96 * MIB;
 

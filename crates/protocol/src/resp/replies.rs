@@ -164,6 +164,9 @@ impl Replies {
     pub fn begin_bulk(&mut self, length: usize) -> bool {
         self.length(b'$', length);
         self.incomplete |= self.len() + length + 2 > self.bytes_max;
+        if !self.incomplete {
+            self.bytes.reserve_exact(length + 2);
+        }
         !self.incomplete
     }
 

@@ -27,11 +27,11 @@ pub(super) fn carry_out(
     (index, connection): (usize, &mut Connection),
     stopwatch: &mut Stopwatch<'_>,
 ) -> bool {
-    if !connection.may_go_on(round.config) {
+    if !connection.may_go_on() {
         return false;
     }
     let Asked { found, command, .. } = match connection.take(connection.limits(round.config)) {
-        Ok(Some(asked)) if connection.is_for_alone(&asked, round.config) => asked,
+        Ok(Some(asked)) if connection.is_for_alone(&asked) => asked,
         Ok(Some(asked)) => {
             connection.put_back(asked);
             return false;

@@ -63,7 +63,7 @@ impl Reading {
 
     /// Adds the reads at the front of a connection.
     pub(super) fn gather(&mut self, round: &Round<'_>, index: usize, connection: &mut Connection) {
-        if !connection.may_join(round.config) {
+        if !connection.may_join() {
             return;
         }
         let table = round.shared.table(connection.session.database);
@@ -122,7 +122,7 @@ impl Reading {
         let (mut done, mut lap) = (0, stopwatch.lap(self.commands.len()));
         for command in &self.commands {
             let connection = &mut connections[command.connection];
-            if !connection.may_go_on(round.config) || connection.is_taken_back(&command.found) {
+            if !connection.may_go_on() || connection.is_taken_back(&command.found) {
                 // It ends, has more replies than its client takes, or one before is to be executed first.
                 connection.take_back(&command.found);
                 continue;

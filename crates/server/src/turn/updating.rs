@@ -57,7 +57,7 @@ enum State {
 impl Updating {
     /// Adds the command at the front of a connection, if it reads and then writes, and its reads.
     pub(super) fn gather(&mut self, round: &Round<'_>, index: usize, connection: &mut Connection) {
-        if !connection.may_join(round.config) {
+        if !connection.may_join() {
             return;
         }
         let Ok(Some(asked)) = connection.take(&round.config.request) else { return };

@@ -31,7 +31,7 @@ struct Command {
 impl Writing {
     /// Adds the writes at the front of a connection.
     pub(super) fn gather(&mut self, round: &Round<'_>, index: usize, connection: &mut Connection) {
-        if !connection.may_join(round.config) {
+        if !connection.may_join() {
             return;
         }
         let table = round.shared.table(connection.session.database);
