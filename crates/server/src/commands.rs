@@ -1,18 +1,26 @@
 //! All commands, by name.
 
 mod about;
+mod acl;
+mod categories;
+mod client;
+mod client_filter;
 mod config;
 mod connection;
 mod expiry;
+mod info;
 mod keys;
+mod latency;
 mod numbers;
 mod object;
 mod ordered;
 mod query;
 mod range;
 mod scanning;
+mod server;
 mod slow_log;
 mod strings;
+mod subcommands;
 mod transactions;
 mod watch;
 
@@ -25,16 +33,21 @@ use crate::command::{Command, Named, word};
 
 /// All of them, in the order of their names. The place of one is its number.
 pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| {
-    let groups: [&'static [Command]; 13] = [
+    let groups: [&'static [Command]; 18] = [
         about::COMMANDS,
+        acl::COMMANDS,
+        client::COMMANDS,
         config::COMMANDS,
         connection::COMMANDS,
         expiry::COMMANDS,
+        info::COMMANDS,
         keys::COMMANDS,
+        latency::COMMANDS,
         numbers::COMMANDS,
         object::COMMANDS,
         ordered::COMMANDS,
         scanning::COMMANDS,
+        server::COMMANDS,
         slow_log::COMMANDS,
         strings::COMMANDS,
         transactions::COMMANDS,
@@ -52,7 +65,9 @@ pub(crate) static BY_NAME: LazyLock<HashMap<u128, Named, FxBuildHasher>> = LazyL
     BY_NUMBER.iter().enumerate().map(named).filter_map(by_word).collect()
 });
 
+pub(crate) use categories::{is_administrative, writes};
 pub(crate) use query::{Page, Query};
 pub(crate) use range::{Origin, Range, Walk, each};
+pub(crate) use subcommands::full_name;
 pub(crate) use transactions::run_alone;
 pub(crate) use watch::WatchedRange;
