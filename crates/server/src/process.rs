@@ -50,7 +50,7 @@ mod tests {
     fn the_system_knows_the_process() {
         let held = vec![1_u8; 64 << 20];
         assert!(resident_bytes() > 64 << 20 && resident_bytes() < system_memory_bytes());
-        assert!(held.iter().any(|byte| *byte == 1));
+        assert!(held.contains(&1));
         let before = processor_seconds().1;
         let began = std::time::Instant::now();
         while processor_seconds().1 < before + 0.03 {
