@@ -1,9 +1,9 @@
 //! `MONITOR`: clients that are shown every command that is carried out.
 //!
-//! 1. A core that has carried out commands appends a line for each to the queue of each monitor, and wakes the
-//!    monitor's core.
-//! 2. The monitor's core takes lines from the queue as there is room for replies. A monitor whose queue is full
-//!    is ended: nobody waits for it.
+//! 1. A core that has carried out commands appends a line for each to the queue of each monitor, and wakes
+//!    the monitor's core.
+//! 2. The monitor's core takes lines from the queue as there is room for replies. A monitor whose queue is
+//!    full is ended: nobody waits for it.
 
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! What the system says of the process: Linux tells it in files. Elsewhere it is not known, and told as nothing.
+//! What the system says of the process: Linux tells it in files. Elsewhere it is told as nothing.
 
 use std::fs;
 

@@ -359,9 +359,9 @@ fn what_a_server_tells_of_itself() {
             ("CLIENT NOSUCH", "!ERR unknown subcommand 'NOSUCH'. Try CLIENT HELP."),
             (
                 "COMMAND INFO get nosuch",
-                "[['get' 2 [readonly fast] 1 1 1 [@read @string @fast] [] [['flags' [RO access] 'begin_search' \
-                 ['type' 'index' 'spec' ['index' 1]] 'find_keys' ['type' 'range' 'spec' ['lastkey' 0 'keystep' 1 \
-                 'limit' 0]]]] []] nil]",
+                "[['get' 2 [readonly fast] 1 1 1 [@read @string @fast] [] [['flags' [RO access] \
+                 'begin_search' ['type' 'index' 'spec' ['index' 1]] 'find_keys' ['type' 'range' 'spec' \
+                 ['lastkey' 0 'keystep' 1 'limit' 0]]]] []] nil]",
             ),
             ("CONFIG GET data*", "['databases' '16']"),
             ("HELLO 4", "!NOPROTO unsupported protocol version"),

@@ -38,9 +38,9 @@ fn a_line_about_a_client_has_the_fields_of_redis_in_their_order() {
     let answer = common::show(&client.answer());
     let line = answer.trim_matches('\'').trim_end_matches("\\n");
     let names: Vec<_> = line.split(' ').map(|field| field.split('=').next().unwrap()).collect();
-    let expected = "id addr laddr fd name age idle flags db sub psub ssub multi watch qbuf qbuf-free argv-mem \
-        multi-mem rbs rbp obl oll omem tot-mem events cmd user redir resp lib-name lib-ver io-thread tot-net-in \
-        tot-net-out tot-cmds";
+    let expected = "id addr laddr fd name age idle flags db sub psub ssub multi watch qbuf qbuf-free \
+        argv-mem multi-mem rbs rbp obl oll omem tot-mem events cmd user redir resp lib-name lib-ver \
+        io-thread tot-net-in tot-net-out tot-cmds";
     assert_eq!(names.join(" "), expected);
     let address = client.socket.local_addr().unwrap().to_string();
     let local = client.socket.peer_addr().unwrap().to_string();

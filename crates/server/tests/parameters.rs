@@ -105,14 +105,15 @@ fn clients_see_them_all_and_change_some() {
             (
                 "CONFIG SET cores 2",
                 &format!(
-                    "!ERR CONFIG SET failed (possibly related to argument 'cores') - can't set immutable config; \
-                     these can change: {changing}"
+                    "!ERR CONFIG SET failed (possibly related to argument 'cores') - can't set immutable \
+                     config; these can change: {changing}"
                 ),
             ),
             (
                 "CONFIG SET core 1",
                 &format!(
-                    "!ERR Unknown option or number of arguments for CONFIG SET - 'core'; these can change: {changing}"
+                    "!ERR Unknown option or number of arguments for CONFIG SET - 'core'; these can \
+                     change: {changing}"
                 ),
             ),
             (

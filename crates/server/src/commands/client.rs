@@ -73,7 +73,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "client|kill",
         arity: -3,
         usage: "ip:port | <filter> [<filter> ...]",
-        summary: "Ends connections, of an address or of those that pass all filters; not this one unless SKIPME NO.",
+        summary: "Ends connections, of an address or all that pass the filters; this one after SKIPME NO.",
         run: kill,
     },
     Subcommand {

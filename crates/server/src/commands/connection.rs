@@ -148,8 +148,8 @@ fn describe(context: &mut Context<'_>, version: Version) {
 fn auth(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     match arguments.len() {
         2 if context.shared.config().password.is_none() => {
-            let message = "AUTH <password> called without any password configured for the default user. Are you \
-                           sure your configuration is correct?";
+            let message = "AUTH <password> called without any password configured for the default user. Are \
+                           you sure your configuration is correct?";
             return Err(Failure::other(message));
         }
         2 => authenticate(context, b"default", &arguments[1])?,

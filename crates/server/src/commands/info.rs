@@ -1,5 +1,5 @@
-//! `INFO`: how the server does, as Redis tells it. What Redis has and this server has not, such as a file that
-//! is appended to, is told as Redis tells it when it is switched off.
+//! `INFO`: how the server does, as Redis tells it. What Redis has and this server has not, such as a file
+//! that is appended to, is told as Redis tells it when it is switched off.
 
 use std::fmt::Write;
 
@@ -203,7 +203,7 @@ fn commands(context: &Context<'_>, lines: &mut Lines) {
     }
 }
 
-/// Microseconds that so many percent of a command's calls took at most: bounds, since a histogram counts them.
+/// Microseconds that shares of a command's calls took at most: bounds of buckets.
 fn latencies(context: &Context<'_>, lines: &mut Lines) {
     let totals = Totals::since_reset(context.shared);
     for (command, (microseconds, _)) in BY_NUMBER.iter().zip(&totals.commands) {

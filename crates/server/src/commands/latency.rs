@@ -132,8 +132,8 @@ fn report(context: &Context<'_>) -> String {
     let sum: u64 = noted.entries.iter().map(|(_, took)| took).sum();
     let (seconds, mean) = (noted.entries.len(), sum / noted.entries.len() as u64);
     format!(
-        "{EVENT}: in {seconds} different seconds commands took {} ms or longer: {mean} ms in the mean, {} ms at \
-         most. SLOWLOG EXPLAIN shows which, and what they touched.\n",
+        "{EVENT}: in {seconds} different seconds commands took {} ms or longer: {mean} ms in the mean, {} ms \
+         at most. SLOWLOG EXPLAIN shows which, and what they touched.\n",
         threshold.as_millis(),
         noted.longest
     )

@@ -19,7 +19,7 @@ pub(super) const COMMANDS: &[Command] = &[
             Ok(())
         }),
         usage: "",
-        summary: "Shows each command that is carried out from now on, until RESET. Administrative ones are not shown.",
+        summary: "Shows each command that is carried out, until RESET; administrative ones are not shown.",
     },
     Command {
         name: "replicaof",

@@ -22,7 +22,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "slowlog|explain",
         arity: -2,
         usage: "[count]",
-        summary: "The entries of GET as maps, with what was carried out together and what was touched of memory.",
+        summary: "The entries of GET as maps, with what was carried out together and touched of memory.",
         run: |context, arguments| {
             let entries = context.shared.slow_log.newest(count(arguments)?);
             context.replies.array(entries.len());
@@ -34,8 +34,8 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "slowlog|get",
         arity: -2,
         usage: "[count]",
-        summary: "The newest entries (10 unless it is said; -1 for all): number, time, microseconds, arguments, \
-                  address and name of the client. Commands that were carried out together are one entry.",
+        summary: "The newest entries (10 unless it is said; -1 for all): number, time, microseconds, \
+                  arguments, address and name of the client. Commands that ran together are one entry.",
         run: |context, arguments| {
             let entries = context.shared.slow_log.newest(count(arguments)?);
             context.replies.array(entries.len());
