@@ -5,7 +5,7 @@ import subprocess
 
 
 class Server:
-    """Runs until it is stopped, at a port that the system chose; with further parameters, if some are given."""
+    """Runs until it is stopped, at a port that the system chose; `flags` are further parameters."""
 
     def __init__(self, *flags):
         command = [os.environ["HONEYCOMB"], "serve", "--address", "127.0.0.1:0", "--memory", "64MiB"]

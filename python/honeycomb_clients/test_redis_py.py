@@ -45,6 +45,36 @@ class RedisPy(unittest.TestCase):
             self.assertEqual(list(client.scan_iter("key*", count=7)), keys)
             self.assertEqual(client.keys("key000?"), keys[:10])
 
+    def test_what_clients_are_told(self):
+        for client in self.clients():
+            client.client_setname("bee")
+            mine = client.client_info()
+            self.assertEqual((mine["name"], mine["cmd"], mine["user"]), ("bee", "client|info", "default"))
+            self.assertIn(mine["id"], [one["id"] for one in client.client_list()])
+            self.assertTrue(client.info()["redis_version"].startswith("8."))
+            self.assertEqual(client.info("replication")["role"], "master")
+            self.assertEqual(client.command_getkeys("MSET", "a", 1, "b", 2), ["a", "b"])
+            self.assertGreater(client.command_count(), 50)
+            self.assertIn("get", client.command())
+            self.assertEqual(client.acl_whoami(), "default")
+            self.assertEqual(client.role()[0], b"master")
+            self.assertEqual(len(client.time()), 2)
+            with self.server_connection() as other:
+                other.ping()
+                self.assertEqual(client.client_kill_filter(_id=other.client_id()), 1)
+
+    def test_a_monitor_is_shown_commands(self):
+        with self.server_connection() as client, client.monitor() as monitor:
+            with self.server_connection() as other:
+                other.set("a", 'x"y z')
+            shown = next(iter(monitor.listen()))
+            while not shown["command"].startswith("SET"):
+                shown = next(iter(monitor.listen()))
+            self.assertEqual(shown["command"], 'SET a x"y z')
+
+    def server_connection(self):
+        return redis.Redis(port=self.server.port)
+
     def test_pipelines(self):
         for client in self.clients():
             with client.pipeline(transaction=False) as pipeline:

@@ -62,7 +62,8 @@ pub(crate) struct Index {
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub(crate) compare_seconds: u64,
     /// Keep the index behind this server (`honeycomb serve`), in its tables 0 to 2, and not in this process.
-    #[arg(long, value_name = "HOST:PORT", value_parser = honeycomb_server::resolve, conflicts_with_all = ["store", "bytes"])]
+    #[arg(long, value_name = "HOST:PORT", value_parser = honeycomb_server::resolve,
+        conflicts_with_all = ["store", "bytes"])]
     pub(crate) server: Option<SocketAddr>,
     /// Save the store as an image; if the file exists already, extend it.
     #[arg(long, value_name = "FILE")]

@@ -4,6 +4,7 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     process::{Child, Command, Stdio},
+    time::{Duration, Instant},
 };
 
 fn command(arguments: &[&str]) -> Command {
@@ -46,6 +47,31 @@ fn it_serves_until_a_signal_ends_it() {
         assert_eq!(last, b"$3\r\nred\r\n", "what was sent before the signal is carried out");
         assert_eq!(server.wait().unwrap().code(), Some(0));
     }
+}
+
+#[test]
+fn a_client_ends_it() {
+    let (mut server, address) = serve(&[]);
+    let mut client = TcpStream::connect(address).unwrap();
+    client.write_all(b"SHUTDOWN SAVE\r\nSET apple red\r\nSHUTDOWN NOSAVE\r\nSET apple green\r\n").unwrap();
+    let mut replies = String::new();
+    client.read_to_string(&mut replies).unwrap();
+    let refusal = "-ERR SHUTDOWN SAVE: this server keeps nothing on disk; SHUTDOWN NOSAVE ends it\r\n";
+    assert_eq!(replies, format!("{refusal}+OK\r\n"));
+    assert_eq!(server.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn who_reads_nothing_does_not_delay_the_end() {
+    let (mut server, address) = serve(&["--shutdown-timeout", "60"]);
+    let mut client = TcpStream::connect(address).unwrap();
+    client.write_all(format!("SET big {}\r\n", "v".repeat(60_000)).as_bytes()).unwrap();
+    client.write_all(&b"GET big\r\n".repeat(1000)).unwrap();
+    client.read_exact(&mut [0; 1000]).unwrap();
+    let before = Instant::now();
+    send_signal(&server, "-TERM");
+    assert_eq!(server.wait().unwrap().code(), Some(0));
+    assert!(before.elapsed() < Duration::from_secs(3), "{:?}", before.elapsed());
 }
 
 #[test]

@@ -1,15 +1,21 @@
 //! All commands, by name.
 
 mod about;
+mod acl;
 mod bitfield;
 mod bitop;
 mod bits;
+mod categories;
+mod client;
+mod client_filter;
 mod conditions;
 mod config;
 mod connection;
 mod dump;
 mod expiry;
+mod info;
 mod keys;
+mod latency;
 mod lcs;
 mod moving;
 mod numbers;
@@ -18,10 +24,12 @@ mod ordered;
 mod query;
 mod range;
 mod scanning;
+mod server;
 mod several;
 mod slow_log;
 mod storing;
 mod strings;
+mod subcommands;
 mod transactions;
 mod watch;
 
@@ -34,23 +42,28 @@ use crate::command::{Command, Named, word};
 
 /// All of them, in the order of their names. The place of one is its number.
 pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| {
-    let groups: [&'static [Command]; 22] = [
+    let groups: [&'static [Command]; 27] = [
         about::COMMANDS,
+        acl::COMMANDS,
         bitfield::COMMANDS,
         bitop::COMMANDS,
         bits::COMMANDS,
+        client::COMMANDS,
         conditions::COMMANDS,
         config::COMMANDS,
         connection::COMMANDS,
         dump::COMMANDS,
         expiry::COMMANDS,
+        info::COMMANDS,
         keys::COMMANDS,
+        latency::COMMANDS,
         lcs::COMMANDS,
         moving::COMMANDS,
         numbers::COMMANDS,
         object::COMMANDS,
         ordered::COMMANDS,
         scanning::COMMANDS,
+        server::COMMANDS,
         several::COMMANDS,
         slow_log::COMMANDS,
         storing::COMMANDS,
@@ -70,7 +83,9 @@ pub(crate) static BY_NAME: LazyLock<HashMap<u128, Named, FxBuildHasher>> = LazyL
     BY_NUMBER.iter().enumerate().map(named).filter_map(by_word).collect()
 });
 
+pub(crate) use categories::{is_administrative, writes};
 pub(crate) use query::{Page, Query};
 pub(crate) use range::{Origin, Range, Walk, each};
+pub(crate) use subcommands::full_name;
 pub(crate) use transactions::run_alone;
 pub(crate) use watch::WatchedRange;

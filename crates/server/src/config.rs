@@ -45,6 +45,8 @@ pub struct Config {
     pub clients_bytes_max: usize,
     /// Snapshots that a client may hold by `RI.SNAPSHOT TAKE`. Default: 8.
     pub client_snapshots_max: usize,
+    /// Commands that take so long are events for `LATENCY`; none notes nothing. Default: none.
+    pub latency_threshold: Option<Duration>,
     /// Commands that take longer are noted in the slow log; none notes nothing. Default: 10 ms.
     pub slow: Option<Duration>,
     /// Entries that the slow log keeps. Default: 128.
@@ -137,6 +139,7 @@ impl Default for Config {
             reply_bytes_max: 256 << 20,
             clients_bytes_max: 512 << 20,
             client_snapshots_max: 8,
+            latency_threshold: None,
             slow: Some(Duration::from_millis(10)),
             slow_log_entries_max: 128,
             metrics: None,

@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
 
-use honeycomb_protocol::resp::{Found, Limits, Malformed, Replies, Requests};
+use honeycomb_protocol::resp::{Found, Limits, Malformed, Replies, Requests, Version};
 use mio::net::TcpStream;
 
 use crate::clients::Activity;
@@ -225,7 +225,7 @@ impl Connection {
 
     /// Whether commands may be carried out together with those of others.
     pub(crate) fn may_join(&self) -> bool {
-        self.session.authenticated && self.session.queue.is_none() && self.may_go_on()
+        self.session.may_join() && self.may_go_on()
     }
 
     /// Whether a request at its front is to be carried out alone, and not with others in the next round.
@@ -258,9 +258,32 @@ impl Connection {
 
     /// What is to be shown of it.
     pub(crate) fn activity(&self) -> Activity {
-        let memory_bytes = self.memory_bytes();
-        let database = self.session.database;
-        Activity { database, request_bytes: self.requests.len(), reply_bytes: self.unsent(), memory_bytes }
+        let session = &self.session;
+        Activity {
+            database: session.database,
+            request_bytes: self.requests.len(),
+            request_room: self.requests.capacity().saturating_sub(self.requests.len()),
+            reply_bytes: self.unsent(),
+            memory_bytes: self.memory_bytes(),
+            queued: session.queue.as_ref().map_or(0, |queue| queue.len() + 1),
+            watched: session.watched.len(),
+            protocol: if self.replies.version() == Version::Resp3 { 3 } else { 2 },
+        }
+    }
+
+    /// Replies what a monitor is shown, if there is room.
+    pub(crate) fn take_lines(&mut self) {
+        if let Some(monitoring) = &self.session.monitoring
+            && self.task.is_none()
+            && self.has_room()
+        {
+            monitoring.take(&mut self.replies);
+        }
+    }
+
+    /// Whether lines wait that a monitor is to be shown.
+    fn has_lines(&self) -> bool {
+        self.session.monitoring.as_ref().is_some_and(|monitoring| !monitoring.is_empty())
     }
 
     /// Bytes of memory that it takes: of requests, replies, and what commands have left.
@@ -286,7 +309,8 @@ impl Connection {
     /// Whether something is to be done without anything happening: there are requests or bytes to take, and
     /// room for replies; or replies to send.
     pub(crate) fn is_ready(&self) -> bool {
-        let goes_on = self.has_room() && self.task.is_none() && (self.receivable || !self.starved);
+        let has_more = self.receivable || !self.starved || self.has_lines();
+        let goes_on = self.has_room() && self.task.is_none() && has_more;
         goes_on || self.sendable && self.unsent() > 0
     }
 

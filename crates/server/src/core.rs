@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,7 @@ use mio::{Events, Interest, Poll, Token, Waker};
 use slab::Slab;
 
 use crate::client_memory::ClientMemory;
+use crate::clients::{Flag, Origin};
 use crate::connection::Connection;
 use crate::counts::Counts;
 use crate::datagrams::{Datagrams, Protocol};
@@ -30,6 +32,10 @@ const DATAGRAMS_LAST: Token = Token(DATAGRAMS.0 - 15);
 const PATIENCE: Duration = Duration::from_millis(100);
 /// How long it waits for them while its tasks wait for snapshots.
 const TASK_PATIENCE: Duration = Duration::from_millis(1);
+/// The same while commands wait for the end of a pause.
+const PAUSE_PATIENCE: Duration = Duration::from_millis(5);
+/// How long a server that stops waits for clients none of which takes any reply.
+const PATIENCE_AT_END: Duration = Duration::from_millis(200);
 /// Milliseconds between two looks for clients that have been silent for too long.
 const SILENCE_INTERVAL: u64 = 100;
 
@@ -55,6 +61,26 @@ pub(crate) struct Core {
     memory: ClientMemory,
 }
 
+/// The end of a core: until when it serves the clients that it has.
+struct Ending {
+    until: Instant,
+    /// Bytes that had been sent when it was last looked at, and since when.
+    sent_bytes: u64,
+    since: Instant,
+}
+
+impl Ending {
+    /// Whether the time is over, or nothing was left to do for a while but for clients to take their replies,
+    /// and none has taken a byte.
+    fn is_over(&mut self, is_busy: bool, sent_bytes: u64) -> bool {
+        let now = Instant::now();
+        if is_busy || sent_bytes != self.sent_bytes {
+            (self.sent_bytes, self.since) = (sent_bytes, now);
+        }
+        now >= self.until || now - self.since >= PATIENCE_AT_END
+    }
+}
+
 impl Core {
     /// A core that takes connections from a listener and datagrams from sockets, and what wakes it up.
     pub(crate) fn new(
@@ -62,11 +88,12 @@ impl Core {
         number: usize,
         listener: std::net::TcpListener,
         sockets: Vec<(Protocol, UdpSocket)>,
-    ) -> io::Result<(Self, Waker)> {
+    ) -> io::Result<(Self, Arc<Waker>)> {
         let poll = Poll::new()?;
         let mut listener = TcpListener::from_std(listener);
         poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
-        let waker = Waker::new(poll.registry(), WAKER)?;
+        let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
+        shared.add_waker(waker.clone());
         let counts = shared.counts[number].clone();
         let core = Self {
             datagrams: Datagrams::new(sockets, &shared, poll.registry(), DATAGRAMS)?,
@@ -90,7 +117,7 @@ impl Core {
     /// Serves until the server is stopped, and then as long as replies are left to send, within the grace.
     pub(crate) fn run(mut self) -> io::Result<()> {
         let mut events = Events::with_capacity(1024);
-        let mut until = None;
+        let mut ending: Option<Ending> = None;
         loop {
             match self.poll.poll(&mut events, Some(self.patience())) {
                 Err(error) if error.kind() != ErrorKind::Interrupted => return Err(error),
@@ -103,9 +130,13 @@ impl Core {
             self.bound_memory();
             self.close_silent(now);
             self.is_behind = reaper::step(&self.shared, now);
+            if self.number == 0 {
+                self.shared.pace.step(&self.shared, now);
+            }
             if self.shared.is_stopping() {
-                let until = *until.get_or_insert_with(|| self.stop());
-                if self.connections.is_empty() || Instant::now() >= until {
+                let ending = ending.get_or_insert_with(|| self.stop());
+                let is_busy = !self.ready.is_empty() || self.turn.has_tasks();
+                if self.connections.is_empty() || ending.is_over(is_busy, self.counts.sent_bytes.get()) {
                     return Ok(());
                 }
             }
@@ -118,6 +149,9 @@ impl Core {
         match (at_rest, self.turn.has_tasks()) {
             (true, false) => PATIENCE,
             (true, true) if self.task_waits => TASK_PATIENCE,
+            (false, false) if self.shared.pause.at(self.shared.time.milliseconds()).is_some() => {
+                PAUSE_PATIENCE
+            }
             _ => Duration::ZERO,
         }
     }
@@ -164,7 +198,7 @@ impl Core {
 
     /// Takes no further connections, and of clients only what has arrived already; says until when that is
     /// carried out.
-    fn stop(&mut self) -> Instant {
+    fn stop(&mut self) -> Ending {
         self.listener = None;
         self.ready.clear();
         self.datagrams.close();
@@ -176,14 +210,15 @@ impl Core {
             connection.hear_no_more();
             self.ready.push(index);
         }
-        Instant::now() + self.shared.config().grace
+        let now = Instant::now();
+        Ending { until: now + self.shared.config().grace, sent_bytes: 0, since: now }
     }
 
     fn note(&mut self, events: &Events) {
         for event in events {
             match event.token() {
                 LISTENER => self.accept(),
-                WAKER => {}
+                WAKER => self.look_around(),
                 Token(token) if token >= DATAGRAMS_LAST.0 => self.datagrams.note(DATAGRAMS.0 - token),
                 Token(index) => {
                     let Some(connection) = self.connections.get_mut(index) else { continue };
@@ -196,6 +231,16 @@ impl Core {
         }
         self.ready.sort_unstable();
         self.ready.dedup();
+    }
+
+    /// Something was left for some connections: they are to be ended, or are shown commands.
+    fn look_around(&mut self) {
+        let is_killed = |connection: &Connection| connection.session.client.is(Flag::Killed);
+        let killed = self.connections.iter().filter(|(_, one)| is_killed(one));
+        let killed: Vec<_> = killed.map(|(index, _)| index).collect();
+        killed.into_iter().for_each(|index| self.close(index));
+        let monitors = self.connections.iter().filter(|(_, one)| one.session.monitoring.is_some());
+        self.ready.extend(monitors.map(|(index, _)| index));
     }
 
     fn accept(&mut self) {
@@ -234,7 +279,10 @@ impl Core {
             return;
         }
         let authenticated = shared.config().password.is_none();
-        let client = shared.clients.enter(address.to_string(), self.number, shared.time.milliseconds());
+        let local = socket.local_addr().map_or(String::new(), |local| local.to_string());
+        let file = socket.as_raw_fd();
+        let origin = Origin { address: address.to_string(), local, file, core: self.number };
+        let client = shared.clients.enter(origin, shared.time.milliseconds());
         tracing::debug!(client = client.id, %address, "a client has come");
         let session = Session::new(client, authenticated);
         self.counts.accepted.add(1);
@@ -253,7 +301,8 @@ impl Core {
             let received = if full { Ok(0) } else { connection.receive(&mut self.buffer) };
             if let Ok(bytes @ 1..) = received {
                 self.counts.received_bytes.add(bytes as u64);
-                connection.session.client.is_active(now);
+                connection.session.client.has_received(now, bytes);
+                connection.session.client.note(connection.activity());
                 self.memory.account(connection);
             }
             self.keep(index, received)
@@ -262,9 +311,11 @@ impl Core {
         self.turn.run(&self.shared, now, &mut self.connections, &ready, &mut self.datagrams);
         ready.retain(|&index| {
             let connection = &mut self.connections[index];
+            connection.take_lines();
             let sent = connection.send();
             let bytes = *sent.as_ref().unwrap_or(&0);
             self.counts.sent_bytes.add(bytes as u64);
+            connection.session.client.has_sent(bytes);
             connection.note_sent(bytes, now);
             self.memory.account(connection);
             connection.session.client.note(connection.activity());

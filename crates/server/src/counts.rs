@@ -94,6 +94,11 @@ impl Histogram {
         self.buckets[bits.min(BUCKETS - 1)].add(times);
         self.sum.add(number.wrapping_mul(times));
     }
+
+    /// How many numbers there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.buckets.iter().map(Counter::get).sum()
+    }
 }
 
 impl Distribution {
@@ -115,6 +120,18 @@ impl Distribution {
     /// How many numbers there are.
     pub(crate) fn count(&self) -> u64 {
         self.buckets.iter().sum()
+    }
+
+    /// The first bound that a share of the numbers is not above; of those beyond all, the last bound.
+    pub(crate) fn bound(&self, share: f64) -> u64 {
+        let wanted = (self.count() as f64 * share).ceil() as u64;
+        let mut sum = 0;
+        let reaches = |count: &u64| {
+            sum += count;
+            sum >= wanted
+        };
+        let bucket = self.buckets.iter().position(reaches).unwrap_or(0).min(BUCKETS - 2);
+        1 << bucket
     }
 }
 

@@ -1,5 +1,5 @@
-//! Requests of HTTP at the port of Redis clients. A web page can have its reader's browser post to any address
-//! that the browser reaches, and of what is posted each line that is a command would be carried out.
+//! Requests of HTTP at the port of Redis clients. A web page can have its reader's browser post to any
+//! address that the browser reaches, and each line of it that is a command would be carried out.
 
 use crate::arguments::is;
 use crate::session::Session;
@@ -15,7 +15,7 @@ pub(crate) fn ends(shared: &Shared, session: &mut Session, name: &[u8]) -> bool 
     }
     if shared.intrusion_warned.is_time(shared.time.milliseconds()) {
         let address = &session.client.address;
-        tracing::warn!(%address, "possible SECURITY ATTACK: HTTP at the port of Redis clients; connection closed");
+        tracing::warn!(%address, "possible SECURITY ATTACK: a client speaks HTTP; connection closed");
     }
     session.closing = true;
     true

@@ -66,8 +66,8 @@ impl<'a> Range<'a> {
     }
 }
 
-/// The formats differ in two things for what the server has: of a counter the older one names the sample, which
-/// ends in `_total`, where OpenMetrics names the family; and it has no mark at its end.
+/// The formats differ in two things for what the server has: of a counter the older one names the sample,
+/// which ends in `_total`, where OpenMetrics names the family; and it has no mark at its end.
 fn as_prometheus(open_metrics: &str) -> String {
     let counter = |line: &'_ str| line.strip_prefix("# TYPE ")?.strip_suffix(" counter").map(str::to_owned);
     let counters: HashSet<_> = open_metrics.lines().filter_map(counter).collect();
@@ -113,7 +113,8 @@ mod tests {
     fn counters_are_named_as_their_samples_are() {
         let open =
             "# HELP a All of a b.\n# TYPE a counter\na_total 1\n# HELP b B\n# TYPE b gauge\nb 2\n# EOF\n";
-        let text = "# HELP a_total All of a b.\n# TYPE a_total counter\na_total 1\n# HELP b B\n# TYPE b gauge\nb 2\n";
+        let text = "# HELP a_total All of a b.\n# TYPE a_total counter\na_total 1\n\
+            # HELP b B\n# TYPE b gauge\nb 2\n";
         assert_eq!(Format::Prometheus.of(open.to_owned()), text);
         assert_eq!(Format::OpenMetrics.of(open.to_owned()), open);
     }

@@ -46,6 +46,12 @@ pub(crate) enum Failure {
     Snapshot,
     #[error("NOAUTH Authentication required.")]
     NotAuthenticated,
+    #[error(
+        "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH \
+         <user> <pass> option can be used to authenticate the client and select the RESP protocol version \
+         at the same time"
+    )]
+    NotAuthenticatedByHello,
     #[error("WRONGPASS invalid username-password pair or user is disabled.")]
     WrongPassword,
     #[error("NOPROTO unsupported protocol version")]

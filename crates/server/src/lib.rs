@@ -38,15 +38,20 @@ mod exposition;
 mod failure;
 mod glob;
 mod keyspace;
+mod latency;
 mod letters;
 mod listening;
 mod long_double;
 mod lzf;
 mod metrics;
+mod monitors;
 mod open_files;
+mod pace;
 mod parameters;
 mod payload;
+mod pause;
 mod placement;
+mod process;
 mod reaper;
 mod server;
 mod session;
@@ -65,3 +70,6 @@ pub use config::{Accelerator, Config, Datagrams, LogFormat};
 pub use parameters::{PARAMETERS, Parameter, Refused};
 pub use server::{Error, Server};
 pub use time::{SystemTime, Time};
+
+/// The version of Redis whose commands on strings this server has: what clients are told.
+pub(crate) const VERSION_OF_REDIS: &str = "8.0.0";

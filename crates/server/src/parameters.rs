@@ -180,6 +180,18 @@ pub static PARAMETERS: &[Parameter] = &[
         show: |config| config.client_snapshots_max.to_string(),
     },
     Parameter {
+        name: "latency-monitor-threshold",
+        about: "Milliseconds from which on a command is an event for LATENCY; 0 notes nothing.",
+        allowed: "0 to 1000000",
+        can_change: true,
+        read: |config, text| {
+            let threshold = number(text, 0..=1_000_000_u64).map(Duration::from_millis);
+            let threshold = threshold.map(|time| Some(time).filter(|time| !time.is_zero()));
+            put(&mut config.latency_threshold, threshold)
+        },
+        show: |config| config.latency_threshold.map_or("0".to_owned(), |time| time.as_millis().to_string()),
+    },
+    Parameter {
         name: "slowlog-log-slower-than",
         about: "Microseconds from which on a command is noted in the slow log; -1 notes nothing.",
         allowed: "-1 to 1000000000",

@@ -147,6 +147,12 @@ impl Server {
         self.shared.config().metrics
     }
 
+    /// Lets clients end the server by `SHUTDOWN`: it calls this, whereupon the program is to call
+    /// [`Server::stop`], on another thread. Unless it is said what to call, `SHUTDOWN` is refused.
+    pub fn on_shutdown(&self, ending: impl Fn() + Send + 'static) {
+        self.shared.set_ending(ending);
+    }
+
     /// Ends it: no further connections are taken; what clients have sent by now is carried out, and replies
     /// are sent, for as long as [`Config::grace`] says.
     ///

@@ -6,10 +6,11 @@ use honeycomb_protocol::resp::{Found, Replies, Requests};
 use honeycomb_store::Table;
 
 use crate::arguments::Arguments;
-use crate::clients::Client;
+use crate::clients::{Client, Flag};
 use crate::command::Named;
 use crate::commands::WatchedRange;
 use crate::failure::Failure;
+use crate::monitors::Monitoring;
 use crate::shared::Shared;
 use crate::transaction::Transaction;
 
@@ -25,6 +26,20 @@ pub(crate) struct Session {
     pub(crate) watched: Watched,
     /// The connection ends once its replies are sent.
     pub(crate) closing: bool,
+    pub(crate) replying: Replying,
+    /// Since `MONITOR`.
+    pub(crate) monitoring: Option<Monitoring>,
+}
+
+/// Whether commands are replied to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Replying {
+    #[default]
+    On,
+    Off,
+    /// Neither the command that is carried out nor the one after it.
+    SkipThisAndNext,
+    SkipThis,
 }
 
 /// Commands that wait for `EXEC`.
@@ -68,7 +83,33 @@ pub(crate) struct Context<'c> {
 
 impl Session {
     pub(crate) fn new(client: Arc<Client>, authenticated: bool) -> Self {
-        Self { client, database: 0, authenticated, queue: None, watched: Watched::default(), closing: false }
+        Self {
+            client,
+            database: 0,
+            authenticated,
+            queue: None,
+            watched: Watched::default(),
+            closing: false,
+            replying: Replying::On,
+            monitoring: None,
+        }
+    }
+
+    /// A command is done: whether its reply is left out.
+    pub(crate) fn is_silent(&mut self) -> bool {
+        let was = self.replying;
+        self.replying = match was {
+            Replying::SkipThisAndNext => Replying::SkipThis,
+            Replying::SkipThis => Replying::On,
+            other => other,
+        };
+        was != Replying::On
+    }
+
+    /// Whether its commands may be carried out together with those of others.
+    #[inline]
+    pub(crate) fn may_join(&self) -> bool {
+        self.authenticated && self.queue.is_none() && self.replying == Replying::On
     }
 
     /// A command failed before it was queued: its transaction will be refused, or is over.
@@ -83,6 +124,7 @@ impl Session {
     /// As it was when the client came.
     pub(crate) fn reset(&mut self, authenticated: bool) {
         self.client.set_name(b"");
+        [Flag::NoEvict, Flag::NoTouch].iter().for_each(|flag| self.client.set(*flag, false));
         *self = Self::new(self.client.clone(), authenticated);
     }
 }
@@ -107,6 +149,11 @@ impl Queue {
         Ok(())
     }
 
+    /// How many commands wait.
+    pub(crate) fn len(&self) -> usize {
+        self.commands.len()
+    }
+
     /// Bytes of memory that it takes.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.requests.capacity() + size_of_val(&*self.commands)
@@ -127,6 +174,11 @@ impl Watched {
         self.take_room(range.memory_bytes(), bytes_max)?;
         self.ranges.push(range);
         Ok(())
+    }
+
+    /// How many pairs and ranges are watched.
+    pub(crate) fn len(&self) -> usize {
+        self.pairs.len() + self.ranges.len()
     }
 
     /// Bytes of memory that they take.

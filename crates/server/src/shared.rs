@@ -1,11 +1,13 @@
 //! What all cores of a server share.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::{ArcSwap, Guard};
 use honeycomb_memory::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use honeycomb_protocol::batch::Tokens;
 use honeycomb_store::{Store, Table};
+use mio::Waker;
 
 use crate::client_snapshots::ClientSnapshots;
 use crate::clients::Clients;
@@ -16,6 +18,10 @@ use crate::databases::Databases;
 use crate::deadlines::Deadlines;
 use crate::digest::Digests;
 use crate::failure::Failure;
+use crate::latency::Latency;
+use crate::monitors::Monitors;
+use crate::pace::Pace;
+use crate::pause::Pause;
 use crate::reaper::{Reaper, Schedule};
 use crate::slow_log::SlowLog;
 use crate::time::Time;
@@ -45,6 +51,16 @@ pub(crate) struct Shared {
     pub(crate) refusal_warned: Seldom,
     pub(crate) intrusion_warned: Seldom,
     pub(crate) slow_log: SlowLog,
+    pub(crate) latency: Latency,
+    pub(crate) monitors: Arc<Monitors>,
+    pub(crate) pause: Pause,
+    pub(crate) pace: Pace,
+    /// Forty hexadecimal digits that no other start of a server has.
+    pub(crate) run_id: String,
+    /// What wakes each core up.
+    wakers: Mutex<Vec<Arc<Waker>>>,
+    /// What ends the server if a client asks for it.
+    ending: Mutex<Option<Ending>>,
     /// Of each core.
     pub(crate) counts: Vec<Arc<Counts>>,
     /// What is subtracted from totals that clients are shown: they were counted before a reset.
@@ -78,6 +94,13 @@ impl Shared {
             refusal_warned: Seldom::default(),
             intrusion_warned: Seldom::default(),
             slow_log: SlowLog::default(),
+            latency: Latency::default(),
+            monitors: Arc::default(),
+            pause: Pause::default(),
+            pace: Pace::default(),
+            run_id: run_id(),
+            wakers: Mutex::default(),
+            ending: Mutex::default(),
             counts: (0..config.cores).map(|_| Arc::default()).collect(),
             forgotten: Mutex::default(),
             config: ArcSwap::from_pointee(config),
@@ -120,9 +143,49 @@ impl Shared {
         Ok(())
     }
 
+    /// Adds what wakes the next core up.
+    pub(crate) fn add_waker(&self, waker: Arc<Waker>) {
+        self.wakers.lock().unwrap_or_else(PoisonError::into_inner).push(waker);
+    }
+
+    /// Has a core look at what was left for it.
+    pub(crate) fn wake(&self, core: usize) {
+        let wakers = self.wakers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Err(error)) = wakers.get(core).map(|waker| waker.wake()) {
+            tracing::warn!(core, %error, "a core was not woken up");
+        }
+    }
+
+    /// Says what ends the server if a client asks for it.
+    pub(crate) fn set_ending(&self, ending: impl Fn() + Send + 'static) {
+        *self.ending.lock().unwrap_or_else(PoisonError::into_inner) = Some(Ending(Box::new(ending)));
+    }
+
+    /// Has the program end the server: whether it lets clients do that.
+    pub(crate) fn ask_to_end(&self) -> bool {
+        let ending = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
+        ending.as_ref().map(|ending| (ending.0)()).is_some()
+    }
+
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Acquire)
     }
+}
+
+/// Ends the server.
+struct Ending(Box<dyn Fn() + Send>);
+
+impl fmt::Debug for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Ending")
+    }
+}
+
+fn run_id() -> String {
+    let mut bytes = [0; 20];
+    // The number tells starts of a server from each other and protects nothing: without it they are alike.
+    let _ = getrandom::fill(&mut bytes);
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// When something was last done that is done once a second at most.

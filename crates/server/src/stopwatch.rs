@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use crate::arguments::Arguments;
 use crate::connection::Connection;
 use crate::counts::Counts;
+use crate::monitors::write_line;
 use crate::shared::Shared;
 use crate::slow_log::{self, Entry, Touched};
 
@@ -15,7 +16,13 @@ pub(crate) struct Stopwatch<'s> {
     began: Instant,
     last: Instant,
     slow: Duration,
+    /// From which on it is an event.
+    latency_threshold: Duration,
     touched: Touched,
+    /// There are monitors.
+    is_shown: bool,
+    /// What they are shown of the lap.
+    lines: String,
 }
 
 /// What was carried out since the lap before: one batch, or one command.
@@ -45,8 +52,11 @@ impl<'s> Stopwatch<'s> {
     /// Begins a turn.
     pub(crate) fn start(shared: &'s Shared, counts: &'s Counts) -> Self {
         let began = shared.time.instant();
-        let slow = shared.config().slow.unwrap_or(Duration::MAX);
-        Self { shared, counts, began, last: began, slow, touched: Self::touched(shared, slow) }
+        let config = shared.config();
+        let slow = config.slow.unwrap_or(Duration::MAX);
+        let latency_threshold = config.latency_threshold.unwrap_or(Duration::MAX);
+        let (touched, is_shown, lines) = (Self::touched(shared, slow), shared.monitors.any(), String::new());
+        Self { shared, counts, began, last: began, slow, latency_threshold, touched, is_shown, lines }
     }
 
     /// So many commands were carried out.
@@ -98,6 +108,10 @@ impl Lap<'_, '_> {
             (self.number, self.times) = (number, 0);
         }
         self.times += 1;
+        carried.connection.session.client.ran(number);
+        if self.stopwatch.is_shown {
+            self.show(&carried);
+        }
         if self.took >= self.stopwatch.slow {
             self.consider(carried);
         }
@@ -107,6 +121,14 @@ impl Lap<'_, '_> {
     #[inline]
     pub(crate) fn end(self) {
         self.count();
+        if self.took >= self.stopwatch.latency_threshold {
+            self.note_latency();
+        }
+        if !self.stopwatch.lines.is_empty() {
+            let lines = std::mem::take(&mut self.stopwatch.lines);
+            let shared = self.stopwatch.shared;
+            shared.monitors.show(&lines).into_iter().for_each(|core| shared.wake(core));
+        }
         if let Some(entry) = self.entry {
             let Stopwatch { shared, slow, touched, .. } = self.stopwatch;
             let now = Stopwatch::touched(shared, *slow);
@@ -119,6 +141,19 @@ impl Lap<'_, '_> {
     fn count(&self) {
         let counts = &self.stopwatch.counts.commands[self.number];
         counts.microseconds.add(self.microseconds, self.times);
+    }
+
+    #[cold]
+    fn note_latency(&self) {
+        let shared = self.stopwatch.shared;
+        shared.latency.note(shared.time.milliseconds() / 1000, self.took.as_millis() as u64);
+    }
+
+    #[cold]
+    fn show(&mut self, Carried { connection, arguments, .. }: &Carried<'_>) {
+        let Stopwatch { shared, lines, .. } = &mut *self.stopwatch;
+        let from = (connection.session.database, &*connection.session.client);
+        write_line(lines, shared.time.microseconds(), from, arguments);
     }
 
     #[cold]

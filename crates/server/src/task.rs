@@ -217,5 +217,8 @@ fn finish(connection: &mut Connection, task: Task, failure: Option<Failure>, sto
     let arguments = requests.arguments(&found);
     lap.carried(named.number, Carried { connection, arguments, request_bytes: found.bytes(), before });
     lap.end();
+    if connection.session.is_silent() {
+        connection.replies.truncate(before);
+    }
     connection.bound_replies(before, reply_bytes_max);
 }

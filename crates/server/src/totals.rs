@@ -73,6 +73,11 @@ impl Totals {
         self.commands.iter().map(|(microseconds, _)| microseconds.count()).sum()
     }
 
+    /// Errors that were replied.
+    pub(crate) fn errors(&self) -> u64 {
+        self.not_carried_out + self.commands.iter().map(|(_, errors)| errors).sum::<u64>()
+    }
+
     fn subtract(&mut self, other: &Self) {
         self.received_bytes -= other.received_bytes;
         self.sent_bytes -= other.sent_bytes;
@@ -91,4 +96,10 @@ impl Totals {
             *errors -= other_errors;
         }
     }
+}
+
+/// Commands that were carried out since the server was started: a part of [`Totals::of`].
+pub(crate) fn carried_out(shared: &Shared) -> u64 {
+    let of = |counts: &Counts| counts.commands.iter().map(|one| one.microseconds.count()).sum::<u64>();
+    shared.counts.iter().map(|counts| of(counts)).sum()
 }

@@ -16,11 +16,14 @@ use std::sync::Arc;
 use honeycomb_store::{Batch, Error, Reads};
 use slab::Slab;
 
+use crate::command::Named;
+use crate::commands::writes;
 use crate::config::Config;
 use crate::connection::Connection;
 use crate::counts::Counts;
 use crate::databases::Gate;
 use crate::datagrams::Datagrams;
+use crate::pause::Paused;
 use crate::shared::Shared;
 use crate::stopwatch::Stopwatch;
 use crate::task::{Progress, Tasks};
@@ -46,9 +49,16 @@ struct Round<'r> {
     counts: &'r Counts,
     /// Milliseconds since 1970 when the turn began.
     now: u64,
+    /// Whose commands wait.
+    paused: Option<Paused>,
 }
 
 impl Round<'_> {
+    /// Whether a command has to wait for the end of a pause.
+    fn delays(&self, command: Option<Named>) -> bool {
+        self.paused.is_some() && command.is_some_and(|command| command.name == "exec" || writes(&command))
+    }
+
     /// Carries out reads as one batch, if there are any.
     fn read(&self, reads: &mut Reads) -> Result<(), Error> {
         if reads.is_empty() {
@@ -116,18 +126,22 @@ impl Turn {
         let reply_bytes_max = shared.config().reply_bytes_max;
         ready.iter().for_each(|index| connections[*index].replies.set_bytes_max(reply_bytes_max));
         self.reading.begin();
+        let paused = shared.pause.at(now);
+        // Datagrams are no clients: they go on.
+        let (ready, all) = if paused == Some(Paused::All) { (&[][..], ready) } else { (ready, ready) };
         while self.reading.replied() < TURN_BYTES {
             let config = shared.config();
-            let round = Round { shared, config: &config, counts, now };
+            let round = Round { shared, config: &config, counts, now, paused };
             for &index in ready {
                 self.reading.gather(&round, index, &mut connections[index]);
             }
             let mut done = self.reading.carry_out(&round, connections, datagrams, &mut stopwatch);
-            for &index in ready {
+            let writers = if paused.is_some() { &[] } else { ready };
+            for &index in writers {
                 self.writing.gather(&round, index, &mut connections[index]);
             }
             done += self.writing.carry_out(&round, connections, &mut stopwatch);
-            for &index in ready {
+            for &index in writers {
                 self.updating.gather(&round, index, &mut connections[index]);
             }
             done += self.updating.carry_out(&round, connections, &mut stopwatch);
@@ -139,6 +153,6 @@ impl Turn {
                 break;
             }
         }
-        ready.iter().for_each(|index| connections[*index].forget());
+        all.iter().for_each(|index| connections[*index].forget());
     }
 }

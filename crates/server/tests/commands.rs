@@ -102,8 +102,8 @@ fn what_a_pair_is_beside_its_value() {
             ("MEMORY USAGE b SAMPLES", "!ERR syntax error"),
             ("MEMORY USAGE d", "526"),
             (
-                "MEMORY DOCTOR",
-                "!ERR unknown subcommand or wrong number of arguments for 'DOCTOR'. Try MEMORY HELP.",
+                "MEMORY NOTHING",
+                "!ERR unknown subcommand or wrong number of arguments for 'NOTHING'. Try MEMORY HELP.",
             ),
             ("OBJECT", "!ERR wrong number of arguments for 'object' command"),
             ("MULTI", "OK"),
@@ -356,8 +356,13 @@ fn what_a_server_tells_of_itself() {
             ("ECHO hello", "'hello'"),
             ("CLIENT SETNAME me", "OK"),
             ("CLIENT GETNAME", "'me'"),
-            ("CLIENT NOSUCH", "!ERR CLIENT knows ID, GETNAME, SETNAME, LIST, INFO and SETINFO"),
-            ("COMMAND INFO get nosuch", "[['get' 2 [readonly fast] 1 1 1] nil]"),
+            ("CLIENT NOSUCH", "!ERR unknown subcommand 'NOSUCH'. Try CLIENT HELP."),
+            (
+                "COMMAND INFO get nosuch",
+                "[['get' 2 [readonly fast] 1 1 1 [@read @string @fast] [] [['flags' [RO access] \
+                 'begin_search' ['type' 'index' 'spec' ['index' 1]] 'find_keys' ['type' 'range' 'spec' \
+                 ['lastkey' 0 'keystep' 1 'limit' 0]]]] []] nil]",
+            ),
             ("CONFIG GET data*", "['databases' '16']"),
             ("HELLO 4", "!NOPROTO unsupported protocol version"),
         ],

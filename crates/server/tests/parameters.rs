@@ -93,17 +93,35 @@ fn clients_see_them_all_and_change_some() {
     let all = client.shown("CONFIG GET *");
     PARAMETERS.iter().for_each(|parameter| assert!(all.contains(parameter.name), "{}", parameter.name));
     let changing = "requirepass, maxclients, timeout, client-query-buffer-limit, client-output-buffer-limit, \
-        client-output-pause, slowlog-log-slower-than, slowlog-max-len, shutdown-timeout";
+        client-output-pause, maxmemory-clients, client-snapshots, latency-monitor-threshold, \
+        slowlog-log-slower-than, slowlog-max-len, shutdown-timeout";
     dialogue(
         &mut client,
         &[
-            ("CONFIG GET MAXC* maxmem*", "['maxclients' '10000' 'maxmemory' '67108864']"),
+            ("CONFIG GET MAXC* maxmemory", "['maxclients' '10000' 'maxmemory' '67108864']"),
+            ("CONFIG GET save appendonly *only", "['appendonly' 'no' 'save' '']"),
             ("CONFIG SET maxclients 0", "!ERR maxclients is 0: allowed are 1 to 1000000"),
+            ("CONFIG SET cores 1 appendonly no", "OK"),
             (
-                "CONFIG SET cores 1",
-                &format!("!ERR cores cannot change while the server runs; these can: {changing}"),
+                "CONFIG SET cores 2",
+                &format!(
+                    "!ERR CONFIG SET failed (possibly related to argument 'cores') - can't set immutable \
+                     config; these can change: {changing}"
+                ),
             ),
-            ("CONFIG SET core 1", &format!("!ERR there is no parameter core; these can change: {changing}")),
+            (
+                "CONFIG SET core 1",
+                &format!(
+                    "!ERR Unknown option or number of arguments for CONFIG SET - 'core'; these can \
+                     change: {changing}"
+                ),
+            ),
+            (
+                "CONFIG SET timeout 1 Timeout 2",
+                "!ERR CONFIG SET failed (possibly related to argument 'timeout') - duplicate parameter",
+            ),
+            ("CONFIG SET timeout", "!ERR wrong number of arguments for 'config|set' command"),
+            ("CONFIG REWRITE", "!ERR CONFIG REWRITE: this server never writes the file of its parameters"),
             ("CONFIG SET maxclients 5 timeout x", "!ERR timeout is x: allowed are 0 to 31536000"),
             ("CONFIG GET maxclients", "['maxclients' '10000']"),
             ("CONFIG SET maxclients 5 Timeout 7", "OK"),

@@ -13,7 +13,7 @@ use signal_hook::{
     consts::{SIGINT, SIGTERM},
     iterator::Signals,
 };
-use std::{io::IsTerminal, net::SocketAddr};
+use std::{io::IsTerminal, net::SocketAddr, sync::mpsc, thread};
 
 #[derive(Serialize)]
 struct Serving {
@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &Serve) -> Result<Verdict, Error> {
         return Ok(Verdict::Good);
     }
     // Before the server starts: a signal meanwhile must not be lost.
-    let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(honeycomb_server::Error::Io)?;
+    let signals = Signals::new([SIGINT, SIGTERM]).map_err(honeycomb_server::Error::Io)?;
     log(&config);
     let (cores, memory_bytes) = (config.cores, config.memory_bytes as u64);
     let store = config.open_store()?;
@@ -64,11 +64,20 @@ pub(crate) fn run(arguments: &Serve) -> Result<Verdict, Error> {
         memory_bytes,
     };
     output::print(&serving, arguments.json.json)?;
-    if let Some(signal) = signals.forever().next() {
-        tracing::info!(signal, "a signal came");
-    }
+    wait_for_end(&server, signals);
     server.stop()?;
     Ok(Verdict::Good)
+}
+
+/// Waits until a signal comes or a client ends the server.
+fn wait_for_end(server: &Server, mut signals: Signals) {
+    let (ends, end) = mpsc::channel();
+    let asked = ends.clone();
+    server.on_shutdown(move || drop(asked.send(None)));
+    thread::spawn(move || signals.forever().for_each(|signal| drop(ends.send(Some(signal)))));
+    if let Ok(Some(signal)) = end.recv() {
+        tracing::info!(signal, "a signal came");
+    }
 }
 
 /// Has what happens written to standard error.

@@ -1,174 +1,169 @@
-//! What the server is and how it does.
+//! `COMMAND`: which commands there are.
 
-use std::fmt::Write;
-
-use honeycomb_memory::sync::Ordering;
 use honeycomb_protocol::resp::Replies;
-use honeycomb_store::Table;
 
 use crate::arguments::{Arguments, is};
 use crate::command::{Command, Keys, Run};
 use crate::commands::BY_NUMBER;
-use crate::deadlines::{Survey, slot};
+use crate::commands::categories::{categories, reads, writes};
+use crate::commands::subcommands::{self, Subcommand};
 use crate::failure::Failure;
+use crate::glob;
 use crate::session::Context;
-use crate::shared::Shared;
-use crate::totals::Totals;
 
-pub(super) const COMMANDS: &[Command] = &[
-    Command {
-        name: "info",
-        arity: -1,
-        keys: Keys::None,
-        run: Run::Serve(info),
-        usage: "[section ...]",
-        summary: "How the server does: server, clients, memory, stats, commandstats, keyspace.",
+pub(super) const COMMANDS: &[Command] = &[Command {
+    name: "command",
+    arity: -1,
+    keys: Keys::None,
+    run: Run::Serve(command),
+    usage: "[<subcommand> [argument ...]]",
+    summary: "Which commands there are; COMMAND HELP lists what else it tells.",
+}];
+
+pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
+    Subcommand {
+        name: "command|count",
+        arity: 2,
+        usage: "",
+        summary: "How many commands there are.",
+        run: |context, _| {
+            context.replies.integer(BY_NUMBER.len() as i64);
+            Ok(())
+        },
     },
-    Command {
-        name: "command",
-        arity: -1,
-        keys: Keys::None,
-        run: Run::Serve(command),
-        usage: "[COUNT | LIST | INFO [name ...] | DOCS [name ...]]",
-        summary: "Which commands there are.",
+    Subcommand {
+        name: "command|docs",
+        arity: -2,
+        usage: "[name ...]",
+        summary: "What commands do.",
+        run: |context, arguments| {
+            let commands: Vec<_> = named(arguments).into_iter().flatten().collect();
+            context.replies.map(commands.len());
+            commands.iter().for_each(|command| document(command, context.replies));
+            Ok(())
+        },
+    },
+    Subcommand {
+        name: "command|getkeys",
+        arity: -3,
+        usage: "name [argument ...]",
+        summary: "Which arguments of a command are keys.",
+        run: |context, arguments| {
+            let (_, keys) = keys(arguments)?;
+            context.replies.array(keys.len());
+            keys.iter().for_each(|key| context.replies.bulk(key));
+            Ok(())
+        },
+    },
+    Subcommand {
+        name: "command|getkeysandflags",
+        arity: -3,
+        usage: "name [argument ...]",
+        summary: "The same, with what is done to each.",
+        run: |context, arguments| {
+            let (command, keys) = keys(arguments)?;
+            let flags = access(command);
+            context.replies.array(keys.len());
+            for key in keys {
+                context.replies.array(2);
+                context.replies.bulk(key);
+                context.replies.set(flags.len());
+                flags.iter().for_each(|flag| context.replies.simple(flag));
+            }
+            Ok(())
+        },
+    },
+    Subcommand {
+        name: "command|info",
+        arity: -2,
+        usage: "[name ...]",
+        summary: "Arity, flags, places of keys and categories of commands.",
+        run: |context, arguments| {
+            let commands = named(arguments);
+            context.replies.array(commands.len());
+            commands.iter().for_each(|command| match command {
+                Some(command) => describe(command, context.replies),
+                None => context.replies.null_array(),
+            });
+            Ok(())
+        },
+    },
+    Subcommand {
+        name: "command|list",
+        arity: -2,
+        usage: "[FILTERBY MODULE name | ACLCAT category | PATTERN pattern]",
+        summary: "The names of commands and subcommands: of all, of a category, or with a pattern.",
+        run: list,
     },
 ];
 
-/// The Redis whose commands on strings, keys and connections these are: clients ask for it to know what they
-/// may send.
-const REDIS_VERSION: &str = "7.4.0";
-
-fn info(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let wanted = |section: &str| {
-        let everything = |name: &[u8]| ["all", "default", "everything"].iter().any(|all| is(name, all));
-        arguments.len() == 1 || arguments.from(1).iter().any(|name| is(name, section) || everything(name))
-    };
-    let mut text = String::new();
-    for (name, section) in sections(context) {
-        if wanted(name) {
-            let _ = write!(text, "# {}{}\r\n{section}\r\n", name[..1].to_uppercase(), &name[1..]);
-        }
+fn command(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    if arguments.len() > 1 {
+        return subcommands::run(context, "command", arguments);
     }
-    context.replies.verbatim(&text);
+    context.replies.array(BY_NUMBER.len());
+    BY_NUMBER.iter().for_each(|command| describe(command, context.replies));
     Ok(())
 }
 
-fn sections(context: &Context<'_>) -> [(&'static str, String); 6] {
-    let (shared, totals) = (context.shared, Totals::since_reset(context.shared));
-    [
-        ("server", server(shared)),
-        ("clients", lines(&[("connected_clients", shared.connections.load(Ordering::Relaxed).to_string())])),
-        ("memory", memory(shared)),
-        ("stats", stats(shared, &totals)),
-        ("commandstats", commands(&totals)),
-        ("keyspace", keyspace(shared)),
-    ]
-}
-
-fn server(shared: &Shared) -> String {
-    let seconds = shared.time.milliseconds().saturating_sub(shared.started) / 1000;
-    let config = shared.config();
-    lines(&[
-        ("honeycomb_version", env!("CARGO_PKG_VERSION").to_owned()),
-        ("redis_version", REDIS_VERSION.to_owned()),
-        ("tcp_port", config.address.port().to_string()),
-        ("cores", config.cores.to_string()),
-        ("uptime_in_seconds", seconds.to_string()),
-    ])
-}
-
-fn memory(shared: &Shared) -> String {
-    let memory = shared.store.statistics().memory;
-    let clients = shared.clients.bytes().load(Ordering::Relaxed);
-    lines(&[
-        ("used_memory", (memory.arena_bytes - memory.free_bytes + clients).to_string()),
-        ("mem_clients_normal", clients.to_string()),
-        ("maxmemory", memory.arena_bytes.to_string()),
-    ])
-}
-
-fn keyspace(shared: &Shared) -> String {
-    let surveys = shared.deadlines.survey(shared.time.milliseconds()).unwrap_or_default();
-    let numbered = (0..shared.tables().len()).map(|number| (number, shared.table(number)));
-    let used = numbered.filter(|(_, table)| table.pair_count() > 0);
-    let line = |(number, table): (usize, &Table)| {
-        let surveyed = slot(table).and_then(|slot| surveys.get(slot).copied());
-        let (Survey { expires, average_ttl }, keys) = (surveyed.unwrap_or_default(), table.pair_count());
-        format!("db{number}:keys={keys},expires={expires},avg_ttl={average_ttl}\r\n")
+fn list(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    let filter = match (arguments.len(), arguments.get(2)) {
+        (2, _) => None,
+        (5, Some(word)) if is(word, "filterby") => Some((&arguments[3], &arguments[4])),
+        _ => return Err(Failure::Syntax),
     };
-    used.map(line).collect()
-}
-
-fn stats(shared: &Shared, totals: &Totals) -> String {
-    lines(&[
-        ("total_connections_received", totals.accepted.to_string()),
-        ("rejected_connections", totals.refused.to_string()),
-        ("total_commands_processed", totals.carried_out().to_string()),
-        ("total_net_input_bytes", totals.received_bytes.to_string()),
-        ("total_net_output_bytes", totals.sent_bytes.to_string()),
-        ("expired_keys", totals.expired.to_string()),
-        (
-            "expired_stale_perc",
-            format!("{:.2}", shared.deadlines.overdue_percent(shared.time.milliseconds())),
-        ),
-    ])
-}
-
-/// The commands that were carried out, as Redis shows them.
-fn commands(totals: &Totals) -> String {
-    let mut text = String::new();
-    for (command, (microseconds, errors)) in BY_NUMBER.iter().zip(&totals.commands) {
-        let (calls, sum) = (microseconds.count(), microseconds.sum);
-        if calls > 0 {
-            let each = sum as f64 / calls as f64;
-            let _ =
-                write!(text, "cmdstat_{}:calls={calls},usec={sum},usec_per_call={each:.2},", command.name);
-            let _ = write!(text, "rejected_calls=0,failed_calls={errors}\r\n");
+    let all = BY_NUMBER.iter().flat_map(|command| {
+        let subcommands = subcommands::of(command.name).iter().map(|subcommand| subcommand.name);
+        std::iter::once(command.name).chain(subcommands).map(move |name| (name, *command))
+    });
+    let names: Vec<_> = match filter {
+        None => all.map(|(name, _)| name).collect(),
+        Some((kind, _)) if is(kind, "module") => Vec::new(),
+        Some((kind, category)) if is(kind, "aclcat") => {
+            let is_of = |command| categories(command).iter().any(|one| is(category, one));
+            all.filter(|(_, command)| is_of(command)).map(|(name, _)| name).collect()
         }
-    }
-    text
-}
-
-fn lines(fields: &[(&str, String)]) -> String {
-    fields.iter().map(|(name, value)| format!("{name}:{value}\r\n")).collect()
-}
-
-fn command(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let replies = &mut *context.replies;
-    let Some(form) = arguments.get(1) else {
-        replies.array(BY_NUMBER.len());
-        BY_NUMBER.iter().for_each(|command| describe(command, replies));
-        return Ok(());
+        Some((kind, pattern)) if is(kind, "pattern") => {
+            let pattern = pattern.to_ascii_lowercase();
+            all.map(|(name, _)| name).filter(|name| glob::matches(&pattern, name.as_bytes())).collect()
+        }
+        Some(_) => return Err(Failure::Syntax),
     };
+    context.replies.array(names.len());
+    names.iter().for_each(|name| context.replies.bulk(name.as_bytes()));
+    Ok(())
+}
+
+/// The commands that the arguments name, all if they name none.
+fn named(arguments: &Arguments<'_>) -> Vec<Option<&'static Command>> {
     let names = arguments.from(2);
-    let named: Vec<_> = match names.is_empty() {
+    match names.is_empty() {
         true => BY_NUMBER.iter().map(|command| Some(*command)).collect(),
         false => names.iter().map(|name| Command::named(name).map(|named| named.command)).collect(),
-    };
-    if is(form, "count") {
-        replies.integer(BY_NUMBER.len() as i64);
-    } else if is(form, "list") {
-        replies.array(BY_NUMBER.len());
-        BY_NUMBER.iter().for_each(|command| replies.bulk(command.name.as_bytes()));
-    } else if is(form, "info") {
-        replies.array(named.len());
-        named.iter().for_each(|command| match command {
-            Some(command) => describe(command, replies),
-            None => replies.null_array(),
-        });
-    } else if is(form, "docs") {
-        let known: Vec<_> = named.into_iter().flatten().collect();
-        replies.map(known.len());
-        known.iter().for_each(|command| document(command, replies));
-    } else {
-        return Err(Failure::other("COMMAND knows COUNT, LIST, INFO and DOCS"));
     }
-    Ok(())
 }
 
-/// A command as `COMMAND INFO` shows it: name, arity, flags, and where its keys are.
-fn describe(command: &Command, replies: &mut Replies) {
-    let (first, last, step) = match command.keys {
+/// The command whose arguments are given, and the keys among them.
+fn keys<'a>(arguments: &Arguments<'a>) -> Result<(&'static Command, Vec<&'a [u8]>), Failure> {
+    let given = arguments.from(2);
+    let command =
+        Command::named(&given[0]).ok_or_else(|| Failure::other("Invalid command specified"))?.command;
+    if command.keys == Keys::None {
+        return Err(Failure::other("The command has no key arguments"));
+    }
+    if !command.takes(given.len()) {
+        return Err(Failure::other("Invalid number of arguments specified for command"));
+    }
+    let (first, last, step) = places(command);
+    let end = if last < 0 { given.len() } else { last as usize + 1 };
+    let keys: Vec<_> = given.iter().take(end).skip(first as usize).step_by(step.max(1) as usize).collect();
+    let none = || Failure::other("Invalid arguments specified for command");
+    if keys.is_empty() { Err(none()) } else { Ok((command, keys)) }
+}
+
+/// The first and the last place of a key, and from one to the next; the last is -1 if it is the end.
+fn places(command: &Command) -> (i64, i64, i64) {
+    match command.keys {
         Keys::None | Keys::Counted => (0, 0, 0),
         Keys::First => (1, 1, 1),
         Keys::Second => (2, 2, 1),
@@ -176,25 +171,114 @@ fn describe(command: &Command, replies: &mut Replies) {
         Keys::All => (1, -1, 1),
         Keys::FromSecond => (2, -1, 1),
         Keys::EveryOther => (1, -1, 2),
-    };
-    replies.array(6);
+    }
+}
+
+/// Commands that look at no value.
+const WITHOUT_VALUE: &[&str] =
+    &["exists", "expiretime", "memory", "object", "pexpiretime", "pttl", "strlen", "touch", "ttl", "type"];
+
+/// What is done to the keys of a command, as Redis calls it.
+fn access(command: &Command) -> &'static [&'static str] {
+    match command.name {
+        "set" | "mset" | "msetnx" | "setnx" | "setex" | "psetex" | "msetex" => &["OW", "update"],
+        "del" | "unlink" | "delex" => &["RM", "delete"],
+        "getdel" => &["RW", "access", "delete"],
+        "append" => &["RW", "insert"],
+        name if WITHOUT_VALUE.contains(&name) => &["RO"],
+        _ if writes(command) => &["RW", "access", "update"],
+        _ => &["RO", "access"],
+    }
+}
+
+fn flags(command: &Command) -> Vec<&'static str> {
+    let categories = categories(command);
+    let has = |category: &str| categories.contains(&category);
+    let flags = [
+        ("readonly", reads(command)),
+        ("write", writes(command)),
+        ("denyoom", matches!(command.run, Run::Write(..) | Run::Update(_))),
+        ("admin", has("admin")),
+        ("noscript", matches!(command.name, "multi" | "exec" | "discard" | "watch" | "unwatch" | "monitor")),
+        ("fast", has("fast")),
+    ];
+    flags.iter().filter(|(_, holds)| *holds).map(|(flag, _)| *flag).collect()
+}
+
+/// A command as `COMMAND INFO` shows it: name, arity, flags, where its keys are, categories, tips, keys once
+/// more, and subcommands.
+fn describe(command: &Command, replies: &mut Replies) {
+    let (first, last, step) = places(command);
+    replies.array(10);
     replies.bulk(command.name.as_bytes());
     replies.integer(i64::from(command.arity));
-    let flags: &[&str] = match command.run {
-        Run::Read(_) | Run::Values(_) | Run::Range(_) => &["readonly", "fast"],
-        Run::Walk(_) => &["readonly"],
-        Run::Write(..) | Run::Update(_) => &["write", "denyoom"],
-        Run::Exec | Run::Serve(_) => &[],
-    };
+    let flags = flags(command);
     replies.set(flags.len());
     flags.iter().for_each(|flag| replies.simple(flag));
     [first, last, step].into_iter().for_each(|place| replies.integer(place));
+    describe_categories(command, replies);
+    replies.array(0);
+    describe_keys(command, replies);
+    let subcommands = subcommands::of(command.name);
+    replies.array(subcommands.len());
+    for subcommand in subcommands {
+        replies.array(10);
+        replies.bulk(subcommand.name.as_bytes());
+        replies.integer(i64::from(subcommand.arity));
+        replies.set(0);
+        (0..3).for_each(|_| replies.integer(0));
+        describe_categories(command, replies);
+        (0..3).for_each(|_| replies.array(0));
+    }
+}
+
+fn describe_categories(command: &Command, replies: &mut Replies) {
+    let categories = categories(command);
+    replies.set(categories.len());
+    categories.iter().for_each(|category| replies.simple(&format!("@{category}")));
+}
+
+/// Where the keys are, as Redis tells it since its version 7.
+fn describe_keys(command: &Command, replies: &mut Replies) {
+    let (first, last, step) = places(command);
+    if first == 0 {
+        return replies.array(0);
+    }
+    let access = access(command);
+    replies.array(1);
+    replies.map(3);
+    replies.bulk(b"flags");
+    replies.set(access.len());
+    access.iter().for_each(|flag| replies.simple(flag));
+    replies.bulk(b"begin_search");
+    replies.map(2);
+    typed("index", replies);
+    replies.map(1);
+    pair("index", first, replies);
+    replies.bulk(b"find_keys");
+    replies.map(2);
+    typed("range", replies);
+    replies.map(3);
+    // Relative to the first.
+    pair("lastkey", if last < 0 { last } else { last - first }, replies);
+    pair("keystep", step, replies);
+    pair("limit", 0, replies);
+}
+
+fn typed(kind: &str, replies: &mut Replies) {
+    [b"type", kind.as_bytes(), b"spec"].iter().for_each(|word| replies.bulk(word));
+}
+
+fn pair(name: &str, number: i64, replies: &mut Replies) {
+    replies.bulk(name.as_bytes());
+    replies.integer(number);
 }
 
 fn document(command: &Command, replies: &mut Replies) {
+    let group = categories(command)[0];
     replies.bulk(command.name.as_bytes());
-    replies.map(2);
-    for (key, text) in [("summary", command.summary), ("usage", command.usage)] {
+    replies.map(3);
+    for (key, text) in [("summary", command.summary), ("usage", command.usage), ("group", group)] {
         replies.bulk(key.as_bytes());
         replies.bulk(text.as_bytes());
     }

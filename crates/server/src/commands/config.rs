@@ -1,7 +1,9 @@
-//! The parameters of the server, shown and changed.
+//! `CONFIG`: the parameters of the server, shown and changed.
 
-use crate::arguments::{Arguments, is};
+use crate::Config;
+use crate::arguments::Arguments;
 use crate::command::{Command, Keys, Run};
+use crate::commands::subcommands::{self, Subcommand};
 use crate::failure::Failure;
 use crate::glob;
 use crate::open_files;
@@ -13,56 +15,122 @@ pub(super) const COMMANDS: &[Command] = &[Command {
     name: "config",
     arity: -2,
     keys: Keys::None,
-    run: Run::Serve(config),
-    usage: "GET pattern [pattern ...] | SET name value [name value ...] | RESETSTAT",
+    run: Run::Serve(|context, arguments| subcommands::run(context, "config", arguments)),
+    usage: "GET pattern [pattern ...] | SET name value [name value ...] | RESETSTAT | REWRITE | HELP",
     summary: "Shows parameters; changes those that can change while the server runs; begins counts anew.",
 }];
 
-fn config(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let (form, rest) = (&arguments[1], arguments.from(2));
-    if is(form, "get") && !rest.is_empty() {
-        get(context, rest);
-    } else if is(form, "set") && !rest.is_empty() && rest.len().is_multiple_of(2) {
-        context.shared.change_config(|config| {
-            let (names, values) = (rest.iter().step_by(2), rest.from(1));
-            let mut pairs = names.zip(values.iter().step_by(2));
-            pairs.try_for_each(|(name, value)| set(config, name, value))?;
-            config.check().map_err(|refused| Failure::other(refused.to_string()))?;
-            check_open_files(config)
-        })?;
-        context.replies.simple("OK");
-    } else if is(form, "resetstat") && rest.is_empty() {
-        Totals::reset(context.shared);
-        context.replies.simple("OK");
-    } else {
-        return Err(Failure::other("CONFIG knows GET pattern ..., SET name value ..., and RESETSTAT"));
-    }
-    Ok(())
-}
+pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
+    Subcommand {
+        name: "config|get",
+        arity: -3,
+        usage: "pattern [pattern ...]",
+        summary: "The parameters whose names have one of the patterns, and their values.",
+        run: get,
+    },
+    Subcommand {
+        name: "config|resetstat",
+        arity: 2,
+        usage: "",
+        summary: "Begins the counts of INFO anew; metrics go on.",
+        run: |context, _| {
+            Totals::reset(context.shared);
+            context.replies.simple("OK");
+            Ok(())
+        },
+    },
+    Subcommand {
+        name: "config|rewrite",
+        arity: 2,
+        usage: "",
+        summary: "Refused: the file of parameters is read and never written.",
+        run: |_, _| {
+            let problem = "CONFIG REWRITE: this server never writes the file of its parameters";
+            Err(Failure::other(problem))
+        },
+    },
+    Subcommand {
+        name: "config|set",
+        arity: -4,
+        usage: "name value [name value ...]",
+        summary: "Changes parameters: all that are named or, if one cannot be changed so, none.",
+        run: set_all,
+    },
+];
 
-fn get(context: &mut Context<'_>, patterns: Arguments<'_>) {
-    let config = context.shared.config();
-    let own = PARAMETERS.iter().map(|parameter| (parameter.name, parameter.value(&config)));
-    // What programs made for Redis look at.
-    let redis = [
-        ("appendonly", "no".to_owned()),
+/// What programs made for Redis look at and this server has no parameter for: what holds of it.
+fn fixed(config: &Config) -> impl Iterator<Item = (&'static str, String)> {
+    let constant = [
+        ("aclfile", ""),
+        ("activedefrag", "no"),
+        ("appendonly", "no"),
+        ("cluster-enabled", "no"),
+        ("daemonize", "no"),
+        ("dbfilename", ""),
+        ("enable-debug-command", "no"),
+        ("enable-module-command", "no"),
+        ("latency-tracking", "yes"),
+        ("logfile", ""),
+        ("maxmemory-clients", "0"),
+        ("maxmemory-policy", "noeviction"),
+        ("notify-keyspace-events", ""),
+        ("protected-mode", "no"),
+        ("replicaof", ""),
+        ("save", ""),
+        ("slaveof", ""),
+        ("tcp-backlog", "1024"),
+        ("tcp-keepalive", "0"),
+        ("tls-port", "0"),
+        ("unixsocket", ""),
+    ];
+    let constant = constant.map(|(name, value)| (name, value.to_owned()));
+    let computed = [
         ("bind", config.address.ip().to_string()),
+        ("io-threads", config.cores.to_string()),
         ("maxmemory", config.memory_bytes.to_string()),
         ("port", config.address.port().to_string()),
-        ("save", String::new()),
+        ("proto-max-bulk-len", config.request.argument_bytes_max.to_string()),
     ];
+    constant.into_iter().chain(computed).filter(|(name, _)| Parameter::named(name).is_none())
+}
+
+fn get(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    let (config, patterns) = (context.shared.config(), arguments.from(2));
+    let own = PARAMETERS.iter().map(|parameter| (parameter.name, parameter.value(&config)));
     let asked = |(name, _): &(&str, String)| {
         patterns.iter().any(|pattern| glob::matches(&pattern.to_ascii_lowercase(), name.as_bytes()))
     };
-    let found: Vec<_> = own.chain(redis).filter(asked).collect();
+    let found: Vec<_> = own.chain(fixed(&config)).filter(asked).collect();
     context.replies.map(found.len());
     for (name, value) in found {
         context.replies.bulk(name.as_bytes());
         context.replies.bulk(value.as_bytes());
     }
+    Ok(())
 }
 
-fn check_open_files(config: &crate::Config) -> Result<(), Failure> {
+fn set_all(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    let rest = arguments.from(2);
+    if !rest.len().is_multiple_of(2) {
+        return Err(Failure::Arity("config|set"));
+    }
+    let (names, values) = (rest.iter().step_by(2), rest.from(1));
+    let lower = |name: &[u8]| String::from_utf8_lossy(name).to_ascii_lowercase();
+    let names: Vec<_> = names.map(lower).collect();
+    if let Some(at) = (1..names.len()).find(|at| names[..*at].contains(&names[*at])) {
+        return Err(failed(&names[at], "duplicate parameter"));
+    }
+    context.shared.change_config(|config| {
+        let mut pairs = names.iter().zip(values.iter().step_by(2));
+        pairs.try_for_each(|(name, value)| set(config, name, &String::from_utf8_lossy(value)))?;
+        config.check().map_err(|refused| Failure::other(refused.to_string()))?;
+        check_open_files(config)
+    })?;
+    context.replies.simple("OK");
+    Ok(())
+}
+
+fn check_open_files(config: &Config) -> Result<(), Failure> {
     let (wanted, possible) =
         (config.connections_max, open_files::allow(config.connections_max, config.cores));
     let refusal =
@@ -70,17 +138,30 @@ fn check_open_files(config: &crate::Config) -> Result<(), Failure> {
     if possible < wanted { Err(refusal()) } else { Ok(()) }
 }
 
-fn set(config: &mut crate::Config, name: &[u8], value: &[u8]) -> Result<(), Failure> {
-    let (name, value) = (String::from_utf8_lossy(name), String::from_utf8_lossy(value));
-    let changing = || PARAMETERS.iter().filter(|parameter| parameter.can_change).map(|one| one.name);
-    let names = || changing().collect::<Vec<_>>().join(", ");
-    match Parameter::named(&name) {
-        Some(parameter) if parameter.can_change => {
-            parameter.set(config, &value).map_err(|refused| Failure::other(refused.to_string()))
-        }
-        Some(_) => {
-            Err(Failure::other(format!("{name} cannot change while the server runs; these can: {}", names())))
-        }
-        None => Err(Failure::other(format!("there is no parameter {name}; these can change: {}", names()))),
+/// Sets a parameter. One that cannot change may be given the value that it has.
+fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Failure> {
+    let parameter = Parameter::named(name);
+    if let Some(parameter) = parameter.filter(|parameter| parameter.can_change) {
+        return parameter.set(config, value).map_err(|refused| Failure::other(refused.to_string()));
     }
+    let fixed = || fixed(config).find(|(one, _)| *one == name).map(|(_, value)| value);
+    match parameter.map(|parameter| parameter.value(config)).or_else(fixed) {
+        Some(now) if now == value => Ok(()),
+        Some(_) => {
+            Err(failed(name, &format!("can't set immutable config; these can change: {}", changing())))
+        }
+        None => {
+            let problem = format!("Unknown option or number of arguments for CONFIG SET - '{name}'");
+            Err(Failure::other(format!("{problem}; these can change: {}", changing())))
+        }
+    }
+}
+
+fn failed(name: &str, problem: &str) -> Failure {
+    Failure::other(format!("CONFIG SET failed (possibly related to argument '{name}') - {problem}"))
+}
+
+fn changing() -> String {
+    let changing = PARAMETERS.iter().filter(|parameter| parameter.can_change);
+    changing.map(|parameter| parameter.name).collect::<Vec<_>>().join(", ")
 }

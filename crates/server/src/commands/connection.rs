@@ -2,8 +2,10 @@
 
 use honeycomb_protocol::resp::{Replies, Version};
 
-use crate::arguments::{Arguments, Options, integer, is};
+use crate::VERSION_OF_REDIS;
+use crate::arguments::{Arguments, integer, is};
 use crate::command::{Command, Keys, Run};
+use crate::commands::client::checked_name;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::session::Context;
@@ -72,14 +74,6 @@ pub(super) const COMMANDS: &[Command] = &[
         usage: "",
         summary: "Makes the connection what it was when it began.",
     },
-    Command {
-        name: "client",
-        arity: -2,
-        keys: Keys::None,
-        run: Run::Serve(client),
-        usage: "ID | GETNAME | SETNAME name | LIST | INFO | SETINFO attribute value",
-        summary: "Tells of connections.",
-    },
 ];
 
 /// Reads no key, so it can be asked among reads, and in a transaction.
@@ -97,19 +91,32 @@ fn hello(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fai
         None => context.replies.version(),
         Some(Ok(2)) => Version::Resp2,
         Some(Ok(3)) => Version::Resp3,
-        Some(_) => return Err(Failure::Version),
+        Some(Ok(_)) => return Err(Failure::Version),
+        Some(Err(_)) => return Err(Failure::other("Protocol version is not an integer or out of range")),
     };
-    let mut options = Options::from(arguments, 2);
-    let mut name = None;
-    while let Some(word) = options.word() {
-        match &*word {
-            b"AUTH" => authenticate(context, options.argument()?, options.argument()?)?,
-            b"SETNAME" => name = Some(checked_name(options.argument()?)?),
-            _ => return Err(Failure::Syntax),
-        }
+    // Nothing is done before all of it is known to be right.
+    let (mut user, mut name, mut at) = (None, None, 2);
+    while let Some(word) = arguments.get(at) {
+        at += match arguments.len() - at {
+            3.. if is(word, "auth") => {
+                user = Some((&arguments[at + 1], &arguments[at + 2]));
+                3
+            }
+            2.. if is(word, "setname") => {
+                name = Some(checked_name(&arguments[at + 1])?);
+                2
+            }
+            _ => {
+                let option = String::from_utf8_lossy(word).into_owned();
+                return Err(Failure::other(format!("Syntax error in HELLO option '{option}'")));
+            }
+        };
+    }
+    if let Some((user, password)) = user {
+        authenticate(context, user, password)?;
     }
     if !context.session.authenticated {
-        return Err(Failure::NotAuthenticated);
+        return Err(Failure::NotAuthenticatedByHello);
     }
     if let Some(name) = name {
         context.session.client.set_name(name);
@@ -121,8 +128,8 @@ fn hello(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fai
 
 fn describe(context: &mut Context<'_>, version: Version) {
     let replies = &mut *context.replies;
-    replies.map(6);
-    for (key, text) in [("server", "honeycomb"), ("version", env!("CARGO_PKG_VERSION"))] {
+    replies.map(7);
+    for (key, text) in [("server", "honeycomb"), ("version", VERSION_OF_REDIS)] {
         replies.bulk(key.as_bytes());
         replies.bulk(text.as_bytes());
     }
@@ -134,14 +141,17 @@ fn describe(context: &mut Context<'_>, version: Version) {
         replies.bulk(key.as_bytes());
         replies.bulk(text.as_bytes());
     }
+    replies.bulk(b"modules");
+    replies.array(0);
 }
 
 fn auth(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    if context.shared.config().password.is_none() {
-        let message = "AUTH was called, but this server has no password. Is it the server that you mean?";
-        return Err(Failure::other(message));
-    }
     match arguments.len() {
+        2 if context.shared.config().password.is_none() => {
+            let message = "AUTH <password> called without any password configured for the default user. Are \
+                           you sure your configuration is correct?";
+            return Err(Failure::other(message));
+        }
         2 => authenticate(context, b"default", &arguments[1])?,
         3 => authenticate(context, &arguments[1], &arguments[2])?,
         _ => return Err(Failure::Syntax),
@@ -150,10 +160,11 @@ fn auth(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fail
     Ok(())
 }
 
+/// Lets the client in. The only user is `default`, who needs no password if there is none.
 fn authenticate(context: &mut Context<'_>, user: &[u8], password: &[u8]) -> Result<(), Failure> {
     let config = context.shared.config();
-    let Some(wanted) = &config.password else { return Ok(()) };
-    if user == b"default" && is_same(wanted.as_bytes(), password) {
+    let is_right = config.password.as_ref().is_none_or(|wanted| is_same(wanted.as_bytes(), password));
+    if user == b"default" && is_right {
         context.session.authenticated = true;
         return Ok(());
     }
@@ -178,37 +189,6 @@ fn reset(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure> {
     context.replies.set_version(Version::Resp2);
     context.replies.simple("RESET");
     Ok(())
-}
-
-fn client(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let is_form = |word, length| is(&arguments[1], word) && arguments.len() == length;
-    if is_form("id", 2) {
-        context.replies.integer(context.session.client.id as i64);
-    } else if is_form("getname", 2) {
-        let name = context.session.client.name();
-        context.replies.bulk_or_null(Some(&name[..]).filter(|name| !name.is_empty()));
-    } else if is_form("setname", 3) {
-        context.session.client.set_name(checked_name(&arguments[2])?);
-        context.replies.simple("OK");
-    } else if is_form("info", 2) {
-        let line = context.session.client.line(context.shared.time.milliseconds());
-        context.replies.verbatim(&line);
-    } else if is_form("list", 2) {
-        let clients = context.shared.clients.lines(context.shared.time.milliseconds());
-        context.replies.verbatim(&clients);
-    } else if is_form("setinfo", 4) {
-        context.replies.simple("OK");
-    } else {
-        return Err(Failure::other("CLIENT knows ID, GETNAME, SETNAME, LIST, INFO and SETINFO"));
-    }
-    Ok(())
-}
-
-fn checked_name(name: &[u8]) -> Result<&[u8], Failure> {
-    if name.iter().all(|byte| (b'!'..=b'~').contains(byte)) {
-        return Ok(name);
-    }
-    Err(Failure::other("Client names cannot contain spaces, newlines or special characters."))
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub(super) const COMMANDS: &[Command] = &[
         arity: -2,
         keys: Keys::Second,
         run: Run::Read(memory),
-        usage: "USAGE key [SAMPLES count] | HELP",
+        usage: "USAGE key [SAMPLES count] | DOCTOR | MALLOC-STATS | PURGE | HELP",
         summary: "Bytes that a pair takes: in its leaf, and of a long value in a buffer of its own.",
     },
 ];
@@ -40,8 +40,14 @@ const OBJECT_HELP: [&str; 11] = [
     "    This text.",
 ];
 
-const MEMORY_HELP: [&str; 5] = [
+const MEMORY_HELP: [&str; 11] = [
     "MEMORY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+    "DOCTOR",
+    "    A report for people.",
+    "MALLOC-STATS",
+    "    Where statistics of memory are.",
+    "PURGE",
+    "    Does nothing: the store keeps the memory that it has.",
     "USAGE <key> [SAMPLES <count>]",
     "    Bytes that the pair takes. No value has parts to take samples of.",
     "HELP",
@@ -83,7 +89,7 @@ fn memory(
 ) -> Result<(), Failure> {
     let form = &arguments[1];
     let Some(key) = arguments.get(2) else {
-        return help("MEMORY", &MEMORY_HELP, arguments, replies);
+        return memory_of_all(arguments, replies);
     };
     if !is(form, "usage") {
         return Err(unknown("MEMORY", form));
@@ -98,6 +104,24 @@ fn memory(
     match keyspace.get(key)? {
         Some(envelope) => replies.integer(envelope.pair_bytes(key) as i64),
         None => replies.null(),
+    }
+    Ok(())
+}
+
+/// What is asked of memory as a whole.
+fn memory_of_all(arguments: &Arguments<'_>, replies: &mut Replies) -> Result<(), Failure> {
+    let form = &arguments[1];
+    if is(form, "purge") {
+        replies.simple("OK");
+    } else if is(form, "doctor") {
+        replies.verbatim(
+            "The store has all of its memory from its start: nothing can be freed or defragmented.\n",
+        );
+    } else if is(form, "malloc-stats") {
+        replies
+            .verbatim("The allocator of the store keeps no statistics of its own: INFO memory has them.\n");
+    } else {
+        return help("MEMORY", &MEMORY_HELP, arguments, replies);
     }
     Ok(())
 }

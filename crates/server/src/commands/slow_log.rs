@@ -2,61 +2,74 @@
 
 use honeycomb_protocol::resp::Replies;
 
-use crate::arguments::{Arguments, integer, is};
+use crate::arguments::{Arguments, integer};
 use crate::command::{Command, Keys, Run};
+use crate::commands::subcommands::{self, Subcommand};
 use crate::failure::Failure;
-use crate::session::Context;
 use crate::slow_log::Entry;
 
 pub(super) const COMMANDS: &[Command] = &[Command {
     name: "slowlog",
     arity: -2,
     keys: Keys::None,
-    run: Run::Serve(slow_log),
+    run: Run::Serve(|context, arguments| subcommands::run(context, "slowlog", arguments)),
     usage: "GET [count] | EXPLAIN [count] | LEN | RESET | HELP",
     summary: "The commands that took longer than slowlog-log-slower-than, and why.",
 }];
 
-const HELP: [&str; 12] = [
-    "SLOWLOG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-    "GET [<count>]",
-    "    The newest entries (10 unless it is said; -1 for all): number, time, microseconds, arguments,",
-    "    address and name of the client. Commands that were carried out together are one entry.",
-    "EXPLAIN [<count>]",
-    "    The same as maps, with what was carried out together, and what was touched of memory.",
-    "LEN",
-    "    How many entries there are.",
-    "RESET",
-    "    Removes them.",
-    "HELP",
-    "    This text.",
+pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
+    Subcommand {
+        name: "slowlog|explain",
+        arity: -2,
+        usage: "[count]",
+        summary: "The entries of GET as maps, with what was carried out together and touched of memory.",
+        run: |context, arguments| {
+            let entries = context.shared.slow_log.newest(count(arguments)?);
+            context.replies.array(entries.len());
+            entries.iter().for_each(|entry| explain(entry, context.replies));
+            Ok(())
+        },
+    },
+    Subcommand {
+        name: "slowlog|get",
+        arity: -2,
+        usage: "[count]",
+        summary: "The newest entries (10 unless it is said; -1 for all): number, time, microseconds, \
+                  arguments, address and name of the client. Commands that ran together are one entry.",
+        run: |context, arguments| {
+            let entries = context.shared.slow_log.newest(count(arguments)?);
+            context.replies.array(entries.len());
+            entries.iter().for_each(|entry| show(entry, context.replies));
+            Ok(())
+        },
+    },
+    Subcommand {
+        name: "slowlog|len",
+        arity: 2,
+        usage: "",
+        summary: "How many entries there are.",
+        run: |context, _| {
+            context.replies.integer(context.shared.slow_log.len() as i64);
+            Ok(())
+        },
+    },
+    Subcommand {
+        name: "slowlog|reset",
+        arity: 2,
+        usage: "",
+        summary: "Removes them.",
+        run: |context, _| {
+            context.shared.slow_log.clear();
+            context.replies.simple("OK");
+            Ok(())
+        },
+    },
 ];
 
-fn slow_log(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let (form, length, log) = (&arguments[1], arguments.len(), &context.shared.slow_log);
-    if is(form, "get") && length <= 3 {
-        let entries = log.newest(count(arguments)?);
-        context.replies.array(entries.len());
-        entries.iter().for_each(|entry| show(entry, context.replies));
-    } else if is(form, "explain") && length <= 3 {
-        let entries = log.newest(count(arguments)?);
-        context.replies.array(entries.len());
-        entries.iter().for_each(|entry| explain(entry, context.replies));
-    } else if is(form, "len") && length == 2 {
-        context.replies.integer(log.len() as i64);
-    } else if is(form, "reset") && length == 2 {
-        log.clear();
-        context.replies.simple("OK");
-    } else if is(form, "help") && length == 2 {
-        context.replies.array(HELP.len());
-        HELP.iter().for_each(|line| context.replies.simple(line));
-    } else {
-        return Err(Failure::other("SLOWLOG knows GET [count], EXPLAIN [count], LEN, RESET and HELP"));
-    }
-    Ok(())
-}
-
 fn count(arguments: &Arguments<'_>) -> Result<usize, Failure> {
+    if arguments.len() > 3 {
+        return Err(Failure::Syntax);
+    }
     match arguments.get(2).map(integer).transpose()? {
         None => Ok(10),
         Some(-1) => Ok(usize::MAX),

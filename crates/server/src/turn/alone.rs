@@ -31,7 +31,11 @@ pub(super) fn carry_out(
         return false;
     }
     let Asked { found, command, .. } = match connection.take(connection.limits(round.config)) {
-        Ok(Some(asked)) if connection.is_for_alone(&asked) => asked,
+        Ok(Some(asked)) if round.delays(asked.command) => {
+            connection.put_back(asked);
+            return false;
+        }
+        Ok(Some(asked)) if round.paused.is_some() || connection.is_for_alone(&asked) => asked,
         Ok(Some(asked)) => {
             connection.put_back(asked);
             return false;
@@ -75,6 +79,9 @@ pub(super) fn carry_out(
     }
     if let Err(failure) = served {
         failure.reply_after(before, &mut connection.replies);
+    }
+    if connection.session.is_silent() {
+        connection.replies.truncate(before);
     }
     connection.bound_replies(before, round.config.reply_bytes_max);
     true

@@ -1,0 +1,82 @@
+//! `ACL`: there is one user, `default`, who may do everything.
+
+use crate::arguments::Arguments;
+use crate::command::{Command, Keys, Run};
+use crate::commands::BY_NUMBER;
+use crate::commands::categories::{CATEGORIES, categories};
+use crate::commands::subcommands::{self, Subcommand};
+use crate::failure::Failure;
+use crate::session::Context;
+
+pub(super) const COMMANDS: &[Command] = &[Command {
+    name: "acl",
+    arity: -2,
+    keys: Keys::None,
+    run: Run::Serve(|context, arguments| subcommands::run(context, "acl", arguments)),
+    usage: "<subcommand> [argument ...]",
+    summary: "Tells of users: there is `default`, who may do everything. Users cannot be added.",
+}];
+
+pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
+    Subcommand {
+        name: "acl|cat",
+        arity: -2,
+        usage: "[category]",
+        summary: "The categories of commands, or the commands of one.",
+        run: category,
+    },
+    Subcommand {
+        name: "acl|list",
+        arity: 2,
+        usage: "",
+        summary: "The users as rules.",
+        run: |context, _| {
+            let rule = format!("user default on {} ~* &* +@all", password_rule(context));
+            context.replies.array(1);
+            context.replies.bulk(rule.as_bytes());
+            Ok(())
+        },
+    },
+    Subcommand {
+        name: "acl|users",
+        arity: 2,
+        usage: "",
+        summary: "The names of the users.",
+        run: |context, _| {
+            context.replies.array(1);
+            context.replies.bulk(b"default");
+            Ok(())
+        },
+    },
+    Subcommand {
+        name: "acl|whoami",
+        arity: 2,
+        usage: "",
+        summary: "The user of this connection.",
+        run: |context, _| {
+            context.replies.bulk(b"default");
+            Ok(())
+        },
+    },
+];
+
+/// Whether there is a password, without saying what it is.
+fn password_rule(context: &Context<'_>) -> &'static str {
+    if context.shared.config().password.is_some() { "#(not shown)" } else { "nopass" }
+}
+
+fn category(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    let Some(asked) = arguments.get(2) else {
+        context.replies.array(CATEGORIES.len());
+        CATEGORIES.iter().for_each(|category| context.replies.bulk(category.as_bytes()));
+        return Ok(());
+    };
+    let known = CATEGORIES.iter().find(|category| crate::arguments::is(asked, category));
+    let unknown = || Failure::other(format!("Unknown category '{}'", String::from_utf8_lossy(asked)));
+    let category = known.filter(|_| arguments.len() == 3).ok_or_else(unknown)?;
+    let has_it = |command: &&&'static Command| categories(command).contains(category);
+    let commands: Vec<_> = BY_NUMBER.iter().filter(has_it).collect();
+    context.replies.array(commands.len());
+    commands.iter().for_each(|command| context.replies.bulk(command.name.as_bytes()));
+    Ok(())
+}

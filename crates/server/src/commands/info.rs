@@ -1,0 +1,238 @@
+//! `INFO`: how the server does, as Redis tells it. What Redis has and this server has not, such as a file
+//! that is appended to, is told as Redis tells it when it is switched off.
+
+use std::fmt::Write;
+
+use honeycomb_memory::sync::Ordering;
+
+use crate::VERSION_OF_REDIS;
+use crate::arguments::{Arguments, is};
+use crate::command::{Command, Keys, Run};
+use crate::commands::BY_NUMBER;
+use crate::deadlines::{Survey, slot};
+use crate::failure::Failure;
+use crate::process;
+use crate::session::Context;
+use crate::totals::Totals;
+
+pub(super) const COMMANDS: &[Command] = &[Command {
+    name: "info",
+    arity: -1,
+    keys: Keys::None,
+    run: Run::Serve(info),
+    usage: "[section ...]",
+    summary: "How the server does: server, clients, memory, persistence, stats, replication, cpu, modules, \
+        commandstats, errorstats, latencystats, cluster, keyspace; or default, all, everything.",
+}];
+
+type Section = fn(&Context<'_>, &mut Lines) -> ();
+
+/// The sections, and whether each is one of those that are shown unless others are asked for.
+const SECTIONS: [(&str, bool, Section); 12] = [
+    ("Server", true, server),
+    ("Clients", true, clients),
+    ("Memory", true, memory),
+    ("Persistence", true, |_, lines| PERSISTENCE.iter().for_each(|(name, value)| lines.field(name, value))),
+    ("Stats", true, stats),
+    ("Replication", true, replication),
+    ("CPU", true, processor),
+    ("Modules", true, |_, _| {}),
+    ("Commandstats", false, commands),
+    ("Latencystats", false, latencies),
+    ("Cluster", true, |_, lines| lines.field("cluster_enabled", 0)),
+    ("Keyspace", true, keyspace),
+];
+
+/// Lines of a section.
+struct Lines(String);
+
+impl Lines {
+    fn field(&mut self, name: &str, value: impl std::fmt::Display) {
+        let _ = write!(self.0, "{name}:{value}\r\n");
+    }
+}
+
+fn info(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    let asked = arguments.from(1);
+    let is_asked = |name: &str| asked.iter().any(|one| is(one, name));
+    let everything = is_asked("all") || is_asked("everything");
+    let default = asked.is_empty() || is_asked("default");
+    let mut text = String::new();
+    for (name, is_default, section) in SECTIONS {
+        if everything || default && is_default || is_asked(name) {
+            let mut lines = Lines(String::new());
+            section(context, &mut lines);
+            let gap = if text.is_empty() { "" } else { "\r\n" };
+            let _ = write!(text, "{gap}# {name}\r\n{}", lines.0);
+        }
+    }
+    context.replies.verbatim(&text);
+    Ok(())
+}
+
+fn server(context: &Context<'_>, lines: &mut Lines) {
+    let (shared, config) = (context.shared, context.shared.config());
+    let seconds = shared.time.milliseconds().saturating_sub(shared.started) / 1000;
+    lines.field("redis_version", VERSION_OF_REDIS);
+    lines.field("honeycomb_version", env!("CARGO_PKG_VERSION"));
+    lines.field("redis_mode", "standalone");
+    lines.field("os", process::system());
+    lines.field("arch_bits", usize::BITS);
+    lines.field("multiplexing_api", "epoll");
+    lines.field("process_id", std::process::id());
+    lines.field("run_id", &shared.run_id);
+    lines.field("tcp_port", config.address.port());
+    lines.field("server_time_usec", shared.time.microseconds());
+    lines.field("uptime_in_seconds", seconds);
+    lines.field("uptime_in_days", seconds / 86_400);
+    lines.field("cores", config.cores);
+    lines.field("executable", process::executable());
+    lines.field("config_file", "");
+    lines.field("io_threads_active", 0);
+    lines.field(
+        "listener0",
+        format_args!("name=tcp,bind={},port={}", config.address.ip(), config.address.port()),
+    );
+}
+
+fn clients(context: &Context<'_>, lines: &mut Lines) {
+    let (shared, all) = (context.shared, context.shared.clients.all());
+    let activity = || all.iter().map(|client| client.activity());
+    lines.field("connected_clients", shared.connections.load(Ordering::Relaxed));
+    lines.field("cluster_connections", 0);
+    lines.field("maxclients", shared.config().connections_max);
+    lines.field("client_recent_max_input_buffer", activity().map(|one| one.request_bytes).max().unwrap_or(0));
+    lines.field("client_recent_max_output_buffer", activity().map(|one| one.reply_bytes).max().unwrap_or(0));
+    lines.field("blocked_clients", 0);
+    lines.field("tracking_clients", 0);
+    lines.field("watching_clients", activity().filter(|one| one.watched > 0).count());
+    lines.field("clients_in_timeout_table", 0);
+    lines.field("total_watched_keys", activity().map(|one| one.watched).sum::<usize>());
+    lines.field("total_blocking_keys", 0);
+}
+
+fn memory(context: &Context<'_>, lines: &mut Lines) {
+    let (shared, memory) = (context.shared, context.shared.store.statistics().memory);
+    let of_clients = shared.clients.bytes().load(Ordering::Relaxed);
+    let used = memory.arena_bytes - memory.free_bytes + of_clients;
+    let (resident, peak) = (process::resident_bytes(), shared.pace.peak(used));
+    let sizes = [
+        ("used_memory", used),
+        ("used_memory_rss", resident),
+        ("used_memory_peak", peak),
+        ("total_system_memory", process::system_memory_bytes()),
+        ("maxmemory", memory.arena_bytes),
+    ];
+    for (name, bytes) in sizes {
+        lines.field(name, bytes);
+        lines.field(&format!("{name}_human"), human(bytes));
+    }
+    lines.field("used_memory_peak_perc", format_args!("{:.2}%", 100.0 * used as f64 / peak.max(1) as f64));
+    lines.field("used_memory_dataset", memory.node_bytes + memory.value_bytes);
+    lines.field("maxmemory_policy", "noeviction");
+    lines.field("mem_fragmentation_ratio", format_args!("{:.2}", resident as f64 / used.max(1) as f64));
+    lines.field("mem_fragmentation_bytes", resident as i64 - used as i64);
+    lines.field("mem_clients_normal", of_clients);
+    lines.field("mem_clients_slaves", 0);
+    lines.field("mem_allocator", "honeycomb");
+    lines.field("active_defrag_running", 0);
+}
+
+/// Nothing is kept on disk.
+const PERSISTENCE: [(&str, i64); 10] = [
+    ("loading", 0),
+    ("async_loading", 0),
+    ("rdb_changes_since_last_save", 0),
+    ("rdb_bgsave_in_progress", 0),
+    ("rdb_last_save_time", 0),
+    ("rdb_saves", 0),
+    ("aof_enabled", 0),
+    ("aof_rewrite_in_progress", 0),
+    ("aof_rewrite_scheduled", 0),
+    ("module_fork_in_progress", 0),
+];
+
+fn stats(context: &Context<'_>, lines: &mut Lines) {
+    let totals = Totals::since_reset(context.shared);
+    lines.field("total_connections_received", totals.accepted);
+    lines.field("total_commands_processed", totals.carried_out());
+    lines.field("instantaneous_ops_per_sec", context.shared.pace.commands());
+    lines.field("total_net_input_bytes", totals.received_bytes);
+    lines.field("total_net_output_bytes", totals.sent_bytes);
+    lines.field("rejected_connections", totals.refused);
+    lines.field("sync_full", 0);
+    lines.field("sync_partial_ok", 0);
+    lines.field("sync_partial_err", 0);
+    lines.field("expired_keys", totals.expired);
+    lines.field("evicted_clients", totals.evicted);
+    lines.field("task_slices", totals.slices);
+    let overdue = context.shared.deadlines.overdue_percent(context.shared.time.milliseconds());
+    lines.field("expired_stale_perc", format_args!("{overdue:.2}"));
+    lines.field("evicted_keys", 0);
+    lines.field("pubsub_channels", 0);
+    lines.field("pubsub_patterns", 0);
+    lines.field("latest_fork_usec", 0);
+    lines.field("unexpected_error_replies", 0);
+    lines.field("total_error_replies", totals.errors());
+}
+
+fn replication(_: &Context<'_>, lines: &mut Lines) {
+    lines.field("role", "master");
+    lines.field("connected_slaves", 0);
+    lines.field("master_failover_state", "no-failover");
+    lines.field("master_repl_offset", 0);
+    lines.field("second_repl_offset", -1);
+    lines.field("repl_backlog_active", 0);
+}
+
+fn processor(_: &Context<'_>, lines: &mut Lines) {
+    let (system, user) = process::processor_seconds();
+    lines.field("used_cpu_sys", format_args!("{system:.6}"));
+    lines.field("used_cpu_user", format_args!("{user:.6}"));
+}
+
+/// The commands that were carried out.
+fn commands(context: &Context<'_>, lines: &mut Lines) {
+    let totals = Totals::since_reset(context.shared);
+    for (command, (microseconds, errors)) in BY_NUMBER.iter().zip(&totals.commands) {
+        let (calls, sum) = (microseconds.count(), microseconds.sum);
+        if calls > 0 {
+            let each = sum as f64 / calls as f64;
+            let times = format!("calls={calls},usec={sum},usec_per_call={each:.2}");
+            let line = format_args!("{times},rejected_calls=0,failed_calls={errors}");
+            lines.field(&format!("cmdstat_{}", command.name), line);
+        }
+    }
+}
+
+/// Microseconds that shares of a command's calls took at most: bounds of buckets.
+fn latencies(context: &Context<'_>, lines: &mut Lines) {
+    let totals = Totals::since_reset(context.shared);
+    for (command, (microseconds, _)) in BY_NUMBER.iter().zip(&totals.commands) {
+        if microseconds.count() > 0 {
+            let [median, high, highest] =
+                [0.5, 0.99, 0.999].map(|share| format!("{:.3}", microseconds.bound(share) as f64));
+            let line = format_args!("p50={median},p99={high},p99.9={highest}");
+            lines.field(&format!("latency_percentiles_usec_{}", command.name), line);
+        }
+    }
+}
+
+fn keyspace(context: &Context<'_>, lines: &mut Lines) {
+    let shared = context.shared;
+    let surveys = shared.deadlines.survey(shared.time.milliseconds()).unwrap_or_default();
+    let numbered = (0..shared.tables().len()).map(|number| (number, shared.table(number)));
+    for (number, table) in numbered.filter(|(_, table)| table.pair_count() > 0) {
+        let surveyed = slot(table).and_then(|slot| surveys.get(slot).copied());
+        let (Survey { expires, average_ttl }, keys) = (surveyed.unwrap_or_default(), table.pair_count());
+        let line = format_args!("keys={keys},expires={expires},avg_ttl={average_ttl}");
+        lines.field(&format!("db{number}"), line);
+    }
+}
+
+/// A number of bytes as people read it.
+fn human(bytes: usize) -> String {
+    let units = [("T", 1_u64 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)];
+    let unit = units.iter().find(|(_, size)| bytes as u64 >= *size);
+    unit.map_or(format!("{bytes}B"), |(name, size)| format!("{:.2}{name}", bytes as f64 / *size as f64))
+}

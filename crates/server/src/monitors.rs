@@ -1,0 +1,149 @@
+//! `MONITOR`: clients that are shown every command that is carried out.
+//!
+//! 1. A core that has carried out commands appends a line for each to the queue of each monitor, and wakes
+//!    the monitor's core.
+//! 2. The monitor's core takes lines from the queue as there is room for replies. A monitor whose queue is
+//!    full is ended: nobody waits for it.
+
+use std::fmt::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use honeycomb_memory::sync::{AtomicUsize, Ordering};
+use honeycomb_protocol::resp::{Arguments, Replies};
+
+use crate::arguments::is;
+use crate::clients::{Client, Flag};
+use crate::commands::is_administrative;
+
+/// Bytes of lines that wait for a monitor. One that does not take them fast enough is ended.
+pub(crate) const QUEUE_BYTES_MAX: usize = 16 << 20;
+
+/// All monitors.
+#[derive(Debug, Default)]
+pub(crate) struct Monitors {
+    count: AtomicUsize,
+    feeds: Mutex<Vec<Arc<Feed>>>,
+}
+
+/// Lines that wait for one monitor.
+#[derive(Debug)]
+struct Feed {
+    client: Arc<Client>,
+    lines: Mutex<String>,
+}
+
+/// A client's being a monitor: it ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Monitoring {
+    monitors: Arc<Monitors>,
+    feed: Arc<Feed>,
+}
+
+impl Monitors {
+    /// Whether there are any.
+    #[inline]
+    pub(crate) fn any(&self) -> bool {
+        self.count.load(Ordering::Relaxed) > 0
+    }
+
+    /// Makes a client a monitor.
+    pub(crate) fn add(self: &Arc<Self>, client: Arc<Client>) -> Monitoring {
+        client.set(Flag::Monitor, true);
+        let feed = Arc::new(Feed { client, lines: Mutex::default() });
+        self.lock().push(feed.clone());
+        self.count.fetch_add(1, Ordering::Relaxed);
+        Monitoring { monitors: self.clone(), feed }
+    }
+
+    /// Shows lines to all monitors: returns the cores to wake.
+    pub(crate) fn show(&self, lines: &str) -> Vec<usize> {
+        let feeds = self.lock();
+        feeds.iter().for_each(|feed| feed.append(lines));
+        feeds.iter().map(|feed| feed.client.core).collect()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Feed>>> {
+        self.feeds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Monitoring {
+    /// Replies the lines that wait.
+    pub(crate) fn take(&self, replies: &mut Replies) {
+        let lines = std::mem::take(&mut *self.feed.lock());
+        lines.lines().for_each(|line| replies.simple(line));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.feed.lock().is_empty()
+    }
+}
+
+impl Drop for Monitoring {
+    fn drop(&mut self) {
+        self.feed.client.set(Flag::Monitor, false);
+        self.monitors.lock().retain(|feed| !Arc::ptr_eq(feed, &self.feed));
+        self.monitors.count.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Feed {
+    fn append(&self, lines: &str) {
+        let mut waiting = self.lock();
+        if waiting.len() + lines.len() > QUEUE_BYTES_MAX {
+            *waiting = String::new();
+            self.client.set(Flag::Killed, true);
+        } else if !self.client.is(Flag::Killed) {
+            waiting.push_str(lines);
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, String> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Appends the line about a command; nothing if it is one that administrates the server, as those may hold
+/// secrets. `now` is in microseconds since 1970.
+pub(crate) fn write_line(
+    lines: &mut String,
+    now: u64,
+    (database, client): (usize, &Client),
+    arguments: &Arguments<'_>,
+) {
+    if is_administrative(&arguments[0]) {
+        return;
+    }
+    let (seconds, rest) = (now / 1_000_000, now % 1_000_000);
+    let _ = write!(lines, "{seconds}.{rest:06} [{database} {}]", client.address);
+    for (at, argument) in arguments.iter().enumerate() {
+        lines.push_str(" \"");
+        if is_secret(arguments, at) {
+            lines.push_str("(redacted)");
+        } else {
+            argument.iter().for_each(|byte| escape(lines, *byte));
+        }
+        lines.push('"');
+    }
+    lines.push('\n');
+}
+
+/// Whether an argument is a user or a password.
+fn is_secret(arguments: &Arguments<'_>, at: usize) -> bool {
+    let name = &arguments[0];
+    let follows_auth = |by: usize| at >= by && is(&arguments[at - by], "auth");
+    is(name, "auth") && at > 0 || is(name, "hello") && at > 1 && (follows_auth(1) || follows_auth(2))
+}
+
+fn escape(lines: &mut String, byte: u8) {
+    match byte {
+        b'\\' | b'"' => lines.extend(['\\', byte as char]),
+        b'\n' => lines.push_str("\\n"),
+        b'\r' => lines.push_str("\\r"),
+        b'\t' => lines.push_str("\\t"),
+        7 => lines.push_str("\\a"),
+        8 => lines.push_str("\\b"),
+        b' '..=b'~' => lines.push(byte as char),
+        _ => drop(write!(lines, "\\x{byte:02x}")),
+    }
+}

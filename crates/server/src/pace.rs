@@ -1,0 +1,47 @@
+//! How many commands are carried out a second, and the most memory that was used: looked at now and then.
+
+use honeycomb_memory::sync::{AtomicU64, AtomicUsize, Ordering};
+
+use crate::shared::Shared;
+use crate::totals;
+
+/// Milliseconds between two looks.
+const INTERVAL: u64 = 1000;
+
+/// What the first core has seen. Only that core writes, but for the peak.
+#[derive(Debug, Default)]
+pub(crate) struct Pace {
+    /// Of the last look: when, in milliseconds since 1970, and how many commands had been carried out.
+    looked_at: AtomicU64,
+    carried_out: AtomicU64,
+    commands_a_second: AtomicU64,
+    peak: AtomicUsize,
+}
+
+impl Pace {
+    /// Commands a second, between the last two looks.
+    pub(crate) fn commands(&self) -> u64 {
+        self.commands_a_second.load(Ordering::Relaxed)
+    }
+
+    /// The most bytes that were used, so many now included.
+    pub(crate) fn peak(&self, used: usize) -> usize {
+        self.peak.fetch_max(used, Ordering::Relaxed).max(used)
+    }
+
+    /// Looks, if it is time to.
+    pub(crate) fn step(&self, shared: &Shared, now: u64) {
+        let last = self.looked_at.load(Ordering::Relaxed);
+        let passed = now.saturating_sub(last);
+        if passed < INTERVAL {
+            return;
+        }
+        let all = totals::carried_out(shared);
+        let more = all.saturating_sub(self.carried_out.load(Ordering::Relaxed));
+        self.looked_at.store(now, Ordering::Relaxed);
+        self.carried_out.store(all, Ordering::Relaxed);
+        self.commands_a_second.store(more * 1000 / passed, Ordering::Relaxed);
+        let memory = shared.store.statistics().memory;
+        self.peak(memory.arena_bytes - memory.free_bytes);
+    }
+}

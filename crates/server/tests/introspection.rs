@@ -1,0 +1,411 @@
+//! What clients are told of the server, of commands and of each other, and what they do to each other.
+#![allow(missing_docs)]
+
+mod common;
+
+use std::io::Read;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use common::{Client, Running, dialogue, start_with};
+use honeycomb_server::Config;
+
+/// With two cores, so that many clients are on different ones.
+fn start() -> Running {
+    start_with(Config { cores: 2, ..Config::default() })
+}
+
+/// Waits until something is so.
+fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
+    let until = Instant::now() + Duration::from_secs(20);
+    while !is_so() {
+        assert!(Instant::now() < until, "{what}");
+        sleep(Duration::from_millis(2));
+    }
+}
+
+/// The value of a field of a line about a client.
+fn field<'l>(line: &'l str, name: &str) -> &'l str {
+    let value = line.split(' ').find_map(|field| field.strip_prefix(name)?.strip_prefix('='));
+    value.unwrap_or_else(|| panic!("{name} is not in {line}"))
+}
+
+#[test]
+fn a_line_about_a_client_has_the_fields_of_redis_in_their_order() {
+    let running = start();
+    let mut client = Client::of(&running);
+    client.send_bytes(b"*2\r\n$6\r\nclient\r\n$4\r\ninfo\r\n");
+    let answer = common::show(&client.answer());
+    let line = answer.trim_matches('\'').trim_end_matches("\\n");
+    let names: Vec<_> = line.split(' ').map(|field| field.split('=').next().unwrap()).collect();
+    let expected = "id addr laddr fd name age idle flags db sub psub ssub multi watch qbuf qbuf-free \
+        argv-mem multi-mem rbs rbp obl oll omem tot-mem events cmd user redir resp lib-name lib-ver \
+        io-thread tot-net-in tot-net-out tot-cmds";
+    assert_eq!(names.join(" "), expected);
+    let address = client.socket.local_addr().unwrap().to_string();
+    let local = client.socket.peer_addr().unwrap().to_string();
+    for (name, value) in [("addr", &*address), ("laddr", &local), ("qbuf", "26"), ("cmd", "client|info")] {
+        assert_eq!(field(line, name), value, "{line}");
+    }
+    for (name, value) in [("flags", "N"), ("multi", "-1"), ("watch", "0"), ("resp", "2"), ("user", "default")]
+    {
+        assert_eq!(field(line, name), value, "{line}");
+    }
+    assert!(field(line, "fd").parse::<i32>().unwrap() > 2, "{line}");
+}
+
+#[test]
+fn a_line_about_a_client_follows_what_it_does() {
+    let running = start();
+    let (mut client, mut other) = (Client::of(&running), Client::of(&running));
+    let id = client.shown("CLIENT ID");
+    client.ask("HELLO 3 SETNAME bee");
+    for line in
+        ["CLIENT SETINFO LIB-NAME lib", "CLIENT SETINFO lib-ver 1.2", "CLIENT NO-TOUCH on", "SELECT 2"]
+    {
+        assert_eq!(client.shown(line), "OK");
+    }
+    for line in ["WATCH a b", "MULTI", "SET a 1"] {
+        client.ask(line);
+    }
+    let mut line = String::new();
+    wait_for("the line follows", || {
+        line = other.shown(&format!("CLIENT LIST ID {id}"));
+        line.contains("cmd=set ") && line.contains("multi=1 ")
+    });
+    for (name, value) in [("name", "bee"), ("flags", "xT"), ("db", "2"), ("multi", "1"), ("watch", "2")] {
+        assert_eq!(field(&line, name), value, "{line}");
+    }
+    for (name, value) in [("resp", "3"), ("lib-name", "lib"), ("lib-ver", "1.2"), ("tot-cmds", "9")] {
+        assert!(field(&line, name).starts_with(value), "{line}");
+    }
+    assert_eq!(client.shown("RESET"), "RESET");
+    wait_for("a reset is seen", || {
+        line = other.shown(&format!("CLIENT LIST ID {id}"));
+        line.contains("cmd=reset ") && line.contains("multi=-1 ")
+    });
+    // As in Redis, the library stays.
+    for (name, value) in [("name", ""), ("flags", "N"), ("db", "0"), ("multi", "-1"), ("lib-name", "lib")] {
+        assert_eq!(field(&line, name), value, "{line}");
+    }
+}
+
+#[test]
+fn wrong_forms_of_client_are_named() {
+    let running = start();
+    dialogue(
+        &mut Client::of(&running),
+        &[
+            ("CLIENT KILL", "!ERR wrong number of arguments for 'client|kill' command"),
+            ("CLIENT KILL id 10 wrong", "!ERR syntax error"),
+            ("CLIENT KILL id str", "!ERR client-id should be greater than 0"),
+            ("CLIENT KILL id 0", "!ERR client-id should be greater than 0"),
+            ("CLIENT KILL type wrong", "!ERR Unknown client type 'wrong'"),
+            ("CLIENT KILL user wrong", "!ERR No such user 'wrong'"),
+            ("CLIENT KILL skipme maybe", "!ERR syntax error"),
+            ("CLIENT KILL maxage str", "!ERR maxage is not an integer or out of range"),
+            ("CLIENT KILL maxage -1", "!ERR maxage should be greater than 0"),
+            ("CLIENT KILL 000.123.321.567:0000", "!ERR No such client"),
+            ("CLIENT KILL type master", "0"),
+            ("CLIENT LIST TYPE pubsub", "''"),
+            ("CLIENT NO-EVICT maybe", "!ERR syntax error"),
+            ("CLIENT REPLY maybe", "!ERR syntax error"),
+            ("CLIENT PAUSE abc", "!ERR timeout is not an integer or out of range"),
+            ("CLIENT PAUSE -1", "!ERR timeout is negative"),
+            ("CLIENT PAUSE 1 none", "!ERR syntax error"),
+            (
+                "CLIENT SETNAME a\tb",
+                "!ERR Client names cannot contain spaces, newlines or special characters.",
+            ),
+            ("CLIENT SETINFO badger hamster", "!ERR Unrecognized option 'badger'"),
+            (
+                "CLIENT SETINFO lib-name a\nb",
+                "!ERR lib-name cannot contain spaces, newlines or special characters.",
+            ),
+            ("CLIENT TRACKING maybe", "!ERR syntax error"),
+            ("CLIENT TRACKING off", "OK"),
+            (
+                "CLIENT TRACKING on",
+                "!ERR CLIENT TRACKING ON: this server does not tell clients of keys that change",
+            ),
+            (
+                "CLIENT CACHING yes",
+                "!ERR CLIENT CACHING can be called only when the client is in tracking mode",
+            ),
+            ("CLIENT TRACKINGINFO", "['flags' ['off'] 'redirect' -1 'prefixes' []]"),
+            ("CLIENT GETREDIR", "-1"),
+            ("CLIENT UNBLOCK 5", "0"),
+            ("CLIENT UNBLOCK 5 why", "!ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR"),
+        ],
+    );
+}
+
+#[test]
+fn clients_end_others_and_themselves() {
+    let running = start();
+    let mut clients: Vec<_> = (0..12).map(|_| Client::of(&running)).collect();
+    let ids: Vec<_> = clients.iter_mut().map(|client| client.shown("CLIENT ID")).collect();
+    let address = clients[0].socket.local_addr().unwrap();
+    let mut other = Client::of(&running);
+    assert_eq!(other.shown(&format!("CLIENT KILL {address}")), "OK");
+    assert!(clients[0].is_ended());
+    assert_eq!(other.shown(&format!("CLIENT KILL ID {} {}", ids[1], ids[2])), "2");
+    assert!(clients[1].is_ended() && clients[2].is_ended());
+    let address = clients[3].socket.local_addr().unwrap();
+    assert_eq!(other.shown(&format!("CLIENT KILL ADDR {address} ID {}", ids[4])), "0");
+    assert_eq!(other.shown(&format!("CLIENT KILL ADDR {address} ID {}", ids[3])), "1");
+    assert!(clients[3].is_ended());
+    running.time.advance(10_000);
+    let mut young = Client::of(&running);
+    assert_eq!(young.shown("CLIENT KILL MAXAGE 10 SKIPME no ID 1000"), "0");
+    assert_eq!(young.shown(&format!("CLIENT KILL MAXAGE 10 ID {}", ids[5])), "1");
+    assert!(clients[5].is_ended());
+    wait_for("ended clients are gone", || young.shown("CLIENT LIST").matches(" addr=").count() == 9);
+    assert_eq!(young.shown("CLIENT KILL TYPE normal USER default"), "8");
+    assert!(clients[6..].iter_mut().all(Client::is_ended) && other.is_ended());
+    // A client that ends itself has its reply, and nothing that follows is carried out.
+    young.send_bytes(b"CLIENT KILL SKIPME no\r\nSET a 1\r\n");
+    assert_eq!(common::show(&young.answer()), "1");
+    assert!(young.is_ended());
+    assert_eq!(Client::of(&running).shown("GET a"), "nil");
+}
+
+#[test]
+fn replies_are_left_out() {
+    let running = start();
+    let mut client = Client::of(&running);
+    client.send_bytes(
+        b"CLIENT REPLY OFF\r\nSET a 1\r\nGET a\r\nNONSENSE\r\nINCR a\r\nCLIENT REPLY SKIP\r\nGET a\r\n",
+    );
+    client.send_bytes(b"CLIENT REPLY ON\r\nGET a\r\n");
+    assert_eq!(["OK", "'2'"], [(); 2].map(|()| common::show(&client.answer())).each_ref().map(|s| &**s));
+    client.send_bytes(b"CLIENT REPLY SKIP\r\nGET a\r\nINCR a\r\nCLIENT REPLY SKIP\r\nCLIENT REPLY ON\r\n");
+    assert_eq!(["3", "OK"], [(); 2].map(|()| common::show(&client.answer())).each_ref().map(|s| &**s));
+    client.send_bytes(b"CLIENT REPLY OFF\r\nRESET\r\nPING\r\n");
+    // As in Redis, RESET is the first that is replied to.
+    assert_eq!(["RESET", "PONG"], [(); 2].map(|()| common::show(&client.answer())).each_ref().map(|s| &**s));
+}
+
+#[test]
+fn commands_wait_for_the_end_of_a_pause() {
+    let running = start();
+    let (mut client, mut reader, mut writer) =
+        (Client::of(&running), Client::of(&running), Client::of(&running));
+    assert_eq!(client.shown("CLIENT PAUSE 100000 WRITE"), "OK");
+    writer.send_bytes(b"GET a\r\nSET a 1\r\nINCR a\r\nMULTI\r\nSET a 5\r\nEXEC\r\nGET a\r\n");
+    assert_eq!(common::show(&writer.answer()), "nil");
+    for _ in 0..20 {
+        assert_eq!(reader.shown("GET a"), "nil");
+        assert_eq!(reader.shown("PING"), "PONG");
+    }
+    assert_eq!(client.shown("CLIENT UNPAUSE"), "OK");
+    let answers: Vec<_> = (0..6).map(|_| common::show(&writer.answer())).collect();
+    assert_eq!(answers, ["OK", "2", "OK", "QUEUED", "[OK]", "'5'"]);
+    // By the time of tests the pause ends when that goes on.
+    assert_eq!(client.shown("CLIENT PAUSE 1000"), "OK");
+    reader.send_bytes(b"GET a\r\n");
+    reader.socket.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+    assert!(reader.socket.read(&mut [0; 1]).is_err());
+    running.time.advance(1000);
+    reader.socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    assert_eq!(common::show(&reader.answer()), "'5'");
+}
+
+#[test]
+fn commands_tell_of_themselves() {
+    let running = start();
+    let mut client = Client::of(&running);
+    dialogue(
+        &mut client,
+        &[
+            ("COMMAND GETKEYS GET key", "['key']"),
+            ("COMMAND GETKEYS MSET a 1 b 2", "['a' 'b']"),
+            ("COMMAND GETKEYS MEMORY USAGE key", "['key']"),
+            ("COMMAND GETKEYS del a b c", "['a' 'b' 'c']"),
+            ("COMMAND GETKEYS PING", "!ERR The command has no key arguments"),
+            ("COMMAND GETKEYS nothing a", "!ERR Invalid command specified"),
+            ("COMMAND GETKEYS GET", "!ERR Invalid number of arguments specified for command"),
+            ("COMMAND GETKEYSANDFLAGS SET k v", "[['k' [OW update]]]"),
+            ("COMMAND GETKEYSANDFLAGS MSET k 1 l 2", "[['k' [OW update]] ['l' [OW update]]]"),
+            ("COMMAND LIST FILTERBY PATTERN set", "['set']"),
+            ("COMMAND LIST FILTERBY PATTERN CL*list", "['client|list']"),
+            ("COMMAND LIST FILTERBY MODULE none", "[]"),
+            ("COMMAND LIST FILTERBY ACLCAT none", "[]"),
+            ("COMMAND LIST FILTERBY ACLCAT transaction", "['discard' 'exec' 'multi' 'unwatch' 'watch']"),
+            ("COMMAND LIST bad", "!ERR syntax error"),
+            ("COMMAND LIST FILTERBY bad", "!ERR syntax error"),
+            ("COMMAND LIST FILTERBY bad bad", "!ERR syntax error"),
+            ("COMMAND INFO get|key", "[nil]"),
+            ("COMMAND NOTHING", "!ERR unknown subcommand 'NOTHING'. Try COMMAND HELP."),
+        ],
+    );
+    let all = client.shown("COMMAND LIST");
+    assert!(all.contains("'get'") && all.contains("'config|get'"), "{all}");
+    let count: usize = client.shown("COMMAND COUNT").parse().unwrap();
+    let described = client.shown("COMMAND");
+    assert_eq!(all.split(' ').filter(|name| !name.contains('|')).count(), count);
+    assert!(described.contains("['config' -2 "), "{described}");
+}
+
+#[test]
+fn every_container_has_help() {
+    let running = start();
+    let mut client = Client::of(&running);
+    for name in ["ACL", "CLIENT", "COMMAND", "CONFIG", "LATENCY", "MEMORY", "OBJECT", "SLOWLOG"] {
+        let help = client.shown(&format!("{name} HELP"));
+        let begin = format!("[{name} <subcommand> [<arg> [value] [opt] ...]. Subcommands are: ");
+        assert!(help.starts_with(&begin) && help.ends_with("HELP     This text.]"), "{help}");
+        let unknown = client.shown(&format!("{name} NOTHING"));
+        assert!(unknown.contains(&format!("Try {name} HELP")), "{unknown}");
+    }
+}
+
+#[test]
+fn info_has_sections_and_the_fields_that_tools_read() {
+    let running = start();
+    let mut client = Client::of(&running);
+    client.ask("SET a 1");
+    let default = client.shown("INFO");
+    for part in [
+        "# Server\\r\\nredis_version:8.0.0\\r\\n",
+        "\\r\\nredis_mode:standalone\\r\\n",
+        &format!("\\r\\nprocess_id:{}\\r\\n", std::process::id()),
+        &format!("\\r\\ntcp_port:{}\\r\\n", running.server.address().port()),
+        "\\r\\narch_bits:64\\r\\n",
+        "\\r\\n\\r\\n# Clients\\r\\nconnected_clients:1\\r\\n",
+        "\\r\\nmaxclients:10000\\r\\n",
+        "\\r\\nmaxmemory:67108864\\r\\nmaxmemory_human:64.00M\\r\\n",
+        "# Persistence\\r\\nloading:0\\r\\n",
+        "# Replication\\r\\nrole:master\\r\\nconnected_slaves:0\\r\\n",
+        "# Cluster\\r\\ncluster_enabled:0\\r\\n",
+        "# Keyspace\\r\\ndb0:keys=1",
+    ] {
+        assert!(default.contains(part), "{part} is not in {default}");
+    }
+    assert!(!default.contains("# Commandstats"), "{default}");
+    let number = |text: &str, name: &str| -> u64 {
+        let value = text.split("\\r\\n").find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        value.unwrap_or_else(|| panic!("{name} is not in {text}")).parse().unwrap()
+    };
+    let [used, resident, peak] =
+        ["used_memory", "used_memory_rss", "used_memory_peak"].map(|name| number(&default, name));
+    assert!(used > 1 << 14 && resident > 1 << 20 && peak >= used, "{default}");
+    let run_id = default.split("run_id:").nth(1).unwrap().split("\\r").next().unwrap();
+    assert!(run_id.len() == 40 && run_id.bytes().all(|digit| digit.is_ascii_hexdigit()), "{run_id}");
+    let some = client.shown("INFO commandstats CPU nothing latencystats");
+    assert!(some.starts_with("'# CPU\\r\\n") && some.contains("cmdstat_set:calls=1,"), "{some}");
+    assert!(some.contains("latency_percentiles_usec_set:p50=1024.000,p99=1024.000"), "{some}");
+    assert!(!some.contains("# Server"), "{some}");
+    assert!(
+        client.shown("INFO everything").contains("# Modules") && client.shown("INFO all").contains("cmdstat")
+    );
+    wait_for("commands a second are counted", || {
+        (0..100).for_each(|_| drop(client.ask("GET a")));
+        running.time.advance(1000);
+        sleep(Duration::from_millis(150));
+        number(&client.shown("INFO stats"), "instantaneous_ops_per_sec") > 0
+    });
+}
+
+#[test]
+fn hello_does_all_or_nothing() {
+    let running = start_with(Config { cores: 1, password: Some("secret".into()), ..Config::default() });
+    let mut client = Client::of(&running);
+    let unauthenticated = client.shown("HELLO 3");
+    assert!(unauthenticated.starts_with("!NOAUTH HELLO must be called"), "{unauthenticated}");
+    assert!(client.shown("HELLO 3 AUTH default wrong SETNAME bee").starts_with("!WRONGPASS"));
+    assert!(client.shown("HELLO 3 AUTH nobody secret").starts_with("!WRONGPASS"));
+    assert_eq!(client.shown("HELLO three"), "!ERR Protocol version is not an integer or out of range");
+    assert_eq!(client.shown("HELLO 4"), "!NOPROTO unsupported protocol version");
+    let wrong = "!ERR Syntax error in HELLO option 'SETNAME'";
+    assert_eq!(client.shown("HELLO 3 AUTH default secret SETNAME"), wrong);
+    assert_eq!(client.shown("GET a"), "!NOAUTH Authentication required.");
+    let hello = client.shown("HELLO 3 SETNAME bee AUTH default secret");
+    assert!(hello.contains("'version': '8.0.0', 'proto': 3") && hello.contains("'modules': []"), "{hello}");
+    assert_eq!(client.shown("CLIENT GETNAME"), "'bee'");
+    assert!(client.shown("HELLO").contains("'proto': 3"));
+    assert_eq!(client.shown("RESET"), "RESET");
+    assert_eq!(client.shown("GET a"), "!NOAUTH Authentication required.");
+    assert_eq!(client.shown("AUTH default secret"), "OK");
+    assert_eq!(client.shown("CLIENT GETNAME"), "nil");
+}
+
+#[test]
+fn reset_works_in_all_states() {
+    let running = start();
+    let mut client = Client::of(&running);
+    client.ask("WATCH a");
+    client.ask("MULTI");
+    client.ask("SET a 1");
+    dialogue(&mut client, &[("RESET", "RESET"), ("EXEC", "!ERR EXEC without MULTI"), ("GET a", "nil")]);
+    dialogue(&mut client, &[("MONITOR", "OK"), ("RESET", "RESET")]);
+    Client::of(&running).ask("SET b 1");
+    dialogue(
+        &mut client,
+        &[
+            ("GET b", "'1'"),
+            (
+                "AUTH secret",
+                "!ERR AUTH <password> called without any password \
+        configured for the default user. Are you sure your configuration is correct?",
+            ),
+        ],
+    );
+    dialogue(&mut client, &[("AUTH default any", "OK"), ("ACL WHOAMI", "'default'")]);
+}
+
+#[test]
+fn what_a_server_without_replicas_and_files_says() {
+    let running = start();
+    let mut client = Client::of(&running);
+    dialogue(
+        &mut client,
+        &[
+            ("ROLE", "['master' 0 []]"),
+            ("WAIT 0 10", "0"),
+            ("WAIT 1 0", "0"),
+            ("WAIT 1 -1", "!ERR timeout is negative"),
+            ("WAITAOF 0 0 0", "[0 0]"),
+            ("WAITAOF 1 0 0", "!ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled."),
+            ("REPLICAOF no one", "OK"),
+            ("SLAVEOF localhost 1", "!ERR this server cannot be a replica; allowed is REPLICAOF NO ONE"),
+            ("ACL USERS", "['default']"),
+            ("ACL LIST", "['user default on nopass ~* &* +@all']"),
+            ("ACL CAT nothing", "!ERR Unknown category 'nothing'"),
+            ("TIME", "['1700000000' '0']"),
+            ("SHUTDOWN maybe", "!ERR syntax error"),
+            ("SHUTDOWN ABORT", "!ERR No shutdown in progress."),
+            ("SHUTDOWN", "!ERR SHUTDOWN: the program around this server does not let clients end it"),
+            ("MEMORY PURGE", "OK"),
+        ],
+    );
+    assert!(client.shown("ACL CAT transaction").contains("'exec'"));
+    assert!(client.shown("ACL CAT").contains("'keyspace'"));
+}
+
+#[test]
+fn latency_has_events_and_histograms() {
+    let running = start_with(Config { cores: 1, ..Config::default() });
+    let mut client = Client::of(&running);
+    // By the time of tests a command takes a millisecond.
+    dialogue(
+        &mut client,
+        &[
+            ("LATENCY LATEST", "[]"),
+            ("CONFIG SET latency-monitor-threshold 1", "OK"),
+            ("GET a", "nil"),
+            ("CONFIG SET latency-monitor-threshold 0", "OK"),
+            ("LATENCY LATEST", "[['command' 1700000000 1 1]]"),
+            ("LATENCY HISTORY command", "[[1700000000 1]]"),
+            ("LATENCY HISTORY other", "[]"),
+            ("LATENCY GRAPH other", "!ERR No samples available for event 'other'"),
+            ("LATENCY RESET other", "0"),
+            ("LATENCY HISTOGRAM get", "['get' ['calls' 1 'histogram_usec' [1024 1]]]"),
+            ("LATENCY HISTOGRAM nothing", "[]"),
+        ],
+    );
+    assert!(client.shown("LATENCY GRAPH command").contains("command - high 1 ms"));
+    assert!(client.shown("LATENCY DOCTOR").contains("is not monitored"));
+    assert_eq!(client.shown("LATENCY RESET"), "1");
+    assert_eq!(client.shown("LATENCY LATEST"), "[]");
+}
