@@ -131,6 +131,7 @@ fn store(writer: &mut Writer<'_, '_>, statistics: &Statistics) -> Result<(), Err
         ("leaf_split", writes.leaf_splits),
         ("leaf_share", writes.leaf_shares),
         ("leaf_join", writes.leaf_joins),
+        ("compaction", writes.compactions),
         ("interior_split", writes.interior_splits),
         ("interior_join", writes.interior_joins),
         ("root_growth", writes.root_growths),
