@@ -21,11 +21,17 @@ pub(crate) struct ClientSnapshots {
 
 impl ClientSnapshots {
     /// Takes a snapshot for a client that may hold `client_max`.
-    pub(crate) fn take(&self, store: &Store, client: u64, client_max: usize) -> Result<SnapshotToken, Failure> {
+    pub(crate) fn take(
+        &self,
+        store: &Store,
+        client: u64,
+        client_max: usize,
+    ) -> Result<SnapshotToken, Failure> {
         let mut held = self.lock();
         held.retain(|(_, token)| store.resume(*token).is_ok());
         if held.iter().filter(|(holder, _)| *holder == client).count() >= client_max {
-            let message = format!("the client holds as many snapshots as client-snapshots allows: {client_max}");
+            let message =
+                format!("the client holds as many snapshots as client-snapshots allows: {client_max}");
             return Err(Failure::other(message));
         }
         while held.len() >= ALL_MAX {

@@ -5,6 +5,7 @@ use honeycomb_store::{Reads, Table};
 use crate::deadlines::Deadlines;
 use crate::envelope::Envelope;
 use crate::failure::Failure;
+use crate::recency;
 use crate::transaction::Transaction;
 
 /// The pairs of a table as one command reads and writes them.
@@ -42,6 +43,13 @@ impl<'k> Keyspace<'k> {
     /// The value of a key.
     #[inline]
     pub(crate) fn get(&mut self, key: &[u8]) -> Result<Option<Envelope<'_>>, Failure> {
+        recency::note(self.table, key);
+        self.peek(key)
+    }
+
+    /// The same, which does not count as a use of it.
+    #[inline]
+    pub(crate) fn peek(&mut self, key: &[u8]) -> Result<Option<Envelope<'_>>, Failure> {
         let now = self.now;
         let pair = match &mut self.source {
             Source::Ahead(reads, next) => {
@@ -63,6 +71,7 @@ impl<'k> Keyspace<'k> {
     /// Puts a value in place of any other. One that has expired already deletes the pair.
     pub(crate) fn put(&mut self, key: &[u8], data: &[u8], expires_at: Option<u64>) -> Result<(), Failure> {
         let (envelope, now) = (Envelope { data, expires_at }, self.now);
+        recency::note(self.table, key);
         let (table, transaction) = self.writable();
         if envelope.is_alive(now) {
             return transaction.put(table, key, envelope);
@@ -75,6 +84,11 @@ impl<'k> Keyspace<'k> {
     pub(crate) fn delete(&mut self, key: &[u8]) {
         let (table, transaction) = self.writable();
         transaction.delete(table, key);
+    }
+
+    /// Its table.
+    pub(crate) fn table(&self) -> &'k Table {
+        self.table
     }
 
     fn writable(&mut self) -> (&Table, &mut Transaction) {

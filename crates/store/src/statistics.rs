@@ -169,7 +169,7 @@ impl VersionStatistics {
 }
 
 impl MemoryStatistics {
-    fn of(shared: &Shared) -> Self {
+    pub(crate) fn of(shared: &Shared) -> Self {
         let accounting = shared.forest.memory().accounting();
         let (reserve_bytes, reserve_buffers) = (shared.reserve.bytes(), shared.reserve.buffers());
         Self {

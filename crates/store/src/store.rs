@@ -14,7 +14,7 @@ use crate::image;
 use crate::reads::Reads;
 use crate::shared::Shared;
 use crate::snapshot::{Snapshot, SnapshotToken};
-use crate::statistics::{Statistics, VersionStatistics};
+use crate::statistics::{MemoryStatistics, Statistics, VersionStatistics};
 use crate::table::Table;
 
 /// A handle on a store: tables in one arena, under one order of versions. Cheap to clone; the store goes away
@@ -197,6 +197,14 @@ impl Store {
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         Statistics::of(&self.shared)
+    }
+
+    /// Bytes of the arena that are free, or will be once no operation and no snapshot needs them: a part of
+    /// [`Store::statistics`].
+    #[must_use]
+    pub fn available_bytes(&self) -> usize {
+        let memory = MemoryStatistics::of(&self.shared);
+        memory.free_bytes + memory.retired_bytes
     }
 
     /// Versions, and how far readers had to go back: a part of [`Store::statistics`] that costs next to

@@ -10,7 +10,9 @@ use crate::arguments::{Arguments, is};
 use crate::command::{Command, Keys, Run};
 use crate::commands::BY_NUMBER;
 use crate::deadlines::{Survey, slot};
+use crate::eviction::POLICIES;
 use crate::failure::Failure;
+use crate::parameters::name;
 use crate::session::Context;
 use crate::shared::Shared;
 use crate::totals::Totals;
@@ -84,6 +86,7 @@ fn memory(shared: &Shared) -> String {
         ("used_memory", (memory.arena_bytes - memory.free_bytes + clients).to_string()),
         ("mem_clients_normal", clients.to_string()),
         ("maxmemory", memory.arena_bytes.to_string()),
+        ("maxmemory_policy", name(shared.config().eviction.policy, POLICIES)),
     ])
 }
 
@@ -106,6 +109,7 @@ fn stats(shared: &Shared, totals: &Totals) -> String {
         ("total_net_input_bytes", totals.received_bytes.to_string()),
         ("total_net_output_bytes", totals.sent_bytes.to_string()),
         ("expired_keys", totals.expired.to_string()),
+        ("evicted_keys", totals.evicted_pairs.to_string()),
         (
             "expired_stale_perc",
             format!("{:.2}", shared.deadlines.overdue_percent(shared.time.milliseconds())),

@@ -200,7 +200,7 @@ fn left(
     milliseconds_each: u64,
 ) -> Result<(), Failure> {
     let now = keyspace.now();
-    let left = match keyspace.get(&arguments[1])? {
+    let left = match keyspace.peek(&arguments[1])? {
         None => -2,
         Some(found) => match found.expires_at {
             None => -1,

@@ -175,7 +175,7 @@ impl Exec {
 
     /// Commits, or begins again if what was read has changed.
     fn commit(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
-        match self.transaction.commit(&context.shared.store, &context.shared.deadlines) {
+        match self.transaction.commit(context.shared) {
             Ok(true) => Ok(Progress::Done),
             Ok(false) => {
                 self.conflicts += 1;
