@@ -5,7 +5,7 @@
 //! valgrind --tool=callgrind --toggle-collect="*measured*" \
 //!   target/release/examples/instructions get 200000 20000
 //! ```
-//! Arguments: get, update, insert, scan4 or scan50, updates or inserts (64 together); pairs loaded;
+//! Arguments: get, update, insert, delete, scan4 or scan50, updates or inserts (64 together); pairs loaded;
 //! operations; bytes of the log threshold; bytes of the smallest segment; bytes of the tag directory; bytes
 //! of an interior node. Divide what it prints by the operations.
 
@@ -62,9 +62,10 @@ fn operation(forest: &Forest, root: Root, kind: &str, pairs: u64, number: u64) -
             let fresh = key(pairs + number);
             u64::from(forest.write(root, &fresh, Operation::Insert(&fresh)).unwrap().wrote())
         }
+        "delete" => u64::from(forest.write(root, &key(number), Operation::Delete).unwrap().wrote()),
         "scan4" => scan(forest, root, &chosen, 4),
         "scan50" => scan(forest, root, &chosen, 50),
-        other => panic!("{other}: one of get, update, insert, scan4, scan50, updates, inserts"),
+        other => panic!("{other}: one of get, update, insert, delete, scan4, scan50, updates, inserts"),
     }
 }
 

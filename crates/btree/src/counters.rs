@@ -17,7 +17,7 @@ impl Counter {
         self.0.fetch_max(count, Ordering::Relaxed);
     }
 
-    fn get(&self) -> u64 {
+    pub(crate) fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -56,6 +56,10 @@ counters! {
     leaf_shares,
     /// Times that leaves were replaced by fewer.
     leaf_joins,
+    /// Times that compaction replaced leaves by fewer.
+    compactions,
+    /// Bytes of pairs that deletes and shorter values have left without use in leaves that stayed.
+    shrunk_bytes,
     /// Interior nodes that were split.
     interior_splits,
     /// Interior nodes that were joined with a neighbour.

@@ -11,6 +11,7 @@
 use honeycomb_memory::{MemoryError, Pin};
 use smallvec::SmallVec;
 
+use crate::compact::Shrunk;
 use crate::descent::{Target, descend_together};
 use crate::error::Error;
 use crate::forest::Forest;
@@ -33,7 +34,10 @@ impl Forest {
         let mut next = 0;
         while next < operations.len() {
             let ahead = &operations[next..operations.len().min(next + AHEAD)];
-            let written = self.write_ahead(ahead, |index, result| done(next + index, result));
+            let (written, shrunk) = self.write_ahead(ahead, |index, result| done(next + index, result));
+            if let Some(shrunk) = shrunk {
+                self.tend(*shrunk);
+            }
             next += written;
             if written < ahead.len() {
                 // Without the pin, which might hold back the memory that it needs or whom it waits for.
@@ -44,12 +48,13 @@ impl Forest {
         }
     }
 
-    /// Carries out operations up to one that cannot be done under a pin: how many.
+    /// Carries out operations up to one that cannot be done under a pin: how many, and what is to be tended
+    /// for them.
     fn write_ahead(
         &self,
         operations: &[BatchOperation<'_>],
         done: impl FnMut(usize, Result<Outcome, Error>),
-    ) -> usize {
+    ) -> (usize, Option<Box<Shrunk>>) {
         let reader = self.reader();
         let targets = targets(&reader, operations);
         let mut group = Group::new(self, reader.pin(), done);
@@ -62,7 +67,7 @@ impl Forest {
             }
         }
         group.commit();
-        group.told
+        (group.told, group.transaction.take_shrunk())
     }
 }
 

@@ -154,6 +154,15 @@ impl Forest {
         self.counters.statistics()
     }
 
+    /// Bytes of pairs that were deleted or made shorter in leaves that stayed: a part of
+    /// [`Forest::statistics`]. The more were added since a pass of [`Forest::compact`] began, the more the
+    /// next one may free.
+    #[must_use]
+    #[inline]
+    pub fn shrunk_bytes(&self) -> u64 {
+        self.counters.shrunk_bytes.get()
+    }
+
     #[inline]
     pub(crate) fn geometry(&self) -> Geometry {
         self.geometry

@@ -13,6 +13,8 @@ mod builder;
 #[cfg(not(loom))]
 mod candidates;
 #[cfg(not(loom))]
+mod compact;
+#[cfg(not(loom))]
 mod counters;
 #[cfg(not(loom))]
 mod cursor;
@@ -36,6 +38,8 @@ mod in_node;
 mod item;
 #[cfg(not(loom))]
 mod key;
+#[cfg(not(loom))]
+mod live;
 #[cfg(not(loom))]
 mod loader;
 #[cfg(not(loom))]
@@ -84,6 +88,7 @@ mod write;
 #[cfg(not(loom))]
 pub use crate::{
     batch::BATCH_OPERATIONS_MAX,
+    compact::Compacted,
     counters::Statistics,
     descent::{Descent, descend_together},
     error::Error,

@@ -34,6 +34,8 @@ pub(crate) enum Edit<'a> {
     Change(Index, &'a Change<'a>),
     /// The keys of a range go.
     Remove(KeyRange<'a>),
+    /// Nothing: what is between the ends of the run stays with it.
+    Join(&'a [Index]),
 }
 
 impl<'a> Edit<'a> {
@@ -45,7 +47,13 @@ impl<'a> Edit<'a> {
         match *self {
             Edit::Change(changed, change) => leaf_items(leaf, (changed == index).then_some(change)),
             Edit::Remove(range) => range.outside(leaf),
+            Edit::Join(_) => leaf_items(leaf, None),
         }
+    }
+
+    /// The leaves between the ends of a run that keep their items.
+    fn between(&self) -> &'a [Index] {
+        if let Edit::Join(between) = *self { between } else { &[] }
     }
 
     fn is_append(&self) -> bool {
@@ -62,9 +70,9 @@ struct NewChild {
 
 /// The first and the last of adjacent nodes of one level that are replaced.
 #[derive(Clone, Copy)]
-struct Ends {
-    first: Index,
-    last: Index,
+pub(crate) struct Ends {
+    pub(crate) first: Index,
+    pub(crate) last: Index,
 }
 
 impl<'f> Transaction<'f> {
@@ -103,8 +111,32 @@ impl<'f> Transaction<'f> {
                 return self.replace_merged(first, buffer);
             }
         }
-        let news = self.create_leaves(ends, &edit, full, append)?;
+        let block = self.forest.shape().block_bytes(LEAF);
+        let news = self.create_leaves(ends, &edit, |bytes| {
+            if append { Share::LastApart } else { share(block, ends, bytes, full) }
+        })?;
         self.count_leaves(ends, news.len());
+        self.replace_run(root, ends, news)
+    }
+
+    /// Replaces adjacent leaves by so many, or more if they do not fit: by how many.
+    pub(crate) fn join_leaves(&mut self, root: Root, leaves: &[Index], nodes: usize) -> Result<usize, Stop> {
+        let (first, last) = (leaves[0], leaves[leaves.len() - 1]);
+        let between = &leaves[1..leaves.len() - 1];
+        let (ends, edit) = (Ends { first, last }, Edit::Join(between));
+        let news = self.create_leaves(ends, &edit, |_| Share::Evenly(nodes))?;
+        let count = news.len();
+        self.replace_run(root, ends, news)?;
+        Ok(count)
+    }
+
+    /// Replaces two adjacent interior nodes under one parent by one that their children fit into.
+    pub(crate) fn join_neighbours(&mut self, root: Root, ends: Ends) -> Result<(), Stop> {
+        let children = Children::of(self.view(ends.first)).followed_by(Children::of(self.view(ends.last)));
+        let parts = divide(self.forest.shape(), &children.run(), Share::Evenly(1));
+        let built = self.build_parts(children.level, &parts, None, None)?;
+        self.forest.counters.interior_joins.add(1);
+        let news = self.create_all(built);
         self.replace_run(root, ends, news)
     }
 
@@ -144,32 +176,23 @@ impl<'f> Transaction<'f> {
         Ok(buffer)
     }
 
-    /// What the leaves at the ends of a run hold after an edit.
+    /// What the leaves of a run hold after an edit.
     fn leaves<'p>(&'p self, ends: Ends, edit: &'p Edit<'_>) -> Run<'p> {
         let (first, last) = (self.view(ends.first), self.view(ends.last));
         let mut items = edit.items(ends.first, first);
+        for &index in edit.between() {
+            items.extend(edit.items(index, self.view(index)));
+        }
         if ends.first != ends.last {
             items.extend(edit.items(ends.last, last));
         }
         Run { level: 0, fences: Fences::spanning(first, last), leftmost: None, items }
     }
 
-    /// How many leaves the run becomes: full ones share with a neighbour, two full ones become three.
-    fn share(&self, ends: Ends, bytes: usize, full: bool) -> Share {
-        let block = self.forest.shape().block_bytes(LEAF);
-        let joins = bytes <= block * 3 / 4;
-        let two = bytes <= 2 * block * 15 / 16;
-        Share::Evenly(match (joins, full, ends.first == ends.last, two) {
-            (true, false, ..) => 1,
-            (_, _, true, _) | (.., true) => 2,
-            _ => 3,
-        })
-    }
-
     /// Takes a neighbour under the same parent into the run, if there is one whose lock can be had.
     fn with_neighbour(&mut self, root: Root, leaf: Index, bytes: usize, full: bool) -> Result<Ends, Stop> {
         let alone = Ends { first: leaf, last: leaf };
-        let path = self.path(root, self.view(leaf).low_fence());
+        let path = self.path(root, self.view(leaf).low_fence(), LEAF);
         let Some(&parent) = path.last() else { return Ok(alone) };
         let Some((left, right)) = self.neighbours(parent, leaf) else { return Err(Stop::Busy) };
         let used = |lid: &Lid| self.view_of(*lid).size();
@@ -199,12 +222,12 @@ impl<'f> Transaction<'f> {
         (lid == self.lid(child)).then_some(position)
     }
 
-    /// The interior nodes from the root down to a key.
-    fn path(&self, root: Root, key: &[u8]) -> Vec<Lid> {
+    /// The nodes from the root down to a key that are above a level.
+    pub(crate) fn path(&self, root: Root, key: &[u8], level: usize) -> Vec<Lid> {
         let (mut path, mut lid) = (Vec::new(), root.0);
         loop {
             let view = self.view_of(lid);
-            if view.is_leaf() {
+            if view.level() <= level {
                 return path;
             }
             path.push(lid);
@@ -217,15 +240,13 @@ impl<'f> Transaction<'f> {
         &mut self,
         ends: Ends,
         edit: &Edit<'_>,
-        full: bool,
-        append: bool,
+        share: impl FnOnce(usize) -> Share,
     ) -> Result<Vec<NewChild>, Stop> {
         let (left, right) = (self.left_of(ends.first), self.right_of(ends.last));
         let outer_left = left.map(|lid| self.hold(lid)).transpose()?;
         let outer_right = right.map(|lid| self.hold(lid)).transpose()?;
         let run = self.leaves(ends, edit);
-        let share = if append { Share::LastApart } else { self.share(ends, run.bytes(), full) };
-        let parts = divide(self.forest.shape(), &run, share);
+        let parts = divide(self.forest.shape(), &run, share(run.bytes()));
         let built = self.build_parts(0, &parts, left, right)?;
         drop((parts, run));
         let news = self.create_all(built);
@@ -279,8 +300,9 @@ impl<'f> Transaction<'f> {
 
     /// Puts new nodes in the place of a run, from its parent upward until one node takes them in.
     fn replace_run(&mut self, root: Root, mut ends: Ends, mut news: Vec<NewChild>) -> Result<(), Stop> {
-        let mut left_path = self.path(root, self.view(ends.first).low_fence());
-        let mut right_path = self.path(root, self.view(ends.last).low_fence());
+        let (first, last) = (self.view(ends.first), self.view(ends.last));
+        let mut left_path = self.path(root, first.low_fence(), first.level());
+        let mut right_path = self.path(root, last.low_fence(), last.level());
         loop {
             let (Some(left), Some(right)) = (left_path.pop(), right_path.pop()) else {
                 return self.grow(root, 1 + self.view(ends.first).level(), &news);
@@ -472,7 +494,10 @@ impl<'f> Transaction<'f> {
     /// Removes a tree with everything in it.
     pub(crate) fn fell(&mut self, root: Root) -> Result<(), Stop> {
         self.delete_range(root, Bound::Unbounded, Bound::Unbounded)?;
-        self.remove_subtree(root.0)
+        self.remove_subtree(root.0)?;
+        // There is nothing left to be tended.
+        self.take_shrunk();
+        Ok(())
     }
 
     /// Removes the pairs in a range: how many.
@@ -502,10 +527,25 @@ impl<'f> Transaction<'f> {
             leaf = self.hold(right)?;
         }
         if count > 0 {
+            let sparse = Some((root, self.view(first).low_fence().to_vec()));
             self.rebuild(root, first, last, Edit::Remove(range))?;
+            // What it leaves at both ends has no more room than that without use.
+            self.note_shrunk(self.forest.shape().block_bytes(LEAF), sparse);
         }
         Ok(count)
     }
+}
+
+/// How many leaves a run of so many bytes becomes: full ones share with a neighbour, two full ones become
+/// three.
+fn share(block: usize, ends: Ends, bytes: usize, full: bool) -> Share {
+    let joins = bytes <= block * 3 / 4;
+    let two = bytes <= 2 * block * 15 / 16;
+    Share::Evenly(match (joins, full, ends.first == ends.last, two) {
+        (true, false, ..) => 1,
+        (_, _, true, _) | (.., true) => 2,
+        _ => 3,
+    })
 }
 
 /// A node that is built and not yet part of the transaction.

@@ -22,6 +22,7 @@ use honeycomb_memory::{
 use smallvec::SmallVec;
 
 use crate::builder::{read_word, write_word};
+use crate::compact::{Shrunk, Sparse};
 use crate::error::Error;
 use crate::forest::{Forest, Version};
 use crate::key::tag;
@@ -115,6 +116,8 @@ pub(crate) struct Transaction<'f> {
     index: Option<HashMap<Lid, Index>>,
     values: Vec<ValueBuffer<'f>>,
     retired: Vec<Retired>,
+    /// What it takes from the live bytes of leaves; most take nothing.
+    shrunk: Option<Box<Shrunk>>,
     /// Whether it holds what must be committed, even if what comes to it next stops.
     is_bound: bool,
 }
@@ -128,7 +131,16 @@ impl<'f> Transaction<'f> {
     #[inline]
     pub(crate) fn with_capacity(forest: &'f Forest, pin: &'f Pin<'f>, nodes: usize) -> Self {
         let held = SmallVec::with_capacity(nodes);
-        Self { forest, pin, held, index: None, values: Vec::new(), retired: Vec::new(), is_bound: false }
+        Self {
+            forest,
+            pin,
+            held,
+            index: None,
+            values: Vec::new(),
+            retired: Vec::new(),
+            shrunk: None,
+            is_bound: false,
+        }
     }
 
     /// Binds it to be committed: what comes to it from now on stops as busy before it does anything that
@@ -264,6 +276,18 @@ impl<'f> Transaction<'f> {
         self.retired.push(retired);
     }
 
+    /// Notes what the transaction takes from the live bytes of a leaf, and whether that is to be tended.
+    pub(crate) fn note_shrunk(&mut self, bytes: usize, sparse: Option<Sparse>) {
+        let shrunk = self.shrunk.get_or_insert_default();
+        shrunk.bytes += bytes;
+        shrunk.sparse.extend(sparse);
+    }
+
+    /// Takes what is to be tended once all is committed.
+    pub(crate) fn take_shrunk(&mut self) -> Option<Box<Shrunk>> {
+        self.shrunk.take()
+    }
+
     /// Bytes that one more entry in a leaf's log may have; 0 if there can be none.
     pub(crate) fn log_room(&self, leaf: View<'_>) -> usize {
         if leaf.log_count() == honeycomb_layout::LOG_ENTRIES_MAX || !self.fits_delta(leaf) {
@@ -393,6 +417,9 @@ impl<'f> Transaction<'f> {
         if !self.retired.is_empty() {
             forest.memory().retire(self.retired.drain(..));
         }
+        if let Some(shrunk) = &self.shrunk {
+            forest.counters.shrunk_bytes.add(shrunk.bytes as u64);
+        }
         self.let_go();
         version
     }
@@ -408,6 +435,9 @@ impl<'f> Transaction<'f> {
     fn let_go(&mut self) {
         self.held.clear();
         (self.index, self.is_bound) = (None, false);
+        if let Some(shrunk) = &mut self.shrunk {
+            shrunk.bytes = 0;
+        }
         self.values.clear();
         self.retired.clear();
     }

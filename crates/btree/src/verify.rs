@@ -11,6 +11,7 @@ use crate::fences::Fences;
 use crate::forest::{Forest, Root};
 use crate::item::{Item, ItemHeader};
 use crate::key::{Wanted, head, prefix_length, tag};
+use crate::live::Live;
 use crate::log::{LogEntry, Overlay};
 use crate::search::lower_bound;
 use crate::segments::even_bytes;
@@ -39,6 +40,8 @@ pub struct Verified {
     pub values_out_of_line: u64,
     /// Bytes of the leaves' buffers that hold header, shortcuts, items or log entries.
     pub leaf_bytes_used: u64,
+    /// Leaves without a pair.
+    pub empty_leaves: u64,
 }
 
 /// An invariant that does not hold.
@@ -256,10 +259,14 @@ impl<'f> Check<'f> {
         self.found.leaves += 1;
         self.found.leaf_bytes_used += view.size() as u64;
         self.found.log_entries += view.log_count() as u64;
+        let pairs = self.found.pairs;
         let mut cursor = crate::cursor::Cursor::at_start(view, u64::MAX);
         while let Some(item) = cursor.next() {
             self.pair(view, item)?;
         }
+        let count = self.found.pairs - pairs;
+        check!(self, Live::of(view).count() as u64 == count, "{:?} for {count} pairs", Live::of(view));
+        self.found.empty_leaves += u64::from(count == 0);
         Ok(())
     }
 

@@ -50,27 +50,35 @@ fn contents(forest: &Forest, root: Root) -> Model {
     forward
 }
 
-/// A writer that stops at its `nth` stage until it is told to go on.
-fn stop_at(nth: usize, stopped: Sender<Stage>, go_on: Receiver<()>) {
-    let mut passed = 0;
+/// A writer that stops at its `nth` stage until it is told to go on. It says which one that is, and whether
+/// it has released a version by then.
+fn stop_at(nth: usize, stopped: Sender<(Stage, bool)>, go_on: Receiver<()>) {
+    let (mut passed, mut released) = (0, false);
     hook::set(move |stage| {
+        released |= stage == Stage::Released;
         if passed == nth {
-            stopped.send(stage).unwrap();
+            stopped.send((stage, released)).unwrap();
             go_on.recv().unwrap();
         }
         passed += 1;
     });
 }
 
+/// A forest of `count` pairs.
+fn planted(count: u32) -> (Forest, Root) {
+    let forest = forest();
+    let root = forest.plant().unwrap();
+    for number in 0..count {
+        forest.write(root, &key(number), Operation::Put(&[1; 20])).unwrap();
+    }
+    (forest, root)
+}
+
 /// Runs `write` on a forest of `count` pairs once for every stage it has, stopped there; says how many there
 /// were.
 fn stopped_everywhere(count: u32, write: fn(&Forest, Root)) -> usize {
     for nth in 0.. {
-        let forest = forest();
-        let root = forest.plant().unwrap();
-        for number in 0..count {
-            forest.write(root, &key(number), Operation::Put(&[1; 20])).unwrap();
-        }
+        let (forest, root) = planted(count);
         let before = contents(&forest, root);
         let (stopped, at_stage) = channel();
         let (tell, go_on) = channel();
@@ -80,14 +88,14 @@ fn stopped_everywhere(count: u32, write: fn(&Forest, Root)) -> usize {
                 stop_at(nth, stopped, go_on);
                 write(forest, root);
             });
-            let stage = at_stage.recv().ok();
-            if let Some(stage) = stage {
+            let stopped = at_stage.recv().ok();
+            if let Some((stage, released)) = stopped {
                 let now = contents(forest, root);
-                assert_eq!(now == before, stage != Stage::Released, "stopped at stage {nth}, {stage:?}");
+                assert_eq!(now == before, !released, "stopped at stage {nth}, {stage:?}");
                 tell.send(()).unwrap();
             }
             writer.join().unwrap();
-            stage
+            stopped
         });
         forest.verify(&[root]).unwrap();
         if reached.is_none() {
@@ -146,4 +154,36 @@ fn a_batch_over_many_leaves() {
             keys.iter().map(|key| BatchOperation { root, key, operation: Operation::Delete }).collect();
         forest.apply(&batch).unwrap();
     });
+}
+
+/// Readers see the same whatever a pass has come to.
+#[test]
+fn a_pass_that_joins_leaves_and_interior_nodes() {
+    for nth in (0..).step_by(3) {
+        let (forest, root) = planted(1500);
+        (0..1500).filter(|number| number % 5 > 1).for_each(|number| {
+            forest.write(root, &key(number), Operation::Delete).unwrap();
+        });
+        let before = contents(&forest, root);
+        let (stopped, at_stage) = channel();
+        let (tell, go_on) = channel();
+        let reached = std::thread::scope(|scope| {
+            let forest = &forest;
+            scope.spawn(move || {
+                stop_at(nth, stopped, go_on);
+                assert!(forest.compact(root, &mut Vec::new(), 10_000).unwrap().freed > 5);
+            });
+            let stopped = at_stage.recv().ok();
+            if let Some((stage, _)) = stopped {
+                assert_eq!(contents(forest, root), before, "stopped at stage {nth}, {stage:?}");
+                tell.send(()).unwrap();
+            }
+            stopped
+        });
+        forest.verify(&[root]).unwrap();
+        assert_eq!(contents(&forest, root), before);
+        if reached.is_none() {
+            return;
+        }
+    }
 }

@@ -8,11 +8,13 @@ use std::ops::Bound;
 
 use honeycomb_memory::{Lid, Pin, Retired};
 
+use crate::compact::{Shrunk, Sparse, becomes_sparse};
 use crate::descent::Target;
 use crate::error::Error;
 use crate::forest::{Forest, Root, Version};
 use crate::item::{Item, ItemHeader, ValueReference, encode};
 use crate::key::Wanted;
+use crate::live::Live;
 use crate::log::{LogEntry, NewEntry, NewItem, find_in_log};
 use crate::operation::{BatchOperation, Decision, Operation, Outcome, StoredValue, decide};
 use crate::piece::Change;
@@ -96,8 +98,15 @@ impl Forest {
         mut run: impl FnMut(&mut Transaction<'_>) -> Result<End<T>, Stop>,
     ) -> Result<(T, Version), Error> {
         for attempt in 0.. {
-            match self.attempt(&self.memory().pin(), &mut run) {
-                Ok(done) => return Ok(done),
+            // Its pin is over when its leaves are tended.
+            let attempted = self.attempt(&self.memory().pin(), &mut run);
+            match attempted {
+                Ok((result, version, shrunk)) => {
+                    if let Some(shrunk) = shrunk {
+                        self.tend(*shrunk);
+                    }
+                    return Ok((result, version));
+                }
                 Err(stop) => self.begin_again(stop, attempt)?,
             }
         }
@@ -116,18 +125,18 @@ impl Forest {
         }
     }
 
-    /// Runs a transaction once.
+    /// Runs a transaction once. What it took from leaves is to be tended once the pin is over.
     pub(crate) fn attempt<'f, T>(
         &'f self,
         pin: &'f Pin<'f>,
         run: impl FnOnce(&mut Transaction<'f>) -> Result<End<T>, Stop>,
-    ) -> Result<(T, Version), Stop> {
+    ) -> Result<(T, Version, Option<Box<Shrunk>>), Stop> {
         let mut transaction = Transaction::new(self, pin);
         match run(&mut transaction)? {
-            End::Commit(result) => Ok((result, transaction.commit())),
+            End::Commit(result) => Ok((result, transaction.commit(), transaction.take_shrunk())),
             End::Refused(result) => {
                 transaction.refuse();
-                Ok((result, 0))
+                Ok((result, 0, None))
             }
         }
     }
@@ -210,6 +219,7 @@ impl<'f> Transaction<'f> {
         let suffix = &key[view.prefix_length()..];
         let found = find(view, suffix, segment);
         let superseded = found.existing.as_ref().and_then(|existing| existing.item.reference());
+        let existing_bytes = found.existing.as_ref().map_or(0, |existing| existing.item.bytes.len());
         let existing =
             found.existing.as_ref().map(|existing| (self.value_of(existing.item), existing.version));
         let (stored, outcome) = match decide(operation, existing) {
@@ -234,18 +244,24 @@ impl<'f> Transaction<'f> {
             .with_delete_marker(stored.is_none())
             .with_out_of_line(matches!(stored, Some(StoredValue::Reference(_))))
             .with_place(replaces, repeats);
+        let live = if header.delete_marker() { 0 } else { header.item_bytes() };
+        let shrunk = existing_bytes.checked_sub(live).filter(|&bytes| bytes > 0);
+        let shrunk = shrunk.map(|bytes| (bytes, self.becomes_sparse(root, leaf, bytes)));
         let entry = NewEntry { back_pointer, order_hint, item: NewItem { header, suffix, value } };
         if superseded.is_none() && entry.bytes() <= room {
             self.append(leaf, &entry);
-            return Ok(outcome);
+        } else {
+            // A superseded out-of-line value goes at once: a log full of them would pin memory.
+            if let Some(reference) = superseded {
+                self.retire(Retired::Value(reference.address, reference.length));
+            }
+            let item = encode(header, suffix, value);
+            let change = Change { is_last, back_pointer, item: &item };
+            self.rebuild(root, leaf, leaf, Edit::Change(leaf, &change))?;
         }
-        // A superseded out-of-line value goes at once: a log full of them would pin memory.
-        if let Some(reference) = superseded {
-            self.retire(Retired::Value(reference.address, reference.length));
+        if let Some((bytes, sparse)) = shrunk {
+            self.note_shrunk(bytes, sparse);
         }
-        let item = encode(header, suffix, value);
-        let change = Change { is_last, back_pointer, item: &item };
-        self.rebuild(root, leaf, leaf, Edit::Change(leaf, &change))?;
         Ok(outcome)
     }
 
@@ -254,6 +270,15 @@ impl<'f> Transaction<'f> {
         let view = self.view(leaf);
         let existing = find(view, &key[view.prefix_length()..], None).existing;
         decide(operation, existing.map(|existing| (self.value_of(existing.item), existing.version)))
+    }
+
+    /// The leaf, if it is to be tended for losing so many of its live bytes.
+    #[cold]
+    fn becomes_sparse(&self, root: Root, leaf: Index, bytes: usize) -> Option<Sparse> {
+        let leaf = self.view(leaf);
+        let before = Live::of(leaf).item_bytes(leaf);
+        let is_sparse = becomes_sparse(self.forest.shape(), before, before - bytes);
+        is_sparse.then(|| (root, leaf.low_fence().to_vec()))
     }
 
     /// The bytes of an item's value, wherever they are.

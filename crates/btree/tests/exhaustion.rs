@@ -175,6 +175,61 @@ fn range_deletes_and_joins() {
     assert!(allocations >= 2);
 }
 
+/// A tree that deletes have left sparse: most leaves hold a third of what they might, and more than a write
+/// would tend them for.
+fn sparse() -> (Forest, Root, Faults) {
+    let (forest, root, faults) = prepared(400);
+    for number in (0..400).filter(|number| number % 5 > 1) {
+        forest.write(root, &key(Keys::Random, number, 128), Operation::Delete).unwrap();
+    }
+    (forest, root, faults)
+}
+
+#[test]
+fn passes() {
+    for nth in 0.. {
+        let (forest, root, faults) = sparse();
+        let before = contents(&forest, root);
+        faults.set(nth);
+        let mut place = Vec::new();
+        let result = forest.compact(root, &mut place, 1000);
+        faults.clear();
+        forest.verify(&[root]).unwrap();
+        assert_eq!(contents(&forest, root), before, "allocation {nth} failed");
+        if let Ok(compacted) = result {
+            assert!(compacted.is_done && compacted.freed > 5, "{compacted:?}");
+            assert!(nth > 20, "joins allocate leaves, LIDs and parents: {nth}");
+            break;
+        }
+        // A pass goes on where it was.
+        assert!(forest.compact(root, &mut place, 1000).unwrap().is_done);
+        forest.verify(&[root]).unwrap();
+        assert_eq!(contents(&forest, root), before);
+    }
+}
+
+/// A delete is done although there is no room to join what it leaves.
+#[test]
+fn deletes_that_leave_sparse_leaves() {
+    for nth in 0..40 {
+        let (forest, root, faults) = prepared(100);
+        faults.set(nth);
+        let mut failed = 0;
+        for number in 0..100 {
+            match forest.write(root, &key(Keys::Random, number, 128), Operation::Delete) {
+                Ok(outcome) => assert!(outcome.wrote()),
+                Err(error) => {
+                    assert!(matches!(error, Error::Memory(_)), "{error}");
+                    failed += 1;
+                }
+            }
+        }
+        faults.clear();
+        assert!(failed <= 1);
+        assert_eq!(forest.verify(&[root]).unwrap().pairs, failed, "allocation {nth} failed");
+    }
+}
+
 #[test]
 fn new_trees() {
     let (forest, root, faults) = prepared(10);

@@ -1,10 +1,10 @@
 //! Concurrent histories, checked: every result is the state at its version, and versions respect real time.
 //!
-//! Threads do random operations on few keys in tiny nodes, so that merges, splits, joins and range deletes
-//! race with everything. Readers stop here and there, so that much happens between their steps; large batches
-//! take long, so that what comes after them waits to be released; what may be reclaimed is reclaimed at once.
-//! Each thread records what it did, what came of it, at which version, and when it began and ended.
-//! Afterwards:
+//! Threads do random operations on few keys in tiny nodes, so that merges, splits, joins, range deletes and
+//! compaction race with everything. Readers stop here and there, so that much happens between their steps;
+//! large batches take long, so that what comes after them waits to be released; what may be reclaimed is
+//! reclaimed at once. Each thread records what it did, what came of it, at which version, and when it began
+//! and ended. Afterwards:
 //! 1. the writes, replayed in the order of their versions, have the outcomes they had;
 //! 2. each get and scan shows exactly the state at its read version;
 //! 3. an operation that began after another had ended has a version that is not older (of a write: newer);
@@ -147,6 +147,10 @@ impl Worker<'_> {
         self.records.push(Record { began, ended, versions, event });
         if self.rng.random_bool(0.02) {
             self.forest.memory().reclaim();
+        }
+        if self.rng.random_bool(0.02) {
+            let mut place = self.key();
+            self.forest.compact(self.root, &mut place, 4).unwrap();
         }
     }
 

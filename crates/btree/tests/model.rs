@@ -61,7 +61,8 @@ impl Run {
             6000..7500 => self.get(),
             7500..9500 => self.scan(),
             9500..9750 => self.with_batch(Self::batch),
-            9750..9970 => self.with_batch(Self::each),
+            9750..9960 => self.with_batch(Self::each),
+            9960..9970 => self.compact(),
             9970..9985 => self.delete_range(),
             9985..9992 => self.keep(),
             _ => self.check_kept(),
@@ -172,6 +173,14 @@ impl Run {
         for (key, _) in doomed {
             self.model.remove(&key);
         }
+    }
+
+    /// A part of a pass, from anywhere.
+    fn compact(&mut self) {
+        let mut place = self.key();
+        let leaves = *pick(&mut self.rng, &[1, 3, 20]);
+        let compacted = self.forest.compact(self.root, &mut place, leaves).unwrap();
+        assert!(compacted.leaves >= leaves || compacted.is_done);
     }
 
     fn keep(&mut self) {

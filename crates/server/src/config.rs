@@ -8,6 +8,7 @@ use honeycomb_protocol::PAYLOAD_BYTES;
 use honeycomb_protocol::resp::Limits;
 use honeycomb_store::{Back, Software, Store};
 
+use crate::eviction::Eviction;
 use crate::task::ACTIVE_MAX;
 
 /// The parameters of a server. Files, the environment, flags and `CONFIG` name them as
@@ -24,6 +25,8 @@ pub struct Config {
     /// Memory of the store that [`Config::open_store`] opens; of a running server, that of its store.
     /// Default: 1 GiB.
     pub memory_bytes: usize,
+    /// Which pairs go for others once there is no memory left. Default: none.
+    pub eviction: Eviction,
     /// Numbered tables that `SELECT` chooses from. Default: 16.
     pub databases: usize,
     /// What `AUTH` must say before anything else; none lets everybody in. Default: none.
@@ -130,6 +133,7 @@ impl Default for Config {
             cores,
             pin_cores: false,
             memory_bytes: 1 << 30,
+            eviction: Eviction::default(),
             databases: 16,
             password: None,
             connections_max: 10_000,

@@ -17,6 +17,7 @@ use crate::connection::Connection;
 use crate::counts::Counts;
 use crate::datagrams::{Datagrams, Protocol};
 use crate::reaper;
+use crate::room;
 use crate::session::Session;
 use crate::shared::Shared;
 use crate::task::Progress;
@@ -129,7 +130,7 @@ impl Core {
             self.take_turn(now);
             self.bound_memory();
             self.close_silent(now);
-            self.is_behind = reaper::step(&self.shared, now);
+            self.is_behind = reaper::step(&self.shared, now) | room::tend(&self.shared, now);
             if self.number == 0 {
                 self.shared.pace.step(&self.shared, now);
             }

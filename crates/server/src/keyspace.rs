@@ -6,6 +6,7 @@ use crate::databases::Databases;
 use crate::deadlines::Deadlines;
 use crate::envelope::{DATA_BYTES_MAX, Envelope};
 use crate::failure::Failure;
+use crate::recency;
 use crate::transaction::Transaction;
 
 /// The pairs of a table as one command reads and writes them.
@@ -75,6 +76,13 @@ impl<'k> Keyspace<'k> {
     /// The value of a key. One that is no key of any pair, as it is too long or empty, is absent.
     #[inline]
     pub(crate) fn get(&mut self, key: &[u8]) -> Result<Option<Envelope<'_>>, Failure> {
+        recency::note(self.table, key);
+        self.peek(key)
+    }
+
+    /// The same, which does not count as a use of it.
+    #[inline]
+    pub(crate) fn peek(&mut self, key: &[u8]) -> Result<Option<Envelope<'_>>, Failure> {
         let now = self.now;
         let pair = match &mut self.source {
             Source::Ahead(reads, next) => {
@@ -106,6 +114,7 @@ impl<'k> Keyspace<'k> {
     pub(crate) fn put(&mut self, key: &[u8], data: &[u8], expires_at: Option<u64>) -> Result<(), Failure> {
         self.check_pair(key, data)?;
         let (envelope, now) = (Envelope { data, expires_at }, self.now);
+        recency::note(self.table, key);
         let (table, transaction) = self.writable();
         if envelope.is_alive(now) {
             return transaction.put(table, key, envelope);
@@ -120,6 +129,11 @@ impl<'k> Keyspace<'k> {
         if table.allows_key(key) {
             transaction.delete(table, key);
         }
+    }
+
+    /// Its table.
+    pub(crate) fn table(&self) -> &'k Table {
+        self.table
     }
 
     fn writable(&mut self) -> (&Table, &mut Transaction) {

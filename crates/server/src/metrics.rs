@@ -63,6 +63,11 @@ fn commands(writer: &mut Writer<'_, '_>, totals: &Totals) -> Result<(), Error> {
     let about = "Commands that are unknown, have wrong arguments, or that the client may not run";
     writer.counter("commands_not_carried_out", about, totals.not_carried_out)?;
     writer.counter("expired_pairs", "Pairs that were deleted since they had expired", totals.expired)?;
+    writer.counter(
+        "evicted_pairs",
+        "Pairs that went for others, as maxmemory-policy says",
+        totals.evicted_pairs,
+    )?;
     let batch = writer.family("batch_reads", "Reads in a batch of a turn", MetricType::Histogram)?;
     histogram(batch, &totals.read_batches, 1.0)?;
     let batch = writer.family("batch_writes", "Writes in a batch of a turn", MetricType::Histogram)?;
@@ -132,6 +137,7 @@ fn store(writer: &mut Writer<'_, '_>, statistics: &Statistics) -> Result<(), Err
         ("leaf_split", writes.leaf_splits),
         ("leaf_share", writes.leaf_shares),
         ("leaf_join", writes.leaf_joins),
+        ("compaction", writes.compactions),
         ("interior_split", writes.interior_splits),
         ("interior_join", writes.interior_joins),
         ("root_growth", writes.root_growths),

@@ -11,6 +11,7 @@ use honeycomb_protocol::PAYLOAD_BYTES_MAX;
 
 use crate::addresses::{ADDRESS, resolve};
 use crate::config::{Accelerator, Config, Datagrams, LogFormat};
+use crate::eviction::POLICIES;
 
 /// A parameter.
 #[derive(Debug)]
@@ -98,11 +99,31 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "memory",
-        about: "Memory of the store. A write that finds none is refused.",
+        about: "Memory of the store, which CONFIG GET shows as maxmemory as well. What happens to a write \
+                that finds none says maxmemory-policy.",
         allowed: "1MiB to 64TiB",
         can_change: false,
         read: |config, text| put(&mut config.memory_bytes, bytes(text, 1 << 20..=64 << 40)),
         show: |config| shown_bytes(config.memory_bytes),
+    },
+    Parameter {
+        name: "maxmemory-policy",
+        about: "Which pairs go once there is no memory: none, and writes are refused; or, of all pairs or of \
+                those that expire, the one that was not used for longest or is used least often of a few \
+                samples, or any; or the one that expires first.",
+        allowed: "noeviction, allkeys-lru, allkeys-lfu, allkeys-random, volatile-lru, volatile-lfu, \
+                  volatile-random, volatile-ttl",
+        can_change: true,
+        read: |config, text| put(&mut config.eviction.policy, choice(text, POLICIES)),
+        show: |config| name(config.eviction.policy, POLICIES),
+    },
+    Parameter {
+        name: "maxmemory-samples",
+        about: "Pairs of which maxmemory-policy chooses one.",
+        allowed: "1 to 64",
+        can_change: true,
+        read: |config, text| put(&mut config.eviction.samples, number(text, 1..=64)),
+        show: |config| config.eviction.samples.to_string(),
     },
     Parameter {
         name: "databases",
@@ -435,7 +456,7 @@ fn choice<T: Copy>(text: &str, values: &[(&str, T)]) -> Option<T> {
 }
 
 /// The name of a value that has one.
-fn name<T: PartialEq>(value: T, values: &[(&str, T)]) -> String {
+pub(crate) fn name<T: PartialEq>(value: T, values: &[(&str, T)]) -> String {
     values.iter().find(|(_, one)| *one == value).map_or(String::new(), |(name, _)| (*name).to_owned())
 }
 

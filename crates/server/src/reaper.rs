@@ -65,8 +65,8 @@ struct Pass {
 }
 
 /// What an entry turned out to be.
-#[derive(Debug, PartialEq, Eq)]
-enum Settled {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Settled {
     /// The pair expires when it says.
     Right,
     /// It was stale, and is gone.
@@ -118,9 +118,7 @@ impl Reaper {
             deadlines.owe(CHECKS_AN_INTERVAL, 0);
         }
         self.last = now;
-        for due in Deadlines::take_found() {
-            self.settle(shared, &due, None, now, &mut room)?;
-        }
+        self.settle_found(shared, now, &mut room)?;
         self.reap(shared, now, &mut room)?;
         let more_due = room == 0;
         self.check(shared, now, &mut room)?;
@@ -128,22 +126,39 @@ impl Reaper {
         Ok(more_due || self.pass.is_some() || deadlines.debt() >= DEBT_MIN)
     }
 
+    /// Deletes pairs that have expired and entries that are stale, as many as there is room for: how many.
+    pub(crate) fn make_room(&mut self, shared: &Shared, now: u64, room: &mut u64) -> Result<u64, Failure> {
+        let found = self.settle_found(shared, now, room)?;
+        Ok(found + self.reap(shared, now, room)? + self.check(shared, now, room)?)
+    }
+
+    /// Deletes the pairs that this core has found expired, and their entries.
+    fn settle_found(&mut self, shared: &Shared, now: u64, room: &mut u64) -> Result<u64, Failure> {
+        let mut settled = Vec::new();
+        for due in Deadlines::take_found() {
+            settled.push(self.settle(shared, &due, None, now, room)?);
+        }
+        Ok(gone(shared, &settled))
+    }
+
     /// Deletes pairs whose time has come, as many as there is room for: how many.
-    pub(crate) fn reap(&mut self, shared: &Shared, now: u64, room: &mut u64) -> Result<u64, Failure> {
+    fn reap(&mut self, shared: &Shared, now: u64, room: &mut u64) -> Result<u64, Failure> {
         let (mut expired, until) = (0, due_until(now));
         let mut after = Bound::Unbounded;
         while *room > 0 {
             let range = (after.as_ref().map(|key: &Vec<u8>| &key[..]), Bound::Excluded(&until[..]));
             let (settled, last) = self.settle_all(shared, &Scan::range::<[u8]>(range), now, room)?;
-            expired += settled.iter().filter(|settled| **settled == Settled::Expired).count() as u64;
+            expired += gone(shared, &settled);
             let Some(last) = last else { break };
             after = Bound::Excluded(last);
         }
         Ok(expired)
     }
 
-    /// Looks for stale entries where it left off, as many as it owes and there is room for.
-    fn check(&mut self, shared: &Shared, now: u64, room: &mut u64) -> Result<(), Failure> {
+    /// Looks for stale entries where it left off, as many as it owes and there is room for: how many there
+    /// were.
+    fn check(&mut self, shared: &Shared, now: u64, room: &mut u64) -> Result<u64, Failure> {
+        let mut all_gone = 0;
         while *room > 0 && shared.deadlines.debt() > 0 {
             let at_once = shared.deadlines.debt().min(*room);
             let after = std::mem::take(&mut self.checked);
@@ -153,10 +168,11 @@ impl Reaper {
             let stale = settled.iter().filter(|settled| **settled == Settled::Stale).count() as u64;
             // Where there are fewer entries than it owes all were looked at.
             let paid = if after.is_empty() && last.is_none() { u64::MAX } else { settled.len() as u64 };
+            all_gone += gone(shared, &settled);
             shared.deadlines.owe(CHECKS_A_STALE * stale, paid);
             self.checked = last.unwrap_or_default();
         }
-        Ok(())
+        Ok(all_gone)
     }
 
     /// Settles the entries that a scan finds, as many as there is room for: what they were, and the key of
@@ -193,7 +209,7 @@ impl Reaper {
 
     /// Deletes a pair if it has expired, and its entry unless the pair expires when the entry says. What the
     /// entry is was read before the pair is.
-    fn settle(
+    pub(crate) fn settle(
         &mut self,
         shared: &Shared,
         due: &Due,
@@ -220,7 +236,6 @@ impl Reaper {
             if due.deadline > now || !table.compare_and_delete(&due.key, &self.value)? {
                 return Ok(Settled::Right);
             }
-            shared.expired.fetch_add(1, Ordering::Relaxed);
             outcome = Settled::Expired;
         }
         if let Some((key, value)) = known {
@@ -248,6 +263,16 @@ impl Reaper {
         }
         Ok(())
     }
+}
+
+/// Counts those that have expired: how many are gone, stale ones included.
+fn gone(shared: &Shared, settled: &[Settled]) -> u64 {
+    let count = |which| settled.iter().filter(|settled| **settled == which).count() as u64;
+    let expired = count(Settled::Expired);
+    if expired > 0 {
+        shared.expired.fetch_add(expired, Ordering::Relaxed);
+    }
+    expired + count(Settled::Stale)
 }
 
 #[cfg(test)]

@@ -17,12 +17,14 @@ use crate::cursors::Cursors;
 use crate::databases::Databases;
 use crate::deadlines::Deadlines;
 use crate::digest::Digests;
+use crate::eviction::Evictor;
 use crate::failure::Failure;
 use crate::latency::Latency;
 use crate::monitors::Monitors;
 use crate::pace::Pace;
 use crate::pause::Pause;
 use crate::reaper::{Reaper, Schedule};
+use crate::recency::Recencies;
 use crate::slow_log::SlowLog;
 use crate::time::Time;
 
@@ -41,7 +43,10 @@ pub(crate) struct Shared {
     pub(crate) snapshots: ClientSnapshots,
     pub(crate) tokens: Tokens,
     pub(crate) expired: AtomicU64,
+    pub(crate) evicted: AtomicU64,
     pub(crate) deadlines: Deadlines,
+    pub(crate) recencies: Recencies,
+    pub(crate) evictor: Mutex<Evictor>,
     /// Held by the core that takes a step of it.
     pub(crate) reaper: Mutex<Reaper>,
     pub(crate) schedule: Schedule,
@@ -89,6 +94,9 @@ impl Shared {
             snapshots: ClientSnapshots::default(),
             tokens,
             expired: AtomicU64::new(0),
+            evicted: AtomicU64::new(0),
+            recencies: Recencies::default(),
+            evictor: Mutex::default(),
             connections: AtomicUsize::new(0),
             clients: Clients::default(),
             refusal_warned: Seldom::default(),

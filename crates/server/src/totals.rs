@@ -20,6 +20,7 @@ pub(crate) struct Totals {
     pub(crate) evicted: u64,
     pub(crate) not_carried_out: u64,
     pub(crate) expired: u64,
+    pub(crate) evicted_pairs: u64,
     pub(crate) read_batches: Distribution,
     pub(crate) write_batches: Distribution,
     /// By the command's number: how long it took, and how often it failed.
@@ -46,6 +47,7 @@ impl Totals {
             evicted: sum(|counts| &counts.evicted),
             not_carried_out: sum(|counts| &counts.not_carried_out),
             expired: shared.expired.load(Ordering::Relaxed),
+            evicted_pairs: shared.evicted.load(Ordering::Relaxed),
             read_batches: Distribution::of(all.iter().map(|counts| &counts.read_batches)),
             write_batches: Distribution::of(all.iter().map(|counts| &counts.write_batches)),
             commands: (0..BY_NUMBER.len()).map(command).collect(),
@@ -88,6 +90,7 @@ impl Totals {
         self.evicted -= other.evicted;
         self.not_carried_out -= other.not_carried_out;
         self.expired -= other.expired;
+        self.evicted_pairs -= other.evicted_pairs;
         self.read_batches.subtract(&other.read_batches);
         self.write_batches.subtract(&other.write_batches);
         for ((microseconds, errors), (others, other_errors)) in self.commands.iter_mut().zip(&other.commands)

@@ -20,6 +20,8 @@ use crate::databases::Swaps;
 use crate::deadlines::Deadlines;
 use crate::envelope::{DATA_BYTES_MAX, Envelope};
 use crate::failure::Failure;
+use crate::room;
+use crate::shared::Shared;
 
 /// Bytes of values that a transaction keeps to compare them when it commits.
 const KEPT_BYTES: usize = 1 << 20;
@@ -197,7 +199,11 @@ impl Transaction {
 
     /// Writes all there is to write, at one moment at which all that was read was there. False if there was
     /// no such moment, and nothing has changed.
-    pub(crate) fn commit(&self, store: &Store, deadlines: &Deadlines) -> Result<bool, Failure> {
+    pub(crate) fn commit(&self, shared: &Shared) -> Result<bool, Failure> {
+        room::with_room(shared, || self.attempt(&shared.store, &shared.deadlines))
+    }
+
+    fn attempt(&self, store: &Store, deadlines: &Deadlines) -> Result<bool, Failure> {
         if self.deleted.is_empty() && self.pairs.values().all(|pair| pair.change.is_none()) {
             return self.was_there(store);
         }
@@ -392,7 +398,7 @@ mod tests {
         if changed {
             table.put(b"key", b"meanwhile").unwrap();
         }
-        let committed = transaction.commit(&store, &deadlines).unwrap();
+        let committed = transaction.attempt(&store, &deadlines).unwrap();
         let meanwhile = table.get(b"key").unwrap().as_deref() == Some(b"meanwhile");
         assert_eq!(meanwhile, changed && !committed);
         committed

@@ -85,8 +85,7 @@ fn what_a_pair_is_beside_its_value() {
             (&format!("SET d {long} EX 100"), "OK"),
             ("OBJECT ENCODING d", "'raw'"),
             ("OBJECT REFCOUNT a", "1"),
-            ("OBJECT IDLETIME a", "!ERR idle time not tracked"),
-            ("OBJECT FREQ a", "!ERR access frequency not tracked"),
+            ("OBJECT IDLETIME a", "0"),
             ("OBJECT FREQ nothing", "nil"),
             (
                 "OBJECT ENCODING",

@@ -119,7 +119,7 @@ fn expiring_sets_beside_pairs_that_last() {
         let sent = Instant::now();
         assert_eq!(all(&mut client, first..first + TOGETHER, expiring), 0);
         longest = longest.max(sent.elapsed());
-        if first % RATE == 0 {
+        if first.is_multiple_of(RATE) {
             worst = worst.max(past_percent(&mut client, lasting, first / RATE + 1));
         }
     }

@@ -1,7 +1,7 @@
 //! The tables of a store by name.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 
 use honeycomb_btree::Root;
 
@@ -30,6 +30,15 @@ pub(crate) struct Directory(RwLock<Tables>);
 impl Directory {
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, Tables> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The tables, unless somebody has them for writing.
+    pub(crate) fn try_read(&self) -> Option<RwLockReadGuard<'_, Tables>> {
+        match self.0.try_read() {
+            Ok(tables) => Some(tables),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Tables> {

@@ -41,6 +41,7 @@
 
 mod batch;
 mod clock;
+mod compaction;
 mod config;
 mod directory;
 mod error;

@@ -11,6 +11,7 @@ use honeycomb_btree::{
 };
 use honeycomb_memory::MemoryError;
 
+use crate::compaction::{Compaction, STEP};
 use crate::config::{Config, LeaseLimits};
 use crate::directory::{Directory, Entry};
 use crate::error::Error;
@@ -28,6 +29,7 @@ pub(crate) struct Shared {
     pub(crate) directory: Directory,
     pub(crate) leases: Leases,
     pub(crate) reserve: Reserve,
+    pub(crate) compaction: Compaction,
     abandoned: Mutex<Vec<Root>>,
     pub(crate) lease_limits: LeaseLimits,
     pub(crate) scan_pairs_max: usize,
@@ -35,7 +37,7 @@ pub(crate) struct Shared {
 }
 
 /// Writes of a thread between two looks at the leases.
-const WRITES_A_LOOK: u32 = 256;
+const WRITES_A_LOOK: usize = 256;
 
 /// How often a write that finds no room is tried again.
 const ATTEMPTS_MAX: usize = 1000;
@@ -43,7 +45,7 @@ const ATTEMPTS_MAX: usize = 1000;
 const PAUSE: Duration = Duration::from_micros(100);
 
 thread_local! {
-    static WRITES: Cell<u32> = const { Cell::new(0) };
+    static WRITES: Cell<usize> = const { Cell::new(0) };
 }
 
 impl Shared {
@@ -56,6 +58,7 @@ impl Shared {
             lanes: Lanes::new(accelerator.clone()),
             leases: Leases::new(config, accelerator),
             reserve: Reserve::new(forest.memory())?,
+            compaction: Compaction::new(&forest),
             abandoned: Mutex::default(),
             lease_limits: config.lease,
             scan_pairs_max: config.scan_pairs_max,
@@ -133,7 +136,7 @@ impl Shared {
         &self,
         mut attempt: impl FnMut(&Forest) -> Result<T, TreeError>,
     ) -> Result<T, Error> {
-        self.look_at_leases();
+        self.look_after(1);
         let result = self.with_room(|| {
             self.reserve.fill(self.forest.memory())?;
             attempt(&self.forest)
@@ -143,7 +146,7 @@ impl Shared {
 
     /// Carries out a write that makes room in the end, so it may use the reserve.
     pub(crate) fn remove<T>(&self, attempt: impl Fn(&Forest) -> Result<T, TreeError>) -> Result<T, Error> {
-        self.look_at_leases();
+        self.look_after(1);
         let mut result = self.with_room(|| attempt(&self.forest));
         // If another removal has the reserve, it will give back more than that.
         for _ in 0..ATTEMPTS_MAX {
@@ -163,7 +166,7 @@ impl Shared {
         operations: &[BatchOperation<'_>],
         mut done: impl FnMut(usize, Result<Outcome, Error>),
     ) {
-        self.look_at_leases();
+        self.look_after(operations.len());
         // If there is no room to fill it, each write finds none either.
         let _ = self.reserve.fill(self.forest.memory());
         self.forest.write_each(operations, |index, result| {
@@ -201,27 +204,37 @@ impl Shared {
         result
     }
 
-    /// Makes room by what comes first: reclaiming what the attempt itself held back, ending a lease, waiting.
-    /// Writes win over snapshots, since a snapshot can be taken again and a refused write is refused. False
-    /// if there is nothing to wait for.
+    /// Makes room by what comes first: reclaiming what the attempt itself held back, ending a lease, waiting,
+    /// compaction. Writes win over snapshots, since a snapshot can be taken again and a refused write is
+    /// refused. False if there is nothing to wait for and nothing to join.
     fn make_room(&self) -> bool {
         let memory = self.forest.memory();
         if memory.reclaim() > 0 || self.leases.give_way(memory) {
             return true;
         }
+        let accounting = memory.accounting();
+        if accounting.retired_node_bytes + accounting.retired_value_bytes == 0 {
+            return self.compaction.make_room(self);
+        }
         // Operations in flight hold back what was retired, but not for long.
         thread::sleep(PAUSE);
-        let accounting = memory.accounting();
-        accounting.retired_node_bytes + accounting.retired_value_bytes > 0
+        true
     }
 
-    /// Ends overdue leases now and then, so that they end although nobody uses them.
-    fn look_at_leases(&self) {
-        let due = WRITES.try_with(|writes| {
-            writes.set((writes.get() + 1) % WRITES_A_LOOK);
-            writes.get() == 0
-        });
-        if due.unwrap_or(true) {
+    /// What is to be done now and then, before so many writes: ends overdue leases, so that they end although
+    /// nobody uses them, and goes on with compaction.
+    pub(crate) fn look_after(&self, writes: usize) {
+        let (before, after) = WRITES
+            .try_with(|count| {
+                let before = count.get() % WRITES_A_LOOK;
+                count.set(before + writes);
+                (before, before + writes)
+            })
+            .unwrap_or((0, WRITES_A_LOOK));
+        if before / STEP < after / STEP {
+            self.compaction.go_on(self, (after / STEP - before / STEP) * STEP);
+        }
+        if after >= WRITES_A_LOOK {
             self.leases.end_overdue(self.forest.memory());
         }
     }

@@ -123,6 +123,8 @@ pub struct WriteStatistics {
     pub leaf_shares: u64,
     /// Times that leaves were replaced by fewer.
     pub leaf_joins: u64,
+    /// Times that compaction replaced leaves by fewer.
+    pub compactions: u64,
     /// Interior nodes that were split.
     pub interior_splits: u64,
     /// Interior nodes that were joined.
@@ -167,7 +169,7 @@ impl VersionStatistics {
 }
 
 impl MemoryStatistics {
-    fn of(shared: &Shared) -> Self {
+    pub(crate) fn of(shared: &Shared) -> Self {
         let accounting = shared.forest.memory().accounting();
         let (reserve_bytes, reserve_buffers) = (shared.reserve.bytes(), shared.reserve.buffers());
         Self {
@@ -216,6 +218,7 @@ impl From<honeycomb_btree::Statistics> for WriteStatistics {
             leaf_splits: trees.leaf_splits,
             leaf_shares: trees.leaf_shares,
             leaf_joins: trees.leaf_joins,
+            compactions: trees.compactions,
             interior_splits: trees.interior_splits,
             interior_joins: trees.interior_joins,
             root_growths: trees.root_growths,

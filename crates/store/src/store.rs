@@ -14,7 +14,7 @@ use crate::image;
 use crate::reads::Reads;
 use crate::shared::Shared;
 use crate::snapshot::{Snapshot, SnapshotToken};
-use crate::statistics::{Statistics, VersionStatistics};
+use crate::statistics::{MemoryStatistics, Statistics, VersionStatistics};
 use crate::table::Table;
 
 /// A handle on a store: tables in one arena, under one order of versions. Cheap to clone; the store goes away
@@ -93,6 +93,7 @@ impl Store {
     /// write that is refused, and a range that has changed, is no error, but [`BatchOutcome::Refused`].
     pub fn apply(&self, batch: &Batch) -> Result<BatchOutcome, Error> {
         batch.tables().iter().try_for_each(|table| table.check_store(&self.shared))?;
+        self.shared.look_after(batch.len());
         let entries = batch.entries();
         let apply = |forest: &Forest| forest.apply_entries(&entries);
         let outcome =
@@ -163,10 +164,47 @@ impl Store {
         Snapshot::resume(&self.shared, token)
     }
 
+    /// Goes on with what gives memory back although nobody writes: compaction, which joins nodes that deletes
+    /// left sparse, and reclaiming. It looks at about as many leaves as `leaves` says, each for up to a
+    /// microsecond, and joins those that fit into fewer, some microseconds each. True if there is more to do
+    /// now.
+    ///
+    /// Writes do this as well, every 32nd of a thread and each that finds no room. So who writes need not
+    /// call it. After it has returned false the nodes take at most twice the memory that the pairs take when
+    /// they are loaded, but for what the last 64th of all bytes to be deleted has left, and 64 KiB.
+    ///
+    /// ```
+    /// use honeycomb_store::{Config, Store};
+    ///
+    /// let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() })?;
+    /// let table = store.table("numbers")?;
+    /// table.load_sorted((0..10_000_u32).map(|number| (number.to_be_bytes(), [0; 200])))?;
+    /// let loaded = store.statistics().memory.nodes;
+    /// for number in (0..10_000_u32).filter(|number| number % 2 == 0) {
+    ///     table.delete(&number.to_be_bytes())?;
+    /// }
+    /// while store.maintain(64) {}
+    /// assert!(store.statistics().memory.nodes < loaded * 2 / 3);
+    /// # Ok::<(), honeycomb_store::Error>(())
+    /// ```
+    pub fn maintain(&self, leaves: usize) -> bool {
+        let more = self.shared.compaction.maintain(&self.shared, leaves);
+        self.shared.forest.memory().reclaim();
+        more
+    }
+
     /// What the store holds and what has happened in it.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         Statistics::of(&self.shared)
+    }
+
+    /// Bytes of the arena that are free, or will be once no operation and no snapshot needs them: a part of
+    /// [`Store::statistics`].
+    #[must_use]
+    pub fn available_bytes(&self) -> usize {
+        let memory = MemoryStatistics::of(&self.shared);
+        memory.free_bytes + memory.retired_bytes
     }
 
     /// Versions, and how far readers had to go back: a part of [`Store::statistics`] that costs next to

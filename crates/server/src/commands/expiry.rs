@@ -223,7 +223,7 @@ fn expires(
     since: u64,
     milliseconds_each: u64,
 ) -> Result<(), Failure> {
-    let counted = match keyspace.get(&arguments[1])? {
+    let counted = match keyspace.peek(&arguments[1])? {
         None => -2,
         Some(found) => match found.expires_at {
             None => -1,

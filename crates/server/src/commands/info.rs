@@ -10,7 +10,9 @@ use crate::arguments::{Arguments, is};
 use crate::command::{Command, Keys, Run};
 use crate::commands::BY_NUMBER;
 use crate::deadlines::{Survey, slot};
+use crate::eviction::POLICIES;
 use crate::failure::Failure;
+use crate::parameters::name;
 use crate::process;
 use crate::session::Context;
 use crate::totals::Totals;
@@ -129,7 +131,7 @@ fn memory(context: &Context<'_>, lines: &mut Lines) {
     }
     lines.field("used_memory_peak_perc", format_args!("{:.2}%", 100.0 * used as f64 / peak.max(1) as f64));
     lines.field("used_memory_dataset", memory.node_bytes + memory.value_bytes);
-    lines.field("maxmemory_policy", "noeviction");
+    lines.field("maxmemory_policy", name(shared.config().eviction.policy, POLICIES));
     lines.field("mem_fragmentation_ratio", format_args!("{:.2}", resident as f64 / used.max(1) as f64));
     lines.field("mem_fragmentation_bytes", resident as i64 - used as i64);
     lines.field("mem_clients_normal", of_clients);
@@ -168,7 +170,7 @@ fn stats(context: &Context<'_>, lines: &mut Lines) {
     lines.field("task_slices", totals.slices);
     let overdue = context.shared.deadlines.overdue_percent(context.shared.time.milliseconds());
     lines.field("expired_stale_perc", format_args!("{overdue:.2}"));
-    lines.field("evicted_keys", 0);
+    lines.field("evicted_keys", totals.evicted_pairs);
     lines.field("pubsub_channels", 0);
     lines.field("pubsub_patterns", 0);
     lines.field("latest_fork_usec", 0);

@@ -6,6 +6,7 @@ use crate::arguments::Arguments;
 use crate::command::{Command, Keys, Run};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
+use crate::recency;
 
 pub(super) const COMMANDS: &[Command] = &[
     Command {
@@ -36,9 +37,9 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "touch",
         arity: -2,
         keys: Keys::All,
-        run: Run::Read(exists),
+        run: Run::Read(touch),
         usage: "key [key ...]",
-        summary: "How many of the keys exist.",
+        summary: "How many of the keys exist; they are used now.",
     },
     Command {
         name: "type",
@@ -73,10 +74,19 @@ fn exists(
 ) -> Result<(), Failure> {
     let mut found = 0;
     for key in arguments.from(1).iter() {
-        found += i64::from(keyspace.get(key)?.is_some());
+        found += i64::from(keyspace.peek(key)?.is_some());
     }
     replies.integer(found);
     Ok(())
+}
+
+fn touch(
+    keyspace: &mut Keyspace<'_>,
+    arguments: &Arguments<'_>,
+    replies: &mut Replies,
+) -> Result<(), Failure> {
+    arguments.from(1).iter().for_each(|key| recency::note(keyspace.table(), key));
+    exists(keyspace, arguments, replies)
 }
 
 fn kind(
@@ -84,7 +94,7 @@ fn kind(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let there = keyspace.get(&arguments[1])?.is_some();
+    let there = keyspace.peek(&arguments[1])?.is_some();
     replies.simple(if there { "string" } else { "none" });
     Ok(())
 }

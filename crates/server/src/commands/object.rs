@@ -6,6 +6,7 @@ use crate::arguments::{Arguments, Options, is};
 use crate::command::{Command, Keys, Run};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
+use crate::recency;
 
 pub(super) const COMMANDS: &[Command] = &[
     Command {
@@ -14,7 +15,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::Second,
         run: Run::Read(object),
         usage: "ENCODING key | REFCOUNT key | IDLETIME key | FREQ key | HELP",
-        summary: "How Redis would hold a value, and how many hold it: one. When it was used is not tracked.",
+        summary: "How Redis would hold a value, and how many hold it: one; when and how often it was used.",
     },
     Command {
         name: "memory",
@@ -33,12 +34,18 @@ const OBJECT_HELP: [&str; 11] = [
     "REFCOUNT <key>",
     "    How many pairs share the value: 1.",
     "IDLETIME <key>",
-    "    Refused: it is not tracked.",
+    "    Seconds since the value was used, unless an LFU policy is selected.",
     "FREQ <key>",
-    "    Refused: it is not tracked.",
+    "    The logarithmic counter of its uses, if an LFU policy is selected.",
     "HELP",
     "    This text.",
 ];
+
+const IDLE_TIME_UNKNOWN: &str = "An LFU maxmemory policy is selected, idle time not tracked. Please note \
+     that when switching between policies at runtime LRU and LFU data will take some time to adjust.";
+const FREQUENCY_UNKNOWN: &str = "An LFU maxmemory policy is not selected, access frequency not tracked. \
+     Please note that when switching between policies at runtime LRU and LFU data will take some time to \
+     adjust.";
 
 const MEMORY_HELP: [&str; 11] = [
     "MEMORY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
@@ -70,13 +77,19 @@ fn object(
     if !tells.contains(&true) {
         return Err(unknown("OBJECT", form));
     }
-    match (keyspace.get(key)?, tells) {
+    let table = keyspace.table();
+    match (keyspace.peek(key)?, tells) {
         (None, _) => replies.null(),
         (Some(envelope), [true, ..]) => replies.bulk(encoding(envelope.data).as_bytes()),
         (Some(_), [_, true, ..]) => replies.integer(1),
         (Some(_), [.., idle, _]) => {
-            let what = if idle { "idle time" } else { "access frequency" };
-            return Err(Failure::other(format!("{what} not tracked")));
+            let tracked = match (recency::frequency(table, key), idle) {
+                (None, true) => recency::idle_seconds(table, key),
+                (Some(frequency), false) => u64::from(frequency),
+                (Some(_), true) => return Err(Failure::other(IDLE_TIME_UNKNOWN)),
+                (None, false) => return Err(Failure::other(FREQUENCY_UNKNOWN)),
+            };
+            replies.integer(tracked as i64);
         }
     }
     Ok(())
@@ -101,7 +114,7 @@ fn memory(
             _ => return Err(Failure::Syntax),
         }
     }
-    match keyspace.get(key)? {
+    match keyspace.peek(key)? {
         Some(envelope) => replies.integer(envelope.pair_bytes(key) as i64),
         None => replies.null(),
     }

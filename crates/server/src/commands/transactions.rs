@@ -68,7 +68,7 @@ pub(crate) fn run_alone(
         let mut transaction = Transaction::new(changed_bytes_max);
         let mut keyspace = Keyspace::within(&shared.databases, session.database, now, &mut transaction);
         handler(&mut keyspace, arguments, replies)?;
-        if transaction.commit(&shared.store, &shared.deadlines)? {
+        if transaction.commit(shared)? {
             return Ok(());
         }
         replies.truncate(before);

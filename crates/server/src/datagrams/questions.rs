@@ -206,7 +206,7 @@ impl<'a> Questions<'a> {
 
     /// Carries out the writes that are not decided.
     fn write(&mut self, reads: &Reads) {
-        let mut writes = Writes::new(&self.shared.store, self.now);
+        let mut writes = Writes::new(self.shared, self.now);
         let mut outcomes = Vec::new();
         let mut done = |index: usize, outcome| outcomes.push((index, outcome));
         for question in &self.questions {

@@ -6,14 +6,16 @@
 use std::collections::HashSet;
 
 use honeycomb_protocol::batch::Operation;
-use honeycomb_store::{Batch, BatchOutcome, Error, Store, Table};
+use honeycomb_store::{Batch, BatchOutcome, Error, Table};
 
 use crate::datagrams::outcome::Outcome;
 use crate::envelope::Envelope;
+use crate::room;
+use crate::shared::Shared;
 
 /// The writes of a turn.
 pub(super) struct Writes<'a> {
-    store: &'a Store,
+    shared: &'a Shared,
     now: u64,
     batch: Batch,
     /// Of each write in the batch, what it is.
@@ -32,8 +34,8 @@ pub(super) struct Write<'a> {
 }
 
 impl<'a> Writes<'a> {
-    pub(super) fn new(store: &'a Store, now: u64) -> Self {
-        Self { store, now, batch: Batch::default(), pending: Vec::new(), keys: HashSet::new() }
+    pub(super) fn new(shared: &'a Shared, now: u64) -> Self {
+        Self { shared, now, batch: Batch::default(), pending: Vec::new(), keys: HashSet::new() }
     }
 
     /// Carries out a write now or with the next ones. `seen` is the pair as it was before this turn.
@@ -70,9 +72,10 @@ impl<'a> Writes<'a> {
         }
         let mut overtaken = Vec::new();
         let pending = &self.pending;
-        let applied = self.store.apply_each(&self.batch, |place, outcome| match outcome {
+        let applied = self.shared.store.apply_each(&self.batch, |place, outcome| match outcome {
             Ok(outcome) if outcome.wrote() => done(pending[place].index, Outcome::Done),
-            Ok(_) => overtaken.push(pending[place]),
+            // Alone it can have memory freed.
+            Ok(_) | Err(Error::OutOfMemory { .. }) => overtaken.push(pending[place]),
             Err(error) => done(pending[place].index, error.into()),
         });
         debug_assert!(applied.is_ok(), "all tables are of this store");
@@ -98,7 +101,14 @@ impl<'a> Writes<'a> {
         let seen = write.table.get(write.operation.key())?;
         let mut batch = Batch::default();
         add(&mut batch, write, seen.as_deref(), self.now)?;
-        Ok(matches!(self.store.apply(&batch)?, BatchOutcome::Applied { .. }))
+        let apply = || self.shared.store.apply(&batch);
+        let applied = match apply() {
+            Err(Error::OutOfMemory { .. }) => {
+                room::again(self.shared, || Ok(apply()?)).map_err(|_| Outcome::OutOfMemory)?
+            }
+            applied => applied?,
+        };
+        Ok(matches!(applied, BatchOutcome::Applied { .. }))
     }
 }
 

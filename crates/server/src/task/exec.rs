@@ -7,7 +7,6 @@ use crate::commands::{Origin, Walk, WatchedRange};
 use crate::digest::RangeDigest;
 use crate::failure::Failure;
 use crate::session::{Context, Queue, Watched};
-use crate::shared::Shared;
 use crate::task::{Progress, Work, start};
 use crate::transaction::Transaction;
 
@@ -183,10 +182,9 @@ impl Exec {
 
     /// Commits, or begins again if what was read has changed.
     fn commit(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
-        let Shared { store, databases, deadlines, .. } = context.shared;
-        let transaction = &self.transaction;
-        let commit = || transaction.commit(store, deadlines);
-        match databases.commit(self.swap_count, &transaction.swaps, commit) {
+        let (shared, transaction) = (context.shared, &self.transaction);
+        let commit = || transaction.commit(shared);
+        match shared.databases.commit(self.swap_count, &transaction.swaps, commit) {
             Ok(true) => Ok(Progress::Done),
             Ok(false) => {
                 self.conflicts += 1;

@@ -3,7 +3,7 @@
 //! pairs, are carried out one by one.
 
 use honeycomb_protocol::resp::Found;
-use honeycomb_store::{Batch, Reads, Table};
+use honeycomb_store::{Batch, Error, Reads, Table};
 use slab::Slab;
 
 use crate::arguments::Arguments;
@@ -132,7 +132,8 @@ impl Updating {
         let refused = round.shared.store.apply_each(swaps, |index, outcome| {
             *waiting[index] = match outcome {
                 Ok(outcome) if outcome.wrote() => State::Done(Ok(())),
-                Ok(_) => State::Alone,
+                // Alone it can have memory freed.
+                Ok(_) | Err(Error::OutOfMemory { .. }) => State::Alone,
                 Err(error) => State::Done(Err(error.into())),
             };
         });
@@ -170,7 +171,7 @@ impl Command {
         if transaction.swap_into(swaps) {
             return State::Swaps;
         }
-        match transaction.commit(&round.shared.store, &round.shared.deadlines) {
+        match transaction.commit(round.shared) {
             Ok(true) => State::Done(Ok(())),
             Ok(false) => State::Alone,
             Err(failure) => State::Done(Err(failure)),

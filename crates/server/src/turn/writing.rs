@@ -1,5 +1,7 @@
 //! The writes of a round, of all connections: gathered, carried out together, replied.
 
+use std::collections::HashSet;
+
 use honeycomb_protocol::resp::Found;
 use honeycomb_store::{Batch, Table};
 use slab::Slab;
@@ -9,6 +11,8 @@ use crate::command::{Named, Run};
 use crate::connection::{Asked, Connection};
 use crate::envelope::{DATA_BYTES_MAX, Envelope};
 use crate::failure::Failure;
+use crate::recency;
+use crate::room;
 use crate::stopwatch::{Carried, Stopwatch};
 use crate::turn::{Round, TOGETHER, TOGETHER_BYTES, clear};
 
@@ -62,6 +66,7 @@ impl Writing {
         let Run::Write(_, is_plain) = named.run else { return None };
         let is_plain = is_plain(arguments) && arguments[2].len() <= DATA_BYTES_MAX;
         is_plain.then(|| {
+            recency::note(table, &arguments[1]);
             Envelope { data: &arguments[2], expires_at: None }.seal_into(&mut self.sealed);
             self.batch.put(table, &arguments[1], &self.sealed);
             named
@@ -78,11 +83,15 @@ impl Writing {
         if self.commands.is_empty() {
             return 0;
         }
-        let commands = &mut self.commands;
+        let (commands, mut all_written) = (&mut self.commands, true);
         let refused = round.shared.store.apply_each(&self.batch, |index, outcome| {
             commands[index].failure = outcome.err().map(Failure::from);
+            all_written &= commands[index].failure.is_none();
         });
         debug_assert!(refused.is_ok(), "all tables are of this store");
+        if !all_written {
+            self.write_again(round, connections);
+        }
         let done = self.commands.len();
         round.counts.write_batches.add(done as u64, 1);
         let mut lap = stopwatch.lap(done);
@@ -105,5 +114,35 @@ impl Writing {
             self.sealed = Vec::new();
         }
         done
+    }
+
+    /// Carries out in their order the writes that found no memory. One whose key was written later in the
+    /// batch came before that, and is over: it must not come after it.
+    #[cold]
+    fn write_again(&mut self, round: &Round<'_>, connections: &Slab<Connection>) {
+        let Self { commands, sealed, .. } = self;
+        let place = |command: &Command| {
+            let connection = &connections[command.connection];
+            (connection.session.database, connection.requests.arguments(&command.found))
+        };
+        let (mut written, mut again) = (HashSet::new(), Vec::new());
+        for (index, command) in commands.iter_mut().enumerate().rev() {
+            let (database, arguments) = place(command);
+            match command.failure {
+                None => drop(written.insert((database, arguments[1].to_vec()))),
+                Some(Failure::OutOfMemory) if written.contains(&(database, arguments[1].to_vec())) => {
+                    command.failure = None;
+                }
+                Some(Failure::OutOfMemory) => again.push(index),
+                Some(_) => {}
+            }
+        }
+        for index in again.into_iter().rev() {
+            let (database, arguments) = place(&commands[index]);
+            let table = round.shared.table(database);
+            Envelope { data: &arguments[2], expires_at: None }.seal_into(sealed);
+            let written = room::again(round.shared, || Ok(table.put(&arguments[1], sealed)?));
+            commands[index].failure = written.err();
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod batches;
 mod common;
+mod compaction;
 mod exhaustion;
 mod images;
 mod iterators;

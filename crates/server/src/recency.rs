@@ -1,0 +1,219 @@
+//! When pairs were last used, and how often: about, for eviction and for `OBJECT IDLETIME` and `OBJECT FREQ`.
+//!
+//! An array of words, of which a pair has the one that the hash of its table and key says; pairs that share
+//! one look as if all were used when one is. A word is the time of the last use, or, as Redis has it, a
+//! logarithmic counter of uses that decays by one a minute. Any thread writes any word, with relaxed stores:
+//! a use that is lost does not matter.
+//!
+//! Nothing is noted, and there is no array, until the policy or the first `OBJECT IDLETIME` asks for it.
+
+use std::cell::{Cell, RefCell};
+use std::hash::Hasher;
+use std::sync::{Arc, OnceLock};
+
+use honeycomb_memory::sync::{AtomicBool, AtomicU32, Ordering};
+use honeycomb_store::Table;
+use rustc_hash::FxHasher;
+
+use crate::eviction::Policy;
+use crate::shared::Shared;
+
+/// Bytes of memory for each word if pairs are evicted by it: 3 % of it are for words.
+const BYTES_A_WORD: usize = 128;
+/// Words if only `OBJECT IDLETIME` asks.
+const WORDS_MIN: usize = 1 << 16;
+/// Milliseconds of a unit of time, as a power of two: a word has room for a year of them.
+const TICK: u32 = 3;
+const MINUTE: u64 = 60_000;
+/// What the counter of a pair begins with, so that a new one is not the first to go.
+const COUNT_FIRST: u32 = 5;
+/// The greater, the more uses it takes to raise a counter.
+const LOG_FACTOR: u32 = 10;
+
+/// What is noted of pairs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// When they were last used.
+    Time,
+    /// How often.
+    Frequency,
+}
+
+/// The words of a kind.
+#[derive(Debug)]
+pub(crate) struct Recency {
+    kind: Kind,
+    words: Box<[AtomicU32]>,
+}
+
+/// The arrays of a server.
+#[derive(Debug, Default)]
+pub(crate) struct Recencies {
+    times: OnceLock<Arc<Recency>>,
+    frequencies: OnceLock<Arc<Recency>>,
+    /// `OBJECT IDLETIME` was asked for.
+    is_asked: AtomicBool,
+}
+
+thread_local! {
+    /// Whether this core notes what is used.
+    static NOTES: Cell<bool> = const { Cell::new(false) };
+    static NOW: Cell<u64> = const { Cell::new(0) };
+    /// When the server was started.
+    static STARTED: Cell<u64> = const { Cell::new(0) };
+    /// This core was asked for an idle time.
+    static ASKED: Cell<bool> = const { Cell::new(false) };
+    static RANDOM: Cell<u32> = const { Cell::new(0x9e37_79b9) };
+    static NOTED: RefCell<Option<Arc<Recency>>> = const { RefCell::new(None) };
+}
+
+/// A pair is used.
+#[inline]
+pub(crate) fn note(table: &Table, key: &[u8]) {
+    if NOTES.get() {
+        note_in_words(table, key);
+    }
+}
+
+#[cold]
+fn note_in_words(table: &Table, key: &[u8]) {
+    NOTED.with_borrow(|noted| noted.iter().for_each(|words| words.note(table, key, NOW.get())));
+}
+
+/// Has this core note what a policy asks for.
+pub(crate) fn track(shared: &Shared, policy: Policy, now: u64) {
+    if ASKED.take() {
+        shared.recencies.is_asked.store(true, Ordering::Relaxed);
+    }
+    let asked = shared.recencies.is_asked.load(Ordering::Relaxed);
+    NOW.set(now);
+    STARTED.set(shared.started);
+    let Some(kind) = policy.notes().or(asked.then_some(Kind::Time)) else {
+        NOTES.set(false);
+        NOTED.set(None);
+        return;
+    };
+    let known = NOTED.with_borrow(|noted| noted.as_ref().is_some_and(|words| words.kind == kind));
+    if !known {
+        NOTED.set(Some(shared.recencies.of(kind, policy, shared).clone()));
+    }
+    NOTES.set(true);
+}
+
+impl Recencies {
+    /// The words of a kind, if any core notes it.
+    pub(crate) fn known(&self, kind: Kind) -> Option<&Arc<Recency>> {
+        if kind == Kind::Time { self.times.get() } else { self.frequencies.get() }
+    }
+
+    fn of(&self, kind: Kind, policy: Policy, shared: &Shared) -> &Arc<Recency> {
+        let place = if kind == Kind::Time { &self.times } else { &self.frequencies };
+        place.get_or_init(|| {
+            let wanted = if policy.evicts() { shared.config().memory_bytes / BYTES_A_WORD } else { 0 };
+            let count = wanted.max(WORDS_MIN).next_power_of_two();
+            Arc::new(Recency { kind, words: (0..count).map(|_| AtomicU32::new(0)).collect() })
+        })
+    }
+}
+
+impl Recency {
+    fn note(&self, table: &Table, key: &[u8], now: u64) {
+        let word = self.word(table, key);
+        let after = match self.kind {
+            Kind::Time => ticks(now),
+            Kind::Frequency => used(word.load(Ordering::Relaxed), now),
+        };
+        word.store(after, Ordering::Relaxed);
+    }
+
+    /// How well a pair can be done without.
+    pub(crate) fn dispensable(&self, table: &Table, key: &[u8], now: u64) -> u64 {
+        match (self.kind, self.word(table, key).load(Ordering::Relaxed)) {
+            (_, 0) => u64::MAX,
+            (Kind::Time, word) => u64::from(ticks(now).wrapping_sub(word)),
+            (Kind::Frequency, word) => u64::from(u8::MAX) - u64::from(decayed(word, now)),
+        }
+    }
+
+    fn word(&self, table: &Table, key: &[u8]) -> &AtomicU32 {
+        let mut hasher = FxHasher::default();
+        hasher.write(table.name().as_bytes());
+        hasher.write(key);
+        // The high bits are those that all bytes have gone into.
+        &self.words[(hasher.finish() >> 32) as usize & (self.words.len() - 1)]
+    }
+}
+
+/// Seconds since a pair was used, as far as that is known: at most those since the server was started.
+pub(crate) fn idle_seconds(table: &Table, key: &[u8]) -> u64 {
+    ASKED.set(true);
+    let (now, started) = (NOW.get(), STARTED.get());
+    let known = NOTED.with_borrow(|noted| {
+        let words = noted.as_ref().filter(|words| words.kind == Kind::Time)?;
+        let word = words.word(table, key).load(Ordering::Relaxed);
+        (word != 0).then(|| u64::from(ticks(now).wrapping_sub(word)) << TICK)
+    });
+    known.unwrap_or_else(|| now.saturating_sub(started)) / 1000
+}
+
+/// The logarithmic counter of a pair's uses; none unless uses are counted.
+pub(crate) fn frequency(table: &Table, key: &[u8]) -> Option<u32> {
+    NOTED.with_borrow(|noted| {
+        let words = noted.as_ref().filter(|words| words.kind == Kind::Frequency)?;
+        Some(decayed(words.word(table, key).load(Ordering::Relaxed), NOW.get()))
+    })
+}
+
+fn ticks(now: u64) -> u32 {
+    // Never zero: that is a word that nobody has written.
+    ((now >> TICK) as u32).max(1)
+}
+
+fn minutes(now: u64) -> u32 {
+    (now / MINUTE) as u32 & 0xffff
+}
+
+/// The counter of a word: the low byte, less one for each minute since the one in the high bytes.
+fn decayed(word: u32, now: u64) -> u32 {
+    let passed = minutes(now).wrapping_sub(word >> 16) & 0xffff;
+    (word & 0xff).saturating_sub(passed)
+}
+
+/// A word after a use. The greater the counter, the rarer it grows.
+fn used(word: u32, now: u64) -> u32 {
+    let count = if word == 0 { COUNT_FIRST } else { decayed(word, now) };
+    let steps = count.saturating_sub(COUNT_FIRST) * LOG_FACTOR + 1;
+    let grows = count < 0xff && random().is_multiple_of(steps);
+    minutes(now) << 16 | 0x100 | (count + u32::from(grows))
+}
+
+fn random() -> u32 {
+    let mut word = RANDOM.get();
+    word ^= word << 13;
+    word ^= word >> 17;
+    word ^= word << 5;
+    RANDOM.set(word);
+    word
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counter_grows_with_the_logarithm_of_uses_and_decays_with_minutes() {
+        let mut word = 0;
+        let counts: Vec<_> = [1, 9, 90, 900, 9000]
+            .map(|uses| {
+                (0..uses).for_each(|_| word = used(word, 0));
+                decayed(word, 0)
+            })
+            .to_vec();
+        assert_eq!(counts[0], COUNT_FIRST + 1);
+        // What redis.conf says of a factor of 10: about 10 after 100 uses, 18 after 1000.
+        assert!((8..=12).contains(&counts[2]) && (15..=22).contains(&counts[3]), "{counts:?}");
+        assert!((40..=70).contains(&counts[4]), "{counts:?}");
+        assert_eq!(decayed(word, 3 * MINUTE + 1), decayed(word, 0) - 3);
+        assert_eq!(decayed(word, 1000 * MINUTE), 0);
+    }
+}

@@ -1,0 +1,83 @@
+//! Room for writes: what is done before one is refused for want of memory.
+//!
+//! First pairs that have expired are deleted, then entries of the index of deadlines that are stale, then
+//! pairs are [evicted](crate::eviction), as `maxmemory-policy` says. Between two turns a core sees to it that
+//! some memory is free, so that writes rarely have to wait for that.
+
+use std::sync::PoisonError;
+
+use crate::failure::Failure;
+use crate::recency;
+use crate::shared::Shared;
+
+/// How often a write is tried again.
+const ATTEMPTS_MAX: usize = 1000;
+/// Entries of the index of deadlines that are looked at before a write is tried again.
+const ENTRIES_AN_ATTEMPT: u64 = 512;
+/// Pairs that are evicted before a write is tried again, and between two turns.
+const EVICTED_AN_ATTEMPT: usize = 128;
+const EVICTED_A_TURN: usize = 32;
+/// The part of the memory that is kept free if pairs may be evicted, and how much it is at most.
+const FREE_FRACTION: usize = 32;
+const FREE_BYTES_MAX: usize = 64 << 20;
+
+/// Carries out a write, which finds no memory only if none can be freed for it.
+pub(crate) fn with_room<T>(
+    shared: &Shared,
+    mut write: impl FnMut() -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    match write() {
+        Err(Failure::OutOfMemory) => again(shared, write),
+        outcome => outcome,
+    }
+}
+
+/// Carries out a write that has found no memory, if some can be freed for it.
+#[cold]
+pub(crate) fn again<T>(shared: &Shared, mut write: impl FnMut() -> Result<T, Failure>) -> Result<T, Failure> {
+    for _ in 0..ATTEMPTS_MAX {
+        if !make_room(shared) {
+            break;
+        }
+        match write() {
+            Err(Failure::OutOfMemory) => {}
+            outcome => return outcome,
+        }
+    }
+    Err(Failure::OutOfMemory)
+}
+
+/// Frees some memory, or has pairs go that may free some: whether it did.
+fn make_room(shared: &Shared) -> bool {
+    let now = shared.time.milliseconds();
+    let mut reaper = shared.reaper.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut room = ENTRIES_AN_ATTEMPT;
+    let gone = reaper.make_room(shared, now, &mut room);
+    drop(reaper);
+    gone.unwrap_or(0) > 0 || evict(shared, EVICTED_AN_ATTEMPT) > 0
+}
+
+/// Sees to it between two turns that some memory is free, and that this core notes which pairs are used if
+/// the policy asks for that. Whether there is more to do at once.
+pub(crate) fn tend(shared: &Shared, now: u64) -> bool {
+    let policy = shared.config().eviction.policy;
+    recency::track(shared, policy, now);
+    if !policy.evicts() {
+        return false;
+    }
+    let memory = shared.config().memory_bytes;
+    let wanted = (memory / FREE_FRACTION).min(FREE_BYTES_MAX);
+    shared.store.available_bytes() < wanted && evict(shared, EVICTED_A_TURN) > 0
+}
+
+fn evict(shared: &Shared, count: usize) -> usize {
+    let eviction = shared.config().eviction;
+    let mut evictor = shared.evictor.lock().unwrap_or_else(PoisonError::into_inner);
+    match evictor.evict(shared, eviction, count) {
+        Ok(evicted) => evicted,
+        Err(failure) => {
+            tracing::warn!(%failure, "pairs were not evicted");
+            0
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! What goes when there is no memory left.
+#![allow(missing_docs)]
+
+mod common;
+
+use common::{Client, Running, dialogue, start_of};
+use honeycomb_protocol::resp::{Answer, encode};
+use honeycomb_server::{Config, Eviction, Policy};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+
+const REFUSED: &str = "!OOM command not allowed when used memory > 'maxmemory'.";
+const TOGETHER: usize = 100;
+
+fn start(policy: Policy, memory_bytes: usize) -> Running {
+    let eviction = Eviction { policy, ..Eviction::default() };
+    let config = Config { cores: 1, memory_bytes, eviction, ..Config::default() };
+    let store = config.open_store().unwrap();
+    start_of(config, store)
+}
+
+/// Sets pairs with numbers, with what is said after the value: how many were refused.
+fn set(client: &mut Client, numbers: std::ops::Range<usize>, name: &str, options: &[&str]) -> usize {
+    let mut refused = 0;
+    for first in numbers.clone().step_by(TOGETHER) {
+        let numbers = first..(first + TOGETHER).min(numbers.end);
+        let mut bytes = Vec::new();
+        for number in numbers.clone() {
+            let key = format!("{name}:{:016x}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            let mut words = vec![&b"SET"[..], key.as_bytes(), &[b'v'; 200]];
+            words.extend(options.iter().map(|option| option.as_bytes()));
+            encode(&words, &mut bytes);
+        }
+        client.send_bytes(&bytes);
+        refused += numbers.filter(|_| matches!(client.answer(), Answer::Error(_))).count();
+    }
+    refused
+}
+
+/// A write that finds no room between others.
+fn long() -> String {
+    format!("SET a {}", "v".repeat(20_000))
+}
+
+fn info(client: &mut Client, field: &str) -> u64 {
+    let shown = client.shown("INFO");
+    let rest = shown.split(&format!("{field}:")).nth(1).unwrap_or_else(|| panic!("no {field} in {shown}"));
+    rest.split("\\r").next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn what_has_expired_goes_before_a_write_is_refused() {
+    let running = start(Policy::NoEviction, 16 << 20);
+    let mut client = Client::of(&running);
+    assert!(set(&mut client, 0..65_000, "old", &["PX", "1000"]) > 0, "it is full");
+    assert_eq!(client.shown(&long()), REFUSED);
+    let held: usize = client.shown("DBSIZE").parse().unwrap();
+    running.time.advance(1000);
+    assert_eq!(set(&mut client, 0..held / 2, "new", &[]), 0);
+    assert_eq!(info(&mut client, "evicted_keys"), 0);
+}
+
+#[test]
+fn no_write_is_refused_if_all_pairs_may_go() {
+    for policy in [Policy::AllKeysLru, Policy::AllKeysLfu, Policy::AllKeysRandom] {
+        let running = start(policy, 16 << 20);
+        let mut client = Client::of(&running);
+        assert_eq!(set(&mut client, 0..150_000, "pair", &[]), 0, "{policy:?}");
+        assert_eq!(set(&mut client, 0..20_000, "late", &["EX", "100"]), 0, "{policy:?}");
+        let (evicted, held) =
+            (info(&mut client, "evicted_keys"), client.shown("DBSIZE").parse::<u64>().unwrap());
+        // Between the two questions some more may have gone.
+        assert!((169_000..=170_000).contains(&(evicted + held)), "{evicted} {held}");
+        assert!(held > 10_000, "{policy:?} has left {held}");
+        // So does a command that reads and then writes, and one of several pairs.
+        for number in 0..2000 {
+            let value = "v".repeat(2000);
+            assert_eq!(client.shown(&format!("APPEND long{number} {value}")), "2000");
+            assert_eq!(client.shown(&format!("MSET m{number} {value} n{number} {value}")), "OK");
+        }
+    }
+}
+
+#[test]
+fn only_pairs_that_expire_go_if_the_policy_says_so() {
+    for policy in [Policy::VolatileLru, Policy::VolatileLfu, Policy::VolatileRandom, Policy::VolatileTtl] {
+        let running = start(policy, 16 << 20);
+        let mut client = Client::of(&running);
+        assert_eq!(set(&mut client, 0..10_000, "lasting", &[]), 0);
+        assert_eq!(set(&mut client, 0..60_000, "volatile", &["EX", "1000"]), 0, "{policy:?}");
+        assert!(info(&mut client, "evicted_keys") > 10_000);
+        let lasting = "RI.COUNT [lasting (m";
+        assert_eq!(client.shown(lasting), "10000");
+        // Once none of them is left, writes are refused.
+        assert!(set(&mut client, 10_000..62_000, "lasting", &[]) > 0);
+        assert_eq!(client.shown(&long()), REFUSED);
+        assert_eq!(client.shown("RI.COUNT [volatile (w"), "0");
+    }
+}
+
+#[test]
+fn the_pair_that_expires_first_goes_first() {
+    let running = start(Policy::VolatileTtl, 16 << 20);
+    let mut client = Client::of(&running);
+    for (name, seconds) in [("soon", "1000"), ("late", "2000"), ("soonest", "500")] {
+        assert_eq!(set(&mut client, 0..10_000, name, &["EX", seconds]), 0);
+    }
+    while info(&mut client, "evicted_keys") < 5000 {
+        assert_eq!(set(&mut client, 0..20_000, "more", &["EX", "3000"]), 0);
+        running.time.advance(10);
+        assert_eq!(set(&mut client, 20_000..30_000, "more", &["EX", "3000"]), 0);
+    }
+    let count = |client: &mut Client, name: &str| {
+        client.shown(&format!("RI.COUNT [{name}: ({name};")).parse::<u64>().unwrap()
+    };
+    let [soonest, soon, late] = ["soonest", "soon", "late"].map(|name| count(&mut client, name));
+    assert!(soonest == 0 || soon == 10_000, "{soonest} {soon}");
+    assert!(soon == 0 || late == 10_000, "{soon} {late}");
+}
+
+/// The part of a skewed workload's reads that a cache of a policy finds.
+fn hit_rate(policy: Policy) -> f64 {
+    let running = start(policy, 4 << 20);
+    let mut client = Client::of(&running);
+    let mut random = SmallRng::seed_from_u64(7);
+    let (mut hits, mut reads) = (0, 0);
+    for round in 0..1500 {
+        // Ranks of a Zipf distribution of exponent 1, about: uniform in the logarithm.
+        let ranks: Vec<_> = (0..TOGETHER).map(|_| 200_000_f64.powf(random.random::<f64>()) as u64).collect();
+        let key = |rank: &u64| format!("{:016x}", rank.wrapping_mul(0x9e37_79b9_7f4a_7c15)).into_bytes();
+        let mut bytes = Vec::new();
+        ranks.iter().for_each(|rank| encode(&[&b"GET"[..], &key(rank)], &mut bytes));
+        client.send_bytes(&bytes);
+        let missing: Vec<_> = ranks.iter().filter(|_| client.answer() == Answer::Null).collect();
+        if round >= 1000 {
+            reads += TOGETHER;
+            hits += TOGETHER - missing.len();
+        }
+        bytes.clear();
+        missing.iter().for_each(|rank| encode(&[&b"SET"[..], &key(rank), &[b'v'; 300]], &mut bytes));
+        client.send_bytes(&bytes);
+        missing.iter().for_each(|_| assert_eq!(client.answer(), Answer::Simple("OK".to_owned())));
+        running.time.advance(100);
+    }
+    hits as f64 / reads as f64
+}
+
+#[test]
+fn what_is_used_stays() {
+    let [random, lru, lfu] = [Policy::AllKeysRandom, Policy::AllKeysLru, Policy::AllKeysLfu].map(hit_rate);
+    println!("hit rates: any {random:.3}, least recently used {lru:.3}, least frequently used {lfu:.3}");
+    assert!(lru > random + 0.02, "{lru} {random}");
+    assert!(lfu > random + 0.02, "{lfu} {random}");
+}
+
+#[test]
+fn when_and_how_often_a_pair_was_used() {
+    let running = start(Policy::NoEviction, 16 << 20);
+    let mut client = Client::of(&running);
+    running.time.advance(5000);
+    dialogue(
+        &mut client,
+        &[("SET a 1", "OK"), ("SET b 1", "OK"), ("OBJECT IDLETIME a", "5"), ("GET b", "'1'")],
+    );
+    running.time.advance(3000);
+    dialogue(
+        &mut client,
+        &[
+            ("TTL b", "-1"),
+            ("EXISTS b", "1"),
+            ("TYPE b", "string"),
+            ("OBJECT IDLETIME b", "3"),
+            ("TOUCH b", "1"),
+            ("OBJECT IDLETIME b", "0"),
+            ("OBJECT IDLETIME c", "nil"),
+        ],
+    );
+    assert!(
+        client.shown("OBJECT FREQ a").starts_with("!ERR An LFU maxmemory policy is not selected, access")
+    );
+    dialogue(
+        &mut client,
+        &[
+            ("CONFIG SET maxmemory-policy allkeys-lfu", "OK"),
+            ("CONFIG GET maxmemory-policy", "['maxmemory-policy' 'allkeys-lfu']"),
+        ],
+    );
+    dialogue(&mut client, &[("SET a 1", "OK"), ("OBJECT FREQ a", "6"), ("OBJECT FREQ b", "0")]);
+    assert!(
+        client.shown("OBJECT IDLETIME a").starts_with("!ERR An LFU maxmemory policy is selected, idle time")
+    );
+    let refused = client.shown("CONFIG SET maxmemory-policy some");
+    assert!(
+        refused.starts_with("!ERR maxmemory-policy is some: allowed are noeviction, allkeys-lru,"),
+        "{refused}"
+    );
+}
