@@ -16,6 +16,7 @@ mod numbers;
 mod object;
 mod ordered;
 mod query;
+mod random;
 mod range;
 mod scanning;
 mod several;
@@ -34,7 +35,7 @@ use crate::command::{Command, Named, word};
 
 /// All of them, in the order of their names. The place of one is its number.
 pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| {
-    let groups: [&'static [Command]; 22] = [
+    let groups: [&'static [Command]; 23] = [
         about::COMMANDS,
         bitfield::COMMANDS,
         bitop::COMMANDS,
@@ -50,6 +51,7 @@ pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| 
         numbers::COMMANDS,
         object::COMMANDS,
         ordered::COMMANDS,
+        random::COMMANDS,
         scanning::COMMANDS,
         several::COMMANDS,
         slow_log::COMMANDS,
