@@ -112,8 +112,9 @@ impl Transaction {
     pub(crate) fn get(&mut self, table: &Table, key: &[u8]) -> Result<Option<&[u8]>, Failure> {
         let place = (self.place(table), key.to_vec());
         let read = match self.pairs.get(&place) {
-            Some(Pair { change: Some(_), .. } | Pair { seen: Some(Seen::Value(_)), .. }) => Read::Kept,
+            Some(Pair { change: Some(_), .. }) => Read::Kept,
             _ if self.is_deleted(&place) => Read::Deleted,
+            Some(Pair { seen: Some(Seen::Value(_)), .. }) => Read::Kept,
             _ if self.reads_only => Read::OfSnapshot,
             Some(Pair { seen: Some(Seen::OfSnapshot), .. }) => Read::OfSnapshot,
             _ => self.read(table, &place)?,

@@ -137,6 +137,11 @@ pub fn show(answer: &Answer) -> String {
     }
 }
 
+/// The number that a reply holds, as an integer or as text.
+pub fn number(answer: &Answer) -> i64 {
+    show(answer).trim_matches('\'').parse().unwrap()
+}
+
 /// Asks line after line and compares what is answered.
 pub fn dialogue(client: &mut Client, lines: &[(&str, &str)]) {
     for (number, (line, expected)) in lines.iter().enumerate() {

@@ -1,0 +1,170 @@
+//! Transactions over anything: ranges, whole tables, watched ranges.
+#![allow(missing_docs)]
+
+mod common;
+
+use std::thread;
+
+use common::{Client, dialogue, start, start_with};
+use honeycomb_protocol::resp::Answer;
+use honeycomb_server::Config;
+
+#[test]
+fn ranges_within_a_transaction_show_its_own_writes() {
+    let running = start();
+    let mut client = Client::of(&running);
+    client.ask("MSET a 1 b 2 c 3 d 4");
+    dialogue(
+        &mut client,
+        &[
+            ("MULTI", "OK"),
+            ("SET bb 5", "QUEUED"),
+            ("DEL c", "QUEUED"),
+            ("SET d 6", "QUEUED"),
+            ("RI.RANGE - +", "QUEUED"),
+            ("RI.RANGE [b [d REVERSE FIELDS KEY COUNT 2", "QUEUED"),
+            ("RI.SCAN c FLOOR COUNT 1", "QUEUED"),
+            ("RI.COUNT [a (d", "QUEUED"),
+            ("KEYS b*", "QUEUED"),
+            ("SCAN 0 COUNT 100", "QUEUED"),
+            ("DBSIZE", "QUEUED"),
+            ("PING", "QUEUED"),
+            ("EXEC", "[OK 1 OK ['a' '1' 'b' '2' 'bb' '5' 'd' '6'] ['d' 'bb'] ['bb' '5'] 3 ['b' 'bb'] ['0' ['a' 'b' 'bb' 'd']] 4 PONG]"),
+            ("RI.RANGE - + FIELDS KEY", "['a' 'b' 'bb' 'd']"),
+        ],
+    );
+}
+
+#[test]
+fn ranges_and_tables_are_deleted_within_a_transaction() {
+    let running = start();
+    let mut client = Client::of(&running);
+    client.ask("MSET a 1 b 2 c 3 d 4");
+    dialogue(
+        &mut client,
+        &[
+            ("MULTI", "OK"),
+            ("GET b", "QUEUED"),
+            ("SET bb 5", "QUEUED"),
+            ("RI.DELRANGE [b [c", "QUEUED"),
+            ("GET b", "QUEUED"),
+            ("SET c again", "QUEUED"),
+            ("DBSIZE", "QUEUED"),
+            ("RI.RANGE - +", "QUEUED"),
+            ("EXEC", "['2' OK 3 nil OK 3 ['a' '1' 'c' 'again' 'd' '4']]"),
+            ("RI.RANGE - +", "['a' '1' 'c' 'again' 'd' '4']"),
+            ("MULTI", "OK"),
+            ("INCR a", "QUEUED"),
+            ("FLUSHDB", "QUEUED"),
+            ("INCR a", "QUEUED"),
+            ("SELECT 1", "QUEUED"),
+            ("SET other 1", "QUEUED"),
+            ("EXEC", "[2 OK 1 OK OK]"),
+            ("DBSIZE", "1"),
+            ("SELECT 0", "OK"),
+            ("RI.RANGE - +", "['a' '1']"),
+            ("MULTI", "OK"),
+            ("FLUSHALL", "QUEUED"),
+            ("EXEC", "[OK]"),
+            ("DBSIZE", "0"),
+        ],
+    );
+}
+
+#[test]
+fn a_watched_range_gives_exec_up_if_a_pair_has_come_gone_or_changed() {
+    let running = start();
+    let (mut client, mut other) = (Client::of(&running), Client::of(&running));
+    client.ask("MSET a 1 b 2 c 3");
+    let exec = [("MULTI", "OK"), ("SET seen yes", "QUEUED")];
+    for (change, outcome) in [
+        ("SET bb new", "nil"),
+        ("DEL b", "nil"),
+        ("SET a 9", "nil"),
+        ("SET d outside", "[OK]"),
+        ("SET bb new", "[OK]"),
+        ("RI.DELRANGE [a [b", "nil"),
+    ] {
+        assert_eq!(client.shown("RI.WATCHRANGE [a (c"), "OK");
+        assert!(!matches!(other.ask(change), Answer::Error(_)), "{change}");
+        dialogue(&mut client, &exec);
+        assert_eq!(client.shown("EXEC"), outcome, "{change}");
+    }
+    dialogue(
+        &mut client,
+        &[
+            ("RI.WATCHRANGE - +", "OK"),
+            ("MULTI", "OK"),
+            ("RI.WATCHRANGE - +", "!ERR RI.WATCHRANGE inside MULTI is not allowed"),
+            ("DISCARD", "OK"),
+        ],
+    );
+}
+
+/// "At most ten pairs": each of four clients counts and then writes. Without the range among what the commit
+/// validates, two that count nine at the same time would both write.
+#[test]
+fn no_phantom_slips_between_a_count_and_a_write() {
+    let running = start();
+    thread::scope(|scope| {
+        for number in 0..4 {
+            let running = &running;
+            scope.spawn(move || {
+                let mut client = Client::of(running);
+                for attempt in 0..40 {
+                    client.ask("RI.WATCHRANGE [seat: (seat;");
+                    let Answer::Integer(taken) = client.ask("RI.COUNT [seat: (seat;") else { panic!() };
+                    client.ask("MULTI");
+                    if taken < 10 {
+                        client.ask(&format!("SET seat:{number}:{attempt} x"));
+                    }
+                    client.ask("EXEC");
+                }
+            });
+        }
+    });
+    assert_eq!(Client::of(&running).shown("RI.COUNT [seat: (seat;"), "10");
+}
+
+/// The sum of a range, read and written within one `EXEC`, beside single writes that keep it.
+#[test]
+fn a_range_that_was_read_is_part_of_what_commits() {
+    let running = start_with(Config { cores: 2, ..Config::default() });
+    Client::of(&running).ask("MSET n:a 0 n:b 0");
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            let running = &running;
+            scope.spawn(move || {
+                let mut client = Client::of(running);
+                for _ in 0..100 {
+                    // Both commands see the same moment, and no write comes between.
+                    for line in ["MULTI", "INCR n:a", "RI.RANGE [n: (n; FIELDS VALUE", "INCR n:b"] {
+                        client.ask(line);
+                    }
+                    let Answer::Array(replies) = client.ask("EXEC") else { panic!("no replies") };
+                    let Answer::Array(range) = &replies[1] else { panic!("no range") };
+                    let numbers: Vec<i64> = range.iter().map(common::number).collect();
+                    assert_eq!(numbers[0], numbers[1] + 1, "a torn range");
+                    assert_eq!(Answer::Integer(numbers[0]), replies[0]);
+                }
+            });
+        }
+    });
+    assert_eq!(Client::of(&running).shown("MGET n:a n:b"), "['300' '300']");
+}
+
+#[test]
+fn commands_that_no_transaction_may_hold_spoil_it() {
+    let running = start();
+    let mut client = Client::of(&running);
+    dialogue(
+        &mut client,
+        &[
+            ("MULTI", "OK"),
+            ("WATCH a", "!ERR WATCH inside MULTI is not allowed"),
+            ("CONFIG GET databases", "QUEUED"),
+            ("CLIENT GETNAME", "QUEUED"),
+            ("EXEC", "[['databases' '16'] nil]"),
+        ],
+    );
+}
