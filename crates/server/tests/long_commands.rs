@@ -41,7 +41,9 @@ fn answered_beside(running: &Running, command: &[u8]) -> usize {
 fn others_are_answered_between_the_slices_of_a_long_command() {
     let running = filled();
     // Were a command executed in one piece, another client would be answered once or twice meanwhile.
-    for command in ["KEYS *", "KEYS *1*", "RI.COUNT - +", "RI.RANGE - +", "SCAN 0 COUNT 60000", "RI.WATCHRANGE - +"] {
+    for command in
+        ["KEYS *", "KEYS *1*", "RI.COUNT - +", "RI.RANGE - +", "SCAN 0 COUNT 60000", "RI.WATCHRANGE - +"]
+    {
         let answered = answered_beside(&running, format!("{command}\r\n").as_bytes());
         assert!(answered >= 10, "{command}: {answered}");
     }

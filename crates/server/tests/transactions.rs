@@ -29,7 +29,10 @@ fn ranges_within_a_transaction_show_its_own_writes() {
             ("SCAN 0 COUNT 100", "QUEUED"),
             ("DBSIZE", "QUEUED"),
             ("PING", "QUEUED"),
-            ("EXEC", "[OK 1 OK ['a' '1' 'b' '2' 'bb' '5' 'd' '6'] ['d' 'bb'] ['bb' '5'] 3 ['b' 'bb'] ['0' ['a' 'b' 'bb' 'd']] 4 PONG]"),
+            (
+                "EXEC",
+                "[OK 1 OK ['a' '1' 'b' '2' 'bb' '5' 'd' '6'] ['d' 'bb'] ['bb' '5'] 3 ['b' 'bb'] ['0' ['a' 'b' 'bb' 'd']] 4 PONG]",
+            ),
             ("RI.RANGE - + FIELDS KEY", "['a' 'b' 'bb' 'd']"),
         ],
     );
