@@ -262,7 +262,8 @@ class Commands:
     def field(self):
         if self.chance(0.2):
             return self.option("OVERFLOW") + self.option("WRAP", "SAT", "FAIL", "FAIL", "MORE")
-        kind = b"%c%d" % (self.random.choice(b"iu"), self.random.choice([1, 8, self.random.randint(1, 64), 63]))
+        bits = self.random.choice([1, 8, self.random.randint(1, 64), 63])
+        kind = b"%c%d" % (self.random.choice(b"iu"), bits)
         kinds = [kind] * 20 + [b"i65", b"u64", b"x8", b"i", b"u08"]
         offset = b"%s%d" % (self.random.choice([b"", b"#"]), self.random.randrange(40))
         words = self.option("GET", "SET", "INCRBY", "INCRBY") + [self.random.choice(kinds)]
@@ -469,8 +470,8 @@ class BesideRedis(unittest.TestCase):
         beside, commands = self.both(), Commands(1)
         plain = [b"", b"0", b"-1", b"127", b"-129", b"40000", b"2147483648", b"007", b"x" * 70_000]
         repeated = [bytes(commands.random.choices(b"ab", k=20)) * 50 for _ in range(20)]
-        values = plain + repeated + [value for _ in range(200) for value in commands.value() + commands.number()]
-        for value in values:
+        random = [value for _ in range(200) for value in commands.value() + commands.number()]
+        for value in plain + repeated + random:
             for source, target in [(0, 1), (1, 0)]:
                 beside.one(source, b"SET", b"key", value)
                 dumped = beside.one(source, b"DUMP", b"key")

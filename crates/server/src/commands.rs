@@ -22,6 +22,7 @@ mod numbers;
 mod object;
 mod ordered;
 mod query;
+mod random;
 mod range;
 mod scanning;
 mod server;
@@ -42,7 +43,7 @@ use crate::command::{Command, Named, word};
 
 /// All of them, in the order of their names. The place of one is its number.
 pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| {
-    let groups: [&'static [Command]; 27] = [
+    let groups: [&'static [Command]; 28] = [
         about::COMMANDS,
         acl::COMMANDS,
         bitfield::COMMANDS,
@@ -62,6 +63,7 @@ pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| 
         numbers::COMMANDS,
         object::COMMANDS,
         ordered::COMMANDS,
+        random::COMMANDS,
         scanning::COMMANDS,
         server::COMMANDS,
         several::COMMANDS,

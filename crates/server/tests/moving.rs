@@ -7,6 +7,33 @@ use common::{Client, dialogue, show, start};
 use honeycomb_protocol::resp::Answer;
 
 #[test]
+fn keys_are_drawn_at_random() {
+    let running = start();
+    let mut client = Client::of(&running);
+    assert_eq!(client.shown("RANDOMKEY"), "nil");
+    dialogue(&mut client, &[("MSET a 1 b 2 c 3", "OK"), ("SET gone 1 PX 5", "OK")]);
+    running.time.advance(5);
+    let mut drawn = std::collections::BTreeMap::new();
+    for _ in 0..600 {
+        *drawn.entry(client.shown("RANDOMKEY")).or_insert(0) += 1;
+    }
+    assert_eq!(drawn.keys().collect::<Vec<_>>(), ["'a'", "'b'", "'c'"]);
+    // Each is expected 200 times, with a deviation of 12.
+    assert!(drawn.values().all(|times| (100..300).contains(times)), "{drawn:?}");
+    dialogue(
+        &mut client,
+        &[
+            ("MULTI", "OK"),
+            ("DEL a b", "QUEUED"),
+            ("RANDOMKEY", "QUEUED"),
+            ("FLUSHDB", "QUEUED"),
+            ("RANDOMKEY", "QUEUED"),
+            ("EXEC", "[2 'c' OK nil]"),
+        ],
+    );
+}
+
+#[test]
 fn pairs_get_other_keys() {
     let running = start();
     dialogue(

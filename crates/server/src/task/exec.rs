@@ -110,9 +110,8 @@ impl Exec {
         self.now = context.now;
         self.swap_count = context.shared.databases.swap_count();
         for watched in &self.watched.pairs {
-            if self.transaction.get(context.shared.table(watched.database), &watched.key)?
-                != watched.seen.as_deref()
-            {
+            let table = context.shared.table(watched.database);
+            if self.transaction.get(table, &watched.key)? != watched.seen.as_deref() {
                 return Ok(Self::give_up(context));
             }
         }
