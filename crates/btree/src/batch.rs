@@ -11,6 +11,7 @@ use std::ops::Bound;
 
 use crate::error::Error;
 use crate::forest::{Forest, Root, Version};
+use crate::key::{common_length, head};
 use crate::operation::{BatchEntry, BatchOperation, BatchOutcome, Decision, Operation, Outcome, TreeRange};
 use crate::range::KeyRange;
 use crate::reader::Toward;
@@ -19,7 +20,7 @@ use crate::view::View;
 use crate::write::{End, Located};
 
 /// Most entries of a batch.
-pub const BATCH_OPERATIONS_MAX: usize = 65_536;
+pub const BATCH_OPERATIONS_MAX: usize = 1 << 20;
 
 impl Forest {
     /// Carries out all operations under one version, or none. Operations on one key see those before them.
@@ -61,9 +62,16 @@ impl Forest {
 
 /// The places of entries in the order of their keys, ranges before writes that begin alike.
 fn key_order(entries: &[BatchEntry<'_>]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..entries.len()).collect();
-    order.sort_by_key(|&index| place(&entries[index]));
-    order
+    let key = |entry| place(entry).1;
+    let first = entries.first().map_or(&[][..], key);
+    let shared = entries.iter().map(|entry| common_length(first, key(entry))).min().unwrap_or(0);
+    // What follows the beginning that all keys share decides mostly, and stands together.
+    let heads = entries.iter().map(|entry| (place(entry).0, head(&key(entry)[shared..])));
+    let mut order: Vec<_> = heads.zip(0..).collect();
+    order.sort_by(|(a, a_at), (b, b_at)| {
+        a.cmp(b).then_with(|| place(&entries[*a_at]).cmp(&place(&entries[*b_at])))
+    });
+    order.into_iter().map(|(_, index)| index).collect()
 }
 
 /// Where an entry belongs in the order of keys.

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use honeycomb_accelerator::Accelerator;
 use honeycomb_btree::{
@@ -41,6 +41,10 @@ const WRITES_A_LOOK: usize = 256;
 
 /// How often a write that finds no room is tried again.
 const ATTEMPTS_MAX: usize = 1000;
+/// How often it is tried again even if an attempt takes long, as those of long batches do.
+const ATTEMPTS_MIN: usize = 3;
+/// How long it is tried again, if it has been as often as that.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// How long such a write waits for operations in flight before it is tried again.
 const PAUSE: Duration = Duration::from_micros(100);
 
@@ -149,8 +153,9 @@ impl Shared {
         self.look_after(1);
         let mut result = self.with_room(|| attempt(&self.forest));
         // If another removal has the reserve, it will give back more than that.
-        for _ in 0..ATTEMPTS_MAX {
-            if !is_exhausted(&result) {
+        let patience = Patience::new();
+        for attempts in 0..ATTEMPTS_MAX {
+            if !is_exhausted(&result) || patience.is_over(attempts) {
                 break;
             }
             self.reserve.give_up(self.forest.memory());
@@ -195,8 +200,12 @@ impl Shared {
     /// Tries a write as long as it finds no room and some can be made.
     fn with_room<T>(&self, mut attempt: impl FnMut() -> Result<T, TreeError>) -> Result<T, TreeError> {
         let mut result = attempt();
-        for _ in 0..ATTEMPTS_MAX {
-            if !is_exhausted(&result) || !self.make_room() {
+        if !is_exhausted(&result) {
+            return result;
+        }
+        let patience = Patience::new();
+        for attempts in 0..ATTEMPTS_MAX {
+            if !is_exhausted(&result) || patience.is_over(attempts) || !self.make_room() {
                 break;
             }
             result = attempt();
@@ -252,6 +261,20 @@ impl Part {
     fn of(self, value: &[u8]) -> &[u8] {
         let rest = value.get(self.offset..).unwrap_or_default();
         &rest[..rest.len().min(self.length)]
+    }
+}
+
+/// How long a write has been tried again.
+struct Patience(Instant);
+
+impl Patience {
+    fn new() -> Self {
+        Self(Instant::now())
+    }
+
+    /// Whether it is to be given up after so many attempts.
+    fn is_over(&self, attempts: usize) -> bool {
+        attempts >= ATTEMPTS_MIN && self.0.elapsed() > PATIENCE
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::ops::Bound;
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Instant;
 
 use honeycomb_store::{Batch, BatchOutcome, Error, Faults, Outcome, Scan, Store, Table};
 
@@ -96,22 +98,65 @@ fn errors_leave_everything_as_it_was() {
 }
 
 #[test]
-fn a_batch_has_up_to_65536_operations() {
-    let store = store();
+fn a_batch_has_up_to_a_million_operations() {
+    let mut store =
+        Store::open(honeycomb_store::Config { memory_bytes: 256 * super::MIB, ..config() }).unwrap();
     let table = store.table("table").unwrap();
     let mut batch = Batch::default();
     assert!(batch.is_empty());
     assert!(matches!(store.apply(&batch).unwrap(), BatchOutcome::Applied { version: 0, .. }));
-    (0..65_536).for_each(|number| {
-        batch.put(&table, &key(number), b"");
+    // In no order: the multiplier is odd, so no number comes twice.
+    (0..MOST).for_each(|number| {
+        batch.put(&table, &key(number * 0x9e37_79b9 % MOST), b"");
     });
     assert!(matches!(store.apply(&batch).unwrap(), BatchOutcome::Applied { .. }));
-    assert_eq!(table.pair_count(), 65_536);
+    assert_eq!(table.pair_count(), MOST);
     batch.delete(&table, b"k");
     let error = store.apply(&batch).unwrap_err();
-    assert_eq!(error.to_string(), "batch of 65537 operations: a batch has at most 65536");
+    assert_eq!(error.to_string(), "batch of 1048577 operations: a batch has at most 1048576");
     batch.clear();
     assert!(batch.is_empty());
+    (0..MOST).for_each(|number| {
+        batch.delete(&table, &key(number));
+    });
+    assert!(matches!(store.apply(&batch).unwrap(), BatchOutcome::Applied { .. }));
+    assert_eq!(table.pair_count(), 0);
+    drop((table, batch));
+    assert_eq!(store.verify().unwrap().pairs, 0);
+}
+
+/// Most operations of a batch.
+const MOST: u64 = 1 << 20;
+
+/// Also while others write, which makes room again and again but never enough.
+#[test]
+fn a_long_batch_without_room_changes_nothing_and_gives_up_soon() {
+    let mut store = store();
+    let (table, other) = (store.table("table").unwrap(), store.table("other").unwrap());
+    super::fill(&table, 2000);
+    let before = super::pairs(&table);
+    let mut batch = Batch::default();
+    (0..200_000).for_each(|number| {
+        batch.put(&table, &key(number), &[7; 200]);
+    });
+    let (done, started) = (AtomicBool::new(false), Instant::now());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in (0..100).cycle() {
+                let _ = other.put(&key(number), &[number as u8; 400]);
+                if done.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+        });
+        let refused = store.apply(&batch);
+        done.store(true, Ordering::Relaxed);
+        assert!(matches!(refused, Err(Error::OutOfMemory { .. })), "{refused:?}");
+    });
+    assert!(started.elapsed().as_secs() < 60, "it took {:?}", started.elapsed());
+    assert_eq!(super::pairs(&table), before);
+    drop((table, other, batch));
+    store.verify().unwrap();
 }
 
 #[test]
