@@ -120,9 +120,6 @@ impl Transaction<'_> {
         let Some(&parent) = path.last() else {
             return Ok(End::Refused(Step { leaves: 1, freed: 0, next: None }));
         };
-        if self.join_interiors(root, &path, place)? {
-            return Ok(End::Commit(Step { leaves: RUN_MAX, freed: 1, next: Some(place.to_vec()) }));
-        }
         let children = self.children_from(parent, place, leaves + RUN_MAX);
         let starts = children.len().min(leaves);
         for start in 0..starts {
@@ -138,7 +135,13 @@ impl Transaction<'_> {
                 End::Refused(Step { leaves, freed: 0, next })
             });
         }
-        Ok(End::Refused(Step { leaves: starts, freed: 0, next: self.end_of(children[starts - 1]) }))
+        let last = children[starts - 1];
+        // What is below the parent is compact by now, and so is its left neighbour.
+        if starts == children.len() && self.join_interiors(root, &path)? {
+            let low = self.view_of(last).low_fence().to_vec();
+            return Ok(End::Commit(Step { leaves: starts + RUN_MAX, freed: 1, next: Some(low) }));
+        }
+        Ok(End::Refused(Step { leaves: starts, freed: 0, next: self.end_of(last) }))
     }
 
     /// The first key that is routed to the right of a node.
@@ -204,27 +207,26 @@ impl Transaction<'_> {
         Ok(news)
     }
 
-    /// Joins an interior node that begins at a key with its right neighbour, if they fit into one: whether it
-    /// did.
-    fn join_interiors(&mut self, root: Root, path: &[Lid], place: &[u8]) -> Result<bool, Stop> {
+    /// Joins the last node of a path with its left neighbour, if they fit into one, or else the one above it if
+    /// it ends where that does, and so on: whether it did.
+    fn join_interiors(&mut self, root: Root, path: &[Lid]) -> Result<bool, Stop> {
         for step in path.windows(2).rev() {
             let (parent, node) = (self.view_of(step[0]), self.view_of(step[1]));
-            if node.low_fence() != place {
+            let position = child_toward(parent, Toward::Key(node.low_fence())).0;
+            if let Some(left) = child_before(parent, position) {
+                let (left, goal) = (child_at(parent, left), goal(self.forest.shape(), node.level()));
+                if joined_bytes(self.view_of(left), node) <= goal {
+                    let ends = Ends { first: self.hold(left)?, last: self.hold(step[1])? };
+                    if joined_bytes(self.view(ends.first), self.view(ends.last)) > goal {
+                        return Err(Stop::Busy);
+                    }
+                    self.join_neighbours(root, ends)?;
+                    return Ok(true);
+                }
+            }
+            if child_after(parent, position).is_some() {
                 return Ok(false);
             }
-            let position = child_toward(parent, Toward::Key(place)).0;
-            let Some(right) = child_after(parent, position) else { continue };
-            let (level, right) = (node.level(), child_at(parent, right));
-            let room = goal(self.forest.shape(), level);
-            if joined_bytes(node, self.view_of(right)) > room {
-                continue;
-            }
-            let ends = Ends { first: self.hold(step[1])?, last: self.hold(right)? };
-            if joined_bytes(self.view(ends.first), self.view(ends.last)) > room {
-                return Err(Stop::Busy);
-            }
-            self.join_neighbours(root, ends)?;
-            return Ok(true);
         }
         Ok(false)
     }
