@@ -50,13 +50,15 @@ class RedisPy(unittest.TestCase):
             client.client_setname("bee")
             mine = client.client_info()
             self.assertEqual((mine["name"], mine["cmd"], mine["user"]), ("bee", "client|info", "default"))
-            self.assertIn(mine["id"], [one["id"] for one in client.client_list()])
+            self.assertIn(str(mine["id"]), [one["id"] for one in client.client_list()])
             self.assertTrue(client.info()["redis_version"].startswith("8."))
             self.assertEqual(client.info("replication")["role"], "master")
-            self.assertEqual(client.command_getkeys("MSET", "a", 1, "b", 2), ["a", "b"])
+            # Texts or bytes, which depends on the version of the protocol.
+            keys = client.command_getkeys("MSET", "a", 1, "b", 2)
+            self.assertIn(keys, (["a", "b"], [b"a", b"b"]))
             self.assertGreater(client.command_count(), 50)
             self.assertIn("get", client.command())
-            self.assertEqual(client.acl_whoami(), "default")
+            self.assertIn(client.acl_whoami(), ("default", b"default"))
             self.assertEqual(client.role()[0], b"master")
             self.assertEqual(len(client.time()), 2)
             with self.server_connection() as other:

@@ -249,7 +249,12 @@ fn who_has_not_said_the_password_may_do_nothing() {
         &mut Client::of(&running),
         &[
             ("GET a", "!NOAUTH Authentication required."),
-            ("HELLO 3", "!NOAUTH Authentication required."),
+            (
+                "HELLO 3",
+                "!NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO \
+                 <proto> AUTH <user> <pass> option can be used to authenticate the client and select the \
+                 RESP protocol version at the same time",
+            ),
             ("AUTH wrong", "!WRONGPASS invalid username-password pair or user is disabled."),
             ("AUTH other secret", "!WRONGPASS invalid username-password pair or user is disabled."),
             ("GET a", "!NOAUTH Authentication required."),

@@ -123,7 +123,9 @@ fn wrong_forms_of_client_are_named() {
                 "!ERR lib-name cannot contain spaces, newlines or special characters.",
             ),
             ("CLIENT TRACKING maybe", "!ERR syntax error"),
+            ("CLIENT TRACKING on wrong", "!ERR syntax error"),
             ("CLIENT TRACKING off", "OK"),
+            ("CLIENT TRACKING off optout", "OK"),
             (
                 "CLIENT TRACKING on",
                 "!ERR CLIENT TRACKING ON: this server does not tell clients of keys that change",
@@ -229,6 +231,11 @@ fn commands_tell_of_themselves() {
             ("COMMAND GETKEYSANDFLAGS MSET k 1 l 2", "[['k' [OW update]] ['l' [OW update]]]"),
             ("COMMAND LIST FILTERBY PATTERN set", "['set']"),
             ("COMMAND LIST FILTERBY PATTERN CL*list", "['client|list']"),
+            ("COMMAND LIST FILTERBY PATTERN a*help", "['acl|help']"),
+            (
+                "COMMAND INFO config|get config|nothing",
+                "[['config|get' -3 [admin] 0 0 0 [@admin @slow @dangerous] [] [] []] nil]",
+            ),
             ("COMMAND LIST FILTERBY MODULE none", "[]"),
             ("COMMAND LIST FILTERBY ACLCAT none", "[]"),
             ("COMMAND LIST FILTERBY ACLCAT transaction", "['discard' 'exec' 'multi' 'unwatch' 'watch']"),

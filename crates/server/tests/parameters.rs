@@ -92,9 +92,8 @@ fn clients_see_them_all_and_change_some() {
     let mut client = Client::of(&running);
     let all = client.shown("CONFIG GET *");
     PARAMETERS.iter().for_each(|parameter| assert!(all.contains(parameter.name), "{}", parameter.name));
-    let changing = "requirepass, maxclients, timeout, client-query-buffer-limit, client-output-buffer-limit, \
-        client-output-pause, maxmemory-clients, client-snapshots, latency-monitor-threshold, \
-        slowlog-log-slower-than, slowlog-max-len, shutdown-timeout";
+    let changing = PARAMETERS.iter().filter(|parameter| parameter.can_change);
+    let changing = changing.map(|parameter| parameter.name).collect::<Vec<_>>().join(", ");
     dialogue(
         &mut client,
         &[

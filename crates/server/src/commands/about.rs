@@ -79,12 +79,13 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         usage: "[name ...]",
         summary: "Arity, flags, places of keys and categories of commands.",
         run: |context, arguments| {
-            let commands = named(arguments);
-            context.replies.array(commands.len());
-            commands.iter().for_each(|command| match command {
-                Some(command) => describe(command, context.replies),
-                None => context.replies.null_array(),
-            });
+            let (names, replies) = (arguments.from(2), &mut *context.replies);
+            if names.is_empty() {
+                describe_all(replies);
+                return Ok(());
+            }
+            replies.array(names.len());
+            names.iter().for_each(|name| describe_named(name, replies));
             Ok(())
         },
     },
@@ -101,8 +102,7 @@ fn command(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), F
     if arguments.len() > 1 {
         return subcommands::run(context, "command", arguments);
     }
-    context.replies.array(BY_NUMBER.len());
-    BY_NUMBER.iter().for_each(|command| describe(command, context.replies));
+    describe_all(context.replies);
     Ok(())
 }
 
@@ -114,13 +114,15 @@ fn list(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fail
     };
     let all = BY_NUMBER.iter().flat_map(|command| {
         let subcommands = subcommands::of(command.name).iter().map(|subcommand| subcommand.name);
-        std::iter::once(command.name).chain(subcommands).map(move |name| (name, *command))
+        let names = std::iter::once(command.name.to_owned()).chain(subcommands.map(str::to_owned));
+        let help = subcommands::has_help(command.name).then(|| format!("{}|help", command.name));
+        names.chain(help).map(move |name| (name, *command))
     });
     let names: Vec<_> = match filter {
         None => all.map(|(name, _)| name).collect(),
         Some((kind, _)) if is(kind, "module") => Vec::new(),
         Some((kind, category)) if is(kind, "aclcat") => {
-            let is_of = |command| categories(command).iter().any(|one| is(category, one));
+            let is_of = |command: &Command| categories(command).iter().any(|one| is(category, one));
             all.filter(|(_, command)| is_of(command)).map(|(name, _)| name).collect()
         }
         Some((kind, pattern)) if is(kind, "pattern") => {
@@ -221,15 +223,38 @@ fn describe(command: &Command, replies: &mut Replies) {
     describe_keys(command, replies);
     let subcommands = subcommands::of(command.name);
     replies.array(subcommands.len());
-    for subcommand in subcommands {
-        replies.array(10);
-        replies.bulk(subcommand.name.as_bytes());
-        replies.integer(i64::from(subcommand.arity));
-        replies.set(0);
-        (0..3).for_each(|_| replies.integer(0));
-        describe_categories(command, replies);
-        (0..3).for_each(|_| replies.array(0));
+    subcommands.iter().for_each(|subcommand| describe_subcommand(command, subcommand, replies));
+}
+
+fn describe_all(replies: &mut Replies) {
+    replies.array(BY_NUMBER.len());
+    BY_NUMBER.iter().for_each(|command| describe(command, replies));
+}
+
+/// A command, or a subcommand with the name of its container.
+fn describe_named(name: &[u8], replies: &mut Replies) {
+    let container = name.split(|byte| *byte == b'|').next().unwrap_or_default();
+    let found = Command::named(container).map(|named| named.command);
+    let subcommands = found.map_or(&[][..], |command| subcommands::of(command.name));
+    let subcommand = subcommands.iter().find(|subcommand| is(name, subcommand.name));
+    match (found, subcommand) {
+        (Some(command), Some(subcommand)) => describe_subcommand(command, subcommand, replies),
+        (Some(command), None) if name.len() == container.len() => describe(command, replies),
+        _ => replies.null_array(),
     }
+}
+
+fn describe_subcommand(container: &Command, subcommand: &Subcommand, replies: &mut Replies) {
+    let flags = flags(container);
+    let flags: Vec<_> = flags.iter().filter(|flag| **flag == "admin").collect();
+    replies.array(10);
+    replies.bulk(subcommand.name.as_bytes());
+    replies.integer(i64::from(subcommand.arity));
+    replies.set(flags.len());
+    flags.iter().for_each(|flag| replies.simple(flag));
+    (0..3).for_each(|_| replies.integer(0));
+    describe_categories(container, replies);
+    (0..3).for_each(|_| replies.array(0));
 }
 
 fn describe_categories(command: &Command, replies: &mut Replies) {

@@ -131,7 +131,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand {
         name: "client|tracking",
         arity: -3,
-        usage: "ON | OFF",
+        usage: "ON | OFF [option ...]",
         summary: "OFF does nothing; ON is refused: clients are not told of keys that change.",
         run: tracking,
     },
@@ -273,7 +273,14 @@ fn set_info(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), 
 }
 
 fn tracking(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    if switch(&arguments[2])? {
+    let options = ["redirect", "prefix", "bcast", "optin", "optout", "noloop"];
+    let is_option = |word: &[u8]| options.iter().any(|option| is(word, option));
+    let (turns_on, rest) = (switch(&arguments[2])?, arguments.from(3));
+    // Values of options follow them.
+    if rest.get(0).is_some_and(|word| !is_option(word)) {
+        return Err(Failure::Syntax);
+    }
+    if turns_on {
         return Err(Failure::other(
             "CLIENT TRACKING ON: this server does not tell clients of keys that change",
         ));

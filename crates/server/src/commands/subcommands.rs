@@ -38,6 +38,11 @@ pub(crate) fn of(command: &str) -> &'static [Subcommand] {
     CONTAINERS.iter().find(|(name, _)| *name == command).map_or(&[], |(_, subcommands)| subcommands)
 }
 
+/// Whether a command has the subcommand `HELP`.
+pub(crate) fn has_help(command: &str) -> bool {
+    !of(command).is_empty() || ["memory", "object"].contains(&command)
+}
+
 /// The name of a command by its number, with that of its subcommand if the second number is of one.
 pub(crate) fn full_name(command: usize, subcommand: usize) -> &'static str {
     let Some(command) = BY_NUMBER.get(command) else { return "NULL" };
