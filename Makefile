@@ -58,6 +58,7 @@ generate: ## write what layout/layout.toml defines: Rust, SystemVerilog, Python,
 soak: ## random concurrent histories, checked for linearizability, half an hour each: trees, reads, simulation, server
 	for package in btree accelerator simulator server; do HONEYCOMB_SOAK_SECONDS=1800 \
 		cargo test --release -p honeycomb-$$package --test history -- --nocapture || exit 1; done
+	HONEYCOMB_SOAK_SECONDS=60 cargo test --release -p honeycomb-server --test expiry -- --nocapture
 
 # Such as `make rtl-soak HONEYCOMB_LOCKSTEP_REQUESTS=100000`.
 rtl-soak: export HONEYCOMB_LOCKSTEP_REQUESTS ?= 10000000

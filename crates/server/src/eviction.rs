@@ -1,8 +1,8 @@
 //! Which pairs go when there is no memory left, and how many.
 
-use std::ops::Bound;
 use std::sync::PoisonError;
 
+use honeycomb_layout::KEY_BYTES_MAX;
 use honeycomb_memory::sync::Ordering;
 use honeycomb_store::{Pairs, Scan, Table};
 
@@ -55,11 +55,6 @@ pub(crate) const POLICIES: &[(&str, Policy)] = &[
     ("volatile-ttl", Policy::VolatileTtl),
 ];
 
-/// Pairs that are passed over from one sample to the next, at most.
-const STRIDE: u64 = 16;
-/// The same from the beginning of a table, so that samples are not all taken at one place.
-const FIRST_STRIDE: u64 = 1024;
-
 impl Default for Eviction {
     fn default() -> Self {
         Self { policy: Policy::NoEviction, samples: 5 }
@@ -92,8 +87,6 @@ impl Policy {
 #[derive(Debug)]
 pub(crate) struct Evictor {
     random: u64,
-    /// The keys after which the next samples are taken, by table, the index of deadlines being the last.
-    places: Vec<Vec<Vec<u8>>>,
     found: Pairs,
     value: Vec<u8>,
 }
@@ -112,8 +105,7 @@ struct Candidate {
 
 impl Default for Evictor {
     fn default() -> Self {
-        let (places, found, value) = (Vec::new(), Pairs::default(), Vec::new());
-        Self { random: 0x9e37_79b9_7f4a_7c15, places, found, value }
+        Self { random: 0x9e37_79b9_7f4a_7c15, found: Pairs::default(), value: Vec::new() }
     }
 }
 
@@ -137,8 +129,8 @@ impl Evictor {
     fn choose(&mut self, shared: &Shared, how: Eviction) -> Result<Option<Candidate>, Failure> {
         let is_random = how.policy.notes().is_none();
         let mut best: Option<Candidate> = None;
-        for sample in 0..if is_random { 1 } else { how.samples } {
-            let Some(one) = self.candidate(shared, how.policy, sample)? else { continue };
+        for _ in 0..if is_random { 1 } else { how.samples } {
+            let Some(one) = self.candidate(shared, how.policy)? else { continue };
             if best.as_ref().is_none_or(|best| best.dispensable < one.dispensable) {
                 best = Some(one);
             }
@@ -147,25 +139,19 @@ impl Evictor {
     }
 
     /// A pair that the policy lets go.
-    fn candidate(
-        &mut self,
-        shared: &Shared,
-        policy: Policy,
-        sample: usize,
-    ) -> Result<Option<Candidate>, Failure> {
+    fn candidate(&mut self, shared: &Shared, policy: Policy) -> Result<Option<Candidate>, Failure> {
         let (tables, index) = (shared.deadlines.tables(), shared.deadlines.index());
         let found = if policy.is_volatile() {
             let entry = if policy == Policy::VolatileTtl {
                 index.scan_into(&Scan::all().limit(1), &mut self.found)?;
                 self.found.first().map(|(key, value)| (key.to_vec(), value.to_vec()))
             } else {
-                self.sample(index, (tables.len(), sample), false)?
+                self.sample(index)
             };
             entry.and_then(|(key, value)| Some((Due::parse(&key, &value)?, Some((key, value)))))
         } else {
             let Some(slot) = self.weighted(tables) else { return Ok(None) };
-            let pair = self.sample(&tables[slot], (slot, sample), true)?;
-            pair.map(|(key, _)| (Due { deadline: 0, slot, key }, None))
+            self.sample(&tables[slot]).map(|(key, _)| (Due { deadline: 0, slot, key }, None))
         };
         let Some((due, entry)) = found else { return Ok(None) };
         let words = policy.notes().and_then(|kind| shared.recencies.known(kind));
@@ -189,29 +175,14 @@ impl Evictor {
         })
     }
 
-    /// A pair some way after the one that was the last sample of its number; its value may be left out.
-    fn sample(
-        &mut self,
-        table: &Table,
-        (place, sample): (usize, usize),
-        keys_only: bool,
-    ) -> Result<Option<Pair>, Failure> {
-        self.places.resize_with(self.places.len().max(place + 1), Vec::new);
-        let samples = self.places[place].len().max(sample + 1);
-        self.places[place].resize_with(samples, Vec::new);
-        for _ in 0..2 {
-            let after = std::mem::take(&mut self.places[place][sample]);
-            let stride = if after.is_empty() { FIRST_STRIDE } else { STRIDE };
-            let limit = 1 + self.draw() % stride;
-            let range = (Bound::Excluded(&after[..]), Bound::Unbounded);
-            let scan = Scan::range::<[u8]>(range).limit(limit as usize);
-            table.scan_into(&if keys_only { scan.keys_only() } else { scan }, &mut self.found)?;
-            if let Some((key, value)) = self.found.last() {
-                self.places[place][sample] = key.to_vec();
-                return Ok(Some((key.to_vec(), value.to_vec())));
-            }
-        }
-        Ok(None)
+    /// A pair drawn at random. Of a value only the beginning, which is all of that of an entry.
+    fn sample(&mut self, table: &Table) -> Option<Pair> {
+        let mut found = None;
+        let mut take = |key: &[u8], value: &[u8]| {
+            found = Some((key.to_vec(), value[..value.len().min(KEY_BYTES_MAX)].to_vec()));
+        };
+        table.sample_some(1, &mut |below| (self.draw() % below as u64) as usize, &mut take);
+        found
     }
 
     /// Deletes a pair, and its entry if it has one: whether it was there still.

@@ -17,6 +17,10 @@ const ENTRIES_AN_ATTEMPT: u64 = 512;
 /// Pairs that are evicted before a write is tried again, and between two turns.
 const EVICTED_AN_ATTEMPT: usize = 128;
 const EVICTED_A_TURN: usize = 32;
+/// Leaves that are looked at between two turns, to join those that are sparse.
+const LEAVES_A_TURN: usize = 64;
+/// The part of what is to be free that may be held back while pairs are evicted.
+const RETIRED_FRACTION: usize = 2;
 /// The part of the memory that is kept free if pairs may be evicted, and how much it is at most.
 const FREE_FRACTION: usize = 32;
 const FREE_BYTES_MAX: usize = 64 << 20;
@@ -67,7 +71,13 @@ pub(crate) fn tend(shared: &Shared, now: u64) -> bool {
     }
     let memory = shared.config().memory_bytes;
     let wanted = (memory / FREE_FRACTION).min(FREE_BYTES_MAX);
-    shared.store.available_bytes() < wanted && evict(shared, EVICTED_A_TURN) > 0
+    if shared.store.spare_bytes().0 >= wanted {
+        return false;
+    }
+    shared.store.maintain(LEAVES_A_TURN);
+    let (free, retired) = shared.store.spare_bytes();
+    // What a snapshot holds back comes back by itself. While it does, deleting takes memory and frees none.
+    free + retired < wanted && retired < wanted / RETIRED_FRACTION && evict(shared, EVICTED_A_TURN) > 0
 }
 
 fn evict(shared: &Shared, count: usize) -> usize {

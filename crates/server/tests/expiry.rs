@@ -231,4 +231,19 @@ fn info_says_what_expires() {
     assert!(shown.contains("db0:keys=3,expires=2,avg_ttl=15000\\r"), "{shown}");
     assert!(shown.contains("db1:keys=1,expires=0,avg_ttl=0\\r"), "{shown}");
     assert!(client.shown("INFO stats").contains("expired_stale_perc:0.00\\r"));
+    // Of many pairs it says so about.
+    client.ask("SELECT 2");
+    let many = |number: usize| words(&format!("SET many:{number:06} v PX {}", 10_000 + 2 * number));
+    for first in (0..10_000).step_by(TOGETHER) {
+        assert_eq!(all(&mut client, first..first + TOGETHER, many), 0);
+    }
+    let shown = client.shown("INFO keyspace");
+    let field = |name: &str| {
+        let line = shown.split("db2:").nth(1).unwrap();
+        let rest = line.split(&format!("{name}=")).nth(1).unwrap();
+        rest.split([',', '\\']).next().unwrap().parse::<u64>().unwrap()
+    };
+    assert_eq!(field("keys"), 10_000);
+    assert!((9000..=10_003).contains(&field("expires")), "{shown}");
+    assert!((18_000..22_000).contains(&field("avg_ttl")), "{shown}");
 }

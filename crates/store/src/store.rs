@@ -199,12 +199,12 @@ impl Store {
         Statistics::of(&self.shared)
     }
 
-    /// Bytes of the arena that are free, or will be once no operation and no snapshot needs them: a part of
-    /// [`Store::statistics`].
+    /// Bytes of the arena that are free, and bytes that will be once no operation and no snapshot needs them:
+    /// a part of [`Store::statistics`].
     #[must_use]
-    pub fn available_bytes(&self) -> usize {
+    pub fn spare_bytes(&self) -> (usize, usize) {
         let memory = MemoryStatistics::of(&self.shared);
-        memory.free_bytes + memory.retired_bytes
+        (memory.free_bytes, memory.retired_bytes)
     }
 
     /// Versions, and how far readers had to go back: a part of [`Store::statistics`] that costs next to

@@ -17,14 +17,14 @@ pub(crate) struct Survey {
 }
 
 impl Deadlines {
-    /// Looks at the pairs of the first entries: by slot, how many expire. If there are more entries, as many
-    /// of them are taken to be stale, and to be of each table, as of those that were looked at.
+    /// Looks at the pairs of all entries or, if there are many, of some drawn at random: by slot, how many
+    /// expire.
     pub(crate) fn survey(&self, now: u64) -> Result<Vec<Survey>, Error> {
-        let mut found = Pairs::default();
-        self.index().scan_into(&Scan::all().limit(ENTRIES_MAX), &mut found)?;
+        let (entries, mut looked_at) = (self.entries(), 0);
         let mut surveys = vec![Survey::default(); self.tables().len()];
         let mut value = Vec::new();
-        for due in found.iter().filter_map(|(key, value)| Due::parse(key, value)) {
+        for due in self.some_entries()? {
+            looked_at += 1;
             let Some(table) = self.tables().get(due.slot) else { continue };
             let is_there = table.get_into(&due.key, &mut value)?;
             if is_there && due.deadline > now && deadline(Some(&value)) == Some(due.deadline) {
@@ -33,11 +33,30 @@ impl Deadlines {
                 survey.average_ttl += due.deadline - now;
             }
         }
-        let scale = if found.more() { self.entries() as f64 / found.len() as f64 } else { 1.0 };
+        let scale = (entries as f64 / f64::from(looked_at.max(1))).max(1.0);
         for survey in &mut surveys {
             survey.average_ttl = survey.average_ttl.checked_div(survey.expires).unwrap_or(0);
-            survey.expires = (survey.expires as f64 * scale) as u64;
+            survey.expires = (survey.expires as f64 * scale).round() as u64;
         }
         Ok(surveys)
+    }
+
+    fn some_entries(&self) -> Result<Vec<Due>, Error> {
+        let mut found = Pairs::default();
+        self.index().scan_into(&Scan::all().limit(ENTRIES_MAX), &mut found)?;
+        if !found.more() {
+            return Ok(found.iter().filter_map(|(key, value)| Due::parse(key, value)).collect());
+        }
+        let (mut drawn, mut random) = (Vec::new(), 0x9e37_79b9_7f4a_7c15_u64);
+        let mut draw = |below: usize| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            (random % below as u64) as usize
+        };
+        for _ in 0..ENTRIES_MAX {
+            self.index().sample_some(1, &mut draw, &mut |key, value| drawn.extend(Due::parse(key, value)));
+        }
+        Ok(drawn)
     }
 }
