@@ -1,0 +1,1 @@
+"""Applications and caches of several languages against `honeycomb serve`, as they come from their registries."""
