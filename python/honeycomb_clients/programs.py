@@ -20,7 +20,7 @@ class ProgramTest(unittest.TestCase):
 
     @staticmethod
     def run_in(folder, *command):
-        """Runs a command in a folder beside this file. Returns what it wrote, and fails if it did."""
+        """Runs a command in a folder, or one beside this file. Returns what it wrote; fails if it does."""
         run = subprocess.run(command, cwd=HERE / folder, capture_output=True, text=True, timeout=500)
         if run.returncode:
             raise AssertionError(f"{' '.join(map(str, command))}\n{run.stdout}{run.stderr}")

@@ -1,1 +1,1 @@
-"""Applications and caches of several languages against `honeycomb serve`, as they come from their registries."""
+"""Applications and caches of four languages against `honeycomb serve`, as their registries have them."""

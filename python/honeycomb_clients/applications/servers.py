@@ -1,4 +1,4 @@
-"""Servers for applications: each test talks to a fresh one without a password, then to a fresh one with it."""
+"""Servers for applications: each test talks to a fresh one without a password, then to one with it."""
 
 import unittest
 

@@ -17,7 +17,8 @@ class Java(ProgramTest, ServerTest):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         libraries, classes = pathlib.Path(folder.name, "libraries"), pathlib.Path(folder.name, "classes")
-        cls.run_in(FOLDER, "mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={libraries}")
+        copy = ["dependency:copy-dependencies", f"-DoutputDirectory={libraries}"]
+        cls.run_in(FOLDER, "mvn", "-q", "-B", *copy)
         sources = sorted(path.name for path in (HERE / FOLDER).glob("*.java"))
         cls.run_in(FOLDER, "javac", "-Xlint:all", "-Werror", "-cp", f"{libraries}/*", "-d", classes, *sources)
         cls.path = f"{classes}:{libraries}/*"

@@ -1,22 +1,25 @@
 """Applications in JavaScript: ioredis, sessions of Express by connect-redis, Keyv."""
 
+import shutil
+import tempfile
 import unittest
 
 from honeycomb_clients.applications.servers import ServerTest
-from honeycomb_clients.programs import ProgramTest
-
-FOLDER = "applications/node"
+from honeycomb_clients.programs import HERE, ProgramTest
 
 
 class Node(ProgramTest, ServerTest):
     @classmethod
     def setUpClass(cls):
         cls.needs("node", "npm")
-        cls.run_in(FOLDER, "npm", "ci", "--silent", "--no-audit", "--no-fund")
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = shutil.copytree(HERE / "applications/node", f"{folder.name}/node")
+        cls.run_in(cls.folder, "npm", "ci", "--silent", "--no-audit", "--no-fund")
 
     def run_script(self, name):
         for server in self.servers():
-            self.run_in(FOLDER, "node", name, *server.arguments)
+            self.run_in(self.folder, "node", name, *server.arguments)
 
     def test_ioredis(self):
         self.run_script("ioredis.js")

@@ -15,7 +15,7 @@ import org.redisson.config.Config;
 
 /**
  * Buckets, numbers and keys of Redisson at a server, whose port and password are the arguments. Left out, as they are
- * scripts in Redisson: compareAndSet, getAndExpire of several, locks; and maps, lists, sets and topics.
+ * scripts in Redisson: getAndDelete, compareAndSet and expire of a bucket, locks; and maps, lists, sets and topics.
  */
 final class Bucket {
     /** What is kept as Redisson encodes it unless it is told otherwise. */
@@ -50,7 +50,8 @@ final class Bucket {
         Check.expect("setIfExists", bucket.setIfExists(new Bee("Willi", List.of())), true);
         Check.expect("getAndSet", bucket.getAndSet(maja).name(), "Willi");
         Check.expect("size", bucket.size() > 4, true);
-        Check.expect("getAndDelete", bucket.getAndDelete(), maja);
+        Check.expect("get of what getAndSet left", bucket.get(), maja);
+        Check.expect("delete", bucket.delete(), true);
         Check.expect("get of nothing", bucket.get(), null);
         Check.expect("delete of nothing", bucket.delete(), false);
         RBucket<String> text = redisson.getBucket("text", StringCodec.INSTANCE);
@@ -68,7 +69,7 @@ final class Bucket {
         RBucket<String> other = redisson.getBucket("other");
         other.set("1");
         Check.expect("for ever", other.remainTimeToLive(), -1L);
-        Check.expect("expire", other.expire(Duration.ofMinutes(1)), true);
+        Check.expect("expire", redisson.getKeys().expire(Duration.ofMinutes(1), "other"), 1L);
         Check.expect("a minute", other.remainTimeToLive() > 58_000, true);
         Check.expect("clearExpire", other.clearExpire(), true);
         Check.expect("getAndExpire", other.getAndExpire(Duration.ofMinutes(1)), "1");

@@ -21,10 +21,10 @@ async function values(keyv) {
 }
 
 async function expiry(keyv) {
-  await keyv.set("short", 1, 100);
+  await keyv.set("short", 1, 1000);
   await keyv.set("long", 1, 100_000);
   assert.deepEqual(await keyv.getMany(["short", "long"]), [1, 1]);
-  await sleep(150);
+  await sleep(1200);
   assert.deepEqual(await keyv.getMany(["short", "long"]), [undefined, 1]);
 }
 

@@ -48,8 +48,8 @@ func values(ctx context.Context, client rueidis.Client) {
 	c := found["c"]
 	second, _ := c.ToString()
 	expect("MGet of c", second, "3")
-	expect("GETEX", text(b().Getex().Key("b").Px(50*time.Millisecond).Build()), "2")
-	time.Sleep(80 * time.Millisecond)
+	expect("GETEX", text(b().Getex().Key("b").Px(1000*time.Millisecond).Build()), "2")
+	time.Sleep(1200 * time.Millisecond)
 	expect("EXISTS", number(b().Exists().Key("a", "b", "c").Build()), int64(2))
 	expect("GETDEL", text(b().Getdel().Key("c").Build()), "3")
 	expect("DEL", number(b().Del().Key("a", "b", "c").Build()), int64(1))
