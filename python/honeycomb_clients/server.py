@@ -7,8 +7,8 @@ import subprocess
 class Server:
     """Runs until it is stopped, at a port that the system chose; `flags` are further parameters."""
 
-    def __init__(self, *flags):
-        command = [os.environ["HONEYCOMB"], "serve", "--address", "127.0.0.1:0", "--memory", "64MiB"]
+    def __init__(self, *flags, memory="64MiB"):
+        command = [os.environ["HONEYCOMB"], "serve", "--address", "127.0.0.1:0", "--memory", memory]
         command += ["--log-level", "warn", *flags]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()

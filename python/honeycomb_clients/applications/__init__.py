@@ -1,0 +1,1 @@
+"""Applications and caches of four languages against `honeycomb serve`, as their registries have them."""
