@@ -29,6 +29,7 @@ mod epochs;
 mod error;
 mod faults;
 mod free_list;
+pub mod heap;
 pub mod heads;
 mod lease;
 mod ledger;

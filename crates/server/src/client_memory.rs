@@ -1,19 +1,43 @@
 //! The memory that a core's clients take, and their share of the total that `maxmemory-clients` bounds.
 //!
 //! A core notes the changes of its own connections and adds their sum to the total once an iteration, so the
-//! cores meet there seldom. While the total is above the limit no core receives; so it exceeds the limit by no
-//! more than each core receives and replies in one iteration.
+//! cores meet there seldom. Near the limit a client gets one reply at a time. Above it no core receives or
+//! begins a command, and clients have [`GRACE`] to take their replies; then, or at once if the total is half as
+//! much again as the limit, the client that takes the most is disconnected.
 
+use std::time::{Duration, Instant};
+
+use honeycomb_memory::heap;
 use honeycomb_memory::sync::Ordering;
 
 use crate::connection::Connection;
 use crate::shared::Shared;
+
+/// Bytes that are freed before the heap is given back to the system, and the time between two such times.
+const FREED: usize = 16 << 20;
+const GIVE_BACK_INTERVAL: Duration = Duration::from_secs(1);
+/// Milliseconds above the limit after which a client is disconnected.
+const GRACE: u64 = 100;
 
 /// The changes that are not yet part of the total.
 #[derive(Debug, Default)]
 pub(crate) struct ClientMemory {
     grown: usize,
     shrunk: usize,
+    /// When this core found the total above its limit.
+    above_since: Option<u64>,
+    /// Bytes that were freed since the heap was last given back, which was at that time.
+    freed: usize,
+    given_back: Option<Instant>,
+}
+
+/// How far the total is from its limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Excess {
+    None,
+    Near,
+    Above,
+    FarAbove,
 }
 
 impl ClientMemory {
@@ -39,15 +63,57 @@ impl ClientMemory {
         } else if self.shrunk > self.grown {
             total.fetch_sub(self.shrunk - self.grown, Ordering::Relaxed);
         }
-        *self = Self::default();
+        self.freed += self.shrunk;
+        (self.grown, self.shrunk) = (0, 0);
     }
 
-    /// Bytes of unsent replies from which on a client's commands wait. If the total is near its limit, that is
-    /// any: what a client has asked for ahead is found later.
+    /// Gives memory that was freed back to the system, if it is much and that was not done just now.
+    pub(crate) fn give_back(&mut self, shared: &Shared) {
+        if self.freed < FREED {
+            return;
+        }
+        let now = shared.time.instant();
+        if self.given_back.is_none_or(|last| now.saturating_duration_since(last) >= GIVE_BACK_INTERVAL) {
+            heap::give_back();
+            (self.freed, self.given_back) = (0, Some(now));
+        }
+    }
+
+    /// How far the published total is from its limit.
+    pub(crate) fn excess(&self, shared: &Shared) -> Excess {
+        let (total, max) =
+            (shared.clients.bytes().load(Ordering::Relaxed), shared.config().clients_bytes_max);
+        match total {
+            _ if total > max / 2 * 3 => Excess::FarAbove,
+            _ if total > max => Excess::Above,
+            _ if total > max / 4 * 3 => Excess::Near,
+            _ => Excess::None,
+        }
+    }
+
+    /// The total is not above its limit.
+    pub(crate) fn is_within(&mut self) {
+        self.above_since = None;
+    }
+
+    /// Whether a client is to be disconnected.
+    pub(crate) fn has_to_go(&mut self, shared: &Shared, now: u64) -> bool {
+        let excess = self.excess(shared);
+        if excess < Excess::Above {
+            self.is_within();
+            return false;
+        }
+        let since = *self.above_since.get_or_insert(now);
+        excess == Excess::FarAbove || now.saturating_sub(since) >= GRACE
+    }
+
+    /// Bytes of unsent replies from which on a client's commands wait.
     pub(crate) fn unsent_bytes_max(&self, shared: &Shared) -> usize {
-        let (config, total) = (shared.config(), shared.clients.bytes().load(Ordering::Relaxed));
-        let is_near = total > config.clients_bytes_max / 4 * 3;
-        if is_near { 1 } else { config.unsent_bytes_max }
+        match self.excess(shared) {
+            Excess::None => shared.config().unsent_bytes_max,
+            Excess::Near => 1,
+            Excess::Above | Excess::FarAbove => 0,
+        }
     }
 
     /// Whether the limit is reached, the changes of this core included.

@@ -12,8 +12,6 @@ use honeycomb_memory::sync::{AtomicU64, AtomicUsize, Ordering};
 
 pub(crate) use client::{Activity, Client, Flag, Origin};
 
-use crate::config::Config;
-
 /// All clients, by number.
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
@@ -46,17 +44,13 @@ impl Clients {
         &self.bytes
     }
 
-    /// Whether they take more memory than they may.
-    pub(crate) fn take_too_much(&self, config: &Config) -> bool {
-        self.bytes.load(Ordering::Relaxed) > config.clients_bytes_max
-    }
-
     /// The number of the client that takes the most memory; of those that do not take their replies, if there
     /// are such.
     pub(crate) fn largest(&self, now: u64) -> Option<u64> {
         let clients = self.lock();
         let key = |client: &&Arc<Client>| (client.is_stalled(now), client.memory_bytes());
-        clients.values().max_by_key(key).map(|client| client.id)
+        let may_go = clients.values().filter(|client| !client.is(Flag::NoEvict));
+        may_go.max_by_key(key).map(|client| client.id)
     }
 
     /// All of them, in the order in which they came.

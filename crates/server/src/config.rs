@@ -44,7 +44,7 @@ pub struct Config {
     /// connection is closed. Default: 256 MiB.
     pub reply_bytes_max: usize,
     /// Bytes of memory that all clients may take together, for requests, replies, queued commands and watched
-    /// pairs. Beyond them the client that takes the most is disconnected. Default: 512 MiB.
+    /// pairs. Beyond them the client that takes the most is disconnected. Default: 256 MiB.
     pub clients_bytes_max: usize,
     /// Snapshots that a client may hold by `RI.SNAPSHOT TAKE`. Default: 8.
     pub client_snapshots_max: usize,
@@ -141,7 +141,7 @@ impl Default for Config {
             request: Limits::default(),
             unsent_bytes_max: 1 << 20,
             reply_bytes_max: 256 << 20,
-            clients_bytes_max: 512 << 20,
+            clients_bytes_max: 256 << 20,
             client_snapshots_max: 8,
             latency_threshold: None,
             slow: Some(Duration::from_millis(10)),

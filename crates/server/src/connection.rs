@@ -310,7 +310,9 @@ impl Connection {
     /// room for replies; or replies to send.
     pub(crate) fn is_ready(&self) -> bool {
         let has_more = self.receivable || !self.starved || self.has_lines();
-        let goes_on = self.has_room() && self.task.is_none() && has_more;
+        // Without room for any reply it waits for memory, of which no event tells.
+        let has_room = self.replies.is_empty() || self.has_room();
+        let goes_on = has_room && self.task.is_none() && has_more;
         goes_on || self.sendable && self.unsent() > 0
     }
 

@@ -11,7 +11,7 @@ use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token, Waker};
 use slab::Slab;
 
-use crate::client_memory::ClientMemory;
+use crate::client_memory::{ClientMemory, Excess};
 use crate::clients::{Flag, Origin};
 use crate::connection::Connection;
 use crate::counts::Counts;
@@ -37,6 +37,10 @@ const TASK_PATIENCE: Duration = Duration::from_millis(1);
 const PAUSE_PATIENCE: Duration = Duration::from_millis(5);
 /// How long a server that stops waits for clients none of which takes any reply.
 const PATIENCE_AT_END: Duration = Duration::from_millis(200);
+/// Leaves that the store looks at between two turns, a microsecond each at most.
+const LEAVES_MAINTAINED: usize = 64;
+/// Milliseconds between two looks at whether there is something to maintain.
+const MAINTENANCE_INTERVAL: u64 = 10;
 /// Milliseconds between two looks for clients that have been silent for too long.
 const SILENCE_INTERVAL: u64 = 100;
 
@@ -57,6 +61,8 @@ pub(crate) struct Core {
     counts: Arc<Counts>,
     /// When connections are next looked over.
     look_at: u64,
+    /// When the store is next maintained.
+    maintain_at: u64,
     /// The task that was stepped last waits for a snapshot.
     task_waits: bool,
     memory: ClientMemory,
@@ -109,6 +115,7 @@ impl Core {
             is_behind: false,
             counts,
             look_at: 0,
+            maintain_at: 0,
             task_waits: false,
             memory: ClientMemory::default(),
         };
@@ -128,11 +135,12 @@ impl Core {
             let now = self.shared.time.milliseconds();
             self.step_task();
             self.take_turn(now);
-            self.bound_memory();
+            self.bound_memory(now);
             self.close_silent(now);
             self.is_behind = reaper::step(&self.shared, now) | room::tend(&self.shared, now);
             if self.number == 0 {
                 self.shared.pace.step(&self.shared, now);
+                self.is_behind |= self.maintain(now);
             }
             if self.shared.is_stopping() {
                 let ending = ending.get_or_insert_with(|| self.stop());
@@ -142,6 +150,17 @@ impl Core {
                 }
             }
         }
+    }
+
+    /// Has the store join leaves that deletes left sparse, and reclaim memory. Returns whether there is more
+    /// to do.
+    fn maintain(&mut self, now: u64) -> bool {
+        if now < self.maintain_at {
+            return false;
+        }
+        let more = self.shared.store.maintain(LEAVES_MAINTAINED);
+        self.maintain_at = if more { now } else { now + MAINTENANCE_INTERVAL };
+        more
     }
 
     /// How long it may wait for sockets.
@@ -168,33 +187,37 @@ impl Core {
         }
     }
 
-    /// Keeps the memory of all clients within its limit: gives back unused buffers and, if that is not
-    /// enough, closes the connection that takes the most.
-    fn bound_memory(&mut self) {
+    /// Keeps the memory of all clients within its limit: gives back unused buffers and, if that is not enough
+    /// for a while, closes the connection that takes the most.
+    fn bound_memory(&mut self, now: u64) {
         self.memory.publish(&self.shared);
-        if !self.shared.clients.take_too_much(&self.shared.config()) {
-            return;
+        self.memory.give_back(&self.shared);
+        if self.memory.excess(&self.shared) < Excess::Above {
+            return self.memory.is_within();
         }
         for (_, connection) in &mut self.connections {
             connection.shrink();
             self.memory.account(connection);
         }
         self.memory.publish(&self.shared);
-        if !self.shared.clients.take_too_much(&self.shared.config()) {
+        if !self.memory.has_to_go(&self.shared, now) {
             return;
         }
-        let largest = self.shared.clients.largest(self.shared.time.milliseconds());
+        let largest = self.shared.clients.largest(now);
         let is_largest = |one: &Connection| largest == Some(one.session.client.id);
         let found = self.connections.iter().find(|(_, one)| is_largest(one)).map(|(index, _)| index);
-        if let Some(index) = found {
-            let client = self.connections[index].session.client.id;
-            let (bytes, limit) =
-                (self.connections[index].memory_bytes(), self.shared.config().clients_bytes_max);
-            tracing::warn!(client, bytes, limit, "closing a connection: clients exceed maxmemory-clients");
-            self.counts.evicted.add(1);
-            self.close(index);
-            self.memory.publish(&self.shared);
-        }
+        found.into_iter().for_each(|index| self.evict(index));
+    }
+
+    /// Closes a connection for its memory.
+    fn evict(&mut self, index: usize) {
+        let connection = &self.connections[index];
+        let (client, bytes) = (connection.session.client.id, connection.memory_bytes());
+        let limit = self.shared.config().clients_bytes_max;
+        tracing::warn!(client, bytes, limit, "closing a connection: clients exceed maxmemory-clients");
+        self.counts.evicted.add(1);
+        self.close(index);
+        self.memory.publish(&self.shared);
     }
 
     /// Takes no further connections, and of clients only what has arrived already; says until when that is
@@ -338,6 +361,9 @@ impl Core {
     fn close(&mut self, index: usize) {
         let mut connection = self.connections.remove(index);
         self.memory.forget(&connection);
+        if connection.task.is_some() {
+            self.turn.forget_task(index);
+        }
         let _ = self.poll.registry().deregister(&mut connection.socket);
         self.shared.clients.leave(&connection.session.client);
         self.shared.connections.fetch_sub(1, Ordering::Relaxed);

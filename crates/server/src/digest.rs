@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 pub(crate) struct Digests(RandomState);
 
 /// The digest of the pairs of a range, taken in their order.
+#[derive(Clone)]
 pub(crate) struct RangeDigest(DefaultHasher);
 
 impl Digests {

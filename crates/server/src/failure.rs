@@ -74,6 +74,9 @@ pub(crate) enum Failure {
              client-query-buffer-limit: {0} bytes"
     )]
     TransactionTooLong(usize),
+    /// The lease of a snapshot has ended: a task begins again with another one, if it has not named this one.
+    #[error("ERR snapshot too old: its lease has ended")]
+    SnapshotLost,
     /// All snapshots are in use: a task waits until one is free.
     #[error("ERR all snapshots are in use")]
     NoSnapshot,
@@ -102,6 +105,7 @@ impl From<Error> for Failure {
             Error::ValueLength { .. } => Self::TooLong,
             Error::NoRoom => Self::NoRoom,
             Error::TooManySnapshots { .. } => Self::NoSnapshot,
+            Error::SnapshotTooOld => Self::SnapshotLost,
             other => Self::Other(other.to_string()),
         }
     }

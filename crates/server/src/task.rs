@@ -106,8 +106,20 @@ impl Work {
         };
         match progress {
             Err(Failure::NoSnapshot) => Ok(Progress::Wait),
+            Err(Failure::SnapshotLost) if self.begin_again(context) => Ok(Progress::More),
             progress => progress,
         }
+    }
+
+    /// Begins again after its snapshot was lost to a write without room. Returns whether it may.
+    fn begin_again(&mut self, context: &mut Context<'_>) -> bool {
+        context.replies.truncate(0);
+        match self {
+            Self::Walk(walking) => return walking.begin_again(),
+            Self::Values(values) => values.begin_again(),
+            Self::Exec(exec) => exec.begin_again(context),
+        }
+        true
     }
 
     fn memory_bytes(&self) -> usize {
@@ -153,6 +165,12 @@ impl Tasks {
         } else if step(connection, shared, stopwatch) != Progress::Done {
             self.active.push_back(index);
         }
+    }
+
+    /// Forgets the task of a connection that is closed: another one will have its place.
+    pub(crate) fn forget(&mut self, index: usize) {
+        self.active.retain(|other| *other != index);
+        self.waiting.retain(|other| *other != index);
     }
 
     /// Executes the next slice of one task. Returns its connection and how far it has come.

@@ -97,6 +97,11 @@ impl Turn {
         !self.tasks.is_empty()
     }
 
+    /// Forgets that of a connection that is closed.
+    pub(crate) fn forget_task(&mut self, index: usize) {
+        self.tasks.forget(index);
+    }
+
     /// Executes a slice of one of them. Returns its connection and how far it has come.
     pub(crate) fn step_task(
         &mut self,

@@ -64,6 +64,15 @@ pub fn start_of(config: Config, store: Store) -> Running {
     Running { server, store, time }
 }
 
+/// The same, in the time of the system.
+pub fn start_in_real_time(config: Config) -> Running {
+    let config = Config { address: ([127, 0, 0, 1], 0).into(), memory_bytes: 64 << 20, ..config };
+    let store = config.open_store().unwrap();
+    let time = ManualTime { now: Arc::default(), looks: Arc::default(), began: Instant::now() };
+    let server = Server::start(config, store.clone(), Box::new(honeycomb_server::SystemTime)).unwrap();
+    Running { server, store, time }
+}
+
 pub struct Client {
     pub socket: TcpStream,
     received: Vec<u8>,

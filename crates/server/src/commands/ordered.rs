@@ -88,6 +88,10 @@ fn count(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Walking
 struct Count(i64);
 
 impl Sink for Count {
+    fn begin(&mut self, _: &mut Replies) {
+        self.0 = 0;
+    }
+
     fn take(&mut self, _: &[u8], _: &[u8], _: &mut Replies) -> ControlFlow<()> {
         self.0 += 1;
         ControlFlow::Continue(())

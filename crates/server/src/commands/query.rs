@@ -91,7 +91,7 @@ struct PairsReply {
 
 impl Sink for PairsReply {
     fn begin(&mut self, replies: &mut Replies) {
-        self.array = Some(replies.begin_array());
+        (self.array, self.count) = (Some(replies.begin_array()), 0);
     }
 
     fn take(&mut self, key: &[u8], data: &[u8], replies: &mut Replies) -> ControlFlow<()> {

@@ -98,6 +98,11 @@ impl Walk {
         }
     }
 
+    /// The same walk, from where it is now.
+    pub(crate) fn again(&self) -> Self {
+        Self::new(&self.table, &self.range())
+    }
+
     /// Passes all pairs to `take` if one scan of the present version finds them and none has expired. Returns
     /// whether more follow the limit, or nothing if it has passed none.
     pub(crate) fn at_once(

@@ -123,7 +123,7 @@ struct KeysReply {
 
 impl Sink for KeysReply {
     fn begin(&mut self, replies: &mut Replies) {
-        self.array = Some(replies.begin_array());
+        (self.array, self.count) = (Some(replies.begin_array()), 0);
     }
 
     fn take(&mut self, key: &[u8], _: &[u8], replies: &mut Replies) -> ControlFlow<()> {
@@ -182,6 +182,11 @@ struct ScanReply {
 }
 
 impl Sink for ScanReply {
+    fn begin(&mut self, _: &mut Replies) {
+        self.keys.clear();
+        self.last = None;
+    }
+
     fn take(&mut self, key: &[u8], _: &[u8], _: &mut Replies) -> ControlFlow<()> {
         let last = self.last.get_or_insert_default();
         last.clear();

@@ -61,6 +61,8 @@ struct Watch {
     /// Without the digest, which the end completes.
     range: Option<WatchedRange>,
     digest: RangeDigest,
+    /// The digest of no pairs.
+    empty: RangeDigest,
 }
 
 fn watch_range(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Walking, Failure> {
@@ -72,11 +74,16 @@ fn watch_range(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<W
     let database = context.session.database;
     let walk = Walk::new(context.table(), &range);
     let watched = WatchedRange { database, lower: owned(range.lower), upper: owned(range.upper), digest: 0 };
-    let sink = Watch { range: Some(watched), digest: context.shared.digests.begin() };
+    let empty = context.shared.digests.begin();
+    let sink = Watch { range: Some(watched), digest: empty.clone(), empty };
     Ok(Walking::new(walk, sink, context))
 }
 
 impl Sink for Watch {
+    fn begin(&mut self, _: &mut Replies) {
+        self.digest = self.empty.clone();
+    }
+
     fn take(&mut self, key: &[u8], data: &[u8], _: &mut Replies) -> ControlFlow<()> {
         self.digest.add(key, data)
     }

@@ -171,6 +171,8 @@ impl Exec {
                 *begun = Some(Begun { work, before });
                 return Ok(progress);
             }
+            // The transaction begins again, or waits.
+            Err(failure @ (Failure::SnapshotLost | Failure::NoSnapshot)) => return Err(failure),
             Err(failure) => {
                 failure.reply_after(before, context.replies);
                 *next += 1;
@@ -197,7 +199,7 @@ impl Exec {
         }
     }
 
-    fn begin_again(&mut self, context: &mut Context<'_>) {
+    pub(super) fn begin_again(&mut self, context: &mut Context<'_>) {
         context.replies.truncate(0);
         context.session.database = self.database;
         self.transaction = Transaction::default();

@@ -48,6 +48,12 @@ impl Values {
         }
     }
 
+    /// Begins again after its snapshot was lost.
+    pub(super) fn begin_again(&mut self) {
+        self.keys.start = 1;
+        (self.snapshot, self.copied, self.began) = (None, None, false);
+    }
+
     pub(super) fn step(
         &mut self,
         context: &mut Context<'_>,

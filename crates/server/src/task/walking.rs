@@ -13,8 +13,12 @@ use crate::task::Progress;
 /// A walk, and what becomes of its pairs.
 pub(crate) struct Walking {
     walk: Walk,
+    /// The walk as it began.
+    start: Walk,
     sink: Box<dyn Sink>,
     snapshot: Option<Snapshot>,
+    /// Whether the client has named the snapshot.
+    is_named: bool,
     /// Milliseconds since 1970 when it began: pairs that have expired by then are passed over.
     now: u64,
     began: bool,
@@ -22,7 +26,7 @@ pub(crate) struct Walking {
 
 /// Takes the pairs of a walk.
 pub(crate) trait Sink: Send {
-    /// Begins the reply.
+    /// Begins the reply, or begins it again.
     fn begin(&mut self, _: &mut Replies) {}
 
     /// Takes the next pair, and says whether to go on.
@@ -35,12 +39,21 @@ pub(crate) trait Sink: Send {
 impl Walking {
     /// A walk of the present version.
     pub(crate) fn new(walk: Walk, sink: impl Sink + 'static, context: &Context<'_>) -> Self {
-        Self { walk, sink: Box::new(sink), snapshot: None, now: context.now, began: false }
+        let (start, sink, now) = (walk.again(), Box::new(sink), context.now);
+        Self { walk, start, sink, snapshot: None, is_named: false, now, began: false }
     }
 
     /// The same walk of the version of a snapshot, if there is one.
     pub(crate) fn of(self, snapshot: Option<Snapshot>) -> Self {
-        Self { snapshot, ..self }
+        Self { is_named: snapshot.is_some(), snapshot, ..self }
+    }
+
+    /// Begins again after its snapshot was lost, unless the client has named that one. Returns whether it has.
+    pub(super) fn begin_again(&mut self) -> bool {
+        self.walk = self.start.again();
+        self.snapshot = None;
+        self.began = false;
+        !self.is_named
     }
 
     pub(super) fn step(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
