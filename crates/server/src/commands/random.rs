@@ -53,5 +53,5 @@ fn is_there(context: &mut Context<'_>, key: &[u8]) -> Result<bool, Failure> {
 fn draw(below: usize) -> usize {
     // Without random bytes of the system a key is still a key.
     let random = getrandom::u64().unwrap_or(0);
-    (u128::from(random) * below as u128 >> 64) as usize
+    ((u128::from(random) * below as u128) >> 64) as usize
 }
