@@ -20,6 +20,8 @@ pub struct Completions {
     buffer: Buffer,
     /// Of those bytes: refusals, for which there always is room.
     refusal_bytes: usize,
+    /// Where the room ends: behind `bytes_max` bytes and the refusals.
+    end_max: usize,
     bytes_max: usize,
     value_bytes_max: usize,
 }
@@ -95,13 +97,14 @@ impl Completions {
     /// begins while there is room may go beyond it, as far as its own limit says. Refusals take no room.
     #[must_use]
     pub fn with_limits(bytes_max: usize, value_bytes_max: usize) -> Self {
-        Self { buffer: Buffer::doubling_up_to(bytes_max), refusal_bytes: 0, bytes_max, value_bytes_max }
+        let buffer = Buffer::doubling_up_to(bytes_max);
+        Self { buffer, refusal_bytes: 0, end_max: bytes_max, bytes_max, value_bytes_max }
     }
 
     /// Removes all completions; and gives memory back, if they have used much more than they should.
     pub fn clear(&mut self) {
         self.buffer.clear();
-        self.refusal_bytes = 0;
+        (self.refusal_bytes, self.end_max) = (0, self.bytes_max);
         if self.buffer.capacity() > self.bytes_max.saturating_mul(2) {
             self.give_memory_back();
         }
@@ -131,11 +134,10 @@ impl Completions {
     }
 
     /// Whether there is room for the completion of a get that has found so many bytes.
-    #[inline]
+    #[inline(always)]
     fn have_room_for(&self, value_bytes: usize) -> bool {
-        let used = self.used();
-        let fits = layout::SIZE + value_bytes <= self.bytes_max.saturating_sub(used);
-        (fits || used == 0) && value_bytes <= self.value_bytes_max
+        let fits = self.buffer.len() + layout::SIZE + value_bytes <= self.end_max;
+        (fits || self.used() == 0) && value_bytes <= self.value_bytes_max
     }
 
     /// Refuses a request if the room is used up: whether it is.
@@ -242,14 +244,21 @@ impl Completions {
     /// Moves completions here.
     pub(crate) fn append(&mut self, others: &mut Self) {
         self.buffer.push(others.bytes());
-        self.refusal_bytes += others.refusal_bytes;
+        self.add_refusals(others.refusal_bytes);
         others.clear();
     }
 
     /// Appends that a request was refused. There is always room for that.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn push_refusal(&mut self, identifier: u64, status: Status) {
         self.push_header(identifier, 0, 0, 0, status as u64);
-        self.refusal_bytes += layout::SIZE;
+        self.add_refusals(layout::SIZE);
+    }
+
+    fn add_refusals(&mut self, bytes: usize) {
+        self.refusal_bytes += bytes;
+        self.end_max = self.end_max.saturating_add(bytes);
     }
 
     /// Begins a completion of a scan.
