@@ -3,6 +3,7 @@
 import pathlib
 import shutil
 import subprocess
+import sys
 import unittest
 
 HERE = pathlib.Path(__file__).parent
@@ -13,10 +14,12 @@ class ProgramTest(unittest.TestCase):
 
     @staticmethod
     def needs(*programs):
-        """Skips a test, or all of a class from its `setUpClass`, if a program is absent."""
+        """Skips a test, or from `setUpClass` all of a class, if a program is absent, and says so."""
         for program in programs:
             if not shutil.which(program):
-                raise unittest.SkipTest(f"{program} is not on this machine")
+                reason = f"{program} is not on this machine"
+                print(f"skipped: {reason}", file=sys.stderr)
+                raise unittest.SkipTest(reason)
 
     @staticmethod
     def run_in(folder, *command):
