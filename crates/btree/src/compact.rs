@@ -207,8 +207,8 @@ impl Transaction<'_> {
         Ok(news)
     }
 
-    /// Joins the last node of a path with its left neighbour, if they fit into one, or else the one above it if
-    /// it ends where that does, and so on: whether it did.
+    /// Joins the last node of a path with its left neighbour, if they fit into one, or else the one above it
+    /// if it ends where that does, and so on: whether it did.
     fn join_interiors(&mut self, root: Root, path: &[Lid]) -> Result<bool, Stop> {
         for step in path.windows(2).rev() {
             let (parent, node) = (self.view_of(step[0]), self.view_of(step[1]));

@@ -2,8 +2,8 @@
 //!
 //! A core notes the changes of its own connections and adds their sum to the total once an iteration, so the
 //! cores meet there seldom. Near the limit a client gets one reply at a time. Above it no core receives or
-//! begins a command, and clients have [`GRACE`] to take their replies; then, or at once if the total is half as
-//! much again as the limit, the client that takes the most is disconnected.
+//! begins a command, and clients have [`GRACE`] to take their replies; then, or at once if the total is half
+//! as much again as the limit, the client that takes the most is disconnected.
 
 use std::time::{Duration, Instant};
 

@@ -185,8 +185,8 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "maxmemory-clients",
-        about: "Bytes of memory that all clients may take together, for requests, replies, queued commands and \
-                watched pairs. Beyond them the server disconnects the client that takes the most.",
+        about: "Bytes of memory that all clients may take together, for requests, replies, queued commands \
+                and watched pairs. Beyond them the server disconnects the client that takes the most.",
         allowed: "1MiB to 1TiB",
         can_change: true,
         read: |config, text| put(&mut config.clients_bytes_max, bytes(text, 1 << 20..=1 << 40)),

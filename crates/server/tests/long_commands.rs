@@ -75,8 +75,9 @@ fn a_part_of_a_long_value_is_a_slice() {
 fn replies_come_in_the_order_of_commands_whichever_take_long() {
     let running = filled();
     let mut client = Client::of(&running);
-    let lines = "GET key:000001\r\nRI.COUNT - +\r\nSET key:000001 w\r\nRI.RANGE - + FIELDS VALUE COUNT 5000\r\n\
-                 GET key:000001\r\nMULTI\r\nRI.COUNT - +\r\nDEL key:000000\r\nEXEC\r\nRI.COUNT - +\r\nPING\r\n";
+    let lines = "GET key:000001\r\nRI.COUNT - +\r\nSET key:000001 w\r\n\
+                 RI.RANGE - + FIELDS VALUE COUNT 5000\r\nGET key:000001\r\nMULTI\r\nRI.COUNT - +\r\n\
+                 DEL key:000000\r\nEXEC\r\nRI.COUNT - +\r\nPING\r\n";
     client.send_bytes(lines.repeat(2).as_bytes());
     for round in 0..2 {
         let count = PAIRS - round;

@@ -31,7 +31,8 @@ fn ranges_within_a_transaction_show_its_own_writes() {
             ("PING", "QUEUED"),
             (
                 "EXEC",
-                "[OK 1 OK ['a' '1' 'b' '2' 'bb' '5' 'd' '6'] ['d' 'bb'] ['bb' '5'] 3 ['b' 'bb'] ['0' ['a' 'b' 'bb' 'd']] 4 PONG]",
+                "[OK 1 OK ['a' '1' 'b' '2' 'bb' '5' 'd' '6'] ['d' 'bb'] ['bb' '5'] 3 ['b' 'bb'] \
+                 ['0' ['a' 'b' 'bb' 'd']] 4 PONG]",
             ),
             ("RI.RANGE - + FIELDS KEY", "['a' 'b' 'bb' 'd']"),
         ],

@@ -73,8 +73,8 @@ pub(crate) fn run(arguments: &Serve) -> Result<Verdict, Error> {
 fn wait_for_end(server: &Server, mut signals: Signals) {
     let (ends, end) = mpsc::channel();
     let asked = ends.clone();
-    server.on_shutdown(move || drop(asked.send(None)));
-    thread::spawn(move || signals.forever().for_each(|signal| drop(ends.send(Some(signal)))));
+    server.on_shutdown(move || _ = asked.send(None));
+    thread::spawn(move || signals.forever().for_each(|signal| _ = ends.send(Some(signal))));
     if let Ok(Some(signal)) = end.recv() {
         tracing::info!(signal, "a signal came");
     }

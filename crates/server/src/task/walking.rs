@@ -48,7 +48,8 @@ impl Walking {
         Self { is_named: snapshot.is_some(), snapshot, ..self }
     }
 
-    /// Begins again after its snapshot was lost, unless the client has named that one. Returns whether it has.
+    /// Begins again after its snapshot was lost, unless the client has named that one. Returns whether it
+    /// does.
     pub(super) fn begin_again(&mut self) -> bool {
         self.walk = self.start.again();
         self.snapshot = None;
