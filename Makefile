@@ -59,6 +59,8 @@ soak: ## random concurrent histories, checked for linearizability, half an hour 
 	for package in btree accelerator simulator server; do HONEYCOMB_SOAK_SECONDS=1800 \
 		cargo test --release -p honeycomb-$$package --test history -- --nocapture || exit 1; done
 	HONEYCOMB_SOAK_SECONDS=60 cargo test --release -p honeycomb-server --test expiry -- --nocapture
+	HONEYCOMB_SOAK_SECONDS=300 cargo test --release -p honeycomb-server --test memory -- --nocapture
+	cargo test --release -p honeycomb-store --test store -- --ignored --nocapture queue
 
 # Such as `make rtl-soak HONEYCOMB_LOCKSTEP_REQUESTS=100000`.
 rtl-soak: export HONEYCOMB_LOCKSTEP_REQUESTS ?= 10000000

@@ -63,62 +63,74 @@ fn read_all(client: &mut Client, replies: usize, bytes: usize) {
     }
 }
 
+/// What hostile clients do.
+const HOSTILE: [(&str, fn(&Running) -> Vec<Client>); 6] = [
+    ("one value, hundreds of times", |running| {
+        vec![ask_without_reading(running, &b"GET long\r\n".repeat(300))]
+    }),
+    ("many clients that do not read", |running| {
+        let gets = b"GET short\r\n".repeat(1000);
+        (0..50).map(|_| ask_without_reading(running, &gets)).collect()
+    }),
+    ("transactions of long values", |running| {
+        let exec = [&b"MULTI\r\n"[..], &b"GET short\r\n".repeat(1000), b"EXEC\r\n"].concat();
+        (0..4).map(|_| ask_without_reading(running, &exec)).collect()
+    }),
+    ("one command of many long values", |running| {
+        let mut mget = Vec::new();
+        let words: Vec<_> = std::iter::once("MGET").chain(std::iter::repeat_n("long", 1000)).collect();
+        encode(&words, &mut mget);
+        (0..8).map(|_| ask_without_reading(running, &mget)).collect()
+    }),
+    ("a transaction that writes long values", |running| {
+        let write = |number| format!("SETRANGE a{number} 16000000 x\r\n");
+        let writes = (0..200).map(write).collect::<String>();
+        vec![ask_without_reading(running, ["MULTI\r\n", &writes, "EXEC\r\n"].concat().as_bytes())]
+    }),
+    ("requests that never end", |running| {
+        let mut begun = b"*2\r\n$3\r\nGET\r\n$500000000\r\n".to_vec();
+        begun.resize(4 * MIB, b'k');
+        (0..40).map(|_| ask_without_reading(running, &begun)).collect()
+    }),
+];
+
+/// Once each in the tests, and as long as `HONEYCOMB_SOAK_SECONDS` says in `make soak`.
 #[test]
 fn memory_is_bounded_whatever_clients_do() {
-    let running = start_in_real_time(Config { cores: 2, clients_bytes_max: CLIENTS, ..Config::default() });
+    let seconds = std::env::var("HONEYCOMB_SOAK_SECONDS").map_or(0, |seconds| seconds.parse().unwrap());
+    let config = Config { cores: 2, clients_bytes_max: CLIENTS, ..Config::default() };
+    let running = start_in_real_time(config);
     let mut client = Client::of(&running);
-    let (long, short) = (vec![b'v'; 16_777_207], vec![b'v'; MIB]);
-    client.send(&[b"SET", b"long", &long]);
-    assert_eq!(show(&client.answer()), "OK");
-    client.send(&[b"SET", b"short", &short]);
-    assert_eq!(show(&client.answer()), "OK");
-    drop((long, short));
-    let before = resident()[0];
-    let check = |name: &str, peak: usize| {
-        let grown = peak.saturating_sub(before);
-        assert!(grown <= BOUND, "{name}: {} MiB", grown / MIB);
-        assert_eq!(Client::of(&running).shown("STRLEN short"), MIB.to_string(), "{name}");
-    };
+    for (key, bytes) in [("long", 16_777_207), ("short", MIB)] {
+        client.send(&[b"SET", key.as_bytes(), &vec![b'v'; bytes]]);
+        assert_eq!(show(&client.answer()), "OK");
+    }
+    let (before, began) = (resident()[0], Instant::now());
+    loop {
+        for (name, hostile) in HOSTILE {
+            let grown = peak_of(|| drop(hostile(&running))).saturating_sub(before);
+            assert!(grown <= BOUND, "{name}: {} MiB", grown / MIB);
+            assert_eq!(Client::of(&running).shown("STRLEN short"), MIB.to_string(), "{name}");
+        }
+        // A client that reads gets all of its replies, beside others that do not.
+        let hostile = HOSTILE[1].1(&running);
+        let mut well_behaved = Client::of(&running);
+        for (key, replies, bytes) in [("short", 300, MIB), ("long", 20, 16_777_207)] {
+            well_behaved.send_bytes(format!("GET {key}\r\n").repeat(replies).as_bytes());
+            read_all(&mut well_behaved, replies, bytes);
+        }
+        drop((hostile, well_behaved));
+        memory_comes_back(before);
+        if began.elapsed().as_secs() >= seconds {
+            return;
+        }
+    }
+}
 
-    let gets = b"GET long\r\n".repeat(300);
-    check("one value, hundreds of times", peak_of(|| drop(ask_without_reading(&running, &gets))));
-
-    let gets = b"GET short\r\n".repeat(1000);
-    let many = || (0..50).map(|_| ask_without_reading(&running, &gets)).collect::<Vec<_>>();
-    check("many clients that do not read", peak_of(|| drop(many())));
-
-    let exec = [&b"MULTI\r\n"[..], &gets, b"EXEC\r\n"].concat();
-    let transactions = || (0..4).map(|_| ask_without_reading(&running, &exec)).collect::<Vec<_>>();
-    check("transactions of long values", peak_of(|| drop(transactions())));
-
-    let mut mget = Vec::new();
-    encode(&std::iter::once("MGET").chain(std::iter::repeat_n("long", 1000)).collect::<Vec<_>>(), &mut mget);
-    let mgets = || (0..8).map(|_| ask_without_reading(&running, &mget)).collect::<Vec<_>>();
-    check("one command of many long values", peak_of(|| drop(mgets())));
-
-    let writes = (0..200).map(|number| format!("SETRANGE a{number} 16000000 x\r\n")).collect::<String>();
-    let grow = ["MULTI\r\n", &writes, "EXEC\r\n"].concat().into_bytes();
-    check("a transaction that writes long values", peak_of(|| drop(ask_without_reading(&running, &grow))));
-
-    // Requests that never end: the clients that hold the most go.
-    let mut begun = b"*2\r\n$3\r\nGET\r\n$500000000\r\n".to_vec();
-    begun.resize(4 * MIB, b'k');
-    let requests = || (0..40).map(|_| ask_without_reading(&running, &begun)).collect::<Vec<_>>();
-    check("requests that never end", peak_of(|| drop(requests())));
-    assert_ne!(Client::of(&running).shown("INFO clients"), "");
-
-    // A client that reads gets all of its replies, beside others that do not.
-    let hostile = many();
-    let mut well_behaved = Client::of(&running);
-    well_behaved.send_bytes(&b"GET short\r\n".repeat(300));
-    read_all(&mut well_behaved, 300, MIB);
-    well_behaved.send_bytes(&b"GET long\r\n".repeat(20));
-    read_all(&mut well_behaved, 20, 16_777_207);
-    drop(hostile);
-
-    // Memory comes back once the connections are closed, but for the pages of the arena that have been used.
-    let (until, arena) = (Instant::now() + Duration::from_secs(20), 64 * MIB);
-    while resident()[0] > before + arena + 16 * MIB {
+/// Waits until the memory of closed connections is back, but for pages of the arena that have been used.
+fn memory_comes_back(before: usize) {
+    let until = Instant::now() + Duration::from_secs(20);
+    while resident()[0] > before + 64 * MIB + 16 * MIB {
         assert!(Instant::now() < until, "{} MiB stay", (resident()[0] - before) / MIB);
         sleep(Duration::from_millis(50));
     }
