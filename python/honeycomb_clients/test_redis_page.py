@@ -33,6 +33,7 @@ DIFFERENCES = {
     ),
     "AUTH": (["AUTH other x"], "error: invalid username-password pair"),
     "CLIENT LIST": (["CLIENT LIST"], r" sub=0 psub=0 ssub=0 .* io-thread=\d"),
+    "CLIENT NO-EVICT": (["CLIENT NO-EVICT ON", "CLIENT LIST"], r"flags=\w*e"),
     "CLIENT NO-TOUCH": (["CLIENT NO-TOUCH ON", "CLIENT LIST"], r"flags=\w*T"),
     "CLIENT TRACKING": (["CLIENT TRACKING OFF", "CLIENT TRACKING ON"], "^OK\nerror: CLIENT TRACKING ON"),
     "COMMAND DOCS": (["COMMAND DOCS GET"], r"^(?!.*arguments).*summary.*usage.*group"),

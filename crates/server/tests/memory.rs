@@ -63,6 +63,11 @@ fn read_all(client: &mut Client, replies: usize, bytes: usize) {
     }
 }
 
+fn client_sends(client: &mut Client, value: &[u8]) {
+    client.send(&[b"SET", b"shown", value]);
+    assert_eq!(show(&client.answer()), "OK");
+}
+
 #[test]
 fn memory_is_bounded_whatever_clients_do() {
     let running = start_in_real_time(Config { cores: 2, clients_bytes_max: CLIENTS, ..Config::default() });
@@ -106,6 +111,21 @@ fn memory_is_bounded_whatever_clients_do() {
     let requests = || (0..40).map(|_| ask_without_reading(&running, &begun)).collect::<Vec<_>>();
     check("requests that never end", peak_of(|| drop(requests())));
     assert_ne!(Client::of(&running).shown("INFO clients"), "");
+
+    // Clients that are not to be evicted do not take the place of all others.
+    let spared = [&b"CLIENT NO-EVICT ON\r\n"[..], &begun].concat();
+    let requests = || (0..40).map(|_| ask_without_reading(&running, &spared)).collect::<Vec<_>>();
+    let mut others = Vec::new();
+    check("requests that never end, of clients not to be evicted", peak_of(|| others = requests()));
+    drop(others);
+
+    // What waits for monitors counts as well.
+    let monitors: Vec<_> = (0..30).map(|_| ask_without_reading(&running, b"MONITOR\r\n")).collect();
+    let value = vec![b'm'; MIB];
+    let mut writer = Client::of(&running);
+    let show_all = || (0..20).for_each(|_| client_sends(&mut writer, &value));
+    check("monitors that do not read", peak_of(show_all));
+    drop(monitors);
 
     // A client that reads gets all of its replies, beside others that do not.
     let hostile = many();
