@@ -45,11 +45,15 @@ impl Clients {
     }
 
     /// The number of the client that takes the most memory; of those that do not take their replies, if there
-    /// are such.
-    pub(crate) fn largest(&self, now: u64) -> Option<u64> {
+    /// are such. Clients that are not to be evicted are passed over, unless they take more than half of the
+    /// limit together: then it is one of them, since to evict the others would not be enough for long.
+    pub(crate) fn largest(&self, now: u64, bytes_max: usize) -> Option<u64> {
         let clients = self.lock();
+        let is_spared = |client: &&Arc<Client>| client.is(Flag::NoEvict);
+        let spared_bytes: usize =
+            clients.values().filter(is_spared).map(|client| client.memory_bytes()).sum();
         let key = |client: &&Arc<Client>| (client.is_stalled(now), client.memory_bytes());
-        let may_go = clients.values().filter(|client| !client.is(Flag::NoEvict));
+        let may_go = clients.values().filter(|client| is_spared(client) == (spared_bytes > bytes_max / 2));
         may_go.max_by_key(key).map(|client| client.id)
     }
 

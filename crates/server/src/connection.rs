@@ -10,6 +10,7 @@ use crate::clients::Activity;
 use crate::command::{Command, Named};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::monitors::Monitoring;
 use crate::session::{Queue, Session};
 use crate::task::Task;
 
@@ -291,7 +292,8 @@ impl Connection {
         let queue = self.session.queue.as_ref().map_or(0, Queue::memory_bytes);
         let task = self.task.as_ref().map_or(0, |task| task.memory_bytes());
         let buffers = self.requests.capacity() + self.replies.capacity() + size_of::<Self>();
-        buffers + queue + task + self.session.watched.memory_bytes()
+        let monitoring = self.session.monitoring.as_ref().map_or(0, Monitoring::memory_bytes);
+        buffers + queue + task + monitoring + self.session.watched.memory_bytes()
     }
 
     /// Gives back all memory that is not in use.

@@ -203,7 +203,7 @@ impl Core {
         if !self.memory.has_to_go(&self.shared, now) {
             return;
         }
-        let largest = self.shared.clients.largest(now);
+        let largest = self.shared.clients.largest(now, self.shared.config().clients_bytes_max);
         let is_largest = |one: &Connection| largest == Some(one.session.client.id);
         let found = self.connections.iter().find(|(_, one)| is_largest(one)).map(|(index, _)| index);
         found.into_iter().for_each(|index| self.evict(index));

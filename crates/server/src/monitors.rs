@@ -77,6 +77,11 @@ impl Monitoring {
     pub(crate) fn is_empty(&self) -> bool {
         self.feed.lock().is_empty()
     }
+
+    /// Bytes of memory that the lines which wait take.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.feed.lock().capacity()
+    }
 }
 
 impl Drop for Monitoring {

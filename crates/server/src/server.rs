@@ -6,6 +6,7 @@ use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use honeycomb_memory::heap;
 use honeycomb_memory::sync::Ordering;
 use honeycomb_protocol::batch::Tokens;
 use honeycomb_store::Store;
@@ -81,10 +82,14 @@ impl Server {
     /// Starts a server for a store. The process may open as many files afterwards as its connections need, if
     /// the system lets it; if not, there may be fewer connections.
     ///
+    /// Long blocks of the process's heap go back to the system when they are freed, from now on: buffers of
+    /// clients are long for a moment.
+    ///
     /// # Errors
     /// [`Error`].
     pub fn start(mut config: Config, store: Store, time: Box<dyn Time>) -> Result<Self, Error> {
         config.check()?;
+        heap::map_long_blocks();
         let connections_max = open_files::allow(config.connections_max, config.cores);
         if connections_max < config.connections_max {
             let wanted = config.connections_max;

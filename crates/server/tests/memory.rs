@@ -64,7 +64,7 @@ fn read_all(client: &mut Client, replies: usize, bytes: usize) {
 }
 
 /// What hostile clients do.
-const HOSTILE: [(&str, fn(&Running) -> Vec<Client>); 6] = [
+const HOSTILE: [(&str, fn(&Running) -> Vec<Client>); 8] = [
     ("one value, hundreds of times", |running| {
         vec![ask_without_reading(running, &b"GET long\r\n".repeat(300))]
     }),
@@ -88,11 +88,30 @@ const HOSTILE: [(&str, fn(&Running) -> Vec<Client>); 6] = [
         vec![ask_without_reading(running, ["MULTI\r\n", &writes, "EXEC\r\n"].concat().as_bytes())]
     }),
     ("requests that never end", |running| {
-        let mut begun = b"*2\r\n$3\r\nGET\r\n$500000000\r\n".to_vec();
-        begun.resize(4 * MIB, b'k');
+        let begun = endless(b"");
         (0..40).map(|_| ask_without_reading(running, &begun)).collect()
     }),
+    ("requests that never end, of clients not to be evicted", |running| {
+        let begun = endless(b"CLIENT NO-EVICT ON\r\n");
+        (0..40).map(|_| ask_without_reading(running, &begun)).collect()
+    }),
+    ("monitors that do not read", |running| {
+        let monitors: Vec<_> = (0..30).map(|_| ask_without_reading(running, b"MONITOR\r\n")).collect();
+        let (mut writer, value) = (Client::of(running), vec![b'm'; MIB]);
+        for _ in 0..20 {
+            writer.send(&[b"SET", b"shown", &value]);
+            writer.answer();
+        }
+        monitors
+    }),
 ];
+
+/// A request of which most never comes, behind another one.
+fn endless(first: &[u8]) -> Vec<u8> {
+    let mut begun = [first, b"*2\r\n$3\r\nGET\r\n$500000000\r\n"].concat();
+    begun.resize(4 * MIB, b'k');
+    begun
+}
 
 /// Once each in the tests, and as long as `HONEYCOMB_SOAK_SECONDS` says in `make soak`.
 #[test]

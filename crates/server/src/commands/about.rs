@@ -1,6 +1,6 @@
 //! `COMMAND`: which commands there are.
 
-use honeycomb_protocol::resp::Replies;
+use honeycomb_protocol::resp::{Replies, parse_decimal};
 
 use crate::arguments::{Arguments, is};
 use crate::command::{Command, Keys, Run};
@@ -156,11 +156,21 @@ fn keys<'a>(arguments: &Arguments<'a>) -> Result<(&'static Command, Vec<&'a [u8]
     if !command.takes(given.len()) {
         return Err(Failure::other("Invalid number of arguments specified for command"));
     }
-    let (first, last, step) = places(command);
+    let (first, last, step) = match command.keys {
+        Keys::Counted => (2, counted_last(&given), 2),
+        _ => places(command),
+    };
     let end = if last < 0 { given.len() } else { last as usize + 1 };
     let keys: Vec<_> = given.iter().take(end).skip(first as usize).step_by(step.max(1) as usize).collect();
     let none = || Failure::other("Invalid arguments specified for command");
     if keys.is_empty() { Err(none()) } else { Ok((command, keys)) }
+}
+
+/// The last place of a key, if the first argument is the number of keys, each of which a value follows; 0, so
+/// that there is none, if the number is not valid.
+fn counted_last(given: &Arguments<'_>) -> i64 {
+    let last = parse_decimal(&given[1]).unwrap_or(0).saturating_mul(2);
+    if (0..given.len() as i64 - 1).contains(&last) { last } else { 0 }
 }
 
 /// The first and the last place of a key, and from one to the next; the last is -1 if it is the end.
