@@ -106,7 +106,7 @@ impl Forest {
     pub(crate) fn tend(&self, shrunk: Shrunk) {
         for (root, key) in shrunk.sparse {
             let _ = self.transact(|transaction| {
-                let start = transaction.left_neighbour(root, &key);
+                let start = transaction.left_neighbour(root, &key)?;
                 transaction.compact(root, &start, 2)
             });
         }
@@ -120,7 +120,7 @@ impl Transaction<'_> {
         let Some(&parent) = path.last() else {
             return Ok(End::Refused(Step { leaves: 1, freed: 0, next: None }));
         };
-        let children = self.children_from(parent, place, leaves + RUN_MAX);
+        let children = self.children_from(parent, place, leaves + RUN_MAX)?;
         let starts = children.len().min(leaves);
         for start in 0..starts {
             let Some(Join { count, nodes }) = self.find_join(&children[start..]) else { continue };
@@ -149,22 +149,29 @@ impl Transaction<'_> {
         self.view_of(lid).high_fence().map(|high| high.to_vec())
     }
 
-    /// The children of a node from the one of a key on: at most so many.
-    fn children_from(&self, parent: Lid, key: &[u8], most: usize) -> Vec<Lid> {
-        let view = self.view_of(parent);
+    /// The children of a parent of leaves from the one of a key on: at most so many.
+    fn children_from(&self, parent: Lid, key: &[u8], most: usize) -> Result<Vec<Lid>, Stop> {
+        let view = self.above_leaves(parent)?;
         let first = child_toward(view, Toward::Key(key)).0;
         let positions = std::iter::successors(Some(first), |&position| child_after(view, position));
-        positions.take(most).map(|position| child_at(view, position)).collect()
+        Ok(positions.take(most).map(|position| child_at(view, position)).collect())
+    }
+
+    /// A node that was a parent of leaves when a path led to it. If it is the root, it can have become a leaf
+    /// or have grown since: nothing on the path is locked.
+    fn above_leaves(&self, parent: Lid) -> Result<View<'_>, Stop> {
+        let view = self.view_of(parent);
+        if view.level() == LEAF + 1 { Ok(view) } else { Err(Stop::Busy) }
     }
 
     /// The low fence of the leaf left of the one of a key, if they have one parent; else of that one.
-    fn left_neighbour(&self, root: Root, key: &[u8]) -> Vec<u8> {
+    fn left_neighbour(&self, root: Root, key: &[u8]) -> Result<Vec<u8>, Stop> {
         let path = self.path(root, key, LEAF);
-        let Some(&parent) = path.last() else { return Vec::new() };
-        let view = self.view_of(parent);
+        let Some(&parent) = path.last() else { return Ok(Vec::new()) };
+        let view = self.above_leaves(parent)?;
         let position = child_toward(view, Toward::Key(key)).0;
         let left = child_before(view, position).unwrap_or(position);
-        self.view_of(child_at(view, left)).low_fence().to_vec()
+        Ok(self.view_of(child_at(view, left)).low_fence().to_vec())
     }
 
     /// Whether leaves from the first of a list on fit into fewer: as many as fit into one, or else three into
@@ -212,6 +219,10 @@ impl Transaction<'_> {
     fn join_interiors(&mut self, root: Root, path: &[Lid]) -> Result<bool, Stop> {
         for step in path.windows(2).rev() {
             let (parent, node) = (self.view_of(step[0]), self.view_of(step[1]));
+            // The root can have grown or shrunk since the path was found.
+            if parent.level() != node.level() + 1 {
+                return Err(Stop::Busy);
+            }
             let position = child_toward(parent, Toward::Key(node.low_fence())).0;
             if let Some(left) = child_before(parent, position) {
                 let (left, goal) = (child_at(parent, left), goal(self.forest.shape(), node.level()));

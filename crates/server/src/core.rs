@@ -361,6 +361,8 @@ impl Core {
     fn close(&mut self, index: usize) {
         let mut connection = self.connections.remove(index);
         self.memory.forget(&connection);
+        // Before others miss it in the list: else they would look for another one to close.
+        self.memory.publish(&self.shared);
         if connection.task.is_some() {
             self.turn.forget_task(index);
         }
