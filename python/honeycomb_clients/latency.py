@@ -46,11 +46,13 @@ class Reader:
         self.connection.sendall(request)
 
     def receive(self):
-        """Takes what has come of a page. Once it is all there the next one is asked for."""
+        """Takes what has come of a page. Once it is all there the next one is asked for. True, as its
+        connection stays the same."""
         self.left -= discard(self.connection)
         if self.left == 0:
             self.pages += 1
             self.ask()
+        return True
 
     def close(self):
         throughput.receive(self.connection, self.left)
@@ -100,20 +102,22 @@ class Paced:
             self.taken.append(now - self.due[number].popleft())
         self.left[number] -= received
 
-    def run(self, reader=None):
-        """Seconds that each request took. A reader reads meanwhile."""
+    def run(self, *readers):
+        """Seconds that each request took. Readers, which have asked, read meanwhile."""
+        by_number = {reader.fileno(): reader for reader in readers}
         with select.epoll() as poll:
-            for number in [*self.due, *([reader.fileno()] if reader else [])]:
+            for number in [*self.due, *by_number]:
                 poll.register(number, select.EPOLLIN)
-            if reader:
-                reader.ask()
             while len(self.taken) < self.count:
                 self.send()
                 for number, _ in poll.poll(0 if self.sent < self.count else 1):
                     if number in self.due:
                         self.receive(number)
-                    else:
-                        reader.receive()
+                    elif not by_number[number].receive():
+                        # It has a new connection.
+                        reader = by_number.pop(number)
+                        by_number[reader.fileno()] = reader
+                        poll.register(reader.fileno(), select.EPOLLIN)
         return self.taken
 
 
@@ -141,6 +145,7 @@ def run(arguments, started):
                 taken = Paced(connections, exchange, rate, arguments.seconds).run()
                 found[server.name, "alone"].append(percentiles(taken) | {"pages": 0})
                 with contextlib.closing(Reader(server.connect(), pages[server.name])) as reader:
+                    reader.ask()
                     taken = Paced(connections, exchange, rate, arguments.seconds).run(reader)
                 read = {"pages": reader.pages / arguments.seconds}
                 found[server.name, "beside a reader of all pairs"].append(percentiles(taken) | read)

@@ -236,9 +236,9 @@ def parse(words):
     return asked.parse_args(words)
 
 
-def write(arguments, name, report, text):
-    """Prints a table, and writes it and its report if a folder was named."""
-    print(text, end="")
+def write(arguments, name, report, text, shown=None):
+    """Prints a table, or what is to be shown instead, and writes it and its report if a folder was named."""
+    print(text if shown is None else shown, end="")
     if arguments.out:
         arguments.out.mkdir(parents=True, exist_ok=True)
         settings = {key: str(value) for key, value in vars(arguments).items()}

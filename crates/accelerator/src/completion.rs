@@ -122,8 +122,9 @@ impl Completions {
     }
 
     /// Bytes of the room that are used.
+    #[must_use]
     #[inline]
-    fn used(&self) -> usize {
+    pub fn used(&self) -> usize {
         self.buffer.len() - self.refusal_bytes
     }
 

@@ -139,7 +139,8 @@ impl Command {
 
     /// Adds the reads of its keys: how many. None if values stand between them, there is none, or one is too
     /// long.
-    #[inline]
+    // Part of what every get takes.
+    #[inline(always)]
     pub(crate) fn read_keys(
         &self,
         arguments: &Arguments<'_>,

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::arguments::Arguments;
+use honeycomb_protocol::resp::{Found, Requests};
+
 use crate::connection::Connection;
 use crate::counts::Counts;
 use crate::monitors::write_line;
@@ -42,8 +43,9 @@ pub(crate) struct Lap<'w, 's> {
 /// A command that was carried out.
 pub(crate) struct Carried<'c> {
     pub(crate) connection: &'c Connection,
-    pub(crate) arguments: Arguments<'c>,
-    pub(crate) request_bytes: usize,
+    /// The request, and what it is part of: its arguments are looked up only if somebody is to see them.
+    pub(crate) requests: &'c Requests,
+    pub(crate) found: &'c Found,
     /// Where its reply begins.
     pub(crate) before: usize,
 }
@@ -150,22 +152,22 @@ impl Lap<'_, '_> {
     }
 
     #[cold]
-    fn show(&mut self, Carried { connection, arguments, .. }: &Carried<'_>) {
+    fn show(&mut self, Carried { connection, requests, found, .. }: &Carried<'_>) {
         let Stopwatch { shared, lines, .. } = &mut *self.stopwatch;
         let from = (connection.session.database, &*connection.session.client);
-        write_line(lines, shared.time.microseconds(), from, arguments);
+        write_line(lines, shared.time.microseconds(), from, &requests.arguments(found));
     }
 
     #[cold]
-    fn consider(&mut self, Carried { connection, arguments, request_bytes, before }: Carried<'_>) {
-        let reply_bytes = connection.unsent().saturating_sub(before);
+    fn consider(&mut self, Carried { connection, requests, found, before }: Carried<'_>) {
+        let (request_bytes, reply_bytes) = (found.bytes(), connection.unsent().saturating_sub(before));
         let is_longest =
             |entry: &Entry| request_bytes + reply_bytes > entry.request_bytes + entry.reply_bytes;
         // Of many that are as long the first is noted: the others are not to become slower by it.
         if !self.entry.as_ref().is_none_or(is_longest) {
             return;
         }
-        let arguments: Vec<_> = arguments.iter().collect();
+        let arguments: Vec<_> = requests.arguments(found).iter().collect();
         self.entry = Some(Entry {
             id: 0,
             at: self.stopwatch.shared.time.milliseconds() / 1000,

@@ -232,8 +232,7 @@ fn finish(connection: &mut Connection, task: Task, failure: Option<Failure>, sto
     connection.replies.set_bytes_max(reply_bytes_max);
     stopwatch.counts().commands[named.number].errors.add(u64::from(failure.is_some()));
     let mut lap = stopwatch.lap_after(took, 1);
-    let arguments = requests.arguments(&found);
-    lap.carried(named.number, Carried { connection, arguments, request_bytes: found.bytes(), before });
+    lap.carried(named.number, Carried { connection, requests: &requests, found: &found, before });
     lap.end();
     if connection.session.is_silent() {
         connection.replies.truncate(before);

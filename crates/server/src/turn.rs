@@ -137,6 +137,7 @@ impl Turn {
         while self.reading.replied() < TURN_BYTES {
             let config = shared.config();
             let round = Round { shared, config: &config, counts, now, paused };
+            self.reading.begin_round(ready.len());
             for &index in ready {
                 self.reading.gather(&round, index, &mut connections[index]);
             }

@@ -249,13 +249,18 @@ impl Batch {
 
     /// The entries, if all are writes to single keys.
     pub(crate) fn operations(&self) -> Result<Vec<BatchOperation<'_>>, Error> {
-        let operation = |(index, entry)| match self.entry(entry) {
-            BatchEntry::Write(operation) => Ok(operation),
-            BatchEntry::Unchanged { .. } | BatchEntry::DeleteRange(_) => {
-                Err(Error::NotOneWrite { entry: index })
-            }
-        };
-        self.entries.iter().enumerate().map(operation).collect()
+        let mut operations = Vec::with_capacity(self.entries.len());
+        for (index, Entry { table, part }) in self.entries.iter().enumerate() {
+            let Part::Write { key, change } = part else { return Err(Error::NotOneWrite { entry: index }) };
+            operations.push(self.single(*table, key, change));
+        }
+        Ok(operations)
+    }
+
+    #[inline]
+    fn single(&self, table: usize, key: &Range<usize>, change: &Change) -> BatchOperation<'_> {
+        let (root, key) = (self.tables[table].root(), &self.bytes[key.clone()]);
+        BatchOperation { root, key, operation: self.operation(change) }
     }
 
     fn entry(&self, Entry { table, part }: &Entry) -> BatchEntry<'_> {
@@ -263,10 +268,7 @@ impl Batch {
         let bound = |bound: &Bound<Range<usize>>| bound.as_ref().map(|key| &self.bytes[key.clone()]);
         let range = |(lower, upper): &KeyRange| TreeRange { root, lower: bound(lower), upper: bound(upper) };
         match part {
-            Part::Write { key, change } => {
-                let (key, operation) = (&self.bytes[key.clone()], self.operation(change));
-                BatchEntry::Write(BatchOperation { root, key, operation })
-            }
+            Part::Write { key, change } => BatchEntry::Write(self.single(*table, key, change)),
             Part::Unchanged { keys, since } => BatchEntry::Unchanged { range: range(keys), since: *since },
             Part::DeleteRange(keys) => BatchEntry::DeleteRange(range(keys)),
         }
@@ -297,6 +299,8 @@ impl Batch {
         self.push(table, Part::Write { key, change })
     }
 
+    // Inlined, as a part is many words.
+    #[inline(always)]
     fn push(&mut self, table: &Table, part: Part) -> &mut Self {
         let known = self.tables.iter().position(|known| known.is_same_as(table));
         let table = known.unwrap_or_else(|| {

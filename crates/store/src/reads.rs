@@ -111,6 +111,12 @@ impl Reads {
         self.completions.memory_bytes()
     }
 
+    /// Bytes of what they have found.
+    #[must_use]
+    pub fn found_bytes(&self) -> usize {
+        self.completions.used()
+    }
+
     /// Removes all reads and keeps the buffers.
     pub fn clear(&mut self) {
         self.requests.clear();
@@ -136,7 +142,7 @@ impl Reads {
     ///
     /// # Errors
     /// [`Error::KeyLength`].
-    #[inline]
+    #[inline(always)]
     pub fn get(&mut self, table: &Table, key: &[u8]) -> Result<(), Error> {
         table.check_key(key)?;
         self.push(table, table.source(), Read::Get(key))
@@ -244,7 +250,7 @@ impl Reads {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, table: &Table, source: Source, read: Read<'_>) -> Result<(), Error> {
         let Source { table: number, version } = source;
         self.requests.push(&Request { identifier: self.count as u64, table: number, version, read })?;

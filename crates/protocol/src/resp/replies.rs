@@ -14,8 +14,9 @@ pub enum Version {
 #[derive(Debug, Clone)]
 pub struct Replies {
     bytes: Vec<u8>,
-    /// Bytes at the front that were sent. They go when all are sent, or when they are most of the buffer: so
-    /// a byte is moved at most once however small the pieces are in which a client takes its replies.
+    /// Bytes at the front that were sent. They go when all are sent, or when they are most of the buffer and
+    /// the rest is short: so a byte is moved at most once however small the pieces are in which a client takes
+    /// its replies, and a long reply does not hold up others while it is moved.
     sent: usize,
     version: Version,
     bytes_max: usize,
@@ -25,6 +26,10 @@ pub struct Replies {
 
 /// Bytes that the longest length of an array takes.
 const HEADROOM: usize = 32;
+/// Bytes that are moved to the front of the buffer once half of it was sent.
+const MOVED_BYTES: usize = 1 << 20;
+/// Parts of the buffer of which more are moved once all but one were sent.
+const MOVED_PARTS: usize = 16;
 
 /// An array that was begun: where.
 #[derive(Debug)]
@@ -94,7 +99,9 @@ impl Replies {
         if self.is_empty() {
             self.bytes.clear();
             self.sent = 0;
-        } else if self.sent > self.bytes.len() / 2 {
+        } else if self.sent > self.bytes.len() / 2 && self.len() <= MOVED_BYTES
+            || self.sent / MOVED_PARTS > self.len()
+        {
             self.bytes.drain(..self.sent);
             self.sent = 0;
         }
@@ -410,6 +417,26 @@ mod tests {
             }
         }
         assert_eq!(sent, expected);
+    }
+
+    #[test]
+    fn a_long_reply_is_moved_only_when_little_of_it_is_left() {
+        let mut replies = Replies::default();
+        let expected: Vec<u8> = (0..8 * MOVED_BYTES).map(|at| (at % 251) as u8).collect();
+        replies.bulk(&expected);
+        let all = replies.bytes().to_vec();
+        replies.consume(all.len() * 3 / 4);
+        assert_ne!(replies.sent, 0, "too long to be moved");
+        replies.consume(MOVED_BYTES);
+        assert_eq!((replies.sent, replies.len()), (0, all.len() - all.len() * 3 / 4 - MOVED_BYTES));
+        assert!(all.ends_with(replies.bytes()));
+        // Nor does the buffer grow for ever if the replies never become short.
+        let mut replies = Replies::default();
+        for _ in 0..100 {
+            replies.bulk(&expected[..2 * MOVED_BYTES]);
+            replies.consume(replies.len().saturating_sub(2 * MOVED_BYTES));
+        }
+        assert!(replies.capacity() < 8 * MOVED_PARTS * MOVED_BYTES, "{}", replies.capacity());
     }
 
     #[test]

@@ -71,8 +71,8 @@ pub(super) fn carry_out(
     match number {
         Some(number) => {
             round.counts.commands[number].errors.add(u64::from(served.is_err()));
-            let (arguments, request_bytes) = (connection.requests.arguments(&found), found.bytes());
-            lap.carried(number, Carried { connection, arguments, request_bytes, before });
+            let (requests, found) = (&connection.requests, &found);
+            lap.carried(number, Carried { connection, requests, found, before });
             lap.end();
         }
         None => round.counts.not_carried_out.add(1),

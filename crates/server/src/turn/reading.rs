@@ -19,12 +19,47 @@ pub(super) struct Reading {
     commands: Vec<Command>,
     /// Bytes of replies since the turn began.
     replied: usize,
+    budget: Budget,
+}
+
+/// Pairs that a batch should have room for, shared between connections. A command for which there is no room
+/// is read in vain, and those after it are parsed in vain.
+#[derive(Default)]
+struct Budget {
+    /// Bytes that each pair takes that commands ask for, on average.
+    average: usize,
+    /// Pairs that the commands of the batch ask for.
+    asked: usize,
+    /// Connections that are still to be asked for commands in this round.
+    connections: usize,
+}
+
+/// Pairs that each connection may ask for even if there may be no room: fewer are not worth a batch.
+const TOGETHER_MIN: usize = 8;
+
+impl Budget {
+    /// Pairs that the next connection may ask for.
+    fn share(&mut self) -> usize {
+        // Some room is left for those that take more than the average.
+        let total = TOGETHER_BYTES / 4 * 3 / self.average.max(1);
+        let share = total.saturating_sub(self.asked) / self.connections.max(1);
+        self.connections = self.connections.saturating_sub(1);
+        share.clamp(TOGETHER_MIN, TOGETHER)
+    }
+
+    /// Takes note of how many bytes a batch has found: the last one counts for half.
+    fn end(&mut self, bytes: usize) {
+        if self.asked > 0 {
+            self.average = self.average.midpoint(bytes / self.asked);
+            self.asked = 0;
+        }
+    }
 }
 
 impl Default for Reading {
     fn default() -> Self {
         let reads = Reads::with_limits(TOGETHER_BYTES, VALUE_BYTES_MAX);
-        Self { reads, commands: Vec::new(), replied: 0 }
+        Self { reads, commands: Vec::new(), replied: 0, budget: Budget::default() }
     }
 }
 
@@ -56,6 +91,11 @@ impl Reading {
         self.replied = 0;
     }
 
+    /// Begins a round, in which so many connections are asked for commands.
+    pub(super) fn begin_round(&mut self, connections: usize) {
+        self.budget.connections = connections;
+    }
+
     /// Bytes of replies since the turn began.
     pub(super) fn replied(&self) -> usize {
         self.replied
@@ -63,11 +103,11 @@ impl Reading {
 
     /// Adds the reads at the front of a connection.
     pub(super) fn gather(&mut self, round: &Round<'_>, index: usize, connection: &mut Connection) {
+        let mut room = self.budget.share();
         if !connection.may_join() {
             return;
         }
         let table = round.shared.table(connection.session.database);
-        let mut room = TOGETHER;
         while room > 0 {
             let Ok(Some(asked)) = connection.take(&round.config.request) else { return };
             let (first, arguments) = (self.reads.len(), connection.requests.arguments(&asked.found));
@@ -77,6 +117,7 @@ impl Reading {
             let (found, number) = (asked.found, named.number);
             self.commands.push(Command { connection: index, found, number, what, first });
             room = room.saturating_sub(pairs.max(1));
+            self.budget.asked += pairs.max(1);
         }
     }
 
@@ -142,13 +183,13 @@ impl Reading {
             }
             done += 1;
             self.replied += connection.unsent().saturating_sub(before);
-            let (arguments, request_bytes) =
-                (connection.requests.arguments(&command.found), command.found.bytes());
-            lap.carried(command.number, Carried { connection, arguments, request_bytes, before });
+            let (requests, found) = (&connection.requests, &command.found);
+            lap.carried(command.number, Carried { connection, requests, found, before });
             connection.bound_replies(before, round.config.reply_bytes_max);
         }
         lap.end();
         self.commands.clear();
+        self.budget.end(self.reads.found_bytes());
         done += questions.carry_out(&self.reads, outcome.is_ok(), answers);
         datagrams.send();
         self.reads.clear();
@@ -183,5 +224,40 @@ impl Command {
                 replied => Outcome::Replied(replied.map(drop)),
             },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_asks_for_as_much_as_it_has_room_for() {
+        let mut budget = Budget::default();
+        let mut round = |bytes_each: usize, wishes: [usize; 4]| {
+            budget.connections = wishes.len();
+            let shares = wishes.map(|wish| {
+                let share = budget.share();
+                budget.asked += share.min(wish);
+                share.min(wish)
+            });
+            // What there is no room for is asked for again.
+            budget.end((shares.iter().sum::<usize>() * bytes_each).min(TOGETHER_BYTES));
+            shares
+        };
+        assert_eq!(round(100, [TOGETHER; 4]), [TOGETHER; 4]);
+        for _ in 0..30 {
+            round(1024, [TOGETHER; 4]);
+        }
+        let fits = TOGETHER_BYTES / 4 * 3 / 1024;
+        let shares = round(1024, [TOGETHER; 4]);
+        assert!(shares.iter().all(|share| share.abs_diff(fits / 4) <= fits / 8), "{shares:?}");
+        // What one connection leaves is for those after it.
+        let shares = round(1024, [1, 1, 1, TOGETHER]);
+        assert!(shares[3] > fits / 2, "{shares:?}");
+        for _ in 0..30 {
+            round(1 << 20, [TOGETHER; 4]);
+        }
+        assert_eq!(round(100, [TOGETHER; 4]), [TOGETHER_MIN; 4]);
     }
 }

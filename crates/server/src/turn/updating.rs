@@ -112,8 +112,8 @@ impl Updating {
         let mut lap = stopwatch.lap(done);
         for Command { connection, found, named, before, .. } in self.commands.drain(..) {
             let connection = &mut connections[connection];
-            let (arguments, request_bytes) = (connection.requests.arguments(&found), found.bytes());
-            lap.carried(named.number, Carried { connection, arguments, request_bytes, before });
+            let (requests, found) = (&connection.requests, &found);
+            lap.carried(named.number, Carried { connection, requests, found, before });
             connection.bound_replies(before, round.config.reply_bytes_max);
         }
         lap.end();

@@ -105,8 +105,8 @@ impl Writing {
                     failure.reply_after(before, &mut connection.replies);
                 }
             }
-            let (arguments, request_bytes) = (connection.requests.arguments(&found), found.bytes());
-            lap.carried(number, Carried { connection, arguments, request_bytes, before });
+            let (requests, found) = (&connection.requests, &found);
+            lap.carried(number, Carried { connection, requests, found, before });
         }
         lap.end();
         clear(&mut self.batch);
