@@ -148,7 +148,9 @@ impl Command {
         reads: &mut Reads,
     ) -> Option<usize> {
         let keys = self.keys(arguments)?;
-        keys.iter().try_for_each(|key| reads.get(table, key)).ok()?;
+        for key in keys.iter() {
+            reads.get(table, key).ok()?;
+        }
         Some(keys.len())
     }
 }

@@ -18,6 +18,8 @@ use crate::task::Task;
 const RECEIVED_AT_ONCE: usize = 64 << 10;
 /// Bytes that are received of one connection before others have their turn.
 const RECEIVED_A_TURN: usize = 4 * RECEIVED_AT_ONCE;
+/// Bytes of replies that are sent to one client before others have their turn.
+const SENT_A_TURN: usize = 1 << 20;
 /// Bytes of memory that a connection keeps for requests and for replies when there are none.
 const KEPT_BYTES: usize = RECEIVED_AT_ONCE;
 /// Limits of requests from a client that has not said the password.
@@ -137,11 +139,11 @@ impl Connection {
         vec![0; RECEIVED_AT_ONCE]
     }
 
-    /// Sends as many replies as there is room for: how many bytes.
+    /// Sends as many replies as there is room for, within reason: how many bytes.
     pub(crate) fn send(&mut self) -> io::Result<usize> {
-        let mut sent = 0;
-        while self.sendable && sent < self.replies.bytes().len() {
-            match self.socket.write(&self.replies.bytes()[sent..]) {
+        let (mut sent, end) = (0, self.replies.len().min(SENT_A_TURN));
+        while self.sendable && sent < end {
+            match self.socket.write(&self.replies.bytes()[sent..end]) {
                 Ok(bytes) => sent += bytes,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.sendable = false,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -149,7 +151,7 @@ impl Connection {
             }
         }
         self.replies.consume(sent);
-        self.replies.shrink(KEPT_BYTES);
+        self.replies.shrink_a_step(KEPT_BYTES);
         Ok(sent)
     }
 
@@ -305,17 +307,18 @@ impl Connection {
     /// Whether all is done: the client has gone, or is to go, and has its replies.
     pub(crate) fn is_done(&self) -> bool {
         let no_more = self.session.closing || (self.ended && self.starved);
-        no_more && self.task.is_none() && self.replies.is_empty()
+        let has_sent_all = self.replies.is_empty() && !self.replies.can_shrink(KEPT_BYTES);
+        no_more && self.task.is_none() && has_sent_all
     }
 
     /// Whether something is to be done without anything happening: there are requests or bytes to take, and
-    /// room for replies; or replies to send.
+    /// room for replies; or replies to send, or memory of long ones to give back.
     pub(crate) fn is_ready(&self) -> bool {
         let has_more = self.receivable || !self.starved || self.has_lines();
         // Without room for any reply it waits for memory, of which no event tells.
         let has_room = self.replies.is_empty() || self.has_room();
         let goes_on = has_room && self.task.is_none() && has_more;
-        goes_on || self.sendable && self.unsent() > 0
+        goes_on || self.sendable && self.unsent() > 0 || self.replies.can_shrink(KEPT_BYTES)
     }
 
     /// Bytes that wait to be sent.

@@ -31,6 +31,9 @@ const MOVED_BYTES: usize = 1 << 20;
 /// Parts of the buffer of which more are moved once all but one were sent.
 const MOVED_PARTS: usize = 16;
 
+/// Bytes of memory that are given back at once: the system takes about a millisecond for ten times as many.
+const SHRUNK_AT_ONCE: usize = 2 << 20;
+
 /// An array that was begun: where.
 #[derive(Debug)]
 #[must_use = "an array ends with its length"]
@@ -130,6 +133,18 @@ impl Replies {
         if self.bytes.is_empty() {
             self.bytes.shrink_to(kept);
         }
+    }
+
+    /// Gives a part of the memory back if there are no replies, down to so many bytes after several calls: to
+    /// give back that of a long reply at once takes so long that others wait for it.
+    pub fn shrink_a_step(&mut self, kept: usize) {
+        self.shrink(kept.max(self.capacity().saturating_sub(SHRUNK_AT_ONCE)));
+    }
+
+    /// Whether [`Replies::shrink_a_step`] has memory to give back.
+    #[must_use]
+    pub fn can_shrink(&self, kept: usize) -> bool {
+        self.bytes.is_empty() && self.capacity() > kept
     }
 
     /// Forgets all but the first bytes: takes back what was replied after them.
@@ -437,6 +452,25 @@ mod tests {
             replies.consume(replies.len().saturating_sub(2 * MOVED_BYTES));
         }
         assert!(replies.capacity() < 8 * MOVED_PARTS * MOVED_BYTES, "{}", replies.capacity());
+    }
+
+    #[test]
+    fn the_memory_of_a_long_reply_goes_in_steps() {
+        let mut replies = Replies::default();
+        replies.bulk(&vec![7; 4 * SHRUNK_AT_ONCE]);
+        replies.shrink_a_step(1000);
+        assert!(!replies.can_shrink(1000) && replies.capacity() > replies.len());
+        replies.consume(replies.len());
+        for step in 1.. {
+            let before = replies.capacity();
+            replies.shrink_a_step(1000);
+            assert!(before - replies.capacity() <= SHRUNK_AT_ONCE);
+            if !replies.can_shrink(1000) {
+                assert!(step > 4);
+                break;
+            }
+        }
+        assert_eq!(replies.capacity(), 1000);
     }
 
     #[test]
