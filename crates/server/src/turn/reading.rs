@@ -34,14 +34,16 @@ struct Budget {
     connections: usize,
 }
 
+/// Bytes that a batch finds. It asks for about [`TOGETHER_BYTES`]; the rest is for commands that find more than
+/// those before them, and for one command of each of many connections.
+const FOUND_BYTES_MAX: usize = 4 * TOGETHER_BYTES;
 /// Pairs that each connection may ask for even if there may be no room: fewer are not worth a batch.
 const TOGETHER_MIN: usize = 8;
 
 impl Budget {
     /// Pairs that the next connection may ask for.
     fn share(&mut self) -> usize {
-        // Some room is left for those that take more than the average.
-        let total = TOGETHER_BYTES / 4 * 3 / self.average.max(1);
+        let total = TOGETHER_BYTES / self.average.max(1);
         let share = total.saturating_sub(self.asked) / self.connections.max(1);
         self.connections = self.connections.saturating_sub(1);
         share.clamp(TOGETHER_MIN, TOGETHER)
@@ -58,7 +60,7 @@ impl Budget {
 
 impl Default for Reading {
     fn default() -> Self {
-        let reads = Reads::with_limits(TOGETHER_BYTES, VALUE_BYTES_MAX);
+        let reads = Reads::with_limits(FOUND_BYTES_MAX, VALUE_BYTES_MAX);
         Self { reads, commands: Vec::new(), replied: 0, budget: Budget::default() }
     }
 }
@@ -242,14 +244,14 @@ mod tests {
                 share.min(wish)
             });
             // What there is no room for is asked for again.
-            budget.end((shares.iter().sum::<usize>() * bytes_each).min(TOGETHER_BYTES));
+            budget.end((shares.iter().sum::<usize>() * bytes_each).min(FOUND_BYTES_MAX));
             shares
         };
         assert_eq!(round(100, [TOGETHER; 4]), [TOGETHER; 4]);
         for _ in 0..30 {
             round(1024, [TOGETHER; 4]);
         }
-        let fits = TOGETHER_BYTES / 4 * 3 / 1024;
+        let fits = TOGETHER_BYTES / 1024;
         let shares = round(1024, [TOGETHER; 4]);
         assert!(shares.iter().all(|share| share.abs_diff(fits / 4) <= fits / 8), "{shares:?}");
         // What one connection leaves is for those after it.
