@@ -9,8 +9,8 @@ import unittest
 
 from honeycomb_clients import hostile
 
-# What the server may take beside its store: maxmemory-clients, which is 256 MiB unless it is given, half as much
-# again until the client that takes the most is disconnected, and room for the server itself.
+# What the server may take beside its store: maxmemory-clients, which is 256 MiB unless it is given, half as
+# much again until the client that takes the most is disconnected, and room for the server itself.
 BESIDE_MAX = (256 + 128 + 64) * hostile.MEBIBYTE
 
 

@@ -4,7 +4,7 @@
 //! 32 MiB, whenever it sees such a block freed. From then on long buffers lie among short ones, and what they
 //! leave stays with the process. Other allocators need none of this, and get none.
 
-/// Bytes from which on a block is mapped by itself: it goes back when it is freed, and growing moves no bytes.
+/// Bytes from which on a block is mapped by itself: it goes back when it is freed, and growing moves nothing.
 #[cfg(target_env = "gnu")]
 const MAPPED_BYTES: libc::c_int = 256 << 10;
 

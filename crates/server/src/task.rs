@@ -3,7 +3,8 @@
 //! A slice reads a page of pairs, or a part of a long value, or some of the commands of a transaction.
 //! Between two slices the core serves its other clients, so a task delays none of them by more than a slice.
 //! A core executes slices of [`ACTIVE_MAX`] tasks in turn, and each of these holds one snapshot at most;
-//! further tasks wait. A task writes its reply to a buffer of its own, which its connection sends once it is whole.
+//! further tasks wait. A task writes its reply to a buffer of its own, which its connection sends once it is
+//! whole.
 
 mod exec;
 mod values;

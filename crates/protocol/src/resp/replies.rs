@@ -15,8 +15,8 @@ pub enum Version {
 pub struct Replies {
     bytes: Vec<u8>,
     /// Bytes at the front that were sent. They go when all are sent, or when they are most of the buffer and
-    /// the rest is short: so a byte is moved at most once however small the pieces are in which a client takes
-    /// its replies, and a long reply does not hold up others while it is moved.
+    /// the rest is short: so a byte is moved at most once however small the pieces are in which a client
+    /// takes its replies, and a long reply does not hold up others while it is moved.
     sent: usize,
     version: Version,
     bytes_max: usize,

@@ -34,8 +34,8 @@ struct Budget {
     connections: usize,
 }
 
-/// Bytes that a batch finds. It asks for about [`TOGETHER_BYTES`]; the rest is for commands that find more than
-/// those before them, and for one command of each of many connections.
+/// Bytes that a batch finds. It asks for about [`TOGETHER_BYTES`]; the rest is for commands that find more
+/// than those before them, and for one command of each of many connections.
 const FOUND_BYTES_MAX: usize = 4 * TOGETHER_BYTES;
 /// Pairs that each connection may ask for even if there may be no room: fewer are not worth a batch.
 const TOGETHER_MIN: usize = 8;
@@ -51,9 +51,8 @@ impl Budget {
 
     /// Takes note of how many bytes a batch has found: the last one counts for half.
     fn end(&mut self, bytes: usize) {
-        if self.asked > 0 {
-            self.average = self.average.midpoint(bytes / self.asked);
-            self.asked = 0;
+        if let Some(each) = bytes.checked_div(std::mem::take(&mut self.asked)) {
+            self.average = self.average.midpoint(each);
         }
     }
 }
