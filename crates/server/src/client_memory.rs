@@ -1,9 +1,9 @@
 //! The memory that a core's clients take, and their share of the total that `maxmemory-clients` bounds.
 //!
 //! A core notes the changes of its own connections and adds their sum to the total once an iteration, so the
-//! cores meet there seldom. Near the limit a client gets one reply at a time. Above it no core receives or
-//! begins a command, and clients have [`GRACE`] to take their replies; then, or at once if the total is half
-//! as much again as the limit, the client that takes the most is disconnected.
+//! cores meet there seldom. Near the limit a client gets one reply at a time. Above it clients that take more
+//! than [`LITTLE`] are not served, and have [`GRACE`] to take their replies; then, or at once if the total is
+//! half as much again as the limit, the client that takes the most is disconnected.
 
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,8 @@ use crate::shared::Shared;
 /// Bytes that are freed before the heap is given back to the system, and the time between two such times.
 const FREED: usize = 16 << 20;
 const GIVE_BACK_INTERVAL: Duration = Duration::from_secs(1);
+/// Bytes of a client that is served although all together take too much.
+const LITTLE: usize = 64 << 10;
 /// Milliseconds above the limit after which a client is disconnected.
 const GRACE: u64 = 100;
 
@@ -107,17 +109,22 @@ impl ClientMemory {
         excess == Excess::FarAbove || now.saturating_sub(since) >= GRACE
     }
 
-    /// Bytes of unsent replies from which on a client's commands wait.
-    pub(crate) fn unsent_bytes_max(&self, shared: &Shared) -> usize {
-        match self.excess(shared) {
+    /// Bytes of unsent replies from which on the commands of a client wait. One that takes little goes on.
+    pub(crate) fn unsent_bytes_max(&self, shared: &Shared, excess: Excess, client: &Connection) -> usize {
+        match excess {
             Excess::None => shared.config().unsent_bytes_max,
-            Excess::Near => 1,
-            Excess::Above | Excess::FarAbove => 0,
+            Excess::Above | Excess::FarAbove if client.accounted_bytes > LITTLE => 0,
+            _ => 1,
         }
     }
 
+    /// Whether a client has to wait until others have given memory back before more is received of it.
+    pub(crate) fn delays(&self, shared: &Shared, client: &Connection) -> bool {
+        client.accounted_bytes > LITTLE && self.is_short(shared)
+    }
+
     /// Whether the limit is reached, the changes of this core included.
-    pub(crate) fn is_short(&self, shared: &Shared) -> bool {
+    fn is_short(&self, shared: &Shared) -> bool {
         let total = shared.clients.bytes().load(Ordering::Relaxed);
         (total + self.grown).saturating_sub(self.shrunk) > shared.config().clients_bytes_max
     }

@@ -41,7 +41,7 @@ pub struct Config {
     /// Bytes of replies that a client may leave unread before its further commands wait. Default: 1 MiB.
     pub unsent_bytes_max: usize,
     /// Bytes of replies for one client. The reply that goes beyond them is replaced by an error, and the
-    /// connection is closed. Default: 256 MiB.
+    /// connection is closed. Default: 128 MiB.
     pub reply_bytes_max: usize,
     /// Bytes of memory that all clients may take together, for requests, replies, queued commands and watched
     /// pairs. Beyond them the client that takes the most is disconnected. Default: 256 MiB.
@@ -140,7 +140,7 @@ impl Default for Config {
             silence_max: Duration::ZERO,
             request: Limits::default(),
             unsent_bytes_max: 1 << 20,
-            reply_bytes_max: 256 << 20,
+            reply_bytes_max: 128 << 20,
             clients_bytes_max: 256 << 20,
             client_snapshots_max: 8,
             latency_threshold: None,

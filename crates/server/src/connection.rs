@@ -19,7 +19,7 @@ const RECEIVED_AT_ONCE: usize = 64 << 10;
 /// Bytes that are received of one connection before others have their turn.
 const RECEIVED_A_TURN: usize = 4 * RECEIVED_AT_ONCE;
 /// Bytes of replies that are sent to one client before others have their turn.
-const SENT_A_TURN: usize = 1 << 20;
+const SENT_A_TURN: usize = 256 << 10;
 /// Bytes of memory that a connection keeps for requests and for replies when there are none.
 const KEPT_BYTES: usize = RECEIVED_AT_ONCE;
 /// Limits of requests from a client that has not said the password.

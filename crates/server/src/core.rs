@@ -317,11 +317,11 @@ impl Core {
     /// Receives, carries out, sends; keeps as ready those for whom something is left to do.
     fn take_turn(&mut self, now: u64) {
         let mut ready = std::mem::take(&mut self.ready);
-        let unsent_bytes_max = self.memory.unsent_bytes_max(&self.shared);
+        let excess = self.memory.excess(&self.shared);
         ready.retain(|&index| {
             let Some(connection) = self.connections.get_mut(index) else { return false };
-            connection.unsent_bytes_max = unsent_bytes_max;
-            let full = !connection.has_room() || self.memory.is_short(&self.shared);
+            connection.unsent_bytes_max = self.memory.unsent_bytes_max(&self.shared, excess, connection);
+            let full = !connection.has_room() || self.memory.delays(&self.shared, connection);
             let received = if full { Ok(0) } else { connection.receive(&mut self.buffer) };
             if let Ok(bytes @ 1..) = received {
                 self.counts.received_bytes.add(bytes as u64);

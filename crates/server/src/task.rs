@@ -77,7 +77,12 @@ pub(crate) fn start(
     named: Named,
     arguments: &Arguments<'_>,
 ) -> Result<Option<Work>, Failure> {
+    let snapshot = context.transaction.as_ref().and_then(|transaction| transaction.only_snapshot()).cloned();
     match named.run {
+        Run::Values(_) if snapshot.is_some() => {
+            let values = Values::new(context, named, arguments).of(snapshot);
+            return Ok(Some(Work::Values(Box::new(values))));
+        }
         Run::Read(handler) | Run::Values(handler) | Run::Write(handler, _) | Run::Update(handler)
             if context.transaction.is_some() =>
         {

@@ -99,6 +99,11 @@ impl Transaction {
         }
     }
 
+    /// The snapshot that it reads, if it only reads.
+    pub(crate) fn only_snapshot(&self) -> Option<&Snapshot> {
+        self.snapshot.as_ref().filter(|_| self.reads_only)
+    }
+
     /// A transaction that only reads, from a snapshot.
     pub(crate) fn reading(snapshot: Snapshot) -> Self {
         Self { snapshot: Some(snapshot), reads_only: true, ..Self::new(0) }
@@ -133,7 +138,9 @@ impl Transaction {
             Read::Deleted => Ok(None),
             Read::OfSnapshot => {
                 let snapshot = self.snapshot.as_ref().ok_or(Failure::NoSnapshot)?;
-                let is_there = snapshot.get_into(table, key, &mut self.scratch)?;
+                self.scratch.clear();
+                let is_there = table.allows_key(key)
+                    && snapshot.get_part(table, key, 0, usize::MAX, &mut self.scratch)?.is_some();
                 Ok(is_there.then_some(&self.scratch))
             }
         }

@@ -12,7 +12,7 @@ use crate::session::Context;
 use crate::task::Progress;
 
 /// Bytes of a value that a slice copies.
-const PART_BYTES: usize = 128 << 10;
+const PART_BYTES: usize = 64 << 10;
 
 /// The values of the keys of a command.
 pub(crate) struct Values {
@@ -46,6 +46,11 @@ impl Values {
             copied: None,
             part: Vec::new(),
         }
+    }
+
+    /// The same of the version of a snapshot, if there is one.
+    pub(super) fn of(self, snapshot: Option<Snapshot>) -> Self {
+        Self { snapshot, ..self }
     }
 
     /// Begins again after its snapshot was lost.
