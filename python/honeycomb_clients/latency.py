@@ -153,13 +153,13 @@ def run(arguments, started):
 
 
 @contextlib.contextmanager
-def servers(arguments):
-    """The servers, started on the first cores. This process has the others meanwhile, if there are any."""
+def apart(cores, commands):
+    """Servers on the first cores, started by commands. This process has the others meanwhile, if any."""
     allowed, started = sorted(os.sched_getaffinity(0)), []
-    os.sched_setaffinity(0, allowed[: arguments.cores])
+    os.sched_setaffinity(0, allowed[:cores])
     try:
-        started.extend(throughput.servers(arguments.honeycomb, arguments.cores))
-        os.sched_setaffinity(0, allowed[arguments.cores :] or allowed)
+        started.extend(throughput.Server(*command) for command in commands)
+        os.sched_setaffinity(0, allowed[cores:] or allowed)
         yield started
     finally:
         os.sched_setaffinity(0, allowed)
@@ -196,7 +196,7 @@ def main(words=None):
     """Measures, prints the table, and writes it."""
     arguments = parse(words)
     machine_load = os.getloadavg()[0]
-    with servers(arguments) as started:
+    with apart(arguments.cores, throughput.commands(arguments.honeycomb, arguments.cores)) as started:
         # Redis with one thread is the peer.
         compared = [one for one in started if "page" in one.workloads and "threads" not in one.name]
         rate, found = run(arguments, compared)

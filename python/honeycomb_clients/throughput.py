@@ -74,12 +74,12 @@ def honeycombs(programs, cores):
         yield "honeycomb" if number == 1 else f"honeycomb {number}", command, requests.HONEYCOMB
 
 
-def servers(programs, cores, nothing=None):
-    """Those that are on this machine, started: Honeycomb's programs, one that does nothing, and the peers."""
-    for honeycomb in honeycombs(programs, cores):
-        yield Server(*honeycomb)
+def commands(programs, cores, nothing=None):
+    """Of each server on this machine a name, a command that serves at PORT, and its workloads: Honeycomb's
+    programs, one that does nothing, and the peers."""
+    yield from honeycombs(programs, cores)
     if nothing:
-        yield Server("nothing", [nothing, "PORT"], requests.NOTHING)
+        yield "nothing", [nothing, "PORT"], requests.NOTHING
     threads = ["--io-threads", "2", "--io-threads-do-reads", "yes"]
     memcached = ["memcached", "-l", "127.0.0.1", "-p", "PORT", "-t", str(cores), "-m", "1024"]
     if os.geteuid() == 0:
@@ -91,7 +91,7 @@ def servers(programs, cores, nothing=None):
     ]
     for name, command, workloads in peers:
         if shutil.which(command[0]):
-            yield Server(name, command, workloads)
+            yield name, command, workloads
         else:
             print(f"{command[0]} is not on this machine", file=sys.stderr)
 
@@ -255,7 +255,8 @@ def main(words=None):
         raise SystemExit(f"the machine's load is {machine_load}, more than --load-max {arguments.load_max}")
     started = []
     try:
-        started.extend(servers(arguments.honeycomb, arguments.cores, arguments.nothing))
+        programs = commands(arguments.honeycomb, arguments.cores, arguments.nothing)
+        started.extend(Server(*program) for program in programs)
         measured = list(rows(run(arguments, started)))
     finally:
         for server in started:

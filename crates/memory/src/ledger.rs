@@ -19,8 +19,6 @@ use crate::sync::{AtomicI64, Ordering, Padded};
 pub(crate) enum Kind {
     /// In the buddy system. Zero: the state of untouched pages.
     Free,
-    /// Not the first unit of its buffer.
-    Inner,
     /// A node's buffer in a free list.
     FreeNode,
     /// A node's buffer that is being built.
@@ -38,6 +36,19 @@ pub(crate) enum Kind {
 }
 
 const KINDS: usize = Kind::RetiredValue as usize + 1;
+
+/// The first code of units that are not the first of their buffer: such a unit has [`INNER`] plus the logarithm
+/// of its distance from the first unit, rounded down.
+///
+/// A unit with code `INNER + k` says that no buffer begins at it or at the `2^k - 1` units before it. So a
+/// look at one unit for each bit of the length tells whether units are of one buffer.
+const INNER: u8 = 16;
+const _: () = assert!(KINDS <= INNER as usize);
+
+/// The code of a unit at a distance of 1 or more from the first unit of its buffer.
+fn inner_code(distance: usize) -> u8 {
+    INNER + distance.ilog2() as u8
+}
 
 /// Consecutive units of one buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,8 +102,8 @@ impl Ledger {
 
     /// Units leave the buddy system as a buffer.
     pub(crate) fn begin(&self, stripe: usize, extent: Extent, kind: Kind) {
-        for inner in self.inner(extent) {
-            inner.store(Kind::Inner as u8, Ordering::Relaxed);
+        for (inner, distance) in self.inner(extent).iter().zip(1..) {
+            inner.store(inner_code(distance), Ordering::Relaxed);
         }
         self.kinds[extent.start].store(kind as u8, Ordering::Relaxed);
         self.count(stripe, extent, kind, 1);
@@ -116,14 +127,26 @@ impl Ledger {
     /// # Panics
     /// If not.
     pub(crate) fn check(&self, extent: Extent, kind: Kind) {
-        let is = |unit: usize, kind: Kind| {
-            self.kinds.get(unit).is_some_and(|at| at.load(Ordering::Relaxed) == kind as u8)
-        };
+        let code = |unit: usize| self.kinds.get(unit).map(|code| code.load(Ordering::Relaxed));
         let end = extent.start + extent.units;
-        let exact = is(extent.start, kind)
-            && (extent.start + 1..end).all(|unit| is(unit, Kind::Inner))
-            && !is(end, Kind::Inner);
+        let exact = code(extent.start) == Some(kind as u8)
+            && self.are_of_one_buffer(extent)
+            && code(end).is_none_or(|code| code < INNER);
         assert!(exact, "no {kind:?} of {} units begins at unit {}", extent.units, extent.start);
+    }
+
+    /// Whether no buffer begins at these units but at the first of them, at which one does.
+    #[inline]
+    fn are_of_one_buffer(&self, extent: Extent) -> bool {
+        let Some(kinds) = self.kinds.get(extent.start..extent.start + extent.units) else { return false };
+        let mut distance = extent.units - 1;
+        while distance > 0 {
+            if kinds[distance].load(Ordering::Relaxed) != inner_code(distance) {
+                return false;
+            }
+            distance -= 1 << distance.ilog2();
+        }
+        kinds[0].load(Ordering::Relaxed) < INNER
     }
 
     /// Whether a node that was published and not yet reclaimed begins at a unit.
@@ -135,12 +158,9 @@ impl Ledger {
     /// Whether a value's buffer begins with these units, in use or not yet or not any more.
     #[inline]
     pub(crate) fn holds_value(&self, extent: Extent) -> bool {
-        let Some(kinds) = self.kinds.get(extent.start..extent.start + extent.units) else { return false };
-        let kind = |at: &MappedByte| at.load(Ordering::Relaxed);
-        kinds.split_first().is_some_and(|(first, inner)| {
-            (Kind::PrivateValue as u8..=Kind::RetiredValue as u8).contains(&kind(first))
-                && inner.iter().all(|at| kind(at) == Kind::Inner as u8)
-        })
+        let values = Kind::PrivateValue as u8..=Kind::RetiredValue as u8;
+        let first = self.kinds.get(extent.start).map(|first| first.load(Ordering::Relaxed));
+        first.is_some_and(|first| values.contains(&first)) && self.are_of_one_buffer(extent)
     }
 
     /// Whether these units, which lie between two multiples of the units of a node, are of values' buffers in
@@ -150,9 +170,11 @@ impl Ledger {
             let kind = at.load(Ordering::Relaxed);
             kinds.iter().any(|&one| kind == one as u8)
         };
-        let of_values = [Kind::LiveValue, Kind::RetiredValue, Kind::Inner];
+        let is_of_value = |at: &MappedByte| {
+            at.load(Ordering::Relaxed) >= INNER || is(at, &[Kind::LiveValue, Kind::RetiredValue])
+        };
         !is(&self.kinds[slot], &[Kind::FreeNode, Kind::PrivateNode])
-            && self.kinds[units].iter().all(|at| is(at, &of_values))
+            && self.kinds[units].iter().all(is_of_value)
     }
 
     fn inner(&self, extent: Extent) -> &[MappedByte] {
@@ -178,5 +200,37 @@ impl Ledger {
     /// Bytes of the kinds.
     pub(crate) fn overhead_bytes(&self) -> usize {
         self.kinds.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_held_only_from_their_first_unit_up_to_their_last() {
+        let ledger = Ledger::new(300, 1).unwrap();
+        let mut start = 0;
+        let buffers: Vec<Extent> = [1, 2, 3, 7, 8, 9, 64, 100, 33, 1]
+            .iter()
+            .map(|&units| {
+                let extent = Extent { start, units };
+                ledger.begin(0, extent, Kind::LiveValue);
+                start += units;
+                extent
+            })
+            .collect();
+        for start in 0..300 {
+            for units in 1..=300 - start {
+                let extent = Extent { start, units };
+                let expected = buffers.iter().any(|buffer| buffer.start == start && units <= buffer.units);
+                assert_eq!(ledger.holds_value(extent), expected, "{extent:?}");
+            }
+        }
+        for &extent in &buffers {
+            ledger.check(extent, Kind::LiveValue);
+            ledger.end(0, extent, Kind::LiveValue);
+            assert!(!ledger.holds_value(extent));
+        }
     }
 }

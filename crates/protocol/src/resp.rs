@@ -5,12 +5,14 @@
 //! the client has asked for.
 
 mod answer;
+mod chunk_pool;
 mod inline;
 mod number;
 mod replies;
 mod request;
 
 pub use answer::{Answer, MalformedAnswer, parse_answer};
+pub use chunk_pool::ChunkPool;
 pub use number::{decimal, parse_decimal};
 pub use replies::{OpenArray, Replies, Version};
 pub use request::{Arguments, Found, Limits, Malformed, Requests, encode};

@@ -10,14 +10,17 @@ use std::time::{Duration, Instant};
 use honeycomb_memory::heap;
 use honeycomb_memory::sync::Ordering;
 
-use crate::connection::Connection;
+use crate::connection::{Buffers, Connection};
 use crate::shared::Shared;
 
-/// Bytes that are freed before the heap is given back to the system, and the time between two such times.
+/// Bytes that are freed before the heap is given back to the system, which takes about a millisecond for 10
+/// MiB; and the time in which fewer bytes than that must have been taken before: else they are used again.
 const FREED: usize = 16 << 20;
 const GIVE_BACK_INTERVAL: Duration = Duration::from_secs(1);
 /// Bytes of a client that is served although all together take too much.
 const LITTLE: usize = 64 << 10;
+/// Parts of closed connections' buffers that are freed at once: it takes about 100 microseconds.
+const FREED_PARTS: usize = 4;
 /// Milliseconds above the limit after which a client is disconnected.
 const GRACE: u64 = 100;
 
@@ -28,9 +31,13 @@ pub(crate) struct ClientMemory {
     shrunk: usize,
     /// When this core found the total above its limit.
     above_since: Option<u64>,
-    /// Bytes that were freed since the heap was last given back, which was at that time.
+    /// Bytes that were freed since the heap was last given back.
     freed: usize,
-    given_back: Option<Instant>,
+    /// Bytes that were taken since a moment.
+    taken: usize,
+    taken_since: Option<Instant>,
+    /// Buffers of connections that were closed.
+    closed: Vec<Buffers>,
 }
 
 /// How far the total is from its limit.
@@ -56,6 +63,24 @@ impl ClientMemory {
         self.shrunk += connection.accounted_bytes;
     }
 
+    /// Takes the buffers of a connection that was closed, to free them step by step. They are no part of the
+    /// total any more, so that no core closes another connection meanwhile: they are freed faster than any
+    /// client can make its buffers grow.
+    pub(crate) fn take(&mut self, buffers: Buffers) {
+        self.closed.push(buffers);
+    }
+
+    /// Frees some of the buffers of closed connections. Returns whether there are more.
+    pub(crate) fn free_some(&mut self) -> bool {
+        for _ in 0..FREED_PARTS {
+            let Some(buffers) = self.closed.last_mut() else { return false };
+            if !buffers.free_some() {
+                self.closed.pop();
+            }
+        }
+        !self.closed.is_empty()
+    }
+
     /// Adds the changes to the total.
     pub(crate) fn publish(&mut self, shared: &Shared) {
         // Relaxed: a total that others read a moment later does no harm.
@@ -66,19 +91,25 @@ impl ClientMemory {
             total.fetch_sub(self.shrunk - self.grown, Ordering::Relaxed);
         }
         self.freed += self.shrunk;
+        self.taken += self.grown;
         (self.grown, self.shrunk) = (0, 0);
     }
 
-    /// Gives memory that was freed back to the system, if it is much and that was not done just now.
+    /// Gives memory that was freed back to the system, if it is much and clients take little of it again.
     pub(crate) fn give_back(&mut self, shared: &Shared) {
         if self.freed < FREED {
             return;
         }
         let now = shared.time.instant();
-        if self.given_back.is_none_or(|last| now.saturating_duration_since(last) >= GIVE_BACK_INTERVAL) {
-            heap::give_back();
-            (self.freed, self.given_back) = (0, Some(now));
+        let since = *self.taken_since.get_or_insert(now);
+        if now.saturating_duration_since(since) < GIVE_BACK_INTERVAL {
+            return;
         }
+        if self.taken < FREED {
+            heap::give_back();
+            self.freed = 0;
+        }
+        (self.taken, self.taken_since) = (0, None);
     }
 
     /// How far the published total is from its limit.

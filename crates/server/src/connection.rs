@@ -2,8 +2,9 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
+use std::sync::Arc;
 
-use honeycomb_protocol::resp::{Found, Limits, Malformed, Replies, Requests, Version};
+use honeycomb_protocol::resp::{ChunkPool, Found, Limits, Malformed, Replies, Requests, Version};
 use mio::net::TcpStream;
 
 use crate::clients::Activity;
@@ -16,10 +17,12 @@ use crate::task::Task;
 
 /// Bytes that are received at once.
 const RECEIVED_AT_ONCE: usize = 64 << 10;
-/// Bytes that are received of one connection before others have their turn.
-const RECEIVED_A_TURN: usize = 4 * RECEIVED_AT_ONCE;
-/// Bytes of replies that are sent to one client before others have their turn.
-const SENT_A_TURN: usize = 256 << 10;
+/// Bytes of requests that wait to be executed, beyond which no more are received.
+const WAITING_BYTES_MAX: usize = 4 * RECEIVED_AT_ONCE;
+/// Bytes that one iteration of the event loop sends to one client.
+const SENT_AT_ONCE: usize = 64 << 10;
+/// Bytes of a receipt, or of unsent replies, up to which a client does not count towards the quota.
+const LIGHT_BYTES: usize = 8 << 10;
 /// Bytes of memory that a connection keeps for requests and for replies when there are none.
 const KEPT_BYTES: usize = RECEIVED_AT_ONCE;
 /// Limits of requests from a client that has not said the password.
@@ -35,6 +38,8 @@ pub(crate) struct Connection {
     pub(crate) socket: TcpStream,
     pub(crate) session: Session,
     pub(crate) replies: Replies,
+    /// The reply of a task that was too long, to be freed step by step once the connection is closed.
+    pub(crate) discarded: Option<Replies>,
     /// What has arrived.
     pub(crate) requests: Requests,
     /// A request that was put back.
@@ -52,6 +57,10 @@ pub(crate) struct Connection {
     ended: bool,
     /// There is no further whole request before more has arrived.
     starved: bool,
+    /// It received little when it last received.
+    receives_little: bool,
+    /// Memory of a long request is left to be given back.
+    shrinks: bool,
     /// Bytes of its memory that are part of the total of all clients.
     pub(crate) accounted_bytes: usize,
     /// Bytes of unsent replies from which on its commands wait.
@@ -70,12 +79,49 @@ pub(crate) struct Asked {
     pub(crate) is_no_write: bool,
 }
 
+/// The bytes that one iteration of the event loop still receives, or sends, for clients with many of them.
+///
+/// A client with few bytes is always served: it waits for one quota of the others at most.
+#[derive(Debug)]
+pub(crate) struct Quota(usize);
+
+impl Quota {
+    pub(crate) fn new(bytes: usize) -> Self {
+        Self(bytes)
+    }
+
+    fn is_exhausted(&self) -> bool {
+        self.0 == 0
+    }
+
+    fn take(&mut self, bytes: usize) {
+        self.0 = self.0.saturating_sub(bytes);
+    }
+}
+
+/// The buffers of a connection that is closed.
+#[derive(Debug)]
+pub(crate) struct Buffers {
+    replies: Replies,
+    discarded: Option<Replies>,
+    requests: Requests,
+}
+
+impl Buffers {
+    /// Frees a part of them. Returns whether there is more.
+    pub(crate) fn free_some(&mut self) -> bool {
+        let discarded = self.discarded.as_mut().is_some_and(Replies::discard_chunk);
+        discarded || self.replies.discard_chunk() || self.requests.discard()
+    }
+}
+
 impl Connection {
-    pub(crate) fn new(socket: TcpStream, session: Session) -> Self {
+    pub(crate) fn new(socket: TcpStream, session: Session, pool: Arc<ChunkPool>) -> Self {
         Self {
             socket,
             session,
-            replies: Replies::default(),
+            replies: Replies::with_pool(pool),
+            discarded: None,
             requests: Requests::default(),
             front: None,
             next_is_alone: false,
@@ -85,35 +131,44 @@ impl Connection {
             hung_up: false,
             ended: false,
             starved: true,
+            receives_little: true,
+            shrinks: false,
             accounted_bytes: 0,
             unsent_bytes_max: usize::MAX,
         }
     }
 
-    /// Takes in what has arrived, within reason: how many bytes. Less than there was room for is all there
-    /// is: the system tells when there is more.
-    pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+    /// Receives as many bytes as are there, the buffer and the quota allow. Returns how many.
+    ///
+    /// A short receipt takes all there is: the system notifies the core when more arrives.
+    pub(crate) fn receive(&mut self, buffer: &mut [u8], quota: &mut Quota) -> io::Result<usize> {
         self.receivable &= !self.ended;
-        if !self.starved && self.requests.len() > RECEIVED_A_TURN {
+        let is_full = !self.starved && self.requests.len() > WAITING_BYTES_MAX;
+        if !self.receivable || is_full || !self.receives_little && quota.is_exhausted() {
             return Ok(0);
         }
-        let mut received = 0;
-        while self.receivable && received < RECEIVED_A_TURN {
+        let received = loop {
             match self.socket.read(buffer) {
                 Ok(0) => {
                     self.ended = true;
                     self.receivable = false;
+                    break 0;
                 }
-                Ok(bytes) => {
-                    self.requests.receive(&buffer[..bytes]);
-                    received += bytes;
-                    self.starved = false;
-                    self.receivable = bytes == buffer.len() || self.hung_up;
+                Ok(bytes) => break bytes,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.receivable = false;
+                    break 0;
                 }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => self.receivable = false,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
+        };
+        if received > 0 {
+            self.requests.receive(&buffer[..received]);
+            self.starved = false;
+            self.receivable = received == buffer.len() || self.hung_up;
+            self.receives_little = received <= LIGHT_BYTES;
+            quota.take(if self.receives_little { 0 } else { received });
         }
         Ok(received)
     }
@@ -123,15 +178,19 @@ impl Connection {
         self.ended = true;
     }
 
-    /// Ends it. What has arrived meanwhile is taken in: the system would take back replies that are on their
-    /// way if it were not.
-    pub(crate) fn part(mut self, buffer: &mut [u8]) {
+    /// Closes the socket, and returns the buffers, which may be long, to be freed step by step. It receives
+    /// the bytes that have arrived, or else the system would drop replies that are on their way.
+    pub(crate) fn close(mut self, buffer: &mut [u8]) -> Buffers {
         let _ = self.socket.shutdown(Shutdown::Write);
-        for _ in 0..RECEIVED_A_TURN / RECEIVED_AT_ONCE {
+        for _ in 0..WAITING_BYTES_MAX / RECEIVED_AT_ONCE {
             if !matches!(self.socket.read(buffer), Ok(1..)) {
                 break;
             }
         }
+        if let Some(task) = self.task {
+            self.replies.append(task.into_replies());
+        }
+        Buffers { replies: self.replies, discarded: self.discarded, requests: self.requests }
     }
 
     /// A buffer for [`Connection::receive`].
@@ -139,19 +198,27 @@ impl Connection {
         vec![0; RECEIVED_AT_ONCE]
     }
 
-    /// Sends as many replies as there is room for, within reason: how many bytes.
-    pub(crate) fn send(&mut self) -> io::Result<usize> {
-        let (mut sent, end) = (0, self.replies.len().min(SENT_A_TURN));
-        while self.sendable && sent < end {
-            match self.socket.write(&self.replies.bytes()[sent..end]) {
-                Ok(bytes) => sent += bytes,
+    /// Sends as many replies as the client takes and the quota allows. Returns the number of bytes.
+    pub(crate) fn send(&mut self, quota: &mut Quota) -> io::Result<usize> {
+        let is_light = self.replies.len() <= LIGHT_BYTES;
+        let mut sent = 0;
+        while self.sendable && sent < SENT_AT_ONCE && !self.replies.is_empty() {
+            if !is_light && quota.is_exhausted() {
+                break;
+            }
+            let front = self.replies.front();
+            match self.socket.write(&front[..front.len().min(SENT_AT_ONCE - sent)]) {
+                Ok(bytes) => {
+                    self.replies.consume(bytes);
+                    sent += bytes;
+                    quota.take(if is_light { 0 } else { bytes });
+                }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.sendable = false,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
-        self.replies.consume(sent);
-        self.replies.shrink_a_step(KEPT_BYTES);
+        self.replies.shrink(KEPT_BYTES);
         Ok(sent)
     }
 
@@ -244,6 +311,12 @@ impl Connection {
         }
     }
 
+    /// Ends it because a reply that a task has written is too long.
+    pub(crate) fn end_for_reply(&mut self, reply: Replies, bytes_max: usize) {
+        self.discarded = Some(reply);
+        self.end_for_replies(self.unsent(), bytes_max);
+    }
+
     #[cold]
     fn end_for_replies(&mut self, before: usize, bytes_max: usize) {
         let client = self.session.client.id;
@@ -252,11 +325,11 @@ impl Connection {
         self.session.closing = true;
     }
 
-    /// Forgets the requests that were carried out.
+    /// Removes the requests that were executed.
     pub(crate) fn forget(&mut self) {
         let next = self.front.take().map(|asked| asked.found);
         self.requests.forget(next);
-        self.requests.shrink(KEPT_BYTES);
+        self.shrinks = self.requests.shrink(KEPT_BYTES);
     }
 
     /// What is to be shown of it.
@@ -293,32 +366,37 @@ impl Connection {
     pub(crate) fn memory_bytes(&self) -> usize {
         let queue = self.session.queue.as_ref().map_or(0, Queue::memory_bytes);
         let task = self.task.as_ref().map_or(0, |task| task.memory_bytes());
-        let buffers = self.requests.capacity() + self.replies.capacity() + size_of::<Self>();
+        let discarded = self.discarded.as_ref().map_or(0, Replies::capacity);
+        let buffers = self.requests.capacity() + self.replies.capacity() + discarded + size_of::<Self>();
         let monitoring = self.session.monitoring.as_ref().map_or(0, Monitoring::memory_bytes);
         buffers + queue + task + monitoring + self.session.watched.memory_bytes()
     }
 
     /// Gives back all memory that is not in use.
     pub(crate) fn shrink(&mut self) {
-        self.requests.shrink(0);
+        self.shrinks = self.requests.shrink(0);
         self.replies.shrink(0);
     }
 
     /// Whether all is done: the client has gone, or is to go, and has its replies.
     pub(crate) fn is_done(&self) -> bool {
         let no_more = self.session.closing || (self.ended && self.starved);
-        let has_sent_all = self.replies.is_empty() && !self.replies.can_shrink(KEPT_BYTES);
-        no_more && self.task.is_none() && has_sent_all
+        no_more && self.task.is_none() && self.replies.is_empty()
     }
 
     /// Whether something is to be done without anything happening: there are requests or bytes to take, and
-    /// room for replies; or replies to send, or memory of long ones to give back.
+    /// room for replies; or replies to send, or memory of a long request to give back.
     pub(crate) fn is_ready(&self) -> bool {
         let has_more = self.receivable || !self.starved || self.has_lines();
         // Without room for any reply it waits for memory, of which no event tells.
         let has_room = self.replies.is_empty() || self.has_room();
         let goes_on = has_room && self.task.is_none() && has_more;
-        goes_on || self.sendable && self.unsent() > 0 || self.replies.can_shrink(KEPT_BYTES)
+        goes_on || self.sendable && self.unsent() > 0 || self.shrinks
+    }
+
+    /// Bytes of replies, those of its task included.
+    pub(crate) fn reply_bytes(&self) -> usize {
+        self.unsent() + self.task.as_ref().map_or(0, |task| task.reply_bytes())
     }
 
     /// Bytes that wait to be sent.

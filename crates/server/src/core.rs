@@ -13,7 +13,7 @@ use slab::Slab;
 
 use crate::client_memory::{ClientMemory, Excess};
 use crate::clients::{Flag, Origin};
-use crate::connection::Connection;
+use crate::connection::{Connection, Quota};
 use crate::counts::Counts;
 use crate::datagrams::{Datagrams, Protocol};
 use crate::reaper;
@@ -39,6 +39,14 @@ const PAUSE_PATIENCE: Duration = Duration::from_millis(5);
 const PATIENCE_AT_END: Duration = Duration::from_millis(200);
 /// Leaves that the store looks at between two turns, a microsecond each at most.
 const LEAVES_MAINTAINED: usize = 64;
+/// Bytes that one iteration receives from, and sends to, clients with many bytes, all together.
+const QUOTA_RECEIVED: usize = 64 << 10;
+const QUOTA_SENT: usize = 64 << 10;
+/// Milliseconds between two times at which all connections give back unused memory, if memory is short.
+const SHRINK_INTERVAL: u64 = 10;
+/// Milliseconds between two looks at the pool of chunks, and chunks that are freed then if none was needed.
+const POOL_INTERVAL: u64 = 100;
+const CHUNKS_FREED: usize = 8;
 /// Milliseconds between two looks at whether there is something to maintain.
 const MAINTENANCE_INTERVAL: u64 = 10;
 /// Milliseconds between two looks for clients that have been silent for too long.
@@ -66,6 +74,14 @@ pub(crate) struct Core {
     /// The task that was stepped last waits for a snapshot.
     task_waits: bool,
     memory: ClientMemory,
+    /// Buffers of closed connections are left to be freed.
+    is_freeing: bool,
+    /// When connections next give back unused memory, if memory is short.
+    shrink_at: u64,
+    /// When the pool of chunks is next looked at.
+    shrink_pool_at: u64,
+    /// The connection that is served first next time.
+    first: usize,
 }
 
 /// The end of a core: until when it serves the clients that it has.
@@ -118,6 +134,10 @@ impl Core {
             maintain_at: 0,
             task_waits: false,
             memory: ClientMemory::default(),
+            is_freeing: false,
+            shrink_at: 0,
+            shrink_pool_at: 0,
+            first: 0,
         };
         Ok((core, waker))
     }
@@ -141,6 +161,7 @@ impl Core {
             if self.number == 0 {
                 self.shared.pace.step(&self.shared, now);
                 self.is_behind |= self.maintain(now);
+                self.shrink_pool(now);
             }
             if self.shared.is_stopping() {
                 let ending = ending.get_or_insert_with(|| self.stop());
@@ -163,9 +184,18 @@ impl Core {
         more
     }
 
+    /// Frees chunks that no reply has needed for a while.
+    fn shrink_pool(&mut self, now: u64) {
+        if now >= self.shrink_pool_at {
+            self.shared.reply_chunks.shrink(CHUNKS_FREED);
+            self.shrink_pool_at = now + POOL_INTERVAL;
+        }
+    }
+
     /// How long it may wait for sockets.
     fn patience(&self) -> Duration {
-        let at_rest = self.ready.is_empty() && !self.datagrams.is_ready() && !self.is_behind;
+        let is_busy = self.is_behind || self.is_freeing;
+        let at_rest = self.ready.is_empty() && !self.datagrams.is_ready() && !is_busy;
         match (at_rest, self.turn.has_tasks()) {
             (true, false) => PATIENCE,
             (true, true) if self.task_waits => TASK_PATIENCE,
@@ -190,16 +220,20 @@ impl Core {
     /// Keeps the memory of all clients within its limit: gives back unused buffers and, if that is not enough
     /// for a while, closes the connection that takes the most.
     fn bound_memory(&mut self, now: u64) {
+        self.is_freeing = self.memory.free_some();
         self.memory.publish(&self.shared);
         self.memory.give_back(&self.shared);
         if self.memory.excess(&self.shared) < Excess::Above {
             return self.memory.is_within();
         }
-        for (_, connection) in &mut self.connections {
-            connection.shrink();
-            self.memory.account(connection);
+        if now >= self.shrink_at {
+            self.shrink_at = now + SHRINK_INTERVAL;
+            for (_, connection) in &mut self.connections {
+                connection.shrink();
+                self.memory.account(connection);
+            }
+            self.memory.publish(&self.shared);
         }
-        self.memory.publish(&self.shared);
         if !self.memory.has_to_go(&self.shared, now) {
             return;
         }
@@ -229,7 +263,7 @@ impl Core {
         for (index, connection) in &mut self.connections {
             connection.receivable = true;
             // Who is broken is seen so when the replies are sent.
-            let received = connection.receive(&mut self.buffer).unwrap_or(0);
+            let received = connection.receive(&mut self.buffer, &mut Quota::new(usize::MAX)).unwrap_or(0);
             self.counts.received_bytes.add(received as u64);
             connection.hear_no_more();
             self.ready.push(index);
@@ -311,18 +345,22 @@ impl Core {
         let session = Session::new(client, authenticated);
         self.counts.accepted.add(1);
         self.ready.push(entry.key());
-        entry.insert(Connection::new(socket, session));
+        entry.insert(Connection::new(socket, session, shared.reply_chunks.clone()));
     }
 
     /// Receives, carries out, sends; keeps as ready those for whom something is left to do.
     fn take_turn(&mut self, now: u64) {
         let mut ready = std::mem::take(&mut self.ready);
+        // Others come first next time, so that each client gets its share of the quota.
+        let first = ready.partition_point(|index| *index < self.first);
+        ready.rotate_left(first);
+        let (mut receiving, mut sending) = (Quota::new(QUOTA_RECEIVED), Quota::new(QUOTA_SENT));
         let excess = self.memory.excess(&self.shared);
         ready.retain(|&index| {
             let Some(connection) = self.connections.get_mut(index) else { return false };
             connection.unsent_bytes_max = self.memory.unsent_bytes_max(&self.shared, excess, connection);
             let full = !connection.has_room() || self.memory.delays(&self.shared, connection);
-            let received = if full { Ok(0) } else { connection.receive(&mut self.buffer) };
+            let received = if full { Ok(0) } else { connection.receive(&mut self.buffer, &mut receiving) };
             if let Ok(bytes @ 1..) = received {
                 self.counts.received_bytes.add(bytes as u64);
                 connection.session.client.has_received(now, bytes);
@@ -336,7 +374,7 @@ impl Core {
         ready.retain(|&index| {
             let connection = &mut self.connections[index];
             connection.take_lines();
-            let sent = connection.send();
+            let sent = connection.send(&mut sending);
             let bytes = *sent.as_ref().unwrap_or(&0);
             self.counts.sent_bytes.add(bytes as u64);
             connection.session.client.has_sent(bytes);
@@ -345,7 +383,9 @@ impl Core {
             connection.session.client.note(connection.activity());
             self.keep(index, sent)
         });
+        self.first = ready.first().map_or(0, |first| first + 1);
         ready.retain(|&index| self.connections[index].is_ready());
+        ready.sort_unstable();
         self.ready = ready;
     }
 
@@ -370,7 +410,7 @@ impl Core {
         self.shared.clients.leave(&connection.session.client);
         self.shared.connections.fetch_sub(1, Ordering::Relaxed);
         tracing::debug!(client = connection.session.client.id, "a client has gone");
-        connection.part(&mut self.buffer);
+        self.memory.take(connection.close(&mut self.buffer));
     }
 
     /// Closes the connections of clients that have been silent for too long.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::{ArcSwap, Guard};
 use honeycomb_memory::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use honeycomb_protocol::batch::Tokens;
+use honeycomb_protocol::resp::ChunkPool;
 use honeycomb_store::{Store, Table};
 use mio::Waker;
 
@@ -71,7 +72,12 @@ pub(crate) struct Shared {
     /// What is subtracted from totals that clients are shown: they were counted before a reset.
     pub(crate) forgotten: Mutex<Option<crate::totals::Totals>>,
     pub(crate) databases: Databases,
+    /// Memory that replies have used and will use again.
+    pub(crate) reply_chunks: Arc<ChunkPool>,
 }
+
+/// Bytes of chunks that are kept for replies, by all cores together.
+const REPLY_CHUNKS_BYTES_MAX: usize = 16 << 20;
 
 impl Shared {
     pub(crate) fn new(
@@ -84,6 +90,7 @@ impl Shared {
         let deadlines = Deadlines::open(&store, databases.tables())?;
         Ok(Self {
             databases,
+            reply_chunks: Arc::new(ChunkPool::new(REPLY_CHUNKS_BYTES_MAX)),
             reaper: Mutex::new(Reaper::new(&deadlines)),
             schedule: Schedule::default(),
             deadlines,

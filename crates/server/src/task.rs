@@ -34,6 +34,11 @@ pub(crate) use walking::{Sink, Walking};
 /// Tasks of a core that are executed in turn.
 pub(crate) const ACTIVE_MAX: usize = 4;
 
+/// Bytes that the first slices of tasks reply in an iteration of the event loop, and for how many bytes a
+/// slice counts at least.
+const BEGUN_BYTES: usize = 64 << 10;
+const BEGUN_BYTES_MIN: usize = 8 << 10;
+
 /// A command on its way.
 pub(crate) struct Task {
     requests: Requests,
@@ -69,6 +74,8 @@ pub(crate) struct Tasks {
     /// Connections whose tasks are executed in turn.
     active: VecDeque<usize>,
     waiting: VecDeque<usize>,
+    /// Bytes that tasks which begin may still reply in this iteration of the event loop.
+    quota: usize,
 }
 
 /// Executes a command that was allowed, or begins it: then the work that is left is returned.
@@ -141,8 +148,18 @@ impl Task {
     pub(crate) fn new(named: Named, arguments: Arguments<'_>, work: Work, replies: &Replies) -> Self {
         let mut requests = Requests::default();
         let found = requests.keep(arguments);
-        let replies = Replies::new(replies.version()).with_headroom();
+        let replies = replies.new_alike();
         Self { requests, found, named, work, replies, took: Duration::ZERO }
+    }
+
+    /// Bytes that it has replied.
+    pub(crate) fn reply_bytes(&self) -> usize {
+        self.replies.len()
+    }
+
+    /// Drops the work, and returns what it has replied.
+    pub(crate) fn into_replies(self) -> Replies {
+        self.replies
     }
 
     /// Bytes of memory that it takes.
@@ -157,7 +174,13 @@ impl Tasks {
         self.active.is_empty() && self.waiting.is_empty()
     }
 
-    /// Gives a connection a task and executes its first slice, if fewer are active than may be.
+    /// Begins an iteration of the event loop.
+    pub(crate) fn begin_iteration(&mut self) {
+        self.quota = BEGUN_BYTES;
+    }
+
+    /// Gives a connection a task. Executes its first slice at once if fewer tasks are active than may be, and
+    /// the slices of others that began in this iteration were short.
     pub(crate) fn begin(
         &mut self,
         (index, connection): (usize, &mut Connection),
@@ -166,9 +189,14 @@ impl Tasks {
         stopwatch: &mut Stopwatch<'_>,
     ) {
         connection.task = Some(Box::new(task));
-        if self.active.len() >= ACTIVE_MAX {
-            self.waiting.push_back(index);
-        } else if step(connection, shared, stopwatch) != Progress::Done {
+        if self.active.len() >= ACTIVE_MAX || self.quota == 0 {
+            return self.waiting.push_back(index);
+        }
+        let before = connection.reply_bytes();
+        let progress = step(connection, shared, stopwatch);
+        let spent = connection.reply_bytes().saturating_sub(before).max(BEGUN_BYTES_MIN);
+        self.quota = self.quota.saturating_sub(spent);
+        if progress != Progress::Done {
             self.active.push_back(index);
         }
     }
@@ -229,12 +257,13 @@ fn step(connection: &mut Connection, shared: &Shared, stopwatch: &mut Stopwatch<
 fn finish(connection: &mut Connection, task: Task, failure: Option<Failure>, stopwatch: &mut Stopwatch<'_>) {
     let Task { requests, found, named, replies, took, .. } = task;
     let before = connection.unsent();
+    let reply_bytes_max = stopwatch.shared().config().reply_bytes_max;
     connection.replies.set_version(replies.version());
     match &failure {
+        None if replies.have_no_room() => connection.end_for_reply(replies, reply_bytes_max),
         None => connection.replies.append(replies),
         Some(failure) => failure.reply_after(before, &mut connection.replies),
     }
-    let reply_bytes_max = stopwatch.shared().config().reply_bytes_max;
     connection.replies.set_bytes_max(reply_bytes_max);
     stopwatch.counts().commands[named.number].errors.add(u64::from(failure.is_some()));
     let mut lap = stopwatch.lap_after(took, 1);

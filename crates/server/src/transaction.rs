@@ -26,6 +26,9 @@ use crate::shared::Shared;
 /// Bytes of values that a transaction keeps to compare them when it commits.
 const KEPT_BYTES: usize = 1 << 20;
 
+/// Bytes that a batch takes for each entry while it is applied, beside keys and values.
+const BATCH_ENTRY_BYTES: usize = 500;
+
 /// The pairs that some commands have read and are to write.
 #[derive(Debug)]
 pub(crate) struct Transaction {
@@ -109,10 +112,10 @@ impl Transaction {
         Self { snapshot: Some(snapshot), reads_only: true, ..Self::new(0) }
     }
 
-    /// Bytes of memory that it takes, about.
+    /// Bytes of memory that it takes, and that its commit will take for a batch with a copy of all values.
     pub(crate) fn memory_bytes(&self) -> usize {
-        let pairs = self.pairs.len() * (size_of::<(usize, Vec<u8>)>() + size_of::<Pair>());
-        pairs + self.kept_bytes + self.changed_bytes + self.scratch.capacity()
+        let pair = size_of::<(usize, Vec<u8>)>() + size_of::<Pair>() + BATCH_ENTRY_BYTES;
+        self.pairs.len() * pair + 2 * (self.kept_bytes + self.changed_bytes) + self.scratch.capacity()
     }
 
     /// The value of a key as the pair holds it, the transaction's own writes included.

@@ -72,11 +72,11 @@ impl Round<'_> {
 /// Commands of one connection in a batch; reads of ranges count for as many as the pairs that they may find.
 const TOGETHER: usize = 1024;
 /// Bytes that a batch finds, or writes, or somewhat more. The rest is executed alone, or later.
-const TOGETHER_BYTES: usize = 1 << 20;
-/// Bytes of the longest value that a batch finds. A command that reads a longer one is executed alone.
+const TOGETHER_BYTES: usize = 256 << 10;
+/// Bytes of the longest value that a batch finds or writes. A command with a longer one is executed alone.
 const VALUE_BYTES_MAX: usize = 64 << 10;
 /// Bytes of replies after which a turn ends, so that these are sent and others are received from.
-const TURN_BYTES: usize = 2 << 20;
+const TURN_BYTES: usize = 256 << 10;
 
 /// Makes a batch of writes one without writes, which keeps its memory if that is not much.
 fn clear(batch: &mut Batch) {
@@ -131,6 +131,7 @@ impl Turn {
         let reply_bytes_max = shared.config().reply_bytes_max;
         ready.iter().for_each(|index| connections[*index].replies.set_bytes_max(reply_bytes_max));
         self.reading.begin();
+        self.tasks.begin_iteration();
         let paused = shared.pause.at(now);
         // Datagrams are no clients: they go on.
         let (ready, all) = if paused == Some(Paused::All) { (&[][..], ready) } else { (ready, ready) };

@@ -165,7 +165,7 @@ mod tests {
             Answer::Bulk(b"text".to_vec()),
         ];
         let expected = Answer::Map(vec![(Answer::Bulk(b"key".to_vec()), Answer::Array(inner.into()))]);
-        let bytes = replies.bytes();
+        let bytes = replies.front();
         assert_eq!(parse_answer(bytes), Ok(Some((expected, bytes.len()))));
         for cut in 0..bytes.len() {
             assert_eq!(parse_answer(&bytes[..cut]), Ok(None));

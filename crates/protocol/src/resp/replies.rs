@@ -1,4 +1,9 @@
-//! Replies: a server writes them one after the other.
+//! Replies, as a server writes them.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::resp::chunk_pool::{CHUNK_CAPACITY, ChunkPool};
 
 /// The version of the protocol that a client has asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -10,31 +15,40 @@ pub enum Version {
     Resp3,
 }
 
-/// Replies as bytes, one after the other. What RESP2 has no type for is written as its like.
+/// Replies as bytes, in order. A type that RESP2 lacks is written as its nearest equivalent.
+///
+/// ```text
+///   full:  [ sent | chunk ] [ chunk ] [ chunk ]   then   bytes: [ chunk being written ]
+/// ```
+///
+/// Bytes never move from one chunk to another, so a reply of any length is written, sent and freed a chunk at
+/// a time: no step takes longer for it.
 #[derive(Debug, Clone)]
 pub struct Replies {
+    /// Chunks that are complete, the first one to be sent at the front.
+    full: VecDeque<Vec<u8>>,
+    /// The sum of their lengths, and of their capacities.
+    full_bytes: usize,
+    full_capacity: usize,
+    /// The chunk that replies are written to.
     bytes: Vec<u8>,
-    /// Bytes at the front that were sent. They go when all are sent, or when they are most of the buffer and
-    /// the rest is short: so a byte is moved at most once however small the pieces are in which a client
-    /// takes its replies, and a long reply does not hold up others while it is moved.
+    /// Bytes of the first chunk that were sent.
     sent: usize,
     version: Version,
     bytes_max: usize,
     /// Bytes of a reply were left out, for want of room.
     incomplete: bool,
+    /// Where chunks come from, and go to.
+    pool: Option<Arc<ChunkPool>>,
 }
 
-/// Bytes that the longest length of an array takes.
-const HEADROOM: usize = 32;
-/// Bytes that are moved to the front of the buffer once half of it was sent.
-const MOVED_BYTES: usize = 1 << 20;
-/// Parts of the buffer of which more are moved once all but one were sent.
-const MOVED_PARTS: usize = 16;
+/// Bytes that are appended to a chunk at once.
+const PART_BYTES: usize = 64 << 10;
+/// Bytes from which on a chunk is complete: an element and its part fit behind them. The first chunk of replies
+/// grows step by step, and is complete once it has [`PART_BYTES`].
+const CHUNK_BYTES: usize = CHUNK_CAPACITY - 2 * PART_BYTES;
 
-/// Bytes of memory that are given back at once: the system takes about a millisecond for ten times as many.
-const SHRUNK_AT_ONCE: usize = 2 << 20;
-
-/// An array that was begun: where.
+/// The position of an array that was begun.
 #[derive(Debug)]
 #[must_use = "an array ends with its length"]
 pub struct OpenArray(usize);
@@ -49,7 +63,29 @@ impl Replies {
     /// Replies of a version, as many as there is memory for.
     #[must_use]
     pub fn new(version: Version) -> Self {
-        Self { bytes: Vec::new(), sent: 0, version, bytes_max: usize::MAX, incomplete: false }
+        Self {
+            full: VecDeque::new(),
+            full_bytes: 0,
+            full_capacity: 0,
+            bytes: Vec::new(),
+            sent: 0,
+            version,
+            bytes_max: usize::MAX,
+            incomplete: false,
+            pool: None,
+        }
+    }
+
+    /// Replies that take their chunks from a pool.
+    #[must_use]
+    pub fn with_pool(pool: Arc<ChunkPool>) -> Self {
+        Self { pool: Some(pool), ..Self::default() }
+    }
+
+    /// Empty replies of the same version and pool.
+    #[must_use]
+    pub fn new_alike(&self) -> Self {
+        Self { pool: self.pool.clone(), ..Self::new(self.version) }
     }
 
     /// Changes how many bytes they may take. Strings that go beyond are left out: replies that have no room
@@ -75,81 +111,111 @@ impl Replies {
         self.version = version;
     }
 
-    /// The replies.
+    /// The first bytes to send: all of them, or as many as lie together.
     #[must_use]
     #[inline]
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes[self.sent..]
+    pub fn front(&self) -> &[u8] {
+        &self.full.front().unwrap_or(&self.bytes)[self.sent..]
     }
 
-    /// How many bytes they are.
+    /// A copy of all bytes.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<u8> {
+        let chunks: Vec<&[u8]> = self.full.iter().chain([&self.bytes]).map(Vec::as_slice).collect();
+        chunks.concat().split_off(self.sent)
+    }
+
+    /// The number of bytes.
     #[must_use]
     #[inline]
     pub fn len(&self) -> usize {
-        self.bytes.len() - self.sent
+        self.full_bytes + self.bytes.len() - self.sent
     }
 
-    /// Whether there are none.
+    /// Whether there are no bytes.
     #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Forgets the first bytes, which were sent.
+    /// Removes the first bytes, which were sent, and frees the chunks that they fill.
     pub fn consume(&mut self, sent: usize) {
+        debug_assert!(sent <= self.len());
         self.sent += sent;
+        while self.full.front().is_some_and(|chunk| chunk.len() <= self.sent) {
+            let Some(bytes) = self.pop_front() else { return };
+            self.sent -= bytes;
+        }
         if self.is_empty() {
             self.bytes.clear();
             self.sent = 0;
-        } else if self.sent > self.bytes.len() / 2 && self.len() <= MOVED_BYTES
-            || self.sent / MOVED_PARTS > self.len()
-        {
+        } else if self.full.is_empty() && self.sent > self.bytes.len() / 2 {
+            // A byte moves at most once, however little a client takes at a time.
             self.bytes.drain(..self.sent);
             self.sent = 0;
         }
     }
 
-    /// Appends replies that were written elsewhere, in the same version. Their buffer becomes this one if
-    /// nothing waits here: long replies are not copied.
+    /// Appends replies that were written elsewhere, in the same version. Long replies are not copied.
     pub fn append(&mut self, mut others: Self) {
-        if self.is_empty() {
+        self.incomplete |= others.incomplete;
+        if self.is_empty() && self.bytes.capacity() <= others.bytes.capacity() {
             std::mem::swap(&mut self.bytes, &mut others.bytes);
             std::mem::swap(&mut self.sent, &mut others.sent);
+        } else if others.full.is_empty() && others.len() <= PART_BYTES {
+            self.make_room();
+            self.extend(others.front());
+            return;
         } else {
-            self.bytes.extend_from_slice(others.bytes());
+            // A chunk with sent bytes can only be the first one.
+            others.drop_sent();
+            self.complete_chunk();
+            std::mem::swap(&mut self.bytes, &mut others.bytes);
         }
-        self.incomplete |= others.incomplete;
+        self.full_bytes += others.full_bytes;
+        self.full_capacity += others.full_capacity;
+        self.full.append(&mut others.full);
     }
 
     /// Bytes of memory that they take.
     #[must_use]
     pub fn capacity(&self) -> usize {
-        self.bytes.capacity()
+        self.full_capacity + self.bytes.capacity()
     }
 
     /// Gives memory back, down to so many bytes, if there are no replies.
     pub fn shrink(&mut self, kept: usize) {
-        if self.bytes.is_empty() {
+        if self.is_empty() && self.bytes.capacity() >= CHUNK_CAPACITY {
+            let chunk = std::mem::take(&mut self.bytes);
+            self.free(chunk);
+        } else if self.is_empty() {
             self.bytes.shrink_to(kept);
         }
     }
 
-    /// Gives a part of the memory back if there are no replies, down to so many bytes after several calls: to
-    /// give back that of a long reply at once takes so long that others wait for it.
-    pub fn shrink_a_step(&mut self, kept: usize) {
-        self.shrink(kept.max(self.capacity().saturating_sub(SHRUNK_AT_ONCE)));
+    /// Removes all replies, a chunk with each call. Returns whether there may be more: to free a long reply at
+    /// once would take long.
+    pub fn discard_chunk(&mut self) -> bool {
+        self.sent = 0;
+        let more = self.pop_front().is_some();
+        if !more {
+            let last = std::mem::take(&mut self.bytes);
+            self.free(last);
+        }
+        more
     }
 
-    /// Whether [`Replies::shrink_a_step`] has memory to give back.
-    #[must_use]
-    pub fn can_shrink(&self, kept: usize) -> bool {
-        self.bytes.is_empty() && self.capacity() > kept
-    }
-
-    /// Forgets all but the first bytes: takes back what was replied after them.
+    /// Removes all but the first bytes: takes back the replies after them.
     pub fn truncate(&mut self, bytes: usize) {
-        self.bytes.truncate(self.sent + bytes);
+        while self.sent + bytes < self.full_bytes {
+            let Some(chunk) = self.full.pop_back() else { break };
+            self.full_bytes -= chunk.len();
+            self.full_capacity -= chunk.capacity();
+            let last = std::mem::replace(&mut self.bytes, chunk);
+            self.free(last);
+        }
+        self.bytes.truncate(self.sent + bytes - self.full_bytes);
         self.incomplete = false;
     }
 
@@ -177,23 +243,21 @@ impl Replies {
             self.incomplete = true;
             return;
         }
-        self.bytes.extend_from_slice(bytes);
+        self.extend(bytes);
         self.bytes.extend_from_slice(b"\r\n");
     }
 
-    /// Begins a reply of so many bytes, which [`Replies::part_of_bulk`] appends, a part at a time. False if
-    /// there is no room for them.
+    /// Begins a reply of so many bytes, which [`Replies::part_of_bulk`] appends, a part at a time. Returns
+    /// whether there is room for them.
     pub fn begin_bulk(&mut self, length: usize) -> bool {
         self.length(b'$', length);
         self.incomplete |= self.len() + length + 2 > self.bytes_max;
-        if !self.incomplete {
-            self.bytes.reserve_exact(length + 2);
-        }
         !self.incomplete
     }
 
     /// Appends what `write` appends to a buffer: a part of the reply that was begun.
     pub fn part_of_bulk<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+        self.make_room();
         write(&mut self.bytes)
     }
 
@@ -227,36 +291,29 @@ impl Replies {
         self.length(b'*', length);
     }
 
-    /// The replies that follow belong together. How many they are is told at their end.
+    /// The replies that follow belong together. Their number is written at their end.
     pub fn begin_array(&mut self) -> OpenArray {
         OpenArray(self.len())
     }
 
     /// Ends an array of so many replies.
     pub fn end_array(&mut self, OpenArray(start): OpenArray, length: usize) {
-        let end = self.len();
-        self.array(length);
-        let header = self.len() - end;
-        let start = self.sent + start;
-        if start >= header && start == self.sent {
-            // Room at the front takes the header, so that a long array is not moved for it.
-            let from = self.bytes.len() - header;
-            self.bytes.copy_within(from.., start - header);
-            self.bytes.truncate(from);
-            self.sent -= header;
-        } else {
-            self.bytes[start..].rotate_right(header);
-        }
-    }
-
-    /// Leaves room at the front of replies that are still empty, where the length of one long array is
-    /// written once it is known.
-    #[must_use]
-    pub fn with_headroom(mut self) -> Self {
-        debug_assert!(self.bytes.is_empty());
-        self.bytes.resize(HEADROOM, 0);
-        self.sent = HEADROOM;
-        self
+        let mut header = Self::new(self.version);
+        header.array(length);
+        let mut start = self.sent + start;
+        let within = self.full.iter_mut().find(|chunk| {
+            let is_within = start <= chunk.len();
+            start -= if is_within { 0 } else { chunk.len() };
+            is_within
+        });
+        let Some(chunk) = within else {
+            self.bytes.splice(start..start, header.bytes);
+            return;
+        };
+        let capacity = chunk.capacity();
+        self.full_bytes += header.bytes.len();
+        chunk.splice(start..start, header.bytes);
+        self.full_capacity += chunk.capacity() - capacity;
     }
 
     /// So many pairs of replies follow, each a key and what it leads to.
@@ -279,7 +336,7 @@ impl Replies {
             Version::Resp3 => {
                 self.length(b'=', text.len() + 4);
                 self.bytes.extend_from_slice(b"txt:");
-                self.bytes.extend_from_slice(text.as_bytes());
+                self.extend(text.as_bytes());
                 self.bytes.extend_from_slice(b"\r\n");
             }
         }
@@ -287,6 +344,7 @@ impl Replies {
 
     #[inline]
     fn length(&mut self, kind: u8, length: usize) {
+        self.make_room();
         let digit = |number: usize| b'0' + (number % 10) as u8;
         match length {
             // Most have one digit or two.
@@ -300,9 +358,74 @@ impl Replies {
     }
 
     fn line(&mut self, kind: u8, text: &[u8]) {
+        self.make_room();
         self.bytes.push(kind);
-        self.bytes.extend_from_slice(text);
+        self.extend(text);
         self.bytes.extend_from_slice(b"\r\n");
+    }
+
+    #[inline]
+    fn extend(&mut self, bytes: &[u8]) {
+        match bytes.len() {
+            0..=PART_BYTES => self.bytes.extend_from_slice(bytes),
+            _ => self.extend_in_parts(bytes),
+        }
+    }
+
+    #[cold]
+    fn extend_in_parts(&mut self, bytes: &[u8]) {
+        for part in bytes.chunks(PART_BYTES) {
+            self.make_room();
+            self.bytes.extend_from_slice(part);
+        }
+    }
+
+    /// Completes the chunk that is being written, if it is long enough.
+    #[inline]
+    fn make_room(&mut self) {
+        let length = self.bytes.len();
+        if length >= PART_BYTES && (length >= CHUNK_BYTES || self.bytes.capacity() < CHUNK_CAPACITY) {
+            self.complete_chunk();
+            self.bytes = match &self.pool {
+                Some(pool) => pool.take(),
+                None => Vec::with_capacity(CHUNK_CAPACITY),
+            };
+        }
+    }
+
+    #[cold]
+    fn complete_chunk(&mut self) {
+        self.full_bytes += self.bytes.len();
+        self.full_capacity += self.bytes.capacity();
+        self.full.push_back(std::mem::take(&mut self.bytes));
+    }
+
+    /// Frees the first chunk of several. Returns its length.
+    fn pop_front(&mut self) -> Option<usize> {
+        let chunk = self.full.pop_front()?;
+        let bytes = chunk.len();
+        self.full_bytes -= bytes;
+        self.full_capacity -= chunk.capacity();
+        self.free(chunk);
+        Some(bytes)
+    }
+
+    fn free(&self, chunk: Vec<u8>) {
+        if let Some(pool) = &self.pool {
+            pool.put(chunk);
+        }
+    }
+
+    /// Removes the bytes that were sent from the first chunk.
+    fn drop_sent(&mut self) {
+        let sent = std::mem::take(&mut self.sent);
+        match self.full.front_mut() {
+            Some(chunk) => {
+                chunk.drain(..sent);
+                self.full_bytes -= sent;
+            }
+            None => drop(self.bytes.drain(..sent)),
+        }
     }
 }
 
@@ -355,7 +478,7 @@ mod tests {
                 (0..length).for_each(|_| replies.bulk(b"word"));
             }
             asked.end_array(array, length);
-            assert_eq!(asked.bytes(), told.bytes());
+            assert_eq!(asked.front(), told.front());
         }
     }
 
@@ -364,40 +487,14 @@ mod tests {
         let mut replies = Replies::default();
         replies.set_bytes_max(10);
         replies.bulk(b"abcd");
-        assert_eq!((replies.bytes(), replies.have_no_room()), (&b"$4\r\nabcd\r\n"[..], false));
+        assert_eq!((replies.front(), replies.have_no_room()), (&b"$4\r\nabcd\r\n"[..], false));
         replies.truncate(0);
         replies.bulk(b"abcde");
-        assert!(replies.have_no_room() && replies.bytes().len() <= 10);
+        assert!(replies.have_no_room() && replies.front().len() <= 10);
         replies.truncate(0);
         assert!(!replies.have_no_room());
         replies.verbatim("eleven bytes");
         assert!(replies.have_no_room());
-    }
-
-    #[test]
-    fn the_length_of_an_array_takes_the_room_at_the_front() {
-        for length in [0, 2, 300] {
-            let mut replies = Replies::default().with_headroom();
-            assert!(replies.is_empty());
-            let array = replies.begin_array();
-            (0..length).for_each(|_| replies.bulk(b"word"));
-            replies.end_array(array, length);
-            let mut expected = Replies::default();
-            expected.array(length);
-            (0..length).for_each(|_| expected.bulk(b"word"));
-            assert_eq!(replies.bytes(), expected.bytes());
-            for before in [&b""[..], b"before"] {
-                let mut all = Replies::default();
-                all.bulk(before);
-                if before.is_empty() {
-                    all.consume(all.len());
-                }
-                let sum = all.len() + replies.len();
-                all.append(replies.clone());
-                assert_eq!(all.len(), sum);
-                assert!(all.bytes().ends_with(expected.bytes()));
-            }
-        }
     }
 
     #[test]
@@ -408,14 +505,14 @@ mod tests {
         replies.part_of_bulk(|out| out.extend_from_slice(b"abc"));
         replies.part_of_bulk(|out| out.extend_from_slice(b"def"));
         replies.end_bulk();
-        assert_eq!(replies.bytes(), b"$6\r\nabcdef\r\n");
+        assert_eq!(replies.front(), b"$6\r\nabcdef\r\n");
         assert!(!replies.have_no_room());
         replies.truncate(0);
         assert!(!replies.begin_bulk(7) && replies.have_no_room());
     }
 
     #[test]
-    fn replies_are_sent_in_pieces_of_any_length() {
+    fn replies_are_sent_in_parts_of_any_length() {
         let mut replies = Replies::default();
         let mut expected = Vec::new();
         for number in 0..100 {
@@ -423,9 +520,9 @@ mod tests {
             expected.extend_from_slice(format!(":{number}\r\n").as_bytes());
         }
         let mut sent = Vec::new();
-        for piece in 1.. {
-            let bytes = piece.min(replies.len());
-            sent.extend_from_slice(&replies.bytes()[..bytes]);
+        for part in 1.. {
+            let bytes = part.min(replies.front().len());
+            sent.extend_from_slice(&replies.front()[..bytes]);
             replies.consume(bytes);
             if replies.is_empty() {
                 break;
@@ -434,43 +531,92 @@ mod tests {
         assert_eq!(sent, expected);
     }
 
-    #[test]
-    fn a_long_reply_is_moved_only_when_little_of_it_is_left() {
+    /// Long replies: several chunks, the last one short.
+    fn long(seed: u8) -> (Replies, Vec<u8>) {
+        let value: Vec<u8> = (0..3 * CHUNK_BYTES + 100).map(|at| (at % 251) as u8 ^ seed).collect();
         let mut replies = Replies::default();
-        let expected: Vec<u8> = (0..8 * MOVED_BYTES).map(|at| (at % 251) as u8).collect();
-        replies.bulk(&expected);
-        let all = replies.bytes().to_vec();
-        replies.consume(all.len() * 3 / 4);
-        assert_ne!(replies.sent, 0, "too long to be moved");
-        replies.consume(MOVED_BYTES + 100);
-        assert_eq!((replies.sent, replies.len()), (0, all.len() - all.len() * 3 / 4 - MOVED_BYTES - 100));
-        assert!(all.ends_with(replies.bytes()));
-        // Nor does the buffer grow for ever if the replies never become short.
-        let mut replies = Replies::default();
-        for _ in 0..100 {
-            replies.bulk(&expected[..2 * MOVED_BYTES]);
-            replies.consume(replies.len().saturating_sub(2 * MOVED_BYTES));
-        }
-        assert!(replies.capacity() < 8 * MOVED_PARTS * MOVED_BYTES, "{}", replies.capacity());
+        replies.bulk(&value);
+        replies.integer(seed.into());
+        let mut expected = format!("${}\r\n", value.len()).into_bytes();
+        expected.extend_from_slice(&value);
+        expected.extend_from_slice(format!("\r\n:{seed}\r\n").as_bytes());
+        (replies, expected)
     }
 
     #[test]
-    fn the_memory_of_a_long_reply_goes_in_steps() {
-        let mut replies = Replies::default();
-        replies.bulk(&vec![7; 4 * SHRUNK_AT_ONCE]);
-        replies.shrink_a_step(1000);
-        assert!(!replies.can_shrink(1000) && replies.capacity() > replies.len());
-        replies.consume(replies.len());
-        for step in 1.. {
-            let before = replies.capacity();
-            replies.shrink_a_step(1000);
-            assert!(before - replies.capacity() <= SHRUNK_AT_ONCE);
-            if !replies.can_shrink(1000) {
-                assert!(step > 4);
-                break;
+    fn long_replies_are_sent_a_chunk_at_a_time_and_freed() {
+        let (mut replies, expected) = long(1);
+        assert!(replies.full.iter().all(|chunk| chunk.capacity() <= CHUNK_CAPACITY), "none has grown");
+        let mut sent = Vec::new();
+        while !replies.is_empty() {
+            let front = replies.front();
+            assert!(front.len() <= CHUNK_CAPACITY);
+            let bytes = front.len().min(100_000);
+            sent.extend_from_slice(&front[..bytes]);
+            replies.consume(bytes);
+            assert_eq!(replies.len(), expected.len() - sent.len());
+            assert!(replies.capacity() <= replies.len() + 2 * CHUNK_CAPACITY);
+        }
+        assert_eq!(sent, expected);
+        replies.shrink(0);
+        assert_eq!(replies.capacity(), 0);
+    }
+
+    #[test]
+    fn replies_are_taken_back_across_chunks() {
+        for kept in [0, 10, CHUNK_BYTES, CHUNK_BYTES + PART_BYTES, 2 * CHUNK_BYTES + 7] {
+            let (mut replies, mut expected) = long(2);
+            replies.consume(5);
+            replies.truncate(kept);
+            assert_eq!((replies.len(), replies.to_vec()), (kept, expected[5..5 + kept].to_vec()));
+            replies.integer(9);
+            expected.truncate(5 + kept);
+            expected.extend_from_slice(b":9\r\n");
+            assert_eq!(replies.to_vec(), expected[5..]);
+            while replies.discard_chunk() {}
+            assert_eq!((replies.len(), replies.capacity()), (0, 0));
+        }
+    }
+
+    #[test]
+    fn the_length_of_an_array_is_written_where_it_began() {
+        for before in [0, 1, CHUNK_BYTES, 3 * CHUNK_BYTES] {
+            let mut replies = Replies::default();
+            replies.bulk(&vec![1; before]);
+            replies.consume(3);
+            let mut expected = replies.clone();
+            expected.array(20);
+            let array = replies.begin_array();
+            for replies in [&mut replies, &mut expected] {
+                (0..20).for_each(|_| replies.bulk(&[7; PART_BYTES]));
+            }
+            replies.end_array(array, 20);
+            assert_eq!((replies.len(), replies.to_vec()), (expected.len(), expected.to_vec()));
+            assert_eq!(replies.len(), replies.to_vec().len());
+        }
+    }
+
+    #[test]
+    fn replies_that_were_written_elsewhere_are_appended() {
+        for sent in [0, 1, 100_000, CHUNK_BYTES + PART_BYTES + 1] {
+            for before in [0, 10, 2 * CHUNK_BYTES] {
+                let (mut others, written) = long(3);
+                others.consume(sent);
+                let mut all = Replies::default();
+                all.bulk(&vec![5; before]);
+                all.consume(2);
+                let expected = [all.to_vec(), written[sent..].to_vec()].concat();
+                all.append(others);
+                assert_eq!((all.len(), all.to_vec()), (expected.len(), expected));
+                let mut short = Replies::default();
+                short.integer(7);
+                all.append(short);
+                assert!(all.to_vec().ends_with(b":3\r\n:7\r\n"));
+                all.consume(all.front().len());
+                all.truncate(0);
+                assert_eq!((all.len(), all.full_bytes - all.sent + all.bytes.len()), (0, 0));
             }
         }
-        assert_eq!(replies.capacity(), 1000);
     }
 
     #[test]
@@ -480,6 +626,6 @@ mod tests {
         replies.integer(2);
         replies.truncate(4);
         replies.consume(1);
-        assert_eq!(replies.bytes(), b"1\r\n");
+        assert_eq!(replies.front(), b"1\r\n");
     }
 }

@@ -61,6 +61,9 @@ pub enum Malformed {
     Quotes,
 }
 
+/// Bytes of memory that go back to the system at once, which takes about 100 microseconds.
+const SHRUNK_AT_ONCE: usize = 1 << 20;
+
 /// Requests as they arrive: bytes, and where in them the arguments of those are that were found. Made to be
 /// used again.
 #[derive(Debug, Clone, Default)]
@@ -207,11 +210,26 @@ impl Requests {
         self.bytes.capacity() + self.words.capacity() + places
     }
 
-    /// Gives memory back, down to so many bytes, if nothing has arrived.
-    pub fn shrink(&mut self, kept: usize) {
-        if self.is_empty() && self.capacity() > kept {
-            *self = Self::default();
+    /// Gives memory back, down to so many bytes, if no bytes are left. Returns whether more can be given back
+    /// by another call: to give back all memory of a long request at once would take long.
+    pub fn shrink(&mut self, kept: usize) -> bool {
+        if !self.is_empty() || self.capacity() <= kept {
+            return false;
         }
+        let smaller = self.bytes.capacity().saturating_sub(SHRUNK_AT_ONCE);
+        if smaller <= kept {
+            *self = Self::default();
+            return false;
+        }
+        self.bytes.shrink_to(smaller);
+        true
+    }
+
+    /// Removes all requests, and gives memory back as [`Requests::shrink`] does.
+    pub fn discard(&mut self) -> bool {
+        self.bytes.clear();
+        (self.start, self.unfinished) = (0, None);
+        self.shrink(0)
     }
 
     /// Appends where the words of the line at the start are; returns where it ends.

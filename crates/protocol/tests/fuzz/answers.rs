@@ -30,7 +30,7 @@ fn answers_written(rng: &mut StdRng) -> Vec<u8> {
     for _ in 0..rng.random_range(1..=4) {
         write_reply(rng, 4, &mut replies);
     }
-    replies.bytes().to_vec()
+    replies.to_vec()
 }
 
 /// Appends a reply that holds others at most so deep.
@@ -131,17 +131,17 @@ fn depth(answer: &resp::Answer) -> usize {
 fn assert_answer_written_again(answer: &resp::Answer, arrived: &[u8]) {
     let mut replies = resp::Replies::new(resp::Version::Resp3);
     write_answer(answer, &mut replies);
-    assert!(!matches!(answer, resp::Answer::Bulk(_)) || arrived[0] == b'=' || replies.bytes() == arrived);
-    let Ok(parsed) = resp::parse_answer(replies.bytes()) else {
+    assert!(!matches!(answer, resp::Answer::Bulk(_)) || arrived[0] == b'=' || replies.front() == arrived);
+    let Ok(parsed) = resp::parse_answer(replies.front()) else {
         // A byte that is no text is replaced by three, so a line may be too long now.
         return assert!(arrived.len() > (1 << 16) / 3);
     };
     let (again, length) = parsed.unwrap();
-    assert_eq!(length, replies.bytes().len());
+    assert_eq!(length, replies.front().len());
     // Of an error the line ends become spaces.
     let mut of_again = resp::Replies::new(resp::Version::Resp3);
     write_answer(&again, &mut of_again);
-    assert_eq!(of_again.bytes(), replies.bytes());
+    assert_eq!(of_again.front(), replies.front());
 }
 
 fn write_answer(answer: &resp::Answer, replies: &mut resp::Replies) {

@@ -3,6 +3,8 @@
 //! If what they have read has changed by then, they run again. After some such conflicts they run without a
 //! pause, so that a long transaction ends in spite of many short ones.
 
+use std::time::Duration;
+
 use crate::commands::{Origin, Walk, WatchedRange};
 use crate::digest::RangeDigest;
 use crate::failure::Failure;
@@ -14,6 +16,8 @@ use crate::transaction::Transaction;
 const SLICE: usize = 256;
 /// Bytes of replies that take as much as a command.
 const BYTES_EACH: usize = 256;
+/// Time after which a slice ends, whatever its commands have cost.
+const SLICE_TIME: Duration = Duration::from_micros(100);
 /// Conflicts after which a transaction runs without a pause.
 const CONFLICTS_MAX: u32 = 2;
 
@@ -72,12 +76,15 @@ impl Exec {
     }
 
     pub(super) fn step(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
-        let mut budget = if self.conflicts < CONFLICTS_MAX { SLICE } else { usize::MAX };
+        let is_sliced = self.conflicts < CONFLICTS_MAX;
+        let mut budget = if is_sliced { SLICE } else { usize::MAX };
+        let time = &*context.shared.time;
+        let until = time.instant() + SLICE_TIME;
         while budget > 0 {
             let before = context.replies.len();
             match self.advance(context)? {
                 Progress::More if context.replies.have_no_room() => return Ok(Progress::Done),
-                Progress::More if self.is_within_long_work() && budget != usize::MAX => break,
+                Progress::More if is_sliced && (self.is_within_long_work() || time.instant() >= until) => break,
                 Progress::More => {}
                 other => return Ok(other),
             }

@@ -9,12 +9,12 @@ use slab::Slab;
 use crate::arguments::Arguments;
 use crate::command::{Named, Run};
 use crate::connection::{Asked, Connection};
-use crate::envelope::{DATA_BYTES_MAX, Envelope};
+use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::recency;
 use crate::room;
 use crate::stopwatch::{Carried, Stopwatch};
-use crate::turn::{Round, TOGETHER, TOGETHER_BYTES, clear};
+use crate::turn::{Round, TOGETHER, TOGETHER_BYTES, VALUE_BYTES_MAX, clear};
 
 #[derive(Default)]
 pub(super) struct Writing {
@@ -64,7 +64,7 @@ impl Writing {
     ) -> Option<Named> {
         let named = command?;
         let Run::Write(_, is_plain) = named.run else { return None };
-        let is_plain = is_plain(arguments) && arguments[2].len() <= DATA_BYTES_MAX;
+        let is_plain = is_plain(arguments) && arguments[2].len() <= VALUE_BYTES_MAX;
         is_plain.then(|| {
             recency::note(table, &arguments[1]);
             Envelope { data: &arguments[2], expires_at: None }.seal_into(&mut self.sealed);
