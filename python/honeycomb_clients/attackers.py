@@ -1,4 +1,4 @@
-"""Hostile clients of a server: each sends the same requests again as soon as it has all replies, or reads none.
+"""Hostile clients of a server: each sends its requests again as soon as it has all replies, or reads none.
 
 They run in a process of their own, which the system schedules only while no other process wants its core, so
 that they take processor time from the server and from nobody else. The process ends when its standard input

@@ -37,8 +37,8 @@ pub(crate) enum Kind {
 
 const KINDS: usize = Kind::RetiredValue as usize + 1;
 
-/// The first code of units that are not the first of their buffer: such a unit has [`INNER`] plus the logarithm
-/// of its distance from the first unit, rounded down.
+/// The first code of units that are not the first of their buffer: such a unit has [`INNER`] plus the
+/// logarithm of its distance from the first unit, rounded down.
 ///
 /// A unit with code `INNER + k` says that no buffer begins at it or at the `2^k - 1` units before it. So a
 /// look at one unit for each bit of the length tells whether units are of one buffer.

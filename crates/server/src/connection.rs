@@ -22,7 +22,7 @@ const WAITING_BYTES_MAX: usize = 4 * RECEIVED_AT_ONCE;
 /// Bytes that one iteration of the event loop sends to one client.
 const SENT_AT_ONCE: usize = 64 << 10;
 /// Bytes of a receipt, or of unsent replies, up to which a client does not count towards the quota.
-const LIGHT_BYTES: usize = 8 << 10;
+const LIGHT_BYTES: usize = 16 << 10;
 /// Bytes of memory that a connection keeps for requests and for replies when there are none.
 const KEPT_BYTES: usize = RECEIVED_AT_ONCE;
 /// Limits of requests from a client that has not said the password.

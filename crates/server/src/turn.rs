@@ -71,8 +71,10 @@ impl Round<'_> {
 
 /// Commands of one connection in a batch; reads of ranges count for as many as the pairs that they may find.
 const TOGETHER: usize = 1024;
-/// Bytes that a batch finds, or writes, or somewhat more. The rest is executed alone, or later.
-const TOGETHER_BYTES: usize = 256 << 10;
+/// Bytes that a batch finds, or somewhat more. The rest is executed alone, or later.
+const FOUND_BYTES: usize = 256 << 10;
+/// Bytes that a batch writes, or somewhat more: the more, the fewer instructions for each write.
+const WRITTEN_BYTES: usize = 1 << 20;
 /// Bytes of the longest value that a batch finds or writes. A command with a longer one is executed alone.
 const VALUE_BYTES_MAX: usize = 64 << 10;
 /// Bytes of replies after which a turn ends, so that these are sent and others are received from.
@@ -81,7 +83,7 @@ const TURN_BYTES: usize = 256 << 10;
 /// Makes a batch of writes one without writes, which keeps its memory if that is not much.
 fn clear(batch: &mut Batch) {
     match batch.bytes() {
-        0..=TOGETHER_BYTES => batch.clear(),
+        0..=WRITTEN_BYTES => batch.clear(),
         _ => *batch = Batch::default(),
     }
 }

@@ -3,7 +3,6 @@
 //! The system takes far longer to map memory and to clear its pages than a server takes to fill it, so chunks
 //! are used again. A pool holds a limited number of chunks, and its owner frees them while nobody takes any.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a chunk.
@@ -12,56 +11,62 @@ pub(super) const CHUNK_CAPACITY: usize = 384 << 10;
 /// Chunks that no reply uses, for any threads.
 #[derive(Debug)]
 pub struct ChunkPool {
-    chunks: Mutex<Vec<Vec<u8>>>,
+    pooled: Mutex<Pooled>,
     chunks_max: usize,
-    /// A chunk was taken since [`ChunkPool::shrink`] last looked.
-    is_used: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Pooled {
+    chunks: Vec<Vec<u8>>,
+    /// A chunk was taken since the last call of [`ChunkPool::shrink`].
+    is_used: bool,
 }
 
 impl ChunkPool {
     /// An empty pool that holds at most so many bytes.
     #[must_use]
     pub fn new(bytes_max: usize) -> Self {
-        let chunks_max = bytes_max / CHUNK_CAPACITY;
-        Self { chunks: Mutex::default(), chunks_max, is_used: AtomicBool::new(false) }
+        Self { pooled: Mutex::default(), chunks_max: bytes_max / CHUNK_CAPACITY }
     }
 
     /// Bytes of the chunks in the pool.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.chunks().len() * CHUNK_CAPACITY
+        self.pooled().chunks.len() * CHUNK_CAPACITY
     }
 
-    /// Frees at most so many chunks, unless one was taken since the last call. Returns whether chunks are left.
+    /// Frees at most so many chunks, unless one was taken since the last call. Returns whether any are left.
     pub fn shrink(&self, chunks: usize) -> bool {
-        let mut pooled = self.chunks();
-        if self.is_used.swap(false, Ordering::Relaxed) {
-            return !pooled.is_empty();
+        let mut pooled = self.pooled();
+        if std::mem::take(&mut pooled.is_used) {
+            return !pooled.chunks.is_empty();
         }
-        let left = pooled.len().saturating_sub(chunks);
-        let freed = pooled.split_off(left);
+        let left = pooled.chunks.len().saturating_sub(chunks);
+        let freed = pooled.chunks.split_off(left);
         drop(pooled);
         drop(freed);
         left > 0
     }
 
     pub(super) fn take(&self) -> Vec<u8> {
-        self.is_used.store(true, Ordering::Relaxed);
-        let pooled = self.chunks().pop();
-        pooled.unwrap_or_else(|| Vec::with_capacity(CHUNK_CAPACITY))
+        let mut pooled = self.pooled();
+        pooled.is_used = true;
+        let chunk = pooled.chunks.pop();
+        drop(pooled);
+        chunk.unwrap_or_else(|| Vec::with_capacity(CHUNK_CAPACITY))
     }
 
     /// Takes a buffer back, if it is a chunk and there is room for it. Frees it otherwise.
     pub(super) fn put(&self, mut chunk: Vec<u8>) {
-        let mut pooled = self.chunks();
-        if chunk.capacity() == CHUNK_CAPACITY && pooled.len() < self.chunks_max {
+        let mut pooled = self.pooled();
+        if chunk.capacity() == CHUNK_CAPACITY && pooled.chunks.len() < self.chunks_max {
             chunk.clear();
-            pooled.push(chunk);
+            pooled.chunks.push(chunk);
         }
     }
 
-    fn chunks(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
-        self.chunks.lock().unwrap_or_else(PoisonError::into_inner)
+    fn pooled(&self) -> MutexGuard<'_, Pooled> {
+        self.pooled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

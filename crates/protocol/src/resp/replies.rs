@@ -44,8 +44,8 @@ pub struct Replies {
 
 /// Bytes that are appended to a chunk at once.
 const PART_BYTES: usize = 64 << 10;
-/// Bytes from which on a chunk is complete: an element and its part fit behind them. The first chunk of replies
-/// grows step by step, and is complete once it has [`PART_BYTES`].
+/// Bytes from which on a chunk is complete: an element and its part fit behind them. The first chunk of
+/// replies grows step by step, and is complete once it has [`PART_BYTES`].
 const CHUNK_BYTES: usize = CHUNK_CAPACITY - 2 * PART_BYTES;
 
 /// The position of an array that was begun.
@@ -194,8 +194,8 @@ impl Replies {
         }
     }
 
-    /// Removes all replies, a chunk with each call. Returns whether there may be more: to free a long reply at
-    /// once would take long.
+    /// Removes a chunk. Returns whether there may be more: to free all of a long reply at once would take
+    /// long.
     pub fn discard_chunk(&mut self) -> bool {
         self.sent = 0;
         let more = self.pop_front().is_some();
@@ -222,6 +222,13 @@ impl Replies {
     /// A short text without line ends.
     pub fn simple(&mut self, text: &str) {
         self.line(b'+', text.as_bytes());
+    }
+
+    /// The reply to a command that has nothing to report.
+    #[inline]
+    pub fn ok(&mut self) {
+        self.make_room();
+        self.bytes.extend_from_slice(b"+OK\r\n");
     }
 
     /// An error: a word in capitals that programs understand, and a sentence. Line ends become spaces.

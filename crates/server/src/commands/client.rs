@@ -201,7 +201,7 @@ fn kill(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fail
     clients.iter().for_each(|client| end(context, client));
     match (is_old, clients.len()) {
         (true, 0) => return Err(Failure::other("No such client")),
-        (true, _) => context.replies.simple("OK"),
+        (true, _) => context.replies.ok(),
         (false, ended) => context.replies.integer(ended as i64),
     }
     Ok(())
@@ -308,7 +308,7 @@ fn switch(argument: &[u8]) -> Result<bool, Failure> {
 }
 
 fn ok(context: &mut Context<'_>) -> Result<(), Failure> {
-    context.replies.simple("OK");
+    context.replies.ok();
     Ok(())
 }
 

@@ -35,7 +35,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         summary: "Begins the counts of INFO anew; metrics go on.",
         run: |context, _| {
             Totals::reset(context.shared);
-            context.replies.simple("OK");
+            context.replies.ok();
             Ok(())
         },
     },
@@ -126,7 +126,7 @@ fn set_all(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), F
         config.check().map_err(|refused| Failure::other(refused.to_string()))?;
         check_open_files(config)
     })?;
-    context.replies.simple("OK");
+    context.replies.ok();
     Ok(())
 }
 

@@ -60,7 +60,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         run: Run::Serve(|context, _| {
             context.session.closing = true;
-            context.replies.simple("OK");
+            context.replies.ok();
             Ok(())
         }),
         usage: "",
@@ -156,7 +156,7 @@ fn auth(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fail
         3 => authenticate(context, &arguments[1], &arguments[2])?,
         _ => return Err(Failure::Syntax),
     }
-    context.replies.simple("OK");
+    context.replies.ok();
     Ok(())
 }
 
@@ -180,7 +180,7 @@ fn is_same(secret: &[u8], given: &[u8]) -> bool {
 
 fn select(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     context.session.database = context.shared.database(integer(&arguments[1])?)?;
-    context.replies.simple("OK");
+    context.replies.ok();
     Ok(())
 }
 

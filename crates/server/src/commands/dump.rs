@@ -91,6 +91,6 @@ fn restore(
     let data = payload::read(&arguments[3])?;
     let from = if how.is_absolute { 0 } else { keyspace.now() };
     let expires_at = (ttl > 0).then(|| ttl.saturating_add(from));
-    replies.simple("OK");
+    replies.ok();
     keyspace.put(key, &data, expires_at)
 }

@@ -64,7 +64,7 @@ fn rename(
     replies: &mut Replies,
 ) -> Result<(), Failure> {
     let (data, expires_at) = value(keyspace, &arguments[1])?.ok_or(Failure::NoSuchKey)?;
-    replies.simple("OK");
+    replies.ok();
     if arguments[1] == arguments[2] {
         return Ok(());
     }
@@ -153,6 +153,6 @@ fn swapdb(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fa
         Some(transaction) => transaction.swaps.push(first, second),
         None => databases.swap(first, second),
     }
-    context.replies.simple("OK");
+    context.replies.ok();
     Ok(())
 }

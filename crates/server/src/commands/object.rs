@@ -125,7 +125,7 @@ fn memory(
 fn memory_of_all(arguments: &Arguments<'_>, replies: &mut Replies) -> Result<(), Failure> {
     let form = &arguments[1];
     if is(form, "purge") {
-        replies.simple("OK");
+        replies.ok();
     } else if is(form, "doctor") {
         replies.verbatim(
             "The store has all of its memory from its start: nothing can be freed or defragmented.\n",

@@ -129,13 +129,13 @@ fn snapshot(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), 
         }
         b"RENEW" if arguments.len() == 3 => {
             snapshot_of(&context.shared.store, &arguments[2])?.renew()?;
-            context.replies.simple("OK");
+            context.replies.ok();
         }
         b"DROP" if arguments.len() == 3 => {
             let snapshot = snapshot_of(&context.shared.store, &arguments[2])?;
             context.shared.snapshots.forget(snapshot.token());
             snapshot.release();
-            context.replies.simple("OK");
+            context.replies.ok();
         }
         _ => return Err(Failure::Syntax),
     }

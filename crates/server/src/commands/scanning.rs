@@ -34,7 +34,7 @@ pub(super) const COMMANDS: &[Command] = &[
         run: Run::Serve(|context, arguments| {
             check_mode(arguments)?;
             delete_all(context, context.table())?;
-            context.replies.simple("OK");
+            context.replies.ok();
             Ok(())
         }),
         usage: "[ASYNC | SYNC]",
@@ -49,7 +49,7 @@ pub(super) const COMMANDS: &[Command] = &[
             for table in context.shared.tables() {
                 delete_all(context, table)?;
             }
-            context.replies.simple("OK");
+            context.replies.ok();
             Ok(())
         }),
         usage: "[ASYNC | SYNC]",

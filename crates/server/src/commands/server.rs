@@ -15,7 +15,7 @@ pub(super) const COMMANDS: &[Command] = &[
                 .session
                 .monitoring
                 .get_or_insert_with(|| context.shared.monitors.add(context.session.client.clone()));
-            context.replies.simple("OK");
+            context.replies.ok();
             Ok(())
         }),
         usage: "",
@@ -94,7 +94,7 @@ pub(super) const COMMANDS: &[Command] = &[
 
 fn replica_of(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     if is(&arguments[1], "no") && is(&arguments[2], "one") {
-        context.replies.simple("OK");
+        context.replies.ok();
         return Ok(());
     }
     Err(Failure::other("this server cannot be a replica; allowed is REPLICAOF NO ONE"))

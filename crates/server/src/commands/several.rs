@@ -68,7 +68,7 @@ fn mset(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    replies.simple("OK");
+    replies.ok();
     Pairs(arguments.from(1)).put(keyspace, |_, _| Ok(None))
 }
 

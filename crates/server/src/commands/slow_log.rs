@@ -60,7 +60,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         summary: "Removes them.",
         run: |context, _| {
             context.shared.slow_log.clear();
-            context.replies.simple("OK");
+            context.replies.ok();
             Ok(())
         },
     },

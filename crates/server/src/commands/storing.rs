@@ -140,7 +140,7 @@ fn set(keyspace: &mut Keyspace<'_>, arguments: &Arguments<'_>, replies: &mut Rep
     let (key, value) = (&arguments[1], &arguments[2]);
     let mut expires_at = how.expiry.map(|expiry| expiry.time(keyspace.now(), "set")).transpose()?;
     if !how.looks() {
-        replies.simple("OK");
+        replies.ok();
         return keyspace.put(key, value, expires_at);
     }
     let found = keyspace.get(key)?;
@@ -150,7 +150,7 @@ fn set(keyspace: &mut Keyspace<'_>, arguments: &Arguments<'_>, replies: &mut Rep
     let allowed = how.allows(found.map(|found| found.data));
     match (how.get, allowed) {
         (true, _) => replies.bulk_or_null(found.map(|found| found.data)),
-        (false, true) => replies.simple("OK"),
+        (false, true) => replies.ok(),
         (false, false) => replies.null(),
     }
     if allowed { keyspace.put(key, value, expires_at) } else { Ok(()) }
@@ -175,7 +175,7 @@ fn set_until(
 ) -> Result<(), Failure> {
     let expiry = Expiry::parse(unit, &mut Options::from(arguments, 2), None)?;
     let expires_at = expiry.time(keyspace.now(), name)?;
-    replies.simple("OK");
+    replies.ok();
     keyspace.put(&arguments[1], &arguments[3], Some(expires_at))
 }
 

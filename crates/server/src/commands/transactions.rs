@@ -46,7 +46,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         run: Run::Serve(|context, _| {
             context.session.watched = Watched::default();
-            context.replies.simple("OK");
+            context.replies.ok();
             Ok(())
         }),
         usage: "",
@@ -80,7 +80,7 @@ fn multi(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure> {
         return Err(Failure::other("MULTI calls can not be nested"));
     }
     context.session.queue = Some(Queue::default());
-    context.replies.simple("OK");
+    context.replies.ok();
     Ok(())
 }
 
@@ -89,7 +89,7 @@ fn discard(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure> 
         return Err(Failure::other("DISCARD without MULTI"));
     }
     context.session.watched = Watched::default();
-    context.replies.simple("OK");
+    context.replies.ok();
     Ok(())
 }
 
@@ -106,6 +106,6 @@ fn watch(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fai
             context.session.watched.push(WatchedPair { database, key: key.to_vec(), seen }, bytes_max)?;
         }
     }
-    context.replies.simple("OK");
+    context.replies.ok();
     Ok(())
 }

@@ -94,7 +94,7 @@ impl Sink for Watch {
             let range = WatchedRange { digest: self.digest.end(), ..range };
             context.session.watched.push_range(range, bytes_max)?;
         }
-        context.replies.simple("OK");
+        context.replies.ok();
         Ok(())
     }
 }

@@ -12,7 +12,7 @@ use crate::datagrams::Datagrams;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::stopwatch::{Carried, Stopwatch};
-use crate::turn::{Round, TOGETHER, TOGETHER_BYTES, VALUE_BYTES_MAX};
+use crate::turn::{FOUND_BYTES, Round, TOGETHER, VALUE_BYTES_MAX};
 
 pub(super) struct Reading {
     reads: Reads,
@@ -34,16 +34,16 @@ struct Budget {
     connections: usize,
 }
 
-/// Bytes that a batch finds. It asks for about [`TOGETHER_BYTES`]; the rest is for commands that find more
+/// Bytes that a batch finds. It asks for about [`FOUND_BYTES`]; the rest is for commands that find more
 /// than those before them, and for one command of each of many connections.
-const FOUND_BYTES_MAX: usize = 4 * TOGETHER_BYTES;
+const FOUND_BYTES_MAX: usize = 4 * FOUND_BYTES;
 /// Pairs that each connection may ask for even if there may be no room: fewer are not worth a batch.
 const TOGETHER_MIN: usize = 8;
 
 impl Budget {
     /// Pairs that the next connection may ask for.
     fn share(&mut self) -> usize {
-        let total = TOGETHER_BYTES / self.average.max(1);
+        let total = FOUND_BYTES / self.average.max(1);
         let share = total.saturating_sub(self.asked) / self.connections.max(1);
         self.connections = self.connections.saturating_sub(1);
         share.clamp(TOGETHER_MIN, TOGETHER)
@@ -250,7 +250,7 @@ mod tests {
         for _ in 0..30 {
             round(1024, [TOGETHER; 4]);
         }
-        let fits = TOGETHER_BYTES / 1024;
+        let fits = FOUND_BYTES / 1024;
         let shares = round(1024, [TOGETHER; 4]);
         assert!(shares.iter().all(|share| share.abs_diff(fits / 4) <= fits / 8), "{shares:?}");
         // What one connection leaves is for those after it.

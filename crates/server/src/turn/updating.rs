@@ -15,7 +15,7 @@ use crate::keyspace::Keyspace;
 use crate::session::Context;
 use crate::stopwatch::{Carried, Stopwatch};
 use crate::transaction::Transaction;
-use crate::turn::{Round, TOGETHER_BYTES, VALUE_BYTES_MAX, clear};
+use crate::turn::{Round, VALUE_BYTES_MAX, WRITTEN_BYTES, clear};
 
 pub(super) struct Updating {
     reads: Reads,
@@ -27,7 +27,7 @@ pub(super) struct Updating {
 impl Default for Updating {
     fn default() -> Self {
         let (commands, swaps) = (Vec::new(), Batch::default());
-        Self { reads: Reads::with_limits(TOGETHER_BYTES, VALUE_BYTES_MAX), commands, swaps }
+        Self { reads: Reads::with_limits(WRITTEN_BYTES, VALUE_BYTES_MAX), commands, swaps }
     }
 }
 
@@ -160,7 +160,7 @@ impl Command {
                 Err(_) => return State::Alone,
             }
         }
-        if swaps.bytes() >= TOGETHER_BYTES {
+        if swaps.bytes() >= WRITTEN_BYTES {
             return State::Alone;
         }
         let mut keyspace =

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::recency;
 use crate::room;
 use crate::stopwatch::{Carried, Stopwatch};
-use crate::turn::{Round, TOGETHER, TOGETHER_BYTES, VALUE_BYTES_MAX, clear};
+use crate::turn::{Round, TOGETHER, VALUE_BYTES_MAX, WRITTEN_BYTES, clear};
 
 #[derive(Default)]
 pub(super) struct Writing {
@@ -40,7 +40,7 @@ impl Writing {
         }
         let table = round.shared.table(connection.session.database);
         for _ in 0..TOGETHER {
-            if self.batch.bytes() >= TOGETHER_BYTES {
+            if self.batch.bytes() >= WRITTEN_BYTES {
                 return;
             }
             let Ok(Some(asked)) = connection.take(&round.config.request) else { return };
@@ -99,7 +99,7 @@ impl Writing {
             let connection = &mut connections[connection];
             let before = connection.unsent();
             match failure {
-                None => connection.replies.simple("OK"),
+                None => connection.replies.ok(),
                 Some(failure) => {
                     round.counts.commands[number].errors.add(1);
                     failure.reply_after(before, &mut connection.replies);
@@ -110,7 +110,7 @@ impl Writing {
         }
         lap.end();
         clear(&mut self.batch);
-        if self.sealed.capacity() > TOGETHER_BYTES {
+        if self.sealed.capacity() > WRITTEN_BYTES {
             self.sealed = Vec::new();
         }
         done
