@@ -24,7 +24,7 @@ may stand at any byte. Padding is zero.
 
 
 def emit(layout: Layout) -> str:
-    """The text of docs/layout.md."""
+    """The text of docs/design/layout.md."""
     lines = ["", "## Constants", "", "| constant | value | about |", "|---|---:|---|"]
     lines += [f"| `{constant.name}` | {constant.value} | {constant.about} |" for constant in layout.constants]
     lines += ["", "## Structs"]
