@@ -43,8 +43,9 @@ NAMES_MAX = 2
 
 PREFACE = """# Rules
 
-Take any one of these rules out of the code and a test fails: `tools/mutants.py` does so, one rule at a time,
-with what `tools/mutants.toml` says. From there this page is generated:
+`tools/mutants.toml` lists the rules that keep the code correct, and for each a change that breaks it.
+`tools/mutants.py` applies these changes one at a time and checks that a test fails. This page is generated
+from that list:
 `python3 tools/mutants.py --list --markdown > docs/design/rules.md`.
 """
 
