@@ -6,6 +6,8 @@
 
 # The Python of setup, which Verilator's makefiles find by its name.
 python := PATH="$(CURDIR)/.venv/bin:$$PATH" PYTHONPATH=python python
+# Where today's measurements are kept.
+results = docs/results/$(shell date +%F)
 # The Debian package that is missing here if a command fails.
 lacks = $(shell $(1) >/dev/null 2>&1 || echo $(2))
 # Installs Debian packages, if any are missing.
@@ -29,27 +31,27 @@ bench: setup ## measure Honeycomb beside other ordered maps, about ten minutes, 
 	cargo run --release -p honeycomb-bench -- run --out out/bench
 	$(python) -m honeycomb_plots bench out/bench/bench.json
 
-figures: bench ## make the figures of docs/figures anew, and docs/figures.md, which shows those of the paper
+figures: bench ## measure and draw the figures of the paper: docs/results/<today>/figures.md
 	cargo run --release -p honeycomb-bench -- figure all --out out/figures
 	$(python) -m honeycomb_plots figures out/figures
-	mkdir -p docs/figures && cp out/bench/*.svg out/figures/*.svg docs/figures/
-	cp out/figures/figures.md docs/figures.md
+	mkdir -p $(results)/figures && cp out/bench/*.svg out/figures/*.svg $(results)/figures/
+	cp out/figures/figures.md $(results)/
 
 # With as many units as the paper has, and room for as many nodes as its store has: a build for itself, which takes
 # some minutes.
 rtl-figures: export HONEYCOMB_RTL_PARAMETERS = SearchUnits=14 SearchDescents=3 ScanUnits=14 ScanSlots=3 LidCount=1048576
-rtl-figures: setup ## simulate the accelerator for docs/rtl-figures.md, an hour with the build, 6 GB
+rtl-figures: setup ## simulate the accelerator for docs/results/<today>/rtl-figures.md: an hour with the build, 6 GB
 	cargo run --release --target-dir target/paper -p honeycomb-simulator -- figures all --out out/rtl-figures
 	$(python) -m honeycomb_plots rtl-figures out/rtl-figures
-	mkdir -p docs/figures && cp out/rtl-figures/*.svg docs/figures/
-	cp out/rtl-figures/rtl-figures.md docs/
+	mkdir -p $(results)/figures && cp out/rtl-figures/*.svg $(results)/figures/
+	cp out/rtl-figures/rtl-figures.md $(results)/
 
 lint: setup rtl-lint ## formatting, clippy, the rules of the house, SystemVerilog
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo test -p honeycomb-tidy
 
-synth: setup ## what the accelerator takes on an FPGA, and how fast it is: docs/synthesis.md, a quarter of an hour
+synth: setup ## synthesize the accelerator for docs/results/<today>/synthesis.md: a quarter of an hour
 	$(python) rtl/synth/synthesize.py
 
 generate: ## write what layout/layout.toml defines: Rust, SystemVerilog, Python, Markdown

@@ -9,22 +9,22 @@ _HEAD = f"""\
 
 # Layout
 
-Every byte that host and accelerator share, little-endian. Structs count bytes and are drawn with the first
-byte at the left; words count bits and are drawn with the most significant bit at the left. A packed struct
-may stand at any byte. Padding is zero.
+This page defines every byte that host and accelerator share. Numbers are little-endian. Structs count bytes,
+and their drawings start with the first byte at the left. Words count bits, and their drawings start with the
+most significant bit at the left. A packed struct may start at any byte. Padding is zero.
 
 | | Rust | SystemVerilog | Python |
 |---|---|---|---|
 | constant `lid_bits` | `LID_BITS` | `LidBits` | `LID_BITS` |
 | size of struct `node_header` | `node_header::SIZE` | `NodeHeaderSize` | `NodeHeader.SIZE` |
-| where field `left` is | `node_header::LEFT_OFFSET` | `NodeHeaderLeftOffset` | `NodeHeader.FIELDS["left"]` |
-| what it holds | from offset and bytes | `node_header_t` | `NodeHeader.unpack(data).left` |
+| offset of field `left` | `node_header::LEFT_OFFSET` | `NodeHeaderLeftOffset` | `NodeHeader.FIELDS["left"]` |
+| value of the field | from offset and bytes | `node_header_t` | `NodeHeader.unpack(data).left` |
 | field `lock` of a word | `lock_and_size::lock(word)` | `lock_and_size_t` | `LockAndSize.from_int(word)` |
 """
 
 
 def emit(layout: Layout) -> str:
-    """The text of docs/layout.md."""
+    """The text of docs/design/layout.md."""
     lines = ["", "## Constants", "", "| constant | value | about |", "|---|---:|---|"]
     lines += [f"| `{constant.name}` | {constant.value} | {constant.about} |" for constant in layout.constants]
     lines += ["", "## Structs"]

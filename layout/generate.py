@@ -28,7 +28,7 @@ EMITTERS = {
     "crates/layout/tests/names/mod.rs": emit_rust_test.emit,
     "rtl/layout_pkg.sv": emit_sv.emit,
     "python/honeycomb_layout.py": emit_python.emit,
-    "docs/layout.md": emit_markdown.emit,
+    "docs/design/layout.md": emit_markdown.emit,
 }
 
 

@@ -87,7 +87,7 @@ KEY_BYTES_MIN = 1
 # Longest key (Honeycomb, section 3.1).
 KEY_BYTES_MAX = 460
 
-# Longest value kept in the node; a longer one has its own buffer.
+# Longest inline value; a longer value has a buffer of its own.
 INLINE_VALUE_BYTES_MAX = 469
 
 # Longest value.
@@ -108,7 +108,7 @@ NODE_BYTES_MIN = 1024
 # Largest node size.
 NODE_BYTES_MAX = 16384
 
-# Node size unless the store says otherwise.
+# Default size of a node.
 NODE_BYTES_DEFAULT = 8192
 
 # Shortcut block: the header and it are the node's first 512 bytes.
@@ -117,10 +117,10 @@ SHORTCUT_BLOCK_BYTES_DEFAULT = 448
 # A shortcut: an 8-byte head and a 2-byte segment offset, kept in two arrays.
 SHORTCUT_BYTES = 10
 
-# No segment of a sorted block is made smaller on purpose.
+# Minimum size of a segment of the sorted block.
 SEGMENT_BYTES_MIN_DEFAULT = 128
 
-# A log block that would grow past this is merged.
+# A leaf whose log block would exceed this is consolidated.
 LOG_THRESHOLD_BYTES_DEFAULT = 512
 
 # An order hint is one byte.
@@ -138,14 +138,14 @@ OPCODE_SCAN = 2
 # Completion: the value or the pairs follow.
 STATUS_FOUND = 0
 
-# Completion: a get found no such key.
+# Completion: the key of a get is absent.
 STATUS_ABSENT = 1
 
-# Completion: a field has a value that is not allowed, or the request is cut off; if it is, what
-# follows it is lost.
+# Completion: a field has an invalid value, or the request is truncated; the bytes after a truncated
+# request are lost.
 STATUS_MALFORMED = 2
 
-# Completion: no such operation.
+# Completion: the operation is unknown.
 STATUS_UNKNOWN_OPCODE = 3
 
 # Completion: a key is too long, or the key of a get is empty.
@@ -154,27 +154,26 @@ STATUS_KEY_LENGTH = 4
 # Completion: the table has no root.
 STATUS_UNKNOWN_TABLE = 5
 
-# Completion: the read version is not held for any reader: the snapshot is too old.
+# Completion: the read version is not held: the snapshot is too old.
 STATUS_VERSION_NOT_HELD = 6
 
-# Completion: a device could not read what it came to, or that is no node; what was continued is
-# void.
+# Completion: a memory read of a device failed or returned no valid node; parts that this one
+# continues are void.
 STATUS_FAULT = 7
 
-# Completion: those before have used up the room that there is for completions; what was continued
-# is void.
+# Completion: earlier completions have used up the room; parts that this one continues are void.
 STATUS_NO_ROOM = 8
 
-# Counter: cycles of key search units in which they search a node.
+# Counter: cycles in which key search units search a node.
 COUNTER_SEARCH_BUSY = 0
 
 # Counter: interior nodes that were searched.
 COUNTER_NODES = 1
 
-# Counter: steps to previous versions on the way down.
+# Counter: steps of descents to previous versions.
 COUNTER_VERSION_STEPS = 2
 
-# Counter: reads of lines that units asked for.
+# Counter: reads of lines that units requested.
 COUNTER_READS = 3
 
 # Counter: reads by LID among them.
@@ -186,19 +185,19 @@ COUNTER_HOST_READS = 5
 # Counter: lines that came from host memory.
 COUNTER_HOST_LINES = 6
 
-# Counter: cycles in which host memory did not take a read.
+# Counter: cycles in which host memory did not accept a read.
 COUNTER_HOST_STALLS = 7
 
-# Counter: answers of on-board memory that were errors.
+# Counter: error responses of on-board memory.
 COUNTER_DRAM_ERRORS = 8
 
 # Counter: lines that key search units read.
 COUNTER_SEARCH_LINES = 9
 
-# Counter: pieces of nodes that were in the cache.
+# Counter: bursts that hit the cache.
 COUNTER_HITS = 10
 
-# Counter: pieces of nodes that were not in the cache.
+# Counter: bursts that missed the cache.
 COUNTER_MISSES = 11
 
 # Counter: lines that came from the cache.
@@ -219,7 +218,7 @@ COUNTER_DESCENTS = 16
 # Counter: cycles of requests in range scan units.
 COUNTER_SCAN_REQUESTS = 17
 
-# Counters that there are.
+# Number of counters.
 COUNTER_COUNT = 18
 
 # Event: a request has its slot; argument: its number.
@@ -231,10 +230,10 @@ EVENT_PARSED = 2
 # Event: a request goes to the search engine; argument: its read version.
 EVENT_STARTED = 3
 
-# Event: a request is refused; argument: the status.
+# Event: a request is rejected; argument: the status.
 EVENT_REFUSED = 4
 
-# Event: the last part of a completion was handed over.
+# Event: the last part of a completion was sent.
 EVENT_DONE = 5
 
 # Event: a key search unit begins; argument: the LID of the root.
@@ -256,59 +255,59 @@ EVENT_LEAF = 10
 # Event: a slot of a range scan unit takes a request; argument: the LID of the leaf.
 EVENT_LEAF_TAKEN = 11
 
-# Event: header and shortcuts of a leaf are there; argument: its node version; detail: its log
+# Event: header and shortcuts of a leaf have arrived; argument: its node version; detail: its log
 # entries.
 EVENT_LEAF_OPEN = 12
 
 # Event: a range scan unit begins to work on a request.
 EVENT_TURN = 13
 
-# Event: the log block was looked at; detail: 1 if the key of a get is there.
+# Event: the log block was searched; detail: 1 if it has the key of a get.
 EVENT_LOG_WALKED = 14
 
-# Event: the key's place in the sorted block is found; detail: 1 if the key is there.
+# Event: the position of the key in the sorted block is found; detail: 1 if the key exists.
 EVENT_PLACE_FOUND = 15
 
-# Event: a scan has stepped over a pair; detail: 1 if there was one in the leaf.
+# Event: a scan has passed a pair; detail: 1 if the leaf had one.
 EVENT_STEPPED = 16
 
 # Event: a value or a pair is in the answer; detail: bytes of the value.
 EVENT_EMITTED = 17
 
-# Event: a scan goes on; argument: the LID of the sibling.
+# Event: a scan continues; argument: the LID of the sibling.
 EVENT_SIBLING = 18
 
 # Event: the answer is complete; argument: the status.
 EVENT_ANSWERED = 19
 
-# Event: a key in a leaf was looked at; argument: its offset; detail: bits compared, less, equal.
+# Event: a key in a leaf was compared; argument: its offset; detail: bits compared, less, equal.
 EVENT_COMPARED = 20
 
-# Event: a unit asks memory for lines of a node; argument: its LID; detail: the first line, from bit
-# 12 on how many, bit 31: by LID.
+# Event: a unit requests lines of a node; argument: its LID; detail: the first line, from bit 12 on
+# the number of lines, bit 31: by LID.
 EVENT_READ = 21
 
-# Event: the last line of a read came; argument: the address of the buffer; detail: 1 if memory
+# Event: the last line of a read arrived; argument: the address of the buffer; detail: 1 if memory
 # failed.
 EVENT_LINES = 22
 
-# Event: host memory takes a read; argument: its address; detail: its bytes.
+# Event: host memory accepts a read; argument: its address; detail: its bytes.
 EVENT_HOST_READ = 23
 
-# Event: the last line of a read of host memory came.
+# Event: the last line of a read of host memory arrived.
 EVENT_HOST_LINES = 24
 
-# Event: on-board memory takes a read; argument: its address; detail: its lines, bit 31: of the
+# Event: on-board memory accepts a read; argument: its address; detail: its lines, bit 31: of the
 # cache, not of the page table.
 EVENT_ON_BOARD_READ = 25
 
-# Event: the last line of a read of on-board memory came; detail, bit 31: of the cache.
+# Event: the last line of a read of on-board memory arrived; detail, bit 31: of the cache.
 EVENT_ON_BOARD_LINES = 26
 
-# Message_type: all messages search.
+# Message_type: all messages are searches.
 OCSM_SEARCH = 1
 
-# Message_type: all messages insert, modify or delete.
+# Message_type: all messages are inserts, modifies or deletes.
 OCSM_UPDATE = 2
 
 # The value of a key.
@@ -317,7 +316,7 @@ OCSM_OPERATION_SEARCH = 1
 # Add a pair whose key is absent.
 OCSM_OPERATION_INSERT = 2
 
-# Change the value of a key that is there.
+# Change the value of an existing key.
 OCSM_OPERATION_MODIFY = 3
 
 # Remove a pair.
@@ -326,28 +325,29 @@ OCSM_OPERATION_DELETE = 4
 # The value of a search follows; an update has taken effect.
 OCSM_STATUS_DONE = 0
 
-# No such key.
+# The key is absent.
 OCSM_STATUS_ABSENT = 1
 
-# Insert: the key is there already.
+# Insert: the key exists.
 OCSM_STATUS_EXISTS = 2
 
-# Search: the value is there, and longer than the message has room for.
+# Search: the value is longer than the message allows.
 OCSM_STATUS_TOO_LONG = 3
 
-# No such operation in a message of this type, or a length that it has no room for.
+# The message type does not allow this operation, or the length is too large.
 OCSM_STATUS_NOT_ALLOWED = 4
 
-# Update: no room in the store.
+# Update: the store is full.
 OCSM_STATUS_OUT_OF_MEMORY = 5
 
-# The table is unknown, the pair is not one that servers write, or the store could not say.
+# The table is unknown, the pair was not written by a server, or the store could not execute the
+# operation.
 OCSM_STATUS_FAILED = 6
 
-# Kind: a client asks for a token, or with the token for a session.
+# Kind: a client requests a token, or, with the token, a session.
 BATCH_HELLO = 1
 
-# Kind: the token of the address that the hello came from.
+# Kind: the token for the source address of the hello.
 BATCH_TOKEN = 2
 
 # Kind: a new session.
@@ -356,28 +356,28 @@ BATCH_SESSION = 3
 # Kind: operations.
 BATCH_REQUEST = 4
 
-# Kind: items, and more of them in further datagrams.
+# Kind: items; further datagrams follow.
 BATCH_REPLY = 5
 
-# Kind: items, and with them the reply ends.
+# Kind: items; the last datagram of the reply.
 BATCH_REPLY_END = 6
 
-# Kind: nothing of a request was carried out.
+# Kind: the request was rejected, and nothing of it executed.
 BATCH_REFUSED = 7
 
-# An operation has a value that is not allowed, or its bytes do not end where the datagram does.
+# An operation has an invalid value, or its end differs from the end of the datagram.
 BATCH_REFUSED_MALFORMED = 1
 
-# No such session from this address.
+# The session does not exist for this address.
 BATCH_REFUSED_SESSION = 2
 
-# The request writes, and its identifier is 0 or too old to tell whether it was carried out.
+# The request writes, and its identifier is 0 or too old to know whether it was executed.
 BATCH_REFUSED_IDENTIFIER = 3
 
-# No such table.
+# The table does not exist.
 BATCH_REFUSED_TABLE = 4
 
-# Identifiers below and with the newest one of which a server knows what came of their writes.
+# Number of newest identifiers whose outcomes of writes a server keeps.
 BATCH_WINDOW = 64
 
 # Operation: the value of a key.
@@ -389,19 +389,19 @@ BATCH_PUT = 2
 # Operation: add a pair whose key is absent.
 BATCH_INSERT = 3
 
-# Operation: change the value of a key that is there.
+# Operation: change the value of an existing key.
 BATCH_UPDATE = 4
 
 # Operation: remove a pair.
 BATCH_DELETE = 5
 
-# Operation: change a value that equals the expected one.
+# Operation: replace a value that equals the expected one.
 BATCH_COMPARE_AND_SWAP = 6
 
 # Operation: at most pairs_max pairs from a key on, which may be empty.
 BATCH_RANGE = 7
 
-# Item: a write has taken effect, or the pairs of a range end here.
+# Item: a write has taken effect, or a range is complete.
 BATCH_DONE = 0
 
 # Item: the value of a get.
@@ -410,28 +410,28 @@ BATCH_FOUND = 1
 # Item: a pair of a range; its further items follow.
 BATCH_PAIR = 2
 
-# Item: no such key.
+# Item: the key is absent.
 BATCH_ABSENT = 3
 
-# Item: the key of an insert is there already.
+# Item: the key of an insert exists.
 BATCH_EXISTS = 4
 
-# Item: the value is not the expected one.
+# Item: the value differs from the expected one.
 BATCH_DIFFERS = 5
 
-# Item: the value is there, and longer than any datagram has room for.
+# Item: the value exists and is longer than a datagram.
 BATCH_TOO_LARGE = 6
 
-# Item: the value is there, and the reply is full: ask again in another request.
+# Item: the value exists and the reply is full: send another request.
 BATCH_NO_ROOM = 7
 
-# Item: no key of this store can be empty or so long.
+# Item: the key is empty or too long.
 BATCH_KEY_LENGTH = 8
 
-# Item: no room in the store for the write.
+# Item: the store is full.
 BATCH_OUT_OF_MEMORY = 9
 
-# Item: the pair is not one that servers write, or the store could not say.
+# Item: the pair was not written by a server, or the store could not execute the operation.
 BATCH_FAILED = 10
 
 
@@ -481,9 +481,9 @@ class NodeHeader(_Record):
 
     # Word lock_and_size: the only word that publishes.
     lock_and_size: int = 0
-    # Write version this buffer was made at.
+    # Write version at which this buffer was built.
     node_version: int = 0
-    # Bus address of the buffer this one replaced; 0: none.
+    # Bus address of the buffer that this one replaced; 0: none.
     previous_version: int = 0
     # Leaf: LID of the left sibling, 0: none; interior: LID of the leftmost child.
     left: int = 0
@@ -493,7 +493,7 @@ class NodeHeader(_Record):
     sorted_end: int = 0
     # Items in the sorted block.
     sorted_count: int = 0
-    # Bytes shared by the fence keys, so by every key routed here; not repeated in items.
+    # Length of the common prefix of the fence keys, and so of every key of the node; items omit it.
     prefix_length: int = 0
     # Shortcuts in use.
     shortcut_count: int = 0
@@ -505,7 +505,7 @@ class NodeHeader(_Record):
 
 @dataclass(frozen=True)
 class DirectoryLine(_Record):
-    """A line of a leaf's tag directory: where some of the sorted items are, by the hash of their whole
+    """A line of a leaf's fingerprint directory: offsets of some sorted items by the hash of their whole
     keys.
 
     +---------------------------------------------------------------------------------------+
@@ -527,9 +527,9 @@ class DirectoryLine(_Record):
         "offsets": Field(176, 16, 21, 0xffff),
     }
 
-    # The tag in the key_hash of each entry.
+    # The fingerprint (the tag in the key_hash) of each entry.
     tags: tuple[int, ...] = (0,) * 21
-    # Sorted items of this line, up to 255; only the first 21 have entries.
+    # Number of sorted items of this line, up to 255; only the first 21 have entries.
     count: int = 0
     # Offset in the node of the item of each entry.
     offsets: tuple[int, ...] = (0,) * 21
@@ -560,7 +560,7 @@ class Fences(_Record):
 
 @dataclass(frozen=True)
 class ValueReference(_Record):
-    """An out-of-line value, as it stands in the item.
+    """The reference to an overflow value in an item.
 
     +-----------------------------------------------------------------+---------------------+
     | 0..6                                                            | 6..8                |
@@ -630,7 +630,7 @@ class LogEntryHeader(_Record):
 
 @dataclass(frozen=True)
 class Request(_Record):
-    """A read; then the lower key and the upper key, and zeros up to a multiple of 8 bytes.
+    """A read; the lower key, the upper key, and zeros up to a multiple of 8 bytes follow.
 
     +---------------------------------------------------------------------------------------+
     | 0..8                                                                                  |
@@ -660,15 +660,15 @@ class Request(_Record):
         "flags": Field(248, 8, None, 0xff),
     }
 
-    # Chosen by who asks, echoed by the completion.
+    # Chosen by the requester; the completion repeats it.
     identifier: int = 0
-    # A version that is held for this reader; 0: what is visible now.
+    # A version that is held for this reader; 0: the current version.
     read_version: int = 0
-    # Scan: most pairs; get: 0.
+    # Scan: maximum number of pairs; get: 0.
     pairs_max: int = 0
-    # Scan: no further pair once keys and values have so many bytes; get: 0.
+    # Scan: no further pair once keys and values have reached this number of bytes; get: 0.
     bytes_max: int = 0
-    # Whose root is read from.
+    # The table to read.
     table_number: int = 0
     # Bytes of the key (get), of the lower bound (scan; 0: unbounded).
     lower_length: int = 0
@@ -682,8 +682,8 @@ class Request(_Record):
 
 @dataclass(frozen=True)
 class Completion(_Record):
-    """An answer, or a part of one; then the value (get) or the pairs (scan), and zeros up to a multiple
-    of 8 bytes.
+    """An answer or a part of one; the value (get) or the pairs (scan) and zeros up to a multiple of 8
+    bytes follow.
 
     +---------------------------------------------------------------------------------------+
     | 0..8                                                                                  |
@@ -709,13 +709,13 @@ class Completion(_Record):
         "outcome": Field(224, 32, None, 0xffffffff),
     }
 
-    # That of the request.
+    # The identifier of the request.
     identifier: int = 0
-    # The version that was read; 0 without MVCC.
+    # The version at which the request was read; 0 without MVCC.
     read_version: int = 0
     # Get: the version of the pair; scan: 0.
     pair_version: int = 0
-    # Bytes that follow, without the zeros.
+    # Bytes that follow, without the padding.
     bytes: int = 0
     # Word completion_outcome.
     outcome: int = 0
@@ -723,7 +723,7 @@ class Completion(_Record):
 
 @dataclass(frozen=True)
 class CompletionPair(_Record):
-    """A pair of a scan; then its key and its value.
+    """A pair of a scan; its key and its value follow.
 
     +-------------------------------------------+---------------------+---------------------+
     | 0..4                                      | 4..6                | 6..8                |
@@ -748,8 +748,8 @@ class CompletionPair(_Record):
 
 @dataclass(frozen=True)
 class Control(_Record):
-    """Registers of 8 bytes on a bus of 32 bits: the low half of one is written first, its high half
-    puts both in force; reading a low half keeps the high half for the next read.
+    """Registers of 8 bytes on a bus of 32 bits: write the low half first; writing the high half makes
+    both take effect; reading a low half latches the high half for the next read.
 
     +---------------------+----------+----------+-------------------------------------------+
     | 0..2                | 2        | 3        | 4..8                                      |
@@ -806,39 +806,40 @@ class Control(_Record):
         "switches": Field(640, 64, None, 0xffffffffffffffff),
     }
 
-    # Of every node of the store: where its sorted block begins.
+    # Offset of the sorted block in every node of the store.
     sorted_start: int = 0
-    # Of every node of the store: shortcuts that there is room for.
+    # Capacity for shortcuts in every node of the store.
     shortcut_capacity: int = 0
-    # How often the number of sets of the cache is halved; stays as it is from the first mapping on.
+    # Number of times that the number of cache sets is halved; constant from the first mapping on.
     cache_halvings: int = 0
     # Zero.
     padding: tuple[int, ...] = (0,) * 4
-    # What requests read at that name no version.
+    # The version for requests that name no version.
     read_version: int = 0
-    # The table whose root is written next.
+    # Table for the next write of root_lid.
     table_number: int = 0
-    # LID of the root of table_number; 0: there is no such table.
+    # LID of the root of table_number; 0: the table does not exist.
     root: int = 0
-    # The LID whose mapping is written next.
+    # LID for the next write of its mapping.
     mapped_lid: int = 0
-    # Bus address that mapped_lid leads to, 0: none; answered once it is in force.
+    # Bus address of mapped_lid, 0: none; acknowledged once it has taken effect.
     mapped_address: int = 0
-    # Read only: number of the oldest request in flight; greater than window_newest: none.
+    # Read only: number of the oldest request in flight; greater than window_newest if none is in
+    # flight.
     window_oldest: int = 0
-    # Read only: number of the newest request that was begun.
+    # Read only: number of the newest request.
     window_newest: int = 0
-    # The counter that is read next.
+    # Index for the next read of counter.
     counter_index: int = 0
     # Read only: the counter of counter_index.
     counter: int = 0
-    # Word control_switches: what is on; all off after reset.
+    # Word control_switches: enabled features; all off after reset.
     switches: int = 0
 
 
 @dataclass(frozen=True)
 class OcsmHeader(_Record):
-    """Starts a datagram of messages, which are all of one type and one size.
+    """The header of a datagram of messages, all of one type and one size.
 
     +---------------------+---------------------+----------+----------+
     | 0..2                | 2..4                | 4        | 5        |
@@ -857,7 +858,7 @@ class OcsmHeader(_Record):
 
     # Messages that follow.
     message_count: int = 0
-    # The table of all of them.
+    # The table of all messages.
     table_number: int = 0
     # Ocsm_search or ocsm_update.
     message_type: int = 0
@@ -895,11 +896,11 @@ class OcsmShort(_Record):
         "value": Field(160, 32, 3, 0xffffffff),
     }
 
-    # Chosen by the source, echoed.
+    # Chosen by the source; the reply repeats it.
     sequence_number: int = 0
-    # Who asks; a reply has it as its destination.
+    # The requester; the destination of the reply.
     source: int = 0
-    # Who is asked; a reply has it as its source.
+    # The server; the source of the reply.
     destination: int = 0
     # Bytes of the value.
     length: int = 0
@@ -941,11 +942,11 @@ class OcsmLong(_Record):
         "value": Field(160, 32, 11, 0xffffffff),
     }
 
-    # As in ocsm_short, and so the next four.
+    # As in ocsm_short, like the next four.
     sequence_number: int = 0
-    # Who asks.
+    # The requester.
     source: int = 0
-    # Who is asked.
+    # The server.
     destination: int = 0
     # Bytes of the value.
     length: int = 0
@@ -959,7 +960,7 @@ class OcsmLong(_Record):
 
 @dataclass(frozen=True)
 class BatchHeader(_Record):
-    """Starts a batch datagram; then the operations of a request or the items of a reply.
+    """The header of a batch datagram; the operations of a request or the items of a reply follow.
 
     +---------------------------------------------------------------------------------------+
     | 0..8                                                                                  |
@@ -985,19 +986,19 @@ class BatchHeader(_Record):
         "status": Field(184, 8, None, 0xff),
     }
 
-    # Named by the server; 0 in batch_hello and batch_token.
+    # Assigned by the server; 0 in batch_hello and batch_token.
     session: int = 0
-    # Of a request: from 1 on, echoed; batch_hello, batch_token: the token, 0: none yet.
+    # Request: from 1 on, repeated by the reply; batch_hello, batch_token: the token, 0: none yet.
     identifier: int = 0
     # Request: the table of all operations.
     table_number: int = 0
-    # Operations of a request; items of this datagram of a reply.
+    # Number of operations of a request, or of items in this datagram of a reply.
     count: int = 0
     # One of the constants batch_hello to batch_refused.
     kind: int = 0
-    # Request: another one each time it is sent; echoed.
+    # Request: a new value for each repetition; the reply repeats it.
     attempt: int = 0
-    # Reply: how many datagrams of it come before this one.
+    # Reply: number of datagrams before this one.
     position: int = 0
     # Batch_refused: one of the constants batch_refused_*.
     status: int = 0
@@ -1022,7 +1023,7 @@ class LockAndSize(_Record):
         "padding": Field(56, 8, None, 0x0),
     }
 
-    # Held by a writer; stays set in a buffer that was replaced.
+    # A writer holds the node; stays set in a replaced buffer.
     lock: int = 0
     # Counts publications, modulo 2^31.
     sequence_number: int = 0
@@ -1036,7 +1037,7 @@ class LockAndSize(_Record):
 
 @dataclass(frozen=True)
 class KeyHash(_Record):
-    """The CRC-32C of a whole key, as a tag directory uses it.
+    """The CRC-32C of a whole key, for the fingerprint directory.
 
     +-------+-----+
     | 31:8  | 7:0 |
@@ -1050,9 +1051,9 @@ class KeyHash(_Record):
         "place": Field(8, 24, None, 0xffffff),
     }
 
-    # Tells the entries of a line apart.
+    # Fingerprint: distinguishes the entries of a line.
     tag: int = 0
-    # Times the number of lines and without its low 24 bits: the number of the line.
+    # Times the number of lines, shifted right by 24 bits: the number of the line.
     place: int = 0
 
 
@@ -1079,11 +1080,11 @@ class ItemHeader(_Record):
 
     # Bytes of the key after the node's prefix.
     suffix_length: int = 0
-    # Bytes of the value as it stands in the item.
+    # Bytes of the value in the item.
     value_length: int = 0
     # The value is a value_reference.
     out_of_line: int = 0
-    # Log block only: the key is deleted.
+    # Log block only: a tombstone, the key is deleted.
     delete_marker: int = 0
     # Log block only: the sorted item at back_pointer has the same key.
     replaces: int = 0
@@ -1095,7 +1096,7 @@ class ItemHeader(_Record):
 
 @dataclass(frozen=True)
 class RequestFlags(_Record):
-    """How a scan reads; all zero for a get.
+    """Options of a scan; all zero for a get.
 
     +---------+-----------+----------+-------------+----------------+----------------+
     | 7:5     | 4         | 3        | 2           | 1              | 0              |
@@ -1121,7 +1122,7 @@ class RequestFlags(_Record):
     floor_start: int = 0
     # From the end of the range to its beginning.
     backward: int = 0
-    # Leave out the values.
+    # Return no values.
     keys_only: int = 0
     # Zero.
     padding: int = 0
@@ -1129,7 +1130,7 @@ class RequestFlags(_Record):
 
 @dataclass(frozen=True)
 class CompletionOutcome(_Record):
-    """What came of a request.
+    """The outcome of a request.
 
     +-------+------+-----------+--------+
     | 31:10 | 9    | 8         | 7:0    |
@@ -1147,9 +1148,9 @@ class CompletionOutcome(_Record):
 
     # One of the constants status_*.
     status: int = 0
-    # Further completions of this request follow, and continue this one.
+    # Further completions follow and continue this one.
     continued: int = 0
-    # A limit ended the scan before the range did.
+    # A limit ended the scan before the end of the range.
     more: int = 0
     # Pairs in this completion.
     pairs: int = 0
@@ -1157,7 +1158,7 @@ class CompletionOutcome(_Record):
 
 @dataclass(frozen=True)
 class ControlSwitches(_Record):
-    """What an accelerator does beyond what it must.
+    """Optional features of an accelerator.
 
     +---------+--------------+---------+-------+
     | 63:3    | 2            | 1       | 0     |
@@ -1173,11 +1174,11 @@ class ControlSwitches(_Record):
         "padding": Field(3, 61, None, 0x0),
     }
 
-    # Keep interior nodes in on-board memory.
+    # Cache interior nodes in on-board memory.
     cache: int = 0
-    # Read some of what is kept from host memory, when that has less to do.
+    # Read some cached lines from host memory when its load is lower.
     balance: int = 0
-    # Keep the root that was named last on chip.
+    # Keep the most recently named root on chip.
     root_on_chip: int = 0
     # Zero.
     padding: int = 0
@@ -1185,7 +1186,7 @@ class ControlSwitches(_Record):
 
 @dataclass(frozen=True)
 class OcsmFlags(_Record):
-    """What messages a datagram has.
+    """The format of the messages of a datagram.
 
     +---------+----------+-----------+
     | 7:2     | 1        | 0         |
@@ -1202,7 +1203,7 @@ class OcsmFlags(_Record):
 
     # Messages are of struct ocsm_long, not ocsm_short.
     long_form: int = 0
-    # These are replies.
+    # The messages are replies.
     answered: int = 0
     # Zero.
     padding: int = 0
@@ -1210,7 +1211,7 @@ class OcsmFlags(_Record):
 
 @dataclass(frozen=True)
 class OcsmOpcode(_Record):
-    """What is asked, and what came of it.
+    """Operation and status.
 
     +--------+-----------+
     | 7:4    | 3:0       |
@@ -1232,8 +1233,8 @@ class OcsmOpcode(_Record):
 
 @dataclass(frozen=True)
 class BatchOperation(_Record):
-    """Starts an operation; then the sizes that it has (key, expected value, value: 2 bytes each),
-    pairs_max of a range (2 bytes), key, expected value, value.
+    """The first byte of an operation; the sizes that it has (key, expected value, value: 2 bytes each),
+    pairs_max of a range (2 bytes), key, expected value and value follow.
 
     +----------+-------------+------------+------------+--------+
     | 7        | 6           | 5          | 4          | 3:0    |
@@ -1252,9 +1253,9 @@ class BatchOperation(_Record):
 
     # One of the constants batch_get to batch_range.
     opcode: int = 0
-    # The sizes are left out: each is the one that was last there.
+    # The sizes are omitted: each equals the previous one in the datagram.
     same_sizes: int = 0
-    # The value and its size are left out: it is the one that was last there.
+    # The value and its size are omitted: it equals the previous one in the datagram.
     same_value: int = 0
     # Range: start at the largest key not greater than the key.
     floor_start: int = 0
@@ -1264,7 +1265,8 @@ class BatchOperation(_Record):
 
 @dataclass(frozen=True)
 class BatchItem(_Record):
-    """Starts an item; then the sizes that it has (key, value: 2 bytes each), key and value.
+    """The first byte of an item; the sizes that it has (key, value: 2 bytes each), key and value
+    follow.
 
     +---------+------+------------+------------+--------+
     | 7       | 6    | 5          | 4          | 3:0    |
@@ -1283,11 +1285,11 @@ class BatchItem(_Record):
 
     # One of the constants batch_done to batch_failed.
     status: int = 0
-    # The sizes are left out: each is the one that was last there.
+    # The sizes are omitted: each equals the previous one in the datagram.
     same_sizes: int = 0
-    # The value and its size are left out: it is the one that was last there.
+    # The value and its size are omitted: it equals the previous one in the datagram.
     same_value: int = 0
-    # Batch_done of a range: there are further pairs.
+    # Batch_done of a range: further pairs exist.
     more: int = 0
     # Zero.
     padding: int = 0

@@ -15,7 +15,7 @@ package layout_pkg;
   // longest key (Honeycomb, section 3.1)
   localparam int unsigned KeyBytesMax = 460;
 
-  // longest value kept in the node; a longer one has its own buffer
+  // longest inline value; a longer value has a buffer of its own
   localparam int unsigned InlineValueBytesMax = 469;
 
   // longest value
@@ -36,7 +36,7 @@ package layout_pkg;
   // largest node size
   localparam int unsigned NodeBytesMax = 16384;
 
-  // node size unless the store says otherwise
+  // default size of a node
   localparam int unsigned NodeBytesDefault = 8192;
 
   // shortcut block: the header and it are the node's first 512 bytes
@@ -45,10 +45,10 @@ package layout_pkg;
   // a shortcut: an 8-byte head and a 2-byte segment offset, kept in two arrays
   localparam int unsigned ShortcutBytes = 10;
 
-  // no segment of a sorted block is made smaller on purpose
+  // minimum size of a segment of the sorted block
   localparam int unsigned SegmentBytesMinDefault = 128;
 
-  // a log block that would grow past this is merged
+  // a leaf whose log block would exceed this is consolidated
   localparam int unsigned LogThresholdBytesDefault = 512;
 
   // an order hint is one byte
@@ -66,14 +66,14 @@ package layout_pkg;
   // completion: the value or the pairs follow
   localparam int unsigned StatusFound = 0;
 
-  // completion: a get found no such key
+  // completion: the key of a get is absent
   localparam int unsigned StatusAbsent = 1;
 
-  // completion: a field has a value that is not allowed, or the request is cut off; if it is, what
-  // follows it is lost
+  // completion: a field has an invalid value, or the request is truncated; the bytes after a
+  // truncated request are lost
   localparam int unsigned StatusMalformed = 2;
 
-  // completion: no such operation
+  // completion: the operation is unknown
   localparam int unsigned StatusUnknownOpcode = 3;
 
   // completion: a key is too long, or the key of a get is empty
@@ -82,27 +82,26 @@ package layout_pkg;
   // completion: the table has no root
   localparam int unsigned StatusUnknownTable = 5;
 
-  // completion: the read version is not held for any reader: the snapshot is too old
+  // completion: the read version is not held: the snapshot is too old
   localparam int unsigned StatusVersionNotHeld = 6;
 
-  // completion: a device could not read what it came to, or that is no node; what was continued is
-  // void
+  // completion: a memory read of a device failed or returned no valid node; parts that this one
+  // continues are void
   localparam int unsigned StatusFault = 7;
 
-  // completion: those before have used up the room that there is for completions; what was continued
-  // is void
+  // completion: earlier completions have used up the room; parts that this one continues are void
   localparam int unsigned StatusNoRoom = 8;
 
-  // counter: cycles of key search units in which they search a node
+  // counter: cycles in which key search units search a node
   localparam int unsigned CounterSearchBusy = 0;
 
   // counter: interior nodes that were searched
   localparam int unsigned CounterNodes = 1;
 
-  // counter: steps to previous versions on the way down
+  // counter: steps of descents to previous versions
   localparam int unsigned CounterVersionSteps = 2;
 
-  // counter: reads of lines that units asked for
+  // counter: reads of lines that units requested
   localparam int unsigned CounterReads = 3;
 
   // counter: reads by LID among them
@@ -114,19 +113,19 @@ package layout_pkg;
   // counter: lines that came from host memory
   localparam int unsigned CounterHostLines = 6;
 
-  // counter: cycles in which host memory did not take a read
+  // counter: cycles in which host memory did not accept a read
   localparam int unsigned CounterHostStalls = 7;
 
-  // counter: answers of on-board memory that were errors
+  // counter: error responses of on-board memory
   localparam int unsigned CounterDramErrors = 8;
 
   // counter: lines that key search units read
   localparam int unsigned CounterSearchLines = 9;
 
-  // counter: pieces of nodes that were in the cache
+  // counter: bursts that hit the cache
   localparam int unsigned CounterHits = 10;
 
-  // counter: pieces of nodes that were not in the cache
+  // counter: bursts that missed the cache
   localparam int unsigned CounterMisses = 11;
 
   // counter: lines that came from the cache
@@ -147,7 +146,7 @@ package layout_pkg;
   // counter: cycles of requests in range scan units
   localparam int unsigned CounterScanRequests = 17;
 
-  // counters that there are
+  // number of counters
   localparam int unsigned CounterCount = 18;
 
   // event: a request has its slot; argument: its number
@@ -159,10 +158,10 @@ package layout_pkg;
   // event: a request goes to the search engine; argument: its read version
   localparam int unsigned EventStarted = 3;
 
-  // event: a request is refused; argument: the status
+  // event: a request is rejected; argument: the status
   localparam int unsigned EventRefused = 4;
 
-  // event: the last part of a completion was handed over
+  // event: the last part of a completion was sent
   localparam int unsigned EventDone = 5;
 
   // event: a key search unit begins; argument: the LID of the root
@@ -184,59 +183,59 @@ package layout_pkg;
   // event: a slot of a range scan unit takes a request; argument: the LID of the leaf
   localparam int unsigned EventLeafTaken = 11;
 
-  // event: header and shortcuts of a leaf are there; argument: its node version; detail: its log
+  // event: header and shortcuts of a leaf have arrived; argument: its node version; detail: its log
   // entries
   localparam int unsigned EventLeafOpen = 12;
 
   // event: a range scan unit begins to work on a request
   localparam int unsigned EventTurn = 13;
 
-  // event: the log block was looked at; detail: 1 if the key of a get is there
+  // event: the log block was searched; detail: 1 if it has the key of a get
   localparam int unsigned EventLogWalked = 14;
 
-  // event: the key's place in the sorted block is found; detail: 1 if the key is there
+  // event: the position of the key in the sorted block is found; detail: 1 if the key exists
   localparam int unsigned EventPlaceFound = 15;
 
-  // event: a scan has stepped over a pair; detail: 1 if there was one in the leaf
+  // event: a scan has passed a pair; detail: 1 if the leaf had one
   localparam int unsigned EventStepped = 16;
 
   // event: a value or a pair is in the answer; detail: bytes of the value
   localparam int unsigned EventEmitted = 17;
 
-  // event: a scan goes on; argument: the LID of the sibling
+  // event: a scan continues; argument: the LID of the sibling
   localparam int unsigned EventSibling = 18;
 
   // event: the answer is complete; argument: the status
   localparam int unsigned EventAnswered = 19;
 
-  // event: a key in a leaf was looked at; argument: its offset; detail: bits compared, less, equal
+  // event: a key in a leaf was compared; argument: its offset; detail: bits compared, less, equal
   localparam int unsigned EventCompared = 20;
 
-  // event: a unit asks memory for lines of a node; argument: its LID; detail: the first line, from
-  // bit 12 on how many, bit 31: by LID
+  // event: a unit requests lines of a node; argument: its LID; detail: the first line, from bit 12 on
+  // the number of lines, bit 31: by LID
   localparam int unsigned EventRead = 21;
 
-  // event: the last line of a read came; argument: the address of the buffer; detail: 1 if memory
+  // event: the last line of a read arrived; argument: the address of the buffer; detail: 1 if memory
   // failed
   localparam int unsigned EventLines = 22;
 
-  // event: host memory takes a read; argument: its address; detail: its bytes
+  // event: host memory accepts a read; argument: its address; detail: its bytes
   localparam int unsigned EventHostRead = 23;
 
-  // event: the last line of a read of host memory came
+  // event: the last line of a read of host memory arrived
   localparam int unsigned EventHostLines = 24;
 
-  // event: on-board memory takes a read; argument: its address; detail: its lines, bit 31: of the
+  // event: on-board memory accepts a read; argument: its address; detail: its lines, bit 31: of the
   // cache, not of the page table
   localparam int unsigned EventOnBoardRead = 25;
 
-  // event: the last line of a read of on-board memory came; detail, bit 31: of the cache
+  // event: the last line of a read of on-board memory arrived; detail, bit 31: of the cache
   localparam int unsigned EventOnBoardLines = 26;
 
-  // message_type: all messages search
+  // message_type: all messages are searches
   localparam int unsigned OcsmSearch = 1;
 
-  // message_type: all messages insert, modify or delete
+  // message_type: all messages are inserts, modifies or deletes
   localparam int unsigned OcsmUpdate = 2;
 
   // the value of a key
@@ -245,7 +244,7 @@ package layout_pkg;
   // add a pair whose key is absent
   localparam int unsigned OcsmOperationInsert = 2;
 
-  // change the value of a key that is there
+  // change the value of an existing key
   localparam int unsigned OcsmOperationModify = 3;
 
   // remove a pair
@@ -254,28 +253,29 @@ package layout_pkg;
   // the value of a search follows; an update has taken effect
   localparam int unsigned OcsmStatusDone = 0;
 
-  // no such key
+  // the key is absent
   localparam int unsigned OcsmStatusAbsent = 1;
 
-  // insert: the key is there already
+  // insert: the key exists
   localparam int unsigned OcsmStatusExists = 2;
 
-  // search: the value is there, and longer than the message has room for
+  // search: the value is longer than the message allows
   localparam int unsigned OcsmStatusTooLong = 3;
 
-  // no such operation in a message of this type, or a length that it has no room for
+  // the message type does not allow this operation, or the length is too large
   localparam int unsigned OcsmStatusNotAllowed = 4;
 
-  // update: no room in the store
+  // update: the store is full
   localparam int unsigned OcsmStatusOutOfMemory = 5;
 
-  // the table is unknown, the pair is not one that servers write, or the store could not say
+  // the table is unknown, the pair was not written by a server, or the store could not execute the
+  // operation
   localparam int unsigned OcsmStatusFailed = 6;
 
-  // kind: a client asks for a token, or with the token for a session
+  // kind: a client requests a token, or, with the token, a session
   localparam int unsigned BatchHello = 1;
 
-  // kind: the token of the address that the hello came from
+  // kind: the token for the source address of the hello
   localparam int unsigned BatchToken = 2;
 
   // kind: a new session
@@ -284,28 +284,28 @@ package layout_pkg;
   // kind: operations
   localparam int unsigned BatchRequest = 4;
 
-  // kind: items, and more of them in further datagrams
+  // kind: items; further datagrams follow
   localparam int unsigned BatchReply = 5;
 
-  // kind: items, and with them the reply ends
+  // kind: items; the last datagram of the reply
   localparam int unsigned BatchReplyEnd = 6;
 
-  // kind: nothing of a request was carried out
+  // kind: the request was rejected, and nothing of it executed
   localparam int unsigned BatchRefused = 7;
 
-  // an operation has a value that is not allowed, or its bytes do not end where the datagram does
+  // an operation has an invalid value, or its end differs from the end of the datagram
   localparam int unsigned BatchRefusedMalformed = 1;
 
-  // no such session from this address
+  // the session does not exist for this address
   localparam int unsigned BatchRefusedSession = 2;
 
-  // the request writes, and its identifier is 0 or too old to tell whether it was carried out
+  // the request writes, and its identifier is 0 or too old to know whether it was executed
   localparam int unsigned BatchRefusedIdentifier = 3;
 
-  // no such table
+  // the table does not exist
   localparam int unsigned BatchRefusedTable = 4;
 
-  // identifiers below and with the newest one of which a server knows what came of their writes
+  // number of newest identifiers whose outcomes of writes a server keeps
   localparam int unsigned BatchWindow = 64;
 
   // operation: the value of a key
@@ -317,19 +317,19 @@ package layout_pkg;
   // operation: add a pair whose key is absent
   localparam int unsigned BatchInsert = 3;
 
-  // operation: change the value of a key that is there
+  // operation: change the value of an existing key
   localparam int unsigned BatchUpdate = 4;
 
   // operation: remove a pair
   localparam int unsigned BatchDelete = 5;
 
-  // operation: change a value that equals the expected one
+  // operation: replace a value that equals the expected one
   localparam int unsigned BatchCompareAndSwap = 6;
 
   // operation: at most pairs_max pairs from a key on, which may be empty
   localparam int unsigned BatchRange = 7;
 
-  // item: a write has taken effect, or the pairs of a range end here
+  // item: a write has taken effect, or a range is complete
   localparam int unsigned BatchDone = 0;
 
   // item: the value of a get
@@ -338,28 +338,28 @@ package layout_pkg;
   // item: a pair of a range; its further items follow
   localparam int unsigned BatchPair = 2;
 
-  // item: no such key
+  // item: the key is absent
   localparam int unsigned BatchAbsent = 3;
 
-  // item: the key of an insert is there already
+  // item: the key of an insert exists
   localparam int unsigned BatchExists = 4;
 
-  // item: the value is not the expected one
+  // item: the value differs from the expected one
   localparam int unsigned BatchDiffers = 5;
 
-  // item: the value is there, and longer than any datagram has room for
+  // item: the value exists and is longer than a datagram
   localparam int unsigned BatchTooLarge = 6;
 
-  // item: the value is there, and the reply is full: ask again in another request
+  // item: the value exists and the reply is full: send another request
   localparam int unsigned BatchNoRoom = 7;
 
-  // item: no key of this store can be empty or so long
+  // item: the key is empty or too long
   localparam int unsigned BatchKeyLength = 8;
 
-  // item: no room in the store for the write
+  // item: the store is full
   localparam int unsigned BatchOutOfMemory = 9;
 
-  // item: the pair is not one that servers write, or the store could not say
+  // item: the pair was not written by a server, or the store could not execute the operation
   localparam int unsigned BatchFailed = 10;
 
   // node_header: the first cache line of a node
@@ -419,7 +419,7 @@ package layout_pkg;
     logic [7:0] level;
     // shortcuts in use
     logic [7:0] shortcut_count;
-    // bytes shared by the fence keys, so by every key routed here; not repeated in items
+    // length of the common prefix of the fence keys, and so of every key of the node; items omit it
     logic [15:0] prefix_length;
     // items in the sorted block
     logic [15:0] sorted_count;
@@ -429,16 +429,16 @@ package layout_pkg;
     logic [63:0] right;
     // leaf: LID of the left sibling, 0: none; interior: LID of the leftmost child
     logic [63:0] left;
-    // bus address of the buffer this one replaced; 0: none
+    // bus address of the buffer that this one replaced; 0: none
     logic [63:0] previous_version;
-    // write version this buffer was made at
+    // write version at which this buffer was built
     logic [63:0] node_version;
     // word lock_and_size: the only word that publishes
     logic [63:0] lock_and_size;
   } node_header_t;
 
-  // directory_line: a line of a leaf's tag directory: where some of the sorted items are, by the hash
-  // of their whole keys
+  // directory_line: a line of a leaf's fingerprint directory: offsets of some sorted items by the
+  // hash of their whole keys
   //
   // +---------------------------------------------------------------------------------------+
   // | 0..16                                                                                 |
@@ -463,9 +463,9 @@ package layout_pkg;
   typedef struct packed {
     // offset in the node of the item of each entry
     logic [20:0][15:0] offsets;
-    // sorted items of this line, up to 255; only the first 21 have entries
+    // number of sorted items of this line, up to 255; only the first 21 have entries
     logic [7:0] count;
-    // the tag in the key_hash of each entry
+    // the fingerprint (the tag in the key_hash) of each entry
     logic [20:0][7:0] tags;
   } directory_line_t;
 
@@ -489,7 +489,7 @@ package layout_pkg;
     logic [15:0] low_length;
   } fences_t;
 
-  // value_reference: an out-of-line value, as it stands in the item
+  // value_reference: the reference to an overflow value in an item
   //
   // +-----------------------------------------------------------------+---------------------+
   // | 0..6                                                            | 6..8                |
@@ -550,7 +550,7 @@ package layout_pkg;
     logic [15:0] back_pointer;
   } log_entry_header_t;
 
-  // request: a read; then the lower key and the upper key, and zeros up to a multiple of 8 bytes
+  // request: a read; the lower key, the upper key, and zeros up to a multiple of 8 bytes follow
   //
   // +---------------------------------------------------------------------------------------+
   // | 0..8                                                                                  |
@@ -594,20 +594,20 @@ package layout_pkg;
     logic [15:0] upper_length;
     // bytes of the key (get), of the lower bound (scan; 0: unbounded)
     logic [15:0] lower_length;
-    // whose root is read from
+    // the table to read
     logic [15:0] table_number;
-    // scan: no further pair once keys and values have so many bytes; get: 0
+    // scan: no further pair once keys and values have reached this number of bytes; get: 0
     logic [31:0] bytes_max;
-    // scan: most pairs; get: 0
+    // scan: maximum number of pairs; get: 0
     logic [31:0] pairs_max;
-    // a version that is held for this reader; 0: what is visible now
+    // a version that is held for this reader; 0: the current version
     logic [63:0] read_version;
-    // chosen by who asks, echoed by the completion
+    // chosen by the requester; the completion repeats it
     logic [63:0] identifier;
   } request_t;
 
-  // completion: an answer, or a part of one; then the value (get) or the pairs (scan), and zeros up
-  // to a multiple of 8 bytes
+  // completion: an answer or a part of one; the value (get) or the pairs (scan) and zeros up to a
+  // multiple of 8 bytes follow
   //
   // +---------------------------------------------------------------------------------------+
   // | 0..8                                                                                  |
@@ -637,17 +637,17 @@ package layout_pkg;
   typedef struct packed {
     // word completion_outcome
     logic [31:0] outcome;
-    // bytes that follow, without the zeros
+    // bytes that follow, without the padding
     logic [31:0] bytes;
     // get: the version of the pair; scan: 0
     logic [63:0] pair_version;
-    // the version that was read; 0 without MVCC
+    // the version at which the request was read; 0 without MVCC
     logic [63:0] read_version;
-    // that of the request
+    // the identifier of the request
     logic [63:0] identifier;
   } completion_t;
 
-  // completion_pair: a pair of a scan; then its key and its value
+  // completion_pair: a pair of a scan; its key and its value follow
   //
   // +-------------------------------------------+---------------------+---------------------+
   // | 0..4                                      | 4..6                | 6..8                |
@@ -670,8 +670,8 @@ package layout_pkg;
     logic [31:0] value_length;
   } completion_pair_t;
 
-  // control: registers of 8 bytes on a bus of 32 bits: the low half of one is written first, its high
-  // half puts both in force; reading a low half keeps the high half for the next read
+  // control: registers of 8 bytes on a bus of 32 bits: write the low half first; writing the high
+  // half makes both take effect; reading a low half latches the high half for the next read
   //
   // +---------------------+----------+----------+-------------------------------------------+
   // | 0..2                | 2        | 3        | 4..8                                      |
@@ -740,37 +740,38 @@ package layout_pkg;
   localparam int unsigned ControlSwitchesBytes = 8;
 
   typedef struct packed {
-    // word control_switches: what is on; all off after reset
+    // word control_switches: enabled features; all off after reset
     logic [63:0] switches;
     // read only: the counter of counter_index
     logic [63:0] counter;
-    // the counter that is read next
+    // index for the next read of counter
     logic [63:0] counter_index;
-    // read only: number of the newest request that was begun
+    // read only: number of the newest request
     logic [63:0] window_newest;
-    // read only: number of the oldest request in flight; greater than window_newest: none
+    // read only: number of the oldest request in flight; greater than window_newest if none is in
+    // flight
     logic [63:0] window_oldest;
-    // bus address that mapped_lid leads to, 0: none; answered once it is in force
+    // bus address of mapped_lid, 0: none; acknowledged once it has taken effect
     logic [63:0] mapped_address;
-    // the LID whose mapping is written next
+    // LID for the next write of its mapping
     logic [63:0] mapped_lid;
-    // LID of the root of table_number; 0: there is no such table
+    // LID of the root of table_number; 0: the table does not exist
     logic [63:0] root;
-    // the table whose root is written next
+    // table for the next write of root_lid
     logic [63:0] table_number;
-    // what requests read at that name no version
+    // the version for requests that name no version
     logic [63:0] read_version;
     // zero
     logic [3:0][7:0] padding;
-    // how often the number of sets of the cache is halved; stays as it is from the first mapping on
+    // number of times that the number of cache sets is halved; constant from the first mapping on
     logic [7:0] cache_halvings;
-    // of every node of the store: shortcuts that there is room for
+    // capacity for shortcuts in every node of the store
     logic [7:0] shortcut_capacity;
-    // of every node of the store: where its sorted block begins
+    // offset of the sorted block in every node of the store
     logic [15:0] sorted_start;
   } control_t;
 
-  // ocsm_header: starts a datagram of messages, which are all of one type and one size
+  // ocsm_header: the header of a datagram of messages, all of one type and one size
   //
   // +---------------------+---------------------+----------+----------+
   // | 0..2                | 2..4                | 4        | 5        |
@@ -792,7 +793,7 @@ package layout_pkg;
     logic [7:0] flags;
     // ocsm_search or ocsm_update
     logic [7:0] message_type;
-    // the table of all of them
+    // the table of all messages
     logic [15:0] table_number;
     // messages that follow
     logic [15:0] message_count;
@@ -840,11 +841,11 @@ package layout_pkg;
     logic [7:0] opcode;
     // bytes of the value
     logic [7:0] length;
-    // who is asked; a reply has it as its source
+    // the server; the source of the reply
     logic [15:0] destination;
-    // who asks; a reply has it as its destination
+    // the requester; the destination of the reply
     logic [15:0] source;
-    // chosen by the source, echoed
+    // chosen by the source; the reply repeats it
     logic [15:0] sequence_number;
   } ocsm_short_t;
 
@@ -890,15 +891,16 @@ package layout_pkg;
     logic [7:0] opcode;
     // bytes of the value
     logic [7:0] length;
-    // who is asked
+    // the server
     logic [15:0] destination;
-    // who asks
+    // the requester
     logic [15:0] source;
-    // as in ocsm_short, and so the next four
+    // as in ocsm_short, like the next four
     logic [15:0] sequence_number;
   } ocsm_long_t;
 
-  // batch_header: starts a batch datagram; then the operations of a request or the items of a reply
+  // batch_header: the header of a batch datagram; the operations of a request or the items of a reply
+  // follow
   //
   // +---------------------------------------------------------------------------------------+
   // | 0..8                                                                                  |
@@ -931,19 +933,19 @@ package layout_pkg;
   typedef struct packed {
     // batch_refused: one of the constants batch_refused_*
     logic [7:0] status;
-    // reply: how many datagrams of it come before this one
+    // reply: number of datagrams before this one
     logic [7:0] position;
-    // request: another one each time it is sent; echoed
+    // request: a new value for each repetition; the reply repeats it
     logic [7:0] attempt;
     // one of the constants batch_hello to batch_refused
     logic [7:0] kind;
-    // operations of a request; items of this datagram of a reply
+    // number of operations of a request, or of items in this datagram of a reply
     logic [15:0] count;
     // request: the table of all operations
     logic [15:0] table_number;
-    // of a request: from 1 on, echoed; batch_hello, batch_token: the token, 0: none yet
+    // request: from 1 on, repeated by the reply; batch_hello, batch_token: the token, 0: none yet
     logic [63:0] identifier;
-    // named by the server; 0 in batch_hello and batch_token
+    // assigned by the server; 0 in batch_hello and batch_token
     logic [63:0] session;
   } batch_header_t;
 
@@ -975,11 +977,11 @@ package layout_pkg;
     logic [15:0] size;
     // counts publications, modulo 2^31
     logic [30:0] sequence_number;
-    // held by a writer; stays set in a buffer that was replaced
+    // a writer holds the node; stays set in a replaced buffer
     logic lock;
   } lock_and_size_t;
 
-  // key_hash: the CRC-32C of a whole key, as a tag directory uses it
+  // key_hash: the CRC-32C of a whole key, for the fingerprint directory
   //
   // +-------+-----+
   // | 31:8  | 7:0 |
@@ -992,9 +994,9 @@ package layout_pkg;
   localparam int unsigned KeyHashPlaceBits = 24;
 
   typedef struct packed {
-    // times the number of lines and without its low 24 bits: the number of the line
+    // times the number of lines, shifted right by 24 bits: the number of the line
     logic [23:0] place;
-    // tells the entries of a line apart
+    // fingerprint: distinguishes the entries of a line
     logic [7:0] tag;
   } key_hash_t;
 
@@ -1027,17 +1029,17 @@ package layout_pkg;
     logic repeats;
     // log block only: the sorted item at back_pointer has the same key
     logic replaces;
-    // log block only: the key is deleted
+    // log block only: a tombstone, the key is deleted
     logic delete_marker;
     // the value is a value_reference
     logic out_of_line;
-    // bytes of the value as it stands in the item
+    // bytes of the value in the item
     logic [8:0] value_length;
     // bytes of the key after the node's prefix
     logic [8:0] suffix_length;
   } item_header_t;
 
-  // request_flags: how a scan reads; all zero for a get
+  // request_flags: options of a scan; all zero for a get
   //
   // +---------+-----------+----------+-------------+----------------+----------------+
   // | 7:5     | 4         | 3        | 2           | 1              | 0              |
@@ -1060,7 +1062,7 @@ package layout_pkg;
   typedef struct packed {
     // zero
     logic [2:0] padding;
-    // leave out the values
+    // return no values
     logic keys_only;
     // from the end of the range to its beginning
     logic backward;
@@ -1072,7 +1074,7 @@ package layout_pkg;
     logic lower_excluded;
   } request_flags_t;
 
-  // completion_outcome: what came of a request
+  // completion_outcome: the outcome of a request
   //
   // +-------+------+-----------+--------+
   // | 31:10 | 9    | 8         | 7:0    |
@@ -1091,15 +1093,15 @@ package layout_pkg;
   typedef struct packed {
     // pairs in this completion
     logic [21:0] pairs;
-    // a limit ended the scan before the range did
+    // a limit ended the scan before the end of the range
     logic more;
-    // further completions of this request follow, and continue this one
+    // further completions follow and continue this one
     logic continued;
     // one of the constants status_*
     logic [7:0] status;
   } completion_outcome_t;
 
-  // control_switches: what an accelerator does beyond what it must
+  // control_switches: optional features of an accelerator
   //
   // +---------+--------------+---------+-------+
   // | 63:3    | 2            | 1       | 0     |
@@ -1118,15 +1120,15 @@ package layout_pkg;
   typedef struct packed {
     // zero
     logic [60:0] padding;
-    // keep the root that was named last on chip
+    // keep the most recently named root on chip
     logic root_on_chip;
-    // read some of what is kept from host memory, when that has less to do
+    // read some cached lines from host memory when its load is lower
     logic balance;
-    // keep interior nodes in on-board memory
+    // cache interior nodes in on-board memory
     logic cache;
   } control_switches_t;
 
-  // ocsm_flags: what messages a datagram has
+  // ocsm_flags: the format of the messages of a datagram
   //
   // +---------+----------+-----------+
   // | 7:2     | 1        | 0         |
@@ -1143,13 +1145,13 @@ package layout_pkg;
   typedef struct packed {
     // zero
     logic [5:0] padding;
-    // these are replies
+    // the messages are replies
     logic answered;
     // messages are of struct ocsm_long, not ocsm_short
     logic long_form;
   } ocsm_flags_t;
 
-  // ocsm_opcode: what is asked, and what came of it
+  // ocsm_opcode: operation and status
   //
   // +--------+-----------+
   // | 7:4    | 3:0       |
@@ -1168,8 +1170,8 @@ package layout_pkg;
     logic [3:0] operation;
   } ocsm_opcode_t;
 
-  // batch_operation: starts an operation; then the sizes that it has (key, expected value, value: 2
-  // bytes each), pairs_max of a range (2 bytes), key, expected value, value
+  // batch_operation: the first byte of an operation; the sizes that it has (key, expected value,
+  // value: 2 bytes each), pairs_max of a range (2 bytes), key, expected value and value follow
   //
   // +----------+-------------+------------+------------+--------+
   // | 7        | 6           | 5          | 4          | 3:0    |
@@ -1192,15 +1194,16 @@ package layout_pkg;
     logic backward;
     // range: start at the largest key not greater than the key
     logic floor_start;
-    // the value and its size are left out: it is the one that was last there
+    // the value and its size are omitted: it equals the previous one in the datagram
     logic same_value;
-    // the sizes are left out: each is the one that was last there
+    // the sizes are omitted: each equals the previous one in the datagram
     logic same_sizes;
     // one of the constants batch_get to batch_range
     logic [3:0] opcode;
   } batch_operation_t;
 
-  // batch_item: starts an item; then the sizes that it has (key, value: 2 bytes each), key and value
+  // batch_item: the first byte of an item; the sizes that it has (key, value: 2 bytes each), key and
+  // value follow
   //
   // +---------+------+------------+------------+--------+
   // | 7       | 6    | 5          | 4          | 3:0    |
@@ -1221,11 +1224,11 @@ package layout_pkg;
   typedef struct packed {
     // zero
     logic padding;
-    // batch_done of a range: there are further pairs
+    // batch_done of a range: further pairs exist
     logic more;
-    // the value and its size are left out: it is the one that was last there
+    // the value and its size are omitted: it equals the previous one in the datagram
     logic same_value;
-    // the sizes are left out: each is the one that was last there
+    // the sizes are omitted: each equals the previous one in the datagram
     logic same_sizes;
     // one of the constants batch_done to batch_failed
     logic [3:0] status;

@@ -9,7 +9,7 @@ example:
   python3 tools/mutants.py                               every rule: ten minutes
   python3 tools/mutants.py --only retire-when-visible    one rule; may be repeated
   python3 tools/mutants.py --every 4 --from 1            every fourth rule, from the second on
-  python3 tools/mutants.py --list --markdown > docs/rules.md
+  python3 tools/mutants.py --list --markdown > docs/design/rules.md
 """
 
 import argparse
@@ -29,7 +29,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LIST = ROOT / "tools/mutants.toml"
-RULES = ROOT / "docs/rules.md"
+RULES = ROOT / "docs/design/rules.md"
 SCRATCH = ROOT / "target/mutants"
 CRATES = ("layout", "memory", "btree", "accelerator", "store", "workload", "simulator", "protocol", "client",
     "server")
@@ -43,9 +43,10 @@ NAMES_MAX = 2
 
 PREFACE = """# Rules
 
-Take any one of these rules out of the code and a test fails: `tools/mutants.py` does so, one rule at a time,
-with what `tools/mutants.toml` says. From there this page is generated:
-`python3 tools/mutants.py --list --markdown > docs/rules.md`.
+`tools/mutants.toml` lists the rules that keep the code correct, and for each a change that breaks it.
+`tools/mutants.py` applies these changes one at a time and checks that a test fails. This page is generated
+from that list:
+`python3 tools/mutants.py --list --markdown > docs/design/rules.md`.
 """
 
 
@@ -118,7 +119,7 @@ def main() -> int:
 
 def parse_arguments() -> argparse.Namespace:
     parser = parser_for(__doc__)
-    parser.add_argument("--markdown", action="store_true", help="with --list: as docs/rules.md")
+    parser.add_argument("--markdown", action="store_true", help="with --list: as docs/design/rules.md")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="mutants at a time (default 1)")
     arguments = parse(parser)
     if arguments.jobs < 1:
@@ -185,8 +186,8 @@ def markdown(mutants: list[Mutant]) -> str:
 
 def check_rules(mutants: list[Mutant]) -> None:
     if not RULES.exists() or RULES.read_text() != markdown(mutants):
-        how = "tools/mutants.py --list --markdown > docs/rules.md"
-        raise Refusal(f"docs/rules.md is not what the list says: {how}")
+        how = "tools/mutants.py --list --markdown > docs/design/rules.md"
+        raise Refusal(f"docs/design/rules.md is not what the list says: {how}")
 
 
 def check_current(mutants: list[Mutant]) -> None:

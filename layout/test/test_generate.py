@@ -13,7 +13,7 @@ PATHS = [
     "crates/layout/tests/names/mod.rs",
     "rtl/layout_pkg.sv",
     "python/honeycomb_layout.py",
-    "docs/layout.md",
+    "docs/design/layout.md",
 ]
 
 

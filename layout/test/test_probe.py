@@ -64,7 +64,7 @@ class Markdown(unittest.TestCase):
     """Each section's heading names a record and its table lists the fields."""
 
     def setUp(self):
-        page = (ROOT / "docs" / "layout.md").read_text(encoding="utf-8")
+        page = (ROOT / "docs" / "design" / "layout.md").read_text(encoding="utf-8")
         self.chapters = {text.partition("\n")[0]: text for text in re.split(r"^## ", page, flags=re.M)[1:]}
 
     def test_constants(self):

@@ -1,4 +1,4 @@
-"""docs/redis.md beside the program: the page names every command, and says of each what holds."""
+"""docs/guide/commands.md beside the program: the page names every command, and says of each what holds."""
 
 import re
 import shutil
@@ -11,7 +11,7 @@ import redis
 from honeycomb_clients import throughput
 from honeycomb_clients.server import Server
 
-PAGE = Path(__file__).parents[2] / "docs" / "redis.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "commands.md"
 ROW = re.compile(r"\| `([A-Z0-9.*_ -]+)` \| (yes|partly|no) \| (?:(\S.*) )?\|")
 # Commands that are there and refused need these arguments, so that the error is not one about their number.
 ARGUMENTS = {"CLIENT CACHING": "YES"}

@@ -1,4 +1,4 @@
-"""Nodes as bytes, made and read as docs/node.md and docs/layout.md say, and the memory that they stand in."""
+"""Makes and reads nodes as bytes, as docs/design/node.md and layout.md define them, and the memory beside."""
 
 from dataclasses import dataclass, field, replace
 from os.path import commonprefix

@@ -1,4 +1,4 @@
-// The accelerator: requests in, completions out, the arena read over a bus. See docs/pipeline.md.
+// The accelerator: requests in, completions out, the arena read over a bus. See docs/design/pipeline.md.
 
 module accelerator_top
   import layout_pkg::*;

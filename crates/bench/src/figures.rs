@@ -58,68 +58,73 @@ pub enum Shape {
 /// With fewer pairs a store lies in the caches, or nearly.
 const PAIRS_MIN: u64 = 10_000_000;
 /// Of the paper's claims most compare a server with an accelerator and a network with one without.
-const IN_PROCESS: &str = "Ours runs on the CPU inside one process, without network and accelerator, \
-    beside the crate `masstree`; theirs are servers, and the accelerator does gets and scans.";
-const OF_THE_RTL: &str = "It is about the accelerator's memory: what the one in SystemVerilog does is in \
-    [its figures](rtl-figures.md), measured by `honeycomb-simulate`.";
+const IN_PROCESS: &str = "Honeycomb runs on the CPU inside one process, without network and accelerator, \
+    beside the crate `masstree`. The paper compares servers, and its accelerator executes gets and scans.";
+const OF_THE_RTL: &str = "This figure concerns the accelerator's memory. `honeycomb-simulate` measures \
+    it; see the [results](../README.md) of the simulated accelerator.";
 
 /// All of them.
 pub const FIGURES: [Figure; 10] = [
     Figure {
         name: "10",
         title: "YCSB",
-        claim: "B, C and D: 1.9 times eRPC-Masstree uniform, 1.8 times Zipf or latest; E: up to 2.9 times.",
+        claim: "Throughput is 1.9 times that of eRPC-Masstree in B, C and D with uniform keys and 1.8 \
+            times with Zipf or latest; up to 2.9 times in E.",
         reason: IN_PROCESS,
         shape: Shape::Workloads,
     },
     Figure {
         name: "11",
         title: "cloud storage by share of scans",
-        claim: "At 80 % scans and more of 3 or 4 pairs 2.3 times eRPC-Masstree uniform, 2.0 times \
-            Zipf; at 50 % 1.2 times; only inserts 0.58 times.",
+        claim: "With at least 80 % scans of 3 or 4 pairs, throughput is 2.3 times that of eRPC-Masstree \
+            with uniform keys and 2.0 times with Zipf; with 50 % scans 1.2 times; with inserts alone 0.58 \
+            times.",
         reason: IN_PROCESS,
         shape: Shape::Numbers,
     },
     Figure {
         name: "12",
         title: "length of scans",
-        claim: "24 pairs: 4.0 times eRPC-Masstree.",
+        claim: "With scans of 24 pairs, throughput is 4.0 times that of eRPC-Masstree.",
         reason: IN_PROCESS,
         shape: Shape::Numbers,
     },
     Figure {
         name: "13",
         title: "latency over throughput",
-        claim: "No values printed.",
-        reason: "Ours is the time from when an operation was due until it was done, without a network.",
+        claim: "The paper prints no values.",
+        reason: "Our latency is the time from when an operation is due until it ends, without a network.",
         shape: Shape::Latency,
     },
     Figure {
         name: "14",
         title: "size of the log block",
-        claim: "512 bytes cost scans 8 % against none.",
-        reason: "On the CPU the log block is one more place in memory for each scan, and merging it is the \
-            scan's work; without a log block each write rebuilds its leaf.",
+        claim: "A log block of 512 bytes costs scans 8 %.",
+        reason: "On the CPU each scan reads the log block from one more place in memory and merges it \
+            with the sorted block. Without a log block each write rebuilds its leaf.",
         shape: Shape::LogBlock,
     },
     Figure {
         name: "15",
         title: "versions by number of threads",
-        claim: "Without versions up to 14 % more where inserts are the bound.",
-        reason: "Versions are released through a ring, not by spinning for the predecessor.",
+        claim: "Up to 14 % more throughput without versions, where inserts are the limit.",
+        reason: "Honeycomb releases versions through a ring, so a writer does not spin for its \
+            predecessor.",
         shape: Shape::Versions,
     },
     Figure {
         name: "16",
         title: "the accelerator's cache",
-        claim: "256 MB for all interior nodes: 2.5 times; the root on chip: +30 %.",
+        claim: "A cache of 256 MB, for all interior nodes, gives 2.5 times the throughput; the root on \
+            chip gives 30 %.",
         reason: OF_THE_RTL,
         shape: Shape::Elsewhere,
     },
     Figure {
         name: "17",
         title: "balance of load between PCIe and on-board memory",
-        claim: "8.0 million scans a second without, 9.1 with it, all interior nodes in the cache.",
+        claim: "8.0 million scans a second without the load balancer, 9.1 million with it, all interior \
+            nodes in the cache.",
         reason: OF_THE_RTL,
         shape: Shape::Elsewhere,
     },
@@ -193,11 +198,8 @@ impl Figure {
 
     fn section(&self, report: Option<&Report>) -> String {
         let Figure { title, claim, reason, shape, .. } = self;
-        let (asks, tells) = if self.is_of_paper() {
-            ("The paper", "What differs, and may be why")
-        } else {
-            ("Asked", "How to read it")
-        };
+        let (asks, tells) =
+            if self.is_of_paper() { ("The paper", "Differences") } else { ("Question", "How to read it") };
         let mut text = format!("\n## {}\n\n*{asks}:* {claim}\n\n", self.heading());
         match (shape, report) {
             (Shape::Elsewhere, _) => {}
@@ -246,10 +248,11 @@ impl Figure {
 /// The page that shows all figures, with what of them was measured into `folder`.
 pub fn page(folder: &Path) -> Result<String, Failure> {
     let mut text = String::from(
-        "# Figures\n\n`make figures` measures, draws and writes this page; `honeycomb-bench figure NAME` \
-         measures one: a number for one of the paper, `ablations` or `latency` for one of ours. See \
-         [benchmark](benchmark.md) for how. The paper prints no values in its figures but those quoted \
-         here; which of them has which number is taken from its topics.\n",
+        "# Figures\n\n`make figures` measures, draws and writes this page. `honeycomb-bench figure NAME` \
+         measures one figure: a number names a figure of the paper, and `ablations` and `latency` name \
+         our own. The page on the [benchmark](../../design/benchmark.md) describes the method. This page \
+         quotes all values that the paper prints with its figures; we inferred from their topics which \
+         figure has which number.\n",
     );
     for figure in FIGURES {
         let path = folder.join(figure.stem()).join("bench.json");

@@ -80,7 +80,7 @@ struct Scale {
     #[arg(long, value_delimiter = ',', default_values_t = [Sizes::DEFAULT])]
     sizes: Vec<Sizes>,
     /// Maps to measure; a Honeycomb with something chosen otherwise is named like honeycomb:log=1024:mvcc=off
-    /// (docs/benchmark.md says what can be chosen)
+    /// (docs/design/benchmark.md says what can be chosen)
     #[arg(long, value_delimiter = ',', default_values_t = Peer::DEFAULT)]
     peers: Vec<Peer>,
     /// Numbers of threads

@@ -1,7 +1,7 @@
 //! Honeycomb's ordered index: B+trees of fixed-size nodes that readers walk wait-free, at one version.
 //!
-//! The layout of a node is in `docs/node.md`, versions in `docs/versions.md`, splits and joins in
-//! `docs/structure.md`. Reading starts at [`Forest::reader`], writing at [`Forest::write`].
+//! The layout of a node is in `docs/design/node.md`, versions in `docs/design/versions.md`, splits and
+//! merges in `docs/design/structure.md`. Reading starts at [`Forest::reader`], writing at [`Forest::write`].
 #![forbid(unsafe_code)]
 
 mod versions;

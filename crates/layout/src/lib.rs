@@ -21,7 +21,7 @@ pub const KEY_BYTES_MIN: usize = 1;
 /// Longest key (Honeycomb, section 3.1).
 pub const KEY_BYTES_MAX: usize = 460;
 
-/// Longest value kept in the node; a longer one has its own buffer.
+/// Longest inline value; a longer value has a buffer of its own.
 pub const INLINE_VALUE_BYTES_MAX: usize = 469;
 
 /// Longest value.
@@ -42,7 +42,7 @@ pub const NODE_BYTES_MIN: usize = 1024;
 /// Largest node size.
 pub const NODE_BYTES_MAX: usize = 16384;
 
-/// Node size unless the store says otherwise.
+/// Default size of a node.
 pub const NODE_BYTES_DEFAULT: usize = 8192;
 
 /// Shortcut block: the header and it are the node's first 512 bytes.
@@ -51,10 +51,10 @@ pub const SHORTCUT_BLOCK_BYTES_DEFAULT: usize = 448;
 /// A shortcut: an 8-byte head and a 2-byte segment offset, kept in two arrays.
 pub const SHORTCUT_BYTES: usize = 10;
 
-/// No segment of a sorted block is made smaller on purpose.
+/// Minimum size of a segment of the sorted block.
 pub const SEGMENT_BYTES_MIN_DEFAULT: usize = 128;
 
-/// A log block that would grow past this is merged.
+/// A leaf whose log block would exceed this is consolidated.
 pub const LOG_THRESHOLD_BYTES_DEFAULT: usize = 512;
 
 /// An order hint is one byte.
@@ -72,14 +72,14 @@ pub const OPCODE_SCAN: usize = 2;
 /// Completion: the value or the pairs follow.
 pub const STATUS_FOUND: usize = 0;
 
-/// Completion: a get found no such key.
+/// Completion: the key of a get is absent.
 pub const STATUS_ABSENT: usize = 1;
 
-/// Completion: a field has a value that is not allowed, or the request is cut off; if it is, what
-/// follows it is lost.
+/// Completion: a field has an invalid value, or the request is truncated; the bytes after a
+/// truncated request are lost.
 pub const STATUS_MALFORMED: usize = 2;
 
-/// Completion: no such operation.
+/// Completion: the operation is unknown.
 pub const STATUS_UNKNOWN_OPCODE: usize = 3;
 
 /// Completion: a key is too long, or the key of a get is empty.
@@ -88,27 +88,26 @@ pub const STATUS_KEY_LENGTH: usize = 4;
 /// Completion: the table has no root.
 pub const STATUS_UNKNOWN_TABLE: usize = 5;
 
-/// Completion: the read version is not held for any reader: the snapshot is too old.
+/// Completion: the read version is not held: the snapshot is too old.
 pub const STATUS_VERSION_NOT_HELD: usize = 6;
 
-/// Completion: a device could not read what it came to, or that is no node; what was continued is
-/// void.
+/// Completion: a memory read of a device failed or returned no valid node; parts that this one
+/// continues are void.
 pub const STATUS_FAULT: usize = 7;
 
-/// Completion: those before have used up the room that there is for completions; what was continued
-/// is void.
+/// Completion: earlier completions have used up the room; parts that this one continues are void.
 pub const STATUS_NO_ROOM: usize = 8;
 
-/// Counter: cycles of key search units in which they search a node.
+/// Counter: cycles in which key search units search a node.
 pub const COUNTER_SEARCH_BUSY: usize = 0;
 
 /// Counter: interior nodes that were searched.
 pub const COUNTER_NODES: usize = 1;
 
-/// Counter: steps to previous versions on the way down.
+/// Counter: steps of descents to previous versions.
 pub const COUNTER_VERSION_STEPS: usize = 2;
 
-/// Counter: reads of lines that units asked for.
+/// Counter: reads of lines that units requested.
 pub const COUNTER_READS: usize = 3;
 
 /// Counter: reads by LID among them.
@@ -120,19 +119,19 @@ pub const COUNTER_HOST_READS: usize = 5;
 /// Counter: lines that came from host memory.
 pub const COUNTER_HOST_LINES: usize = 6;
 
-/// Counter: cycles in which host memory did not take a read.
+/// Counter: cycles in which host memory did not accept a read.
 pub const COUNTER_HOST_STALLS: usize = 7;
 
-/// Counter: answers of on-board memory that were errors.
+/// Counter: error responses of on-board memory.
 pub const COUNTER_DRAM_ERRORS: usize = 8;
 
 /// Counter: lines that key search units read.
 pub const COUNTER_SEARCH_LINES: usize = 9;
 
-/// Counter: pieces of nodes that were in the cache.
+/// Counter: bursts that hit the cache.
 pub const COUNTER_HITS: usize = 10;
 
-/// Counter: pieces of nodes that were not in the cache.
+/// Counter: bursts that missed the cache.
 pub const COUNTER_MISSES: usize = 11;
 
 /// Counter: lines that came from the cache.
@@ -153,7 +152,7 @@ pub const COUNTER_DESCENTS: usize = 16;
 /// Counter: cycles of requests in range scan units.
 pub const COUNTER_SCAN_REQUESTS: usize = 17;
 
-/// Counters that there are.
+/// Number of counters.
 pub const COUNTER_COUNT: usize = 18;
 
 /// Event: a request has its slot; argument: its number.
@@ -165,10 +164,10 @@ pub const EVENT_PARSED: usize = 2;
 /// Event: a request goes to the search engine; argument: its read version.
 pub const EVENT_STARTED: usize = 3;
 
-/// Event: a request is refused; argument: the status.
+/// Event: a request is rejected; argument: the status.
 pub const EVENT_REFUSED: usize = 4;
 
-/// Event: the last part of a completion was handed over.
+/// Event: the last part of a completion was sent.
 pub const EVENT_DONE: usize = 5;
 
 /// Event: a key search unit begins; argument: the LID of the root.
@@ -190,59 +189,59 @@ pub const EVENT_LEAF: usize = 10;
 /// Event: a slot of a range scan unit takes a request; argument: the LID of the leaf.
 pub const EVENT_LEAF_TAKEN: usize = 11;
 
-/// Event: header and shortcuts of a leaf are there; argument: its node version; detail: its log
+/// Event: header and shortcuts of a leaf have arrived; argument: its node version; detail: its log
 /// entries.
 pub const EVENT_LEAF_OPEN: usize = 12;
 
 /// Event: a range scan unit begins to work on a request.
 pub const EVENT_TURN: usize = 13;
 
-/// Event: the log block was looked at; detail: 1 if the key of a get is there.
+/// Event: the log block was searched; detail: 1 if it has the key of a get.
 pub const EVENT_LOG_WALKED: usize = 14;
 
-/// Event: the key's place in the sorted block is found; detail: 1 if the key is there.
+/// Event: the position of the key in the sorted block is found; detail: 1 if the key exists.
 pub const EVENT_PLACE_FOUND: usize = 15;
 
-/// Event: a scan has stepped over a pair; detail: 1 if there was one in the leaf.
+/// Event: a scan has passed a pair; detail: 1 if the leaf had one.
 pub const EVENT_STEPPED: usize = 16;
 
 /// Event: a value or a pair is in the answer; detail: bytes of the value.
 pub const EVENT_EMITTED: usize = 17;
 
-/// Event: a scan goes on; argument: the LID of the sibling.
+/// Event: a scan continues; argument: the LID of the sibling.
 pub const EVENT_SIBLING: usize = 18;
 
 /// Event: the answer is complete; argument: the status.
 pub const EVENT_ANSWERED: usize = 19;
 
-/// Event: a key in a leaf was looked at; argument: its offset; detail: bits compared, less, equal.
+/// Event: a key in a leaf was compared; argument: its offset; detail: bits compared, less, equal.
 pub const EVENT_COMPARED: usize = 20;
 
-/// Event: a unit asks memory for lines of a node; argument: its LID; detail: the first line, from
-/// bit 12 on how many, bit 31: by LID.
+/// Event: a unit requests lines of a node; argument: its LID; detail: the first line, from bit 12
+/// on the number of lines, bit 31: by LID.
 pub const EVENT_READ: usize = 21;
 
-/// Event: the last line of a read came; argument: the address of the buffer; detail: 1 if memory
+/// Event: the last line of a read arrived; argument: the address of the buffer; detail: 1 if memory
 /// failed.
 pub const EVENT_LINES: usize = 22;
 
-/// Event: host memory takes a read; argument: its address; detail: its bytes.
+/// Event: host memory accepts a read; argument: its address; detail: its bytes.
 pub const EVENT_HOST_READ: usize = 23;
 
-/// Event: the last line of a read of host memory came.
+/// Event: the last line of a read of host memory arrived.
 pub const EVENT_HOST_LINES: usize = 24;
 
-/// Event: on-board memory takes a read; argument: its address; detail: its lines, bit 31: of the
+/// Event: on-board memory accepts a read; argument: its address; detail: its lines, bit 31: of the
 /// cache, not of the page table.
 pub const EVENT_ON_BOARD_READ: usize = 25;
 
-/// Event: the last line of a read of on-board memory came; detail, bit 31: of the cache.
+/// Event: the last line of a read of on-board memory arrived; detail, bit 31: of the cache.
 pub const EVENT_ON_BOARD_LINES: usize = 26;
 
-/// Message_type: all messages search.
+/// Message_type: all messages are searches.
 pub const OCSM_SEARCH: usize = 1;
 
-/// Message_type: all messages insert, modify or delete.
+/// Message_type: all messages are inserts, modifies or deletes.
 pub const OCSM_UPDATE: usize = 2;
 
 /// The value of a key.
@@ -251,7 +250,7 @@ pub const OCSM_OPERATION_SEARCH: usize = 1;
 /// Add a pair whose key is absent.
 pub const OCSM_OPERATION_INSERT: usize = 2;
 
-/// Change the value of a key that is there.
+/// Change the value of an existing key.
 pub const OCSM_OPERATION_MODIFY: usize = 3;
 
 /// Remove a pair.
@@ -260,28 +259,29 @@ pub const OCSM_OPERATION_DELETE: usize = 4;
 /// The value of a search follows; an update has taken effect.
 pub const OCSM_STATUS_DONE: usize = 0;
 
-/// No such key.
+/// The key is absent.
 pub const OCSM_STATUS_ABSENT: usize = 1;
 
-/// Insert: the key is there already.
+/// Insert: the key exists.
 pub const OCSM_STATUS_EXISTS: usize = 2;
 
-/// Search: the value is there, and longer than the message has room for.
+/// Search: the value is longer than the message allows.
 pub const OCSM_STATUS_TOO_LONG: usize = 3;
 
-/// No such operation in a message of this type, or a length that it has no room for.
+/// The message type does not allow this operation, or the length is too large.
 pub const OCSM_STATUS_NOT_ALLOWED: usize = 4;
 
-/// Update: no room in the store.
+/// Update: the store is full.
 pub const OCSM_STATUS_OUT_OF_MEMORY: usize = 5;
 
-/// The table is unknown, the pair is not one that servers write, or the store could not say.
+/// The table is unknown, the pair was not written by a server, or the store could not execute the
+/// operation.
 pub const OCSM_STATUS_FAILED: usize = 6;
 
-/// Kind: a client asks for a token, or with the token for a session.
+/// Kind: a client requests a token, or, with the token, a session.
 pub const BATCH_HELLO: usize = 1;
 
-/// Kind: the token of the address that the hello came from.
+/// Kind: the token for the source address of the hello.
 pub const BATCH_TOKEN: usize = 2;
 
 /// Kind: a new session.
@@ -290,28 +290,28 @@ pub const BATCH_SESSION: usize = 3;
 /// Kind: operations.
 pub const BATCH_REQUEST: usize = 4;
 
-/// Kind: items, and more of them in further datagrams.
+/// Kind: items; further datagrams follow.
 pub const BATCH_REPLY: usize = 5;
 
-/// Kind: items, and with them the reply ends.
+/// Kind: items; the last datagram of the reply.
 pub const BATCH_REPLY_END: usize = 6;
 
-/// Kind: nothing of a request was carried out.
+/// Kind: the request was rejected, and nothing of it executed.
 pub const BATCH_REFUSED: usize = 7;
 
-/// An operation has a value that is not allowed, or its bytes do not end where the datagram does.
+/// An operation has an invalid value, or its end differs from the end of the datagram.
 pub const BATCH_REFUSED_MALFORMED: usize = 1;
 
-/// No such session from this address.
+/// The session does not exist for this address.
 pub const BATCH_REFUSED_SESSION: usize = 2;
 
-/// The request writes, and its identifier is 0 or too old to tell whether it was carried out.
+/// The request writes, and its identifier is 0 or too old to know whether it was executed.
 pub const BATCH_REFUSED_IDENTIFIER: usize = 3;
 
-/// No such table.
+/// The table does not exist.
 pub const BATCH_REFUSED_TABLE: usize = 4;
 
-/// Identifiers below and with the newest one of which a server knows what came of their writes.
+/// Number of newest identifiers whose outcomes of writes a server keeps.
 pub const BATCH_WINDOW: usize = 64;
 
 /// Operation: the value of a key.
@@ -323,19 +323,19 @@ pub const BATCH_PUT: usize = 2;
 /// Operation: add a pair whose key is absent.
 pub const BATCH_INSERT: usize = 3;
 
-/// Operation: change the value of a key that is there.
+/// Operation: change the value of an existing key.
 pub const BATCH_UPDATE: usize = 4;
 
 /// Operation: remove a pair.
 pub const BATCH_DELETE: usize = 5;
 
-/// Operation: change a value that equals the expected one.
+/// Operation: replace a value that equals the expected one.
 pub const BATCH_COMPARE_AND_SWAP: usize = 6;
 
 /// Operation: at most pairs_max pairs from a key on, which may be empty.
 pub const BATCH_RANGE: usize = 7;
 
-/// Item: a write has taken effect, or the pairs of a range end here.
+/// Item: a write has taken effect, or a range is complete.
 pub const BATCH_DONE: usize = 0;
 
 /// Item: the value of a get.
@@ -344,28 +344,28 @@ pub const BATCH_FOUND: usize = 1;
 /// Item: a pair of a range; its further items follow.
 pub const BATCH_PAIR: usize = 2;
 
-/// Item: no such key.
+/// Item: the key is absent.
 pub const BATCH_ABSENT: usize = 3;
 
-/// Item: the key of an insert is there already.
+/// Item: the key of an insert exists.
 pub const BATCH_EXISTS: usize = 4;
 
-/// Item: the value is not the expected one.
+/// Item: the value differs from the expected one.
 pub const BATCH_DIFFERS: usize = 5;
 
-/// Item: the value is there, and longer than any datagram has room for.
+/// Item: the value exists and is longer than a datagram.
 pub const BATCH_TOO_LARGE: usize = 6;
 
-/// Item: the value is there, and the reply is full: ask again in another request.
+/// Item: the value exists and the reply is full: send another request.
 pub const BATCH_NO_ROOM: usize = 7;
 
-/// Item: no key of this store can be empty or so long.
+/// Item: the key is empty or too long.
 pub const BATCH_KEY_LENGTH: usize = 8;
 
-/// Item: no room in the store for the write.
+/// Item: the store is full.
 pub const BATCH_OUT_OF_MEMORY: usize = 9;
 
-/// Item: the pair is not one that servers write, or the store could not say.
+/// Item: the pair was not written by a server, or the store could not execute the operation.
 pub const BATCH_FAILED: usize = 10;
 
 /// The first cache line of a node.
@@ -402,11 +402,11 @@ pub mod node_header {
     pub const LOCK_AND_SIZE_OFFSET: usize = 0;
     /// Bytes of `lock_and_size`.
     pub const LOCK_AND_SIZE_BYTES: usize = 8;
-    /// Write version this buffer was made at.
+    /// Write version at which this buffer was built.
     pub const NODE_VERSION_OFFSET: usize = 8;
     /// Bytes of `node_version`.
     pub const NODE_VERSION_BYTES: usize = 8;
-    /// Bus address of the buffer this one replaced; 0: none.
+    /// Bus address of the buffer that this one replaced; 0: none.
     pub const PREVIOUS_VERSION_OFFSET: usize = 16;
     /// Bytes of `previous_version`.
     pub const PREVIOUS_VERSION_BYTES: usize = 8;
@@ -426,7 +426,7 @@ pub mod node_header {
     pub const SORTED_COUNT_OFFSET: usize = 42;
     /// Bytes of `sorted_count`.
     pub const SORTED_COUNT_BYTES: usize = 2;
-    /// Bytes shared by the fence keys, so by every key routed here; not repeated in items.
+    /// Length of the common prefix of the fence keys, and so of every key of the node; items omit it.
     pub const PREFIX_LENGTH_OFFSET: usize = 44;
     /// Bytes of `prefix_length`.
     pub const PREFIX_LENGTH_BYTES: usize = 2;
@@ -473,8 +473,8 @@ pub mod node_header {
     };
 }
 
-/// A line of a leaf's tag directory: where some of the sorted items are, by the hash of their whole
-/// keys.
+/// A line of a leaf's fingerprint directory: offsets of some sorted items by the hash of their
+/// whole keys.
 ///
 /// ```text
 /// +---------------------------------------------------------------------------------------+
@@ -491,13 +491,13 @@ pub mod node_header {
 pub mod directory_line {
     /// Bytes of the whole.
     pub const SIZE: usize = 64;
-    /// The tag in the key_hash of each entry.
+    /// The fingerprint (the tag in the key_hash) of each entry.
     pub const TAGS_OFFSET: usize = 0;
     /// Bytes of one of `tags`.
     pub const TAGS_BYTES: usize = 1;
     /// How many `tags` there are.
     pub const TAGS_COUNT: usize = 21;
-    /// Sorted items of this line, up to 255; only the first 21 have entries.
+    /// Number of sorted items of this line, up to 255; only the first 21 have entries.
     pub const COUNT_OFFSET: usize = 21;
     /// Bytes of `count`.
     pub const COUNT_BYTES: usize = 1;
@@ -551,7 +551,7 @@ pub mod fences {
     };
 }
 
-/// An out-of-line value, as it stands in the item.
+/// The reference to an overflow value in an item.
 ///
 /// ```text
 /// +-----------------------------------------------------------------+---------------------+
@@ -645,7 +645,7 @@ pub mod log_entry_header {
     };
 }
 
-/// A read; then the lower key and the upper key, and zeros up to a multiple of 8 bytes.
+/// A read; the lower key, the upper key, and zeros up to a multiple of 8 bytes follow.
 ///
 /// ```text
 /// +---------------------------------------------------------------------------------------+
@@ -665,23 +665,23 @@ pub mod log_entry_header {
 pub mod request {
     /// Bytes of the whole.
     pub const SIZE: usize = 32;
-    /// Chosen by who asks, echoed by the completion.
+    /// Chosen by the requester; the completion repeats it.
     pub const IDENTIFIER_OFFSET: usize = 0;
     /// Bytes of `identifier`.
     pub const IDENTIFIER_BYTES: usize = 8;
-    /// A version that is held for this reader; 0: what is visible now.
+    /// A version that is held for this reader; 0: the current version.
     pub const READ_VERSION_OFFSET: usize = 8;
     /// Bytes of `read_version`.
     pub const READ_VERSION_BYTES: usize = 8;
-    /// Scan: most pairs; get: 0.
+    /// Scan: maximum number of pairs; get: 0.
     pub const PAIRS_MAX_OFFSET: usize = 16;
     /// Bytes of `pairs_max`.
     pub const PAIRS_MAX_BYTES: usize = 4;
-    /// Scan: no further pair once keys and values have so many bytes; get: 0.
+    /// Scan: no further pair once keys and values have reached this number of bytes; get: 0.
     pub const BYTES_MAX_OFFSET: usize = 20;
     /// Bytes of `bytes_max`.
     pub const BYTES_MAX_BYTES: usize = 4;
-    /// Whose root is read from.
+    /// The table to read.
     pub const TABLE_NUMBER_OFFSET: usize = 24;
     /// Bytes of `table_number`.
     pub const TABLE_NUMBER_BYTES: usize = 2;
@@ -726,8 +726,8 @@ pub mod request {
     };
 }
 
-/// An answer, or a part of one; then the value (get) or the pairs (scan), and zeros up to a
-/// multiple of 8 bytes.
+/// An answer or a part of one; the value (get) or the pairs (scan) and zeros up to a multiple of 8
+/// bytes follow.
 ///
 /// ```text
 /// +---------------------------------------------------------------------------------------+
@@ -747,11 +747,11 @@ pub mod request {
 pub mod completion {
     /// Bytes of the whole.
     pub const SIZE: usize = 32;
-    /// That of the request.
+    /// The identifier of the request.
     pub const IDENTIFIER_OFFSET: usize = 0;
     /// Bytes of `identifier`.
     pub const IDENTIFIER_BYTES: usize = 8;
-    /// The version that was read; 0 without MVCC.
+    /// The version at which the request was read; 0 without MVCC.
     pub const READ_VERSION_OFFSET: usize = 8;
     /// Bytes of `read_version`.
     pub const READ_VERSION_BYTES: usize = 8;
@@ -759,7 +759,7 @@ pub mod completion {
     pub const PAIR_VERSION_OFFSET: usize = 16;
     /// Bytes of `pair_version`.
     pub const PAIR_VERSION_BYTES: usize = 8;
-    /// Bytes that follow, without the zeros.
+    /// Bytes that follow, without the padding.
     pub const BYTES_OFFSET: usize = 24;
     /// Bytes of `bytes`.
     pub const BYTES_BYTES: usize = 4;
@@ -784,7 +784,7 @@ pub mod completion {
     };
 }
 
-/// A pair of a scan; then its key and its value.
+/// A pair of a scan; its key and its value follow.
 ///
 /// ```text
 /// +-------------------------------------------+---------------------+---------------------+
@@ -820,8 +820,8 @@ pub mod completion_pair {
     };
 }
 
-/// Registers of 8 bytes on a bus of 32 bits: the low half of one is written first, its high half
-/// puts both in force; reading a low half keeps the high half for the next read.
+/// Registers of 8 bytes on a bus of 32 bits: write the low half first; writing the high half makes
+/// both take effect; reading a low half latches the high half for the next read.
 ///
 /// ```text
 /// +---------------------+----------+----------+-------------------------------------------+
@@ -863,15 +863,15 @@ pub mod completion_pair {
 pub mod control {
     /// Bytes of the whole.
     pub const SIZE: usize = 88;
-    /// Of every node of the store: where its sorted block begins.
+    /// Offset of the sorted block in every node of the store.
     pub const SORTED_START_OFFSET: usize = 0;
     /// Bytes of `sorted_start`.
     pub const SORTED_START_BYTES: usize = 2;
-    /// Of every node of the store: shortcuts that there is room for.
+    /// Capacity for shortcuts in every node of the store.
     pub const SHORTCUT_CAPACITY_OFFSET: usize = 2;
     /// Bytes of `shortcut_capacity`.
     pub const SHORTCUT_CAPACITY_BYTES: usize = 1;
-    /// How often the number of sets of the cache is halved; stays as it is from the first mapping on.
+    /// Number of times that the number of cache sets is halved; constant from the first mapping on.
     pub const CACHE_HALVINGS_OFFSET: usize = 3;
     /// Bytes of `cache_halvings`.
     pub const CACHE_HALVINGS_BYTES: usize = 1;
@@ -881,35 +881,36 @@ pub mod control {
     pub const PADDING_BYTES: usize = 1;
     /// How many `padding` there are.
     pub const PADDING_COUNT: usize = 4;
-    /// What requests read at that name no version.
+    /// The version for requests that name no version.
     pub const READ_VERSION_OFFSET: usize = 8;
     /// Bytes of `read_version`.
     pub const READ_VERSION_BYTES: usize = 8;
-    /// The table whose root is written next.
+    /// Table for the next write of root_lid.
     pub const TABLE_NUMBER_OFFSET: usize = 16;
     /// Bytes of `table_number`.
     pub const TABLE_NUMBER_BYTES: usize = 8;
-    /// LID of the root of table_number; 0: there is no such table.
+    /// LID of the root of table_number; 0: the table does not exist.
     pub const ROOT_OFFSET: usize = 24;
     /// Bytes of `root`.
     pub const ROOT_BYTES: usize = 8;
-    /// The LID whose mapping is written next.
+    /// LID for the next write of its mapping.
     pub const MAPPED_LID_OFFSET: usize = 32;
     /// Bytes of `mapped_lid`.
     pub const MAPPED_LID_BYTES: usize = 8;
-    /// Bus address that mapped_lid leads to, 0: none; answered once it is in force.
+    /// Bus address of mapped_lid, 0: none; acknowledged once it has taken effect.
     pub const MAPPED_ADDRESS_OFFSET: usize = 40;
     /// Bytes of `mapped_address`.
     pub const MAPPED_ADDRESS_BYTES: usize = 8;
-    /// Read only: number of the oldest request in flight; greater than window_newest: none.
+    /// Read only: number of the oldest request in flight; greater than window_newest if none is in
+    /// flight.
     pub const WINDOW_OLDEST_OFFSET: usize = 48;
     /// Bytes of `window_oldest`.
     pub const WINDOW_OLDEST_BYTES: usize = 8;
-    /// Read only: number of the newest request that was begun.
+    /// Read only: number of the newest request.
     pub const WINDOW_NEWEST_OFFSET: usize = 56;
     /// Bytes of `window_newest`.
     pub const WINDOW_NEWEST_BYTES: usize = 8;
-    /// The counter that is read next.
+    /// Index for the next read of counter.
     pub const COUNTER_INDEX_OFFSET: usize = 64;
     /// Bytes of `counter_index`.
     pub const COUNTER_INDEX_BYTES: usize = 8;
@@ -917,7 +918,7 @@ pub mod control {
     pub const COUNTER_OFFSET: usize = 72;
     /// Bytes of `counter`.
     pub const COUNTER_BYTES: usize = 8;
-    /// Word control_switches: what is on; all off after reset.
+    /// Word control_switches: enabled features; all off after reset.
     pub const SWITCHES_OFFSET: usize = 80;
     /// Bytes of `switches`.
     pub const SWITCHES_BYTES: usize = 8;
@@ -956,7 +957,7 @@ pub mod control {
     };
 }
 
-/// Starts a datagram of messages, which are all of one type and one size.
+/// The header of a datagram of messages, all of one type and one size.
 ///
 /// ```text
 /// +---------------------+---------------------+----------+----------+
@@ -972,7 +973,7 @@ pub mod ocsm_header {
     pub const MESSAGE_COUNT_OFFSET: usize = 0;
     /// Bytes of `message_count`.
     pub const MESSAGE_COUNT_BYTES: usize = 2;
-    /// The table of all of them.
+    /// The table of all messages.
     pub const TABLE_NUMBER_OFFSET: usize = 2;
     /// Bytes of `table_number`.
     pub const TABLE_NUMBER_BYTES: usize = 2;
@@ -1019,15 +1020,15 @@ pub mod ocsm_header {
 pub mod ocsm_short {
     /// Bytes of the whole.
     pub const SIZE: usize = 32;
-    /// Chosen by the source, echoed.
+    /// Chosen by the source; the reply repeats it.
     pub const SEQUENCE_NUMBER_OFFSET: usize = 0;
     /// Bytes of `sequence_number`.
     pub const SEQUENCE_NUMBER_BYTES: usize = 2;
-    /// Who asks; a reply has it as its destination.
+    /// The requester; the destination of the reply.
     pub const SOURCE_OFFSET: usize = 2;
     /// Bytes of `source`.
     pub const SOURCE_BYTES: usize = 2;
-    /// Who is asked; a reply has it as its source.
+    /// The server; the source of the reply.
     pub const DESTINATION_OFFSET: usize = 4;
     /// Bytes of `destination`.
     pub const DESTINATION_BYTES: usize = 2;
@@ -1092,15 +1093,15 @@ pub mod ocsm_short {
 pub mod ocsm_long {
     /// Bytes of the whole.
     pub const SIZE: usize = 64;
-    /// As in ocsm_short, and so the next four.
+    /// As in ocsm_short, like the next four.
     pub const SEQUENCE_NUMBER_OFFSET: usize = 0;
     /// Bytes of `sequence_number`.
     pub const SEQUENCE_NUMBER_BYTES: usize = 2;
-    /// Who asks.
+    /// The requester.
     pub const SOURCE_OFFSET: usize = 2;
     /// Bytes of `source`.
     pub const SOURCE_BYTES: usize = 2;
-    /// Who is asked.
+    /// The server.
     pub const DESTINATION_OFFSET: usize = 4;
     /// Bytes of `destination`.
     pub const DESTINATION_BYTES: usize = 2;
@@ -1145,7 +1146,7 @@ pub mod ocsm_long {
     };
 }
 
-/// Starts a batch datagram; then the operations of a request or the items of a reply.
+/// The header of a batch datagram; the operations of a request or the items of a reply follow.
 ///
 /// ```text
 /// +---------------------------------------------------------------------------------------+
@@ -1162,11 +1163,11 @@ pub mod ocsm_long {
 pub mod batch_header {
     /// Bytes of the whole.
     pub const SIZE: usize = 24;
-    /// Named by the server; 0 in batch_hello and batch_token.
+    /// Assigned by the server; 0 in batch_hello and batch_token.
     pub const SESSION_OFFSET: usize = 0;
     /// Bytes of `session`.
     pub const SESSION_BYTES: usize = 8;
-    /// Of a request: from 1 on, echoed; batch_hello, batch_token: the token, 0: none yet.
+    /// Request: from 1 on, repeated by the reply; batch_hello, batch_token: the token, 0: none yet.
     pub const IDENTIFIER_OFFSET: usize = 8;
     /// Bytes of `identifier`.
     pub const IDENTIFIER_BYTES: usize = 8;
@@ -1174,7 +1175,7 @@ pub mod batch_header {
     pub const TABLE_NUMBER_OFFSET: usize = 16;
     /// Bytes of `table_number`.
     pub const TABLE_NUMBER_BYTES: usize = 2;
-    /// Operations of a request; items of this datagram of a reply.
+    /// Number of operations of a request, or of items in this datagram of a reply.
     pub const COUNT_OFFSET: usize = 18;
     /// Bytes of `count`.
     pub const COUNT_BYTES: usize = 2;
@@ -1182,11 +1183,11 @@ pub mod batch_header {
     pub const KIND_OFFSET: usize = 20;
     /// Bytes of `kind`.
     pub const KIND_BYTES: usize = 1;
-    /// Request: another one each time it is sent; echoed.
+    /// Request: a new value for each repetition; the reply repeats it.
     pub const ATTEMPT_OFFSET: usize = 21;
     /// Bytes of `attempt`.
     pub const ATTEMPT_BYTES: usize = 1;
-    /// Reply: how many datagrams of it come before this one.
+    /// Reply: number of datagrams before this one.
     pub const POSITION_OFFSET: usize = 22;
     /// Bytes of `position`.
     pub const POSITION_BYTES: usize = 1;
@@ -1275,7 +1276,7 @@ pub mod lock_and_size {
         assert!(BITS == end);
     };
 
-    /// Held by a writer; stays set in a buffer that was replaced.
+    /// A writer holds the node; stays set in a replaced buffer.
     #[inline]
     pub const fn lock(word: u64) -> u64 {
         super::extract(word, LOCK_SHIFT, LOCK_MASK)
@@ -1336,7 +1337,7 @@ pub mod lock_and_size {
     }
 }
 
-/// The CRC-32C of a whole key, as a tag directory uses it.
+/// The CRC-32C of a whole key, for the fingerprint directory.
 ///
 /// ```text
 /// +-------+-----+
@@ -1369,7 +1370,7 @@ pub mod key_hash {
         assert!(BITS == end);
     };
 
-    /// Tells the entries of a line apart.
+    /// Fingerprint: distinguishes the entries of a line.
     #[inline]
     pub const fn tag(word: u64) -> u64 {
         super::extract(word, TAG_SHIFT, TAG_MASK)
@@ -1381,7 +1382,7 @@ pub mod key_hash {
         super::replace(word, TAG_SHIFT, TAG_MASK, value)
     }
 
-    /// Times the number of lines and without its low 24 bits: the number of the line.
+    /// Times the number of lines, shifted right by 24 bits: the number of the line.
     #[inline]
     pub const fn place(word: u64) -> u64 {
         super::extract(word, PLACE_SHIFT, PLACE_MASK)
@@ -1479,7 +1480,7 @@ pub mod item_header {
         super::replace(word, SUFFIX_LENGTH_SHIFT, SUFFIX_LENGTH_MASK, value)
     }
 
-    /// Bytes of the value as it stands in the item.
+    /// Bytes of the value in the item.
     #[inline]
     pub const fn value_length(word: u64) -> u64 {
         super::extract(word, VALUE_LENGTH_SHIFT, VALUE_LENGTH_MASK)
@@ -1503,7 +1504,7 @@ pub mod item_header {
         super::replace(word, OUT_OF_LINE_SHIFT, OUT_OF_LINE_MASK, value)
     }
 
-    /// Log block only: the key is deleted.
+    /// Log block only: a tombstone, the key is deleted.
     #[inline]
     pub const fn delete_marker(word: u64) -> u64 {
         super::extract(word, DELETE_MARKER_SHIFT, DELETE_MARKER_MASK)
@@ -1552,7 +1553,7 @@ pub mod item_header {
     }
 }
 
-/// How a scan reads; all zero for a get.
+/// Options of a scan; all zero for a get.
 ///
 /// ```text
 /// +---------+-----------+----------+-------------+----------------+----------------+
@@ -1665,7 +1666,7 @@ pub mod request_flags {
         super::replace(word, BACKWARD_SHIFT, BACKWARD_MASK, value)
     }
 
-    /// Leave out the values.
+    /// Return no values.
     #[inline]
     pub const fn keys_only(word: u64) -> u64 {
         super::extract(word, KEYS_ONLY_SHIFT, KEYS_ONLY_MASK)
@@ -1690,7 +1691,7 @@ pub mod request_flags {
     }
 }
 
-/// What came of a request.
+/// The outcome of a request.
 ///
 /// ```text
 /// +-------+------+-----------+--------+
@@ -1751,7 +1752,7 @@ pub mod completion_outcome {
         super::replace(word, STATUS_SHIFT, STATUS_MASK, value)
     }
 
-    /// Further completions of this request follow, and continue this one.
+    /// Further completions follow and continue this one.
     #[inline]
     pub const fn continued(word: u64) -> u64 {
         super::extract(word, CONTINUED_SHIFT, CONTINUED_MASK)
@@ -1763,7 +1764,7 @@ pub mod completion_outcome {
         super::replace(word, CONTINUED_SHIFT, CONTINUED_MASK, value)
     }
 
-    /// A limit ended the scan before the range did.
+    /// A limit ended the scan before the end of the range.
     #[inline]
     pub const fn more(word: u64) -> u64 {
         super::extract(word, MORE_SHIFT, MORE_MASK)
@@ -1788,7 +1789,7 @@ pub mod completion_outcome {
     }
 }
 
-/// What an accelerator does beyond what it must.
+/// Optional features of an accelerator.
 ///
 /// ```text
 /// +---------+--------------+---------+-------+
@@ -1837,7 +1838,7 @@ pub mod control_switches {
         assert!(BITS == end);
     };
 
-    /// Keep interior nodes in on-board memory.
+    /// Cache interior nodes in on-board memory.
     #[inline]
     pub const fn cache(word: u64) -> u64 {
         super::extract(word, CACHE_SHIFT, CACHE_MASK)
@@ -1849,7 +1850,7 @@ pub mod control_switches {
         super::replace(word, CACHE_SHIFT, CACHE_MASK, value)
     }
 
-    /// Read some of what is kept from host memory, when that has less to do.
+    /// Read some cached lines from host memory when its load is lower.
     #[inline]
     pub const fn balance(word: u64) -> u64 {
         super::extract(word, BALANCE_SHIFT, BALANCE_MASK)
@@ -1861,7 +1862,7 @@ pub mod control_switches {
         super::replace(word, BALANCE_SHIFT, BALANCE_MASK, value)
     }
 
-    /// Keep the root that was named last on chip.
+    /// Keep the most recently named root on chip.
     #[inline]
     pub const fn root_on_chip(word: u64) -> u64 {
         super::extract(word, ROOT_ON_CHIP_SHIFT, ROOT_ON_CHIP_MASK)
@@ -1886,7 +1887,7 @@ pub mod control_switches {
     }
 }
 
-/// What messages a datagram has.
+/// The format of the messages of a datagram.
 ///
 /// ```text
 /// +---------+----------+-----------+
@@ -1939,7 +1940,7 @@ pub mod ocsm_flags {
         super::replace(word, LONG_FORM_SHIFT, LONG_FORM_MASK, value)
     }
 
-    /// These are replies.
+    /// The messages are replies.
     #[inline]
     pub const fn answered(word: u64) -> u64 {
         super::extract(word, ANSWERED_SHIFT, ANSWERED_MASK)
@@ -1964,7 +1965,7 @@ pub mod ocsm_flags {
     }
 }
 
-/// What is asked, and what came of it.
+/// Operation and status.
 ///
 /// ```text
 /// +--------+-----------+
@@ -2022,8 +2023,8 @@ pub mod ocsm_opcode {
     }
 }
 
-/// Starts an operation; then the sizes that it has (key, expected value, value: 2 bytes each),
-/// pairs_max of a range (2 bytes), key, expected value, value.
+/// The first byte of an operation; the sizes that it has (key, expected value, value: 2 bytes
+/// each), pairs_max of a range (2 bytes), key, expected value and value follow.
 ///
 /// ```text
 /// +----------+-------------+------------+------------+--------+
@@ -2092,7 +2093,7 @@ pub mod batch_operation {
         super::replace(word, OPCODE_SHIFT, OPCODE_MASK, value)
     }
 
-    /// The sizes are left out: each is the one that was last there.
+    /// The sizes are omitted: each equals the previous one in the datagram.
     #[inline]
     pub const fn same_sizes(word: u64) -> u64 {
         super::extract(word, SAME_SIZES_SHIFT, SAME_SIZES_MASK)
@@ -2104,7 +2105,7 @@ pub mod batch_operation {
         super::replace(word, SAME_SIZES_SHIFT, SAME_SIZES_MASK, value)
     }
 
-    /// The value and its size are left out: it is the one that was last there.
+    /// The value and its size are omitted: it equals the previous one in the datagram.
     #[inline]
     pub const fn same_value(word: u64) -> u64 {
         super::extract(word, SAME_VALUE_SHIFT, SAME_VALUE_MASK)
@@ -2141,7 +2142,8 @@ pub mod batch_operation {
     }
 }
 
-/// Starts an item; then the sizes that it has (key, value: 2 bytes each), key and value.
+/// The first byte of an item; the sizes that it has (key, value: 2 bytes each), key and value
+/// follow.
 ///
 /// ```text
 /// +---------+------+------------+------------+--------+
@@ -2210,7 +2212,7 @@ pub mod batch_item {
         super::replace(word, STATUS_SHIFT, STATUS_MASK, value)
     }
 
-    /// The sizes are left out: each is the one that was last there.
+    /// The sizes are omitted: each equals the previous one in the datagram.
     #[inline]
     pub const fn same_sizes(word: u64) -> u64 {
         super::extract(word, SAME_SIZES_SHIFT, SAME_SIZES_MASK)
@@ -2222,7 +2224,7 @@ pub mod batch_item {
         super::replace(word, SAME_SIZES_SHIFT, SAME_SIZES_MASK, value)
     }
 
-    /// The value and its size are left out: it is the one that was last there.
+    /// The value and its size are omitted: it equals the previous one in the datagram.
     #[inline]
     pub const fn same_value(word: u64) -> u64 {
         super::extract(word, SAME_VALUE_SHIFT, SAME_VALUE_MASK)
@@ -2234,7 +2236,7 @@ pub mod batch_item {
         super::replace(word, SAME_VALUE_SHIFT, SAME_VALUE_MASK, value)
     }
 
-    /// Batch_done of a range: there are further pairs.
+    /// Batch_done of a range: further pairs exist.
     #[inline]
     pub const fn more(word: u64) -> u64 {
         super::extract(word, MORE_SHIFT, MORE_MASK)

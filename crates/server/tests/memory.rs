@@ -16,8 +16,8 @@ use honeycomb_server::Config;
 const MIB: usize = 1 << 20;
 /// The limit of all clients together in this test.
 const CLIENTS: usize = 96 * MIB;
-/// The bound that docs/server.md states: the memory of the store, twice that of clients (a buffer that grows
-/// is there twice for a moment), and 32 MiB for what each core has under way.
+/// The bound that docs/guide/operations.md states: the memory of the store, twice that of clients (a buffer
+/// exists twice while it grows), and 32 MiB for the work in progress of each core.
 const BOUND: usize = 64 * MIB + 2 * CLIENTS + 2 * 32 * MIB;
 
 /// Bytes of memory of this process: what is resident, and the most that was since the last reset.

@@ -81,9 +81,10 @@ fn values_at_below_and_above_their_limits() {
 
 #[test]
 fn the_documentation_lists_them_as_they_are() {
-    let page = include_str!("../../../docs/server.md");
+    let page = include_str!("../../../docs/guide/configuration.md");
     let written = Config { cores: 2, ..Config::default() }.to_toml();
-    assert!(page.contains(&format!("```toml\n{written}```\n")), "docs/server.md is to show:\n{written}");
+    let block = format!("```toml\n{written}```\n");
+    assert!(page.contains(&block), "docs/guide/configuration.md must show:\n{written}");
 }
 
 #[test]

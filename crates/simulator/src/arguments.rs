@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Measure the figures of docs/rtl-figures.md
+    /// Measure the figures that docs/results shows in rtl-figures.md
     Figures(FigureArguments),
 }
 

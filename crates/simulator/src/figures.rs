@@ -19,7 +19,7 @@ use stored::Row;
 
 /// A figure.
 struct Figure {
-    /// Its name: a number if it is the paper's, as in docs/figures.md; else a word.
+    /// Its name: a number if it is the paper's, as in figures.md; else a word.
     name: &'static str,
     /// What it shows.
     title: &'static str,
@@ -63,12 +63,13 @@ const FIGURES: [Figure; 9] = [
     Figure {
         name: "workloads",
         title: "the suite",
-        claim: "A workload of 95 % scans of 3 or 4 pairs and 5 % inserts (`cloud95`) runs beside writers \
-            without a stall that bandwidth does not explain.",
-        reason: "The rate of a workload of mostly reads is that of its reads; one of mostly writes is \
-            bound by the 8 cores of 1 µs, 8 million a second, which is no measurement. `requests \
-            held` is all that writers do to reads beside the interfaces that both use: a read that \
-            comes after a write waits until the accelerator was told of it.",
+        claim: "Does a workload of 95 % scans of 3 or 4 pairs and 5 % inserts (`cloud95`) run beside \
+            writers without stalls other than those that bandwidth explains?",
+        reason: "Reads limit the rate of read-heavy workloads. The 8 simulated writer cores limit \
+            write-heavy workloads to 8 million operations a second, which is a parameter and not a \
+            measurement. `requests held` is the only effect of writers on reads besides the interfaces \
+            that both share: a read that follows a write waits until the accelerator has received the \
+            write's updates.",
         axis: "workload",
         shape: Shape::Bars,
         columns: &[page::RATES, page::LIMITS, page::WRITES],
@@ -77,11 +78,13 @@ const FIGURES: [Figure; 9] = [
     Figure {
         name: "12",
         title: "length of scans",
-        claim: "24 pairs: 4.0 times eRPC-Masstree. No rates printed.",
-        reason: "The paper compares servers; this is the accelerator alone. A scan takes a line of 64 \
-            bytes for each further pair or two, so what the links carry is the end: they are busy for 97 % \
-            of the time with scans of one pair and more. Of scans of 100 pairs half go on to a sibling, \
-            and keep the turn of their unit while it comes: 93 %.",
+        claim: "With scans of 24 pairs, throughput is 4.0 times that of eRPC-Masstree. The paper prints \
+            no rates.",
+        reason: "The paper compares servers; this figure shows the accelerator alone. A scan reads a line \
+            of 64 bytes for each further pair or two, so the bandwidth of the links limits the rate: the \
+            links are busy for 97 % of the time. Half of the scans of 100 pairs continue in a sibling \
+            leaf and keep their grant of the unit while the sibling arrives, so the links are busy for \
+            only 93 %.",
         axis: "pairs of a scan",
         shape: Shape::Lines,
         columns: &[page::RATES, page::LIMITS],
@@ -90,10 +93,10 @@ const FIGURES: [Figure; 9] = [
     Figure {
         name: "13",
         title: "latency over throughput",
-        claim: "No values printed.",
-        reason: "A closed loop, without a network: latency is from when an operation is drawn until it is \
-            done. More in flight than units can work on wait before them, so beyond the knee only \
-            latency grows.",
+        claim: "The paper prints no values.",
+        reason: "The loop is closed and has no network. Latency counts from when the loop generates an \
+            operation until it completes. Operations beyond those that the units can hold wait in front \
+            of the units, so beyond the knee only latency grows.",
         axis: "operations in flight",
         shape: Shape::Latency,
         columns: &[page::RATES, page::LIMITS],
@@ -102,11 +105,12 @@ const FIGURES: [Figure; 9] = [
     Figure {
         name: "14",
         title: "size of the log block",
-        claim: "512 bytes cost scans 8 % against none.",
-        reason: "What is seen here is what the log block costs the accelerator: 512 bytes 20 % of scans \
-            of four pairs, as a scan reads what is there of it, 290 bytes on average, and the links are \
-            full. Without one each write replaces its leaf, and tells a mapping: half of the rate with \
-            as many writes as reads. What merging costs the CPU is in [figures](figures.md).",
+        claim: "A log block of 512 bytes costs scans 8 %.",
+        reason: "This figure shows the cost of the log block for the accelerator. With 512 bytes, scans \
+            of four pairs lose 20 %: a scan reads the used part of the log block, 290 bytes on average, \
+            and the links are full. Without a log block each write replaces its leaf and sends a mapping, \
+            which halves the rate when half of the operations are writes. The figures of the [software \
+            accelerator](../README.md) show the cost of consolidating logs on the CPU.",
         axis: "bytes of the log block",
         shape: Shape::Lines,
         columns: &[page::RATES, page::LIMITS, page::WRITES],
@@ -115,10 +119,11 @@ const FIGURES: [Figure; 9] = [
     Figure {
         name: "15",
         title: "versions",
-        claim: "Without versions up to 14 % more where inserts are the bound.",
-        reason: "With versions, each write tells the accelerator a read version, and reads look at the \
-            versions of log entries. That is all that is seen here: the paper's 14 % are the CPU's, \
-            which waits for its turn to release a version; ours is in [figures](figures.md).",
+        claim: "Up to 14 % more throughput without versions, where inserts are the limit.",
+        reason: "With versions, each write sends a read version to the accelerator, and reads check the \
+            versions of log entries. This figure shows no other effect. The 14 % of the paper are a cost \
+            of the CPU, where a writer waits to release its version; see the figures of the [software \
+            accelerator](../README.md).",
         axis: "workload",
         shape: Shape::Bars,
         columns: &[page::RATES, page::LIMITS, page::WRITES],
@@ -127,10 +132,11 @@ const FIGURES: [Figure; 9] = [
     Figure {
         name: "16",
         title: "size of the cache",
-        claim: "256 MB for all interior nodes: 2.5 times the throughput without a cache.",
-        reason: "The paper's 256 MB hold all interior nodes of 128 million pairs. Here a smaller tree has \
-            a smaller cache: what counts is the share of the interior nodes that it has room for. All of \
-            them are worth 2.5 times, half of them 2.3 times.",
+        claim: "A cache of 256 MB, for all interior nodes, gives 2.5 times the throughput without a cache.",
+        reason: "The 256 MB of the paper hold all interior nodes of 128 million pairs. The tree and the \
+            cache in this figure are smaller; the share of interior nodes that fit into the cache \
+            decides. A cache for all of them gives 2.5 times the throughput, a cache for half of them 2.3 \
+            times.",
         axis: "nodes that the cache has room for",
         shape: Shape::Sources,
         columns: &[page::RATES, page::LIMITS, page::SOURCES],
@@ -139,18 +145,20 @@ const FIGURES: [Figure; 9] = [
     Figure {
         name: "17",
         title: "load balancer, root on chip, cache",
-        claim: "Scans of one pair, the accelerator alone, all interior nodes in the cache: 8.0 million a \
-            second without balancing, 9.1 with it (+13 %). The root on chip against no cache: +30 %. \
-            The cache: 2.5 times.",
-        reason: "The cache brings 2.7 times. Without one the key search units are the end of it: each has \
-            three descents, and its one finder of children waits for the segment of one, 1.2 µs of host \
-            memory, before it searches a node of the others; links are busy for 89 % of the time. The root \
-            on chip, one of three levels, then brings 21 %, as 2.6 KB of host memory are read for a scan \
-            and not 3.2 (the paper 30 %). With the cache it brings 5 %: links, busy for 95 % of the time \
-            without it, are the end. The balancer brings 4 % where the root is not on chip, some of it \
-            for a cache that was warmer in that run, and nothing where it is; the paper has 13 %. It spares \
-            on-board memory, which is at two thirds of what it carries, for links that are full. In the \
-            paper on-board memory was the narrower one, as 4 GB/s of PCIe were left unused.",
+        claim: "Scans of one pair on the accelerator alone, with all interior nodes in the cache: 8.0 \
+            million a second without load balancing, 9.1 million with it (+13 %). The root on chip, \
+            without a cache: +30 %. The cache: 2.5 times.",
+        reason: "The cache gives 2.7 times the throughput. Without a cache the key search units are the \
+            bottleneck: each has three descents, but its single child finder waits for the segment of one \
+            descent, 1.2 µs from host memory, before it searches a node of another; the links are busy \
+            for 89 % of the time. In that case the root on chip, one of three levels, gives 21 % (the \
+            paper: 30 %), because a scan reads 2.6 KB of host memory instead of 3.2 KB. With the cache \
+            the root on chip gives 5 %, because the links are the bottleneck; they are busy for 95 % of \
+            the time without it. The load balancer gives 4 % without the root on chip, partly because the \
+            cache was warmer in that run, and nothing with it (the paper: 13 %). The balancer relieves \
+            on-board memory, which is at two thirds of its capacity here, at the expense of links that \
+            are full. In the paper on-board memory was the narrower interface, because 4 GB/s of PCIe \
+            were unused.",
         axis: "on",
         shape: Shape::Bars,
         columns: &[page::RATES, page::LIMITS, page::SOURCES],
@@ -159,9 +167,9 @@ const FIGURES: [Figure; 9] = [
     Figure {
         name: "key-size",
         title: "size of keys",
-        claim: "No values printed.",
-        reason: "Of a long key its head decides most comparisons, whatever its length; what grows is the \
-            bytes of a segment and of a completion.",
+        claim: "The paper prints no values.",
+        reason: "The head decides most comparisons of long keys, whatever their length. Longer keys make \
+            segments and completions longer.",
         axis: "bytes of a key",
         shape: Shape::Lines,
         columns: &[page::RATES, page::LIMITS],
@@ -170,9 +178,9 @@ const FIGURES: [Figure; 9] = [
     Figure {
         name: "limits",
         title: "what limits gets and scans",
-        claim: "Asked: which interface or which units are full, for gets and scans of 1, 4 and 24 pairs, \
-            in trees of one to three levels of interior nodes.",
-        reason: "[limits](limits.md) says what follows from it.",
+        claim: "*Question:* Which interface or which units limit gets and scans of 1, 4 and 24 pairs, in \
+            trees with two and three levels of interior nodes?",
+        reason: "The [results](../README.md) include an analysis of these limits.",
         axis: "nodes",
         shape: Shape::Utilisation,
         columns: &[page::RATES, page::LIMITS],

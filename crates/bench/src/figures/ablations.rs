@@ -12,13 +12,13 @@ use crate::touched::{Search, Touched};
 pub(super) const FIGURE: Figure = Figure {
     name: "ablations",
     title: "What the layout is worth",
-    claim: "What node size, number of shortcuts, segments, log block, tags, versions, asking ahead, requests \
-        in flight and pairs of a turn are worth each for itself.",
-    reason: "Each row is a Honeycomb with one thing chosen otherwise, measured in turn with the default: \
-        its throughput over the default's, one operation at a time / 64 together. In brackets: the samples \
-        overlap with the default's, so it may be noise. Bytes and lines are those that looking for a key \
-        touches, counted in a tree of at most a million pairs; a scan's are those until its first pair. A \
-        shortcut takes 10 bytes.",
+    claim: "How much does each choice contribute alone: node size, number of shortcuts, segment size, log \
+        block, fingerprints, versions, prefetching, requests in flight, and pairs per quantum of a scan?",
+    reason: "Each row is a Honeycomb that differs from the default in one choice. Runs of both alternate. \
+        The numbers are its throughput divided by that of the default, one operation at a time / 64 \
+        together. Brackets mark ratios whose samples overlap with those of the default and may be noise. \
+        Bytes and lines are those that a search for a key touches, counted in a tree of at most a million \
+        pairs; for a scan they are counted up to its first pair. A shortcut takes 10 bytes.",
     shape: Shape::Ablations,
 };
 

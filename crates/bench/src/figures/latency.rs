@@ -12,13 +12,13 @@ use crate::report::{Latency, Report, Subject};
 pub(super) const FIGURE: Figure = Figure {
     name: "latency",
     title: "Latency of gets beside long scans and inserts",
-    claim: "At 70 % of what gets can do, 99.9 % of them take under 10 times as long as half of them take \
-        undisturbed, while one thread scans 10,000 pairs at a time and another inserts.",
-    reason: "`nothing` is no map: its time is that of the operating system, the machine under it and the \
-        loop itself, as late as a map can be that takes no time. `beside scans and inserts` puts three \
-        threads on the machine's cores: with two cores each waits for its turn, with `nothing` as with a \
-        map. `on other cores` leaves the core of the gets to them, so that what is left is what scans and \
-        inserts do to gets through the store and its memory. 100 % is what the loop does undisturbed.",
+    claim: "At 70 % of the maximum rate of gets, is the 99.9th percentile of their latency below 10 times \
+        the undisturbed median, while one thread scans 10,000 pairs at a time and another inserts?",
+    reason: "`nothing` is an adapter that does no work. It shows the delays of the operating system, the \
+        machine and the measuring loop. `beside scans and inserts` runs three threads on the cores of the \
+        machine; on two cores they wait for each other, with `nothing` as with a map. `on other cores` \
+        reserves a core for the gets, so that scans and inserts affect them only through the store and \
+        its memory. 100 % is the undisturbed rate of the loop.",
     shape: Shape::Disturbances,
 };
 

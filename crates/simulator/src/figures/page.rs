@@ -46,22 +46,22 @@ pub(super) const WRITES: &[Column] = &[
     ("requests held", |of| percent(of.requests_held)),
 ];
 
-const HEAD: &str = "# Figures on the simulated accelerator\n\n\
-    `make rtl-figures` measures, draws and writes this page: figures 12 to 17 of the paper and some of our \
-    own, on the accelerator in SystemVerilog ([pipeline](pipeline.md)) behind the models of the paper's \
-    machine: 220 MHz, two PCIe Gen3 x8, two channels of DDR4-2133. `honeycomb-simulate figures NAME` \
-    measures one. The same figures with the software accelerator are in [figures](figures.md), whose numbers \
-    these have.\n\n\
-    Unless it says otherwise: 128 operations in flight in a closed loop, 160,000 pairs of 16 + 16 bytes in \
-    nodes of 8 KiB, so two levels of interior nodes above the leaves; cache, balancer and root on chip are \
-    on. Figure 17 is of a store as large as the paper's, 128 million pairs, whose tree has three levels of \
-    interior nodes, and whose operations are run twice, so that all they need of these is in the cache; in \
-    figure 16 24,000 pairs have as many levels, in nodes of 1 KiB. Pairs were inserted one by \
-    one, so leaves have logs. Reads are the accelerator's; writes are done by the CPU's own code beside it, \
-    on 8 cores that each take 1 µs for one, which is a parameter and not measured; what they tell goes over \
-    the accelerator's registers, but for the nodes that were there when it began: their words are put into \
-    its page table. Times are simulated and the same on every machine. A run of 1,500 operations includes \
-    that the first ones begin and the last ones end, which costs up to a tenth of throughput.\n";
+const HEAD: &str = "# Figures on the simulated accelerator\n\n`make rtl-figures` measures, draws and \
+    writes this page: figures 12 to 17 of the paper and some of our own, on the accelerator in \
+    SystemVerilog ([pipeline](../../design/pipeline.md)) behind models of the paper's machine: 220 MHz, \
+    two PCIe Gen3 x8, two channels of DDR4-2133. `honeycomb-simulate figures NAME` measures one figure. \
+    The figures of the [software accelerator](../README.md) have the same numbers.\n\nUnless a figure \
+    says otherwise, 128 operations are in flight in a closed loop, and the store has 160,000 pairs of 16 \
+    + 16 bytes in nodes of 8 KiB, so there are two levels of interior nodes above the leaves. Cache, load \
+    balancer and root on chip are on. Figure 17 uses a store as large as that of the paper, 128 million \
+    pairs, whose tree has three levels of interior nodes; its operations run twice, so that the cache has \
+    all interior nodes that they need. In figure 16, 24,000 pairs in nodes of 1 KiB make a tree of the \
+    same height. Pairs were inserted one by one, so leaves have logs. The accelerator executes reads. The \
+    code of the CPU executes writes beside it, on 8 cores that each take 1 µs for a write; this time is a \
+    parameter and not a measurement. Updates of writers reach the accelerator through its registers, \
+    except for the nodes that exist at the start, whose words the simulator writes into the page table. \
+    Times are simulated and the same on every machine. A run of 1,500 operations includes its start and \
+    its end, which costs up to a tenth of throughput.\n";
 
 /// Writes the page, of what was measured into a folder.
 pub(super) fn write(folder: &Path) -> Result<(), Failure> {
@@ -79,9 +79,10 @@ pub(super) fn write(folder: &Path) -> Result<(), Failure> {
     let (millions, minutes) = (cycles.0 / 1e6, cycles.1 / 60.0);
     let _ = write!(
         text,
-        "\n## Speed of the simulation\n\n{millions:.1} million cycles were measured in {minutes:.0} minutes: \
-         {speed:.1} thousand cycles a second, besides what it took to make trees and to tell the accelerator \
-         of them. The default build, of four units each, does about 120 thousand.\n"
+        "\n## Speed of the simulation\n\nThe simulator executed {millions:.1} million measured cycles in \
+         {minutes:.0} minutes, {speed:.1} thousand a second. This excludes building trees and loading the \
+         accelerator. The default build, with four units of each kind, runs about 120 thousand cycles a \
+         second.\n"
     );
     Ok(fs::write(folder.join("rtl-figures.md"), text)?)
 }
