@@ -7,6 +7,7 @@ use crate::deadlines::Deadlines;
 use crate::envelope::{DATA_BYTES_MAX, Envelope};
 use crate::failure::Failure;
 use crate::recency;
+use crate::tally;
 use crate::transaction::Transaction;
 
 /// The pairs of a table as one command reads and writes them.
@@ -73,16 +74,30 @@ impl<'k> Keyspace<'k> {
         self.now
     }
 
-    /// The value of a key. One that is no key of any pair, as it is too long or empty, is absent.
+    /// The value of a key, for a command that returns something of it. A key that no pair can have, as it is
+    /// too long or empty, is absent.
     #[inline]
     pub(crate) fn get(&mut self, key: &[u8]) -> Result<Option<Envelope<'_>>, Failure> {
         recency::note(self.table, key);
         self.peek(key)
     }
 
-    /// The same, which does not count as a use of it.
+    /// The same, which does not count as a use of the pair.
     #[inline]
     pub(crate) fn peek(&mut self, key: &[u8]) -> Result<Option<Envelope<'_>>, Failure> {
+        let found = self.find(key)?;
+        tally::looked_up(found.is_some());
+        Ok(found)
+    }
+
+    /// The value of a key, for a command that is about to write: the statistics of lookups do not count it.
+    pub(crate) fn get_to_write(&mut self, key: &[u8]) -> Result<Option<Envelope<'_>>, Failure> {
+        recency::note(self.table, key);
+        self.find(key)
+    }
+
+    #[inline]
+    fn find(&mut self, key: &[u8]) -> Result<Option<Envelope<'_>>, Failure> {
         let now = self.now;
         let pair = match &mut self.source {
             Source::Ahead(reads, next) => {

@@ -62,6 +62,7 @@ mod shared;
 mod slow_log;
 mod stopwatch;
 mod subsequence;
+mod tally;
 mod task;
 mod time;
 mod totals;

@@ -15,6 +15,7 @@ use crate::commands::BY_NUMBER;
 use crate::counts::{BUCKETS, Distribution};
 use crate::deadlines::{self, Deadlines};
 use crate::shared::Shared;
+use crate::tally::PREFIXES;
 use crate::totals::Totals;
 
 /// All of them.
@@ -62,6 +63,16 @@ fn commands(writer: &mut Writer<'_, '_>, totals: &Totals) -> Result<(), Error> {
     }
     let about = "Commands that are unknown, have wrong arguments, or that the client may not run";
     writer.counter("commands_not_carried_out", about, totals.not_carried_out)?;
+    let about = "Lookups by commands that read, of keys that were there";
+    writer.counter("keyspace_hits", about, totals.keyspace_hits)?;
+    let about = "Lookups by commands that read, of keys that were absent";
+    writer.counter("keyspace_misses", about, totals.keyspace_misses)?;
+    let mut family =
+        writer.family("error_replies", "Error replies by their first word", MetricType::Counter)?;
+    for (prefix, count) in PREFIXES.iter().zip(totals.errors).filter(|(_, count)| *count > 0) {
+        let labels = [("prefix", *prefix)];
+        family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
+    }
     writer.counter("expired_pairs", "Pairs that were deleted since they had expired", totals.expired)?;
     writer.counter(
         "evicted_pairs",

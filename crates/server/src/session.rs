@@ -12,6 +12,7 @@ use crate::commands::WatchedRange;
 use crate::failure::Failure;
 use crate::monitors::Monitoring;
 use crate::shared::Shared;
+use crate::tally;
 use crate::transaction::Transaction;
 
 /// The state of a connection that its commands change.
@@ -196,6 +197,11 @@ impl Watched {
 }
 
 impl<'c> Context<'c> {
+    /// Adds what this core's thread has counted in this turn to the core's counts, before they are read.
+    pub(crate) fn count_here(&self) {
+        tally::add_to(&self.shared.counts[self.session.client.core]);
+    }
+
     /// The table that the client has selected.
     pub(crate) fn table(&self) -> &'c Table {
         let number = self.session.database;

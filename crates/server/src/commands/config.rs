@@ -34,6 +34,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         usage: "",
         summary: "Begins the counts of INFO anew; metrics go on.",
         run: |context, _| {
+            context.count_here();
             Totals::reset(context.shared);
             context.replies.simple("OK");
             Ok(())

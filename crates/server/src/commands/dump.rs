@@ -83,7 +83,7 @@ fn restore(
 ) -> Result<(), Failure> {
     let how = How::parse(arguments)?;
     let key = &arguments[1];
-    if !how.replaces && keyspace.get(key)?.is_some() {
+    if !how.replaces && keyspace.get_to_write(key)?.is_some() {
         return Err(Failure::BusyKey);
     }
     let ttl = integer(&arguments[2])?;

@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::parameters::name;
 use crate::process;
 use crate::session::Context;
+use crate::tally::PREFIXES;
 use crate::totals::Totals;
 
 pub(super) const COMMANDS: &[Command] = &[Command {
@@ -30,7 +31,7 @@ pub(super) const COMMANDS: &[Command] = &[Command {
 type Section = fn(&Context<'_>, &mut Lines) -> ();
 
 /// The sections, and whether each is one of those that are shown unless others are asked for.
-const SECTIONS: [(&str, bool, Section); 12] = [
+const SECTIONS: [(&str, bool, Section); 13] = [
     ("Server", true, server),
     ("Clients", true, clients),
     ("Memory", true, memory),
@@ -40,6 +41,7 @@ const SECTIONS: [(&str, bool, Section); 12] = [
     ("CPU", true, processor),
     ("Modules", true, |_, _| {}),
     ("Commandstats", false, commands),
+    ("Errorstats", true, errors),
     ("Latencystats", false, latencies),
     ("Cluster", true, |_, lines| lines.field("cluster_enabled", 0)),
     ("Keyspace", true, keyspace),
@@ -60,6 +62,7 @@ fn info(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fail
     let everything = is_asked("all") || is_asked("everything");
     let default = asked.is_empty() || is_asked("default");
     let mut text = String::new();
+    context.count_here();
     for (name, is_default, section) in SECTIONS {
         if everything || default && is_default || is_asked(name) {
             let mut lines = Lines(String::new());
@@ -171,11 +174,13 @@ fn stats(context: &Context<'_>, lines: &mut Lines) {
     let overdue = context.shared.deadlines.overdue_percent(context.shared.time.milliseconds());
     lines.field("expired_stale_perc", format_args!("{overdue:.2}"));
     lines.field("evicted_keys", totals.evicted_pairs);
+    lines.field("keyspace_hits", totals.keyspace_hits);
+    lines.field("keyspace_misses", totals.keyspace_misses);
     lines.field("pubsub_channels", 0);
     lines.field("pubsub_patterns", 0);
     lines.field("latest_fork_usec", 0);
     lines.field("unexpected_error_replies", 0);
-    lines.field("total_error_replies", totals.errors());
+    lines.field("total_error_replies", totals.errors.iter().sum::<u64>());
 }
 
 fn replication(_: &Context<'_>, lines: &mut Lines) {
@@ -204,6 +209,14 @@ fn commands(context: &Context<'_>, lines: &mut Lines) {
             let line = format_args!("{times},rejected_calls=0,failed_calls={errors}");
             lines.field(&format!("cmdstat_{}", command.name), line);
         }
+    }
+}
+
+/// Error replies by their first word, as far as there were any.
+fn errors(context: &Context<'_>, lines: &mut Lines) {
+    let totals = Totals::since_reset(context.shared);
+    for (prefix, count) in PREFIXES.iter().zip(totals.errors).filter(|(_, count)| *count > 0) {
+        lines.field(&format!("errorstat_{prefix}"), format_args!("count={count}"));
     }
 }
 

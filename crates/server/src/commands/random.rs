@@ -44,7 +44,9 @@ fn randomkey(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure
 fn is_there(context: &mut Context<'_>, key: &[u8]) -> Result<bool, Failure> {
     let (databases, number, now) = (&context.shared.databases, context.session.database, context.now);
     match context.transaction.as_deref_mut() {
-        Some(transaction) => Ok(Keyspace::within(databases, number, now, transaction).get(key)?.is_some()),
+        Some(transaction) => {
+            Ok(Keyspace::within(databases, number, now, transaction).get_to_write(key)?.is_some())
+        }
         None => Ok(true),
     }
 }

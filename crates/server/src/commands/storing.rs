@@ -143,7 +143,7 @@ fn set(keyspace: &mut Keyspace<'_>, arguments: &Arguments<'_>, replies: &mut Rep
         replies.simple("OK");
         return keyspace.put(key, value, expires_at);
     }
-    let found = keyspace.get(key)?;
+    let found = if how.get { keyspace.get(key)? } else { keyspace.get_to_write(key)? };
     if how.keep {
         expires_at = found.and_then(|found| found.expires_at);
     }
@@ -161,7 +161,7 @@ fn setnx(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let absent = keyspace.get(&arguments[1])?.is_none();
+    let absent = keyspace.get_to_write(&arguments[1])?.is_none();
     replies.integer(i64::from(absent));
     if absent { keyspace.put(&arguments[1], &arguments[2], None) } else { Ok(()) }
 }
@@ -216,7 +216,7 @@ fn getex(
         }
     }
     get(keyspace, arguments, replies)?;
-    let is_there = keyspace.get(&arguments[1])?.is_some();
+    let is_there = keyspace.get_to_write(&arguments[1])?.is_some();
     match expiry.filter(|_| is_there).map(|expiry| expiry.time(keyspace.now(), "getex")).transpose()? {
         None if !lasts => Ok(()),
         expires_at => expiry::change(keyspace, &arguments[1], |_| Some(expires_at)).map(drop),

@@ -44,7 +44,9 @@ pub(super) fn carry_out(
         Err(malformed) => {
             let client = connection.session.client.id;
             tracing::debug!(client, %malformed, "a connection is closed: what came is no request");
-            connection.replies.error(&format!("ERR {}", refusal(&malformed, &connection.session)));
+            let before = connection.unsent();
+            Failure::other(refusal(&malformed, &connection.session))
+                .reply_after(before, &mut connection.replies);
             connection.session.closing = true;
             return true;
         }
