@@ -40,7 +40,10 @@ DIFFERENCES = {
     "COMMAND INFO": (["COMMAND INFO OBJECT|ENCODING MEMORY|USAGE"], r"\[None, None\]"),
     "COMMAND LIST": (["COMMAND LIST"], r"^(?!.*object\|encoding).*object\|help"),
     "CONFIG GET": (["CONFIG GET databases appendonly hz"], r"^(?!.*hz).*databases.*appendonly"),
-    "CONFIG SET": (["CONFIG SET maxmemory 1gb"], "error: .*immutable"),
+    "CONFIG SET": (
+        ["CONFIG SET maxmemory 1mb", "CONFIG SET maxmemory 0", "CONFIG SET maxmemory 65535gb", "CONFIG SET hz 5"],
+        "^OK\nOK\nerror: maxmemory is .* bytes of memory.*\nerror: Unknown option",
+    ),
     "DUMP": (["SET a " + "x" * 1000, "DUMP a"], "x{1000}\t\0"),
     "HELLO": (["HELLO 2"], "honeycomb.*8[.]"),
     "INFO": (["INFO"], r"\A(?!.*mem_fragmentation_quota)[\s\S]*honeycomb_version"),

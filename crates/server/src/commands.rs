@@ -85,7 +85,7 @@ pub(crate) static BY_NAME: LazyLock<HashMap<u128, Named, FxBuildHasher>> = LazyL
     BY_NUMBER.iter().enumerate().map(named).filter_map(by_word).collect()
 });
 
-pub(crate) use categories::{is_administrative, writes};
+pub(crate) use categories::{is_administrative, takes_memory, writes};
 pub(crate) use query::{Page, Query};
 pub(crate) use range::{Origin, Range, Walk, each};
 pub(crate) use subcommands::full_name;

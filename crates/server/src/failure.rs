@@ -62,6 +62,10 @@ pub(crate) enum Failure {
     Aborted,
     #[error("EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command")]
     AbortedByArity,
+    #[error(
+        "EXECABORT Transaction discarded because of: OOM command not allowed when used memory > 'maxmemory'."
+    )]
+    AbortedByMemory,
     #[error("ERR {0}")]
     Other(String),
     #[error("ERR the replies take more than client-output-buffer-limit, which is {0} bytes")]

@@ -8,7 +8,7 @@ use honeycomb_store::Table;
 use crate::arguments::Arguments;
 use crate::clients::{Client, Flag};
 use crate::command::Named;
-use crate::commands::WatchedRange;
+use crate::commands::{WatchedRange, takes_memory};
 use crate::failure::Failure;
 use crate::monitors::Monitoring;
 use crate::shared::Shared;
@@ -115,7 +115,7 @@ impl Session {
 
     /// A command failed before it was queued: its transaction will be refused, or is over.
     pub(crate) fn spoil(&mut self, failure: &Failure) {
-        if *failure == Failure::AbortedByArity {
+        if matches!(failure, Failure::AbortedByArity | Failure::AbortedByMemory) {
             self.queue = None;
             self.watched = Watched::default();
         }
@@ -148,6 +148,11 @@ impl Queue {
             return Err(Failure::QueueTooLong(bytes_max));
         }
         Ok(())
+    }
+
+    /// Whether one of them may take memory of the store.
+    pub(crate) fn takes_memory(&self) -> bool {
+        self.commands.iter().any(|(named, _)| takes_memory(named))
     }
 
     /// How many commands wait.

@@ -202,3 +202,74 @@ fn when_and_how_often_a_pair_was_used() {
         "{refused}"
     );
 }
+
+#[test]
+fn writes_beyond_a_lower_limit_are_refused() {
+    let running = start(Policy::NoEviction, 16 << 20);
+    let mut client = Client::of(&running);
+    assert_eq!(set(&mut client, 0..20_000, "pair", &[]), 0);
+    let aborted = REFUSED.replace("!", "!EXECABORT Transaction discarded because of: ");
+    dialogue(
+        &mut client,
+        &[
+            ("SET a 1", "OK"),
+            ("CONFIG GET maxmemory", "['maxmemory' '16777216']"),
+            (
+                "CONFIG SET maxmemory 17mb",
+                "!ERR maxmemory is 17825792: allowed are 1 to the bytes of memory, which are 16777216, and 0 \
+                 for all of them",
+            ),
+            ("CONFIG SET maxmemory 2mb", "OK"),
+            ("CONFIG GET maxmemory", "['maxmemory' '2097152']"),
+            ("SET a 2", REFUSED),
+            ("SET a 2 EX 10", REFUSED),
+            ("APPEND a 2", REFUSED),
+            ("INCR a", REFUSED),
+            ("MSET a 2 b 2", REFUSED),
+            ("COPY a b", REFUSED),
+            ("GET a", "'1'"),
+            ("EXPIRE a 100", "1"),
+            ("PERSIST a", "1"),
+            ("RENAME a b", "OK"),
+            ("GETDEL b", "'1'"),
+            ("MULTI", "OK"),
+            ("SET a 1", REFUSED),
+            ("EXEC", "!EXECABORT Transaction discarded because of previous errors."),
+            ("CONFIG SET maxmemory 0", "OK"),
+            ("MULTI", "OK"),
+            ("SET a 1", "QUEUED"),
+        ],
+    );
+    let mut other = Client::of(&running);
+    dialogue(&mut other, &[("CONFIG SET maxmemory 1", "OK"), ("MULTI", "OK"), ("GET a", "QUEUED")]);
+    dialogue(&mut client, &[("EXEC", &aborted), ("EXEC", "!ERR EXEC without MULTI"), ("GET a", "nil")]);
+    dialogue(&mut other, &[("EXEC", "[nil]"), ("MULTI", "OK"), ("DISCARD", "OK")]);
+    dialogue(&mut other, &[("CONFIG SET maxmemory 4mb", "OK"), ("SET a 1", REFUSED), ("FLUSHALL", "OK")]);
+    assert_eq!(info(&mut client, "maxmemory"), 4 << 20);
+    // The memory comes back once nobody reads it any more.
+    while client.shown("SET a 1") == REFUSED {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert!(set(&mut client, 0..40_000, "pair", &[]) > 10_000);
+    assert!(info(&mut client, "used_memory_dataset") <= (4 << 20) + (1 << 20));
+}
+
+#[test]
+fn pairs_go_for_others_at_a_lower_limit() {
+    for policy in [Policy::AllKeysLru, Policy::AllKeysLfu, Policy::AllKeysRandom, Policy::VolatileTtl] {
+        let running = start(policy, 32 << 20);
+        let mut client = Client::of(&running);
+        client.ask("CONFIG SET maxmemory 8mb");
+        assert_eq!(set(&mut client, 0..80_000, "pair", &["EX", "1000"]), 0, "{policy:?}");
+        let (used, held) = (info(&mut client, "used_memory_dataset"), count(&mut client, "pair"));
+        assert!(used <= 9 << 20 && held > 10_000, "{policy:?} {used} {held}");
+        // A lower limit takes effect without any write.
+        client.ask("CONFIG SET maxmemory 4mb");
+        let began = std::time::Instant::now();
+        while info(&mut client, "used_memory_dataset") > 4 << 20 {
+            assert!(began.elapsed().as_secs() < 20, "{policy:?}");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        assert!(count(&mut client, "pair") > 3000, "{policy:?}");
+    }
+}

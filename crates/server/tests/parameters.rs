@@ -65,6 +65,8 @@ fn values_at_below_and_above_their_limits() {
     for (name, least, most, below, above) in [
         ("cores", "1", "1024", "0", "1025"),
         ("memory", "1MiB", "64TiB", "1048575", "70368744177665"),
+        ("maxmemory", "0", "64TiB", "-1", "65TiB"),
+        ("maxmemory", "1kb", "1gb", "1 k", "1tb"),
         ("databases", "1", "65000", "0", "65001"),
         ("maxclients", "1", "1000000", "0", "1000001"),
         ("timeout", "0", "31536000", "-1", "31536001"),
@@ -97,7 +99,7 @@ fn clients_see_them_all_and_change_some() {
     dialogue(
         &mut client,
         &[
-            ("CONFIG GET MAXC* maxmemory", "['maxclients' '10000' 'maxmemory' '67108864']"),
+            ("CONFIG GET MAXC* maxmemory", "['maxmemory' '67108864' 'maxclients' '10000']"),
             ("CONFIG GET save appendonly *only", "['appendonly' 'no' 'save' '']"),
             ("CONFIG SET maxclients 0", "!ERR maxclients is 0: allowed are 1 to 1000000"),
             ("CONFIG SET cores 1 appendonly no", "OK"),

@@ -7,7 +7,7 @@ use crate::commands::subcommands::{self, Subcommand};
 use crate::failure::Failure;
 use crate::glob;
 use crate::open_files;
-use crate::parameters::{PARAMETERS, Parameter};
+use crate::parameters::{PARAMETERS, Parameter, Refused};
 use crate::session::Context;
 use crate::totals::Totals;
 
@@ -88,7 +88,6 @@ fn fixed(config: &Config) -> impl Iterator<Item = (&'static str, String)> {
     let computed = [
         ("bind", config.address.ip().to_string()),
         ("io-threads", config.cores.to_string()),
-        ("maxmemory", config.memory_bytes.to_string()),
         ("port", config.address.port().to_string()),
         ("proto-max-bulk-len", config.request.argument_bytes_max.to_string()),
     ];
@@ -124,7 +123,8 @@ fn set_all(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), F
     context.shared.change_config(|config| {
         let mut pairs = names.iter().zip(values.iter().step_by(2));
         pairs.try_for_each(|(name, value)| set(config, name, &String::from_utf8_lossy(value)))?;
-        config.check().map_err(|refused| Failure::other(refused.to_string()))?;
+        let refused = |refused: Refused| Failure::other(refused.to_string());
+        config.check().and_then(|()| config.settle_memory_limit()).map_err(refused)?;
         check_open_files(config)
     })?;
     context.replies.simple("OK");

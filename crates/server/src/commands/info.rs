@@ -126,7 +126,7 @@ fn memory(context: &Context<'_>, lines: &mut Lines) {
         ("used_memory_rss", resident),
         ("used_memory_peak", peak),
         ("total_system_memory", process::system_memory_bytes()),
-        ("maxmemory", memory.arena_bytes),
+        ("maxmemory", shared.config().memory_limit_bytes()),
     ];
     for (name, bytes) in sizes {
         lines.field(name, bytes);

@@ -8,10 +8,11 @@ use slab::Slab;
 
 use crate::arguments::Arguments;
 use crate::command::{Named, OnKeys, Run};
-use crate::commands::run_alone;
+use crate::commands::{run_alone, takes_memory};
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
+use crate::room;
 use crate::session::Context;
 use crate::stopwatch::{Carried, Stopwatch};
 use crate::transaction::Transaction;
@@ -99,7 +100,12 @@ impl Updating {
             return 0;
         }
         if round.read(&mut self.reads).is_ok() {
+            let is_full = room::is_full(round.shared, round.config);
             for command in &mut self.commands {
+                if is_full && takes_memory(&command.named) {
+                    command.state = State::Done(Err(Failure::OutOfMemory));
+                    continue;
+                }
                 let connection = &mut connections[command.connection];
                 command.state = command.begin(round, connection, &self.reads, &mut self.swaps);
             }

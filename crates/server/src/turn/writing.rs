@@ -83,14 +83,10 @@ impl Writing {
         if self.commands.is_empty() {
             return 0;
         }
-        let (commands, mut all_written) = (&mut self.commands, true);
-        let refused = round.shared.store.apply_each(&self.batch, |index, outcome| {
-            commands[index].failure = outcome.err().map(Failure::from);
-            all_written &= commands[index].failure.is_none();
-        });
-        debug_assert!(refused.is_ok(), "all tables are of this store");
-        if !all_written {
-            self.write_again(round, connections);
+        if room::is_full(round.shared, round.config) {
+            self.commands.iter_mut().for_each(|command| command.failure = Some(Failure::OutOfMemory));
+        } else {
+            self.write(round, connections);
         }
         let done = self.commands.len();
         round.counts.write_batches.add(done as u64, 1);
@@ -114,6 +110,19 @@ impl Writing {
             self.sealed = Vec::new();
         }
         done
+    }
+
+    /// Carries out the batch.
+    fn write(&mut self, round: &Round<'_>, connections: &Slab<Connection>) {
+        let (commands, mut all_written) = (&mut self.commands, true);
+        let refused = round.shared.store.apply_each(&self.batch, |index, outcome| {
+            commands[index].failure = outcome.err().map(Failure::from);
+            all_written &= commands[index].failure.is_none();
+        });
+        debug_assert!(refused.is_ok(), "all tables are of this store");
+        if !all_written {
+            self.write_again(round, connections);
+        }
     }
 
     /// Carries out in their order the writes that found no memory. One whose key was written later in the
