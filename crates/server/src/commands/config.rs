@@ -72,8 +72,6 @@ fn fixed(config: &Config) -> impl Iterator<Item = (&'static str, String)> {
         ("enable-module-command", "no"),
         ("latency-tracking", "yes"),
         ("logfile", ""),
-        ("maxmemory-clients", "0"),
-        ("maxmemory-policy", "noeviction"),
         ("notify-keyspace-events", ""),
         ("protected-mode", "no"),
         ("replicaof", ""),
@@ -91,7 +89,7 @@ fn fixed(config: &Config) -> impl Iterator<Item = (&'static str, String)> {
         ("port", config.address.port().to_string()),
         ("proto-max-bulk-len", config.request.argument_bytes_max.to_string()),
     ];
-    constant.into_iter().chain(computed).filter(|(name, _)| Parameter::named(name).is_none())
+    constant.into_iter().chain(computed)
 }
 
 fn get(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
@@ -143,7 +141,7 @@ fn check_open_files(config: &Config) -> Result<(), Failure> {
 fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Failure> {
     let parameter = Parameter::named(name);
     if let Some(parameter) = parameter.filter(|parameter| parameter.can_change) {
-        return parameter.set(config, value).map_err(|refused| Failure::other(refused.to_string()));
+        return parameter.set(config, value).map_err(|refused| failed(name, &refused.to_string()));
     }
     let fixed = || fixed(config).find(|(one, _)| *one == name).map(|(_, value)| value);
     match parameter.map(|parameter| parameter.value(config)).or_else(fixed) {
