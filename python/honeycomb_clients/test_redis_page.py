@@ -37,7 +37,7 @@ DIFFERENCES = {
     "CLIENT NO-TOUCH": (["CLIENT NO-TOUCH ON", "CLIENT LIST"], r"flags=\w*T"),
     "CLIENT TRACKING": (["CLIENT TRACKING OFF", "CLIENT TRACKING ON"], "^OK\nerror: CLIENT TRACKING ON"),
     "COMMAND DOCS": (["COMMAND DOCS GET"], r"^(?!.*arguments).*summary.*usage.*group"),
-    "COMMAND INFO": (["COMMAND INFO OBJECT|ENCODING MEMORY|USAGE"], r"\[None, None\]"),
+    "COMMAND INFO": (["COMMAND INFO OBJECT|ENCODING MEMORY|USAGE"], r"\[None, \[b'memory\|usage'"),
     "COMMAND LIST": (["COMMAND LIST"], r"^(?!.*object\|encoding).*object\|help"),
     "CONFIG GET": (["CONFIG GET databases appendonly hz"], r"^(?!.*hz).*databases.*appendonly"),
     "CONFIG SET": (
@@ -51,9 +51,14 @@ DIFFERENCES = {
     "LATENCY HISTORY": ([*LATENCY, "LATENCY HISTORY command"], r"OK\n\[\[\d+, \d+\]"),
     "LATENCY LATEST": ([*LATENCY, "LATENCY LATEST"], r"OK\n\[\[b'command'[^\[]*\]\]"),
     "LCS": (["SET a " + "x" * 11585, "LCS a a LEN"], "error: .*134217728"),
-    "MEMORY DOCTOR": (["MEMORY DOCTOR"], "The store has all of its memory"),
-    "MEMORY MALLOC-STATS": (["MEMORY MALLOC-STATS"], "INFO memory"),
+    "LOLWUT": (["LOLWUT VERSION 5", "LOLWUT"], r"^(Honeycomb [\d.]+, with the strings of Redis ver\. 8\.[\d.]+\s+){2}$"),
+    "MEMORY DOCTOR": (
+        ["MEMORY DOCTOR", "CONFIG SET maxmemory 1", "MEMORY DOCTOR", "CONFIG SET maxmemory 0"],
+        r"^No problem.*\s+OK\nProblems with memory: 1\n \* The store uses \d+ of the 1 bytes of maxmemory",
+    ),
+    "MEMORY MALLOC-STATS": (["MEMORY MALLOC-STATS"], r"Bytes of the arena: \d+\nfree: \d+"),
     "MEMORY PURGE": (["MEMORY PURGE"], "OK"),
+    "MEMORY STATS": (["MEMORY STATS"], r"^(?!.*startup).*b'peak.allocated', \d+.*b'peak.percentage', b'[\d.]+'"),
     "OBJECT ENCODING": (["SET a 1", "APPEND a 2", "OBJECT ENCODING a"], "int"),
     "REPLICAOF": (["REPLICAOF NO ONE", "REPLICAOF other 1"], "^OK\nerror: .*NO ONE"),
     "RESTORE": (

@@ -44,6 +44,7 @@ mod letters;
 mod listening;
 mod long_double;
 mod lzf;
+mod memory_usage;
 mod metrics;
 mod monitors;
 mod open_files;

@@ -85,7 +85,7 @@ pub(super) fn categories(command: &Command) -> Vec<&'static str> {
 }
 
 /// Commands that serve, of which one has to know that they read pairs, or write them.
-const READING: &[&str] = &["dbsize", "keys", "randomkey", "scan", "ri.count"];
+const READING: &[&str] = &["dbsize", "keys", "memory", "randomkey", "scan", "ri.count"];
 const WRITING: &[&str] = &["copy", "flushall", "flushdb", "move", "ri.delrange", "swapdb"];
 
 /// Commands that write and need no memory to speak of: a store that is full takes them.

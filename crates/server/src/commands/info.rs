@@ -12,6 +12,7 @@ use crate::commands::BY_NUMBER;
 use crate::deadlines::{Survey, slot};
 use crate::eviction::POLICIES;
 use crate::failure::Failure;
+use crate::memory_usage::MemoryUsage;
 use crate::parameters::name;
 use crate::process;
 use crate::session::Context;
@@ -117,10 +118,9 @@ fn clients(context: &Context<'_>, lines: &mut Lines) {
 }
 
 fn memory(context: &Context<'_>, lines: &mut Lines) {
-    let (shared, memory) = (context.shared, context.shared.store.statistics().memory);
-    let of_clients = shared.clients.bytes().load(Ordering::Relaxed);
-    let used = memory.arena_bytes - memory.free_bytes + of_clients;
-    let (resident, peak) = (process::resident_bytes(), shared.pace.peak(used));
+    let shared = context.shared;
+    let usage = MemoryUsage::of(shared);
+    let MemoryUsage { used, peak, resident, of_clients, .. } = usage;
     let sizes = [
         ("used_memory", used),
         ("used_memory_rss", resident),
@@ -132,10 +132,10 @@ fn memory(context: &Context<'_>, lines: &mut Lines) {
         lines.field(name, bytes);
         lines.field(&format!("{name}_human"), human(bytes));
     }
-    lines.field("used_memory_peak_perc", format_args!("{:.2}%", 100.0 * used as f64 / peak.max(1) as f64));
-    lines.field("used_memory_dataset", memory.node_bytes + memory.value_bytes);
+    lines.field("used_memory_peak_perc", format_args!("{:.2}%", usage.percent_of_peak()));
+    lines.field("used_memory_dataset", usage.pairs());
     lines.field("maxmemory_policy", name(shared.config().eviction.policy, POLICIES));
-    lines.field("mem_fragmentation_ratio", format_args!("{:.2}", resident as f64 / used.max(1) as f64));
+    lines.field("mem_fragmentation_ratio", format_args!("{:.2}", usage.resident_ratio()));
     lines.field("mem_fragmentation_bytes", resident as i64 - used as i64);
     lines.field("mem_clients_normal", of_clients);
     lines.field("mem_clients_slaves", 0);
