@@ -28,6 +28,8 @@ pub(crate) struct Session {
     /// The connection ends once its replies are sent.
     pub(crate) closing: bool,
     pub(crate) replying: Replying,
+    /// Whether its lookups count as uses of pairs: not after `CLIENT NO-TOUCH ON`.
+    pub(crate) touches: bool,
     /// Since `MONITOR`.
     pub(crate) monitoring: Option<Monitoring>,
 }
@@ -92,6 +94,7 @@ impl Session {
             watched: Watched::default(),
             closing: false,
             replying: Replying::On,
+            touches: true,
             monitoring: None,
         }
     }

@@ -93,9 +93,9 @@ pub(crate) fn start(
         Run::Read(handler) | Run::Values(handler) | Run::Write(handler, _) | Run::Update(handler)
             if context.transaction.is_some() =>
         {
-            let (databases, number, now) = (&context.shared.databases, context.session.database, context.now);
+            let (databases, session, now) = (&context.shared.databases, &*context.session, context.now);
             let Some(transaction) = context.transaction.as_deref_mut() else { return Ok(None) };
-            handler(&mut Keyspace::within(databases, number, now, transaction), arguments, context.replies)?;
+            handler(&mut Keyspace::within(databases, session, now, transaction), arguments, context.replies)?;
         }
         Run::Values(_) => return Ok(Some(Work::Values(Box::new(Values::new(context, named, arguments))))),
         Run::Read(handler) | Run::Write(handler, _) | Run::Update(handler) => {

@@ -1,4 +1,4 @@
-//! What holds of commands holds of datagrams: a full store refuses their writes.
+//! What holds of commands holds of datagrams: a full store refuses their writes, and they count as uses.
 #![allow(missing_docs)]
 
 mod common;
@@ -35,6 +35,25 @@ fn writes_beyond_maxmemory_are_refused() {
     assert_eq!(outcomes, ["OutOfMemory", "OutOfMemory", "OutOfMemory", "red", "Done"]);
     dialogue(&mut redis, &[("EXISTS apple pear", "0"), ("CONFIG SET maxmemory 0", "OK")]);
     client.put(b"apple", b"red").unwrap();
+}
+
+#[test]
+fn operations_are_uses_of_pairs() {
+    let (running, mut client) = start();
+    let mut redis = RedisClient::of(&running);
+    dialogue(&mut redis, &[("MSET a 1 b 1 c 1", "OK"), ("OBJECT IDLETIME a", "0")]);
+    running.time.advance(9000);
+    // Uses are noted with the time of the turn before.
+    redis.ask("PING");
+    client.get(b"a").unwrap();
+    client.put(b"b", b"2").unwrap();
+    dialogue(
+        &mut redis,
+        &[("OBJECT IDLETIME a", "0"), ("OBJECT IDLETIME b", "0"), ("OBJECT IDLETIME c", "9")],
+    );
+    redis.ask("CONFIG SET maxmemory-policy allkeys-lfu");
+    (0..200).for_each(|_| drop(client.get(b"a").unwrap()));
+    assert!(common::number(&redis.ask("OBJECT FREQ a")) > 6);
 }
 
 fn shown(outcome: &Outcome<'_>) -> String {

@@ -274,3 +274,64 @@ fn pairs_go_for_others_at_a_lower_limit() {
         assert!(count(&mut client, "pair") > 3000, "{policy:?}");
     }
 }
+
+#[test]
+fn lookups_of_a_no_touch_client_are_no_uses() {
+    let running = start(Policy::NoEviction, 16 << 20);
+    let (mut client, mut watcher) = (Client::of(&running), Client::of(&running));
+    dialogue(
+        &mut client,
+        &[("SET a 1", "OK"), ("OBJECT IDLETIME a", "0"), ("GET a", "'1'"), ("CLIENT NO-TOUCH ON", "OK")],
+    );
+    running.time.advance(3000);
+    for line in ["GET a", "MGET a b", "GETEX a", "STRLEN a", "APPEND a", "MULTI", "GET a", "EXEC"] {
+        client.ask(line);
+        assert_eq!(watcher.shown("OBJECT IDLETIME a"), "3", "{line}");
+    }
+    // What it stores is new, and TOUCH says what it does.
+    dialogue(&mut client, &[("SET a 1", "OK"), ("OBJECT IDLETIME a", "0")]);
+    running.time.advance(4000);
+    dialogue(&mut client, &[("GET a", "'1'"), ("OBJECT IDLETIME a", "4"), ("TOUCH a", "1")]);
+    dialogue(&mut watcher, &[("OBJECT IDLETIME a", "0")]);
+    running.time.advance(5000);
+    dialogue(&mut client, &[("CLIENT NO-TOUCH OFF", "OK"), ("OBJECT IDLETIME a", "5"), ("GET a", "'1'")]);
+    dialogue(&mut client, &[("OBJECT IDLETIME a", "0"), ("CLIENT NO-TOUCH ON", "OK"), ("RESET", "RESET")]);
+    running.time.advance(6000);
+    dialogue(
+        &mut client,
+        &[("PING", "PONG"), ("GET a", "'1'"), ("OBJECT IDLETIME a", "0"), ("CLIENT NO-TOUCH ON", "OK")],
+    );
+    dialogue(&mut client, &[("CONFIG SET maxmemory-policy allkeys-lfu", "OK"), ("SET b 1", "OK")]);
+    let before = watcher.shown("OBJECT FREQ b");
+    (0..100).for_each(|_| drop(client.ask("GET b")));
+    assert_eq!(watcher.shown("OBJECT FREQ b"), before);
+}
+
+#[test]
+fn restored_pairs_have_the_idle_time_and_frequency_they_are_given() {
+    let running = start(Policy::NoEviction, 16 << 20);
+    let mut client = Client::of(&running);
+    running.time.advance(5000);
+    client.ask("SET a 1");
+    let Answer::Bulk(payload) = client.ask("DUMP a") else { panic!("no payload") };
+    let restore = |client: &mut Client, key: &str, options: &str| {
+        let mut words = vec![&b"RESTORE"[..], key.as_bytes(), b"0", &payload, b"REPLACE"];
+        words.extend(options.split(' ').map(str::as_bytes));
+        client.send(&words);
+        assert_eq!(client.answer(), Answer::Simple("OK".to_owned()));
+    };
+    // Nobody has asked for idle times yet.
+    restore(&mut client, "b", "IDLETIME 1000");
+    assert_eq!(client.shown("OBJECT IDLETIME b"), "1000");
+    restore(&mut client, "c", "IDLETIME 77");
+    restore(&mut client, "d", "FREQ 200");
+    restore(&mut client, "e", "IDLETIME 9223372036854775807");
+    dialogue(&mut client, &[("OBJECT IDLETIME c", "77"), ("OBJECT IDLETIME d", "0")]);
+    assert!(client.shown("OBJECT IDLETIME e").parse::<u64>().unwrap() > 100 * 86_400);
+    dialogue(&mut client, &[("GET b", "'1'"), ("OBJECT IDLETIME b", "0")]);
+    client.ask("CONFIG SET maxmemory-policy allkeys-lfu");
+    restore(&mut client, "c", "FREQ 200");
+    restore(&mut client, "d", "FREQ 0");
+    restore(&mut client, "e", "IDLETIME 5");
+    dialogue(&mut client, &[("OBJECT FREQ c", "200"), ("OBJECT FREQ d", "0"), ("OBJECT FREQ e", "6")]);
+}

@@ -168,10 +168,10 @@ fn malloc_stats(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Fail
 }
 
 fn usage(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let (databases, number, now) = (&context.shared.databases, context.session.database, context.now);
+    let (databases, session, now) = (&context.shared.databases, &*context.session, context.now);
     match context.transaction.as_deref_mut() {
         Some(transaction) => {
-            let mut keyspace = Keyspace::within(databases, number, now, transaction);
+            let mut keyspace = Keyspace::within(databases, session, now, transaction);
             usage_of_pair(&mut keyspace, arguments, context.replies)
         }
         None => run_alone(context, usage_of_pair, arguments),

@@ -216,7 +216,7 @@ impl Command {
         let databases = &round.shared.databases;
         match self.what {
             What::Keys(handler) => {
-                let mut keyspace = Keyspace::ahead(databases, session.database, round.now, reads, self.first);
+                let mut keyspace = Keyspace::ahead(databases, session, round.now, reads, self.first);
                 match handler(&mut keyspace, &requests.arguments(&self.found), replies) {
                     Err(Failure::NoRoom) => Outcome::Alone,
                     replied => Outcome::Replied(replied),

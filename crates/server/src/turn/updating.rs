@@ -169,8 +169,7 @@ impl Command {
         if swaps.bytes() >= TOGETHER_BYTES {
             return State::Alone;
         }
-        let mut keyspace =
-            Keyspace::within(&round.shared.databases, session.database, round.now, &mut transaction);
+        let mut keyspace = Keyspace::within(&round.shared.databases, session, round.now, &mut transaction);
         if let Err(failure) = (self.handler)(&mut keyspace, &arguments, replies) {
             return State::Done(Err(failure));
         }
