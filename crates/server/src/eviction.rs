@@ -1,6 +1,7 @@
 //! Which pairs go when there is no memory left, and how many.
 
 use std::sync::PoisonError;
+use std::thread;
 
 use honeycomb_layout::KEY_BYTES_MAX;
 use honeycomb_memory::sync::Ordering;
@@ -119,7 +120,11 @@ impl Evictor {
                 break;
             }
             let Some(best) = self.choose(shared, how)? else { break };
-            evicted += usize::from(self.delete(shared, &best)?);
+            match self.delete(shared, &best)? {
+                true => evicted += 1,
+                // Another core may be about to put it.
+                false => thread::yield_now(),
+            }
         }
         shared.evicted.fetch_add(evicted as u64, Ordering::Relaxed);
         Ok(evicted)

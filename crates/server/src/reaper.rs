@@ -67,7 +67,7 @@ struct Pass {
 /// What an entry turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Settled {
-    /// The pair expires when it says.
+    /// The pair expires when it says, or is about to be put.
     Right,
     /// It was stale, and is gone.
     Stale,
@@ -226,6 +226,9 @@ impl Reaper {
                 deadlines.index().get(&key)?.map(|value| (key, value))
             }
         };
+        if known.as_ref().is_some_and(|(_, value)| deadlines.is_being_put(value)) {
+            return Ok(Settled::Right);
+        }
         let mut outcome = Settled::Stale;
         if let Some(table) = deadlines.tables().get(due.slot)
             && table.get_into(&due.key, &mut self.value)?
@@ -286,11 +289,33 @@ mod tests {
         Envelope { data: b"value", expires_at }.seal()
     }
 
-    #[test]
-    fn an_entry_that_was_put_again_stays() {
+    fn shared() -> Shared {
         let config = Config { memory_bytes: 16 << 20, cores: 1, ..Config::default() };
         let store = config.open_store().unwrap();
-        let shared = Shared::new(config, store, Box::new(SystemTime), Tokens::new(&[0; 16])).unwrap();
+        Shared::new(config, store, Box::new(SystemTime), Tokens::new(&[0; 16])).unwrap()
+    }
+
+    #[test]
+    fn an_entry_whose_pair_is_about_to_be_put_stays() {
+        let shared = shared();
+        let (index, due) = (shared.deadlines.index().clone(), Due::of(0, b"key", 100).unwrap());
+        let settle = |window: Option<u32>| {
+            let (key, value) = (due.index_key(&index), due.index_value(&index, 7));
+            index.put(&key, &value).unwrap();
+            let _window = window.map(|first| shared.deadlines.open_window(0, first));
+            let mut reaper = shared.reaper.lock().unwrap();
+            let settled = reaper.settle(&shared, &due, Some((&key, &value)), 100, &mut 1).unwrap();
+            (settled, index.pair_count())
+        };
+        assert_eq!(settle(Some(7)), (Settled::Right, 1));
+        assert_eq!(settle(Some(3)), (Settled::Right, 1));
+        assert_eq!(settle(Some(8)), (Settled::Stale, 0));
+        assert_eq!(settle(None), (Settled::Stale, 0));
+    }
+
+    #[test]
+    fn an_entry_that_was_put_again_stays() {
+        let shared = shared();
         let (index, due) = (shared.deadlines.index().clone(), Due::of(0, b"key", 100).unwrap());
         let (key, value) = (due.index_key(&index), due.index_value(&index, 7));
         let settle = |seen: Option<&[u8]>, is_put_again: bool| {

@@ -74,12 +74,11 @@ fn is_above_limit(shared: &Shared, config: &Config) -> bool {
 #[cold]
 fn stays_above(shared: &Shared, config: &Config) -> bool {
     for _ in 0..ATTEMPTS_WITHIN_LIMIT {
-        if !make_room(shared) {
-            return is_above_limit(shared, config);
-        }
+        let has_freed = make_room(shared);
         shared.store.maintain(LEAVES_A_TURN);
-        if !is_above_limit(shared, config) {
-            break;
+        let is_above = is_above_limit(shared, config);
+        if !has_freed || !is_above {
+            return is_above;
         }
     }
     false
