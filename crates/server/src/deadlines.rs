@@ -17,7 +17,7 @@ mod entry;
 mod survey;
 mod windows;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use honeycomb_memory::sync::{AtomicU64, Ordering};
 use honeycomb_store::{Batch, Error, Scan, Store, Table};
@@ -41,6 +41,8 @@ const OVERDUE_MAX: usize = 1 << 16;
 thread_local! {
     /// What this core has found expired since the reaper last asked.
     static FOUND: RefCell<Vec<Due>> = const { RefCell::new(Vec::new()) };
+    /// Entries that this core has put since the reaper last asked.
+    static PUT: Cell<u64> = const { Cell::new(0) };
 }
 
 /// The index.
@@ -116,12 +118,12 @@ impl Deadlines {
     fn put_into(&self, batch: &mut Batch, due: &Due, stamp: Stamp) {
         batch.put(&self.table, &due.index_key(&self.table), &due.index_value(&self.table, stamp));
         self.debt.fetch_add(CHECKS_A_PUT, Ordering::Relaxed);
+        PUT.set(PUT.get() + 1);
     }
 
     /// Adds the entry of a pair that was in the store before the server was.
-    pub(crate) fn add(&self, slot: usize, key: &[u8], value: &[u8]) -> Result<(), Error> {
-        let due = deadline(Some(value)).and_then(|deadline| Due::of(slot, key, deadline));
-        let Some(due) = due else { return Ok(()) };
+    pub(crate) fn add(&self, slot: usize, key: &[u8], deadline: u64) -> Result<(), Error> {
+        let Some(due) = Due::of(slot, key, deadline) else { return Ok(()) };
         self.table.put(&due.index_key(&self.table), &due.index_value(&self.table, self.stamp()))
     }
 
@@ -142,9 +144,14 @@ impl Deadlines {
         FOUND.with_borrow(|found| !found.is_empty())
     }
 
-    /// What this core has noted, which is forgotten.
-    pub(crate) fn take_found() -> Vec<Due> {
-        FOUND.take()
+    /// One that this core has noted, which is forgotten.
+    pub(crate) fn take_found() -> Option<Due> {
+        FOUND.with_borrow_mut(Vec::pop)
+    }
+
+    /// How many entries this core has put since this was last asked.
+    pub(crate) fn take_put() -> u64 {
+        PUT.take()
     }
 
     /// The tables with the pairs, by slot.

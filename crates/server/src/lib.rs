@@ -37,6 +37,7 @@ mod eviction;
 mod exporter;
 mod exposition;
 mod failure;
+mod glimpse;
 mod glob;
 mod keyspace;
 mod latency;

@@ -1,7 +1,7 @@
 //! A server for tests, and clients for it.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -106,7 +106,10 @@ impl Client {
                 return answer;
             }
             let mut buffer = [0; 4096];
-            let bytes = self.socket.read(&mut buffer).unwrap();
+            let bytes = match self.socket.read(&mut buffer) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                bytes => bytes.unwrap(),
+            };
             assert!(bytes > 0, "the server has ended the connection");
             self.received.extend_from_slice(&buffer[..bytes]);
         }
