@@ -99,8 +99,8 @@ pub(crate) enum Run {
     /// The same; it replies the values as they are, in an array if all its arguments are keys: so long values
     /// can be copied a part at a time.
     Values(OnKeys),
-    /// Puts a value at the key that is its first argument, whatever was there, and replies `OK`, if the second
-    /// function returns what it puts: so it can be written together with others.
+    /// Puts a value at the key that is its first argument, whatever was there, and replies `OK`, if the
+    /// second function returns what it puts: so it can be written together with others.
     Write(OnKeys, OnPut),
     /// Reads and then writes.
     Update(OnKeys),

@@ -103,8 +103,8 @@ impl Deadlines {
         stamp
     }
 
-    /// A core puts entries with stamps from `first` on, and then their pairs: until the window is dropped none
-    /// of them is stale.
+    /// A core puts entries with stamps from `first` on, and then their pairs: until the window is dropped
+    /// none of them is stale.
     pub(crate) fn open_window(&self, core: usize, first: Stamp) -> Window<'_> {
         self.windows.open(core, first)
     }

@@ -1,8 +1,8 @@
 //! Glimpses of pairs: enough of a value to know when the pair expires and to delete it, however long it is.
 //!
-//! What is deleted must be what was seen. A short value is seen as a whole, and compared. A long one is neither
-//! read nor compared: its pair is deleted on the condition that nobody has written it since a version at which
-//! it had the deadline that was seen.
+//! What is deleted must be what was seen. A short value is seen as a whole, and compared. A long one is
+//! neither read nor compared: its pair is deleted on the condition that nobody has written it since a
+//! version at which it had the deadline that was seen.
 
 use std::ops::Bound;
 

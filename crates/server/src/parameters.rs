@@ -55,7 +55,8 @@ pub enum Refused {
     },
     /// A limit beyond the memory that it limits.
     #[error(
-        "maxmemory is {limit}: allowed are 1 to the bytes of memory, which are {memory}, and 0 for all of them"
+        "maxmemory is {limit}: allowed are 1 to the bytes of memory, which are {memory}, and 0 for all of \
+         them"
     )]
     MemoryLimit {
         /// What maxmemory was to be.

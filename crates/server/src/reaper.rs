@@ -1,8 +1,8 @@
 //! Deletes pairs that have expired, and entries of the [index of deadlines](crate::deadlines) that are stale.
 //!
-//! Any core takes a step, between two turns, when it is time to and no other core is at it. A step takes well
-//! under a hundred microseconds, or a part of the time that the turn before it took: so it holds up no client.
-//! While there is more to do, the core goes on without waiting for sockets.
+//! Any core takes a step, between two turns, when it is time to and no other core is at it. A step takes
+//! well under a hundred microseconds, or a part of the time that the turn before it took: so it holds up no
+//! client. While there is more to do, the core goes on without waiting for sockets.
 
 use std::ops::Bound;
 

@@ -80,8 +80,8 @@ pub(crate) enum Known {
     Frequency(u8),
 }
 
-/// Sets what is known of a pair, if that is what this core notes. It begins to note times for this if it notes
-/// nothing.
+/// Sets what is known of a pair, if that is what this core notes. It begins to note times for this if it
+/// notes nothing.
 pub(crate) fn set(table: &Table, key: &[u8], known: Known) {
     let now = NOW.get();
     let (kind, word) = match known {

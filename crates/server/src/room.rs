@@ -15,8 +15,8 @@ use crate::shared::Shared;
 const ATTEMPTS_MAX: usize = 1000;
 /// Entries of the index of deadlines that are looked at before a write is tried again.
 const ENTRIES_AN_ATTEMPT: u64 = 512;
-/// How often room is made for a write beyond the limit. If it is still beyond it then, the write goes on: there
-/// are pairs to evict, and the core goes on evicting them between two turns.
+/// How often room is made for a write beyond the limit. If it is still beyond it then, the write goes on:
+/// there are pairs to evict, and the core goes on evicting them between two turns.
 const ATTEMPTS_WITHIN_LIMIT: usize = 4;
 /// Pairs that are evicted before a write is tried again, and between two turns.
 const EVICTED_AN_ATTEMPT: usize = 128;
@@ -55,7 +55,8 @@ pub(crate) fn again<T>(shared: &Shared, mut write: impl FnMut() -> Result<T, Fai
     Err(Failure::OutOfMemory)
 }
 
-/// Whether writes that take memory are to be refused: the store uses more than `maxmemory`, and nothing may go.
+/// Whether writes that take memory are to be refused: the store uses more than `maxmemory`, and nothing may
+/// go.
 #[inline]
 pub(crate) fn is_full(shared: &Shared, config: &Config) -> bool {
     // Without a limit of its own it is the arena that refuses writes.

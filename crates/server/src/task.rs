@@ -26,6 +26,7 @@ use crate::keyspace::Keyspace;
 use crate::session::Context;
 use crate::shared::Shared;
 use crate::stopwatch::{Carried, Stopwatch};
+use crate::transaction::Transaction;
 
 pub(crate) use exec::Exec;
 pub(crate) use values::Values;
@@ -84,9 +85,10 @@ pub(crate) fn start(
     named: Named,
     arguments: &Arguments<'_>,
 ) -> Result<Option<Work>, Failure> {
-    let snapshot = context.transaction.as_ref().and_then(|transaction| transaction.only_snapshot()).cloned();
+    let reads_snapshot = |one: &&mut Transaction| one.only_snapshot().is_some();
     match named.run {
-        Run::Values(_) if snapshot.is_some() => {
+        Run::Values(_) if context.transaction.as_ref().is_some_and(reads_snapshot) => {
+            let snapshot = context.transaction.as_ref().and_then(|one| one.only_snapshot()).cloned();
             let values = Values::new(context, named, arguments).of(snapshot);
             return Ok(Some(Work::Values(Box::new(values))));
         }

@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Client, Running, start_in_real_time, start_with};
+use common::{Client, Running, at_once, start_in_real_time, start_with};
 use honeycomb_protocol::resp::{Answer, encode};
 use honeycomb_server::Config;
 use rand::rngs::SmallRng;
@@ -103,21 +103,15 @@ fn all_of_them_are_deleted_without_being_read() {
 #[test]
 fn none_loses_its_entry_to_the_reaper() {
     let running = start_in_real_time(Config { cores: 2, ..Config::default() });
-    thread::scope(|scope| {
-        for seed in 0..4 {
-            let running = &running;
-            scope.spawn(move || {
-                let (mut client, mut random) = (Client::of(running), SmallRng::seed_from_u64(seed));
-                let end = Instant::now() + Duration::from_secs(2);
-                while Instant::now() < end {
-                    let line = |_| {
-                        format!("SET k{} v PX {}", random.random_range(0..300), random.random_range(1..40))
-                    };
-                    let lines: Vec<_> = (0..200).map(line).collect();
-                    let lines: Vec<_> = lines.iter().map(String::as_str).collect();
-                    assert_eq!(together(&mut client, &lines), ["OK"; 200]);
-                }
-            });
+    at_once(&running, 4, |seed, client| {
+        let mut random = SmallRng::seed_from_u64(seed as u64);
+        let end = Instant::now() + Duration::from_secs(2);
+        while Instant::now() < end {
+            let line =
+                |_| format!("SET k{} v PX {}", random.random_range(0..300), random.random_range(1..40));
+            let lines: Vec<_> = (0..200).map(line).collect();
+            let lines: Vec<_> = lines.iter().map(String::as_str).collect();
+            assert_eq!(together(client, &lines), ["OK"; 200]);
         }
     });
     thread::sleep(Duration::from_millis(50));

@@ -120,8 +120,8 @@ fn problems(shared: &Shared) -> Vec<String> {
     let mut problems = Vec::new();
     if percent(held, limit) >= PERCENT_MAX && !config.eviction.policy.evicts() {
         problems.push(format!(
-            "The store uses {held} of the {limit} bytes of maxmemory. The policy is noeviction, so writes that \
-             find no room are refused."
+            "The store uses {held} of the {limit} bytes of maxmemory. The policy is noeviction, so writes \
+             that find no room are refused."
         ));
     }
     let (clients, clients_max) = (usage.of_clients, config.clients_bytes_max);

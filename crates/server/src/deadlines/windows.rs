@@ -1,13 +1,14 @@
 //! Windows: while a core puts entries and then their pairs, not both at one moment.
 //!
-//! An entry whose pair is not there looks stale, and whoever removed it then would leave the pair without one.
+//! An entry whose pair is not there looks stale, and whoever removed it then would leave the pair without
+//! one.
 //!
-//! 1. A core opens its window with the stamp of the first of its entries before it puts any of them, and closes
-//!    it once their pairs are visible.
-//! 2. Whoever finds an entry asks whether a window holds its stamp before he reads the pair. If none does, the
-//!    pair was visible already, or the entry is of no window and was put at one moment with its pair.
-//! 3. Both are sequentially consistent: who reads the entry reads a window that was opened before, or finds the
-//!    pair.
+//! 1. A core opens its window with the stamp of the first of its entries before it puts any of them, and
+//!    closes it once their pairs are visible.
+//! 2. Whoever finds an entry asks whether a window holds its stamp before he reads the pair. If none does,
+//!    the pair was visible already, or the entry is of no window and was put at one moment with its pair.
+//! 3. Both are sequentially consistent: who reads the entry reads a window that was opened before, or finds
+//!    the pair.
 
 use honeycomb_memory::sync::{AtomicU64, Ordering};
 

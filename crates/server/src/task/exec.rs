@@ -84,7 +84,9 @@ impl Exec {
             let before = context.replies.len();
             match self.advance(context)? {
                 Progress::More if context.replies.have_no_room() => return Ok(Progress::Done),
-                Progress::More if is_sliced && (self.is_within_long_work() || time.instant() >= until) => break,
+                Progress::More if is_sliced && (self.is_within_long_work() || time.instant() >= until) => {
+                    break;
+                }
                 Progress::More => {}
                 other => return Ok(other),
             }
