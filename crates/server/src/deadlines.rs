@@ -103,6 +103,19 @@ impl Deadlines {
         stamp
     }
 
+    /// Removes an entry that was put ahead of its pair, unless it was put again since.
+    pub(crate) fn take_back(
+        &self,
+        table: &Table,
+        key: &[u8],
+        deadline: u64,
+        stamp: Stamp,
+    ) -> Result<(), Error> {
+        let Some(due) = slot(table).and_then(|slot| Due::of(slot, key, deadline)) else { return Ok(()) };
+        let (key, value) = (due.index_key(&self.table), due.index_value(&self.table, stamp));
+        self.table.compare_and_delete(&key, &value).map(drop)
+    }
+
     /// A core puts entries with stamps from `first` on, and then their pairs: until the window is dropped
     /// none of them is stale.
     pub(crate) fn open_window(&self, core: usize, first: Stamp) -> Window<'_> {

@@ -65,6 +65,9 @@ fn what_has_expired_goes_before_a_write_is_refused() {
     let mut client = Client::of(&running);
     assert!(set(&mut client, 0..65_000, "old", &["PX", "1000"]) > 0, "it is full");
     assert_eq!(client.shown(&long()), REFUSED);
+    // Those that were refused have left no entries in the index of deadlines.
+    let entries = running.store.table(".deadlines").unwrap();
+    assert_eq!(entries.pair_count(), client.shown("DBSIZE").parse::<u64>().unwrap());
     let held: usize = client.shown("DBSIZE").parse().unwrap();
     running.time.advance(1000);
     assert_eq!(set(&mut client, 0..held / 2, "new", &[]), 0);

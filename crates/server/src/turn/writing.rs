@@ -38,6 +38,8 @@ struct Command {
     found: Found,
     named: Named,
     handler: OnKeys,
+    /// The deadline of its pair, and the stamp of the entry.
+    entry: Option<(u64, Stamp)>,
     failure: Option<Failure>,
 }
 
@@ -54,11 +56,12 @@ impl Writing {
             }
             let Ok(Some(asked)) = connection.take(&round.config.request) else { return };
             let arguments = connection.requests.arguments(&asked.found);
-            let Some((named, handler)) = self.write_ahead(round, asked.command, &arguments, table) else {
+            let Some((named, handler, entry)) = self.write_ahead(round, asked.command, &arguments, table)
+            else {
                 return connection.put_back(Asked { is_no_write: true, ..asked });
             };
             let found = asked.found;
-            self.commands.push(Command { connection: index, found, named, handler, failure: None });
+            self.commands.push(Command { connection: index, found, named, handler, entry, failure: None });
         }
     }
 
@@ -71,7 +74,7 @@ impl Writing {
         command: Option<Named>,
         arguments: &Arguments<'_>,
         table: &Table,
-    ) -> Option<(Named, OnKeys)> {
+    ) -> Option<(Named, OnKeys, Option<(u64, Stamp)>)> {
         let named = command?;
         let Run::Write(handler, put) = named.run else { return None };
         let Put { value, expires_at } = put(arguments, round.now)?;
@@ -82,11 +85,12 @@ impl Writing {
         recency::note(table, key);
         Envelope { data: value, expires_at }.seal_into(&mut self.sealed);
         self.batch.put(table, key, &self.sealed);
-        if let Some(deadline) = expires_at {
+        let entry = expires_at.map(|deadline| {
             let stamp = round.shared.deadlines.put_ahead(&mut self.entries, table, key, deadline);
             self.first_stamp.get_or_insert(stamp);
-        }
-        Some((named, handler))
+            (deadline, stamp)
+        });
+        Some((named, handler, entry))
     }
 
     /// Carries out what was gathered, and replies: how much it was.
@@ -141,10 +145,32 @@ impl Writing {
         // What is executed alone writes pairs and entries at one moment, and may evict any.
         drop(window);
         if !has_entries {
+            self.take_entries_back(round, connections, |_| true);
             let all = 0..self.commands.len();
             all.for_each(|index| self.write_alone(index, round, connections));
         } else if !all_written {
+            self.take_entries_back(round, connections, |command| command.failure.is_some());
             self.write_again(round, connections);
+        }
+    }
+
+    /// Removes the entries of some commands whose pairs were not written: stale ones would take memory, and
+    /// time of those who look for room.
+    #[cold]
+    fn take_entries_back(
+        &self,
+        round: &Round<'_>,
+        connections: &Slab<Connection>,
+        concerned: impl Fn(&Command) -> bool,
+    ) {
+        for command in self.commands.iter().filter(|command| concerned(command)) {
+            let Connection { requests, session, .. } = &connections[command.connection];
+            let (table, arguments) =
+                (round.shared.table(session.database), requests.arguments(&command.found));
+            if let Some((deadline, stamp)) = command.entry {
+                // What fails leaves a stale entry, which the reaper finds.
+                let _ = round.shared.deadlines.take_back(table, &arguments[1], deadline, stamp);
+            }
         }
     }
 
