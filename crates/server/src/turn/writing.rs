@@ -38,10 +38,12 @@ struct Command {
     found: Found,
     named: Named,
     handler: OnKeys,
-    /// The deadline of its pair, and the stamp of the entry.
-    entry: Option<(u64, Stamp)>,
+    entry: Option<Entry>,
     failure: Option<Failure>,
 }
+
+/// The deadline of a pair, and the stamp of its entry.
+type Entry = (u64, Stamp);
 
 impl Writing {
     /// Adds the writes at the front of a connection.
@@ -74,7 +76,7 @@ impl Writing {
         command: Option<Named>,
         arguments: &Arguments<'_>,
         table: &Table,
-    ) -> Option<(Named, OnKeys, Option<(u64, Stamp)>)> {
+    ) -> Option<(Named, OnKeys, Option<Entry>)> {
         let named = command?;
         let Run::Write(handler, put) = named.run else { return None };
         let Put { value, expires_at } = put(arguments, round.now)?;
