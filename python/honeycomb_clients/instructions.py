@@ -19,7 +19,7 @@ from honeycomb_clients import requests, throughput
 # Batches to every connection before it counts, so that the server has all the memory that it takes.
 WARMING_BATCHES = 4
 # Pairs of a request, by workload.
-SPANS = {"get": 1, "set": 1, "range": requests.RANGE, "page": requests.PAGE}
+SPANS = {"get": 1, "set": 1, "set-ex": 1, "range": requests.RANGE, "page": requests.PAGE}
 
 
 def parse(words):

@@ -31,6 +31,10 @@ def sets(numbers):
     return ((resp(b"SET", key(number), VALUE), b"+OK\r\n") for number in numbers)
 
 
+def expiring_sets(numbers):
+    return ((resp(b"SET", key(number), VALUE, b"EX", b"1000"), b"+OK\r\n") for number in numbers)
+
+
 def found(number):
     """The reply to a range: keys."""
     return b"*%d\r\n" % RANGE + b"".join(bulk(key(number + step)) for step in range(RANGE))
@@ -83,7 +87,12 @@ def memcached_sets(numbers):
         yield b"set %b 0 0 %d\r\n%b\r\n" % (key(number), len(VALUE), VALUE), b"STORED\r\n"
 
 
-HONEYCOMB = {"load": sets, "get": gets, "set": sets, "range": ranges, "page": pages}
-REDIS = {"load": redis_load, "get": gets, "set": sets, "range": redis_ranges, "page": redis_pages}
+HONEYCOMB = {
+    "load": sets, "get": gets, "set": sets, "set-ex": expiring_sets, "range": ranges, "page": pages,
+}
+REDIS = {
+    "load": redis_load, "get": gets, "set": sets, "set-ex": expiring_sets, "range": redis_ranges,
+    "page": redis_pages,
+}
 NOTHING = {"load": lambda numbers: (), "get": gets, "set": sets}
 MEMCACHED = {"load": memcached_sets, "get": memcached_gets, "set": memcached_sets}

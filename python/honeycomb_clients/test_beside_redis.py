@@ -7,8 +7,8 @@ many.
 
 What Honeycomb says in other words on purpose is in ALLOWED. What it does otherwise on purpose is not sent:
 
-- Other commands than those on pairs, PING and ECHO between MULTI and EXEC, which it refuses there. Nor
-  MSET without a last value, which it refuses as soon as it is queued.
+- MSET without a last value between MULTI and EXEC, which it refuses as soon as it is queued. Commands of the
+  connection and the server (other than PING and ECHO) take effect there too, but what they reply differs.
 - While a pair is watched: a value that is there already, or two changes that might undo each other. EXEC is
   given up only if a watched pair has really changed.
 - Patterns with a range that ends with a bracket, or with a byte from 128 on: the bracket ends the class, and

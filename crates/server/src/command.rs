@@ -7,6 +7,7 @@ use honeycomb_store::{Reads, Table};
 
 use crate::arguments::Arguments;
 use crate::commands::{self, Query};
+use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::letters::Letters;
@@ -69,6 +70,24 @@ pub(crate) enum Keys {
 /// Does something to the pairs of a table.
 pub(crate) type OnKeys = fn(&mut Keyspace<'_>, &Arguments<'_>, &mut Replies) -> Result<(), Failure>;
 
+/// Says what a command puts, if it does nothing else. The time is in milliseconds since 1970.
+pub(crate) type OnPut = for<'a> fn(&Arguments<'a>, u64) -> Option<Put<'a>>;
+
+/// A value that is put whatever was there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Put<'a> {
+    pub(crate) value: &'a [u8],
+    /// In milliseconds since 1970, in the future.
+    pub(crate) expires_at: Option<u64>,
+}
+
+impl Put<'_> {
+    /// Whether the value is there once it is put.
+    pub(crate) fn is_alive(&self, now: u64) -> bool {
+        Envelope::is_alive_at(self.expires_at, now)
+    }
+}
+
 /// Says which range of keys it reads, and what it replies of it.
 pub(crate) type OnRange = for<'a> fn(&Arguments<'a>) -> Result<Query<'a>, Failure>;
 
@@ -80,9 +99,9 @@ pub(crate) enum Run {
     /// The same; it replies the values as they are, in an array if all its arguments are keys: so long values
     /// can be copied a part at a time.
     Values(OnKeys),
-    /// Puts its second argument at the key that is its first and replies `OK`, if the function says so of its
-    /// arguments: so it can be written with others.
-    Write(OnKeys, fn(&Arguments<'_>) -> bool),
+    /// Puts a value at the key that is its first argument, whatever was there, and replies `OK`, if the
+    /// second function returns what it puts: so it can be written together with others.
+    Write(OnKeys, OnPut),
     /// Reads and then writes.
     Update(OnKeys),
     /// Reads a range of keys, so it can be read together with others.

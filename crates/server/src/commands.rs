@@ -17,6 +17,7 @@ mod info;
 mod keys;
 mod latency;
 mod lcs;
+mod memory;
 mod moving;
 mod numbers;
 mod object;
@@ -43,7 +44,7 @@ use crate::command::{Command, Named, word};
 
 /// All of them, in the order of their names. The place of one is its number.
 pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| {
-    let groups: [&'static [Command]; 28] = [
+    let groups: [&'static [Command]; 29] = [
         about::COMMANDS,
         acl::COMMANDS,
         bitfield::COMMANDS,
@@ -59,6 +60,7 @@ pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| 
         keys::COMMANDS,
         latency::COMMANDS,
         lcs::COMMANDS,
+        memory::COMMANDS,
         moving::COMMANDS,
         numbers::COMMANDS,
         object::COMMANDS,
@@ -85,7 +87,7 @@ pub(crate) static BY_NAME: LazyLock<HashMap<u128, Named, FxBuildHasher>> = LazyL
     BY_NUMBER.iter().enumerate().map(named).filter_map(by_word).collect()
 });
 
-pub(crate) use categories::{is_administrative, writes};
+pub(crate) use categories::{is_administrative, takes_memory, writes};
 pub(crate) use query::{Page, Query};
 pub(crate) use range::{Origin, Range, Walk, each};
 pub(crate) use subcommands::full_name;

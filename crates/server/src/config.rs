@@ -9,6 +9,7 @@ use honeycomb_protocol::resp::Limits;
 use honeycomb_store::{Back, Software, Store};
 
 use crate::eviction::Eviction;
+use crate::parameters::Refused;
 use crate::task::ACTIVE_MAX;
 
 /// The parameters of a server. Files, the environment, flags and `CONFIG` name them as
@@ -25,6 +26,8 @@ pub struct Config {
     /// Memory of the store that [`Config::open_store`] opens; of a running server, that of its store.
     /// Default: 1 GiB.
     pub memory_bytes: usize,
+    /// Bytes of it that the store may use; none for all of it. Default: none.
+    pub memory_limit: Option<usize>,
     /// Which pairs go for others once there is no memory left. Default: none.
     pub eviction: Eviction,
     /// Numbered tables that `SELECT` chooses from. Default: 16.
@@ -133,6 +136,7 @@ impl Default for Config {
             cores,
             pin_cores: false,
             memory_bytes: 1 << 30,
+            memory_limit: None,
             eviction: Eviction::default(),
             databases: 16,
             password: None,
@@ -158,6 +162,18 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Bytes of the store's memory that it may use.
+    pub(crate) fn memory_limit_bytes(&self) -> usize {
+        self.memory_limit.unwrap_or(self.memory_bytes)
+    }
+
+    /// Has the limit be a number, once the memory of the store is known, and refuses one beyond that memory.
+    pub(crate) fn settle_memory_limit(&mut self) -> Result<(), Refused> {
+        let (limit, memory) = (self.memory_limit_bytes(), self.memory_bytes);
+        self.memory_limit = Some(limit);
+        if limit <= memory { Ok(()) } else { Err(Refused::MemoryLimit { limit, memory }) }
+    }
+
     /// Bytes that the writes of one transaction may take before it commits.
     pub(crate) fn transaction_bytes_max(&self) -> usize {
         self.request.request_bytes_max.min(self.clients_bytes_max / 4).max(TRANSACTION_BYTES_MIN)

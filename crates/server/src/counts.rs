@@ -6,6 +6,7 @@
 use honeycomb_memory::sync::{AtomicU64, Ordering};
 
 use crate::commands::BY_NUMBER;
+use crate::tally::PREFIXES;
 
 /// Bounds of a histogram: 1, 2, 4, ... up to 4,194,304, and one for all that is beyond.
 pub(crate) const BUCKETS: usize = 24;
@@ -51,6 +52,11 @@ pub(crate) struct Counts {
     pub(crate) evicted: Counter,
     /// Commands that were not carried out: there are none of their name, or the client may not.
     pub(crate) not_carried_out: Counter,
+    /// Lookups of keys by commands that read: of pairs that were there, and of others.
+    pub(crate) keyspace_hits: Counter,
+    pub(crate) keyspace_misses: Counter,
+    /// Error replies by their first word: in the order of [`PREFIXES`].
+    pub(crate) errors: [Counter; PREFIXES.len()],
     /// Reads in a batch, and writes in a batch.
     pub(crate) read_batches: Histogram,
     pub(crate) write_batches: Histogram,
@@ -69,6 +75,9 @@ impl Default for Counts {
             slices: Counter::default(),
             evicted: Counter::default(),
             not_carried_out: Counter::default(),
+            keyspace_hits: Counter::default(),
+            keyspace_misses: Counter::default(),
+            errors: Default::default(),
             read_batches: Histogram::default(),
             write_batches: Histogram::default(),
             commands: BY_NUMBER.iter().map(|_| CommandCounts::default()).collect(),

@@ -4,7 +4,8 @@
 //! that are due are the first ones.
 //!
 //! 1. Every pair that expires has its entry: a write that gives a pair a deadline puts both in one atomic
-//!    batch. The pair's own envelope is what counts; an entry that it does not agree with is stale.
+//!    batch, or first the entry and then the pair, in a [window](windows). The pair's own envelope is what
+//!    counts; an entry that it does not agree with is stale.
 //! 2. Stale entries are left behind by writes that do not read the pair that they replace, by deletions and
 //!    by `FLUSHDB`. The [reaper](crate::reaper) removes them.
 //! 3. Each entry has a stamp that no other write of it has. Who removes an entry compares the stamp that it
@@ -14,15 +15,18 @@
 
 mod entry;
 mod survey;
+mod windows;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use honeycomb_memory::sync::{AtomicU64, Ordering};
 use honeycomb_store::{Batch, Error, Scan, Store, Table};
 
 pub(crate) use entry::{Due, due_until};
 pub(crate) use survey::Survey;
+pub(crate) use windows::{Stamp, Window};
 
+use crate::deadlines::windows::Windows;
 use crate::envelope::Envelope;
 
 /// The name of the table. No number that clients select is written like this.
@@ -37,6 +41,8 @@ const OVERDUE_MAX: usize = 1 << 16;
 thread_local! {
     /// What this core has found expired since the reaper last asked.
     static FOUND: RefCell<Vec<Due>> = const { RefCell::new(Vec::new()) };
+    /// Entries that this core has put since the reaper last asked.
+    static PUT: Cell<u64> = const { Cell::new(0) };
 }
 
 /// The index.
@@ -48,14 +54,16 @@ pub(crate) struct Deadlines {
     stamps: AtomicU64,
     /// Entries that the reaper is still to look at.
     debt: AtomicU64,
+    /// Entries whose pairs are about to be written.
+    windows: Windows,
 }
 
 impl Deadlines {
-    /// The index of some tables of a store, whose names are their slots.
-    pub(crate) fn open(store: &Store, tables: &[Table]) -> Result<Self, Error> {
-        let table = store.table(TABLE_NAME)?;
+    /// The index of some tables of a store, whose names are their slots, for a server of so many cores.
+    pub(crate) fn open(store: &Store, tables: &[Table], cores: usize) -> Result<Self, Error> {
+        let (table, windows) = (store.table(TABLE_NAME)?, Windows::of(cores));
         let (stamps, debt) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Self { table, tables: tables.to_vec(), stamps, debt })
+        Ok(Self { table, tables: tables.to_vec(), stamps, debt, windows })
     }
 
     /// Whether a write changes the index: the pair gets a deadline that it is not known to have.
@@ -81,19 +89,54 @@ impl Deadlines {
             batch.delete(&self.table, &before.index_key(&self.table));
         }
         if let Some(after) = due(after) {
-            batch.put(
-                &self.table,
-                &after.index_key(&self.table),
-                &after.index_value(&self.table, self.stamp()),
-            );
-            self.debt.fetch_add(CHECKS_A_PUT, Ordering::Relaxed);
+            self.put_into(batch, &after, self.stamp());
         }
     }
 
+    /// Adds the entry of a pair to a batch that is applied before the pair is put. Both are to happen in a
+    /// [window](Self::open_window) that begins with the stamp which this returns, or an earlier one.
+    pub(crate) fn put_ahead(&self, batch: &mut Batch, table: &Table, key: &[u8], deadline: u64) -> Stamp {
+        let stamp = self.stamp();
+        if let Some(due) = slot(table).and_then(|slot| Due::of(slot, key, deadline)) {
+            self.put_into(batch, &due, stamp);
+        }
+        stamp
+    }
+
+    /// Removes an entry that was put ahead of its pair, unless it was put again since.
+    pub(crate) fn take_back(
+        &self,
+        table: &Table,
+        key: &[u8],
+        deadline: u64,
+        stamp: Stamp,
+    ) -> Result<(), Error> {
+        let Some(due) = slot(table).and_then(|slot| Due::of(slot, key, deadline)) else { return Ok(()) };
+        let (key, value) = (due.index_key(&self.table), due.index_value(&self.table, stamp));
+        self.table.compare_and_delete(&key, &value).map(drop)
+    }
+
+    /// A core puts entries with stamps from `first` on, and then their pairs: until the window is dropped
+    /// none of them is stale.
+    pub(crate) fn open_window(&self, core: usize, first: Stamp) -> Window<'_> {
+        self.windows.open(core, first)
+    }
+
+    /// Whether the pair of an entry may be about to be put. Who has read the entry is to ask this before he
+    /// reads the pair.
+    pub(crate) fn is_being_put(&self, index_value: &[u8]) -> bool {
+        entry::stamp(index_value).is_some_and(|stamp| self.windows.hold(stamp))
+    }
+
+    fn put_into(&self, batch: &mut Batch, due: &Due, stamp: Stamp) {
+        batch.put(&self.table, &due.index_key(&self.table), &due.index_value(&self.table, stamp));
+        self.debt.fetch_add(CHECKS_A_PUT, Ordering::Relaxed);
+        PUT.set(PUT.get() + 1);
+    }
+
     /// Adds the entry of a pair that was in the store before the server was.
-    pub(crate) fn add(&self, slot: usize, key: &[u8], value: &[u8]) -> Result<(), Error> {
-        let due = deadline(Some(value)).and_then(|deadline| Due::of(slot, key, deadline));
-        let Some(due) = due else { return Ok(()) };
+    pub(crate) fn add(&self, slot: usize, key: &[u8], deadline: u64) -> Result<(), Error> {
+        let Some(due) = Due::of(slot, key, deadline) else { return Ok(()) };
         self.table.put(&due.index_key(&self.table), &due.index_value(&self.table, self.stamp()))
     }
 
@@ -114,9 +157,14 @@ impl Deadlines {
         FOUND.with_borrow(|found| !found.is_empty())
     }
 
-    /// What this core has noted, which is forgotten.
-    pub(crate) fn take_found() -> Vec<Due> {
-        FOUND.take()
+    /// One that this core has noted, which is forgotten.
+    pub(crate) fn take_found() -> Option<Due> {
+        FOUND.with_borrow_mut(Vec::pop)
+    }
+
+    /// How many entries this core has put since this was last asked.
+    pub(crate) fn take_put() -> u64 {
+        PUT.take()
     }
 
     /// The tables with the pairs, by slot.
@@ -159,8 +207,8 @@ impl Deadlines {
         let _ = self.debt.fetch_update(Ordering::Relaxed, Ordering::Relaxed, change);
     }
 
-    fn stamp(&self) -> u32 {
-        self.stamps.fetch_add(1, Ordering::Relaxed) as u32
+    fn stamp(&self) -> Stamp {
+        self.stamps.fetch_add(1, Ordering::Relaxed) as Stamp
     }
 }
 

@@ -1,14 +1,15 @@
 //! Which pairs go when there is no memory left, and how many.
 
 use std::sync::PoisonError;
+use std::thread;
 
 use honeycomb_layout::KEY_BYTES_MAX;
 use honeycomb_memory::sync::Ordering;
 use honeycomb_store::{Pairs, Scan, Table};
 
 use crate::deadlines::{Deadlines, Due};
-use crate::envelope::Envelope;
 use crate::failure::Failure;
+use crate::glimpse::Glimpse;
 use crate::reaper::Settled;
 use crate::recency::Kind;
 use crate::shared::Shared;
@@ -88,7 +89,7 @@ impl Policy {
 pub(crate) struct Evictor {
     random: u64,
     found: Pairs,
-    value: Vec<u8>,
+    glimpse: Glimpse,
 }
 
 /// A key and a value.
@@ -105,7 +106,7 @@ struct Candidate {
 
 impl Default for Evictor {
     fn default() -> Self {
-        Self { random: 0x9e37_79b9_7f4a_7c15, found: Pairs::default(), value: Vec::new() }
+        Self { random: 0x9e37_79b9_7f4a_7c15, found: Pairs::default(), glimpse: Glimpse::default() }
     }
 }
 
@@ -119,7 +120,11 @@ impl Evictor {
                 break;
             }
             let Some(best) = self.choose(shared, how)? else { break };
-            evicted += usize::from(self.delete(shared, &best)?);
+            match self.delete(shared, &best)? {
+                true => evicted += 1,
+                // Another core may be about to put it.
+                false => thread::yield_now(),
+            }
         }
         shared.evicted.fetch_add(evicted as u64, Ordering::Relaxed);
         Ok(evicted)
@@ -194,10 +199,11 @@ impl Evictor {
             return Ok(settled == Settled::Expired);
         }
         let table = &shared.deadlines.tables()[due.slot];
-        if !table.get_into(&due.key, &mut self.value)? || !table.compare_and_delete(&due.key, &self.value)? {
+        let seen = self.glimpse.look(table, &due.key)?;
+        if !self.glimpse.is_of_pair() || !self.glimpse.delete(shared, table, &due.key)? {
             return Ok(false);
         }
-        if let Some(deadline) = Envelope::open(&self.value).and_then(|pair| pair.expires_at) {
+        if let Some(deadline) = seen.flatten() {
             // Its entry is stale now.
             Deadlines::found_expired(table, &due.key, deadline);
         }

@@ -3,6 +3,8 @@
 use honeycomb_protocol::resp::Replies;
 use honeycomb_store::Error;
 
+use crate::tally;
+
 /// An error reply. Nothing of what is stored has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Failure {
@@ -60,6 +62,10 @@ pub(crate) enum Failure {
     Aborted,
     #[error("EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command")]
     AbortedByArity,
+    #[error(
+        "EXECABORT Transaction discarded because of: OOM command not allowed when used memory > 'maxmemory'."
+    )]
+    AbortedByMemory,
     #[error("ERR {0}")]
     Other(String),
     #[error("ERR the replies take more than client-output-buffer-limit, which is {0} bytes")]
@@ -89,8 +95,10 @@ pub(crate) enum Failure {
 impl Failure {
     /// Replies it, in place of all but the first bytes of what was replied.
     pub(crate) fn reply_after(&self, before: usize, replies: &mut Replies) {
+        let message = self.to_string();
+        tally::failed(&message);
         replies.truncate(before);
-        replies.error(&self.to_string());
+        replies.error(&message);
     }
 
     pub(crate) fn other(message: impl Into<String>) -> Self {

@@ -7,6 +7,8 @@ use crate::deadlines::Deadlines;
 use crate::envelope::{DATA_BYTES_MAX, Envelope};
 use crate::failure::Failure;
 use crate::recency;
+use crate::session::Session;
+use crate::tally;
 use crate::transaction::Transaction;
 
 /// The pairs of a table as one command reads and writes them.
@@ -15,6 +17,8 @@ pub(crate) struct Keyspace<'k> {
     number: usize,
     table: &'k Table,
     now: u64,
+    /// Whether lookups count as uses of pairs.
+    touches: bool,
     source: Source<'k>,
 }
 
@@ -28,27 +32,29 @@ enum Source<'k> {
 
 impl<'k> Keyspace<'k> {
     /// Of a command that only reads its keys, each once and in the order of its arguments. They were read
-    /// from `first` on, of the table of a number.
+    /// from `first` on.
     pub(crate) fn ahead(
         databases: &'k Databases,
-        number: usize,
+        session: &Session,
         now: u64,
         reads: &'k Reads,
         first: usize,
     ) -> Self {
-        Self { databases, number, table: databases.table(number), now, source: Source::Ahead(reads, first) }
+        let Session { database: number, touches, .. } = *session;
+        let (table, source) = (databases.table(number), Source::Ahead(reads, first));
+        Self { databases, number, table, now, touches, source }
     }
 
-    /// Of a command in a transaction, of the table of a number.
+    /// Of a command in a transaction.
     pub(crate) fn within(
         databases: &'k Databases,
-        number: usize,
+        session: &Session,
         now: u64,
         transaction: &'k mut Transaction,
     ) -> Self {
+        let Session { database: number, touches, .. } = *session;
         let table = databases.table(transaction.swaps.number(number));
-        let source = Source::Transaction(transaction);
-        Self { databases, number, table, now, source }
+        Self { databases, number, table, now, touches, source: Source::Transaction(transaction) }
     }
 
     /// The number of its table.
@@ -63,9 +69,10 @@ impl<'k> Keyspace<'k> {
 
     /// The pairs of the table of another number, in the same transaction.
     pub(crate) fn of(&mut self, number: usize) -> Keyspace<'_> {
-        let Self { databases, now, .. } = *self;
+        let Self { databases, now, touches, .. } = *self;
         let (_, transaction) = self.writable();
-        Keyspace::within(databases, number, now, transaction)
+        let table = databases.table(transaction.swaps.number(number));
+        Keyspace { databases, number, table, now, touches, source: Source::Transaction(transaction) }
     }
 
     /// Milliseconds since 1970, the same throughout the command.
@@ -73,16 +80,38 @@ impl<'k> Keyspace<'k> {
         self.now
     }
 
-    /// The value of a key. One that is no key of any pair, as it is too long or empty, is absent.
+    /// The value of a key, for a command that returns something of it. A key that no pair can have, as it is
+    /// too long or empty, is absent.
     #[inline]
     pub(crate) fn get(&mut self, key: &[u8]) -> Result<Option<Envelope<'_>>, Failure> {
-        recency::note(self.table, key);
+        self.touch(key);
         self.peek(key)
     }
 
-    /// The same, which does not count as a use of it.
+    /// The same, which does not count as a use of the pair.
     #[inline]
     pub(crate) fn peek(&mut self, key: &[u8]) -> Result<Option<Envelope<'_>>, Failure> {
+        let found = self.find(key)?;
+        tally::looked_up(found.is_some());
+        Ok(found)
+    }
+
+    /// The value of a key, for a command that is about to write: the statistics of lookups do not count it.
+    pub(crate) fn get_to_write(&mut self, key: &[u8]) -> Result<Option<Envelope<'_>>, Failure> {
+        self.touch(key);
+        self.find(key)
+    }
+
+    /// A command of the client uses a pair. Only what it writes counts if it has said `CLIENT NO-TOUCH ON`.
+    #[inline]
+    fn touch(&self, key: &[u8]) {
+        if self.touches {
+            recency::note(self.table, key);
+        }
+    }
+
+    #[inline]
+    fn find(&mut self, key: &[u8]) -> Result<Option<Envelope<'_>>, Failure> {
         let now = self.now;
         let pair = match &mut self.source {
             Source::Ahead(reads, next) => {

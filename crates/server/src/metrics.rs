@@ -15,6 +15,7 @@ use crate::commands::BY_NUMBER;
 use crate::counts::{BUCKETS, Distribution};
 use crate::deadlines::{self, Deadlines};
 use crate::shared::Shared;
+use crate::tally::PREFIXES;
 use crate::totals::Totals;
 
 /// All of them.
@@ -42,6 +43,7 @@ impl Collector for All {
         let now = self.0.time.milliseconds();
         deadlines(&mut writer, &self.0.deadlines, now)?;
         memory(&mut writer, &statistics)?;
+        pairs(&mut writer, &self.0, &statistics)?;
         store(&mut writer, &statistics)?;
         self.0.store.touched().map_or(Ok(()), |touched| accelerator(&mut writer, &touched))
     }
@@ -62,6 +64,16 @@ fn commands(writer: &mut Writer<'_, '_>, totals: &Totals) -> Result<(), Error> {
     }
     let about = "Commands that are unknown, have wrong arguments, or that the client may not run";
     writer.counter("commands_not_carried_out", about, totals.not_carried_out)?;
+    let about = "Lookups by commands that read, of keys that were there";
+    writer.counter("keyspace_hits", about, totals.keyspace_hits)?;
+    let about = "Lookups by commands that read, of keys that were absent";
+    writer.counter("keyspace_misses", about, totals.keyspace_misses)?;
+    let mut family =
+        writer.family("error_replies", "Error replies by their first word", MetricType::Counter)?;
+    for (prefix, count) in PREFIXES.iter().zip(totals.errors).filter(|(_, count)| *count > 0) {
+        let labels = [("prefix", *prefix)];
+        family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
+    }
     writer.counter("expired_pairs", "Pairs that were deleted since they had expired", totals.expired)?;
     writer.counter(
         "evicted_pairs",
@@ -113,12 +125,22 @@ fn memory(writer: &mut Writer<'_, '_>, statistics: &Statistics) -> Result<(), Er
     writer.gauge("values_out_of_line", "Values that are out of line", memory.values as f64)
 }
 
-fn store(writer: &mut Writer<'_, '_>, statistics: &Statistics) -> Result<(), Error> {
+/// Pairs of the tables that clients select, by their numbers, and of others that are in the store, by name.
+fn pairs(writer: &mut Writer<'_, '_>, shared: &Shared, statistics: &Statistics) -> Result<(), Error> {
+    let selected = shared.tables();
+    let numbered = (0..selected.len()).map(|number| (number.to_string(), shared.table(number).pair_count()));
+    let is_other = |table: &&TableStatistics| {
+        table.name != deadlines::TABLE_NAME && selected.iter().all(|one| one.name() != table.name)
+    };
+    let others = statistics.tables.iter().filter(is_other).map(|table| (table.name.clone(), table.pairs));
     let mut family = writer.family("pairs", "Pairs of a table", MetricType::Gauge)?;
-    let shown = |table: &&TableStatistics| table.pairs > 0 && table.name != deadlines::TABLE_NAME;
-    for table in statistics.tables.iter().filter(shown) {
-        family.encode_family(&[("table", &*table.name)])?.encode_gauge(&table.pairs)?;
+    for (table, pairs) in numbered.chain(others).filter(|(_, pairs)| *pairs > 0) {
+        family.encode_family(&[("table", table)])?.encode_gauge(&pairs)?;
     }
+    Ok(())
+}
+
+fn store(writer: &mut Writer<'_, '_>, statistics: &Statistics) -> Result<(), Error> {
     let versions = &statistics.versions;
     writer.counter("versions", "Versions that have become visible", versions.read_version)?;
     writer.counter("chain_steps", "Steps from nodes to previous versions", versions.chain_steps)?;

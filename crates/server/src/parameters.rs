@@ -53,6 +53,17 @@ pub enum Refused {
         /// What is allowed.
         allowed: &'static str,
     },
+    /// A limit beyond the memory that it limits.
+    #[error(
+        "maxmemory is {limit}: allowed are 1 to the bytes of memory, which are {memory}, and 0 for all of \
+         them"
+    )]
+    MemoryLimit {
+        /// What maxmemory was to be.
+        limit: usize,
+        /// Bytes of the store's memory.
+        memory: usize,
+    },
     /// There is no such parameter.
     #[error("there is no parameter {0}; there are {names}", names = names())]
     Name(String),
@@ -99,12 +110,23 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "memory",
-        about: "Memory of the store, which CONFIG GET shows as maxmemory as well. What happens to a write \
-                that finds none says maxmemory-policy.",
+        about: "Memory of the store, which has all of it from the start.",
         allowed: "1MiB to 64TiB",
         can_change: false,
         read: |config, text| put(&mut config.memory_bytes, bytes(text, 1 << 20..=64 << 40)),
         show: |config| shown_bytes(config.memory_bytes),
+    },
+    Parameter {
+        name: "maxmemory",
+        about: "Bytes of memory that the store may use. A write beyond them does what maxmemory-policy says; \
+                below what the store uses already, pairs go at once or all writes are refused.",
+        allowed: "1B to memory; 0 for all of it",
+        can_change: true,
+        read: |config, text| {
+            let limit = bytes(text, 0..=64 << 40).map(|bytes| Some(bytes).filter(|bytes| *bytes > 0));
+            put(&mut config.memory_limit, limit)
+        },
+        show: |config| config.memory_limit.unwrap_or(0).to_string(),
     },
     Parameter {
         name: "maxmemory-policy",
@@ -462,13 +484,16 @@ pub(crate) fn name<T: PartialEq>(value: T, values: &[(&str, T)]) -> String {
 
 const UNITS: [(&str, usize); 5] =
     [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)];
+/// How Redis writes some of them.
+const UNITS_OF_REDIS: [(&str, usize); 3] = [("kb", 1 << 10), ("mb", 1 << 20), ("gb", 1 << 30)];
 
 /// A size such as `512MiB`, or a number of bytes.
 fn bytes(text: &str, allowed: RangeInclusive<usize>) -> Option<usize> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
     let unit = if unit.is_empty() { "B" } else { unit.trim_start() };
-    let (_, size) = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit))?;
+    let mut units = UNITS.iter().chain(&UNITS_OF_REDIS);
+    let (_, size) = units.find(|(name, _)| name.eq_ignore_ascii_case(unit))?;
     number.parse::<usize>().ok()?.checked_mul(*size).filter(|bytes| allowed.contains(bytes))
 }
 

@@ -1,8 +1,8 @@
 //! Deletes pairs that have expired, and entries of the [index of deadlines](crate::deadlines) that are stale.
 //!
-//! Any core takes a step, between two turns, when it is time to and no other core is at it. A step is
-//! bounded, so that it holds up no client; while there is more to do, the core goes on without waiting for
-//! sockets.
+//! Any core takes a step, between two turns, when it is time to and no other core is at it. A step takes
+//! well under a hundred microseconds, or a part of the time that the turn before it took: so it holds up no
+//! client. While there is more to do, the core goes on without waiting for sockets.
 
 use std::ops::Bound;
 
@@ -10,32 +10,32 @@ use honeycomb_memory::sync::{AtomicU64, Ordering};
 use honeycomb_store::{Pairs, Scan};
 
 use crate::deadlines::{Deadlines, Due, due_until};
-use crate::envelope::Envelope;
 use crate::failure::Failure;
+use crate::glimpse::Glimpse;
 use crate::shared::Shared;
 
-/// Entries that are looked at in a step for each millisecond since the last one. An entry takes one to three
-/// microseconds.
-const ENTRIES_A_MILLISECOND: u64 = 64;
-/// Milliseconds that count, however many there were.
-const MILLISECONDS_MAX: u64 = 32;
+/// Entries that are looked at in a step: one takes a microsecond, or two to three if its pair is deleted.
+const ENTRIES_A_STEP: u64 = 16;
+/// Further ones for each entry that the core has put in its turn. To put it has taken longer.
+const ENTRIES_A_PUT: u64 = 3;
+/// Further ones for each millisecond of the turn.
+const ENTRIES_A_MILLISECOND: u64 = 32;
+/// Entries that are looked at in a step, at most.
+const ENTRIES_A_STEP_MAX: u64 = 4096;
 /// Entries that are read from the index at once.
-const ENTRIES_AT_ONCE: usize = 64;
-/// Bytes of a value that are worth an entry, since they are read.
-const BYTES_AN_ENTRY: usize = 4 << 10;
+const ENTRIES_AT_ONCE: u64 = 64;
+/// What it costs to delete a pair with a long value, in entries.
+const LONG_VALUE: u64 = 12;
 /// Milliseconds between two steps if there is nothing more to do.
 const INTERVAL: u64 = 10;
 /// A debt that is worth a step.
 const DEBT_MIN: u64 = 256;
-/// Further entries that are looked at in a step since the debt is large.
-const CHECKS_MAX: u64 = 192;
 /// Entries that are looked at in any case for every interval.
 const CHECKS_AN_INTERVAL: u64 = 16;
 /// Entries that are looked at for each one that is found stale: where more than a fourth are, it goes on.
 const CHECKS_A_STALE: u64 = 4;
-/// Pairs of tables that are looked at at once, and their bytes, in the pass over what was there before.
-const PASS_PAIRS: usize = 256;
-const PASS_BYTES: usize = 256 << 10;
+/// Pairs of tables that are looked at in a step, in the pass over what was there before.
+const PASS_PAIRS: usize = 16;
 
 /// When the next step is due.
 #[derive(Debug, Default)]
@@ -46,14 +46,14 @@ pub(crate) struct Schedule {
 /// What steps need, one after the other.
 #[derive(Debug)]
 pub(crate) struct Reaper {
-    /// Of the last step.
+    /// When entries were last looked at in any case.
     last: u64,
     /// The key of the entry after which stale ones are looked for.
     checked: Vec<u8>,
     /// The pass over pairs that were in the store before the server was, until it is done.
     pass: Option<Pass>,
     entries: Pairs,
-    value: Vec<u8>,
+    glimpse: Glimpse,
 }
 
 /// Where the pass is.
@@ -67,7 +67,7 @@ struct Pass {
 /// What an entry turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Settled {
-    /// The pair expires when it says.
+    /// The pair expires when it says, or is about to be put.
     Right,
     /// It was stale, and is gone.
     Stale,
@@ -96,6 +96,7 @@ pub(crate) fn step(shared: &Shared, now: u64) -> bool {
             (false, true)
         }
     };
+    let is_behind = is_behind || Deadlines::has_found();
     let next = if is_behind { now } else { now + INTERVAL * if failed { 10 } else { 1 } };
     shared.schedule.next.store(next, Ordering::Relaxed);
     is_behind
@@ -106,18 +107,18 @@ impl Reaper {
     pub(crate) fn new(deadlines: &Deadlines) -> Self {
         let has_pairs = deadlines.tables().iter().any(|table| table.pair_count() > 0);
         let pass = has_pairs.then(Pass::default);
-        Self { last: 0, checked: Vec::new(), pass, entries: Pairs::default(), value: Vec::new() }
+        let (entries, glimpse) = (Pairs::default(), Glimpse::default());
+        Self { last: 0, checked: Vec::new(), pass, entries, glimpse }
     }
 
     /// Does a bounded part of what there is to do: whether there is more.
     fn step(&mut self, shared: &Shared, now: u64) -> Result<bool, Failure> {
-        let milliseconds = now.saturating_sub(self.last).clamp(1, MILLISECONDS_MAX);
         let deadlines = &shared.deadlines;
-        let mut room = ENTRIES_A_MILLISECOND * milliseconds + (deadlines.debt() / 64).min(CHECKS_MAX);
-        if now >= self.last + INTERVAL && deadlines.entries() > 0 {
-            deadlines.owe(CHECKS_AN_INTERVAL, 0);
+        let mut room = room_after_turn(Deadlines::take_put(), shared.time.milliseconds().saturating_sub(now));
+        if now >= self.last + INTERVAL {
+            self.last = now;
+            deadlines.owe(if deadlines.entries() > 0 { CHECKS_AN_INTERVAL } else { 0 }, 0);
         }
-        self.last = now;
         self.settle_found(shared, now, &mut room)?;
         self.reap(shared, now, &mut room)?;
         let more_due = room == 0;
@@ -135,7 +136,9 @@ impl Reaper {
     /// Deletes the pairs that this core has found expired, and their entries.
     fn settle_found(&mut self, shared: &Shared, now: u64, room: &mut u64) -> Result<u64, Failure> {
         let mut settled = Vec::new();
-        for due in Deadlines::take_found() {
+        while *room > 0
+            && let Some(due) = Deadlines::take_found()
+        {
             settled.push(self.settle(shared, &due, None, now, room)?);
         }
         Ok(gone(shared, &settled))
@@ -163,8 +166,9 @@ impl Reaper {
             let at_once = shared.deadlines.debt().min(*room);
             let after = std::mem::take(&mut self.checked);
             let range = (Bound::Excluded(&after[..]), Bound::Unbounded);
-            let scan = Scan::range::<[u8]>(range).limit(at_once as usize);
-            let (settled, last) = self.settle_all(shared, &scan, now, room)?;
+            let mut part = at_once;
+            let (settled, last) = self.settle_all(shared, &Scan::range::<[u8]>(range), now, &mut part)?;
+            *room = room.saturating_sub(at_once - part);
             let stale = settled.iter().filter(|settled| **settled == Settled::Stale).count() as u64;
             // Where there are fewer entries than it owes all were looked at.
             let paid = if after.is_empty() && last.is_none() { u64::MAX } else { settled.len() as u64 };
@@ -186,7 +190,8 @@ impl Reaper {
     ) -> Result<(Vec<Settled>, Option<Vec<u8>>), Failure> {
         let mut entries = std::mem::take(&mut self.entries);
         let index = shared.deadlines.index();
-        index.scan_into(&scan.clone().limit(ENTRIES_AT_ONCE), &mut entries)?;
+        let limit = ENTRIES_AT_ONCE.min(*room) as usize;
+        index.scan_into(&scan.clone().limit(limit), &mut entries)?;
         let (mut settled, mut last) = (Vec::with_capacity(entries.len()), None);
         for (key, value) in &entries {
             if *room == 0 {
@@ -226,14 +231,16 @@ impl Reaper {
                 deadlines.index().get(&key)?.map(|value| (key, value))
             }
         };
+        if known.as_ref().is_some_and(|(_, value)| deadlines.is_being_put(value)) {
+            return Ok(Settled::Right);
+        }
         let mut outcome = Settled::Stale;
         if let Some(table) = deadlines.tables().get(due.slot)
-            && table.get_into(&due.key, &mut self.value)?
-            && Envelope::open(&self.value).is_some_and(|pair| pair.expires_at == Some(due.deadline))
+            && self.glimpse.look(table, &due.key)? == Some(Some(due.deadline))
         {
-            *room = room.saturating_sub((self.value.len() / BYTES_AN_ENTRY) as u64);
+            *room = room.saturating_sub(if self.glimpse.is_long() { LONG_VALUE } else { 0 });
             // Only what is there still is deleted: it may have been written anew.
-            if due.deadline > now || !table.compare_and_delete(&due.key, &self.value)? {
+            if due.deadline > now || !self.glimpse.delete(shared, table, &due.key)? {
                 return Ok(Settled::Right);
             }
             outcome = Settled::Expired;
@@ -252,10 +259,12 @@ impl Reaper {
             return Ok(());
         };
         let range = (Bound::Excluded(&pass.after[..]), Bound::Unbounded);
-        let scan = Scan::range::<[u8]>(range).limit(PASS_PAIRS).bytes_max(PASS_BYTES);
+        let scan = Scan::range::<[u8]>(range).keys_only().limit(PASS_PAIRS);
         table.scan_into(&scan, &mut self.entries)?;
-        for (key, value) in &self.entries {
-            shared.deadlines.add(pass.slot, key, value)?;
+        for (key, _) in &self.entries {
+            if let Some(Some(deadline)) = self.glimpse.look(table, key)? {
+                shared.deadlines.add(pass.slot, key, deadline)?;
+            }
         }
         match self.entries.last() {
             Some((key, _)) if self.entries.more() => pass.after = key.to_vec(),
@@ -263,6 +272,14 @@ impl Reaper {
         }
         Ok(())
     }
+}
+
+/// Entries that a step may look at, after a turn that has put some and has taken some milliseconds.
+fn room_after_turn(put: u64, milliseconds: u64) -> u64 {
+    // A millisecond may have just begun.
+    let for_time = ENTRIES_A_MILLISECOND.saturating_mul(milliseconds.saturating_sub(1));
+    let for_puts = ENTRIES_A_PUT.saturating_mul(put);
+    ENTRIES_A_STEP.saturating_add(for_time).saturating_add(for_puts).min(ENTRIES_A_STEP_MAX)
 }
 
 /// Counts those that have expired: how many are gone, stale ones included.
@@ -280,17 +297,79 @@ mod tests {
     use honeycomb_protocol::batch::Tokens;
 
     use super::*;
+    use crate::envelope::Envelope;
     use crate::{Config, SystemTime};
 
     fn sealed(expires_at: Option<u64>) -> Vec<u8> {
         Envelope { data: b"value", expires_at }.seal()
     }
 
-    #[test]
-    fn an_entry_that_was_put_again_stays() {
+    fn shared() -> Shared {
         let config = Config { memory_bytes: 16 << 20, cores: 1, ..Config::default() };
         let store = config.open_store().unwrap();
-        let shared = Shared::new(config, store, Box::new(SystemTime), Tokens::new(&[0; 16])).unwrap();
+        Shared::new(config, store, Box::new(SystemTime), Tokens::new(&[0; 16])).unwrap()
+    }
+
+    /// Puts pairs that are due, with values of some length, and their entries.
+    fn put_due(shared: &Shared, count: u64, length: usize) {
+        let value = Envelope { data: &vec![b'v'; length], expires_at: Some(100) }.seal();
+        for number in 0..count {
+            shared.table(0).put(&number.to_be_bytes(), &value).unwrap();
+            shared.deadlines.add(0, &number.to_be_bytes(), 100).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_step_is_short_whatever_is_due() {
+        let shared = shared();
+        put_due(&shared, 1000, 10);
+        let now = shared.time.milliseconds();
+        let step = |shared: &Shared| {
+            let before = shared.table(0).pair_count();
+            let more = shared.reaper.lock().unwrap().step(shared, now).unwrap();
+            (before - shared.table(0).pair_count(), more)
+        };
+        assert!(matches!(step(&shared), (1..=ENTRIES_A_STEP, true)));
+        // Pairs that a command has found expired are no exception.
+        (0..200_u64).for_each(|number| Deadlines::found_expired(shared.table(0), &number.to_be_bytes(), 100));
+        assert!(matches!(step(&shared), (0..=ENTRIES_A_STEP, true)));
+        assert_eq!(room_after_turn(0, 0), ENTRIES_A_STEP);
+        assert_eq!(room_after_turn(10, 5), ENTRIES_A_STEP + 10 * ENTRIES_A_PUT + 4 * ENTRIES_A_MILLISECOND);
+        assert_eq!(room_after_turn(u64::MAX, u64::MAX), ENTRIES_A_STEP_MAX);
+    }
+
+    #[test]
+    fn long_values_are_deleted_without_being_read() {
+        let shared = shared();
+        put_due(&shared, 3, 3 << 20);
+        let mut reaper = shared.reaper.lock().unwrap();
+        assert_eq!(reaper.reap(&shared, 99, &mut 100).unwrap(), 0);
+        assert_eq!(reaper.reap(&shared, 100, &mut 100).unwrap(), 3);
+        assert_eq!((shared.table(0).pair_count(), shared.deadlines.entries()), (0, 0));
+        assert!(reaper.glimpse.room() < 4 << 10, "{} bytes", reaper.glimpse.room());
+    }
+
+    #[test]
+    fn an_entry_whose_pair_is_about_to_be_put_stays() {
+        let shared = shared();
+        let (index, due) = (shared.deadlines.index().clone(), Due::of(0, b"key", 100).unwrap());
+        let settle = |window: Option<u32>| {
+            let (key, value) = (due.index_key(&index), due.index_value(&index, 7));
+            index.put(&key, &value).unwrap();
+            let _window = window.map(|first| shared.deadlines.open_window(0, first));
+            let mut reaper = shared.reaper.lock().unwrap();
+            let settled = reaper.settle(&shared, &due, Some((&key, &value)), 100, &mut 1).unwrap();
+            (settled, index.pair_count())
+        };
+        assert_eq!(settle(Some(7)), (Settled::Right, 1));
+        assert_eq!(settle(Some(3)), (Settled::Right, 1));
+        assert_eq!(settle(Some(8)), (Settled::Stale, 0));
+        assert_eq!(settle(None), (Settled::Stale, 0));
+    }
+
+    #[test]
+    fn an_entry_that_was_put_again_stays() {
+        let shared = shared();
         let (index, due) = (shared.deadlines.index().clone(), Due::of(0, b"key", 100).unwrap());
         let (key, value) = (due.index_key(&index), due.index_value(&index, 7));
         let settle = |seen: Option<&[u8]>, is_put_again: bool| {

@@ -29,6 +29,8 @@ const MINUTE: u64 = 60_000;
 const COUNT_FIRST: u32 = 5;
 /// The greater, the more uses it takes to raise a counter.
 const LOG_FACTOR: u32 = 10;
+/// Pairs whose times wait until a core notes times: those of the commands of a turn.
+const WAITING_MAX: usize = 1 << 12;
 
 /// What is noted of pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +67,37 @@ thread_local! {
     static ASKED: Cell<bool> = const { Cell::new(false) };
     static RANDOM: Cell<u32> = const { Cell::new(0x9e37_79b9) };
     static NOTED: RefCell<Option<Arc<Recency>>> = const { RefCell::new(None) };
+    /// Hashes of pairs and the times of their last use, until this core notes times.
+    static WAITING: RefCell<Vec<(u64, u32)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What a pair is to be known by, whatever uses it has had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// It was last used so many seconds ago.
+    IdleSeconds(u64),
+    /// Its logarithmic counter of uses.
+    Frequency(u8),
+}
+
+/// Sets what is known of a pair, if that is what this core notes. It begins to note times for this if it
+/// notes nothing.
+pub(crate) fn set(table: &Table, key: &[u8], known: Known) {
+    let now = NOW.get();
+    let (kind, word) = match known {
+        Known::IdleSeconds(seconds) => (Kind::Time, ticks_before(now, seconds)),
+        Known::Frequency(count) => (Kind::Frequency, word_of_count(u32::from(count), now)),
+    };
+    NOTED.with_borrow(|noted| match noted {
+        Some(words) if words.kind == kind => words.word(table, key).store(word, Ordering::Relaxed),
+        None if kind == Kind::Time => WAITING.with_borrow_mut(|waiting| {
+            ASKED.set(true);
+            if waiting.len() < WAITING_MAX {
+                waiting.push((hash(table, key), word));
+            }
+        }),
+        _ => {}
+    });
 }
 
 /// A pair is used.
@@ -95,7 +128,11 @@ pub(crate) fn track(shared: &Shared, policy: Policy, now: u64) {
     };
     let known = NOTED.with_borrow(|noted| noted.as_ref().is_some_and(|words| words.kind == kind));
     if !known {
-        NOTED.set(Some(shared.recencies.of(kind, policy, shared).clone()));
+        let words = shared.recencies.of(kind, policy, shared).clone();
+        for (hash, time) in WAITING.take().into_iter().filter(|_| kind == Kind::Time) {
+            words.at(hash).store(time, Ordering::Relaxed);
+        }
+        NOTED.set(Some(words));
     }
     NOTES.set(true);
 }
@@ -136,12 +173,20 @@ impl Recency {
     }
 
     fn word(&self, table: &Table, key: &[u8]) -> &AtomicU32 {
-        let mut hasher = FxHasher::default();
-        hasher.write(table.name().as_bytes());
-        hasher.write(key);
-        // The high bits are those that all bytes have gone into.
-        &self.words[(hasher.finish() >> 32) as usize & (self.words.len() - 1)]
+        self.at(hash(table, key))
     }
+
+    fn at(&self, hash: u64) -> &AtomicU32 {
+        // The high bits are those that all bytes have gone into.
+        &self.words[(hash >> 32) as usize & (self.words.len() - 1)]
+    }
+}
+
+fn hash(table: &Table, key: &[u8]) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(table.name().as_bytes());
+    hasher.write(key);
+    hasher.finish()
 }
 
 /// Seconds since a pair was used, as far as that is known: at most those since the server was started.
@@ -169,6 +214,12 @@ fn ticks(now: u64) -> u32 {
     ((now >> TICK) as u32).max(1)
 }
 
+/// The time so many seconds ago, as far as a word reaches back.
+fn ticks_before(now: u64, seconds: u64) -> u32 {
+    let ago = (seconds.saturating_mul(1000) >> TICK).min(u64::from(u32::MAX / 2)) as u32;
+    ticks(now).wrapping_sub(ago).max(1)
+}
+
 fn minutes(now: u64) -> u32 {
     (now / MINUTE) as u32 & 0xffff
 }
@@ -184,7 +235,12 @@ fn used(word: u32, now: u64) -> u32 {
     let count = if word == 0 { COUNT_FIRST } else { decayed(word, now) };
     let steps = count.saturating_sub(COUNT_FIRST) * LOG_FACTOR + 1;
     let grows = count < 0xff && random().is_multiple_of(steps);
-    minutes(now) << 16 | 0x100 | (count + u32::from(grows))
+    word_of_count(count + u32::from(grows), now)
+}
+
+/// A word with a counter. It is not zero, whatever the counter is.
+fn word_of_count(count: u32, now: u64) -> u32 {
+    minutes(now) << 16 | 0x100 | count
 }
 
 fn random() -> u32 {

@@ -6,6 +6,7 @@
 
 use std::sync::PoisonError;
 
+use crate::config::Config;
 use crate::failure::Failure;
 use crate::recency;
 use crate::shared::Shared;
@@ -14,6 +15,9 @@ use crate::shared::Shared;
 const ATTEMPTS_MAX: usize = 1000;
 /// Entries of the index of deadlines that are looked at before a write is tried again.
 const ENTRIES_AN_ATTEMPT: u64 = 512;
+/// How often room is made for a write beyond the limit. If it is still beyond it then, the write goes on:
+/// there are pairs to evict, and the core goes on evicting them between two turns.
+const ATTEMPTS_WITHIN_LIMIT: usize = 4;
 /// Pairs that are evicted before a write is tried again, and between two turns.
 const EVICTED_AN_ATTEMPT: usize = 128;
 const EVICTED_A_TURN: usize = 32;
@@ -51,6 +55,36 @@ pub(crate) fn again<T>(shared: &Shared, mut write: impl FnMut() -> Result<T, Fai
     Err(Failure::OutOfMemory)
 }
 
+/// Whether writes that take memory are to be refused: the store uses more than `maxmemory`, and nothing may
+/// go.
+#[inline]
+pub(crate) fn is_full(shared: &Shared, config: &Config) -> bool {
+    // Without a limit of its own it is the arena that refuses writes.
+    config.memory_limit_bytes() < config.memory_bytes
+        && is_above_limit(shared, config)
+        && stays_above(shared, config)
+}
+
+/// What is retired does not count: it comes back by itself.
+#[cold]
+fn is_above_limit(shared: &Shared, config: &Config) -> bool {
+    let (free, retired) = shared.store.spare_bytes();
+    config.memory_bytes.saturating_sub(free + retired) > config.memory_limit_bytes()
+}
+
+#[cold]
+fn stays_above(shared: &Shared, config: &Config) -> bool {
+    for _ in 0..ATTEMPTS_WITHIN_LIMIT {
+        let has_freed = make_room(shared);
+        shared.store.maintain(LEAVES_A_TURN);
+        let is_above = is_above_limit(shared, config);
+        if !has_freed || !is_above {
+            return is_above;
+        }
+    }
+    false
+}
+
 /// Frees some memory, or has pairs go that may free some: whether it did.
 fn make_room(shared: &Shared) -> bool {
     let now = shared.time.milliseconds();
@@ -64,20 +98,22 @@ fn make_room(shared: &Shared) -> bool {
 /// Sees to it between two turns that some memory is free, and that this core notes which pairs are used if
 /// the policy asks for that. Whether there is more to do at once.
 pub(crate) fn tend(shared: &Shared, now: u64) -> bool {
-    let policy = shared.config().eviction.policy;
+    let config = shared.config();
+    let policy = config.eviction.policy;
     recency::track(shared, policy, now);
     if !policy.evicts() {
         return false;
     }
-    let memory = shared.config().memory_bytes;
-    let wanted = (memory / FREE_FRACTION).min(FREE_BYTES_MAX);
+    let limit = config.memory_limit_bytes();
+    let spare = (limit / FREE_FRACTION).min(FREE_BYTES_MAX);
+    let wanted = config.memory_bytes.saturating_sub(limit) + spare;
     if shared.store.spare_bytes().0 >= wanted {
         return false;
     }
     shared.store.maintain(LEAVES_A_TURN);
     let (free, retired) = shared.store.spare_bytes();
     // What a snapshot holds back comes back by itself. While it does, deleting takes memory and frees none.
-    free + retired < wanted && retired < wanted / RETIRED_FRACTION && evict(shared, EVICTED_A_TURN) > 0
+    free + retired < wanted && retired < spare / RETIRED_FRACTION && evict(shared, EVICTED_A_TURN) > 0
 }
 
 fn evict(shared: &Shared, count: usize) -> usize {

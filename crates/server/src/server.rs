@@ -113,7 +113,8 @@ impl Server {
         let metrics = config.metrics.map(Exporter::bind).transpose()?;
         let memory_bytes = store.statistics().memory.arena_bytes;
         let metrics_address = metrics.as_ref().map(Exporter::address);
-        let config = Config { address, memory_bytes, metrics: metrics_address, ..config };
+        let mut config = Config { address, memory_bytes, metrics: metrics_address, ..config };
+        config.settle_memory_limit()?;
         tracing::info!(%address, cores = config.cores, memory_bytes, metrics = ?metrics_address, "serving");
         let shared = Arc::new(Shared::new(config, store, time, tokens)?);
         let mut server = Self { shared, address, threads: Vec::new() };

@@ -8,10 +8,11 @@ use honeycomb_store::Table;
 use crate::arguments::Arguments;
 use crate::clients::{Client, Flag};
 use crate::command::Named;
-use crate::commands::WatchedRange;
+use crate::commands::{WatchedRange, takes_memory};
 use crate::failure::Failure;
 use crate::monitors::Monitoring;
 use crate::shared::Shared;
+use crate::tally;
 use crate::transaction::Transaction;
 
 /// The state of a connection that its commands change.
@@ -27,6 +28,8 @@ pub(crate) struct Session {
     /// The connection ends once its replies are sent.
     pub(crate) closing: bool,
     pub(crate) replying: Replying,
+    /// Whether its lookups count as uses of pairs: not after `CLIENT NO-TOUCH ON`.
+    pub(crate) touches: bool,
     /// Since `MONITOR`.
     pub(crate) monitoring: Option<Monitoring>,
 }
@@ -91,6 +94,7 @@ impl Session {
             watched: Watched::default(),
             closing: false,
             replying: Replying::On,
+            touches: true,
             monitoring: None,
         }
     }
@@ -114,7 +118,7 @@ impl Session {
 
     /// A command failed before it was queued: its transaction will be refused, or is over.
     pub(crate) fn spoil(&mut self, failure: &Failure) {
-        if *failure == Failure::AbortedByArity {
+        if matches!(failure, Failure::AbortedByArity | Failure::AbortedByMemory) {
             self.queue = None;
             self.watched = Watched::default();
         }
@@ -147,6 +151,11 @@ impl Queue {
             return Err(Failure::QueueTooLong(bytes_max));
         }
         Ok(())
+    }
+
+    /// Whether one of them may take memory of the store.
+    pub(crate) fn takes_memory(&self) -> bool {
+        self.commands.iter().any(|(named, _)| takes_memory(named))
     }
 
     /// How many commands wait.
@@ -196,6 +205,11 @@ impl Watched {
 }
 
 impl<'c> Context<'c> {
+    /// Adds what this core's thread has counted in this turn to the core's counts, before they are read.
+    pub(crate) fn count_here(&self) {
+        tally::add_to(&self.shared.counts[self.session.client.core]);
+    }
+
     /// The table that the client has selected.
     pub(crate) fn table(&self) -> &'c Table {
         let number = self.session.database;

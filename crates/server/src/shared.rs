@@ -87,7 +87,7 @@ impl Shared {
         tokens: Tokens,
     ) -> Result<Self, honeycomb_store::Error> {
         let databases = Databases::open(&store, config.databases)?;
-        let deadlines = Deadlines::open(&store, databases.tables())?;
+        let deadlines = Deadlines::open(&store, databases.tables(), config.cores)?;
         Ok(Self {
             databases,
             reply_chunks: Arc::new(ChunkPool::new(REPLY_CHUNKS_BYTES_MAX)),

@@ -9,6 +9,7 @@ use crate::counts::Counts;
 use crate::monitors::write_line;
 use crate::shared::Shared;
 use crate::slow_log::{self, Entry, Touched};
+use crate::tally;
 
 /// Times the batches of a turn, one after the other.
 pub(crate) struct Stopwatch<'s> {
@@ -98,6 +99,13 @@ impl<'s> Stopwatch<'s> {
             return Touched::default();
         }
         Touched::of(&shared.store, shared.config().count_touched)
+    }
+}
+
+impl Drop for Stopwatch<'_> {
+    /// Ends a turn.
+    fn drop(&mut self) {
+        tally::add_to(self.counts);
     }
 }
 

@@ -26,6 +26,7 @@ use crate::keyspace::Keyspace;
 use crate::session::Context;
 use crate::shared::Shared;
 use crate::stopwatch::{Carried, Stopwatch};
+use crate::transaction::Transaction;
 
 pub(crate) use exec::Exec;
 pub(crate) use values::Values;
@@ -84,18 +85,19 @@ pub(crate) fn start(
     named: Named,
     arguments: &Arguments<'_>,
 ) -> Result<Option<Work>, Failure> {
-    let snapshot = context.transaction.as_ref().and_then(|transaction| transaction.only_snapshot()).cloned();
+    let reads_snapshot = |one: &&mut Transaction| one.only_snapshot().is_some();
     match named.run {
-        Run::Values(_) if snapshot.is_some() => {
+        Run::Values(_) if context.transaction.as_ref().is_some_and(reads_snapshot) => {
+            let snapshot = context.transaction.as_ref().and_then(|one| one.only_snapshot()).cloned();
             let values = Values::new(context, named, arguments).of(snapshot);
             return Ok(Some(Work::Values(Box::new(values))));
         }
         Run::Read(handler) | Run::Values(handler) | Run::Write(handler, _) | Run::Update(handler)
             if context.transaction.is_some() =>
         {
-            let (databases, number, now) = (&context.shared.databases, context.session.database, context.now);
+            let (databases, session, now) = (&context.shared.databases, &*context.session, context.now);
             let Some(transaction) = context.transaction.as_deref_mut() else { return Ok(None) };
-            handler(&mut Keyspace::within(databases, number, now, transaction), arguments, context.replies)?;
+            handler(&mut Keyspace::within(databases, session, now, transaction), arguments, context.replies)?;
         }
         Run::Values(_) => return Ok(Some(Work::Values(Box::new(Values::new(context, named, arguments))))),
         Run::Read(handler) | Run::Write(handler, _) | Run::Update(handler) => {

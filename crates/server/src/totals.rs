@@ -1,5 +1,6 @@
 //! What all cores have done together.
 
+use std::array;
 use std::sync::PoisonError;
 
 use honeycomb_memory::sync::Ordering;
@@ -7,6 +8,7 @@ use honeycomb_memory::sync::Ordering;
 use crate::commands::BY_NUMBER;
 use crate::counts::{Counter, Counts, Distribution};
 use crate::shared::Shared;
+use crate::tally::PREFIXES;
 
 /// Counts of all cores, added up.
 #[derive(Debug, Clone, Default)]
@@ -19,6 +21,10 @@ pub(crate) struct Totals {
     pub(crate) slices: u64,
     pub(crate) evicted: u64,
     pub(crate) not_carried_out: u64,
+    pub(crate) keyspace_hits: u64,
+    pub(crate) keyspace_misses: u64,
+    /// Error replies by their first word: in the order of [`PREFIXES`].
+    pub(crate) errors: [u64; PREFIXES.len()],
     pub(crate) expired: u64,
     pub(crate) evicted_pairs: u64,
     pub(crate) read_batches: Distribution,
@@ -46,6 +52,9 @@ impl Totals {
             slices: sum(|counts| &counts.slices),
             evicted: sum(|counts| &counts.evicted),
             not_carried_out: sum(|counts| &counts.not_carried_out),
+            keyspace_hits: sum(|counts| &counts.keyspace_hits),
+            keyspace_misses: sum(|counts| &counts.keyspace_misses),
+            errors: array::from_fn(|prefix| all.iter().map(|counts| counts.errors[prefix].get()).sum()),
             expired: shared.expired.load(Ordering::Relaxed),
             evicted_pairs: shared.evicted.load(Ordering::Relaxed),
             read_batches: Distribution::of(all.iter().map(|counts| &counts.read_batches)),
@@ -75,11 +84,6 @@ impl Totals {
         self.commands.iter().map(|(microseconds, _)| microseconds.count()).sum()
     }
 
-    /// Errors that were replied.
-    pub(crate) fn errors(&self) -> u64 {
-        self.not_carried_out + self.commands.iter().map(|(_, errors)| errors).sum::<u64>()
-    }
-
     fn subtract(&mut self, other: &Self) {
         self.received_bytes -= other.received_bytes;
         self.sent_bytes -= other.sent_bytes;
@@ -89,6 +93,9 @@ impl Totals {
         self.slices -= other.slices;
         self.evicted -= other.evicted;
         self.not_carried_out -= other.not_carried_out;
+        self.keyspace_hits -= other.keyspace_hits;
+        self.keyspace_misses -= other.keyspace_misses;
+        self.errors.iter_mut().zip(other.errors).for_each(|(errors, others)| *errors -= others);
         self.expired -= other.expired;
         self.evicted_pairs -= other.evicted_pairs;
         self.read_batches.subtract(&other.read_batches);

@@ -395,7 +395,7 @@ mod tests {
         let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() }).unwrap();
         let table = store.table("pairs").unwrap();
         before.iter().for_each(|before| table.put(b"key", before).unwrap());
-        let deadlines = Deadlines::open(&store, std::slice::from_ref(&table)).unwrap();
+        let deadlines = Deadlines::open(&store, std::slice::from_ref(&table), 1).unwrap();
         let mut transaction = Transaction::default();
         assert_eq!(transaction.get(&table, b"key").unwrap(), before);
         if reads_more {

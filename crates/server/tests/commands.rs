@@ -100,10 +100,7 @@ fn what_a_pair_is_beside_its_value() {
             ("MEMORY USAGE b SAMPLES -1", "!ERR syntax error"),
             ("MEMORY USAGE b SAMPLES", "!ERR syntax error"),
             ("MEMORY USAGE d", "526"),
-            (
-                "MEMORY NOTHING",
-                "!ERR unknown subcommand or wrong number of arguments for 'NOTHING'. Try MEMORY HELP.",
-            ),
+            ("MEMORY NOTHING", "!ERR unknown subcommand 'NOTHING'. Try MEMORY HELP."),
             ("OBJECT", "!ERR wrong number of arguments for 'object' command"),
             ("MULTI", "OK"),
             ("MEMORY USAGE a", "QUEUED"),

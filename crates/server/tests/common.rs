@@ -1,10 +1,11 @@
 //! A server for tests, and clients for it.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use honeycomb_protocol::resp::{Answer, encode, parse_answer};
@@ -106,7 +107,10 @@ impl Client {
                 return answer;
             }
             let mut buffer = [0; 4096];
-            let bytes = self.socket.read(&mut buffer).unwrap();
+            let bytes = match self.socket.read(&mut buffer) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                bytes => bytes.unwrap(),
+            };
             assert!(bytes > 0, "the server has ended the connection");
             self.received.extend_from_slice(&buffer[..bytes]);
         }
@@ -128,6 +132,16 @@ impl Client {
     pub fn is_ended(&mut self) -> bool {
         matches!(self.socket.read(&mut [0; 1]), Ok(0) | Err(_))
     }
+}
+
+/// Has some clients do something at the same time, each on a thread, with its number.
+pub fn at_once(running: &Running, clients: usize, run: impl Fn(usize, &mut Client) + Sync) {
+    thread::scope(|scope| {
+        for number in 0..clients {
+            let run = &run;
+            scope.spawn(move || run(number, &mut Client::of(running)));
+        }
+    });
 }
 
 pub fn show(answer: &Answer) -> String {

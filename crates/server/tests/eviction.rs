@@ -65,6 +65,9 @@ fn what_has_expired_goes_before_a_write_is_refused() {
     let mut client = Client::of(&running);
     assert!(set(&mut client, 0..65_000, "old", &["PX", "1000"]) > 0, "it is full");
     assert_eq!(client.shown(&long()), REFUSED);
+    // Those that were refused have left no entries in the index of deadlines.
+    let entries = running.store.table(".deadlines").unwrap();
+    assert_eq!(entries.pair_count(), client.shown("DBSIZE").parse::<u64>().unwrap());
     let held: usize = client.shown("DBSIZE").parse().unwrap();
     running.time.advance(1000);
     assert_eq!(set(&mut client, 0..held / 2, "new", &[]), 0);
@@ -198,7 +201,140 @@ fn when_and_how_often_a_pair_was_used() {
     );
     let refused = client.shown("CONFIG SET maxmemory-policy some");
     assert!(
-        refused.starts_with("!ERR maxmemory-policy is some: allowed are noeviction, allkeys-lru,"),
+        refused
+            .contains("maxmemory-policy') - maxmemory-policy is some: allowed are noeviction, allkeys-lru,"),
         "{refused}"
     );
+}
+
+#[test]
+fn writes_beyond_a_lower_limit_are_refused() {
+    let running = start(Policy::NoEviction, 16 << 20);
+    let mut client = Client::of(&running);
+    assert_eq!(set(&mut client, 0..20_000, "pair", &[]), 0);
+    let aborted = REFUSED.replace("!", "!EXECABORT Transaction discarded because of: ");
+    dialogue(
+        &mut client,
+        &[
+            ("SET a 1", "OK"),
+            ("CONFIG GET maxmemory", "['maxmemory' '16777216']"),
+            (
+                "CONFIG SET maxmemory 17mb",
+                "!ERR maxmemory is 17825792: allowed are 1 to the bytes of memory, which are 16777216, and 0 \
+                 for all of them",
+            ),
+            ("CONFIG SET maxmemory 2mb", "OK"),
+            ("CONFIG GET maxmemory", "['maxmemory' '2097152']"),
+            ("SET a 2", REFUSED),
+            ("SET a 2 EX 10", REFUSED),
+            ("APPEND a 2", REFUSED),
+            ("INCR a", REFUSED),
+            ("MSET a 2 b 2", REFUSED),
+            ("COPY a b", REFUSED),
+            ("GET a", "'1'"),
+            ("EXPIRE a 100", "1"),
+            ("PERSIST a", "1"),
+            ("RENAME a b", "OK"),
+            ("GETDEL b", "'1'"),
+            ("MULTI", "OK"),
+            ("SET a 1", REFUSED),
+            ("EXEC", "!EXECABORT Transaction discarded because of previous errors."),
+            ("CONFIG SET maxmemory 0", "OK"),
+            ("MULTI", "OK"),
+            ("SET a 1", "QUEUED"),
+        ],
+    );
+    let mut other = Client::of(&running);
+    dialogue(&mut other, &[("CONFIG SET maxmemory 1", "OK"), ("MULTI", "OK"), ("GET a", "QUEUED")]);
+    dialogue(&mut client, &[("EXEC", &aborted), ("EXEC", "!ERR EXEC without MULTI"), ("GET a", "nil")]);
+    dialogue(&mut other, &[("EXEC", "[nil]"), ("MULTI", "OK"), ("DISCARD", "OK")]);
+    dialogue(&mut other, &[("CONFIG SET maxmemory 4mb", "OK"), ("SET a 1", REFUSED), ("FLUSHALL", "OK")]);
+    assert_eq!(info(&mut client, "maxmemory"), 4 << 20);
+    // The memory comes back once nobody reads it any more.
+    while client.shown("SET a 1") == REFUSED {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert!(set(&mut client, 0..40_000, "pair", &[]) > 10_000);
+    assert!(info(&mut client, "used_memory_dataset") <= (4 << 20) + (1 << 20));
+}
+
+#[test]
+fn pairs_go_for_others_at_a_lower_limit() {
+    for policy in [Policy::AllKeysLru, Policy::AllKeysLfu, Policy::AllKeysRandom, Policy::VolatileTtl] {
+        let running = start(policy, 32 << 20);
+        let mut client = Client::of(&running);
+        client.ask("CONFIG SET maxmemory 8mb");
+        assert_eq!(set(&mut client, 0..80_000, "pair", &["EX", "1000"]), 0, "{policy:?}");
+        let (used, held) = (info(&mut client, "used_memory_dataset"), count(&mut client, "pair"));
+        assert!(used <= 9 << 20 && held > 10_000, "{policy:?} {used} {held}");
+        // A lower limit takes effect without any write.
+        client.ask("CONFIG SET maxmemory 4mb");
+        let began = std::time::Instant::now();
+        while info(&mut client, "used_memory_dataset") > 4 << 20 {
+            assert!(began.elapsed().as_secs() < 20, "{policy:?}");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        assert!(count(&mut client, "pair") > 3000, "{policy:?}");
+    }
+}
+
+#[test]
+fn lookups_of_a_no_touch_client_are_no_uses() {
+    let running = start(Policy::NoEviction, 16 << 20);
+    let (mut client, mut watcher) = (Client::of(&running), Client::of(&running));
+    dialogue(
+        &mut client,
+        &[("SET a 1", "OK"), ("OBJECT IDLETIME a", "0"), ("GET a", "'1'"), ("CLIENT NO-TOUCH ON", "OK")],
+    );
+    running.time.advance(3000);
+    for line in ["GET a", "MGET a b", "GETEX a", "STRLEN a", "APPEND a", "MULTI", "GET a", "EXEC"] {
+        client.ask(line);
+        assert_eq!(watcher.shown("OBJECT IDLETIME a"), "3", "{line}");
+    }
+    // What it stores is new, and TOUCH says what it does.
+    dialogue(&mut client, &[("SET a 1", "OK"), ("OBJECT IDLETIME a", "0")]);
+    running.time.advance(4000);
+    dialogue(&mut client, &[("GET a", "'1'"), ("OBJECT IDLETIME a", "4"), ("TOUCH a", "1")]);
+    dialogue(&mut watcher, &[("OBJECT IDLETIME a", "0")]);
+    running.time.advance(5000);
+    dialogue(&mut client, &[("CLIENT NO-TOUCH OFF", "OK"), ("OBJECT IDLETIME a", "5"), ("GET a", "'1'")]);
+    dialogue(&mut client, &[("OBJECT IDLETIME a", "0"), ("CLIENT NO-TOUCH ON", "OK"), ("RESET", "RESET")]);
+    running.time.advance(6000);
+    dialogue(
+        &mut client,
+        &[("PING", "PONG"), ("GET a", "'1'"), ("OBJECT IDLETIME a", "0"), ("CLIENT NO-TOUCH ON", "OK")],
+    );
+    dialogue(&mut client, &[("CONFIG SET maxmemory-policy allkeys-lfu", "OK"), ("SET b 1", "OK")]);
+    let before = watcher.shown("OBJECT FREQ b");
+    (0..100).for_each(|_| drop(client.ask("GET b")));
+    assert_eq!(watcher.shown("OBJECT FREQ b"), before);
+}
+
+#[test]
+fn restored_pairs_have_the_idle_time_and_frequency_they_are_given() {
+    let running = start(Policy::NoEviction, 16 << 20);
+    let mut client = Client::of(&running);
+    running.time.advance(5000);
+    client.ask("SET a 1");
+    let Answer::Bulk(payload) = client.ask("DUMP a") else { panic!("no payload") };
+    let restore = |client: &mut Client, key: &str, options: &str| {
+        let mut words = vec![&b"RESTORE"[..], key.as_bytes(), b"0", &payload, b"REPLACE"];
+        words.extend(options.split(' ').map(str::as_bytes));
+        client.send(&words);
+        assert_eq!(client.answer(), Answer::Simple("OK".to_owned()));
+    };
+    // Nobody has asked for idle times yet.
+    restore(&mut client, "b", "IDLETIME 1000");
+    assert_eq!(client.shown("OBJECT IDLETIME b"), "1000");
+    restore(&mut client, "c", "IDLETIME 77");
+    restore(&mut client, "d", "FREQ 200");
+    restore(&mut client, "e", "IDLETIME 9223372036854775807");
+    dialogue(&mut client, &[("OBJECT IDLETIME c", "77"), ("OBJECT IDLETIME d", "0")]);
+    assert!(client.shown("OBJECT IDLETIME e").parse::<u64>().unwrap() > 100 * 86_400);
+    dialogue(&mut client, &[("GET b", "'1'"), ("OBJECT IDLETIME b", "0")]);
+    client.ask("CONFIG SET maxmemory-policy allkeys-lfu");
+    restore(&mut client, "c", "FREQ 200");
+    restore(&mut client, "d", "FREQ 0");
+    restore(&mut client, "e", "IDLETIME 5");
+    dialogue(&mut client, &[("OBJECT FREQ c", "200"), ("OBJECT FREQ d", "0"), ("OBJECT FREQ e", "6")]);
 }

@@ -174,9 +174,13 @@ fn keys_of_all_lengths_expire_in_their_tables() {
     let mut client = Client::of(&running);
     for length in [1, 443, 444, 452, 453, 459, 460] {
         let (key, other) = (vec![b'k'; length], [&vec![b'k'; length - 1][..], b"l"].concat());
-        for key in [&key, &other] {
-            client.send(&[b"SET", key, b"v", b"EX", b"10"]);
-            assert_eq!(common::show(&client.answer()), "OK");
+        for (command, shown) in [
+            (&[b"SET", &key[..], b"v", b"EX", b"10"][..], "OK"),
+            (&[b"SET", &other, b"v"], "OK"),
+            (&[b"EXPIRE", &other, b"10"], "1"),
+        ] {
+            client.send(command);
+            assert_eq!(common::show(&client.answer()), shown);
         }
     }
     dialogue(&mut client, &[("SELECT 15", "OK"), ("SET k v PX 9999", "OK"), ("SET l v", "OK")]);

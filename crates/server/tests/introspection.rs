@@ -7,7 +7,8 @@ use std::io::Read;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use common::{Client, Running, dialogue, start_with};
+use common::{Client, Running, dialogue, show, start_with};
+use honeycomb_protocol::resp::Answer;
 use honeycomb_server::Config;
 
 /// With two cores, so that many clients are on different ones.
@@ -418,4 +419,49 @@ fn latency_has_events_and_histograms() {
     assert!(client.shown("LATENCY DOCTOR").contains("is not monitored"));
     assert_eq!(client.shown("LATENCY RESET"), "1");
     assert_eq!(client.shown("LATENCY LATEST"), "[]");
+}
+
+#[test]
+fn memory_is_told_as_a_whole_and_of_a_pair() {
+    let running = start_with(Config { cores: 1, ..Config::default() });
+    let mut client = Client::of(&running);
+    for number in 0..100 {
+        client.ask(&format!("SET key{number} {}", "v".repeat(1000)));
+    }
+    client.ask("HELLO 3");
+    let Answer::Map(fields) = client.ask("MEMORY STATS") else { panic!("no map") };
+    let field = |name: &str| {
+        let found = fields.iter().find(|(key, _)| *key == Answer::Bulk(name.into()));
+        let text = show(&found.unwrap_or_else(|| panic!("no {name} in {fields:?}")).1);
+        text.trim_matches('\'').parse::<f64>().unwrap()
+    };
+    assert_eq!(field("keys.count"), 100.0);
+    assert_eq!(field("keys.bytes-per-key"), (field("dataset.bytes") / 100.0).floor());
+    assert!(field("dataset.bytes") > 100_000.0 && field("total.allocated") > field("dataset.bytes"));
+    assert!(field("peak.allocated") >= field("total.allocated") && field("peak.percentage") <= 100.0);
+    assert_eq!(field("allocator.active"), 67_108_864.0);
+    assert!(field("allocator.resident") > field("allocator.allocated") && field("clients.normal") > 0.0);
+    client.ask("HELLO 2");
+    dialogue(
+        &mut client,
+        &[
+            ("SET a 1", "OK"),
+            ("MEMORY USAGE a", "6"),
+            ("MEMORY USAGE a SAMPLES 5", "6"),
+            ("MEMORY USAGE b", "nil"),
+            ("MEMORY USAGE a SAMPLES x", "!ERR value is not an integer or out of range"),
+            ("MEMORY USAGE", "!ERR wrong number of arguments for 'memory|usage' command"),
+            ("MEMORY PURGE", "OK"),
+            ("MEMORY DOCTOR", "'No problem with memory was found.\\n'"),
+            ("MULTI", "OK"),
+            ("APPEND a 22", "QUEUED"),
+            ("MEMORY USAGE a", "QUEUED"),
+            ("EXEC", "[3 8]"),
+            ("COMMAND LIST FILTERBY PATTERN memory|u*", "['memory|usage']"),
+            ("LOLWUT VERSION x", "!ERR value is not an integer or out of range"),
+        ],
+    );
+    assert!(client.shown("MEMORY MALLOC-STATS").contains("nodes: "));
+    assert!(client.shown("LOLWUT").contains("Redis ver. 8."));
+    assert!(client.shown("INFO commandstats").contains("cmdstat_memory:calls="));
 }

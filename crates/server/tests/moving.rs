@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Client, dialogue, show, start};
+use common::{Client, at_once, dialogue, show, start};
 use honeycomb_protocol::resp::Answer;
 
 #[test]
@@ -215,25 +215,19 @@ fn a_transaction_swaps_tables_when_it_commits() {
 fn swaps_and_transactions_exclude_each_other() {
     let running = start();
     Client::of(&running).ask("SET there 1");
-    std::thread::scope(|scope| {
-        for worker in 0..4 {
-            let running = &running;
-            scope.spawn(move || {
-                let mut client = Client::of(running);
-                client.ask(&format!("SELECT {}", worker % 2));
-                for _ in 0..300 {
-                    if worker < 2 {
-                        assert_eq!(client.shown("SWAPDB 0 1"), "OK");
-                        continue;
-                    }
-                    let (here, there) = (worker % 2, 1 - worker % 2);
-                    client.ask("MULTI");
-                    client.ask(&format!("COPY there copied DB {there} REPLACE"));
-                    client.ask(&format!("MOVE there {there}"));
-                    let answer = client.shown("EXEC");
-                    assert!(["[1 1]", "[0 0]"].contains(&&*answer), "{here}: {answer}");
-                }
-            });
+    at_once(&running, 4, |worker, client| {
+        client.ask(&format!("SELECT {}", worker % 2));
+        for _ in 0..300 {
+            if worker < 2 {
+                assert_eq!(client.shown("SWAPDB 0 1"), "OK");
+                continue;
+            }
+            let (here, there) = (worker % 2, 1 - worker % 2);
+            client.ask("MULTI");
+            client.ask(&format!("COPY there copied DB {there} REPLACE"));
+            client.ask(&format!("MOVE there {there}"));
+            let answer = client.shown("EXEC");
+            assert!(["[1 1]", "[0 0]"].contains(&&*answer), "{here}: {answer}");
         }
     });
     let mut client = Client::of(&running);

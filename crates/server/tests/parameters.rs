@@ -65,6 +65,8 @@ fn values_at_below_and_above_their_limits() {
     for (name, least, most, below, above) in [
         ("cores", "1", "1024", "0", "1025"),
         ("memory", "1MiB", "64TiB", "1048575", "70368744177665"),
+        ("maxmemory", "0", "64TiB", "-1", "65TiB"),
+        ("maxmemory", "1kb", "1gb", "1 k", "1tb"),
         ("databases", "1", "65000", "0", "65001"),
         ("maxclients", "1", "1000000", "0", "1000001"),
         ("timeout", "0", "31536000", "-1", "31536001"),
@@ -87,6 +89,11 @@ fn the_documentation_lists_them_as_they_are() {
     assert!(page.contains(&block), "docs/guide/configuration.md must show:\n{written}");
 }
 
+/// The error of `CONFIG SET` for a parameter.
+fn failed(name: &str, problem: &str) -> String {
+    format!("!ERR CONFIG SET failed (possibly related to argument '{name}') - {problem}")
+}
+
 #[test]
 fn clients_see_them_all_and_change_some() {
     let running = start_with(Config { cores: 1, ..Config::default() });
@@ -98,16 +105,13 @@ fn clients_see_them_all_and_change_some() {
     dialogue(
         &mut client,
         &[
-            ("CONFIG GET MAXC* maxmemory", "['maxclients' '10000' 'maxmemory' '67108864']"),
+            ("CONFIG GET MAXC* maxmemory", "['maxmemory' '67108864' 'maxclients' '10000']"),
             ("CONFIG GET save appendonly *only", "['appendonly' 'no' 'save' '']"),
-            ("CONFIG SET maxclients 0", "!ERR maxclients is 0: allowed are 1 to 1000000"),
+            ("CONFIG SET maxclients 0", &failed("maxclients", "maxclients is 0: allowed are 1 to 1000000")),
             ("CONFIG SET cores 1 appendonly no", "OK"),
             (
                 "CONFIG SET cores 2",
-                &format!(
-                    "!ERR CONFIG SET failed (possibly related to argument 'cores') - can't set immutable \
-                     config; these can change: {changing}"
-                ),
+                &failed("cores", &format!("can't set immutable config; these can change: {changing}")),
             ),
             (
                 "CONFIG SET core 1",
@@ -116,13 +120,13 @@ fn clients_see_them_all_and_change_some() {
                      change: {changing}"
                 ),
             ),
-            (
-                "CONFIG SET timeout 1 Timeout 2",
-                "!ERR CONFIG SET failed (possibly related to argument 'timeout') - duplicate parameter",
-            ),
+            ("CONFIG SET timeout 1 Timeout 2", &failed("timeout", "duplicate parameter")),
             ("CONFIG SET timeout", "!ERR wrong number of arguments for 'config|set' command"),
             ("CONFIG REWRITE", "!ERR CONFIG REWRITE: this server never writes the file of its parameters"),
-            ("CONFIG SET maxclients 5 timeout x", "!ERR timeout is x: allowed are 0 to 31536000"),
+            (
+                "CONFIG SET maxclients 5 timeout x",
+                &failed("timeout", "timeout is x: allowed are 0 to 31536000"),
+            ),
             ("CONFIG GET maxclients", "['maxclients' '10000']"),
             ("CONFIG SET maxclients 5 Timeout 7", "OK"),
             ("CONFIG GET maxclients timeout", "['maxclients' '5' 'timeout' '7']"),

@@ -3,9 +3,7 @@
 
 mod common;
 
-use std::thread;
-
-use common::{Client, dialogue, start, start_with};
+use common::{Client, at_once, dialogue, start, start_with};
 use honeycomb_protocol::resp::Answer;
 use honeycomb_server::Config;
 
@@ -110,21 +108,15 @@ fn a_watched_range_gives_exec_up_if_a_pair_has_come_gone_or_changed() {
 #[test]
 fn no_phantom_slips_between_a_count_and_a_write() {
     let running = start();
-    thread::scope(|scope| {
-        for number in 0..4 {
-            let running = &running;
-            scope.spawn(move || {
-                let mut client = Client::of(running);
-                for attempt in 0..40 {
-                    client.ask("RI.WATCHRANGE [seat: (seat;");
-                    let Answer::Integer(taken) = client.ask("RI.COUNT [seat: (seat;") else { panic!() };
-                    client.ask("MULTI");
-                    if taken < 10 {
-                        client.ask(&format!("SET seat:{number}:{attempt} x"));
-                    }
-                    client.ask("EXEC");
-                }
-            });
+    at_once(&running, 4, |number, client| {
+        for attempt in 0..40 {
+            client.ask("RI.WATCHRANGE [seat: (seat;");
+            let Answer::Integer(taken) = client.ask("RI.COUNT [seat: (seat;") else { panic!() };
+            client.ask("MULTI");
+            if taken < 10 {
+                client.ask(&format!("SET seat:{number}:{attempt} x"));
+            }
+            client.ask("EXEC");
         }
     });
     assert_eq!(Client::of(&running).shown("RI.COUNT [seat: (seat;"), "10");
@@ -135,23 +127,17 @@ fn no_phantom_slips_between_a_count_and_a_write() {
 fn a_range_that_was_read_is_part_of_what_commits() {
     let running = start_with(Config { cores: 2, ..Config::default() });
     Client::of(&running).ask("MSET n:a 0 n:b 0");
-    thread::scope(|scope| {
-        for _ in 0..3 {
-            let running = &running;
-            scope.spawn(move || {
-                let mut client = Client::of(running);
-                for _ in 0..100 {
-                    // Both commands see the same moment, and no write comes between.
-                    for line in ["MULTI", "INCR n:a", "RI.RANGE [n: (n; FIELDS VALUE", "INCR n:b"] {
-                        client.ask(line);
-                    }
-                    let Answer::Array(replies) = client.ask("EXEC") else { panic!("no replies") };
-                    let Answer::Array(range) = &replies[1] else { panic!("no range") };
-                    let numbers: Vec<i64> = range.iter().map(common::number).collect();
-                    assert_eq!(numbers[0], numbers[1] + 1, "a torn range");
-                    assert_eq!(Answer::Integer(numbers[0]), replies[0]);
-                }
-            });
+    at_once(&running, 3, |_, client| {
+        for _ in 0..100 {
+            // Both commands see the same moment, and no write comes between.
+            for line in ["MULTI", "INCR n:a", "RI.RANGE [n: (n; FIELDS VALUE", "INCR n:b"] {
+                client.ask(line);
+            }
+            let Answer::Array(replies) = client.ask("EXEC") else { panic!("no replies") };
+            let Answer::Array(range) = &replies[1] else { panic!("no range") };
+            let numbers: Vec<i64> = range.iter().map(common::number).collect();
+            assert_eq!(numbers[0], numbers[1] + 1, "a torn range");
+            assert_eq!(Answer::Integer(numbers[0]), replies[0]);
         }
     });
     assert_eq!(Client::of(&running).shown("MGET n:a n:b"), "['300' '300']");

@@ -11,7 +11,7 @@ pub enum Answer {
     Error(String),
     /// A number.
     Integer(i64),
-    /// Bytes, or a text for people.
+    /// Bytes, a text for people, or the digits of a number with a fraction.
     Bulk(Vec<u8>),
     /// Nothing.
     Null,
@@ -62,6 +62,7 @@ fn answer(rest: &mut &[u8], depth: usize) -> Result<Answer, Trouble> {
         b'+' => Ok(Answer::Simple(words())),
         b'-' => Ok(Answer::Error(words())),
         b':' => number().map(Answer::Integer),
+        b',' => Ok(Answer::Bulk(text.to_vec())),
         b'_' => Ok(Answer::Null),
         b'$' | b'*' if text == b"-1" => Ok(Answer::Null),
         b'$' => bulk(rest, number()?).map(|bytes| Answer::Bulk(bytes.to_vec())),
@@ -114,6 +115,7 @@ mod tests {
             (&format!("-{wrong_type}\r\n"), error(wrong_type)),
             (":0\r\n", number(0)),
             (":1000\r\n", number(1000)),
+            (",1.23\r\n", bulk("1.23")),
             ("$5\r\nhello\r\n", bulk("hello")),
             ("$0\r\n\r\n", bulk("")),
             ("$-1\r\n", Answer::Null),

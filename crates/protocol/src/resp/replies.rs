@@ -331,6 +331,15 @@ impl Replies {
         }
     }
 
+    /// A number with a fraction.
+    pub fn double(&mut self, number: f64) {
+        let text = number.to_string();
+        match self.version {
+            Version::Resp2 => self.bulk(text.as_bytes()),
+            Version::Resp3 => self.line(b',', text.as_bytes()),
+        }
+    }
+
     /// So many different replies follow.
     pub fn set(&mut self, length: usize) {
         self.length(if self.version == Version::Resp3 { b'~' } else { b'*' }, length);
@@ -449,7 +458,7 @@ mod tests {
     #[test]
     fn both_versions_write_what_they_have_types_for() {
         type Write = fn(&mut Replies);
-        let cases: [(Write, &str, &str); 12] = [
+        let cases: [(Write, &str, &str); 13] = [
             (|r| r.simple("OK"), "+OK\r\n", "+OK\r\n"),
             (|r| r.error("ERR a\r\nb"), "-ERR a  b\r\n", "-ERR a  b\r\n"),
             (|r| r.integer(-7), ":-7\r\n", ":-7\r\n"),
@@ -465,6 +474,7 @@ mod tests {
             (|r| r.array(2), "*2\r\n", "*2\r\n"),
             (|r| r.map(2), "*4\r\n", "%2\r\n"),
             (|r| r.set(2), "*2\r\n", "~2\r\n"),
+            (|r| r.double(-2.5), "$4\r\n-2.5\r\n", ",-2.5\r\n"),
             (|r| r.verbatim("hi"), "$2\r\nhi\r\n", "=6\r\ntxt:hi\r\n"),
         ];
         for (write, resp2, resp3) in cases {

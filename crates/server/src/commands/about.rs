@@ -5,7 +5,7 @@ use honeycomb_protocol::resp::{Replies, parse_decimal};
 use crate::arguments::{Arguments, is};
 use crate::command::{Command, Keys, Run};
 use crate::commands::BY_NUMBER;
-use crate::commands::categories::{categories, reads, writes};
+use crate::commands::categories::{categories, reads, takes_memory, writes};
 use crate::commands::subcommands::{self, Subcommand};
 use crate::failure::Failure;
 use crate::glob;
@@ -209,7 +209,7 @@ fn flags(command: &Command) -> Vec<&'static str> {
     let flags = [
         ("readonly", reads(command)),
         ("write", writes(command)),
-        ("denyoom", matches!(command.run, Run::Write(..) | Run::Update(_))),
+        ("denyoom", takes_memory(command)),
         ("admin", has("admin")),
         ("noscript", matches!(command.name, "multi" | "exec" | "discard" | "watch" | "unwatch" | "monitor")),
         ("fast", has("fast")),

@@ -160,13 +160,14 @@ fn bitfield(
     replies: &mut Replies,
 ) -> Result<(), Failure> {
     let asked = parse(arguments)?;
-    let found = keyspace.get(&arguments[1])?;
-    let Envelope { data: before, expires_at } = found.unwrap_or(Envelope { data: &[], expires_at: None });
     let writes = asked.iter().filter(|(_, operation)| *operation != Operation::Get);
     let Some(end) = writes.map(|(field, _)| field.end()).max() else {
-        read_all(before, &asked, replies);
+        let data = keyspace.get(&arguments[1])?.map_or(&[][..], |found| found.data);
+        read_all(data, &asked, replies);
         return Ok(());
     };
+    let found = keyspace.get_to_write(&arguments[1])?;
+    let Envelope { data: before, expires_at } = found.unwrap_or(Envelope { data: &[], expires_at: None });
     let mut data = before.to_vec();
     data.resize(before.len().max(end), 0);
     replies.array(asked.len());

@@ -76,7 +76,7 @@ fn setbit(
     let place = bit_place(&arguments[2], None)?;
     let bit = integer(&arguments[3]).ok().and_then(|bit| u64::try_from(bit).ok()).filter(|bit| *bit < 2);
     let bit = bit.ok_or_else(|| Failure::other("bit is not an integer or out of range"))?;
-    let found = keyspace.get(&arguments[1])?;
+    let found = keyspace.get_to_write(&arguments[1])?;
     let Envelope { data, expires_at } = found.unwrap_or(Envelope { data: &[], expires_at: None });
     let (before, bytes) = (bits::read(data, place, 1), place as usize / 8 + 1);
     replies.integer(before as i64);

@@ -85,8 +85,34 @@ pub(super) fn categories(command: &Command) -> Vec<&'static str> {
 }
 
 /// Commands that serve, of which one has to know that they read pairs, or write them.
-const READING: &[&str] = &["dbsize", "keys", "randomkey", "scan", "ri.count"];
+const READING: &[&str] = &["dbsize", "keys", "memory", "randomkey", "scan", "ri.count"];
 const WRITING: &[&str] = &["copy", "flushall", "flushdb", "move", "ri.delrange", "swapdb"];
+
+/// Commands that write and need no memory to speak of: a store that is full takes them.
+const FREEING: &[&str] = &[
+    "del",
+    "delex",
+    "expire",
+    "expireat",
+    "flushall",
+    "flushdb",
+    "getdel",
+    "getex",
+    "move",
+    "persist",
+    "pexpire",
+    "pexpireat",
+    "rename",
+    "renamenx",
+    "ri.delrange",
+    "swapdb",
+    "unlink",
+];
+
+/// Whether it may take memory, so that a store that uses more than `maxmemory` refuses it.
+pub(crate) fn takes_memory(command: &Command) -> bool {
+    writes(command) && !FREEING.contains(&command.name)
+}
 
 /// Whether it reads pairs and writes none.
 pub(crate) fn reads(command: &Command) -> bool {

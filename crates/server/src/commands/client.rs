@@ -94,8 +94,12 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "client|no-touch",
         arity: 3,
         usage: "ON | OFF",
-        summary: "Whether reads of this connection leave it open when a pair was used last.",
-        run: |context, arguments| mark(context, &arguments[2], Flag::NoTouch),
+        summary: "Whether lookups of this connection leave it open when a pair was used last, but for TOUCH.",
+        run: |context, arguments| {
+            mark(context, &arguments[2], Flag::NoTouch)?;
+            context.session.touches = !context.session.client.is(Flag::NoTouch);
+            Ok(())
+        },
     },
     Subcommand {
         name: "client|pause",

@@ -84,7 +84,7 @@ fn delex(
             Some(Condition::parse(&word, &mut options)?.ok_or_else(unknown)?)
         }
     };
-    let found = keyspace.get(&arguments[1])?.map(|found| found.data);
+    let found = keyspace.get_to_write(&arguments[1])?.map(|found| found.data);
     let deletes = found.is_some() && condition.is_none_or(|condition| condition.holds(found));
     replies.integer(i64::from(deletes));
     if deletes {

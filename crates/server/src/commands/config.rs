@@ -7,7 +7,7 @@ use crate::commands::subcommands::{self, Subcommand};
 use crate::failure::Failure;
 use crate::glob;
 use crate::open_files;
-use crate::parameters::{PARAMETERS, Parameter};
+use crate::parameters::{PARAMETERS, Parameter, Refused};
 use crate::session::Context;
 use crate::totals::Totals;
 
@@ -34,6 +34,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         usage: "",
         summary: "Begins the counts of INFO anew; metrics go on.",
         run: |context, _| {
+            context.count_here();
             Totals::reset(context.shared);
             context.replies.ok();
             Ok(())
@@ -71,8 +72,6 @@ fn fixed(config: &Config) -> impl Iterator<Item = (&'static str, String)> {
         ("enable-module-command", "no"),
         ("latency-tracking", "yes"),
         ("logfile", ""),
-        ("maxmemory-clients", "0"),
-        ("maxmemory-policy", "noeviction"),
         ("notify-keyspace-events", ""),
         ("protected-mode", "no"),
         ("replicaof", ""),
@@ -87,11 +86,10 @@ fn fixed(config: &Config) -> impl Iterator<Item = (&'static str, String)> {
     let computed = [
         ("bind", config.address.ip().to_string()),
         ("io-threads", config.cores.to_string()),
-        ("maxmemory", config.memory_bytes.to_string()),
         ("port", config.address.port().to_string()),
         ("proto-max-bulk-len", config.request.argument_bytes_max.to_string()),
     ];
-    constant.into_iter().chain(computed).filter(|(name, _)| Parameter::named(name).is_none())
+    constant.into_iter().chain(computed)
 }
 
 fn get(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
@@ -123,7 +121,8 @@ fn set_all(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), F
     context.shared.change_config(|config| {
         let mut pairs = names.iter().zip(values.iter().step_by(2));
         pairs.try_for_each(|(name, value)| set(config, name, &String::from_utf8_lossy(value)))?;
-        config.check().map_err(|refused| Failure::other(refused.to_string()))?;
+        let refused = |refused: Refused| Failure::other(refused.to_string());
+        config.check().and_then(|()| config.settle_memory_limit()).map_err(refused)?;
         check_open_files(config)
     })?;
     context.replies.ok();
@@ -142,7 +141,7 @@ fn check_open_files(config: &Config) -> Result<(), Failure> {
 fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Failure> {
     let parameter = Parameter::named(name);
     if let Some(parameter) = parameter.filter(|parameter| parameter.can_change) {
-        return parameter.set(config, value).map_err(|refused| Failure::other(refused.to_string()));
+        return parameter.set(config, value).map_err(|refused| failed(name, &refused.to_string()));
     }
     let fixed = || fixed(config).find(|(one, _)| *one == name).map(|(_, value)| value);
     match parameter.map(|parameter| parameter.value(config)).or_else(fixed) {

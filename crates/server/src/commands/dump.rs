@@ -7,6 +7,7 @@ use crate::command::{Command, Keys, Run};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::payload;
+use crate::recency::{self, Known};
 
 pub(super) const COMMANDS: &[Command] = &[
     Command {
@@ -72,6 +73,14 @@ impl How {
     }
 }
 
+impl How {
+    /// What the pair is to be known by.
+    fn known(&self) -> Option<Known> {
+        let idle = self.idle.map(|seconds| Known::IdleSeconds(seconds.unsigned_abs()));
+        idle.or(self.frequency.and_then(|count| Some(Known::Frequency(count.try_into().ok()?))))
+    }
+}
+
 fn check(holds: bool, message: &str) -> Result<(), Failure> {
     if holds { Ok(()) } else { Err(Failure::other(message)) }
 }
@@ -83,7 +92,7 @@ fn restore(
 ) -> Result<(), Failure> {
     let how = How::parse(arguments)?;
     let key = &arguments[1];
-    if !how.replaces && keyspace.get(key)?.is_some() {
+    if !how.replaces && keyspace.get_to_write(key)?.is_some() {
         return Err(Failure::BusyKey);
     }
     let ttl = integer(&arguments[2])?;
@@ -92,5 +101,7 @@ fn restore(
     let from = if how.is_absolute { 0 } else { keyspace.now() };
     let expires_at = (ttl > 0).then(|| ttl.saturating_add(from));
     replies.ok();
-    keyspace.put(key, &data, expires_at)
+    keyspace.put(key, &data, expires_at)?;
+    how.known().into_iter().for_each(|known| recency::set(keyspace.table(), key, known));
+    Ok(())
 }

@@ -208,7 +208,7 @@ pub(super) fn change(
     key: &[u8],
     expiry: impl FnOnce(Option<u64>) -> Option<Option<u64>>,
 ) -> Result<bool, Failure> {
-    let Some(found) = keyspace.get(key)? else { return Ok(false) };
+    let Some(found) = keyspace.get_to_write(key)? else { return Ok(false) };
     let Some(expires_at) = expiry(found.expires_at) else { return Ok(false) };
     let data = found.data.to_vec();
     keyspace.put(key, &data, expires_at)?;

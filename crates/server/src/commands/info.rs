@@ -12,9 +12,11 @@ use crate::commands::BY_NUMBER;
 use crate::deadlines::{Survey, slot};
 use crate::eviction::POLICIES;
 use crate::failure::Failure;
+use crate::memory_usage::MemoryUsage;
 use crate::parameters::name;
 use crate::process;
 use crate::session::Context;
+use crate::tally::PREFIXES;
 use crate::totals::Totals;
 
 pub(super) const COMMANDS: &[Command] = &[Command {
@@ -30,7 +32,7 @@ pub(super) const COMMANDS: &[Command] = &[Command {
 type Section = fn(&Context<'_>, &mut Lines) -> ();
 
 /// The sections, and whether each is one of those that are shown unless others are asked for.
-const SECTIONS: [(&str, bool, Section); 12] = [
+const SECTIONS: [(&str, bool, Section); 13] = [
     ("Server", true, server),
     ("Clients", true, clients),
     ("Memory", true, memory),
@@ -40,6 +42,7 @@ const SECTIONS: [(&str, bool, Section); 12] = [
     ("CPU", true, processor),
     ("Modules", true, |_, _| {}),
     ("Commandstats", false, commands),
+    ("Errorstats", true, errors),
     ("Latencystats", false, latencies),
     ("Cluster", true, |_, lines| lines.field("cluster_enabled", 0)),
     ("Keyspace", true, keyspace),
@@ -60,6 +63,7 @@ fn info(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fail
     let everything = is_asked("all") || is_asked("everything");
     let default = asked.is_empty() || is_asked("default");
     let mut text = String::new();
+    context.count_here();
     for (name, is_default, section) in SECTIONS {
         if everything || default && is_default || is_asked(name) {
             let mut lines = Lines(String::new());
@@ -114,25 +118,24 @@ fn clients(context: &Context<'_>, lines: &mut Lines) {
 }
 
 fn memory(context: &Context<'_>, lines: &mut Lines) {
-    let (shared, memory) = (context.shared, context.shared.store.statistics().memory);
-    let of_clients = shared.clients.bytes().load(Ordering::Relaxed);
-    let used = memory.arena_bytes - memory.free_bytes + of_clients;
-    let (resident, peak) = (process::resident_bytes(), shared.pace.peak(used));
+    let shared = context.shared;
+    let usage = MemoryUsage::of(shared);
+    let MemoryUsage { used, peak, resident, of_clients, .. } = usage;
     let sizes = [
         ("used_memory", used),
         ("used_memory_rss", resident),
         ("used_memory_peak", peak),
         ("total_system_memory", process::system_memory_bytes()),
-        ("maxmemory", memory.arena_bytes),
+        ("maxmemory", shared.config().memory_limit_bytes()),
     ];
     for (name, bytes) in sizes {
         lines.field(name, bytes);
         lines.field(&format!("{name}_human"), human(bytes));
     }
-    lines.field("used_memory_peak_perc", format_args!("{:.2}%", 100.0 * used as f64 / peak.max(1) as f64));
-    lines.field("used_memory_dataset", memory.node_bytes + memory.value_bytes);
+    lines.field("used_memory_peak_perc", format_args!("{:.2}%", usage.percent_of_peak()));
+    lines.field("used_memory_dataset", usage.pairs());
     lines.field("maxmemory_policy", name(shared.config().eviction.policy, POLICIES));
-    lines.field("mem_fragmentation_ratio", format_args!("{:.2}", resident as f64 / used.max(1) as f64));
+    lines.field("mem_fragmentation_ratio", format_args!("{:.2}", usage.resident_ratio()));
     lines.field("mem_fragmentation_bytes", resident as i64 - used as i64);
     lines.field("mem_clients_normal", of_clients);
     lines.field("mem_clients_slaves", 0);
@@ -171,11 +174,13 @@ fn stats(context: &Context<'_>, lines: &mut Lines) {
     let overdue = context.shared.deadlines.overdue_percent(context.shared.time.milliseconds());
     lines.field("expired_stale_perc", format_args!("{overdue:.2}"));
     lines.field("evicted_keys", totals.evicted_pairs);
+    lines.field("keyspace_hits", totals.keyspace_hits);
+    lines.field("keyspace_misses", totals.keyspace_misses);
     lines.field("pubsub_channels", 0);
     lines.field("pubsub_patterns", 0);
     lines.field("latest_fork_usec", 0);
     lines.field("unexpected_error_replies", 0);
-    lines.field("total_error_replies", totals.errors());
+    lines.field("total_error_replies", totals.errors.iter().sum::<u64>());
 }
 
 fn replication(_: &Context<'_>, lines: &mut Lines) {
@@ -204,6 +209,14 @@ fn commands(context: &Context<'_>, lines: &mut Lines) {
             let line = format_args!("{times},rejected_calls=0,failed_calls={errors}");
             lines.field(&format!("cmdstat_{}", command.name), line);
         }
+    }
+}
+
+/// Error replies by their first word, as far as there were any.
+fn errors(context: &Context<'_>, lines: &mut Lines) {
+    let totals = Totals::since_reset(context.shared);
+    for (prefix, count) in PREFIXES.iter().zip(totals.errors).filter(|(_, count)| *count > 0) {
+        lines.field(&format!("errorstat_{prefix}"), format_args!("count={count}"));
     }
 }
 

@@ -58,7 +58,7 @@ fn delete(
 ) -> Result<(), Failure> {
     let mut deleted = 0;
     for key in arguments.from(1).iter() {
-        if keyspace.get(key)?.is_some() {
+        if keyspace.get_to_write(key)?.is_some() {
             keyspace.delete(key);
             deleted += 1;
         }

@@ -4,6 +4,7 @@ use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::{Arguments, Options, integer};
 use crate::command::{Command, Keys, Run};
+use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::session::Context;
@@ -54,8 +55,8 @@ pub(super) const COMMANDS: &[Command] = &[
 /// A value, and when it expires.
 type Value = (Vec<u8>, Option<u64>);
 
-fn value(keyspace: &mut Keyspace<'_>, key: &[u8]) -> Result<Option<Value>, Failure> {
-    Ok(keyspace.get(key)?.map(|found| (found.data.to_vec(), found.expires_at)))
+fn value(found: Option<Envelope<'_>>) -> Option<Value> {
+    found.map(|found| (found.data.to_vec(), found.expires_at))
 }
 
 fn rename(
@@ -63,7 +64,7 @@ fn rename(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let (data, expires_at) = value(keyspace, &arguments[1])?.ok_or(Failure::NoSuchKey)?;
+    let (data, expires_at) = value(keyspace.get_to_write(&arguments[1])?).ok_or(Failure::NoSuchKey)?;
     replies.ok();
     if arguments[1] == arguments[2] {
         return Ok(());
@@ -78,8 +79,8 @@ fn renamenx(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let (data, expires_at) = value(keyspace, &arguments[1])?.ok_or(Failure::NoSuchKey)?;
-    let renames = keyspace.get(&arguments[2])?.is_none();
+    let (data, expires_at) = value(keyspace.get_to_write(&arguments[1])?).ok_or(Failure::NoSuchKey)?;
+    let renames = keyspace.get_to_write(&arguments[2])?.is_none();
     replies.integer(i64::from(renames));
     if renames {
         keyspace.put(&arguments[2], &data, expires_at)?;
@@ -106,12 +107,12 @@ fn copy(
     if number == keyspace.number() && source == destination {
         return Err(Failure::SameKey);
     }
-    let Some((data, expires_at)) = value(keyspace, source)? else {
+    let Some((data, expires_at)) = value(keyspace.get(source)?) else {
         replies.integer(0);
         return Ok(());
     };
     let mut other = keyspace.of(number);
-    let copies = replaces || other.get(destination)?.is_none();
+    let copies = replaces || other.get_to_write(destination)?.is_none();
     replies.integer(i64::from(copies));
     if copies { other.put(destination, &data, expires_at) } else { Ok(()) }
 }
@@ -125,10 +126,10 @@ fn move_to(
     if number == keyspace.number() {
         return Err(Failure::SameKey);
     }
-    let found = value(keyspace, key)?;
+    let found = value(keyspace.get_to_write(key)?);
     let mut other = keyspace.of(number);
     let moved = match found {
-        Some(found) if other.get(key)?.is_none() => Some(found),
+        Some(found) if other.get_to_write(key)?.is_none() => Some(found),
         _ => None,
     };
     replies.integer(i64::from(moved.is_some()));

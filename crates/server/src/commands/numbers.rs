@@ -70,7 +70,7 @@ fn decrby(
 }
 
 fn add(keyspace: &mut Keyspace<'_>, key: &[u8], delta: i64, replies: &mut Replies) -> Result<(), Failure> {
-    let (number, expires_at) = match keyspace.get(key)? {
+    let (number, expires_at) = match keyspace.get_to_write(key)? {
         Some(found) => (integer(found.data)?, found.expires_at),
         None => (0, None),
     };
@@ -85,7 +85,7 @@ fn incrbyfloat(
     replies: &mut Replies,
 ) -> Result<(), Failure> {
     let parse = |text| long_double::parse(text).ok_or(Failure::NotFloat);
-    let (before, expires_at) = match keyspace.get(&arguments[1])? {
+    let (before, expires_at) = match keyspace.get_to_write(&arguments[1])? {
         Some(found) => (parse(found.data)?, found.expires_at),
         None => (Parsed::Finite(LongDouble::zero()), None),
     };

@@ -2,32 +2,22 @@
 
 use honeycomb_protocol::resp::{Replies, parse_decimal};
 
-use crate::arguments::{Arguments, Options, is};
+use crate::arguments::{Arguments, is};
 use crate::command::{Command, Keys, Run};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::recency;
 
-pub(super) const COMMANDS: &[Command] = &[
-    Command {
-        name: "object",
-        arity: -2,
-        keys: Keys::Second,
-        run: Run::Read(object),
-        usage: "ENCODING key | REFCOUNT key | IDLETIME key | FREQ key | HELP",
-        summary: "How Redis would hold a value, and how many hold it: one; when and how often it was used.",
-    },
-    Command {
-        name: "memory",
-        arity: -2,
-        keys: Keys::Second,
-        run: Run::Read(memory),
-        usage: "USAGE key [SAMPLES count] | DOCTOR | MALLOC-STATS | PURGE | HELP",
-        summary: "Bytes that a pair takes: in its leaf, and of a long value in a buffer of its own.",
-    },
-];
+pub(super) const COMMANDS: &[Command] = &[Command {
+    name: "object",
+    arity: -2,
+    keys: Keys::Second,
+    run: Run::Read(object),
+    usage: "ENCODING key | REFCOUNT key | IDLETIME key | FREQ key | HELP",
+    summary: "How Redis would hold a value, and how many hold it: one; when and how often it was used.",
+}];
 
-const OBJECT_HELP: [&str; 11] = [
+const HELP: [&str; 11] = [
     "OBJECT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
     "ENCODING <key>",
     "    How Redis would hold the value: int, embstr or raw.",
@@ -47,20 +37,6 @@ const FREQUENCY_UNKNOWN: &str = "An LFU maxmemory policy is not selected, access
      Please note that when switching between policies at runtime LRU and LFU data will take some time to \
      adjust.";
 
-const MEMORY_HELP: [&str; 11] = [
-    "MEMORY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
-    "DOCTOR",
-    "    A report for people.",
-    "MALLOC-STATS",
-    "    Where statistics of memory are.",
-    "PURGE",
-    "    Does nothing: the store keeps the memory that it has.",
-    "USAGE <key> [SAMPLES <count>]",
-    "    Bytes that the pair takes. No value has parts to take samples of.",
-    "HELP",
-    "    This text.",
-];
-
 /// Bytes of the longest value that Redis holds in one piece with what it knows of it.
 const EMBEDDED_BYTES_MAX: usize = 44;
 
@@ -71,11 +47,11 @@ fn object(
 ) -> Result<(), Failure> {
     let form = &arguments[1];
     let Some(key) = arguments.get(2).filter(|_| arguments.len() == 3) else {
-        return help("OBJECT", &OBJECT_HELP, arguments, replies);
+        return help(arguments, replies);
     };
     let tells = ["encoding", "refcount", "idletime", "freq"].map(|name| is(form, name));
     if !tells.contains(&true) {
-        return Err(unknown("OBJECT", form));
+        return Err(unknown(form));
     }
     let table = keyspace.table();
     match (keyspace.peek(key)?, tells) {
@@ -95,70 +71,19 @@ fn object(
     Ok(())
 }
 
-fn memory(
-    keyspace: &mut Keyspace<'_>,
-    arguments: &Arguments<'_>,
-    replies: &mut Replies,
-) -> Result<(), Failure> {
-    let form = &arguments[1];
-    let Some(key) = arguments.get(2) else {
-        return memory_of_all(arguments, replies);
-    };
-    if !is(form, "usage") {
-        return Err(unknown("MEMORY", form));
-    }
-    let mut options = Options::from(arguments, 3);
-    while let Some(word) = options.word() {
-        match &*word {
-            b"SAMPLES" if options.integer()? >= 0 => {}
-            _ => return Err(Failure::Syntax),
-        }
-    }
-    match keyspace.peek(key)? {
-        Some(envelope) => replies.integer(envelope.pair_bytes(key) as i64),
-        None => replies.null(),
-    }
-    Ok(())
-}
-
-/// What is asked of memory as a whole.
-fn memory_of_all(arguments: &Arguments<'_>, replies: &mut Replies) -> Result<(), Failure> {
-    let form = &arguments[1];
-    if is(form, "purge") {
-        replies.ok();
-    } else if is(form, "doctor") {
-        replies.verbatim(
-            "The store has all of its memory from its start: nothing can be freed or defragmented.\n",
-        );
-    } else if is(form, "malloc-stats") {
-        replies
-            .verbatim("The allocator of the store keeps no statistics of its own: INFO memory has them.\n");
-    } else {
-        return help("MEMORY", &MEMORY_HELP, arguments, replies);
-    }
-    Ok(())
-}
-
-/// Replies what forms a command has, if that is asked for.
-fn help(
-    command: &'static str,
-    lines: &[&str],
-    arguments: &Arguments<'_>,
-    replies: &mut Replies,
-) -> Result<(), Failure> {
+/// Replies what forms the command has, if that is asked for.
+fn help(arguments: &Arguments<'_>, replies: &mut Replies) -> Result<(), Failure> {
     if !is(&arguments[1], "help") || arguments.len() != 2 {
-        return Err(unknown(command, &arguments[1]));
+        return Err(unknown(&arguments[1]));
     }
-    replies.array(lines.len());
-    lines.iter().for_each(|line| replies.simple(line));
+    replies.array(HELP.len());
+    HELP.iter().for_each(|line| replies.simple(line));
     Ok(())
 }
 
-fn unknown(command: &str, form: &[u8]) -> Failure {
+fn unknown(form: &[u8]) -> Failure {
     let form = form.escape_ascii();
-    Failure::other(format!(
-        "unknown subcommand or wrong number of arguments for '{form}'. Try {command} HELP."
-    ))
+    Failure::other(format!("unknown subcommand or wrong number of arguments for '{form}'. Try OBJECT HELP."))
 }
 
 /// How Redis would hold a value that was just set.

@@ -42,9 +42,11 @@ fn randomkey(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure
 
 /// Whether the transaction that the command is a part of, if it is, has left the pair there.
 fn is_there(context: &mut Context<'_>, key: &[u8]) -> Result<bool, Failure> {
-    let (databases, number, now) = (&context.shared.databases, context.session.database, context.now);
+    let (databases, session, now) = (&context.shared.databases, &*context.session, context.now);
     match context.transaction.as_deref_mut() {
-        Some(transaction) => Ok(Keyspace::within(databases, number, now, transaction).get(key)?.is_some()),
+        Some(transaction) => {
+            Ok(Keyspace::within(databases, session, now, transaction).get_to_write(key)?.is_some())
+        }
         None => Ok(true),
     }
 }

@@ -1,11 +1,20 @@
 //! What is asked of the server as a whole.
 
+use crate::VERSION_OF_REDIS;
 use crate::arguments::{Arguments, Options, integer, is};
 use crate::command::{Command, Keys, Run};
 use crate::failure::Failure;
 use crate::session::Context;
 
 pub(super) const COMMANDS: &[Command] = &[
+    Command {
+        name: "lolwut",
+        arity: -1,
+        keys: Keys::None,
+        run: Run::Serve(version),
+        usage: "[VERSION version]",
+        summary: "The version of the server, and that of Redis whose commands it has.",
+    },
     Command {
         name: "monitor",
         arity: 1,
@@ -91,6 +100,22 @@ pub(super) const COMMANDS: &[Command] = &[
         summary: "How many append-only files have the writes: none, at once.",
     },
 ];
+
+/// Redis draws a picture, of a version if one is named. This server has none.
+fn version(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    let mut options = Options::from(arguments, 1);
+    while let Some(word) = options.word() {
+        match &*word {
+            b"VERSION" => drop(options.integer()?),
+            _ => return Err(Failure::Syntax),
+        }
+    }
+    let own = env!("CARGO_PKG_VERSION");
+    context
+        .replies
+        .verbatim(&format!("Honeycomb {own}, with the strings of Redis ver. {VERSION_OF_REDIS}\n"));
+    Ok(())
+}
 
 fn replica_of(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     if is(&arguments[1], "no") && is(&arguments[2], "one") {

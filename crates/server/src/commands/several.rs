@@ -79,7 +79,7 @@ fn msetnx(
 ) -> Result<(), Failure> {
     let pairs = Pairs(arguments.from(1));
     for key in pairs.keys() {
-        if keyspace.get(key)?.is_some() {
+        if keyspace.get_to_write(key)?.is_some() {
             replies.integer(0);
             return Ok(());
         }
@@ -128,7 +128,7 @@ fn msetex(
     let pairs = Pairs(arguments.part(2..end));
     if let Some(there) = how.there {
         for key in pairs.keys() {
-            if keyspace.get(key)?.is_some() != there {
+            if keyspace.get_to_write(key)?.is_some() != there {
                 replies.integer(0);
                 return Ok(());
             }
@@ -136,7 +136,7 @@ fn msetex(
     }
     replies.integer(1);
     pairs.put(keyspace, |keyspace, key| match how.keep {
-        true => Ok(keyspace.get(key)?.and_then(|found| found.expires_at)),
+        true => Ok(keyspace.get_to_write(key)?.and_then(|found| found.expires_at)),
         false => Ok(expires_at),
     })
 }

@@ -3,7 +3,7 @@
 use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::{Arguments, Options};
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, Keys, Put, Run};
 use crate::commands::conditions::Condition;
 use crate::commands::expiry::{self, Expiry};
 use crate::commands::strings::get;
@@ -15,7 +15,10 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "set",
         arity: -3,
         keys: Keys::First,
-        run: Run::Write(set, |arguments| arguments.len() == 3),
+        run: Run::Write(set, |arguments, now| match arguments.len() {
+            3 => Some(Put { value: arguments.get(2)?, expires_at: None }),
+            _ => plain_set(arguments, now),
+        }),
         usage: "key value [NX | XX | IFEQ value | IFNE value | IFDEQ digest | IFDNE digest] [GET] \
                 [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]",
         summary: "Stores a value.",
@@ -32,9 +35,10 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "setex",
         arity: 4,
         keys: Keys::First,
-        run: Run::Update(|keyspace, arguments, replies| {
-            set_until(keyspace, arguments, replies, "setex", b"EX")
-        }),
+        run: Run::Write(
+            |keyspace, arguments, replies| set_until(keyspace, arguments, replies, "setex", b"EX"),
+            |arguments, now| put_until(arguments, now, "setex", b"EX"),
+        ),
         usage: "key seconds value",
         summary: "Stores a value that expires in so many seconds.",
     },
@@ -42,9 +46,10 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "psetex",
         arity: 4,
         keys: Keys::First,
-        run: Run::Update(|keyspace, arguments, replies| {
-            set_until(keyspace, arguments, replies, "psetex", b"PX")
-        }),
+        run: Run::Write(
+            |keyspace, arguments, replies| set_until(keyspace, arguments, replies, "psetex", b"PX"),
+            |arguments, now| put_until(arguments, now, "psetex", b"PX"),
+        ),
         usage: "key milliseconds value",
         summary: "Stores a value that expires in so many milliseconds.",
     },
@@ -143,7 +148,7 @@ fn set(keyspace: &mut Keyspace<'_>, arguments: &Arguments<'_>, replies: &mut Rep
         replies.ok();
         return keyspace.put(key, value, expires_at);
     }
-    let found = keyspace.get(key)?;
+    let found = if how.get { keyspace.get(key)? } else { keyspace.get_to_write(key)? };
     if how.keep {
         expires_at = found.and_then(|found| found.expires_at);
     }
@@ -156,12 +161,26 @@ fn set(keyspace: &mut Keyspace<'_>, arguments: &Arguments<'_>, replies: &mut Rep
     if allowed { keyspace.put(key, value, expires_at) } else { Ok(()) }
 }
 
+/// What a `SET` with options puts, unless what is there matters or it is refused.
+fn plain_set<'a>(arguments: &Arguments<'a>, now: u64) -> Option<Put<'a>> {
+    let how = How::parse(arguments).ok().filter(|how| !how.looks())?;
+    let expires_at = how.expiry.map(|expiry| expiry.time(now, "set")).transpose().ok()?;
+    Some(Put { value: arguments.get(2)?, expires_at }).filter(|put| put.is_alive(now))
+}
+
+/// What `SETEX` or `PSETEX` puts, unless it is refused.
+fn put_until<'a>(arguments: &Arguments<'a>, now: u64, name: &'static str, unit: &[u8]) -> Option<Put<'a>> {
+    let expiry = Expiry::parse(unit, &mut Options::from(arguments, 2), None).ok()?;
+    let put = Put { value: arguments.get(3)?, expires_at: Some(expiry.time(now, name).ok()?) };
+    Some(put).filter(|put| arguments.len() == 4 && put.is_alive(now))
+}
+
 fn setnx(
     keyspace: &mut Keyspace<'_>,
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let absent = keyspace.get(&arguments[1])?.is_none();
+    let absent = keyspace.get_to_write(&arguments[1])?.is_none();
     replies.integer(i64::from(absent));
     if absent { keyspace.put(&arguments[1], &arguments[2], None) } else { Ok(()) }
 }
@@ -216,7 +235,7 @@ fn getex(
         }
     }
     get(keyspace, arguments, replies)?;
-    let is_there = keyspace.get(&arguments[1])?.is_some();
+    let is_there = keyspace.get_to_write(&arguments[1])?.is_some();
     match expiry.filter(|_| is_there).map(|expiry| expiry.time(keyspace.now(), "getex")).transpose()? {
         None if !lasts => Ok(()),
         expires_at => expiry::change(keyspace, &arguments[1], |_| Some(expires_at)).map(drop),

@@ -157,7 +157,7 @@ fn edit(
     replies: &mut Replies,
     change: impl FnOnce(&mut Vec<u8>) -> Result<bool, Failure>,
 ) -> Result<(), Failure> {
-    let found = keyspace.get(key)?;
+    let found = keyspace.get_to_write(key)?;
     let Envelope { data, expires_at } = found.unwrap_or(Envelope { data: &[], expires_at: None });
     let mut data = data.to_vec();
     let changed = change(&mut data)?;

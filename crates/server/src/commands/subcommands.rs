@@ -5,7 +5,7 @@ use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::{Arguments, is};
 use crate::command::Command;
-use crate::commands::{BY_NUMBER, about, acl, client, config, latency, slow_log};
+use crate::commands::{BY_NUMBER, about, acl, client, config, latency, memory, slow_log};
 use crate::failure::Failure;
 use crate::session::Context;
 
@@ -23,13 +23,14 @@ pub(crate) struct Subcommand {
     pub(crate) run: fn(&mut Context<'_>, &Arguments<'_>) -> Result<(), Failure>,
 }
 
-/// The containers by name. Of `object` and `memory`, whose subcommands read pairs, their own module knows.
+/// The containers by name, without `object`: it reads pairs together with others, and knows its subcommands.
 const CONTAINERS: &[(&str, &[Subcommand])] = &[
     ("acl", acl::SUBCOMMANDS),
     ("client", client::SUBCOMMANDS),
     ("command", about::SUBCOMMANDS),
     ("config", config::SUBCOMMANDS),
     ("latency", latency::SUBCOMMANDS),
+    ("memory", memory::SUBCOMMANDS),
     ("slowlog", slow_log::SUBCOMMANDS),
 ];
 
@@ -40,7 +41,7 @@ pub(crate) fn of(command: &str) -> &'static [Subcommand] {
 
 /// Whether a command has the subcommand `HELP`.
 pub(crate) fn has_help(command: &str) -> bool {
-    !of(command).is_empty() || ["memory", "object"].contains(&command)
+    !of(command).is_empty() || command == "object"
 }
 
 /// The name of a command by its number, with that of its subcommand if the second number is of one.

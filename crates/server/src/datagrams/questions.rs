@@ -10,6 +10,7 @@ use crate::datagrams::answers::{Answers, range};
 use crate::datagrams::outcome::Outcome;
 use crate::datagrams::port::{Arrived, Protocol, Route};
 use crate::datagrams::writes::{Write, Writes};
+use crate::recency;
 use crate::shared::Shared;
 
 /// Operations that are carried out together, but for those of the packet with the last of them: what they
@@ -56,6 +57,9 @@ impl Step<'_> {
             return;
         }
         let (index, key) = (reads.len(), self.operation.key());
+        if !matches!(self.operation, Operation::Range { .. }) {
+            recency::note(table, key);
+        }
         let added = match self.operation {
             Operation::Range { .. } => {
                 let range = range(&self.operation);

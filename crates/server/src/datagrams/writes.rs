@@ -20,6 +20,8 @@ pub(super) struct Writes<'a> {
     batch: Batch,
     /// Of each write in the batch, what it is.
     pending: Vec<Write<'a>>,
+    /// The store takes no writes but those that free memory.
+    is_full: bool,
     /// What was written to in this turn.
     keys: HashSet<(&'a str, &'a [u8])>,
 }
@@ -35,7 +37,8 @@ pub(super) struct Write<'a> {
 
 impl<'a> Writes<'a> {
     pub(super) fn new(shared: &'a Shared, now: u64) -> Self {
-        Self { shared, now, batch: Batch::default(), pending: Vec::new(), keys: HashSet::new() }
+        let (is_full, keys) = (room::is_full(shared, &shared.config()), HashSet::new());
+        Self { shared, now, batch: Batch::default(), pending: Vec::new(), is_full, keys }
     }
 
     /// Carries out a write now or with the next ones. `seen` is the pair as it was before this turn.
@@ -48,6 +51,9 @@ impl<'a> Writes<'a> {
         let again = !self.keys.insert((write.table.name(), write.operation.key()));
         if again {
             self.flush(done);
+        }
+        if self.is_full && !matches!(write.operation, Operation::Delete(_)) {
+            return done(write.index, Outcome::OutOfMemory);
         }
         let added = match (seen, write.operation) {
             (_, Operation::Put { key, value }) => {

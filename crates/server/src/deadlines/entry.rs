@@ -14,6 +14,8 @@ use std::hash::{DefaultHasher, Hasher};
 
 use honeycomb_store::Table;
 
+use crate::deadlines::windows::Stamp;
+
 /// Bytes of deadline and slot.
 const HEAD_BYTES: usize = 8;
 const STAMP_BYTES: usize = 4;
@@ -51,7 +53,7 @@ impl Due {
     }
 
     /// The value of its entry.
-    pub(crate) fn index_value(&self, index: &Table, stamp: u32) -> Vec<u8> {
+    pub(crate) fn index_value(&self, index: &Table, stamp: Stamp) -> Vec<u8> {
         let mut bytes = stamp.to_le_bytes().to_vec();
         bytes.extend_from_slice(&self.key[self.kept(index)..]);
         bytes
@@ -74,6 +76,11 @@ impl Due {
         let room = index.key_bytes_max() - HEAD_BYTES;
         if self.key.len() <= room { self.key.len() } else { room - HASH_BYTES }
     }
+}
+
+/// The stamp of an entry. None if it is malformed.
+pub(super) fn stamp(index_value: &[u8]) -> Option<Stamp> {
+    Some(Stamp::from_le_bytes(*index_value.first_chunk()?))
 }
 
 /// The key before which all entries are that are due at some time.

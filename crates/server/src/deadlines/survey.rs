@@ -2,7 +2,8 @@
 
 use honeycomb_store::{Error, Pairs, Scan};
 
-use crate::deadlines::{Deadlines, Due, deadline};
+use crate::deadlines::{Deadlines, Due};
+use crate::glimpse::Glimpse;
 
 /// Entries that are looked at; of more than these the numbers are estimates.
 const ENTRIES_MAX: usize = 1024;
@@ -22,12 +23,11 @@ impl Deadlines {
     pub(crate) fn survey(&self, now: u64) -> Result<Vec<Survey>, Error> {
         let (entries, mut looked_at) = (self.entries(), 0);
         let mut surveys = vec![Survey::default(); self.tables().len()];
-        let mut value = Vec::new();
+        let mut glimpse = Glimpse::default();
         for due in self.some_entries()? {
             looked_at += 1;
             let Some(table) = self.tables().get(due.slot) else { continue };
-            let is_there = table.get_into(&due.key, &mut value)?;
-            if is_there && due.deadline > now && deadline(Some(&value)) == Some(due.deadline) {
+            if due.deadline > now && glimpse.look(table, &due.key)? == Some(Some(due.deadline)) {
                 let survey = &mut surveys[due.slot];
                 survey.expires += 1;
                 survey.average_ttl += due.deadline - now;

@@ -9,6 +9,7 @@ use crate::command::{Keys, Named};
 use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::session::Context;
+use crate::tally;
 use crate::task::Progress;
 
 /// Bytes of a value that a slice copies.
@@ -94,8 +95,10 @@ impl Values {
                     let end = total.unwrap_or(header);
                     context.replies.begin_bulk(end - header);
                     self.copied = Some(Copied { at: header, end });
+                    tally::looked_up(true);
                 }
                 _ => {
+                    tally::looked_up(false);
                     context.replies.null();
                     self.keys.start += 1;
                 }

@@ -4,10 +4,12 @@ use honeycomb_protocol::resp::Malformed;
 
 use crate::arguments::Arguments;
 use crate::command::Named;
+use crate::commands::takes_memory;
 use crate::connection::{Asked, Connection};
 use crate::cross_protocol;
 use crate::failure::Failure;
-use crate::session::{Context, Session};
+use crate::room;
+use crate::session::{Context, Queue, Session};
 use crate::stopwatch::{Carried, Stopwatch};
 use crate::task::{Task, Tasks, Work, start};
 use crate::turn::Round;
@@ -44,7 +46,9 @@ pub(super) fn carry_out(
         Err(malformed) => {
             let client = connection.session.client.id;
             tracing::debug!(client, %malformed, "a connection is closed: what came is no request");
-            connection.replies.error(&format!("ERR {}", refusal(&malformed, &connection.session)));
+            let before = connection.unsent();
+            Failure::other(refusal(&malformed, &connection.session))
+                .reply_after(before, &mut connection.replies);
             connection.session.closing = true;
             return true;
         }
@@ -55,7 +59,7 @@ pub(super) fn carry_out(
     if command.is_none() && cross_protocol::ends(round.shared, session, &arguments[0]) {
         return true;
     }
-    let allowed = allowed(session, command, &arguments);
+    let allowed = allowed(round, session, command, &arguments);
     let number = allowed.as_ref().ok().map(|command| command.number);
     let context = &mut Context { shared: round.shared, session, replies, transaction: None, now: round.now };
     let served = match serve(context, allowed, &arguments) {
@@ -122,7 +126,12 @@ fn refusal(malformed: &Malformed, session: &Session) -> String {
 }
 
 /// The command, if the client may run it where it is.
-fn allowed(session: &Session, command: Option<Named>, arguments: &Arguments<'_>) -> Result<Named, Failure> {
+fn allowed(
+    round: &Round<'_>,
+    session: &Session,
+    command: Option<Named>,
+    arguments: &Arguments<'_>,
+) -> Result<Named, Failure> {
     let unknown = || Failure::UnknownCommand(String::from_utf8_lossy(&arguments[0]).into_owned());
     let command = command.ok_or_else(unknown)?;
     if !session.authenticated && !BEFORE_AUTHENTICATION.contains(&command.name) {
@@ -134,6 +143,13 @@ fn allowed(session: &Session, command: Option<Named>, arguments: &Arguments<'_>)
     command.check_arity(arguments.len())?;
     if session.queue.is_some() && NOT_IN_TRANSACTIONS.contains(&command.name) {
         return Err(Failure::other("Command not allowed inside a transaction"));
+    }
+    let queued = session.queue.as_ref().filter(|_| command.name == "exec");
+    if takes_memory(&command) && room::is_full(round.shared, round.config) {
+        return Err(Failure::OutOfMemory);
+    }
+    if queued.is_some_and(Queue::takes_memory) && room::is_full(round.shared, round.config) {
+        return Err(Failure::AbortedByMemory);
     }
     Ok(command)
 }

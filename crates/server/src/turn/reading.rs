@@ -12,6 +12,7 @@ use crate::datagrams::Datagrams;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::stopwatch::{Carried, Stopwatch};
+use crate::tally;
 use crate::turn::{FOUND_BYTES, Round, TOGETHER, VALUE_BYTES_MAX};
 
 pub(super) struct Reading {
@@ -169,7 +170,7 @@ impl Reading {
                 connection.take_back(&command.found);
                 continue;
             }
-            let before = connection.unsent();
+            let (before, lookups) = (connection.unsent(), tally::lookups());
             match command.reply(round, connection, &self.reads, &outcome) {
                 Outcome::Replied(Ok(())) => {}
                 Outcome::Replied(Err(failure)) => {
@@ -177,6 +178,7 @@ impl Reading {
                     failure.reply_after(before, &mut connection.replies);
                 }
                 Outcome::Alone => {
+                    tally::forget_since(lookups);
                     connection.replies.truncate(before);
                     connection.take_back_for_alone(&command.found);
                     continue;
@@ -214,7 +216,7 @@ impl Command {
         let databases = &round.shared.databases;
         match self.what {
             What::Keys(handler) => {
-                let mut keyspace = Keyspace::ahead(databases, session.database, round.now, reads, self.first);
+                let mut keyspace = Keyspace::ahead(databases, session, round.now, reads, self.first);
                 match handler(&mut keyspace, &requests.arguments(&self.found), replies) {
                     Err(Failure::NoRoom) => Outcome::Alone,
                     replied => Outcome::Replied(replied),

@@ -8,10 +8,11 @@ use slab::Slab;
 
 use crate::arguments::Arguments;
 use crate::command::{Named, OnKeys, Run};
-use crate::commands::run_alone;
+use crate::commands::{run_alone, takes_memory};
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
+use crate::room;
 use crate::session::Context;
 use crate::stopwatch::{Carried, Stopwatch};
 use crate::transaction::Transaction;
@@ -99,7 +100,12 @@ impl Updating {
             return 0;
         }
         if round.read(&mut self.reads).is_ok() {
+            let is_full = room::is_full(round.shared, round.config);
             for command in &mut self.commands {
+                if is_full && takes_memory(&command.named) {
+                    command.state = State::Done(Err(Failure::OutOfMemory));
+                    continue;
+                }
                 let connection = &mut connections[command.connection];
                 command.state = command.begin(round, connection, &self.reads, &mut self.swaps);
             }
@@ -163,8 +169,7 @@ impl Command {
         if swaps.bytes() >= WRITTEN_BYTES {
             return State::Alone;
         }
-        let mut keyspace =
-            Keyspace::within(&round.shared.databases, session.database, round.now, &mut transaction);
+        let mut keyspace = Keyspace::within(&round.shared.databases, session, round.now, &mut transaction);
         if let Err(failure) = (self.handler)(&mut keyspace, &arguments, replies) {
             return State::Done(Err(failure));
         }

@@ -2,23 +2,31 @@
 
 use std::collections::HashSet;
 
-use honeycomb_protocol::resp::Found;
+use honeycomb_protocol::resp::{Found, Replies};
 use honeycomb_store::{Batch, Table};
 use slab::Slab;
 
 use crate::arguments::Arguments;
-use crate::command::{Named, Run};
+use crate::command::{Named, OnKeys, Put, Run};
+use crate::commands::run_alone;
 use crate::connection::{Asked, Connection};
+use crate::deadlines::Stamp;
 use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::recency;
 use crate::room;
+use crate::session::Context;
 use crate::stopwatch::{Carried, Stopwatch};
 use crate::turn::{Round, TOGETHER, VALUE_BYTES_MAX, WRITTEN_BYTES, clear};
 
 #[derive(Default)]
 pub(super) struct Writing {
+    /// The write of each command.
     batch: Batch,
+    /// Entries in the index of deadlines for the pairs that expire. They are written first.
+    entries: Batch,
+    /// The stamp of the first of them.
+    first_stamp: Option<Stamp>,
     commands: Vec<Command>,
     /// Room for a value in its envelope.
     sealed: Vec<u8>,
@@ -28,9 +36,14 @@ pub(super) struct Writing {
 struct Command {
     connection: usize,
     found: Found,
-    number: usize,
+    named: Named,
+    handler: OnKeys,
+    entry: Option<Entry>,
     failure: Option<Failure>,
 }
+
+/// The deadline of a pair, and the stamp of its entry.
+type Entry = (u64, Stamp);
 
 impl Writing {
     /// Adds the writes at the front of a connection.
@@ -40,16 +53,17 @@ impl Writing {
         }
         let table = round.shared.table(connection.session.database);
         for _ in 0..TOGETHER {
-            if self.batch.bytes() >= WRITTEN_BYTES {
+            if self.batch.bytes() + self.entries.bytes() >= WRITTEN_BYTES {
                 return;
             }
             let Ok(Some(asked)) = connection.take(&round.config.request) else { return };
             let arguments = connection.requests.arguments(&asked.found);
-            let Some(named) = self.write_ahead(asked.command, &arguments, table) else {
+            let Some((named, handler, entry)) = self.write_ahead(round, asked.command, &arguments, table)
+            else {
                 return connection.put_back(Asked { is_no_write: true, ..asked });
             };
-            let (found, number) = (asked.found, named.number);
-            self.commands.push(Command { connection: index, found, number, failure: None });
+            let found = asked.found;
+            self.commands.push(Command { connection: index, found, named, handler, entry, failure: None });
         }
     }
 
@@ -58,19 +72,27 @@ impl Writing {
     #[inline]
     fn write_ahead(
         &mut self,
+        round: &Round<'_>,
         command: Option<Named>,
         arguments: &Arguments<'_>,
         table: &Table,
-    ) -> Option<Named> {
+    ) -> Option<(Named, OnKeys, Option<Entry>)> {
         let named = command?;
-        let Run::Write(_, is_plain) = named.run else { return None };
-        let is_plain = is_plain(arguments) && arguments[2].len() <= VALUE_BYTES_MAX;
-        is_plain.then(|| {
-            recency::note(table, &arguments[1]);
-            Envelope { data: &arguments[2], expires_at: None }.seal_into(&mut self.sealed);
-            self.batch.put(table, &arguments[1], &self.sealed);
-            named
-        })
+        let Run::Write(handler, put) = named.run else { return None };
+        let Put { value, expires_at } = put(arguments, round.now)?;
+        let key = &arguments[1];
+        if value.len() > VALUE_BYTES_MAX || expires_at.is_some() && !table.allows_key(key) {
+            return None;
+        }
+        recency::note(table, key);
+        Envelope { data: value, expires_at }.seal_into(&mut self.sealed);
+        self.batch.put(table, key, &self.sealed);
+        let entry = expires_at.map(|deadline| {
+            let stamp = round.shared.deadlines.put_ahead(&mut self.entries, table, key, deadline);
+            self.first_stamp.get_or_insert(stamp);
+            (deadline, stamp)
+        });
+        Some((named, handler, entry))
     }
 
     /// Carries out what was gathered, and replies: how much it was.
@@ -83,66 +105,125 @@ impl Writing {
         if self.commands.is_empty() {
             return 0;
         }
-        let (commands, mut all_written) = (&mut self.commands, true);
-        let refused = round.shared.store.apply_each(&self.batch, |index, outcome| {
-            commands[index].failure = outcome.err().map(Failure::from);
-            all_written &= commands[index].failure.is_none();
-        });
-        debug_assert!(refused.is_ok(), "all tables are of this store");
-        if !all_written {
-            self.write_again(round, connections);
+        if room::is_full(round.shared, round.config) {
+            self.commands.iter_mut().for_each(|command| command.failure = Some(Failure::OutOfMemory));
+            self.first_stamp = None;
+        } else {
+            self.write(round, connections);
         }
         let done = self.commands.len();
         round.counts.write_batches.add(done as u64, 1);
         let mut lap = stopwatch.lap(done);
-        for Command { connection, found, number, failure } in self.commands.drain(..) {
+        for Command { connection, found, named, failure, .. } in self.commands.drain(..) {
             let connection = &mut connections[connection];
             let before = connection.unsent();
             match failure {
                 None => connection.replies.ok(),
                 Some(failure) => {
-                    round.counts.commands[number].errors.add(1);
+                    round.counts.commands[named.number].errors.add(1);
                     failure.reply_after(before, &mut connection.replies);
                 }
             }
             let (requests, found) = (&connection.requests, &found);
-            lap.carried(number, Carried { connection, requests, found, before });
+            lap.carried(named.number, Carried { connection, requests, found, before });
         }
         lap.end();
         clear(&mut self.batch);
+        clear(&mut self.entries);
         if self.sealed.capacity() > WRITTEN_BYTES {
             self.sealed = Vec::new();
         }
         done
     }
 
-    /// Carries out in their order the writes that found no memory. One whose key was written later in the
-    /// batch came before that, and is over: it must not come after it.
+    /// Writes the entries, and then the pairs.
+    fn write(&mut self, round: &Round<'_>, connections: &mut Slab<Connection>) {
+        let core = |command: &Command| connections[command.connection].session.client.core;
+        let place = self.first_stamp.take().zip(self.commands.first().map(core));
+        // Until the pairs are there nobody may find their entries stale.
+        let window = place.map(|(stamp, core)| round.shared.deadlines.open_window(core, stamp));
+        let has_entries = self.write_entries(round);
+        let all_written = has_entries && self.write_pairs(round);
+        // What is executed alone writes pairs and entries at one moment, and may evict any.
+        drop(window);
+        if !has_entries {
+            self.take_entries_back(round, connections, |_| true);
+            let all = 0..self.commands.len();
+            all.for_each(|index| self.write_alone(index, round, connections));
+        } else if !all_written {
+            self.take_entries_back(round, connections, |command| command.failure.is_some());
+            self.write_again(round, connections);
+        }
+    }
+
+    /// Removes the entries of some commands whose pairs were not written: stale ones would take memory, and
+    /// time of those who look for room.
     #[cold]
-    fn write_again(&mut self, round: &Round<'_>, connections: &Slab<Connection>) {
-        let Self { commands, sealed, .. } = self;
-        let place = |command: &Command| {
-            let connection = &connections[command.connection];
-            (connection.session.database, connection.requests.arguments(&command.found))
-        };
+    fn take_entries_back(
+        &self,
+        round: &Round<'_>,
+        connections: &Slab<Connection>,
+        concerned: impl Fn(&Command) -> bool,
+    ) {
+        for command in self.commands.iter().filter(|command| concerned(command)) {
+            let Connection { requests, session, .. } = &connections[command.connection];
+            let (table, arguments) =
+                (round.shared.table(session.database), requests.arguments(&command.found));
+            if let Some((deadline, stamp)) = command.entry {
+                // What fails leaves a stale entry, which the reaper finds.
+                let _ = round.shared.deadlines.take_back(table, &arguments[1], deadline, stamp);
+            }
+        }
+    }
+
+    /// Whether there was memory for all of them.
+    fn write_entries(&self, round: &Round<'_>) -> bool {
+        let mut all_written = true;
+        if !self.entries.is_empty() {
+            let refused =
+                round.shared.store.apply_each(&self.entries, |_, outcome| all_written &= outcome.is_ok());
+            debug_assert!(refused.is_ok(), "the index is of this store");
+        }
+        all_written
+    }
+
+    /// Whether all of them were written.
+    fn write_pairs(&mut self, round: &Round<'_>) -> bool {
+        let (commands, mut all_written) = (&mut self.commands, true);
+        let refused = round.shared.store.apply_each(&self.batch, |index, outcome| {
+            commands[index].failure = outcome.err().map(Failure::from);
+            all_written &= commands[index].failure.is_none();
+        });
+        debug_assert!(refused.is_ok(), "all tables are of this store");
+        all_written
+    }
+
+    /// Executes in their order the commands whose writes found no memory. One whose key was written later in
+    /// the batch came before that, and is over: it must not come after it.
+    #[cold]
+    fn write_again(&mut self, round: &Round<'_>, connections: &mut Slab<Connection>) {
         let (mut written, mut again) = (HashSet::new(), Vec::new());
-        for (index, command) in commands.iter_mut().enumerate().rev() {
-            let (database, arguments) = place(command);
+        for (index, command) in self.commands.iter_mut().enumerate().rev() {
+            let connection = &connections[command.connection];
+            let key = connection.requests.arguments(&command.found)[1].to_vec();
+            let place = (connection.session.database, key);
             match command.failure {
-                None => drop(written.insert((database, arguments[1].to_vec()))),
-                Some(Failure::OutOfMemory) if written.contains(&(database, arguments[1].to_vec())) => {
-                    command.failure = None;
-                }
+                None => drop(written.insert(place)),
+                Some(Failure::OutOfMemory) if written.contains(&place) => command.failure = None,
                 Some(Failure::OutOfMemory) => again.push(index),
                 Some(_) => {}
             }
         }
-        for index in again.into_iter().rev() {
-            let (database, arguments) = place(&commands[index]);
-            let table = round.shared.table(database);
-            Envelope { data: &arguments[2], expires_at: None }.seal_into(sealed);
-            let written = room::again(round.shared, || Ok(table.put(&arguments[1], sealed)?));
-            commands[index].failure = written.err();
-        }
+        again.into_iter().rev().for_each(|index| self.write_alone(index, round, connections));
+    }
+
+    /// Executes a command by itself: then memory is freed for it.
+    #[cold]
+    fn write_alone(&mut self, index: usize, round: &Round<'_>, connections: &mut Slab<Connection>) {
+        let command = &mut self.commands[index];
+        let Connection { requests, session, .. } = &mut connections[command.connection];
+        let (shared, now, replies) = (round.shared, round.now, &mut Replies::default());
+        let context = &mut Context { shared, session, replies, transaction: None, now };
+        command.failure = run_alone(context, command.handler, &requests.arguments(&command.found)).err();
     }
 }

@@ -1,0 +1,210 @@
+//! `MEMORY`: bytes that a pair takes, and those of the server as a whole.
+
+use std::fmt::Write;
+
+use honeycomb_memory::heap;
+use honeycomb_protocol::resp::Replies;
+
+use crate::arguments::{Arguments, Options};
+use crate::command::{Command, Keys, Run};
+use crate::commands::run_alone;
+use crate::commands::subcommands::{self, Subcommand};
+use crate::failure::Failure;
+use crate::keyspace::Keyspace;
+use crate::memory_usage::{MemoryUsage, percent};
+use crate::session::Context;
+use crate::shared::Shared;
+
+pub(super) const COMMANDS: &[Command] = &[Command {
+    name: "memory",
+    arity: -2,
+    keys: Keys::Second,
+    run: Run::Serve(|context, arguments| subcommands::run(context, "memory", arguments)),
+    usage: "USAGE key [SAMPLES count] | STATS | DOCTOR | MALLOC-STATS | PURGE | HELP",
+    summary: "Bytes that a pair takes; memory of the server, and problems with it.",
+}];
+
+pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
+    Subcommand {
+        name: "memory|doctor",
+        arity: 2,
+        usage: "",
+        summary: "Problems with memory, for people.",
+        run: |context, _| {
+            let report = report(&problems(context.shared));
+            context.replies.verbatim(&report);
+            Ok(())
+        },
+    },
+    Subcommand {
+        name: "memory|malloc-stats",
+        arity: 2,
+        usage: "",
+        summary: "What the bytes of the store's arena are used for.",
+        run: malloc_stats,
+    },
+    Subcommand {
+        name: "memory|purge",
+        arity: 2,
+        usage: "",
+        summary: "Gives freed memory of the heap back to the system; the store keeps its arena.",
+        run: |context, _| {
+            heap::give_back();
+            context.replies.ok();
+            Ok(())
+        },
+    },
+    Subcommand {
+        name: "memory|stats",
+        arity: 2,
+        usage: "",
+        summary: "Memory of the server by what it is used for.",
+        run: stats,
+    },
+    Subcommand {
+        name: "memory|usage",
+        arity: -3,
+        usage: "key [SAMPLES count]",
+        summary: "Bytes that a pair takes: in its leaf, and of a long value in a buffer of its own.",
+        run: usage,
+    },
+];
+
+/// The percentage of a limit from which on it is a problem.
+const PERCENT_MAX: f64 = 90.0;
+/// The percentage of the arena that snapshots may pin before that is a problem.
+const PINNED_PERCENT_MAX: f64 = 10.0;
+
+fn stats(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure> {
+    let shared = context.shared;
+    let usage = MemoryUsage::of(shared);
+    let pairs: u64 = shared.tables().iter().map(|table| table.pair_count()).sum();
+    let dataset = usage.pairs();
+    let numbers = [
+        ("peak.allocated", usage.peak),
+        ("total.allocated", usage.used),
+        ("clients.normal", usage.of_clients),
+        ("overhead.total", usage.used - dataset.min(usage.used)),
+        ("keys.count", pairs as usize),
+        ("keys.bytes-per-key", dataset.checked_div(pairs as usize).unwrap_or(0)),
+        ("dataset.bytes", dataset),
+        ("allocator.allocated", usage.arena.arena_bytes - usage.arena.free_bytes),
+        ("allocator.active", usage.arena.arena_bytes),
+        ("allocator.resident", usage.resident),
+    ];
+    let ratios = [
+        ("dataset.percentage", percent(dataset, usage.used)),
+        ("peak.percentage", usage.percent_of_peak()),
+        ("fragmentation", usage.resident_ratio()),
+    ];
+    let replies = &mut *context.replies;
+    replies.map(numbers.len() + ratios.len() + 1);
+    for (name, number) in numbers {
+        replies.bulk(name.as_bytes());
+        replies.integer(number as i64);
+    }
+    for (name, ratio) in ratios {
+        replies.bulk(name.as_bytes());
+        replies.double(ratio);
+    }
+    replies.bulk(b"fragmentation.bytes");
+    replies.integer(usage.resident as i64 - usage.used as i64);
+    Ok(())
+}
+
+/// What an operator should know, a sentence each.
+fn problems(shared: &Shared) -> Vec<String> {
+    let (usage, config) = (MemoryUsage::of(shared), shared.config());
+    let (held, limit) = (usage.arena.arena_bytes - usage.arena.free_bytes, config.memory_limit_bytes());
+    let pinned = shared.store.statistics().snapshots.pinned_bytes as usize;
+    let mut problems = Vec::new();
+    if percent(held, limit) >= PERCENT_MAX && !config.eviction.policy.evicts() {
+        problems.push(format!(
+            "The store uses {held} of the {limit} bytes of maxmemory. The policy is noeviction, so writes \
+             that find no room are refused."
+        ));
+    }
+    let (clients, clients_max) = (usage.of_clients, config.clients_bytes_max);
+    if percent(clients, clients_max) >= PERCENT_MAX {
+        problems.push(format!(
+            "Clients use {clients} of the {clients_max} bytes of maxmemory-clients. Beyond them the server \
+             disconnects the client that uses the most."
+        ));
+    }
+    if percent(pinned, usage.arena.arena_bytes) >= PINNED_PERCENT_MAX {
+        problems.push(format!("The oldest snapshot keeps {pinned} bytes from being reclaimed."));
+    }
+    problems
+}
+
+fn report(problems: &[String]) -> String {
+    let mut report = match problems {
+        [] => "No problem with memory was found.\n".to_owned(),
+        _ => format!("Problems with memory: {}\n", problems.len()),
+    };
+    for problem in problems {
+        let _ = writeln!(report, " * {problem}");
+    }
+    report
+}
+
+fn malloc_stats(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure> {
+    let arena = MemoryUsage::of(context.shared).arena;
+    let mut text = format!("Bytes of the arena: {}\n", arena.arena_bytes);
+    for (kind, bytes) in [
+        ("free", arena.free_bytes),
+        ("nodes", arena.node_bytes),
+        ("values out of line", arena.value_bytes),
+        ("reserve for removals", arena.reserve_bytes),
+        ("retired", arena.retired_bytes),
+        ("private to writes", arena.private_bytes),
+    ] {
+        let _ = writeln!(text, "{kind}: {bytes}");
+    }
+    let beside = arena.page_table_bytes + arena.overhead_bytes;
+    let _ = writeln!(text, "Bytes beside it, of the page table and of what manages the arena: {beside}");
+    context.replies.verbatim(&text);
+    Ok(())
+}
+
+fn usage(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    let (databases, session, now) = (&context.shared.databases, &*context.session, context.now);
+    match context.transaction.as_deref_mut() {
+        Some(transaction) => {
+            let mut keyspace = Keyspace::within(databases, session, now, transaction);
+            usage_of_pair(&mut keyspace, arguments, context.replies)
+        }
+        None => run_alone(context, usage_of_pair, arguments),
+    }
+}
+
+fn usage_of_pair(
+    keyspace: &mut Keyspace<'_>,
+    arguments: &Arguments<'_>,
+    replies: &mut Replies,
+) -> Result<(), Failure> {
+    let (key, mut options) = (&arguments[2], Options::from(arguments, 3));
+    while let Some(word) = options.word() {
+        match &*word {
+            b"SAMPLES" if options.integer()? >= 0 => {}
+            _ => return Err(Failure::Syntax),
+        }
+    }
+    match keyspace.peek(key)? {
+        Some(envelope) => replies.integer(envelope.pair_bytes(key) as i64),
+        None => replies.null(),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_lists_all_problems() {
+        assert_eq!(report(&[]), "No problem with memory was found.\n");
+        let problems = ["One.".to_owned(), "Two.".to_owned()];
+        assert_eq!(report(&problems), "Problems with memory: 2\n * One.\n * Two.\n");
+    }
+}

@@ -1,0 +1,64 @@
+//! What holds of commands holds of datagrams: a full store refuses their writes, and they count as uses.
+#![allow(missing_docs)]
+
+mod common;
+
+use std::net::SocketAddr;
+
+use common::{Client as RedisClient, Running, dialogue, start_with};
+use honeycomb_client::{Client, Config as ClientConfig, Operation, Outcome};
+use honeycomb_server::{Config, Datagrams};
+
+fn start() -> (Running, Client) {
+    let batch = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
+    let datagrams = Datagrams { batch, ..Datagrams::default() };
+    let running = start_with(Config { cores: 1, datagrams, ..Config::default() });
+    let client = Client::connect(running.server.batch_address().unwrap(), ClientConfig::default()).unwrap();
+    (running, client)
+}
+
+#[test]
+fn writes_beyond_maxmemory_are_refused() {
+    let (running, mut client) = start();
+    let mut redis = RedisClient::of(&running);
+    client.put(b"apple", b"red").unwrap();
+    assert_eq!(redis.shown("CONFIG SET maxmemory 1"), "OK");
+    let operations = [
+        Operation::Put { key: b"pear", value: b"green" },
+        Operation::Insert { key: b"pear", value: b"green" },
+        Operation::Update { key: b"apple", value: b"green" },
+        Operation::Get(b"apple"),
+        Operation::Delete(b"apple"),
+    ];
+    let mut outcomes = vec![String::new(); operations.len()];
+    client.call(&operations, |place, outcome| outcomes[place] = shown(&outcome)).unwrap();
+    assert_eq!(outcomes, ["OutOfMemory", "OutOfMemory", "OutOfMemory", "red", "Done"]);
+    dialogue(&mut redis, &[("EXISTS apple pear", "0"), ("CONFIG SET maxmemory 0", "OK")]);
+    client.put(b"apple", b"red").unwrap();
+}
+
+#[test]
+fn operations_are_uses_of_pairs() {
+    let (running, mut client) = start();
+    let mut redis = RedisClient::of(&running);
+    dialogue(&mut redis, &[("MSET a 1 b 1 c 1", "OK"), ("OBJECT IDLETIME a", "0")]);
+    running.time.advance(9000);
+    // Uses are noted with the time of the turn before.
+    redis.ask("PING");
+    client.get(b"a").unwrap();
+    client.put(b"b", b"2").unwrap();
+    dialogue(
+        &mut redis,
+        &[("OBJECT IDLETIME a", "0"), ("OBJECT IDLETIME b", "0"), ("OBJECT IDLETIME c", "9")],
+    );
+    redis.ask("CONFIG SET maxmemory-policy allkeys-lfu");
+    (0..200).for_each(|_| drop(client.get(b"a").unwrap()));
+    assert!(common::number(&redis.ask("OBJECT FREQ a")) > 6);
+}
+
+fn shown(outcome: &Outcome<'_>) -> String {
+    match outcome {
+        Outcome::Value(value) => value.escape_ascii().to_string(),
+        other => format!("{other:?}"),
+    }
+}

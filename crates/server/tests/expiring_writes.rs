@@ -1,0 +1,128 @@
+//! Writes of pairs that expire, many at once.
+#![allow(missing_docs)]
+
+mod common;
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::{Client, Running, at_once, start_in_real_time, start_with};
+use honeycomb_protocol::resp::{Answer, encode};
+use honeycomb_server::Config;
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+
+/// Sends lines at once: the replies.
+fn together(client: &mut Client, lines: &[&str]) -> Vec<String> {
+    let mut bytes = Vec::new();
+    for line in lines {
+        let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
+        encode(&words, &mut bytes);
+    }
+    client.send_bytes(&bytes);
+    lines.iter().map(|_| common::show(&client.answer())).collect()
+}
+
+/// The number of writes that were carried out in batches, and the number of batches.
+fn batches(running: &Running) -> (u64, u64) {
+    let mut socket = TcpStream::connect(running.server.metrics().unwrap()).unwrap();
+    socket.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    let mut text = String::new();
+    socket.read_to_string(&mut text).unwrap();
+    let number = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        line.trim().parse::<f64>().unwrap() as u64
+    };
+    (number("honeycomb_batch_writes_sum "), number("honeycomb_batch_writes_count "))
+}
+
+#[test]
+fn they_are_carried_out_together() {
+    let metrics = Some(([127, 0, 0, 1], 0).into());
+    let running = start_with(Config { cores: 1, metrics, ..Config::default() });
+    let mut client = Client::of(&running);
+    let forms =
+        ["SET k v EX 10", "SETEX k 10 v", "PSETEX k 10 v", "SET k v PX 10", "SET k v EXAT 2000000000"];
+    for line in forms {
+        let before = batches(&running);
+        assert_eq!(together(&mut client, &[line; 100]), ["OK"; 100]);
+        let after = batches(&running);
+        assert_eq!(after.0 - before.0, 100, "{line}");
+        assert!(after.1 - before.1 < 10, "{line} took {} batches", after.1 - before.1);
+    }
+}
+
+#[test]
+fn their_order_and_errors_are_those_of_commands_one_by_one() {
+    let running = start_with(Config { cores: 1, ..Config::default() });
+    let mut client = Client::of(&running);
+    let (expiry, not_integer) =
+        ("!ERR invalid expire time in 'set' command", "!ERR value is not an integer or out of range");
+    let setex = "!ERR invalid expire time in 'setex' command";
+    let long = format!("SET {} 1 EX 5", "k".repeat(461));
+    for (lines, expected) in [
+        (&["SET k 1 EX 10", "SET k 2", "TTL k", "GET k"][..], &["OK", "OK", "-1", "'2'"][..]),
+        (&["SET k 1", "SET k 2 EX 10", "SETEX k 7 3", "TTL k", "GET k"], &["OK", "OK", "OK", "7", "'3'"]),
+        (&["SETEX k 7 3", "SET k 4 KEEPTTL", "TTL k"], &["OK", "OK", "7"]),
+        (&["SET k 1 EX 0", "SET k 2 EX x", "SETEX k 0 1", "GET k"], &[expiry, not_integer, setex, "'4'"]),
+        (&["SET k 5 EXAT 1", "GET k", "SET k 6 PXAT 1700000000001"], &["OK", "nil", "OK"]),
+        (
+            &["SET k 7 EX 5 NX", "SET k 7 EX 5 GET", "SETEX k 5"],
+            &["nil", "'6'", "!ERR wrong number of arguments for 'setex' command"],
+        ),
+        (
+            &["SET a 1 EX 5", &long, "SET b 1"],
+            &["OK", "!ERR key of 461 bytes: a key has 1 to 460 bytes", "OK"],
+        ),
+        (&["MULTI", "SET k 8 EX 9", "EXEC", "TTL k"], &["OK", "QUEUED", "['OK']", "9"]),
+    ] {
+        let expected: Vec<_> = expected.iter().map(|reply| reply.replace("['OK']", "[OK]")).collect();
+        assert_eq!(together(&mut client, lines), expected, "{lines:?}");
+    }
+}
+
+#[test]
+fn all_of_them_are_deleted_without_being_read() {
+    let running = start_with(Config { cores: 1, ..Config::default() });
+    let mut client = Client::of(&running);
+    for round in 0..20 {
+        let lines: Vec<_> =
+            (0..500).map(|key| format!("SET key:{key} {round} PX {}", 1 + key % 97)).collect();
+        let lines: Vec<_> = lines.iter().map(String::as_str).collect();
+        assert_eq!(together(&mut client, &lines), ["OK"; 500]);
+        running.time.advance(1 + round % 30);
+    }
+    running.time.advance(100);
+    until_empty(&mut client);
+}
+
+/// Several clients write the same keys while others' entries are looked at: no entry is taken for stale while
+/// its pair is about to be put.
+#[test]
+fn none_loses_its_entry_to_the_reaper() {
+    let running = start_in_real_time(Config { cores: 2, ..Config::default() });
+    at_once(&running, 4, |seed, client| {
+        let mut random = SmallRng::seed_from_u64(seed as u64);
+        let end = Instant::now() + Duration::from_secs(2);
+        while Instant::now() < end {
+            let line =
+                |_| format!("SET k{} v PX {}", random.random_range(0..300), random.random_range(1..40));
+            let lines: Vec<_> = (0..200).map(line).collect();
+            let lines: Vec<_> = lines.iter().map(String::as_str).collect();
+            assert_eq!(together(client, &lines), ["OK"; 200]);
+        }
+    });
+    thread::sleep(Duration::from_millis(50));
+    until_empty(&mut Client::of(&running));
+}
+
+/// Waits until there are no pairs: nobody reads them, so that only the index of deadlines leads to them.
+fn until_empty(client: &mut Client) {
+    let began = Instant::now();
+    while client.ask("DBSIZE") != Answer::Integer(0) {
+        assert!(began.elapsed() < Duration::from_secs(10), "{} pairs stay", client.shown("DBSIZE"));
+        thread::sleep(Duration::from_millis(5));
+    }
+}
