@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use honeycomb_memory::heap;
 use honeycomb_memory::sync::Ordering;
 
+use crate::clients::STALL;
 use crate::connection::{Buffers, Connection};
 use crate::shared::Shared;
 
@@ -21,8 +22,9 @@ const GIVE_BACK_INTERVAL: Duration = Duration::from_secs(1);
 const LITTLE: usize = 64 << 10;
 /// Parts of closed connections' buffers that are freed at once: it takes about 100 microseconds.
 const FREED_PARTS: usize = 4;
-/// Milliseconds above the limit after which a client is disconnected.
-const GRACE: u64 = 100;
+/// Milliseconds above the limit after which a client is disconnected. By then it is known which clients take
+/// none of their replies.
+const GRACE: u64 = STALL + 50;
 
 /// The changes that are not yet part of the total.
 #[derive(Debug, Default)]
@@ -144,9 +146,14 @@ impl ClientMemory {
     pub(crate) fn unsent_bytes_max(&self, shared: &Shared, excess: Excess, client: &Connection) -> usize {
         match excess {
             Excess::None => shared.config().unsent_bytes_max,
-            Excess::Above | Excess::FarAbove if client.accounted_bytes > LITTLE => 0,
+            _ if self.holds(excess, client) => 0,
             _ => 1,
         }
+    }
+
+    /// Whether a client gets no further replies until others have given memory back.
+    pub(crate) fn holds(&self, excess: Excess, client: &Connection) -> bool {
+        excess >= Excess::Above && client.accounted_bytes > LITTLE
     }
 
     /// Whether a client has to wait until others have given memory back before more is received of it.

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use honeycomb_memory::sync::{AtomicU64, AtomicUsize, Ordering};
 
-pub(crate) use client::{Activity, Client, Flag, Origin};
+pub(crate) use client::{Activity, Client, Flag, Origin, STALL};
 
 /// All clients, by number.
 #[derive(Debug, Default)]
@@ -44,17 +44,18 @@ impl Clients {
         &self.bytes
     }
 
-    /// The number of the client that takes the most memory; of those that do not take their replies, if there
-    /// are such. Clients that are not to be evicted are passed over, unless they take more than half of the
+    /// The client that takes the most memory; of those that do not take their replies, if any;
+    /// else of those whose requests have not arrived, since the other clients can finish without more memory. Clients that are not to be evicted are passed over, unless they take more than half of the
     /// limit together: then it is one of them, since to evict the others would not be enough for long.
-    pub(crate) fn largest(&self, now: u64, bytes_max: usize) -> Option<u64> {
+    pub(crate) fn largest(&self, now: u64, bytes_max: usize) -> Option<Arc<Client>> {
         let clients = self.lock();
         let is_spared = |client: &&Arc<Client>| client.is(Flag::NoEvict);
         let spared_bytes: usize =
             clients.values().filter(is_spared).map(|client| client.memory_bytes()).sum();
-        let key = |client: &&Arc<Client>| (client.is_stalled(now), client.memory_bytes());
+        let key =
+            |client: &&Arc<Client>| (client.is_stalled(now), client.is_uploading(), client.memory_bytes());
         let may_go = clients.values().filter(|client| is_spared(client) == (spared_bytes > bytes_max / 2));
-        may_go.max_by_key(key).map(|client| client.id)
+        may_go.max_by_key(key).cloned()
     }
 
     /// All of them, in the order in which they came.

@@ -226,7 +226,7 @@ impl Connection {
     pub(crate) fn note_sent(&self, sent: usize, now: u64) {
         if self.is_empty_or_sendable() {
             self.session.client.takes_replies(0);
-        } else if sent > 0 {
+        } else if sent > 0 || self.session.client.took_all() {
             self.session.client.takes_replies(now);
         }
     }

@@ -208,17 +208,23 @@ impl Core {
 
     /// Executes a slice of a command that takes long. Its connection goes on at its end.
     fn step_task(&mut self) {
-        let stepped = self.turn.step_task(&self.shared, &mut self.connections);
-        let Some((index, progress)) = stepped else { return };
+        let (memory, shared) = (&self.memory, &self.shared);
+        let excess = memory.excess(shared);
+        let waits = |connection: &Connection| memory.holds(excess, connection);
+        let Some((index, progress)) = self.turn.step_task(shared, &mut self.connections, waits) else {
+            return;
+        };
         self.task_waits = progress == Progress::Wait;
-        self.memory.account(&mut self.connections[index]);
+        let connection = &mut self.connections[index];
+        self.memory.account(connection);
+        connection.session.client.note(connection.activity());
         if progress == Progress::Done && !self.ready.contains(&index) {
             self.ready.push(index);
         }
     }
 
-    /// Keeps the memory of all clients within its limit: gives back unused buffers and, if that is not enough
-    /// for a while, closes the connection that takes the most.
+    /// Keeps the memory of all clients within its limit: gives back unused buffers, closes connections whose
+    /// clients send no more, and, if that is not enough for a while, the connection that takes the most.
     fn bound_memory(&mut self, now: u64) {
         self.is_freeing = self.memory.free_some();
         self.memory.publish(&self.shared);
@@ -234,11 +240,16 @@ impl Core {
             }
             self.memory.publish(&self.shared);
         }
+        let is_gone = |(_, one): &(usize, &Connection)| one.hung_up && self.memory.holds(Excess::Above, one);
+        if let Some(gone) = self.connections.iter().find(is_gone).map(|(index, _)| index) {
+            return self.evict(gone);
+        }
         if !self.memory.has_to_go(&self.shared, now) {
             return;
         }
         let largest = self.shared.clients.largest(now, self.shared.config().clients_bytes_max);
-        let is_largest = |one: &Connection| largest == Some(one.session.client.id);
+        let Some(largest) = largest else { return };
+        let is_largest = |one: &Connection| one.session.client.id == largest.id;
         let found = self.connections.iter().find(|(_, one)| is_largest(one)).map(|(index, _)| index);
         found.into_iter().for_each(|index| self.evict(index));
     }

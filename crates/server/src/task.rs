@@ -65,7 +65,7 @@ pub(crate) enum Progress {
     Done,
     /// Another slice is needed.
     More,
-    /// Others hold all snapshots: the same slice is to be executed again.
+    /// Others hold all snapshots, or memory is short: the same slice is to be executed again.
     Wait,
 }
 
@@ -209,12 +209,14 @@ impl Tasks {
         self.waiting.retain(|other| *other != index);
     }
 
-    /// Executes the next slice of one task. Returns its connection and how far it has come.
+    /// Executes the next slice of one task, unless its connection has to wait. Returns the connection and how
+    /// far the task has come.
     pub(crate) fn step(
         &mut self,
         shared: &Shared,
         counts: &Counts,
         connections: &mut Slab<Connection>,
+        waits: impl Fn(&Connection) -> bool,
     ) -> Option<(usize, Progress)> {
         while self.active.len() < ACTIVE_MAX {
             let Some(index) = self.waiting.pop_front() else { break };
@@ -223,7 +225,10 @@ impl Tasks {
         let index = self.active.pop_front()?;
         // Its client may have gone.
         let connection = connections.get_mut(index).filter(|connection| connection.task.is_some())?;
-        let progress = step(connection, shared, &mut Stopwatch::start(shared, counts));
+        let progress = match waits(connection) {
+            true => Progress::Wait,
+            false => step(connection, shared, &mut Stopwatch::start(shared, counts)),
+        };
         if progress != Progress::Done {
             self.active.push_back(index);
         }

@@ -109,9 +109,10 @@ impl Turn {
         &mut self,
         shared: &Shared,
         connections: &mut Slab<Connection>,
+        waits: impl Fn(&Connection) -> bool,
     ) -> Option<(usize, Progress)> {
         let _turn = shared.databases.enter(self.gate.get_or_insert_with(|| shared.databases.gate()));
-        self.tasks.step(shared, &self.counts, connections)
+        self.tasks.step(shared, &self.counts, connections, waits)
     }
 
     /// Carries out all whole requests of some connections, as far as these have room for replies; and all

@@ -36,7 +36,7 @@ pub(crate) struct Client {
 }
 
 /// Milliseconds after which a client that takes none of its replies is stalled.
-const STALL: u64 = 100;
+pub(crate) const STALL: u64 = 100;
 
 /// Where a client comes from, and who serves it.
 #[derive(Debug)]
@@ -137,8 +137,13 @@ impl Client {
         self.stalled_since.store(since, Ordering::Relaxed);
     }
 
+    /// Whether it had taken all replies when that was last noted.
+    pub(crate) fn took_all(&self) -> bool {
+        self.stalled_since.load(Ordering::Relaxed) == 0
+    }
+
     /// Whether it takes none of the replies that wait for it.
-    pub(super) fn is_stalled(&self, now: u64) -> bool {
+    pub(crate) fn is_stalled(&self, now: u64) -> bool {
         let since = self.stalled_since.load(Ordering::Relaxed);
         since > 0 && now.saturating_sub(since) >= STALL
     }
@@ -178,6 +183,12 @@ impl Client {
 
     pub(crate) fn note(&self, activity: Activity) {
         self.activity.iter().zip(activity.words()).for_each(|(word, now)| word.store(now, Ordering::Relaxed));
+    }
+
+    /// Whether most of its memory is for requests.
+    pub(super) fn is_uploading(&self) -> bool {
+        let Activity { request_bytes, request_room, memory_bytes, .. } = self.activity();
+        request_bytes + request_room > memory_bytes / 2
     }
 
     /// Bytes of memory that it takes.
