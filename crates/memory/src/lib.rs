@@ -44,6 +44,7 @@ mod page_table;
 mod random;
 mod retire;
 pub mod sync;
+mod versions;
 
 pub use accounting::Accounting;
 pub use address::{BusAddress, Lid};
@@ -60,3 +61,4 @@ pub use lock_word::LockAndSize;
 pub use memory::Memory;
 pub use node::{LINE_BYTES, LockedNode, Node, Published};
 pub use retire::Retired;
+pub use versions::{VERSION_RING, Version, Versions};
