@@ -10,7 +10,8 @@
 //! ```
 //!
 //! Several backs offer this: [`Software`] runs on the CPU of whoever polls, [`Card`] drives a card, which has
-//! copies of what writers change. [`conformance`] is what each of them must pass.
+//! copies of what writers change. Crate `testing` has the conformance
+//! suite that each of them must pass.
 #![forbid(unsafe_code)]
 
 mod accelerator;
@@ -18,7 +19,6 @@ mod admission;
 mod buffer;
 mod card;
 mod completion;
-pub mod conformance;
 mod held;
 mod known;
 mod long_scan;
@@ -33,6 +33,6 @@ pub use accelerator::{Accelerator, Back, Error, Queue};
 pub use card::{Card, Engine, Engines, HostMemory, Model, Window};
 pub use completion::{Completion, Completions, Malformed, PairsOf};
 pub use own_lease::LONG_SCAN_LEASES;
-pub use request::{KeyTooLong, Read, Request, Requests};
+pub use request::{KeyTooLong, Read, Rejected, Request, Requests, parse as parse_request};
 pub use software::Software;
 pub use status::Status;

@@ -1,22 +1,19 @@
 //! A card and the CPU beside it: what each sees when.
 #![allow(missing_docs)]
 
-#[path = "../../btree/tests/common/mod.rs"]
-mod common;
-
 use std::cell::RefCell;
 use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 
-use common::{MIB, forest, tiny};
 use honeycomb_accelerator::{
     Accelerator, Back, Card, Completions, Engine, Engines, Error, HostMemory, Model, Queue, Read, Request,
     Requests, Status, Window,
 };
 use honeycomb_btree::{Forest, Operation, Outcome, Root, Scan, Shape, Version};
 use honeycomb_memory::{BusAddress, Control, Lid, MemoryError};
+use honeycomb_testing::index::{MIB, forest, tiny};
 
 fn get(queue: &mut dyn Queue, key: &[u8]) -> (Status, Version, Option<Vec<u8>>) {
     get_at(queue, None, key)

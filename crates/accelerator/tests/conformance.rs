@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
-use honeycomb_accelerator::{Back, Card, Error, Model, Software, conformance};
+use honeycomb_accelerator::{Back, Card, Error, Model, Software};
 use honeycomb_btree::{Config, Forest};
+use honeycomb_testing::conformance;
 
 /// Checks with a seed from the environment, or this one.
 fn check(back: impl Back, seed: u64) {

@@ -3,13 +3,12 @@
 //! `HONEYCOMB_SOAK_SECONDS=3600` runs rounds of it for an hour.
 #![allow(missing_docs)]
 
-mod rounds;
-
 use std::sync::Arc;
 
 use honeycomb_accelerator::{Back, Card, Model as CardModel, Software};
-use rounds::common::{Keys, soak};
-use rounds::{AMPLE, Round, SCARCE, run};
+use honeycomb_testing::histories::{AMPLE, Round, SCARCE, run};
+use honeycomb_testing::index::Keys;
+use honeycomb_testing::soak;
 
 fn round(
     back: impl Back + 'static,

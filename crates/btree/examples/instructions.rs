@@ -9,13 +9,13 @@
 //! operations; bytes of the log threshold; bytes of the smallest segment; bytes of the tag directory; bytes
 //! of an interior node. Divide what it prints by the operations.
 
-mod common;
-
 use std::hint::black_box;
 use std::ops::{Bound, ControlFlow, Range};
 use std::time::Instant;
 
-use common::{Key, key};
+use honeycomb_testing::index::scattered_key as key;
+
+type Key = [u8; 16];
 use honeycomb_btree::{BatchOperation, Config, Forest, Operation, Root, Scan, Shape};
 use honeycomb_memory::MemoryConfig;
 

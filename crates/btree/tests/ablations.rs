@@ -1,11 +1,9 @@
 //! What only tells the worth of a choice changes no answer: how many tags gets look at, and what is asked for
 //! ahead.
 
-mod common;
-
-use common::{Keys, MIB, key, tiny};
 use honeycomb_btree::{Config, Forest, Operation, Shape};
 use honeycomb_memory::MemoryConfig;
+use honeycomb_testing::index::{Keys, MIB, key, tiny};
 
 const PAIRS: u64 = 500;
 

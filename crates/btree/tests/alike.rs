@@ -2,10 +2,9 @@
 //! head.
 #![allow(missing_docs)]
 
-mod common;
-
-use common::{MIB, everything, forest, seed, tiny};
 use honeycomb_btree::{Operation, Outcome, Shape};
+use honeycomb_testing::index::{MIB, everything, forest, tiny};
+use honeycomb_testing::seed_or;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
@@ -17,7 +16,7 @@ fn check(key: impl Fn(u64) -> String) {
     let forest = forest(Shape::default(), 64 * MIB, true);
     let root = forest.plant().unwrap();
     let mut numbers: Vec<u64> = (0..PAIRS).map(|number| 2 * number).collect();
-    numbers.shuffle(&mut StdRng::seed_from_u64(seed(1)));
+    numbers.shuffle(&mut StdRng::seed_from_u64(seed_or(1)));
     for &number in &numbers {
         let outcome = forest.write(root, key(number).as_bytes(), Operation::Insert(b"value"));
         assert_eq!(outcome.unwrap(), Outcome::Inserted);

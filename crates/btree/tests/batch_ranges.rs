@@ -1,18 +1,16 @@
 //! Batches with conditions on ranges and with removals of ranges.
 #![allow(missing_docs)]
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
 
-use common::{
-    Keys, MIB, Model, apply, borrow, everything, expected_scan, forest, is_inverted, key, pick, seed, tiny,
-    value,
-};
 use honeycomb_btree::{
     BatchEntry, BatchOperation, BatchOutcome, Error, Forest, Operation, Outcome, Root, Scan, Shape, TreeRange,
 };
+use honeycomb_testing::index::{
+    Keys, MIB, Model, apply, borrow, everything, expected_scan, forest, is_inverted, key, pick, tiny, value,
+};
+use honeycomb_testing::seed_or;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -346,12 +344,12 @@ impl Part {
 
 #[test]
 fn random_batches_in_tiny_nodes() {
-    Run::new(tiny(128), Keys::Random, seed(1)).run(8_000);
-    Run::new(tiny(256), Keys::AnyLength, seed(2)).run(8_000);
+    Run::new(tiny(128), Keys::Random, seed_or(1)).run(8_000);
+    Run::new(tiny(256), Keys::AnyLength, seed_or(2)).run(8_000);
 }
 
 #[test]
 fn random_batches_of_paths() {
-    Run::new(tiny(160), Keys::Paths, seed(3)).run(8_000);
-    Run::new(Shape::default(), Keys::EqualHeads, seed(4)).run(8_000);
+    Run::new(tiny(160), Keys::Paths, seed_or(3)).run(8_000);
+    Run::new(Shape::default(), Keys::EqualHeads, seed_or(4)).run(8_000);
 }

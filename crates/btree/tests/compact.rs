@@ -2,14 +2,13 @@
 //! the pairs that are left take when they are loaded.
 #![allow(missing_docs)]
 
-mod common;
-
 use std::ops::{Bound, ControlFlow};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use common::{Keys, MIB, everything, forest, seed, tiny};
 use honeycomb_btree::{BatchOperation, Forest, Operation, Outcome, Root, Scan, Shape};
+use honeycomb_testing::index::{self, Keys, MIB, everything, forest, tiny};
+use honeycomb_testing::seed_or;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -194,7 +193,7 @@ fn interior_nodes_are_joined() {
 /// Whatever was done, a pass is enough: leaves need not be written to.
 #[test]
 fn a_pass_is_enough_after_anything() {
-    let first_seed = seed(1);
+    let first_seed = seed_or(1);
     for (offset, keys) in [Keys::Random, Keys::AnyLength, Keys::Paths, Keys::Counting].into_iter().enumerate()
     {
         let mut rng = StdRng::seed_from_u64(first_seed + offset as u64);
@@ -204,7 +203,7 @@ fn a_pass_is_enough_after_anything() {
             let (keep, length) = (rng.random_range(0.0..1.0), rng.random_range(0..150));
             for _ in 0..3_000 {
                 let number = rng.random_range(0..4_000);
-                let key = common::key(keys, number, forest.shape().key_bytes_max());
+                let key = index::key(keys, number, forest.shape().key_bytes_max());
                 let value = vec![7; rng.random_range(0..=length)];
                 let write = if rng.random_bool(keep) { Operation::Put(&value) } else { Operation::Delete };
                 forest.write(root, &key, write).unwrap();

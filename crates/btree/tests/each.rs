@@ -1,12 +1,10 @@
 //! Writes that come together: each for itself, in their order.
 #![allow(missing_docs)]
 
-mod common;
-
 use std::thread;
 
-use common::{Keys, MIB, forest, key, tiny};
 use honeycomb_btree::{BatchOperation, Error, Operation, Outcome};
+use honeycomb_testing::index::{Keys, MIB, forest, key, tiny};
 
 #[test]
 fn each_has_its_own_outcome() {

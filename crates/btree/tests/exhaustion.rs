@@ -1,13 +1,11 @@
 //! Memory that runs out, at every allocation of every kind of write: an error, nothing lost, nothing leaked.
 #![allow(missing_docs)]
 
-mod common;
-
 use std::ops::Bound;
 
-use common::{Keys, MIB, Pairs, everything, key, tiny};
 use honeycomb_btree::{BatchEntry, BatchOperation, Config, Error, Forest, Operation, Root, TreeRange};
 use honeycomb_memory::{Faults, MemoryConfig};
+use honeycomb_testing::index::{Keys, MIB, Pairs, everything, key, tiny};
 
 /// A forest of two levels of interior nodes, and the faults it will meet.
 fn prepared(pairs: u64) -> (Forest, Root, Faults) {

@@ -2,17 +2,16 @@
 //! it gets there.
 #![allow(missing_docs)]
 
-mod common;
-
 use std::hint;
 use std::ops::Bound;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{MIB, forest, seed, tiny};
 use honeycomb_btree::{Forest, Operation, Outcome, Root};
 use honeycomb_layout::node_header;
 use honeycomb_memory::{LockAndSize, Node, NodeBuffer, Retired};
+use honeycomb_testing::index::{MIB, forest, tiny};
+use honeycomb_testing::seed_or;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -45,7 +44,7 @@ fn add_and_remove(forest: &Forest, root: Root, thread: u8, count: u8) {
 fn run(most: u8) {
     let forest = forest(tiny(128), ARENA, true);
     let root = forest.plant().unwrap();
-    let (end, seed) = (Instant::now() + RUN, seed(1));
+    let (end, seed) = (Instant::now() + RUN, seed_or(1));
     thread::scope(|scope| {
         for thread in 0..THREADS {
             let forest = &forest;

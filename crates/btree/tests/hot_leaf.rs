@@ -1,14 +1,12 @@
 //! One leaf where all write and read at once, so that steps meet which a few instructions part.
 #![allow(missing_docs)]
 
-mod common;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use common::{MIB, everything, forest, tiny};
 use honeycomb_btree::{Forest, Operation, Outcome, Root};
+use honeycomb_testing::index::{MIB, everything, forest, tiny};
 
 const RUN: Duration = Duration::from_millis(300);
 /// Enough for what is retired while the system lets an operation in flight wait for all of the test.

@@ -1,13 +1,11 @@
 //! Pairs loaded in the order of their keys: all of them, in a tree that passes every check, or nothing.
 #![allow(missing_docs)]
 
-mod common;
-
 use std::ops::Bound;
 
-use common::{Keys, MIB, Model, Pairs, everything, forest, key, some_directory, tiny};
 use honeycomb_btree::{Config, Error, Forest, Loader, Operation, Root, Shape};
 use honeycomb_memory::{Faults, MemoryConfig};
+use honeycomb_testing::index::{Keys, MIB, Model, Pairs, everything, forest, key, some_directory, tiny};
 
 /// So many pairs, some with values out of line.
 fn model(keys: Keys, pairs: u64, key_bytes_max: usize) -> Model {

@@ -1,15 +1,14 @@
 //! Random operations on tiny nodes, compared with a `BTreeMap` one by one, and a clean `verify` throughout.
 #![allow(missing_docs)]
 
-mod common;
-
 use std::ops::Bound;
 
-use common::{
-    Keys, MIB, Model, apply, borrow, everything, expected_scan, forest, key, pick, scan, seed, tiny, value,
-};
 use honeycomb_btree::{BatchOperation, BatchOutcome, Forest, Operation, Outcome, Root, Scan, Shape};
 use honeycomb_memory::Lease;
+use honeycomb_testing::index::{
+    Keys, MIB, Model, apply, borrow, everything, expected_scan, forest, key, pick, scan, tiny, value,
+};
+use honeycomb_testing::seed_or;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -259,7 +258,7 @@ fn model_batch(model: &Model, batch: &[BatchOperation<'_>]) -> (Result<Vec<Outco
 const STEPS: u64 = 500_000;
 
 fn run(shape: Shape, mvcc: bool, keys: Keys, key_count: u64, default_seed: u64) {
-    Run::new(shape, mvcc, keys, key_count, seed(default_seed)).run(STEPS);
+    Run::new(shape, mvcc, keys, key_count, seed_or(default_seed)).run(STEPS);
 }
 
 #[test]

@@ -4,17 +4,15 @@
 //! Nothing that a caller does makes a writer break down: the test retires the LID of a tree's root under it.
 #![allow(missing_docs)]
 
-mod common;
-
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{MIB, everything, forest, tiny};
 use honeycomb_btree::{BatchOperation, Forest, Operation, Root};
 use honeycomb_memory::Retired;
+use honeycomb_testing::index::{MIB, everything, forest, tiny};
 
 /// How long one looks at what must wait.
 const WHILE: Duration = Duration::from_millis(100);

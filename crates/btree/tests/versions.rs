@@ -1,17 +1,15 @@
 //! Versions: when readers take theirs, what they see at it, and how far apart versions in a node may be.
 #![allow(missing_docs)]
 
-mod common;
-
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use common::{MIB, Model, Pairs, everything, forest, scan, tiny};
 use honeycomb_btree::{
     BatchOperation, BatchOutcome, Config, Forest, Operation, Outcome, Reader, Root, Scan, Shape,
 };
 use honeycomb_memory::MemoryConfig;
+use honeycomb_testing::index::{MIB, Model, Pairs, everything, forest, scan, tiny};
 
 /// With room for one operation in flight, a reader waits for its pin while a batch is under way; its version
 /// is of the time after.

@@ -39,9 +39,6 @@ mod node;
 #[cfg(target_os = "linux")]
 mod numa;
 mod page_table;
-#[cfg(all(test, not(loom)))]
-#[path = "../tests/common/random.rs"]
-mod random;
 mod retire;
 pub mod sync;
 mod versions;

@@ -2,13 +2,12 @@
 
 use std::ops::Bound;
 
+use honeycomb_accelerator::{Read, Request, Requests, Status};
 use honeycomb_btree::Scan;
 use honeycomb_layout::{OPCODE_GET, OPCODE_SCAN, request as layout, request_flags as flags};
 
 use crate::conformance::session::one;
 use crate::conformance::world::World;
-use crate::request::{Read, Request, Requests};
-use crate::status::Status;
 
 /// A request of any fields, allowed or not.
 #[derive(Clone, Copy)]

@@ -3,10 +3,8 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use honeycomb_accelerator::{Completion, Completions, Status};
 use honeycomb_btree::Version;
-
-use crate::completion::{Completion, Completions};
-use crate::status::Status;
 
 /// All that came of a request.
 #[derive(Default)]

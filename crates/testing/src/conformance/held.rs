@@ -1,12 +1,11 @@
 //! Held versions: they are read as they were, for as long as they are held.
 
+use honeycomb_accelerator::{Read, Request, Requests, Status};
 use honeycomb_btree::{Scan, Version};
 
 use crate::conformance::fairness::LONG;
 use crate::conformance::session::{Session, one};
 use crate::conformance::world::World;
-use crate::request::{Read, Request, Requests};
-use crate::status::Status;
 
 pub(super) fn a_held_version_is_read_until_it_is_let_go(world: &mut World) {
     world.fill();

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use honeycomb_accelerator::{Accelerator, Back};
 use honeycomb_btree::{BatchOperation, Config, Forest, Operation, Root, Version};
 use honeycomb_memory::Lease;
 
-use crate::accelerator::{Accelerator, Back};
-use crate::conformance::random::Random;
-use crate::conformance::session::Session;
+use crate::random::Random;
 
 pub(super) type Model = BTreeMap<Vec<u8>, Arc<[u8]>>;
 /// What the tables hold at a version.
@@ -49,10 +48,6 @@ impl World {
             held: BTreeMap::new(),
             hidden: Vec::new(),
         }
-    }
-
-    pub(super) fn session(&self) -> Session {
-        Session::new(self.accelerator.queue())
     }
 
     /// A new table of a number that none has.

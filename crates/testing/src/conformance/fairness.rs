@@ -1,11 +1,11 @@
 //! Fairness: long scans hold up nobody.
 
+use honeycomb_accelerator::{Read, Request};
 use honeycomb_btree::Scan;
 
 use crate::conformance::PAIRS_OF_A_LONG_SCAN;
 use crate::conformance::session::one;
 use crate::conformance::world::World;
-use crate::request::{Read, Request};
 
 /// Nor does the scan wait for ever.
 pub(super) fn a_get_does_not_wait_for_a_scan_of_all_pairs(world: &mut World) {

@@ -2,11 +2,11 @@
 
 use std::ops::Bound;
 
+use honeycomb_accelerator::{Read, Request, Requests};
 use honeycomb_btree::{Scan, Version};
 use honeycomb_layout::KEY_BYTES_MAX;
 
 use crate::conformance::world::World;
-use crate::request::{Read, Request, Requests};
 
 impl World {
     /// Random requests. Their identifiers are random too, so no two are the same.

@@ -1,14 +1,14 @@
-//! What every back must pass.
+//! The conformance suite of the accelerator: what every backend must do.
 //!
-//! [`check`] attaches a back to forests of several shapes, writes, asks, and compares each completion with
-//! what maps of the same pairs answer. Nothing here knows one back from another. Each forest has one thread:
-//! races are for the tests of each back.
+//! [`check`] attaches a backend to forests of several shapes, writes, submits requests, and compares each
+//! completion with what sorted maps of the same pairs give. The suite knows no backend by name. Each forest
+//! has one thread; tests of the single backends cover races.
 //!
-//! | file | what it is about |
+//! | file | content |
 //! |---|---|
-//! | `world` | a forest, the accelerator that is checked, and the maps |
-//! | `session` | a queue, what it was asked and what it answered |
-//! | `oracle` | what the answer to a request must be |
+//! | `world` | a forest, the accelerator under test, and the maps |
+//! | `session` | a queue, the requests it received and its completions |
+//! | `oracle` | the expected completion of a request |
 //! | `reads` | random reads |
 //! | the others | one promise of the seam each |
 
@@ -20,7 +20,6 @@ mod hostile;
 mod long_scans;
 mod oracle;
 mod pressure;
-mod random;
 mod reads;
 mod room;
 mod session;
@@ -29,23 +28,24 @@ mod world;
 
 use std::thread;
 
+use honeycomb_accelerator::Back;
 use honeycomb_btree::{Config, Shape};
 use honeycomb_memory::MemoryConfig;
 use honeycomb_memory::sync::{AtomicUsize, Ordering};
 
-use crate::accelerator::Back;
-use random::Random;
-#[cfg(test)]
-pub(crate) use random::seed;
+use crate::random::Random;
 use world::World;
 
-/// Pairs of a table that no back scans within one poll.
+/// More pairs than any backend scans within one poll.
 pub const PAIRS_OF_A_LONG_SCAN: u64 = 4_000;
 
 /// A promise of the seam: panics if it is broken.
 type Promise = fn(&mut World);
 
-/// Panics unless a back does what the seam promises. What is random follows from the seed, which is printed.
+/// Runs the suite. All random choices follow from the seed, which it prints.
+///
+/// # Panics
+/// If the backend breaks a promise of the seam.
 pub fn check(back: &dyn Back, seed: u64) {
     println!("conformance of {back:?} with seed {seed}");
     let mut random = Random::new(seed);
@@ -62,7 +62,7 @@ pub fn check(back: &dyn Back, seed: u64) {
             world.finish();
         }
     };
-    // A back may be slow.
+    // A backend may be slow.
     let threads = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
 }
@@ -115,7 +115,7 @@ fn default() -> Config {
     Config { memory, ..Config::default() }
 }
 
-/// Less leases than there are long scans at times.
+/// Fewer leases than there may be long scans.
 fn few_leases() -> Config {
     let config = tiny(256);
     Config { memory: MemoryConfig { leases: 3, ..config.memory }, ..config }

@@ -2,7 +2,7 @@
 
 use crate::conformance::session::Session;
 use crate::conformance::world::World;
-use crate::request::{Read, Request, Requests};
+use honeycomb_accelerator::{Read, Request, Requests};
 
 /// Batches in several queues, between which writers merge, split and join nodes.
 pub(super) fn any_requests_are_answered(world: &mut World) {

@@ -2,14 +2,12 @@
 
 use std::collections::HashMap;
 
+use honeycomb_accelerator::{Completions, Queue, Request, Requests, parse_request};
 use honeycomb_btree::Version;
 
-use crate::accelerator::Queue;
-use crate::completion::Completions;
 use crate::conformance::answers::{Answer, Answers};
 use crate::conformance::oracle::Asked;
 use crate::conformance::world::World;
-use crate::request::{Requests, parse};
 
 pub(super) struct Session {
     queue: Box<dyn Queue>,
@@ -22,6 +20,13 @@ pub(super) struct Session {
 
 /// Polls after which nothing can be in flight any more.
 const POLLS_MAX: usize = 1_000_000;
+
+impl World {
+    /// Opens a queue.
+    pub(super) fn session(&self) -> Session {
+        Session::new(self.accelerator.queue())
+    }
+}
 
 impl Session {
     pub(super) fn new(queue: Box<dyn Queue>) -> Self {
@@ -85,7 +90,7 @@ impl Session {
         for (requests, since) in std::mem::take(&mut self.submitted) {
             let mut rest = &requests[..];
             while !rest.is_empty() {
-                let (request, length) = parse(rest);
+                let (request, length) = parse_request(rest);
                 Asked { request, since }.check(world, &mut answers);
                 rest = &rest[length..];
             }
@@ -104,14 +109,14 @@ impl Session {
 fn count(mut requests: &[u8]) -> usize {
     let mut count = 0;
     while !requests.is_empty() {
-        requests = &requests[parse(requests).1..];
+        requests = &requests[parse_request(requests).1..];
         count += 1;
     }
     count
 }
 
 /// A batch of one request.
-pub(super) fn one(request: &crate::Request<'_>) -> Requests {
+pub(super) fn one(request: &Request<'_>) -> Requests {
     let mut requests = Requests::default();
     requests.push(request).expect("the keys are not too long");
     requests

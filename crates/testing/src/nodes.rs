@@ -1,36 +1,43 @@
-//! What the tests of this crate share.
-#![allow(dead_code, reason = "no test uses all of it")]
-
-mod random;
-
-#[allow(unused_imports, reason = "no test uses all of it")]
-pub(crate) use random::{Random, seed};
+//! Memories and nodes for tests that need no tree.
 
 use honeycomb_memory::{BusAddress, Lid, LockAndSize, Memory, MemoryConfig, MemoryError};
 
 /// Bytes of an allocation unit.
-pub(crate) const UNIT: usize = honeycomb_layout::ALLOCATION_UNIT_BYTES;
+pub const UNIT: usize = honeycomb_layout::ALLOCATION_UNIT_BYTES;
 
-/// A memory of as many nodes of 8 KiB.
-pub(crate) fn memory(nodes: usize) -> Memory {
+/// A memory with room for `nodes` nodes of 8 KiB.
+///
+/// # Panics
+/// If the system provides no memory.
+#[must_use]
+pub fn memory(nodes: usize) -> Memory {
     let config = MemoryConfig { arena_bytes: nodes * 8192, huge_pages: false, ..MemoryConfig::default() };
     Memory::new(config).expect("a small arena can be reserved")
 }
 
-/// A new LID, mapped to a node whose bytes from offset 64 on are `body`.
-pub(crate) fn new_node(memory: &Memory, body: &[u8]) -> Lid {
+/// Maps a new LID to a node whose bytes from offset 64 on are `body`.
+///
+/// # Panics
+/// If there is no room.
+pub fn new_node(memory: &Memory, body: &[u8]) -> Lid {
     let lid = memory.reserve_lid().expect("a LID is left").keep();
     map_node(memory, lid, body, None);
     lid
 }
 
 /// Maps a LID to a new node with a body and a previous version.
-pub(crate) fn map_node(memory: &Memory, lid: Lid, body: &[u8], previous: Option<BusAddress>) {
+///
+/// # Panics
+/// If there is no room.
+pub fn map_node(memory: &Memory, lid: Lid, body: &[u8], previous: Option<BusAddress>) {
     try_map_node(memory, lid, body, previous).expect("there is room");
 }
 
-/// The same, where there may be no room.
-pub(crate) fn try_map_node(
+/// As [`map_node`].
+///
+/// # Errors
+/// [`MemoryError::Exhausted`] if there is no room.
+pub fn try_map_node(
     memory: &Memory,
     lid: Lid,
     body: &[u8],
@@ -46,6 +53,7 @@ pub(crate) fn try_map_node(
 }
 
 /// The address of the buffer that a LID is mapped to.
-pub(crate) fn node_at(memory: &Memory, lid: Lid) -> BusAddress {
+#[must_use]
+pub fn node_at(memory: &Memory, lid: Lid) -> BusAddress {
     memory.node(&memory.pin(), lid).address()
 }

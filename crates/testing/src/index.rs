@@ -1,9 +1,7 @@
-//! What the tests of the ordered index share: shapes, keys, values, and a model to compare with.
-#![allow(dead_code, missing_docs, unreachable_pub, reason = "each test uses a part of it")]
+//! Forests, keys and values for tests of the ordered index, and a sorted map as the model of a tree.
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
-use std::time::{Duration, Instant};
 
 use honeycomb_btree::{Config, Emit, Forest, Operation, Outcome, Pair, Reader, Root, Run, Scan, Shape};
 use honeycomb_memory::MemoryConfig;
@@ -11,12 +9,16 @@ use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
+/// The model of a tree.
 pub type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+/// Keys and values in the order of a scan.
 pub type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 
+/// Bytes of a mebibyte.
 pub const MIB: usize = 1 << 20;
 
-/// A node so small that a few pairs fill it.
+/// The shape of nodes so small that a few pairs fill one.
+#[must_use]
 pub fn tiny(log_threshold_bytes: usize) -> Shape {
     Shape {
         node_bytes: 1024,
@@ -27,17 +29,23 @@ pub fn tiny(log_threshold_bytes: usize) -> Shape {
     }
 }
 
-/// Bytes of a tag directory of tiny nodes: with one seed none, with another one line, with another two.
+/// Bytes of a tag directory of tiny nodes: none, one line or two lines, by the seed.
+#[must_use]
 pub fn some_directory(seed: u64) -> usize {
     64 * (seed % 3) as usize
 }
 
+/// A forest with an arena of this many bytes.
+///
+/// # Panics
+/// If the system provides no memory for the arena.
+#[must_use]
 pub fn forest(shape: Shape, arena_bytes: usize, mvcc: bool) -> Forest {
     let memory = MemoryConfig { arena_bytes, huge_pages: false, ..MemoryConfig::default() };
     Forest::new(Config { memory, shape, mvcc, ..Config::default() }).unwrap()
 }
 
-/// How the keys of a test look.
+/// The kind of keys that a test uses.
 #[derive(Debug, Clone, Copy)]
 pub enum Keys {
     /// Eight random bytes.
@@ -52,6 +60,8 @@ pub enum Keys {
     Counting,
 }
 
+/// The key of a number, at most `max` bytes long.
+#[must_use]
 pub fn key(keys: Keys, number: u64, max: usize) -> Vec<u8> {
     let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
     match keys {
@@ -74,7 +84,7 @@ pub fn key(keys: Keys, number: u64, max: usize) -> Vec<u8> {
     }
 }
 
-/// A value, mostly short, at times around the limits of what is inline.
+/// A random value: mostly short, at times around the largest inline length.
 pub fn value(rng: &mut StdRng, inline_max: usize) -> Vec<u8> {
     let length = match rng.random_range(0..1000) {
         0..800 => rng.random_range(0..24),
@@ -87,10 +97,14 @@ pub fn value(rng: &mut StdRng, inline_max: usize) -> Vec<u8> {
     vec![byte; length]
 }
 
+/// A bound that borrows its key.
+#[must_use]
 pub fn borrow(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
     bound.as_ref().map(Vec::as_slice)
 }
 
+/// Whether no key can lie between two bounds.
+#[must_use]
 pub fn is_inverted(lower: &Bound<Vec<u8>>, upper: &Bound<Vec<u8>>) -> bool {
     match (lower, upper) {
         (Bound::Included(a), Bound::Included(b)) => a > b,
@@ -99,7 +113,8 @@ pub fn is_inverted(lower: &Bound<Vec<u8>>, upper: &Bound<Vec<u8>>) -> bool {
     }
 }
 
-/// What the store should answer to a scan.
+/// What a scan must return, by the model.
+#[must_use]
 pub fn expected_scan(model: &Model, scan: &Scan<'_>) -> Pairs {
     let lower = scan.lower.map(<[u8]>::to_vec);
     let upper = scan.upper.map(<[u8]>::to_vec);
@@ -140,13 +155,15 @@ fn below_upper(key: &Vec<u8>, upper: &Bound<Vec<u8>>) -> bool {
     }
 }
 
+/// The pairs that a scan of a tree returns.
+#[must_use]
 pub fn scan(reader: &Reader<'_>, root: Root, scan: &Scan<'_>) -> Pairs {
     let mut taken = Taken::default();
     reader.scan_into(root, scan, &mut taken);
     taken.0
 }
 
-/// Takes pairs both ways: many at once, and one by one.
+/// Takes pairs in both ways: as runs and one by one.
 #[derive(Default)]
 struct Taken(Pairs);
 
@@ -181,11 +198,13 @@ impl Emit for Taken {
     }
 }
 
+/// All pairs of a tree.
+#[must_use]
 pub fn everything(reader: &Reader<'_>, root: Root) -> Pairs {
     scan(reader, root, &Scan::default())
 }
 
-/// Carries out an operation on the model. `version` is that of the pair in the store, if it has one.
+/// Executes an operation on the model. `version` is the version of the pair in the store, if it has one.
 pub fn apply(model: &mut Model, key: &[u8], operation: Operation<'_>, version: Option<u64>) -> Outcome {
     let old = model.get(key).cloned();
     let stored = if old.is_some() { Outcome::Updated } else { Outcome::Inserted };
@@ -233,29 +252,21 @@ pub fn apply(model: &mut Model, key: &[u8], operation: Operation<'_>, version: O
     outcome
 }
 
+/// One element of a list.
+///
+/// # Panics
+/// If the list is empty.
 pub fn pick<'a, T>(rng: &mut StdRng, of: &'a [T]) -> &'a T {
     of.choose(rng).unwrap()
 }
 
-/// The seed of a test: from the environment, or this one. Printed, so that a failure can be repeated.
-pub fn seed(default: u64) -> u64 {
-    let seed = std::env::var("HONEYCOMB_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(default);
-    println!("seed {seed} (HONEYCOMB_SEED={seed} repeats it)");
-    seed
-}
-
-/// Runs the rounds again and again, each time with the next seed, until they have checked so many operations
-/// and `HONEYCOMB_SOAK_SECONDS` are over. A round takes its seed and says how many operations it has checked.
-pub fn soak<R>(rounds: &[R], operations_min: usize, run: impl Fn(&R, u64) -> usize) {
-    let seconds = std::env::var("HONEYCOMB_SOAK_SECONDS").ok().and_then(|text| text.parse().ok());
-    let until = Instant::now() + Duration::from_secs(seconds.unwrap_or(0));
-    let first_seed = seed(1);
-    let mut operations = 0;
-    for offset in 0.. {
-        operations += rounds.iter().map(|round| run(round, first_seed + offset)).sum::<usize>();
-        if operations >= operations_min && Instant::now() >= until {
-            break;
-        }
-    }
-    println!("{operations} operations checked");
+/// A key of 16 bytes; numbers in a row give keys in no order.
+#[must_use]
+pub fn scattered_key(number: u64) -> [u8; 16] {
+    let high = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let high = (high ^ high >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    let mut key = [0; 16];
+    key[..8].copy_from_slice(&(high ^ high >> 32).to_be_bytes());
+    key[8..].copy_from_slice(&number.to_be_bytes());
+    key
 }

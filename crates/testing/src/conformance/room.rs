@@ -1,15 +1,13 @@
 //! Room for completions: what is found when it is used up is refused, and may be asked again.
 
+use honeycomb_accelerator::{Completions, Read, Request, Requests, Status};
 use honeycomb_btree::Scan;
 
-use crate::completion::Completions;
 use crate::conformance::PAIRS_OF_A_LONG_SCAN;
 use crate::conformance::answers::{Answer, Answers};
 use crate::conformance::fairness::LONG;
 use crate::conformance::session::one;
 use crate::conformance::world::World;
-use crate::request::{Read, Request, Requests};
-use crate::status::Status;
 
 const PAIRS: u8 = 50;
 const VALUE_BYTES: usize = 1000;

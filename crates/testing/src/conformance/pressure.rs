@@ -1,10 +1,10 @@
 //! Back-pressure.
 
+use honeycomb_accelerator::{Read, Request, Requests};
 use honeycomb_btree::Scan;
 
 use crate::conformance::fairness::LONG;
 use crate::conformance::world::World;
-use crate::request::{Read, Request, Requests};
 
 /// More requests than any queue holds.
 const BYTES_MAX: usize = 64 << 20;

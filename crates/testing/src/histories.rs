@@ -1,50 +1,55 @@
-//! Rounds of histories of reads in flight, checked: every answer is the state at its version, and versions
-//! respect real time.
+//! A linearizability checker: concurrent histories of reads in flight on a backend, and their check.
 //!
-//! Writers do random operations on few keys in tiny nodes. Readers have queues with many requests in
-//! flight: gets, short scans, and scans of all pairs that take many polls; some read what is visible, some
-//! a version that they hold for a while, and let go of when it suits them.
+//! Writers execute random operations on few keys in tiny nodes. Readers keep many requests in flight in their
+//! queues: gets, short scans, and scans of all pairs that take many polls. Some read the newest visible
+//! version, others a version that they pin for a while. The checker asserts:
 //!
-//! 1. The writes, replayed in the order of their versions, give the state that each answer shows.
-//! 2. A request that says "now" is read at no older version than one that anybody was answered with before it
-//!    was submitted, and at none that is not released when it is answered.
-//! 3. A request of a held version is read at that version. It is refused only after that was let go of.
-#![allow(missing_docs, unreachable_pub, reason = "each test uses a part of it")]
-
-#[path = "../../../btree/tests/common/mod.rs"]
-pub mod common;
+//! 1. Each answer shows the state that results from replaying the writes in the order of their versions.
+//! 2. A request for "now" reads a version no older than any version answered before its submission, and one
+//!    that is released when the answer arrives.
+//! 3. A request for a pinned version reads that version. It is refused only after the version was unpinned.
 
 use std::collections::HashMap;
 use std::ops::Bound;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use common::{Keys, MIB, Model, Pairs, expected_scan, forest, key, some_directory, tiny};
 use honeycomb_accelerator::{
     Accelerator, Back, Completion, Completions, Queue, Read, Request, Requests, Status,
 };
 use honeycomb_btree::{
     BatchOperation, BatchOutcome, Error, Forest, Operation, Outcome, Root, Scan, Shape, Version,
 };
+use honeycomb_memory::sync::{AtomicU64, AtomicUsize, Ordering};
 use honeycomb_memory::{Lease, MemoryError};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-/// Enough for what is retired while the system lets an operation in flight wait for all of the test.
+use crate::index::{Keys, MIB, Model, Pairs, expected_scan, forest, key, some_directory, tiny};
+
+/// An arena that holds everything a round retires, even if one operation stays in flight throughout.
 pub const AMPLE: usize = 1024 * MIB;
-/// So little that what is reclaimed is used again at once: what is read too late is something else by then.
+/// An arena so small that reclaimed memory is reused at once, so that a read that comes too late fails.
 pub const SCARCE: usize = 2 * MIB;
 
+/// The parameters of one round.
+#[derive(Debug, Clone)]
 pub struct Round {
+    /// The backend under test.
     pub back: Arc<dyn Back>,
+    /// Bytes of the arena.
     pub arena_bytes: usize,
+    /// Bytes at which a log block is consolidated.
     pub log_bytes: usize,
+    /// The kind of keys.
     pub keys: Keys,
+    /// How many different keys there are.
     pub key_count: u64,
+    /// Writer threads.
     pub writers: u64,
+    /// Reader threads.
     pub readers: u64,
-    /// Writes, and reads, of each thread.
+    /// Writes of each writer, and reads of each reader.
     pub steps: usize,
 }
 
@@ -383,7 +388,10 @@ fn replay(model: &mut Model, change: Change) {
     }
 }
 
-/// One round: threads start together; the history is checked, and the forest verified.
+/// Runs one round, checks its history and verifies the forest. Returns how many operations it checked.
+///
+/// # Panics
+/// If an answer is not linearizable or the forest is damaged.
 pub fn run(round: &Round, seed: u64) -> usize {
     let tag_directory_bytes = some_directory(seed);
     let shape = Shape { tag_directory_bytes, ..tiny(round.log_bytes) };

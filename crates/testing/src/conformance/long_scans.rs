@@ -1,10 +1,10 @@
 //! Long scans: of one version, whatever writers do meanwhile.
 
+use honeycomb_accelerator::{Read, Request, Requests};
 use honeycomb_btree::Scan;
 
 use crate::conformance::fairness::LONG;
 use crate::conformance::world::World;
-use crate::request::{Read, Request, Requests};
 
 /// After so many changes of all the range none is made: their memory comes back only when the scans are done.
 const GENERATIONS: u64 = 25;

@@ -8,24 +8,17 @@
 //! first.
 #![allow(missing_docs)]
 
-#[path = "lockstep/answers.rs"]
 mod answers;
-#[path = "lockstep/asker.rs"]
 mod asker;
-#[path = "../../btree/tests/common/mod.rs"]
-mod common;
-#[path = "lockstep/totals.rs"]
 mod totals;
-#[path = "lockstep/world.rs"]
 mod world;
-#[path = "lockstep/writer.rs"]
 mod writer;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use asker::Asker;
-use common::seed;
+use honeycomb_testing::seed_or;
 use totals::Totals;
 use world::{TABLES, World};
 use writer::{Leave, Writer};
@@ -60,7 +53,7 @@ fn run(seed: u64, requests: u64, totals: &Totals) {
 fn every_answer_is_that_of_the_software_accelerator() {
     let requests = number("HONEYCOMB_LOCKSTEP_REQUESTS", 12_000);
     let seeds = number("HONEYCOMB_LOCKSTEP_SEEDS", 8);
-    let (first, next) = (seed(1), AtomicU64::new(0));
+    let (first, next) = (seed_or(1), AtomicU64::new(0));
     let shares: u64 = (first..first + seeds).map(World::share).sum();
     let totals = Totals::new(requests);
     let workers = thread::available_parallelism().map_or(1, usize::from);

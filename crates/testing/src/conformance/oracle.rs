@@ -4,12 +4,11 @@ use std::collections::HashMap;
 use std::ops::{Bound, RangeInclusive};
 use std::sync::Arc;
 
+use honeycomb_accelerator::{Read, Rejected, Request, Status};
 use honeycomb_btree::{Scan, Version};
 
 use crate::conformance::answers::Answer;
 use crate::conformance::world::{Model, World};
-use crate::request::{Read, Rejected, Request};
-use crate::status::Status;
 
 /// What was asked.
 pub(super) struct Asked<'q> {

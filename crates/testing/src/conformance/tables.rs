@@ -1,12 +1,11 @@
 //! Tables: those that the accelerator was told of, as long as they are there.
 
+use honeycomb_accelerator::{Read, Request, Requests, Status};
 use honeycomb_btree::Scan;
 
 use crate::conformance::fairness::LONG;
 use crate::conformance::session::{Session, one};
 use crate::conformance::world::World;
-use crate::request::{Read, Request, Requests};
-use crate::status::Status;
 
 pub(super) fn only_tables_with_a_root_are_read(world: &mut World) {
     let mut session = world.session();
