@@ -98,7 +98,7 @@ fn main() {
         *bytes = text.parse().unwrap();
     }
     let forest = Forest::new(Config { memory, shape, ..Config::default() }).unwrap();
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     for number in 0..pairs {
         forest.write(root, &key(number), Operation::Put(&key(number))).unwrap();
     }

@@ -93,7 +93,7 @@ impl Forest {
     ///
     /// # Errors
     /// [`Error::Memory`] if there is no room for its root.
-    pub fn plant(&self) -> Result<Root, Error> {
+    pub fn create_tree(&self) -> Result<Root, Error> {
         let lid = self.memory.reserve_lid()?;
         let mut buffer = self.memory.allocate_node()?;
         Plan::EMPTY_LEAF.build(&self.shape, &mut buffer);

@@ -27,7 +27,7 @@ pub use crate::{
     read::{
         descent::{Descent, descend_together},
         pair::Pair,
-        reader::{Found, Reader},
+        reader::{LookupResult, Reader},
         run::{Emit, Run, Written},
         scan::Scan,
         touched::{BlockCounts, LevelCounts, Touched, TouchedCounts},

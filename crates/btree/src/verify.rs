@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::forest::{Forest, Root};
 use crate::node::fences::Fences;
 use crate::node::item::{Item, ItemHeader};
-use crate::node::key::{Wanted, head, prefix_length, tag};
+use crate::node::key::{SearchKey, head, prefix_length, tag};
 use crate::node::key_hash::KeyHash;
 use crate::node::live::Live;
 use crate::node::log::Overlay;
@@ -335,7 +335,7 @@ impl<'f> Check<'f> {
             "order hint of log entry {index} is {}, not {rank}",
             entry.order_hint
         );
-        let place = lower_bound(view, &Wanted::new(suffix));
+        let place = lower_bound(view, &SearchKey::new(suffix));
         check!(
             self,
             entry.back_pointer == place.offset,

@@ -15,7 +15,7 @@ fn gets_find_the_newest_values_by_any_number_of_tags() {
         // Room for more entries than have tags.
         let shape = Shape { node_bytes: 4096, ..tiny(2048) };
         let forest = Forest::new(Config { memory, shape, log_tags, ..Config::default() }).unwrap();
-        let root = forest.plant().unwrap();
+        let root = forest.create_tree().unwrap();
         for round in 0..3_u64 {
             for number in 0..PAIRS {
                 let (key, value) = (key(Keys::Random, number, 8), (number + round).to_le_bytes());

@@ -45,7 +45,7 @@ fn between<'a>(lower: &'a [u8], upper: &'a [u8]) -> Bounds<'a> {
 #[test]
 fn a_condition_tells_each_kind_of_write() {
     let forest = forest(Shape::default(), 16 * MIB, true);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     let put = |key: &[u8], value: &[u8]| forest.write(root, key, Operation::Put(value)).unwrap();
     put(b"b", b"1");
     put(b"d", b"1");
@@ -72,7 +72,7 @@ fn a_condition_tells_each_kind_of_write() {
 #[test]
 fn writes_beside_the_range_do_not_count() {
     let forest = forest(Shape::default(), 16 * MIB, true);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     let since = forest.read_version();
     for key in [b"a", b"d"] {
         forest.write(root, key, Operation::Put(b"")).unwrap();
@@ -94,7 +94,7 @@ fn writes_beside_the_range_do_not_count() {
 #[test]
 fn a_condition_refuses_all_of_a_batch_and_is_told() {
     let forest = forest(Shape::default(), 16 * MIB, true);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     let since = forest.read_version();
     let batch = [
         write(root, b"a", Operation::Put(b"1")),
@@ -113,7 +113,7 @@ fn a_condition_refuses_all_of_a_batch_and_is_told() {
 #[test]
 fn without_versions_there_are_no_conditions() {
     let forest = forest(Shape::default(), 16 * MIB, false);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     let batch = [write(root, b"a", Operation::Put(b"1")), unchanged(root, (Unbounded, Unbounded), 0)];
     let error = forest.apply_entries(&batch).unwrap_err();
     assert!(matches!(error, Error::NoVersions { entry: 1 }), "{error}");
@@ -127,7 +127,7 @@ fn without_versions_there_are_no_conditions() {
 #[test]
 fn removals_of_ranges_see_what_comes_before_them() {
     let forest = forest(Shape::default(), 16 * MIB, true);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     forest.write(root, b"b", Operation::Put(&[1; 1000])).unwrap();
     let version = forest.reader().get(root, b"b").unwrap().version;
     let swap = Operation::CompareVersionAndSwap { version, value: b"swapped" };
@@ -174,7 +174,7 @@ struct Run {
 impl Run {
     fn new(shape: Shape, keys: Keys, seed: u64) -> Self {
         let forest = forest(shape, 256 * MIB, true);
-        let root = forest.plant().unwrap();
+        let root = forest.create_tree().unwrap();
         let (rng, versions) = (StdRng::seed_from_u64(seed), vec![forest.read_version()]);
         let (model, written) = (Model::new(), BTreeMap::new());
         Self { forest, root, keys, rng, model, written, versions, applied: 0, refused: 0, in_vain: 0 }
@@ -313,7 +313,7 @@ impl Run {
         assert!(self.applied > steps as u64 / 2 && self.refused > steps as u64 / 100);
         // As leaves are tiny they are rebuilt every few writes.
         assert!(self.in_vain < self.refused * 3 / 4);
-        self.forest.fell(self.root).unwrap();
+        self.forest.drop_tree(self.root).unwrap();
         self.forest.memory().reclaim();
         self.forest.verify(&[]).unwrap();
     }

@@ -62,7 +62,7 @@ fn registered(mvcc: bool) -> (Arc<Forest>, Root, Arc<Copies>) {
     let copies = Arc::new(Copies::default());
     forest.register(copies.clone()).unwrap();
     assert_eq!(copies.version.load(Ordering::SeqCst), forest.read_version());
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     (forest, root, copies)
 }
 

@@ -378,7 +378,7 @@ struct Round {
 fn run(round: &Round, seed: u64) -> usize {
     let tag_directory_bytes = some_directory(seed);
     let forest = forest(Shape { tag_directory_bytes, ..tiny(round.log_bytes) }, ARENA, true);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     let barrier = Barrier::new(round.threads as usize);
     let records = thread::scope(|scope| {
         let threads: Vec<_> = (0..round.threads)

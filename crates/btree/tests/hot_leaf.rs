@@ -46,7 +46,7 @@ fn read(forest: &Forest, root: Root, done: &AtomicBool) {
 
 fn run(log_threshold_bytes: usize) {
     let forest = forest(tiny(log_threshold_bytes), ARENA, true);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     for counter in 0..COUNTERS {
         forest.write(root, &key(counter), Operation::Add(0)).unwrap();
     }

@@ -16,7 +16,7 @@ const SOON: Duration = Duration::from_secs(3);
 /// Two trees of one leaf each.
 fn two_trees() -> (Arc<Forest>, Root, Root) {
     let forest = Arc::new(forest(tiny(128), 4 * MIB, true));
-    let (first, second) = (forest.plant().unwrap(), forest.plant().unwrap());
+    let (first, second) = (forest.create_tree().unwrap(), forest.create_tree().unwrap());
     for root in [first, second] {
         forest.write(root, b"key", Operation::Put(b"value")).unwrap();
     }

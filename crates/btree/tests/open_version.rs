@@ -33,7 +33,7 @@ struct Open {
 impl Open {
     fn new() -> Self {
         let forest = Arc::new(forest(tiny(128), 4 * MIB, true));
-        let root = forest.plant().unwrap();
+        let root = forest.create_tree().unwrap();
         for key in [b"a", b"b", b"c"] {
             forest.write(root, key, Operation::Insert(b"old")).unwrap();
         }
@@ -77,7 +77,7 @@ impl Open {
 
 /// Has a writer take a version and panic before it has published anything.
 fn break_a_writer(forest: &Arc<Forest>) {
-    let broken = forest.plant().unwrap();
+    let broken = forest.create_tree().unwrap();
     let _pin = forest.memory().pin();
     forest.memory().retire([Retired::Lid(broken.lid())]);
     let shared = forest.clone();

@@ -26,7 +26,7 @@ fn operation<'v>(rng: &mut StdRng, key: &[u8], value: &'v [u8]) -> Operation<'v>
 fn run(shape: Shape, mvcc: bool, keys: Keys, default_seed: u64) {
     let mut rng = StdRng::seed_from_u64(seed_or(default_seed));
     let forest = forest(shape, 64 * MIB, mvcc);
-    let (root, mut model) = (forest.plant().unwrap(), Model::new());
+    let (root, mut model) = (forest.create_tree().unwrap(), Model::new());
     let keys: Vec<Vec<u8>> = (0..KEYS).map(|number| key(keys, number, 24)).collect();
     for step in 0..STEPS {
         let (key, value) = (pick(&mut rng, &keys), [rng.random(); 40]);

@@ -25,7 +25,7 @@ struct Store {
 impl Store {
     fn new() -> Self {
         let forest = forest(tiny(128), 64 * MIB, true);
-        let root = forest.plant().unwrap();
+        let root = forest.create_tree().unwrap();
         Self { forest, root, applied: AtomicU64::new(0), refused: AtomicU64::new(0) }
     }
 

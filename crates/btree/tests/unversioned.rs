@@ -77,7 +77,7 @@ fn check(mut records: Vec<Record>) {
 #[test]
 fn counters_are_linearizable_without_versions() {
     let forest = forest(tiny(128), ARENA, false);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     let first_seed = seed_or(1);
     let mut records = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)

@@ -15,7 +15,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use honeycomb_accelerator::{
-    Accelerator, Back, Completion, Completions, Queue, Read, Request, Requests, Status,
+    Accelerator, Backend, Completion, Completions, Queue, Read, Request, Requests, Status,
 };
 use honeycomb_btree::{
     BatchOperation, BatchOutcome, Error, Forest, Operation, Outcome, Root, Scan, Shape, Version,
@@ -36,7 +36,7 @@ pub const SCARCE: usize = 2 * MIB;
 #[derive(Debug, Clone)]
 pub struct Round {
     /// The backend under test.
-    pub back: Arc<dyn Back>,
+    pub backend: Arc<dyn Backend>,
     /// Bytes of the arena.
     pub arena_bytes: usize,
     /// Bytes at which a log block is consolidated.
@@ -204,7 +204,7 @@ impl Question {
 
 /// A request in flight, and what has come of it so far.
 #[derive(Debug)]
-struct Asked {
+struct SubmittedRequest {
     question: Question,
     /// The version that it names.
     version: Option<Version>,
@@ -223,9 +223,9 @@ struct Reader<'s> {
     requests: Requests,
     completions: Completions,
     next_identifier: u64,
-    in_flight: HashMap<u64, Asked>,
+    in_flight: HashMap<u64, SubmittedRequest>,
     held: Option<(Version, Arc<Lease>)>,
-    answered: Vec<Asked>,
+    answered: Vec<SubmittedRequest>,
 }
 
 /// Requests that a reader has in flight at once.
@@ -233,7 +233,7 @@ const IN_FLIGHT: usize = 100;
 
 impl Reader<'_> {
     /// Reads as long as somebody writes, and at least so many steps.
-    fn run(mut self) -> Vec<Asked> {
+    fn run(mut self) -> Vec<SubmittedRequest> {
         self.scene.barrier.wait();
         while self.answered.len() < self.scene.round.steps
             || self.scene.writers_left.load(Ordering::SeqCst) > 0
@@ -278,7 +278,8 @@ impl Reader<'_> {
             self.next_identifier += 1;
             let since = self.scene.answered.load(Ordering::SeqCst);
             let (read_version, value, pairs) = (None, None, Pairs::new());
-            let asked = Asked { question, version, since, read_version, value, pairs, more: false };
+            let asked =
+                SubmittedRequest { question, version, since, read_version, value, pairs, more: false };
             self.in_flight.insert(identifier, asked);
         }
         let bytes = self.requests.bytes();
@@ -332,7 +333,7 @@ impl Reader<'_> {
     }
 }
 
-impl Asked {
+impl SubmittedRequest {
     fn take(&mut self, part: &Completion<'_>) {
         let version = part.read_version;
         assert!(matches!(part.status, Status::Found | Status::Absent), "{part:?} of {self:?}");
@@ -360,7 +361,7 @@ impl Asked {
 }
 
 /// Replays what was written and compares each answer with the state at its version.
-fn check(mut changes: Vec<(Version, Change)>, mut answers: Vec<Asked>) {
+fn check(mut changes: Vec<(Version, Change)>, mut answers: Vec<SubmittedRequest>) {
     changes.sort_by_key(|(version, _)| *version);
     assert!(changes.is_sorted_by(|(a, _), (b, _)| a < b), "no two writes have one version");
     answers.sort_by_key(|asked| asked.read_version);
@@ -396,8 +397,8 @@ pub fn run(round: &Round, seed: u64) -> usize {
     let tag_directory_bytes = some_directory(seed);
     let shape = Shape { tag_directory_bytes, ..tiny(round.log_bytes) };
     let forest = Arc::new(forest(shape, round.arena_bytes, true));
-    let accelerator = round.back.attach(&forest).unwrap();
-    let root = forest.plant().unwrap();
+    let accelerator = round.backend.attach(&forest).unwrap();
+    let root = forest.create_tree().unwrap();
     accelerator.set_root(5, Some(root));
     let scene = Scene {
         round,
@@ -417,7 +418,7 @@ pub fn run(round: &Round, seed: u64) -> usize {
     operations
 }
 
-fn play(scene: &Scene<'_>, seed: u64) -> (Vec<(Version, Change)>, Vec<Asked>) {
+fn play(scene: &Scene<'_>, seed: u64) -> (Vec<(Version, Change)>, Vec<SubmittedRequest>) {
     let rng = |thread: u64| StdRng::seed_from_u64(seed.wrapping_mul(31).wrapping_add(thread));
     thread::scope(|scope| {
         let writers = (0..scene.round.writers).map(|thread| {

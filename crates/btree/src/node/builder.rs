@@ -4,7 +4,7 @@ use honeycomb_layout::node_header;
 use honeycomb_memory::{Lid, LockAndSize};
 
 use crate::node::fences::Fences;
-use crate::node::piece::{Items, Piece};
+use crate::node::item_run::{ItemRun, Items};
 use crate::node::segments::Segments;
 use crate::node::shape::{LEAF, Shape};
 use crate::node::tag_directory;
@@ -17,7 +17,7 @@ pub(crate) struct Plan<'a> {
     /// Left sibling of a leaf, leftmost child of an interior node.
     left: Option<Lid>,
     right: Option<Lid>,
-    pieces: &'a [Piece<'a>],
+    item_runs: &'a [ItemRun<'a>],
     sorted_count: usize,
     prefix_length: usize,
     items_bytes: usize,
@@ -32,8 +32,8 @@ impl<'a> Plan<'a> {
     ) -> Self {
         let ([left, right], prefix_length) = (links, fences.prefix_length());
         let items_bytes = items.bytes_with_prefix(prefix_length);
-        let (pieces, sorted_count) = (&items.pieces[..], items.tally.count);
-        Self { level, fences, left, right, pieces, sorted_count, prefix_length, items_bytes }
+        let (item_runs, sorted_count) = (&items.item_runs[..], items.tally.count);
+        Self { level, fences, left, right, item_runs, sorted_count, prefix_length, items_bytes }
     }
 
     pub(crate) fn level(&self) -> usize {
@@ -51,11 +51,11 @@ impl<'a> Plan<'a> {
         let mut at = geometry.sorted_start(self.level);
         at += self.fences.write(&mut buffer[at..]);
         let (start, mut segments) = (at, Segments::new(shape));
-        for piece in self.pieces {
-            if self.prefix_length == piece.prefix.len() {
-                segments.keep(buffer, piece.starts, piece.offset, at);
+        for item_run in self.item_runs {
+            if self.prefix_length == item_run.prefix.len() {
+                segments.keep(buffer, item_run.starts, item_run.offset, at);
             }
-            at += piece.write(&mut buffer[at..], self.prefix_length);
+            at += item_run.write(&mut buffer[at..], self.prefix_length);
         }
         let shortcut_count = segments.finish(shape, buffer, start..at);
         if self.level == LEAF && geometry.has_tag_directory() {
@@ -105,7 +105,7 @@ impl Plan<'static> {
         fences: Fences::NONE,
         left: None,
         right: None,
-        pieces: &[],
+        item_runs: &[],
         sorted_count: 0,
         prefix_length: 0,
         items_bytes: 0,

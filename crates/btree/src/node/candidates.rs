@@ -4,7 +4,7 @@
 use honeycomb_layout::node_header::TAGS_COUNT;
 
 use crate::node::equal_bytes::equal_bytes;
-use crate::node::key::{Wanted, tag};
+use crate::node::key::{SearchKey, tag};
 use crate::node::view::View;
 
 /// A set of log entries.
@@ -23,13 +23,13 @@ impl Candidates {
 
     /// The entries of a leaf that may be of a key, by so many tags: at most all.
     #[inline]
-    pub(crate) fn of(leaf: View<'_>, wanted: &Wanted<'_>, tags: usize) -> Self {
+    pub(crate) fn of(leaf: View<'_>, search_key: &SearchKey<'_>, tags: usize) -> Self {
         let count = leaf.log_count();
         if count == 0 {
             return Self::NONE;
         }
         let [first, second] = leaf.tag_words();
-        let tag = tag(wanted.suffix);
+        let tag = tag(search_key.suffix);
         let equal = equal_bytes(first, tag) | (equal_bytes(second, tag) << 8);
         let looked_at = (1 << count.min(tags)) - 1;
         if count > tags {

@@ -63,12 +63,12 @@ pub(crate) fn head(bytes: &[u8]) -> u64 {
 
 /// A key to be found in a node, without the node's prefix.
 #[derive(Clone, Copy)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct SearchKey<'a> {
     pub(crate) suffix: &'a [u8],
     pub(crate) head: u64,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> SearchKey<'a> {
     #[inline]
     pub(crate) fn new(suffix: &'a [u8]) -> Self {
         Self { suffix, head: head(suffix) }
@@ -101,7 +101,7 @@ impl<'a> Wanted<'a> {
     fn has_rest(&self, bytes: &[u8]) -> bool {
         let suffix = &bytes[HEADER_BYTES..][..self.suffix.len()];
         match (self.suffix.last_chunk::<HEAD_BYTES>(), suffix.last_chunk()) {
-            (Some(wanted), Some(last)) if suffix.len() <= 2 * HEAD_BYTES => wanted == last,
+            (Some(search_key), Some(last)) if suffix.len() <= 2 * HEAD_BYTES => search_key == last,
             _ => self.suffix == suffix,
         }
     }
@@ -133,8 +133,8 @@ impl<'a> Wanted<'a> {
 /// How the key of the item that starts `bytes` compares with a wanted one that has the same head: seldom, so
 /// not where it is called.
 #[inline(never)]
-fn compare_after_head(wanted: &[u8], bytes: &[u8], suffix_bytes: usize) -> Ordering {
-    Wanted { suffix: wanted, head: 0 }.after_head().compare_suffix(bytes, suffix_bytes)
+fn compare_after_head(search_key: &[u8], bytes: &[u8], suffix_bytes: usize) -> Ordering {
+    SearchKey { suffix: search_key, head: 0 }.after_head().compare_suffix(bytes, suffix_bytes)
 }
 
 /// A key to be found among items that have the same head. So it is where keys begin alike, such as
@@ -268,9 +268,13 @@ mod tests {
             let mut bytes = vec![0xff; HEADER_BYTES + suffix.len() + 1 + more];
             header.write(&mut bytes);
             bytes[HEADER_BYTES..][..suffix.len()].copy_from_slice(&suffix);
-            for wanted in all().map(|wanted| key(&wanted)) {
-                let expected = (suffix.cmp(&wanted), header.item_bytes());
-                assert_eq!(Wanted::new(&wanted).compare_item(&bytes), expected, "{suffix:?} {wanted:?}");
+            for search_key in all().map(|search_key| key(&search_key)) {
+                let expected = (suffix.cmp(&search_key), header.item_bytes());
+                assert_eq!(
+                    SearchKey::new(&search_key).compare_item(&bytes),
+                    expected,
+                    "{suffix:?} {search_key:?}"
+                );
             }
         }
     }

@@ -11,7 +11,7 @@ use honeycomb_layout::log_entry_header as header;
 use smallvec::SmallVec;
 
 use crate::node::item::{Item, ItemHeader};
-use crate::node::key::Wanted;
+use crate::node::key::SearchKey;
 use crate::node::log_entry::{EntryWord, LogEntry};
 use crate::node::view::View;
 
@@ -26,13 +26,13 @@ pub(crate) struct InLog<'a> {
 /// Looks a key up among all entries, whatever their versions. `back_pointer` is that of the key: entries with
 /// another lie on the same side of it as their back pointers do, so few keys are compared.
 #[inline]
-pub(crate) fn find_in_log<'a>(view: View<'a>, wanted: &Wanted<'_>, back_pointer: usize) -> InLog<'a> {
+pub(crate) fn find_in_log<'a>(view: View<'a>, search_key: &SearchKey<'_>, back_pointer: usize) -> InLog<'a> {
     let mut found = InLog { rank: 0, newest: None };
     let mut rest = view.from(view.sorted_end());
     for _ in 0..view.log_count() {
         let (word, item) = (EntryWord::read(rest), &rest[header::SIZE..]);
         let order = match word.back_pointer().cmp(&back_pointer) {
-            Ordering::Equal => wanted.compare_item(item).0,
+            Ordering::Equal => search_key.compare_item(item).0,
             decided => decided,
         };
         found.rank += usize::from(order.is_lt());
@@ -128,11 +128,11 @@ impl<'a> Overlay<'a> {
             .map(|laid| (usize::from(laid.back_pointer), self.view.item(usize::from(laid.item))))
     }
 
-    /// How many entries come before `wanted`; with `after`, those of its own key as well.
+    /// How many entries come before `search_key`; with `after`, those of its own key as well.
     #[inline]
-    pub(crate) fn before(&self, wanted: &Wanted<'_>, after: bool) -> usize {
+    pub(crate) fn before(&self, search_key: &SearchKey<'_>, after: bool) -> usize {
         self.order.partition_point(|laid| {
-            match wanted.compare_item(self.view.from(usize::from(laid.item))).0 {
+            match search_key.compare_item(self.view.from(usize::from(laid.item))).0 {
                 Ordering::Less => true,
                 Ordering::Equal => after,
                 Ordering::Greater => false,

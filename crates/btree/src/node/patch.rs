@@ -6,7 +6,7 @@ use honeycomb_layout::node_header;
 
 use crate::node::builder::write_header;
 use crate::node::item::{Item, ItemHeader};
-use crate::node::piece::Change;
+use crate::node::item_run::Change;
 use crate::node::view::View;
 
 /// A leaf with its log and one more change, each of which fits into the place of what it replaces.

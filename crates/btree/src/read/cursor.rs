@@ -6,7 +6,7 @@
 //! instead of it if it `replaces` it, so merging compares no keys.
 
 use crate::node::item::Item;
-use crate::node::key::Wanted;
+use crate::node::key::SearchKey;
 use crate::node::log::Overlay;
 use crate::node::view::View;
 use crate::read::descent::Landing;
@@ -46,8 +46,8 @@ impl<'a> Cursor<'a> {
     /// is greater.
     pub(crate) fn at_key(landing: Landing<'a>, read_version: u64, key: &[u8], after: bool) -> Self {
         let view = landing.leaf;
-        let wanted = Wanted::new(&key[view.prefix_length()..]);
-        let place = lower_bound_in(view, &wanted, landing.segment);
+        let search_key = SearchKey::new(&key[view.prefix_length()..]);
+        let place = lower_bound_in(view, &search_key, landing.segment);
         let mut sorted = place.offset;
         if after && place.found {
             sorted += view.item(sorted).bytes.len();
@@ -55,7 +55,7 @@ impl<'a> Cursor<'a> {
         let mut cursor = Self::new(view, read_version, sorted);
         if cursor.next_entry == sorted {
             let overlay = Overlay::new(view, read_version);
-            cursor.lay(overlay.before(&wanted, after), overlay);
+            cursor.lay(overlay.before(&search_key, after), overlay);
         }
         cursor
     }

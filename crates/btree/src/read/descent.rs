@@ -26,7 +26,7 @@ use honeycomb_memory::{LINE_BYTES, Lid, Node, Published};
 
 use crate::forest::Root;
 use crate::node::candidates::Candidates;
-use crate::node::key::Wanted;
+use crate::node::key::SearchKey;
 use crate::node::key_hash::KeyHash;
 use crate::node::shape::LEAF;
 use crate::node::tag_directory::{Line, Named};
@@ -241,15 +241,15 @@ impl<'r, 'k> Descent<'r, 'k> {
             return;
         };
         let view = self.reader.forest().view_of(published);
-        let wanted = self.wanted(view);
-        self.segment = find_segment(view, &wanted);
+        let search_key = self.search_key(view);
+        self.segment = find_segment(view, &search_key);
         match view.level() {
             LEAF => {
                 self.at = At::Leaf(published);
-                self.ask_of_leaf(view, &wanted);
+                self.ask_of_leaf(view, &search_key);
             }
             ABOVE_LEAVES => self.at = At::Segment(published),
-            _ => self.go_to(child_in(view, &wanted, self.segment).1),
+            _ => self.go_to(child_in(view, &search_key, self.segment).1),
         }
         if let Some(touched) = self.reader.touched() {
             self.count(touched, published.node());
@@ -258,20 +258,20 @@ impl<'r, 'k> Descent<'r, 'k> {
 
     /// Asks for what is read of a leaf besides the segment.
     #[inline]
-    fn ask_of_leaf(&mut self, view: View<'r>, wanted: &Wanted<'_>) {
+    fn ask_of_leaf(&mut self, view: View<'r>, search_key: &SearchKey<'_>) {
         if let Purpose::Scan { segments } = self.purpose {
             let start = view.sorted_start();
             view.prefetch(start, start + LINE_BYTES);
             view.prefetch(view.segment(self.segment + 1), view.segment(self.segment + segments));
         }
-        self.ask_of_log(view, wanted);
+        self.ask_of_log(view, search_key);
     }
 
     /// Asks for the log block of a leaf, if it is read.
     #[inline(always)]
-    fn ask_of_log(&mut self, view: View<'r>, wanted: &Wanted<'_>) {
+    fn ask_of_log(&mut self, view: View<'r>, search_key: &SearchKey<'_>) {
         if self.purpose == Purpose::Get {
-            self.candidates = Candidates::of(view, wanted, self.reader.forest().log_tags());
+            self.candidates = Candidates::of(view, search_key, self.reader.forest().log_tags());
         }
         if !self.candidates.is_empty() {
             view.prefetch(view.sorted_end(), view.size());
@@ -286,7 +286,7 @@ impl<'r, 'k> Descent<'r, 'k> {
             return;
         };
         let (view, at) = (self.reader.forest().view_of(published), self.line(hash));
-        self.ask_of_log(view, &self.wanted(view));
+        self.ask_of_log(view, &self.search_key(view));
         let line = Line::read(view.from(at));
         let named = line.named(hash);
         line.offsets(named).for_each(|offset| view.prefetch(offset, offset + ITEM_BYTES));
@@ -316,7 +316,7 @@ impl<'r, 'k> Descent<'r, 'k> {
     #[cold]
     fn choose_leaf_segment(&mut self, published: Published<'r>) {
         let view = self.reader.forest().view_of(published);
-        self.segment = find_segment(view, &self.wanted(view));
+        self.segment = find_segment(view, &self.search_key(view));
         self.at = At::Leaf(published);
         if let Some(touched) = self.reader.touched() {
             touched.bytes(LEAF, Part::Shortcuts, LINE_BYTES, view.geometry().shortcuts_end());
@@ -349,7 +349,7 @@ impl<'r, 'k> Descent<'r, 'k> {
     #[inline(always)]
     fn choose_child(&mut self, published: Published<'r>) {
         let view = self.reader.forest().view_of(published);
-        let child = child_in(view, &self.wanted(view), self.segment).1;
+        let child = child_in(view, &self.search_key(view), self.segment).1;
         self.reader.forest().memory().prefetch_entry(child);
         self.at = match self.hash {
             Some(hash) => At::LeafByHash(child, hash),
@@ -380,7 +380,7 @@ impl<'r, 'k> Descent<'r, 'k> {
     }
 
     #[inline]
-    fn wanted(&self, view: View<'_>) -> Wanted<'k> {
-        Wanted::new(&self.key[view.prefix_length()..])
+    fn search_key(&self, view: View<'_>) -> SearchKey<'k> {
+        SearchKey::new(&self.key[view.prefix_length()..])
     }
 }

@@ -4,11 +4,11 @@ use honeycomb_memory::Version;
 
 use crate::node::candidates::Candidates;
 use crate::node::item::{Item, ItemHeader};
-use crate::node::key::Wanted;
+use crate::node::key::SearchKey;
 use crate::node::tag_directory::{Line, Named};
 use crate::node::view::View;
 use crate::read::descent::{Descent, Landing};
-use crate::read::reader::Found;
+use crate::read::reader::LookupResult;
 use crate::read::search::{find_segment, settle};
 
 impl<'r> Descent<'r, '_> {
@@ -18,33 +18,35 @@ impl<'r> Descent<'r, '_> {
     /// If it has not.
     #[must_use]
     #[inline]
-    pub fn get(&self) -> Option<Found<'r>> {
+    pub fn get(&self) -> Option<LookupResult<'r>> {
         let (reader, key) = (self.reader(), self.key());
         let Landing { leaf, named, segment, candidates, .. } = self.landing()?;
-        let wanted = Wanted::new(&key[leaf.prefix_length()..]);
+        let search_key = SearchKey::new(&key[leaf.prefix_length()..]);
         if !candidates.is_empty()
-            && let Some((item, version)) = newest_in_log(leaf, wanted.suffix, candidates, reader.version())
+            && let Some((item, version)) =
+                newest_in_log(leaf, search_key.suffix, candidates, reader.version())
         {
-            return (!item.header.delete_marker()).then(|| Found { value: reader.value(item), version });
+            return (!item.header.delete_marker())
+                .then(|| LookupResult { value: reader.value(item), version });
         }
         let item = match named {
-            None => item_in(leaf, &wanted, segment),
-            Some((line, named)) => item_named(leaf, &wanted, Line::read(leaf.from(line)), named),
+            None => item_in(leaf, &search_key, segment),
+            Some((line, named)) => item_named(leaf, &search_key, Line::read(leaf.from(line)), named),
         };
-        item.map(|item| Found { value: reader.value(item), version: leaf.node_version() })
+        item.map(|item| LookupResult { value: reader.value(item), version: leaf.node_version() })
     }
 }
 
 /// The sorted item of a key in the segment where it would be.
 #[inline]
-fn item_in<'a>(leaf: View<'a>, wanted: &Wanted<'_>, segment: usize) -> Option<Item<'a>> {
-    let (segment, start) = settle(leaf, wanted, segment);
+fn item_in<'a>(leaf: View<'a>, search_key: &SearchKey<'_>, segment: usize) -> Option<Item<'a>> {
+    let (segment, start) = settle(leaf, search_key, segment);
     let items = leaf.sorted_from(start);
     // The next segment begins with a greater key, so it is here or nowhere.
     let end = leaf.segment(segment + 1) - start;
-    let mut at = wanted.skip_smaller(items, ItemHeader::item_bytes).end;
+    let mut at = search_key.skip_smaller(items, ItemHeader::item_bytes).end;
     while at < end {
-        let (is_it, order, bytes) = wanted.matches(&items[at..]);
+        let (is_it, order, bytes) = search_key.matches(&items[at..]);
         if is_it || order.is_gt() {
             return is_it.then(|| Item::read(&items[at..]));
         }
@@ -55,12 +57,17 @@ fn item_in<'a>(leaf: View<'a>, wanted: &Wanted<'_>, segment: usize) -> Option<It
 
 /// The sorted item of a key, of which the line of the leaf's tag directory has named some entries.
 #[inline]
-fn item_named<'a>(leaf: View<'a>, wanted: &Wanted<'_>, line: Line<'_>, named: Named) -> Option<Item<'a>> {
+fn item_named<'a>(
+    leaf: View<'a>,
+    search_key: &SearchKey<'_>,
+    line: Line<'_>,
+    named: Named,
+) -> Option<Item<'a>> {
     let mut items = line.offsets(named).map(|offset| leaf.item(offset));
-    let found = items.find(|item| item.suffix() == wanted.suffix);
+    let found = items.find(|item| item.suffix() == search_key.suffix);
     // Entries of other keys with the tag can have hidden that the line may lack this one.
     if found.is_none() && !line.is_whole() {
-        item_in(leaf, wanted, find_segment(leaf, wanted))
+        item_in(leaf, search_key, find_segment(leaf, search_key))
     } else {
         found
     }

@@ -9,7 +9,7 @@ use honeycomb_memory::{LeaseUse, Lid, Node, Pin, Published, Version};
 
 use crate::forest::{Forest, Root};
 use crate::node::item::{Item, ValueReference};
-use crate::node::key::Wanted;
+use crate::node::key::SearchKey;
 use crate::node::view::View;
 use crate::read::search::{LEFTMOST, child_at, child_before, child_for, last_child, lower_bound};
 use crate::read::touched::Touched;
@@ -17,20 +17,20 @@ use crate::read::touched::Touched;
 /// One operation in flight on a forest, at one version. As long as it lives, nothing it can see is reclaimed.
 pub struct Reader<'a> {
     forest: &'a Forest,
-    pin: Held<'a>,
+    pin: ReaderPin<'a>,
     version: Version,
     touched: Option<&'a Touched>,
 }
 
 /// What keeps memory from being reclaimed under a reader.
-enum Held<'a> {
+enum ReaderPin<'a> {
     Own(Pin<'a>),
     Leased(&'a Pin<'a>),
 }
 
 /// A pair's value, and the version that `compare_version_and_swap` takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found<'a> {
+pub struct LookupResult<'a> {
     /// The value's bytes.
     pub value: &'a [u8],
     /// Grows with every change of the pair, and may grow when its leaf is merged.
@@ -39,7 +39,7 @@ pub struct Found<'a> {
 
 /// Which leaf to go down to.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Toward<'a> {
+pub(crate) enum LeafPosition<'a> {
     /// The leaf that a key is routed to.
     Key(&'a [u8]),
     /// The leaf of the keys right before a key, which is a fence.
@@ -55,13 +55,13 @@ impl Forest {
         let pin = self.memory().pin();
         // After the pin: what replaces something this version needs is released, and so retired, only later.
         let version = self.read_version();
-        Reader { forest: self, pin: Held::Own(pin), version, touched: None }
+        Reader { forest: self, pin: ReaderPin::Own(pin), version, touched: None }
     }
 
     /// A reader at a version taken under a lease that is in use.
     #[must_use]
     pub fn reader_at<'a>(&'a self, lease: &'a LeaseUse<'a>, version: Version) -> Reader<'a> {
-        Reader { forest: self, pin: Held::Leased(lease.pin()), version, touched: None }
+        Reader { forest: self, pin: ReaderPin::Leased(lease.pin()), version, touched: None }
     }
 }
 
@@ -87,7 +87,7 @@ impl Reader<'_> {
 
     /// The value of a key.
     #[must_use]
-    pub fn get(&self, root: Root, key: &[u8]) -> Option<Found<'_>> {
+    pub fn get(&self, root: Root, key: &[u8]) -> Option<LookupResult<'_>> {
         self.descend_to_get(root, key).descend().get()
     }
 
@@ -97,8 +97,8 @@ impl Reader<'_> {
 
     pub(crate) fn pin(&self) -> &Pin<'_> {
         match &self.pin {
-            Held::Own(pin) => pin,
-            Held::Leased(pin) => pin,
+            ReaderPin::Own(pin) => pin,
+            ReaderPin::Leased(pin) => pin,
         }
     }
 
@@ -156,7 +156,7 @@ impl Reader<'_> {
     }
 
     /// Goes down to a leaf that no key leads to. None only if the tree is younger than the reader.
-    pub(crate) fn descend(&self, root: Root, toward: Toward<'_>) -> Option<View<'_>> {
+    pub(crate) fn descend(&self, root: Root, toward: LeafPosition<'_>) -> Option<View<'_>> {
         let mut view = self.node(root.0)?;
         while !view.is_leaf() {
             view = self.node(child_toward(view, toward).1).expect("a child is not younger than its parent");
@@ -167,13 +167,13 @@ impl Reader<'_> {
 
 /// The child of an interior node on the way to a leaf, and its position.
 #[inline]
-pub(crate) fn child_toward(view: View<'_>, toward: Toward<'_>) -> (usize, Lid) {
+pub(crate) fn child_toward(view: View<'_>, toward: LeafPosition<'_>) -> (usize, Lid) {
     let prefix = view.prefix_length();
     let position = match toward {
-        Toward::Key(key) => return child_for(view, &Wanted::new(&key[prefix..])),
-        Toward::Before(fence) => position_before(view, fence),
-        Toward::First => LEFTMOST,
-        Toward::Last => last_child(view),
+        LeafPosition::Key(key) => return child_for(view, &SearchKey::new(&key[prefix..])),
+        LeafPosition::Before(fence) => position_before(view, fence),
+        LeafPosition::First => LEFTMOST,
+        LeafPosition::Last => last_child(view),
     };
     (position, child_at(view, position))
 }
@@ -182,6 +182,6 @@ pub(crate) fn child_toward(view: View<'_>, toward: Toward<'_>) -> (usize, Lid) {
 fn position_before(view: View<'_>, fence: &[u8]) -> usize {
     // The high fence itself need not have the prefix; then every child lies before it.
     let Some(suffix) = fence.strip_prefix(view.prefix()) else { return last_child(view) };
-    let place = lower_bound(view, &Wanted::new(suffix));
+    let place = lower_bound(view, &SearchKey::new(suffix));
     child_before(view, place.offset).unwrap_or(LEFTMOST)
 }

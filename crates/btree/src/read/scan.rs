@@ -7,13 +7,13 @@ use honeycomb_layout::node_header;
 use crate::forest::Root;
 use crate::node::in_node::InNode;
 use crate::node::item::Item;
-use crate::node::key::Wanted;
+use crate::node::key::SearchKey;
 use crate::node::shape::LEAF;
 use crate::node::view::View;
 use crate::read::cursor::Cursor;
 use crate::read::descent::{Descent, Landing};
 use crate::read::pair::Pair;
-use crate::read::reader::{Reader, Toward};
+use crate::read::reader::{LeafPosition, Reader};
 use crate::read::run::{Emit, OneByOne, Run};
 use crate::read::search::lower_bound;
 
@@ -104,7 +104,7 @@ impl Reader<'_> {
         let sibling = leaf.left()?;
         self.node(sibling).or_else(|| {
             self.forest().counters.scan_descents.add(1);
-            self.descend(root, Toward::Before(leaf.low_fence()))
+            self.descend(root, LeafPosition::Before(leaf.low_fence()))
         })
     }
 }
@@ -206,7 +206,7 @@ impl<'s, E: Emit> Walk<'s, '_, '_, E> {
         match upper {
             _ if self.scan.keys_only => 0,
             InLeaf::Inside => leaf.sorted_end(),
-            InLeaf::At { suffix, .. } => lower_bound(leaf, &Wanted::new(suffix)).offset,
+            InLeaf::At { suffix, .. } => lower_bound(leaf, &SearchKey::new(suffix)).offset,
         }
     }
 
@@ -242,7 +242,7 @@ impl<'s, E: Emit> Walk<'s, '_, '_, E> {
         let version = self.reader.version();
         let (Some(landing), Bound::Included(key) | Bound::Excluded(key)) = (self.landing, self.scan.lower)
         else {
-            let leaf = self.reader.descend(self.root, Toward::First)?;
+            let leaf = self.reader.descend(self.root, LeafPosition::First)?;
             return Some((leaf, Cursor::at_start(leaf, version)));
         };
         let after = matches!(self.scan.lower, Bound::Excluded(_));
@@ -266,7 +266,7 @@ impl<'s, E: Emit> Walk<'s, '_, '_, E> {
         let version = self.reader.version();
         let (Some(landing), Bound::Included(key) | Bound::Excluded(key)) = (self.landing, self.scan.upper)
         else {
-            let leaf = self.reader.descend(self.root, Toward::Last)?;
+            let leaf = self.reader.descend(self.root, LeafPosition::Last)?;
             return Some((leaf, Cursor::at_end(leaf, version)));
         };
         let after = matches!(self.scan.upper, Bound::Included(_));

@@ -8,12 +8,12 @@ use std::ops::Range;
 use honeycomb_memory::{Lid, heads};
 
 use crate::node::item::{ItemHeader, last_lid};
-use crate::node::key::Wanted;
+use crate::node::key::SearchKey;
 use crate::node::view::View;
 
 /// Where a key is, or would be, in a sorted block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct SortedPosition {
     /// Offset of the first item whose key is not smaller; `sorted_end` if there is none.
     pub(crate) offset: usize,
     /// Whether that item has the key.
@@ -23,37 +23,40 @@ pub(crate) struct Place {
 /// The child position of the leftmost child, which has no item.
 pub(crate) const LEFTMOST: usize = 0;
 
-/// The last segment whose head is not greater than that of `wanted`; the first segment if there is none. Asks
-/// for its lines: an item's place depends on the lengths before it, so each line would be a miss after the
-/// other.
+/// The last segment whose head is not greater than that of `search_key`; the first segment if there is
+/// none. Asks for its lines: an item's place depends on the lengths before it, so each line would be a miss
+/// after the other.
 #[inline(always)]
-pub(crate) fn find_segment(view: View<'_>, wanted: &Wanted<'_>) -> usize {
-    let segment = heads::count_not_greater(view.heads(), wanted.head).saturating_sub(1);
+pub(crate) fn find_segment(view: View<'_>, search_key: &SearchKey<'_>) -> usize {
+    let segment = heads::count_not_greater(view.heads(), search_key.head).saturating_sub(1);
     let bytes = view.segment_range(segment);
     view.prefetch(bytes.start, bytes.end);
     segment
 }
 
-/// The last segment from `segment` down whose first key is not greater than `wanted`, and the offset of that;
-/// the first segment if there is none. Equal heads say nothing about the bytes after them: the keys do.
+/// The last segment from `segment` down whose first key is not greater than `search_key`, and the offset of
+/// that; the first segment if there is none. Equal heads say nothing about the bytes after them: the keys
+/// do.
 #[inline(always)]
-pub(crate) fn settle(view: View<'_>, wanted: &Wanted<'_>, segment: usize) -> (usize, usize) {
+pub(crate) fn settle(view: View<'_>, search_key: &SearchKey<'_>, segment: usize) -> (usize, usize) {
     let start = view.segment(segment);
-    let is_unsettled =
-        segment > 0 && view.head(segment) == wanted.head && wanted.compare_item(view.from(start)).0.is_gt();
+    let is_unsettled = segment > 0
+        && view.head(segment) == search_key.head
+        && search_key.compare_item(view.from(start)).0.is_gt();
     if !is_unsettled {
         return (segment, start);
     }
-    let settled = settle_among_equals(view, wanted, segment);
+    let settled = settle_among_equals(view, search_key, segment);
     (settled, view.segment(settled))
 }
 
-/// The last segment before `greater` whose first key is not greater than `wanted`; the first one if there is
-/// none. Where keys begin alike, such as `user:1234`, many segments of a node without a prefix have one head.
+/// The last segment before `greater` whose first key is not greater than `search_key`; the first one if
+/// there is none. Where keys begin alike, such as `user:1234`, many segments of a node without a prefix
+/// have one head.
 #[inline(always)]
-fn settle_among_equals(view: View<'_>, wanted: &Wanted<'_>, mut greater: usize) -> usize {
+fn settle_among_equals(view: View<'_>, search_key: &SearchKey<'_>, mut greater: usize) -> usize {
     // Of those before `after` no first key is greater, of those from `greater` on all are.
-    let (mut after, key) = (heads::count_less(view.heads(), wanted.head), wanted.after_head());
+    let (mut after, key) = (heads::count_less(view.heads(), search_key.head), search_key.after_head());
     while after < greater {
         let middle = usize::midpoint(after, greater);
         if key.compare_item(view.from(view.segment(middle))).is_gt() {
@@ -65,42 +68,42 @@ fn settle_among_equals(view: View<'_>, wanted: &Wanted<'_>, mut greater: usize) 
     after.saturating_sub(1)
 }
 
-/// The first item whose key is not smaller than `wanted`.
+/// The first item whose key is not smaller than `search_key`.
 #[inline]
-pub(crate) fn lower_bound(view: View<'_>, wanted: &Wanted<'_>) -> Place {
-    lower_bound_in(view, wanted, find_segment(view, wanted))
+pub(crate) fn lower_bound(view: View<'_>, search_key: &SearchKey<'_>) -> SortedPosition {
+    lower_bound_in(view, search_key, find_segment(view, search_key))
 }
 
-/// The first item whose key is not smaller than `wanted`, for which `find_segment` found the segment.
+/// The first item whose key is not smaller than `search_key`, for which `find_segment` found the segment.
 #[inline(always)]
-pub(crate) fn lower_bound_in(view: View<'_>, wanted: &Wanted<'_>, segment: usize) -> Place {
-    let items = view.sorted_from(settle(view, wanted, segment).1);
-    let mut at = wanted.skip_smaller(items, ItemHeader::item_bytes).end;
+pub(crate) fn lower_bound_in(view: View<'_>, search_key: &SearchKey<'_>, segment: usize) -> SortedPosition {
+    let items = view.sorted_from(settle(view, search_key, segment).1);
+    let mut at = search_key.skip_smaller(items, ItemHeader::item_bytes).end;
     while at < items.len() {
-        match wanted.compare_item(&items[at..]) {
+        match search_key.compare_item(&items[at..]) {
             (Ordering::Less, bytes) => at += bytes,
             (order, _) => {
-                return Place { offset: view.sorted_end() - items.len() + at, found: order.is_eq() };
+                return SortedPosition { offset: view.sorted_end() - items.len() + at, found: order.is_eq() };
             }
         }
     }
-    Place { offset: view.sorted_end(), found: false }
+    SortedPosition { offset: view.sorted_end(), found: false }
 }
 
-/// The child of an interior node that `wanted` is routed to, and its position.
+/// The child of an interior node that `search_key` is routed to, and its position.
 #[inline]
-pub(crate) fn child_for(view: View<'_>, wanted: &Wanted<'_>) -> (usize, Lid) {
-    child_in(view, wanted, find_segment(view, wanted))
+pub(crate) fn child_for(view: View<'_>, search_key: &SearchKey<'_>) -> (usize, Lid) {
+    child_in(view, search_key, find_segment(view, search_key))
 }
 
-/// The child that `wanted` is routed to and its position, if `find_segment` found the segment.
+/// The child that `search_key` is routed to and its position, if `find_segment` found the segment.
 #[inline(always)]
-pub(crate) fn child_in(view: View<'_>, wanted: &Wanted<'_>, segment: usize) -> (usize, Lid) {
-    let start = settle(view, wanted, segment).1;
+pub(crate) fn child_in(view: View<'_>, search_key: &SearchKey<'_>, segment: usize) -> (usize, Lid) {
+    let start = settle(view, search_key, segment).1;
     let items = view.sorted_from(start);
-    let Range { start: mut last, end: mut at } = wanted.skip_smaller(items, ItemHeader::child_item_bytes);
+    let Range { start: mut last, end: mut at } = search_key.skip_smaller(items, ItemHeader::child_item_bytes);
     while at < items.len() {
-        let (order, bytes) = wanted.compare_item(&items[at..]);
+        let (order, bytes) = search_key.compare_item(&items[at..]);
         if order.is_gt() {
             break;
         }

@@ -11,19 +11,19 @@ use honeycomb_memory::{Lid, Pin, Retired, Version};
 use crate::error::Error;
 use crate::forest::{Forest, Root};
 use crate::node::item::{Item, ItemHeader, ValueReference, encode};
-use crate::node::key::Wanted;
+use crate::node::item_run::Change;
+use crate::node::key::SearchKey;
 use crate::node::live::Live;
 use crate::node::log::find_in_log;
 use crate::node::log_entry::{LogEntry, NewEntry, NewItem};
-use crate::node::piece::Change;
 use crate::node::view::View;
 use crate::read::descent::Target;
-use crate::read::reader::{Toward, child_toward};
+use crate::read::reader::{LeafPosition, child_toward};
 use crate::read::search::{find_segment, lower_bound_in};
 use crate::write::operation::{BatchOperation, Decision, Operation, Outcome, StoredValue, decide};
 use crate::write::restructure::Edit;
 use crate::write::sparse::{Shrunk, Sparse, becomes_sparse};
-use crate::write::transaction::{End, Index, Stop, Transaction};
+use crate::write::transaction::{End, Index, Stop, WriteTransaction};
 
 impl Forest {
     /// Carries out one operation and returns when every new reader sees it.
@@ -47,7 +47,7 @@ impl Forest {
     ) -> Result<(Outcome, Version), Error> {
         self.check(key, &operation)?;
         self.transact(|transaction| {
-            let leaf = transaction.hold_leaf(root, Toward::Key(key))?;
+            let leaf = transaction.hold_leaf(root, LeafPosition::Key(key))?;
             let outcome = transaction.apply(root, Located::at(leaf), key, &operation)?;
             Ok(if outcome.wrote() { End::Commit(outcome) } else { End::Refused(outcome) })
         })
@@ -84,8 +84,8 @@ impl Forest {
     ///
     /// # Errors
     /// As [`Forest::delete_range`].
-    pub fn fell(&self, root: Root) -> Result<(), Error> {
-        self.transact(|transaction| transaction.fell(root).map(End::Commit)).map(|(done, _)| done)
+    pub fn drop_tree(&self, root: Root) -> Result<(), Error> {
+        self.transact(|transaction| transaction.drop_tree(root).map(End::Commit)).map(|(done, _)| done)
     }
 
     pub(crate) fn check(&self, key: &[u8], operation: &Operation<'_>) -> Result<(), Error> {
@@ -96,7 +96,7 @@ impl Forest {
     /// Runs a transaction, from the beginning as often as another writer is in the way.
     pub(crate) fn transact<T>(
         &self,
-        mut run: impl FnMut(&mut Transaction<'_>) -> Result<End<T>, Stop>,
+        mut run: impl FnMut(&mut WriteTransaction<'_>) -> Result<End<T>, Stop>,
     ) -> Result<(T, Version), Error> {
         for attempt in 0.. {
             // Its pin is over when its leaves are tended.
@@ -130,9 +130,9 @@ impl Forest {
     pub(crate) fn attempt<'f, T>(
         &'f self,
         pin: &'f Pin<'f>,
-        run: impl FnOnce(&mut Transaction<'f>) -> Result<End<T>, Stop>,
+        run: impl FnOnce(&mut WriteTransaction<'f>) -> Result<End<T>, Stop>,
     ) -> Result<(T, Version, Option<Box<Shrunk>>), Stop> {
-        let mut transaction = Transaction::new(self, pin);
+        let mut transaction = WriteTransaction::new(self, pin);
         match run(&mut transaction)? {
             End::Commit(result) => Ok((result, transaction.commit(), transaction.take_shrunk())),
             End::Refused(result) => {
@@ -159,7 +159,7 @@ struct Existing<'a> {
 }
 
 /// Where a key is in a leaf: in its sorted block, in its log, in the order of its log.
-struct Found<'a> {
+struct KeyLookup<'a> {
     back_pointer: usize,
     /// Whether the sorted item at the back pointer has the key.
     replaces: bool,
@@ -171,17 +171,17 @@ struct Found<'a> {
 
 /// Looks a key up; in its segment, if that is known.
 #[inline]
-fn find<'a>(leaf: View<'a>, suffix: &[u8], segment: Option<usize>) -> Found<'a> {
-    let wanted = Wanted::new(suffix);
-    let segment = segment.unwrap_or_else(|| find_segment(leaf, &wanted));
-    let place = lower_bound_in(leaf, &wanted, segment);
-    let log = find_in_log(leaf, &wanted, place.offset);
+fn find<'a>(leaf: View<'a>, suffix: &[u8], segment: Option<usize>) -> KeyLookup<'a> {
+    let search_key = SearchKey::new(suffix);
+    let segment = segment.unwrap_or_else(|| find_segment(leaf, &search_key));
+    let place = lower_bound_in(leaf, &search_key, segment);
+    let log = find_in_log(leaf, &search_key, place.offset);
     let node_version = leaf.node_version();
     let sorted = place.found.then(|| Existing { item: leaf.item(place.offset), version: node_version });
     let newest = |entry: LogEntry<'a>| Existing { item: entry.item, version: entry.version(node_version) };
     let repeats = log.newest.is_some();
     let existing = log.newest.map(newest).or(sorted).filter(|existing| !existing.item.header.delete_marker());
-    Found { back_pointer: place.offset, replaces: place.found, repeats, order_hint: log.rank, existing }
+    KeyLookup { back_pointer: place.offset, replaces: place.found, repeats, order_hint: log.rank, existing }
 }
 
 /// The leaf of a key, held, and the key's segment there if that is known.
@@ -196,7 +196,7 @@ impl Located {
     }
 }
 
-impl<'f> Transaction<'f> {
+impl<'f> WriteTransaction<'f> {
     /// Carries out one operation in the leaf of its key.
     pub(crate) fn apply(
         &mut self,
@@ -221,7 +221,7 @@ impl<'f> Transaction<'f> {
             Decision::Remove => (None, Outcome::Deleted),
             Decision::Store(value, outcome) => (Some(value), outcome),
         };
-        let Found { back_pointer, order_hint, replaces, repeats, .. } = found;
+        let KeyLookup { back_pointer, order_hint, replaces, repeats, .. } = found;
         let is_last = order_hint == view.log_count() && back_pointer == view.sorted_end();
         let room = self.log_room(view);
         if self.is_bound()
@@ -325,7 +325,7 @@ impl<'f> Transaction<'f> {
     }
 
     /// Goes down to a leaf and locks it.
-    pub(crate) fn hold_leaf(&mut self, root: Root, toward: Toward<'_>) -> Result<Index, Stop> {
+    pub(crate) fn hold_leaf(&mut self, root: Root, toward: LeafPosition<'_>) -> Result<Index, Stop> {
         let (top, lid) = (self.view_of(root.0), root.0);
         let lid = if self.holds_any() {
             leaf_toward(lid, top, toward, |lid| self.view_of(lid))
@@ -342,7 +342,7 @@ impl<'f> Transaction<'f> {
 fn leaf_toward<'a>(
     mut lid: Lid,
     mut view: View<'a>,
-    toward: Toward<'_>,
+    toward: LeafPosition<'_>,
     view_of: impl Fn(Lid) -> View<'a>,
 ) -> Lid {
     while !view.is_leaf() {

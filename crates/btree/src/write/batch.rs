@@ -15,13 +15,13 @@ use crate::error::Error;
 use crate::forest::{Forest, Root};
 use crate::node::key::{common_length, head};
 use crate::node::view::View;
-use crate::read::reader::Toward;
+use crate::read::reader::LeafPosition;
 use crate::write::apply::Located;
 use crate::write::operation::{
     BatchEntry, BatchOperation, BatchOutcome, Decision, Operation, Outcome, TreeRange,
 };
 use crate::write::range::KeyRange;
-use crate::write::transaction::{End, Stop, Transaction};
+use crate::write::transaction::{End, Stop, WriteTransaction};
 
 /// Most entries of a batch.
 pub const BATCH_OPERATIONS_MAX: usize = 1 << 20;
@@ -127,7 +127,7 @@ fn changed_since(leaf: View<'_>, keys: KeyRange<'_>, since: Version) -> Option<V
     newer.filter(|entry| keys.contains(leaf.key(entry.item))).last().map(|entry| entry.version(node_version))
 }
 
-impl Transaction<'_> {
+impl WriteTransaction<'_> {
     /// Carries out the entries of a batch, whose places in the order of their keys are given.
     fn apply_batch(
         &mut self,
@@ -169,7 +169,7 @@ impl Transaction<'_> {
         index: usize,
         BatchOperation { root, key, operation }: &BatchOperation<'_>,
     ) -> Result<Outcome, Stop> {
-        let leaf = self.hold_leaf(*root, Toward::Key(key))?;
+        let leaf = self.hold_leaf(*root, LeafPosition::Key(key))?;
         let operation = match *operation {
             // Its version was compared.
             Operation::CompareVersionAndSwap { value, .. } if is_first(entries, order, index) => {
@@ -201,7 +201,7 @@ impl Transaction<'_> {
                     if !has_ranges && !compares {
                         continue;
                     }
-                    let leaf = self.hold_leaf(*root, Toward::Key(key))?;
+                    let leaf = self.hold_leaf(*root, LeafPosition::Key(key))?;
                     match compares.then(|| self.decide(leaf, key, operation)) {
                         Some(Decision::Keep(outcome)) => Some(outcome),
                         _ => None,

@@ -34,12 +34,12 @@ use crate::node::item::HEADER_BYTES;
 use crate::node::live::Live;
 use crate::node::shape::{LEAF, Shape};
 use crate::node::view::View;
-use crate::read::reader::{Toward, child_toward};
+use crate::read::reader::{LeafPosition, child_toward};
 use crate::read::search::{child_after, child_at, child_before};
 use crate::write::divide::log_room;
 use crate::write::restructure::Ends;
 use crate::write::sparse::Shrunk;
-use crate::write::transaction::{End, Stop, Transaction};
+use crate::write::transaction::{End, Stop, WriteTransaction};
 
 /// What a step of a pass came to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -102,7 +102,7 @@ impl Forest {
     }
 }
 
-impl Transaction<'_> {
+impl WriteTransaction<'_> {
     /// Looks at some leaves from a key on, up to the first join.
     fn compact(&mut self, root: Root, place: &[u8], leaves: usize) -> Result<End<Step>, Stop> {
         let path = self.path(root, place, LEAF);
@@ -141,7 +141,7 @@ impl Transaction<'_> {
     /// The children of a parent of leaves from the one of a key on: at most so many.
     fn children_from(&self, parent: Lid, key: &[u8], most: usize) -> Result<Vec<Lid>, Stop> {
         let view = self.above_leaves(parent)?;
-        let first = child_toward(view, Toward::Key(key)).0;
+        let first = child_toward(view, LeafPosition::Key(key)).0;
         let positions = std::iter::successors(Some(first), |&position| child_after(view, position));
         Ok(positions.take(most).map(|position| child_at(view, position)).collect())
     }
@@ -158,7 +158,7 @@ impl Transaction<'_> {
         let path = self.path(root, key, LEAF);
         let Some(&parent) = path.last() else { return Ok(Vec::new()) };
         let view = self.above_leaves(parent)?;
-        let position = child_toward(view, Toward::Key(key)).0;
+        let position = child_toward(view, LeafPosition::Key(key)).0;
         let left = child_before(view, position).unwrap_or(position);
         Ok(self.view_of(child_at(view, left)).low_fence().to_vec())
     }
@@ -212,7 +212,7 @@ impl Transaction<'_> {
             if parent.level() != node.level() + 1 {
                 return Err(Stop::Busy);
             }
-            let position = child_toward(parent, Toward::Key(node.low_fence())).0;
+            let position = child_toward(parent, LeafPosition::Key(node.low_fence())).0;
             if let Some(left) = child_before(parent, position) {
                 let (left, goal) = (child_at(parent, left), goal(self.forest.shape(), node.level()));
                 if joined_bytes(self.view_of(left), node) <= goal {

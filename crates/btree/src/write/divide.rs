@@ -5,8 +5,8 @@ use honeycomb_memory::Lid;
 use crate::node::builder::Plan;
 use crate::node::fences::{Fences, OwnedFences};
 use crate::node::item::{Item, ItemHeader};
+use crate::node::item_run::{ItemRun, Items, Tally};
 use crate::node::key::{KeyParts, separator};
-use crate::node::piece::{Items, Piece, Tally};
 use crate::node::shape::Shape;
 
 /// How to divide.
@@ -36,7 +36,7 @@ impl Part<'_> {
 }
 
 /// What a run of nodes holds.
-pub(crate) struct Run<'a> {
+pub(crate) struct NodeRun<'a> {
     pub(crate) level: usize,
     pub(crate) fences: Fences<'a>,
     /// Interior nodes only.
@@ -47,13 +47,13 @@ pub(crate) struct Run<'a> {
 /// A place between items, by the item after it: the first of the next node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Cut {
-    piece: usize,
+    item_run: usize,
     /// Where in the piece's bytes the item is.
     at: usize,
 }
 
 /// Divides a run among as many nodes as `share` says and as fit.
-pub(crate) fn divide<'a>(shape: &Shape, run: &Run<'a>, share: Share) -> Vec<Part<'a>> {
+pub(crate) fn divide<'a>(shape: &Shape, run: &NodeRun<'a>, share: Share) -> Vec<Part<'a>> {
     let all_fit = |parts: &[Part<'_>], room| {
         parts.iter().all(|part| fits(shape, &part.plan(run.level, None, None), room))
     };
@@ -77,7 +77,7 @@ pub(crate) fn divide<'a>(shape: &Shape, run: &Run<'a>, share: Share) -> Vec<Part
     parts
 }
 
-impl<'a> Run<'a> {
+impl<'a> NodeRun<'a> {
     /// The run as one node, with these siblings if it is a leaf.
     pub(crate) fn plan(&self, left: Option<Lid>, right: Option<Lid>) -> Plan<'_> {
         Plan::new(self.level, self.fences, [self.leftmost.or(left), right], &self.items)
@@ -88,25 +88,25 @@ impl<'a> Run<'a> {
         self.plan(None, None).sorted_bytes()
     }
 
-    fn piece(&self, cut: Cut) -> Piece<'a> {
-        self.items.pieces[cut.piece]
+    fn item_run(&self, cut: Cut) -> ItemRun<'a> {
+        self.items.item_runs[cut.item_run]
     }
 
     fn item(&self, cut: Cut) -> Item<'a> {
-        Item::read(&self.piece(cut).bytes[cut.at..])
+        Item::read(&self.item_run(cut).bytes[cut.at..])
     }
 
     fn last_item(&self) -> Cut {
-        let piece = self.items.pieces.len() - 1;
-        let bytes = self.items.pieces[piece].bytes.len();
-        Cut { piece, at: bytes - self.items.pieces[piece].last_before(bytes).bytes.len() }
+        let item_run = self.items.item_runs.len() - 1;
+        let bytes = self.items.item_runs[item_run].bytes.len();
+        Cut { item_run, at: bytes - self.items.item_runs[item_run].last_before(bytes).bytes.len() }
     }
 
     /// Where to cut for `nodes` nodes.
     fn cuts(&self, nodes: usize) -> Vec<Cut> {
         let prefix = self.fences.prefix_length();
         let total = self.items.bytes_with_prefix(prefix);
-        let (mut cuts, mut last) = (Vec::with_capacity(nodes), Cut { piece: 0, at: 0 });
+        let (mut cuts, mut last) = (Vec::with_capacity(nodes), Cut { item_run: 0, at: 0 });
         for node in 1..nodes {
             let Some(cut) = self.cut_after(last, total * node / nodes, prefix) else { break };
             cuts.push(cut);
@@ -119,13 +119,13 @@ impl<'a> Run<'a> {
     /// with a prefix of `prefix` bytes.
     fn cut_after(&self, last: Cut, goal: usize, prefix: usize) -> Option<Cut> {
         let mut before = 0;
-        for (index, piece) in self.items.pieces.iter().enumerate() {
-            let bytes = piece.bytes_with_prefix(prefix);
-            if before + bytes >= goal && index >= last.piece {
-                let after = if index == last.piece { Some(last.at) } else { None };
-                let found = item_at(*piece, goal.saturating_sub(before), prefix, after);
+        for (index, item_run) in self.items.item_runs.iter().enumerate() {
+            let bytes = item_run.bytes_with_prefix(prefix);
+            if before + bytes >= goal && index >= last.item_run {
+                let after = if index == last.item_run { Some(last.at) } else { None };
+                let found = item_at(*item_run, goal.saturating_sub(before), prefix, after);
                 if let Some(at) = found {
-                    return Some(Cut { piece: index, at });
+                    return Some(Cut { item_run: index, at });
                 }
             }
             before += bytes;
@@ -136,7 +136,7 @@ impl<'a> Run<'a> {
     fn parts(&self, cuts: &[Cut]) -> Vec<Part<'a>> {
         let mut parts = Vec::with_capacity(cuts.len() + 1);
         let (mut start, mut low, mut leftmost) =
-            (Cut { piece: 0, at: 0 }, self.fences.low.to_vec(), self.leftmost);
+            (Cut { item_run: 0, at: 0 }, self.fences.low.to_vec(), self.leftmost);
         let mut rest = self.items.tally;
         for &cut in cuts {
             let high = self.separator(cut);
@@ -150,7 +150,7 @@ impl<'a> Run<'a> {
                 // leftmost.
                 leftmost = Some(self.item(cut).child());
                 start.at += self.item(cut).bytes.len();
-                rest -= Tally::new(1, self.piece(cut).prefix);
+                rest -= Tally::new(1, self.item_run(cut).prefix);
             }
         }
         let fences = OwnedFences { low, high: self.fences.high.map(KeyParts::to_vec) };
@@ -162,28 +162,28 @@ impl<'a> Run<'a> {
 
     /// The fence between the items before and from `cut`.
     fn separator(&self, cut: Cut) -> Vec<u8> {
-        let right = self.piece(cut).key(self.item(cut));
+        let right = self.item_run(cut).key(self.item(cut));
         if self.level > 0 {
             return right.to_vec();
         }
-        let before = if cut.at > 0 { (cut.piece, cut.at) } else { (cut.piece - 1, usize::MAX) };
-        let piece = self.items.pieces[before.0];
-        separator(piece.key(piece.last_before(before.1.min(piece.bytes.len()))), right)
+        let before = if cut.at > 0 { (cut.item_run, cut.at) } else { (cut.item_run - 1, usize::MAX) };
+        let item_run = self.items.item_runs[before.0];
+        separator(item_run.key(item_run.last_before(before.1.min(item_run.bytes.len()))), right)
     }
 
     /// The items from one place to another, or to the end, with an empty tally.
     fn slice(&self, start: Cut, end: Option<Cut>) -> Items<'a> {
-        let past = end.map_or(self.items.pieces.len(), |end| end.piece + 1);
-        let mut items = Items::with_capacity(past - start.piece);
-        for index in start.piece..past {
-            let mut piece = self.items.pieces[index];
-            if let Some(end) = end.filter(|end| end.piece == index) {
-                piece = piece.split_at(end.at).0;
+        let past = end.map_or(self.items.item_runs.len(), |end| end.item_run + 1);
+        let mut items = Items::with_capacity(past - start.item_run);
+        for index in start.item_run..past {
+            let mut item_run = self.items.item_runs[index];
+            if let Some(end) = end.filter(|end| end.item_run == index) {
+                item_run = item_run.split_at(end.at).0;
             }
-            if start.piece == index {
-                piece = piece.split_at(start.at).1;
+            if start.item_run == index {
+                item_run = item_run.split_at(start.at).1;
             }
-            items.push(piece);
+            items.push(item_run);
         }
         items
     }
@@ -191,14 +191,14 @@ impl<'a> Run<'a> {
 
 /// The first item of a piece after the one at `after`, if given, the middle of whose bytes is `goal` or more
 /// bytes into the piece.
-fn item_at(piece: Piece<'_>, goal: usize, prefix: usize, after: Option<usize>) -> Option<usize> {
+fn item_at(item_run: ItemRun<'_>, goal: usize, prefix: usize, after: Option<usize>) -> Option<usize> {
     // Where items keep their bytes, those before a start that comes before the goal need no look.
-    let same = prefix == piece.prefix.len();
-    let mut at = piece.starts().take_while(|&start| same && start <= goal).last().unwrap_or(0);
+    let same = prefix == item_run.prefix.len();
+    let mut at = item_run.starts().take_while(|&start| same && start <= goal).last().unwrap_or(0);
     let mut before = at;
-    while at < piece.bytes.len() {
-        let item = ItemHeader::read(&piece.bytes[at..]).item_bytes();
-        let bytes = item + piece.prefix.len() - prefix;
+    while at < item_run.bytes.len() {
+        let item = ItemHeader::read(&item_run.bytes[at..]).item_bytes();
+        let bytes = item + item_run.prefix.len() - prefix;
         if before + bytes / 2 >= goal && after.is_none_or(|after| at > after) {
             return Some(at);
         }

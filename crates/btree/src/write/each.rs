@@ -17,7 +17,7 @@ use crate::read::descent::{Target, descend_together};
 use crate::read::reader::Reader;
 use crate::write::operation::{BatchOperation, Outcome};
 use crate::write::sparse::Shrunk;
-use crate::write::transaction::{Stop, Transaction};
+use crate::write::transaction::{Stop, WriteTransaction};
 
 /// Writes whose leaves are on their way at once.
 const AHEAD: usize = 16;
@@ -74,7 +74,7 @@ impl Forest {
 /// Writes that become visible together.
 struct Group<'f, D> {
     forest: &'f Forest,
-    transaction: Transaction<'f>,
+    transaction: WriteTransaction<'f>,
     /// What came of the writes that are in the transaction.
     outcomes: SmallVec<[Outcome; AHEAD]>,
     /// How many were told `done` before them.
@@ -84,7 +84,7 @@ struct Group<'f, D> {
 
 impl<'f, D: FnMut(usize, Result<Outcome, Error>)> Group<'f, D> {
     fn new(forest: &'f Forest, pin: &'f Pin<'f>, done: D) -> Self {
-        let transaction = Transaction::with_capacity(forest, pin, AHEAD);
+        let transaction = WriteTransaction::with_capacity(forest, pin, AHEAD);
         Self { forest, transaction, outcomes: SmallVec::new(), told: 0, done }
     }
 

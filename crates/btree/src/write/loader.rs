@@ -18,15 +18,15 @@ use crate::forest::{Forest, Root};
 use crate::node::builder::Plan;
 use crate::node::fences::Fences;
 use crate::node::item::{Item, ItemHeader, ValueReference, encode, encode_child};
+use crate::node::item_run::{ItemRun, Items, Tally};
 use crate::node::key::{KeyParts, separator};
-use crate::node::piece::{Items, Piece, Tally};
 use crate::node::shape::LEAF;
 use crate::read::scan::Scan;
-use crate::write::divide::{Run, Share, divide, log_room};
+use crate::write::divide::{NodeRun, Share, divide, log_room};
 use crate::write::operation::Operation;
 use crate::write::range::KeyRange;
 use crate::write::restructure::Edit;
-use crate::write::transaction::{End, Index, Stop, Transaction};
+use crate::write::transaction::{End, Index, Stop, WriteTransaction};
 
 /// Pairs on their way into an empty tree. Dropped before [`Loader::finish`], it leaves nothing behind.
 pub struct Loader<'f> {
@@ -226,7 +226,7 @@ impl<'f> Loader<'f> {
         Ok(())
     }
 
-    fn give_to<'t>(self, transaction: &mut Transaction<'t>)
+    fn give_to<'t>(self, transaction: &mut WriteTransaction<'t>)
     where
         'f: 't,
     {
@@ -265,12 +265,12 @@ impl<'f> Level<'f> {
     }
 
     /// What the node under way holds up to the item at `end`.
-    fn run<'a>(&'a self, height: usize, end: usize, high: Option<&'a [u8]>) -> Run<'a> {
+    fn run<'a>(&'a self, height: usize, end: usize, high: Option<&'a [u8]>) -> NodeRun<'a> {
         let mut items = Items::default();
-        items.push(Piece::new(&[], &self.items[..end]));
+        items.push(ItemRun::new(&[], &self.items[..end]));
         items.tally = Tally::new(self.count - usize::from(end < self.items.len()), &[]);
         let high = high.map(|suffix| KeyParts { prefix: &[], suffix });
-        Run { level: height, fences: Fences { low: &self.low, high }, leftmost: self.leftmost, items }
+        NodeRun { level: height, fences: Fences { low: &self.low, high }, leftmost: self.leftmost, items }
     }
 
     /// Keeps a node that is closed, and goes on with its last item in the next one, whose low fence is `low`.
@@ -293,7 +293,7 @@ impl<'f> Level<'f> {
     }
 }
 
-impl Transaction<'_> {
+impl WriteTransaction<'_> {
     /// Locks the root of a tree without pairs, and takes away all that is under it.
     fn hold_empty(&mut self, root: Root) -> Result<Index, Stop> {
         let all = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };

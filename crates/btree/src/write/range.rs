@@ -3,10 +3,10 @@
 use std::ops::Bound;
 
 use crate::node::item::ValueReference;
+use crate::node::item_run::{ItemRun, Items, leaf_items};
 use crate::node::key::KeyParts;
-use crate::node::piece::{Items, Piece, leaf_items};
 use crate::node::view::View;
-use crate::read::reader::Toward;
+use crate::read::reader::LeafPosition;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KeyRange<'a> {
@@ -28,18 +28,18 @@ impl<'a> KeyRange<'a> {
     }
 
     /// The leaf that the range begins in.
-    pub(crate) fn first_leaf(self) -> Toward<'a> {
+    pub(crate) fn first_leaf(self) -> LeafPosition<'a> {
         match self.lower {
-            Bound::Included(key) | Bound::Excluded(key) => Toward::Key(key),
-            Bound::Unbounded => Toward::First,
+            Bound::Included(key) | Bound::Excluded(key) => LeafPosition::Key(key),
+            Bound::Unbounded => LeafPosition::First,
         }
     }
 
     /// The leaf that the range ends in.
-    pub(crate) fn last_leaf(self) -> Toward<'a> {
+    pub(crate) fn last_leaf(self) -> LeafPosition<'a> {
         match self.upper {
-            Bound::Included(key) | Bound::Excluded(key) => Toward::Key(key),
-            Bound::Unbounded => Toward::Last,
+            Bound::Included(key) | Bound::Excluded(key) => LeafPosition::Key(key),
+            Bound::Unbounded => LeafPosition::Last,
         }
     }
 
@@ -70,9 +70,9 @@ impl<'a> KeyRange<'a> {
     /// The items of a leaf that are not in the range, each a piece of its own.
     pub(crate) fn outside(self, leaf: View<'_>) -> Items<'_> {
         let mut outside = Items::default();
-        for piece in leaf_items(leaf, None).pieces {
-            let kept = piece.items().filter(|&item| !self.contains(piece.key(item)));
-            kept.for_each(|item| outside.push(Piece::new(piece.prefix, item.bytes)));
+        for item_run in leaf_items(leaf, None).item_runs {
+            let kept = item_run.items().filter(|&item| !self.contains(item_run.key(item)));
+            kept.for_each(|item| outside.push(ItemRun::new(item_run.prefix, item.bytes)));
         }
         outside.counted()
     }
@@ -80,8 +80,8 @@ impl<'a> KeyRange<'a> {
     /// How many items of a leaf are in the range, and their out-of-line values.
     pub(crate) fn inside(self, leaf: View<'_>) -> (u64, Vec<ValueReference>) {
         let (mut count, mut values) = (0, Vec::new());
-        for piece in leaf_items(leaf, None).pieces {
-            for item in piece.items().filter(|&item| self.contains(piece.key(item))) {
+        for item_run in leaf_items(leaf, None).item_runs {
+            for item in item_run.items().filter(|&item| self.contains(item_run.key(item))) {
                 count += 1;
                 values.extend(item.reference());
             }

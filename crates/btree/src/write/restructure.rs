@@ -15,17 +15,17 @@ use crate::forest::Root;
 use crate::node::builder::Plan;
 use crate::node::fences::{Fences, OwnedFences};
 use crate::node::item::{ItemBytes, encode_child};
-use crate::node::key::Wanted;
+use crate::node::item_run::{Change, ItemRun, Items, Tally, leaf_items};
+use crate::node::key::SearchKey;
 use crate::node::patch::Patch;
-use crate::node::piece::{Change, Items, Piece, Tally, leaf_items};
 use crate::node::segments::Starts;
 use crate::node::shape::LEAF;
 use crate::node::view::View;
-use crate::read::reader::Toward;
+use crate::read::reader::LeafPosition;
 use crate::read::search::{LEFTMOST, child_after, child_at, child_before, child_for, end_of_child};
-use crate::write::divide::{Part, Run, Share, divide, fits, log_room};
+use crate::write::divide::{NodeRun, Part, Share, divide, fits, log_room};
 use crate::write::range::KeyRange;
-use crate::write::transaction::{Index, Stop, Transaction};
+use crate::write::transaction::{Index, Stop, WriteTransaction};
 
 /// What changes in leaves that are rebuilt.
 #[derive(Clone, Copy)]
@@ -75,7 +75,7 @@ pub(crate) struct Ends {
     pub(crate) last: Index,
 }
 
-impl<'f> Transaction<'f> {
+impl<'f> WriteTransaction<'f> {
     /// Rebuilds the leaves from `first` to `last` with an edit; those between them go away.
     pub(crate) fn rebuild(
         &mut self,
@@ -158,7 +158,7 @@ impl<'f> Transaction<'f> {
     }
 
     /// One leaf for one leaf.
-    fn merged<'p>(&self, leaf: Index, run: &'p Run<'_>) -> Plan<'p> {
+    fn merged<'p>(&self, leaf: Index, run: &'p NodeRun<'_>) -> Plan<'p> {
         let view = self.view(leaf);
         run.plan(view.left(), view.right())
     }
@@ -177,7 +177,7 @@ impl<'f> Transaction<'f> {
     }
 
     /// What the leaves of a run hold after an edit.
-    fn leaves<'p>(&'p self, ends: Ends, edit: &'p Edit<'_>) -> Run<'p> {
+    fn leaves<'p>(&'p self, ends: Ends, edit: &'p Edit<'_>) -> NodeRun<'p> {
         let (first, last) = (self.view(ends.first), self.view(ends.last));
         let mut items = edit.items(ends.first, first);
         for &index in edit.between() {
@@ -186,7 +186,7 @@ impl<'f> Transaction<'f> {
         if ends.first != ends.last {
             items.extend(edit.items(ends.last, last));
         }
-        Run { level: 0, fences: Fences::spanning(first, last), leftmost: None, items }
+        NodeRun { level: 0, fences: Fences::spanning(first, last), leftmost: None, items }
     }
 
     /// Takes a neighbour under the same parent into the run, if there is one whose lock can be had.
@@ -218,7 +218,7 @@ impl<'f> Transaction<'f> {
     /// The position of a held node among the children of a node.
     fn position_of(&self, parent: View<'_>, child: Index) -> Option<usize> {
         let suffix = self.view(child).low_fence().strip_prefix(parent.prefix())?;
-        let (position, lid) = child_for(parent, &Wanted::new(suffix));
+        let (position, lid) = child_for(parent, &SearchKey::new(suffix));
         (lid == self.lid(child)).then_some(position)
     }
 
@@ -231,7 +231,7 @@ impl<'f> Transaction<'f> {
                 return path;
             }
             path.push(lid);
-            lid = crate::read::reader::child_toward(view, Toward::Key(key)).1;
+            lid = crate::read::reader::child_toward(view, LeafPosition::Key(key)).1;
         }
     }
 
@@ -311,7 +311,7 @@ impl<'f> Transaction<'f> {
             let children = self.children_after(parents, ends, &news)?;
             self.remove_run(parents, ends)?;
             let is_root = left == root.0;
-            if is_root && children.pieces.is_empty() {
+            if is_root && children.item_runs.is_empty() {
                 return self.collapse(parents.first, news[0].lid);
             }
             if parents.first == parents.last && (is_root || !self.is_small(&children)) {
@@ -338,14 +338,14 @@ impl<'f> Transaction<'f> {
             if first == LEFTMOST { (news[0].lid, &news[1..]) } else { (left.leftmost(), news) };
         let mut children = Children::new(left.level(), Fences::spanning(left, right), leftmost);
         let end = end_of_child(right, last);
-        children.push(Piece::sorted(left, left.items_start(), start));
+        children.push(ItemRun::sorted(left, left.items_start(), start));
         for child in items {
-            children.push(Piece::new(&[], &encode_child(&child.low, child.lid)));
+            children.push(ItemRun::new(&[], &encode_child(&child.low, child.lid)));
         }
-        children.push(Piece::sorted(right, end, right.sorted_end()));
+        children.push(ItemRun::sorted(right, end, right.sorted_end()));
         // What goes is little, and counted rather than what stays.
         let stays = |view: View<'_>, from, to| {
-            Tally::new(view.sorted_count() - Piece::sorted(view, from, to).count(), view.prefix())
+            Tally::new(view.sorted_count() - ItemRun::sorted(view, from, to).count(), view.prefix())
         };
         if parents.first == parents.last {
             children.tally += stays(left, start, end);
@@ -461,7 +461,7 @@ impl<'f> Transaction<'f> {
     fn grow(&mut self, root: Root, level: usize, news: &[NewChild]) -> Result<(), Stop> {
         let mut children = Children::new(level, Fences::NONE, news[0].lid);
         for child in &news[1..] {
-            children.push(Piece::new(&[], &encode_child(&child.low, child.lid)));
+            children.push(ItemRun::new(&[], &encode_child(&child.low, child.lid)));
         }
         children.tally += Tally::new(news.len() - 1, &[]);
         self.forest.counters.root_growths.add(1);
@@ -492,7 +492,7 @@ impl<'f> Transaction<'f> {
     }
 
     /// Removes a tree with everything in it.
-    pub(crate) fn fell(&mut self, root: Root) -> Result<(), Stop> {
+    pub(crate) fn drop_tree(&mut self, root: Root) -> Result<(), Stop> {
         self.delete_range(root, Bound::Unbounded, Bound::Unbounded)?;
         self.remove_subtree(root.0)?;
         // There is nothing left to be tended.
@@ -560,63 +560,63 @@ struct Children {
     level: usize,
     fences: OwnedFences,
     leftmost: Lid,
-    pieces: Vec<OwnedPiece>,
+    item_runs: Vec<OwnedItemRun>,
     tally: Tally,
 }
 
 /// A piece in memory of its own.
-struct OwnedPiece {
+struct OwnedItemRun {
     prefix: Vec<u8>,
     bytes: ItemBytes,
     offset: usize,
     starts: Vec<[u8; 2]>,
 }
 
-impl OwnedPiece {
-    fn borrow(&self) -> Piece<'_> {
+impl OwnedItemRun {
+    fn borrow(&self) -> ItemRun<'_> {
         let starts = Starts(&self.starts);
-        Piece { prefix: &self.prefix, bytes: &self.bytes, offset: self.offset, starts }
+        ItemRun { prefix: &self.prefix, bytes: &self.bytes, offset: self.offset, starts }
     }
 }
 
 impl Children {
     fn new(level: usize, fences: Fences<'_>, leftmost: Lid) -> Self {
-        Self { level, fences: fences.into(), leftmost, pieces: Vec::new(), tally: Tally::default() }
+        Self { level, fences: fences.into(), leftmost, item_runs: Vec::new(), tally: Tally::default() }
     }
 
     fn of(view: View<'_>) -> Self {
         let mut children = Self::new(view.level(), Fences::spanning(view, view), view.leftmost());
-        children.push(Piece::sorted(view, view.items_start(), view.sorted_end()));
+        children.push(ItemRun::sorted(view, view.items_start(), view.sorted_end()));
         children.tally = Tally::new(view.sorted_count(), view.prefix());
         children
     }
 
     /// Adds a piece, unless it is empty. Its items are to be added to the tally.
-    fn push(&mut self, piece: Piece<'_>) {
-        if !piece.bytes.is_empty() {
-            self.pieces.push(OwnedPiece {
-                prefix: piece.prefix.to_vec(),
-                bytes: ItemBytes::from_slice(piece.bytes),
-                offset: piece.offset,
-                starts: piece.starts.0.to_vec(),
+    fn push(&mut self, item_run: ItemRun<'_>) {
+        if !item_run.bytes.is_empty() {
+            self.item_runs.push(OwnedItemRun {
+                prefix: item_run.prefix.to_vec(),
+                bytes: ItemBytes::from_slice(item_run.bytes),
+                offset: item_run.offset,
+                starts: item_run.starts.0.to_vec(),
             });
         }
     }
 
     /// These children and, to the right of them, others: the first of those had no item.
     fn followed_by(mut self, other: Self) -> Self {
-        self.push(Piece::new(&[], &encode_child(&other.fences.low, other.leftmost)));
-        self.pieces.extend(other.pieces);
+        self.push(ItemRun::new(&[], &encode_child(&other.fences.low, other.leftmost)));
+        self.item_runs.extend(other.item_runs);
         self.tally += Tally::new(1, &[]);
         self.tally += other.tally;
         self.fences.high = other.fences.high;
         self
     }
 
-    fn run(&self) -> Run<'_> {
+    fn run(&self) -> NodeRun<'_> {
         let mut items = Items::default();
-        self.pieces.iter().for_each(|piece| items.push(piece.borrow()));
+        self.item_runs.iter().for_each(|item_run| items.push(item_run.borrow()));
         items.tally += self.tally;
-        Run { level: self.level, fences: self.fences.borrow(), leftmost: Some(self.leftmost), items }
+        NodeRun { level: self.level, fences: self.fences.borrow(), leftmost: Some(self.leftmost), items }
     }
 }

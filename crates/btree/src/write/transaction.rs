@@ -116,7 +116,7 @@ impl HeldNode<'_> {
     }
 }
 
-pub(crate) struct Transaction<'f> {
+pub(crate) struct WriteTransaction<'f> {
     pub(crate) forest: &'f Forest,
     pin: &'f Pin<'f>,
     /// Most transactions hold one leaf.
@@ -131,7 +131,7 @@ pub(crate) struct Transaction<'f> {
     is_bound: bool,
 }
 
-impl<'f> Transaction<'f> {
+impl<'f> WriteTransaction<'f> {
     pub(crate) fn new(forest: &'f Forest, pin: &'f Pin<'f>) -> Self {
         Self::with_capacity(forest, pin, 1)
     }
@@ -190,7 +190,7 @@ impl<'f> Transaction<'f> {
         }
     }
 
-    /// As [`Transaction::hold`], of a node that is mapped. Mostly its lock is free, and then it is not held.
+    /// As [`WriteTransaction::hold`], for a mapped node. Its lock is mostly free, and then nobody holds it.
     #[inline]
     pub(crate) fn hold_mapped(&mut self, lid: Lid) -> Result<Index, Stop> {
         match self.try_lock(lid) {

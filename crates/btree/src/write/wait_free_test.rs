@@ -67,7 +67,7 @@ fn stop_at(nth: usize, stopped: Sender<(Stage, bool)>, go_on: Receiver<()>) {
 /// A forest of `count` pairs.
 fn planted(count: u32) -> (Forest, Root) {
     let forest = forest();
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     for number in 0..count {
         forest.write(root, &key(number), Operation::Put(&[1; 20])).unwrap();
     }

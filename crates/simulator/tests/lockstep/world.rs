@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use honeycomb_accelerator::{Accelerator, Back, Card, Model, Software};
+use honeycomb_accelerator::{Accelerator, Backend, Card, Model, Software};
 use honeycomb_btree::{Forest, Root, Shape};
 use honeycomb_simulator::Simulator;
 use honeycomb_simulator::platform::Platform;
@@ -67,9 +67,9 @@ impl World {
         let forest = Arc::new(index::forest(shape, 256 * MIB, true));
         let simulator = simulator(seed, rng);
         let card = Card { engines: simulator, ..Card::default() };
-        let backs: [&dyn Back; BACKS.len()] = [&Software::default(), &Card::<Model>::default(), &card];
-        let accelerators: Vec<_> = backs.map(|back| back.attach(&forest).expect("attached")).into();
-        let roots = TABLES.map(|_| forest.plant().expect("there is room"));
+        let backs: [&dyn Backend; BACKS.len()] = [&Software::default(), &Card::<Model>::default(), &card];
+        let accelerators: Vec<_> = backs.map(|backend| backend.attach(&forest).expect("attached")).into();
+        let roots = TABLES.map(|_| forest.create_tree().expect("there is room"));
         for accelerator in &accelerators {
             TABLES.iter().zip(roots).for_each(|(&table, root)| accelerator.set_root(table, Some(root)));
         }

@@ -35,7 +35,7 @@ fn exchange_what_is_held(world: &mut World, round: u32) {
 
 /// Whatever they are, and if several requests have the same.
 pub(super) fn identifiers_are_echoed(world: &mut World) {
-    world.plant(9);
+    world.create_tree(9);
     for number in 0..20 {
         world.put(9, &[number], &[number; 3]);
     }

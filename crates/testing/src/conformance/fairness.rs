@@ -31,7 +31,7 @@ pub(super) const LONG: u16 = 300;
 impl World {
     /// Plants the table of a long scan.
     pub(super) fn plant_a_long_table(&mut self) {
-        self.plant(LONG);
+        self.create_tree(LONG);
         for number in 0..PAIRS_OF_A_LONG_SCAN {
             self.put(LONG, &number.to_be_bytes(), b"first");
         }

@@ -28,7 +28,7 @@ mod world;
 
 use std::thread;
 
-use honeycomb_accelerator::Back;
+use honeycomb_accelerator::Backend;
 use honeycomb_btree::{Config, Shape};
 use honeycomb_memory::MemoryConfig;
 use honeycomb_memory::sync::{AtomicUsize, Ordering};
@@ -46,8 +46,8 @@ type Promise = fn(&mut World);
 ///
 /// # Panics
 /// If the backend breaks a promise of the seam.
-pub fn check(back: &dyn Back, seed: u64) {
-    println!("conformance of {back:?} with seed {seed}");
+pub fn check(backend: &dyn Backend, seed: u64) {
+    println!("conformance of {backend:?} with seed {seed}");
     let mut random = Random::new(seed);
     let configs = [tiny(128), tiny(0), with_tag_directories(), default(), few_leases(), unversioned()];
     let of = |config| promises(config).into_iter().map(move |promise| (config, promise));
@@ -57,7 +57,7 @@ pub fn check(back: &dyn Back, seed: u64) {
     let work = || {
         while let Some((config, promise, seed)) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
             println!("seed {seed}: {config:?}");
-            let mut world = World::new(back, config, *seed);
+            let mut world = World::new(backend, config, *seed);
             promise(&mut world);
             world.finish();
         }

@@ -11,13 +11,13 @@ use crate::conformance::answers::Answer;
 use crate::conformance::world::{Model, World};
 
 /// What was asked.
-pub(super) struct Asked<'q> {
+pub(super) struct SubmittedRequest<'q> {
     pub(super) request: Result<Request<'q>, Rejected>,
     /// The version that was visible when it was submitted.
     pub(super) since: Version,
 }
 
-impl Asked<'_> {
+impl SubmittedRequest<'_> {
     /// Takes the answer from those of its identifier. If requests share it, any of their answers may be
     /// this one's.
     pub(super) fn check(&self, world: &World, answers: &mut HashMap<u64, Vec<Answer>>) {

@@ -18,7 +18,7 @@ const REFUSAL_BYTES: usize = 32;
 
 /// Gets and scans of one pair, all in one poll, and those that were refused once more, until none is.
 pub(super) fn what_is_found_beyond_the_room_is_refused(world: &mut World) {
-    world.plant(9);
+    world.create_tree(9);
     (0..PAIRS).for_each(|number| world.put(9, &[number], &vec![number; VALUE_BYTES]));
     let mut left: Vec<u8> = (0..PAIRS).collect();
     while !left.is_empty() {
@@ -36,7 +36,7 @@ pub(super) fn what_is_found_beyond_the_room_is_refused(world: &mut World) {
 /// values may be.
 pub(super) fn a_long_value_is_found_alone_or_refused(world: &mut World) {
     const LONG_BYTES: usize = 10 * ROOM;
-    world.plant(9);
+    world.create_tree(9);
     (0..PAIRS).for_each(|number| world.put(9, &[number], &vec![number; LONG_BYTES]));
     world.put(9, &[PAIRS], &[PAIRS; VALUE_BYTES]);
     let all: Vec<u8> = (0..=PAIRS).filter(|number| number % 3 > 0).collect();

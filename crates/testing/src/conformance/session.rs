@@ -6,7 +6,7 @@ use honeycomb_accelerator::{Completions, Queue, Request, Requests, parse_request
 use honeycomb_btree::Version;
 
 use crate::conformance::answers::{Answer, Answers};
-use crate::conformance::oracle::Asked;
+use crate::conformance::oracle::SubmittedRequest;
 use crate::conformance::world::World;
 
 pub(super) struct Session {
@@ -91,7 +91,7 @@ impl Session {
             let mut rest = &requests[..];
             while !rest.is_empty() {
                 let (request, length) = parse_request(rest);
-                Asked { request, since }.check(world, &mut answers);
+                SubmittedRequest { request, since }.check(world, &mut answers);
                 rest = &rest[length..];
             }
         }

@@ -11,7 +11,7 @@ pub(super) fn only_tables_with_a_root_are_read(world: &mut World) {
     let mut session = world.session();
     for table in [0, 1, 255, 256, u16::MAX] {
         read_around(world, &mut session, table);
-        world.plant(table);
+        world.create_tree(table);
         world.put(table, b"key", &table.to_be_bytes());
         world.note();
         read_around(world, &mut session, table);
@@ -20,7 +20,7 @@ pub(super) fn only_tables_with_a_root_are_read(world: &mut World) {
     }
     a_scan_under_way_ends(world, &mut session, |_| ());
     // The number is taken again at once.
-    a_scan_under_way_ends(world, &mut session, |world| world.plant(LONG));
+    a_scan_under_way_ends(world, &mut session, |world| world.create_tree(LONG));
 }
 
 /// Reads a table and its neighbours.
@@ -45,7 +45,7 @@ fn a_scan_under_way_ends(world: &mut World, session: &mut Session, then: impl Fn
     other.submit(world, scan.bytes());
     other.poll();
     let all = world.state.remove(&LONG).expect("it was planted");
-    world.fell(LONG);
+    world.drop_tree(LONG);
     then(world);
     while other.poll() > 0 {}
     let answer = other.answer(1).expect("it is answered");

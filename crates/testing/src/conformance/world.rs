@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use honeycomb_accelerator::{Accelerator, Back};
+use honeycomb_accelerator::{Accelerator, Backend};
 use honeycomb_btree::{BatchOperation, Config, Forest, Operation, Root, Version};
 use honeycomb_memory::Lease;
 
@@ -35,9 +35,9 @@ const KEYS: usize = 500;
 pub(super) const TABLES: [u16; 5] = [0, 1, 2, 3, u16::MAX];
 
 impl World {
-    pub(super) fn new(back: &dyn Back, config: &Config, seed: u64) -> Self {
+    pub(super) fn new(backend: &dyn Backend, config: &Config, seed: u64) -> Self {
         let forest = Arc::new(Forest::new(config.clone()).expect("the forest is as a test wants it"));
-        let accelerator = back.attach(&forest).expect("the back is attached");
+        let accelerator = backend.attach(&forest).expect("the backend is attached");
         Self {
             forest,
             accelerator,
@@ -51,8 +51,8 @@ impl World {
     }
 
     /// A new table of a number that none has.
-    pub(super) fn plant(&mut self, table: u16) {
-        let root = self.forest.plant().expect("there is room");
+    pub(super) fn create_tree(&mut self, table: u16) {
+        let root = self.forest.create_tree().expect("there is room");
         self.accelerator.set_root(table, Some(root));
         self.roots.insert(table, root);
         self.state.insert(table, Model::new());
@@ -66,17 +66,17 @@ impl World {
     }
 
     /// Takes a table's root away, and the tree with it.
-    pub(super) fn fell(&mut self, table: u16) {
+    pub(super) fn drop_tree(&mut self, table: u16) {
         self.accelerator.set_root(table, None);
         let root = self.roots.remove(&table).expect("the table was planted");
-        self.forest.fell(root).expect("there is room");
+        self.forest.drop_tree(root).expect("there is room");
         self.forest.memory().reclaim();
     }
 
     /// Some tables with random pairs, one of them with values so large that a scan needs several completions.
     pub(super) fn fill(&mut self) {
         for table in TABLES {
-            self.plant(table);
+            self.create_tree(table);
         }
         for _ in 0..5 * KEYS {
             self.write_one();
@@ -195,11 +195,11 @@ impl World {
         }
     }
 
-    /// Ends: the tables are what they should be, and the back holds back nothing that was retired.
+    /// Ends: the tables are what they should be, and the backend holds back nothing that was retired.
     pub(super) fn finish(self) {
         let Self { mut forest, accelerator, roots, hidden, held, state, .. } = self;
         drop((accelerator, held));
-        let forest = Arc::get_mut(&mut forest).expect("a back that is gone keeps no forest");
+        let forest = Arc::get_mut(&mut forest).expect("a backend that is gone keeps no forest");
         forest.memory().reclaim();
         let pairs = state.values().map(|model| model.len() as u64).sum::<u64>();
         let all: Vec<Root> = roots.into_values().chain(hidden).collect();

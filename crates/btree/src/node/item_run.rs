@@ -6,14 +6,14 @@
 use std::ops::{AddAssign, Range, SubAssign};
 
 use crate::node::item::{HEADER_BYTES, Item, ItemBytes, ItemHeader};
-use crate::node::key::{KeyParts, Wanted};
+use crate::node::key::{KeyParts, SearchKey};
 use crate::node::log::Overlay;
 use crate::node::segments::Starts;
 use crate::node::view::View;
 
 /// Whole items, one after the other, whose keys lack `prefix`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Piece<'a> {
+pub(crate) struct ItemRun<'a> {
     pub(crate) prefix: &'a [u8],
     pub(crate) bytes: &'a [u8],
     /// Offset of the first item in the node that the items come from, or whose place it takes.
@@ -26,7 +26,7 @@ pub(crate) struct Piece<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Items<'a> {
     /// None is empty.
-    pub(crate) pieces: Vec<Piece<'a>>,
+    pub(crate) item_runs: Vec<ItemRun<'a>>,
     pub(crate) tally: Tally,
     /// Bytes of all pieces.
     bytes: usize,
@@ -64,28 +64,30 @@ impl AddAssign for Tally {
 
 impl<'a> Items<'a> {
     /// No items, with room for so many pieces.
-    pub(crate) fn with_capacity(pieces: usize) -> Self {
-        Self { pieces: Vec::with_capacity(pieces), ..Self::default() }
+    pub(crate) fn with_capacity(item_runs: usize) -> Self {
+        Self { item_runs: Vec::with_capacity(item_runs), ..Self::default() }
     }
 
     /// Adds a piece, unless it is empty. Its items are to be added to the tally.
     #[inline]
-    pub(crate) fn push(&mut self, piece: Piece<'a>) {
-        if !piece.bytes.is_empty() {
-            self.bytes += piece.bytes.len();
-            self.pieces.push(piece);
+    pub(crate) fn push(&mut self, item_run: ItemRun<'a>) {
+        if !item_run.bytes.is_empty() {
+            self.bytes += item_run.bytes.len();
+            self.item_runs.push(item_run);
         }
     }
 
     /// With all items in the tally, which is empty.
     pub(crate) fn counted(mut self) -> Self {
-        self.pieces.iter().for_each(|piece| self.tally += Tally::new(piece.count(), piece.prefix));
+        self.item_runs
+            .iter()
+            .for_each(|item_run| self.tally += Tally::new(item_run.count(), item_run.prefix));
         self
     }
 
     /// Adds the items of a node to the right.
     pub(crate) fn extend(&mut self, others: Self) {
-        self.pieces.extend(others.pieces);
+        self.item_runs.extend(others.item_runs);
         self.bytes += others.bytes;
         self.tally += others.tally;
     }
@@ -96,7 +98,7 @@ impl<'a> Items<'a> {
     }
 }
 
-impl<'a> Piece<'a> {
+impl<'a> ItemRun<'a> {
     /// Items that no segment is known to start at.
     pub(crate) fn new(prefix: &'a [u8], bytes: &'a [u8]) -> Self {
         Self { prefix, bytes, offset: 0, starts: Starts::default() }
@@ -220,8 +222,8 @@ pub(crate) fn leaf_items<'a>(view: View<'a>, change: Option<&'a Change<'a>>) -> 
         None => merge.lay_all(&overlay, 0..overlay.len()),
         Some(change) => {
             let item = Item::read(change.item);
-            let wanted = Wanted::new(item.suffix());
-            let before = overlay.before(&wanted, false);
+            let search_key = SearchKey::new(item.suffix());
+            let before = overlay.before(&search_key, false);
             merge.lay_all(&overlay, 0..before);
             merge.lay(change.back_pointer, item);
             // Of the entry whose key this one repeats nothing stays.
@@ -267,7 +269,7 @@ impl<'a> Merge<'a> {
             self.count -= 1;
         }
         if !item.header.delete_marker() {
-            self.items.push(Piece { prefix: self.prefix, bytes: item.bytes, offset: back_pointer, starts });
+            self.items.push(ItemRun { prefix: self.prefix, bytes: item.bytes, offset: back_pointer, starts });
             self.count += 1;
         }
     }
@@ -277,7 +279,7 @@ impl<'a> Merge<'a> {
         if offset > self.offset {
             let bytes = &self.view.from(self.offset)[..offset - self.offset];
             let (starts, rest) = self.starts.split_at(offset);
-            self.items.push(Piece { prefix: self.prefix, bytes, offset: self.offset, starts });
+            self.items.push(ItemRun { prefix: self.prefix, bytes, offset: self.offset, starts });
             (self.offset, self.starts) = (offset, rest);
         }
     }
