@@ -112,7 +112,7 @@ neon: ## the vectors of 64-bit ARM beside plain code, on an emulator
 
 loom-tests:
 	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom \
-		cargo test --release --lib -p honeycomb-memory -p honeycomb-btree loom_
+		cargo test --release --lib -p honeycomb-memory loom_
 
 mutants: ## take each rule out of the code, one at a time: a test must fail, ten minutes
 	python3 tools/mutants.py

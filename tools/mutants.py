@@ -32,7 +32,7 @@ LIST = ROOT / "tools/mutants.toml"
 RULES = ROOT / "docs/design/rules.md"
 SCRATCH = ROOT / "target/mutants"
 CRATES = ("layout", "memory", "btree", "accelerator", "store", "workload", "simulator", "protocol", "client",
-    "server")
+    "server", "testing")
 
 # A race may not show in one run of a test: a mutant has survived when its test has passed this often.
 ATTEMPTS = 6

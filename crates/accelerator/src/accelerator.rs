@@ -1,4 +1,4 @@
-//! What a back offers: an accelerator to a store, and a queue to whoever reads.
+//! What a backend offers: an accelerator to a store, and a queue to whoever reads.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use honeycomb_memory::Lease;
 use crate::completion::Completions;
 
 /// Makes accelerators: what a store is told to run its reads on.
-pub trait Back: Debug + Send + Sync {
+pub trait Backend: Debug + Send + Sync {
     /// An accelerator for the trees of a forest.
     ///
     /// # Errors
-    /// [`Error::Parameter`] names the parameter of the back that is not allowed.
+    /// [`Error::Parameter`] names the parameter of the backend that is not allowed.
     fn attach(&self, forest: &Arc<Forest>) -> Result<Box<dyn Accelerator>, Error>;
 }
 

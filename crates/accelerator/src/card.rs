@@ -28,7 +28,7 @@ use std::sync::Arc;
 use honeycomb_btree::{Forest, Root, TouchedCounts, Version};
 use honeycomb_memory::Lease;
 
-use crate::accelerator::{Accelerator, Back, Error, Queue};
+use crate::accelerator::{Accelerator, Backend, Error, Queue};
 use crate::known::Known;
 use crate::turns::{TurnQueue, check_turns};
 pub use engine::{Engine, Engines, HostMemory, Window};
@@ -55,7 +55,7 @@ impl<E: Default> Default for Card<E> {
     }
 }
 
-impl<E: Engines> Back for Card<E> {
+impl<E: Engines> Backend for Card<E> {
     /// A card is told of a forest from its beginning: it is attached before the first tree is planted.
     fn attach(&self, forest: &Arc<Forest>) -> Result<Box<dyn Accelerator>, Error> {
         check_turns(self.scan_pairs_a_turn, self.queue_bytes)?;

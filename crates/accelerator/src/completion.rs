@@ -508,7 +508,7 @@ mod tests {
     use rand::{Rng, SeedableRng};
 
     use super::*;
-    use crate::conformance::seed;
+    use honeycomb_testing::seed;
 
     fn push(scan: &mut ScanWriter<'_>, key: &[u8], value: &[u8]) {
         let pair = [&pair_header(key.len(), value.len()), key, value].concat();

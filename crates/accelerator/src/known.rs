@@ -1,4 +1,4 @@
-//! What a back knows of the store that its queues read: the forest, and what the store tells it.
+//! What a backend knows of the store that its queues read: the forest, and what the store tells it.
 
 use std::sync::Arc;
 

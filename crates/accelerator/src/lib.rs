@@ -9,8 +9,9 @@
 //!   store ── roots, held versions ──> Accelerator <── the same arena ── writers
 //! ```
 //!
-//! Several backs offer this: [`Software`] runs on the CPU of whoever polls, [`Card`] drives a card, which has
-//! copies of what writers change. [`conformance`] is what each of them must pass.
+//! There are several backends: [`Software`] executes requests on the CPU of the thread that polls; [`Card`]
+//! drives a device, which has copies of what writers change. Crate `testing` has the conformance suite that
+//! each backend must pass.
 #![forbid(unsafe_code)]
 
 mod accelerator;
@@ -18,7 +19,6 @@ mod admission;
 mod buffer;
 mod card;
 mod completion;
-pub mod conformance;
 mod held;
 mod known;
 mod long_scan;
@@ -29,10 +29,10 @@ mod software;
 mod status;
 mod turns;
 
-pub use accelerator::{Accelerator, Back, Error, Queue};
+pub use accelerator::{Accelerator, Backend, Error, Queue};
 pub use card::{Card, Engine, Engines, HostMemory, Model, Window};
 pub use completion::{Completion, Completions, Malformed, PairsOf};
 pub use own_lease::LONG_SCAN_LEASES;
-pub use request::{KeyTooLong, Read, Request, Requests};
+pub use request::{KeyTooLong, Read, Rejected, Request, Requests, parse as parse_request};
 pub use software::Software;
 pub use status::Status;

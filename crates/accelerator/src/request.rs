@@ -58,9 +58,11 @@ pub struct Requests {
 
 /// A request that is not allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Rejected {
-    pub(crate) identifier: u64,
-    pub(crate) status: Status,
+pub struct Rejected {
+    /// The identifier of the request.
+    pub identifier: u64,
+    /// Why it is refused.
+    pub status: Status,
 }
 
 const WORDS: usize = layout::SIZE / 8;
@@ -220,7 +222,7 @@ fn bound(key: &[u8], excluded: u64) -> Result<Bound<&[u8]>, Status> {
 
 /// The request at the start of `bytes`, and how many bytes it has. One that is cut off has all of them.
 #[inline]
-pub(crate) fn parse(bytes: &[u8]) -> (Result<Request<'_>, Rejected>, usize) {
+pub fn parse(bytes: &[u8]) -> (Result<Request<'_>, Rejected>, usize) {
     let Some((frame, length)) = Frame::read(bytes) else {
         let identifier = bytes.first_chunk().map_or(0, |first| u64::from_le_bytes(*first));
         return (Err(Rejected { identifier, status: Status::Malformed }), bytes.len());
@@ -297,7 +299,7 @@ mod tests {
     use rand::{Rng, SeedableRng};
 
     use super::*;
-    use crate::conformance::seed;
+    use honeycomb_testing::seed;
 
     const GET: Request<'_> = Request { identifier: 1, table: 2, version: None, read: Read::Get(b"key") };
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use honeycomb_btree::{Forest, Reader, Root, Touched, TouchedCounts, Version};
 use honeycomb_memory::{Lease, LeaseUse};
 
-use crate::accelerator::{Accelerator, Back, Error, Queue};
+use crate::accelerator::{Accelerator, Backend, Error, Queue};
 use crate::admission::Admission;
 use crate::completion::Completions;
 use crate::known::Known;
@@ -55,7 +55,7 @@ impl Software {
     }
 }
 
-impl Back for Software {
+impl Backend for Software {
     fn attach(&self, forest: &Arc<Forest>) -> Result<Box<dyn Accelerator>, Error> {
         self.check()?;
         let touched = self.count_touched.then(|| Arc::new(Touched::default()));

@@ -1,22 +1,19 @@
 //! A card and the CPU beside it: what each sees when.
 #![allow(missing_docs)]
 
-#[path = "../../btree/tests/common/mod.rs"]
-mod common;
-
 use std::cell::RefCell;
 use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 
-use common::{MIB, forest, tiny};
 use honeycomb_accelerator::{
-    Accelerator, Back, Card, Completions, Engine, Engines, Error, HostMemory, Model, Queue, Read, Request,
+    Accelerator, Backend, Card, Completions, Engine, Engines, Error, HostMemory, Model, Queue, Read, Request,
     Requests, Status, Window,
 };
 use honeycomb_btree::{Forest, Operation, Outcome, Root, Scan, Shape, Version};
 use honeycomb_memory::{BusAddress, Control, Lid, MemoryError};
+use honeycomb_testing::index::{MIB, forest, tiny};
 
 fn get(queue: &mut dyn Queue, key: &[u8]) -> (Status, Version, Option<Vec<u8>>) {
     get_at(queue, None, key)
@@ -57,7 +54,7 @@ fn no_answer_is_ahead_of_the_cpu() {
     let accelerator = Card::<Model>::default().attach(&forest).unwrap();
     let curious = Arc::new(Curious::default());
     forest.register(curious.clone()).unwrap();
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     accelerator.set_root(1, Some(root));
     *curious.0.lock().unwrap() = Some((accelerator.queue(), Arc::downgrade(&forest)));
     for number in 0..50_u64 {
@@ -143,7 +140,7 @@ impl Engine for Watched {
 fn with_engine(engines: Watch) -> (Arc<Forest>, Box<dyn Accelerator>, Root) {
     let forest = Arc::new(forest(tiny(128), 4 * MIB, true));
     let accelerator = Card { engines, scan_pairs_a_turn: 9, queue_bytes: 1 << 20 }.attach(&forest).unwrap();
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     accelerator.set_root(1, Some(root));
     for number in 0..500_u64 {
         let value = vec![7; if number % 50 == 0 { 1_000 } else { 8 }];
@@ -224,7 +221,7 @@ fn a_scan_goes_on_in_its_own_tree_or_not_at_all() {
     queue.poll(&mut completions);
     queue.poll(&mut completions);
     assert!(completions.iter().all(|part| part.continued && part.pair_count == 9));
-    accelerator.set_root(1, Some(forest.plant().unwrap()));
+    accelerator.set_root(1, Some(forest.create_tree().unwrap()));
     assert_eq!(queue.poll(&mut completions), 0);
     assert_eq!(completions.iter().last().unwrap().status, Status::UnknownTable);
 }
@@ -286,7 +283,7 @@ impl Counting<'_> {
 fn without_versions_gets_are_linearizable() {
     let forest = Arc::new(forest(tiny(128), 64 * MIB, false));
     let accelerator = Card::<Model>::default().attach(&forest).unwrap();
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     accelerator.set_root(1, Some(root));
     let answered: Vec<_> = (0..COUNTERS).map(|_| AtomicU64::new(0)).collect();
     let counting = Counting { forest: &forest, root, answered: &answered };

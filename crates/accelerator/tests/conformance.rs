@@ -1,15 +1,16 @@
-//! The software accelerator and the model of a card pass what every back must pass.
+//! The software accelerator and the model of a card pass what every backend must pass.
 #![allow(missing_docs)]
 
 use std::sync::Arc;
 
-use honeycomb_accelerator::{Back, Card, Error, Model, Software, conformance};
+use honeycomb_accelerator::{Backend, Card, Error, Model, Software};
 use honeycomb_btree::{Config, Forest};
+use honeycomb_testing::conformance;
 
 /// Checks with a seed from the environment, or this one.
-fn check(back: impl Back, seed: u64) {
+fn check(backend: impl Backend, seed: u64) {
     let given = std::env::var("HONEYCOMB_SEED").ok().and_then(|text| text.parse().ok());
-    conformance::check(&back, given.unwrap_or(seed));
+    conformance::check(&backend, given.unwrap_or(seed));
 }
 
 #[test]
@@ -65,7 +66,7 @@ fn a_card_of_the_smallest_queue() {
 #[test]
 fn parameters_are_checked_at_below_and_above_their_limits() {
     let forest = Arc::new(Forest::new(Config::default()).unwrap());
-    let refusal = |back: Software| back.attach(&forest).err().map(|error| error.to_string());
+    let refusal = |backend: Software| backend.attach(&forest).err().map(|error| error.to_string());
     let default = Software::default();
     for in_flight in [1, 64] {
         assert_eq!(refusal(Software { in_flight, ..default }), None);
@@ -83,9 +84,9 @@ fn parameters_are_checked_at_below_and_above_their_limits() {
 
 #[test]
 fn parameters_of_a_card_are_checked() {
-    let refusal = |back: Card<Model>| {
+    let refusal = |backend: Card<Model>| {
         let forest = Arc::new(Forest::new(Config::default()).unwrap());
-        back.attach(&forest).err().map(|error| error.to_string())
+        backend.attach(&forest).err().map(|error| error.to_string())
     };
     assert_eq!(refusal(Card { queue_bytes: 131_104, ..card(1, 1, 1) }), None);
     let text = |name| Some(format!("{name} is 0: allowed are 1 and more"));
@@ -106,7 +107,7 @@ fn a_card_is_attached_before_the_first_tree() {
     assert_eq!(refusal(), Error::Device("all 8 devices are taken".into()));
     drop(cards);
     let forest = Arc::new(Forest::new(config).unwrap());
-    forest.plant().unwrap();
+    forest.create_tree().unwrap();
     let late = Card::<Model>::default().attach(&forest).unwrap_err().to_string();
     assert!(
         late.ends_with("a device is registered before the first tree is planted: afterwards it is too late")

@@ -3,49 +3,48 @@
 //! `HONEYCOMB_SOAK_SECONDS=3600` runs rounds of it for an hour.
 #![allow(missing_docs)]
 
-mod rounds;
-
 use std::sync::Arc;
 
-use honeycomb_accelerator::{Back, Card, Model as CardModel, Software};
-use rounds::common::{Keys, soak};
-use rounds::{AMPLE, Round, SCARCE, run};
+use honeycomb_accelerator::{Backend, Card, Model as CardModel, Software};
+use honeycomb_testing::histories::{AMPLE, Round, SCARCE, run};
+use honeycomb_testing::index::Keys;
+use honeycomb_testing::soak;
 
 fn round(
-    back: impl Back + 'static,
+    backend: impl Backend + 'static,
     arena_bytes: usize,
     log_bytes: usize,
     keys: Keys,
     key_count: u64,
 ) -> Round {
     let (writers, readers, steps) = (3, 3, 2_000);
-    Round { back: Arc::new(back), arena_bytes, log_bytes, keys, key_count, writers, readers, steps }
+    Round { backend: Arc::new(backend), arena_bytes, log_bytes, keys, key_count, writers, readers, steps }
 }
 
 #[test]
 fn every_answer_is_the_state_at_its_version() {
-    let back =
+    let backend =
         |in_flight, scan_pairs_a_turn| Software { in_flight, scan_pairs_a_turn, ..Software::default() };
     let rounds = [
-        round(back(16, 8), SCARCE, 128, Keys::Random, 200),
-        round(back(64, 40), AMPLE, 0, Keys::Paths, 400),
-        round(back(3, 1), AMPLE, 512, Keys::EqualHeads, 12),
-        round(back(1, 100), AMPLE, 200, Keys::AnyLength, 300),
+        round(backend(16, 8), SCARCE, 128, Keys::Random, 200),
+        round(backend(64, 40), AMPLE, 0, Keys::Paths, 400),
+        round(backend(3, 1), AMPLE, 512, Keys::EqualHeads, 12),
+        round(backend(1, 100), AMPLE, 200, Keys::AnyLength, 300),
     ];
     soak(&rounds, 400_000, run);
 }
 
 #[test]
 fn every_answer_of_a_card_is_the_state_at_its_version() {
-    let back = |in_flight, scan_pairs_a_turn| {
+    let backend = |in_flight, scan_pairs_a_turn| {
         let engines = CardModel { in_flight, ..CardModel::default() };
         Card { engines, scan_pairs_a_turn, ..Card::default() }
     };
     let rounds = [
-        round(back(16, 8), SCARCE, 128, Keys::Random, 200),
-        round(back(100, 40), SCARCE, 0, Keys::Paths, 400),
-        round(back(3, 1), AMPLE, 512, Keys::EqualHeads, 12),
-        round(back(1, 100), AMPLE, 200, Keys::AnyLength, 300),
+        round(backend(16, 8), SCARCE, 128, Keys::Random, 200),
+        round(backend(100, 40), SCARCE, 0, Keys::Paths, 400),
+        round(backend(3, 1), AMPLE, 512, Keys::EqualHeads, 12),
+        round(backend(1, 100), AMPLE, 200, Keys::AnyLength, 300),
     ];
     soak(&rounds, 100_000, run);
 }

@@ -9,13 +9,13 @@
 //! operations; bytes of the log threshold; bytes of the smallest segment; bytes of the tag directory; bytes
 //! of an interior node. Divide what it prints by the operations.
 
-mod common;
-
 use std::hint::black_box;
 use std::ops::{Bound, ControlFlow, Range};
 use std::time::Instant;
 
-use common::{Key, key};
+use honeycomb_testing::index::scattered_key as key;
+
+type Key = [u8; 16];
 use honeycomb_btree::{BatchOperation, Config, Forest, Operation, Root, Scan, Shape};
 use honeycomb_memory::MemoryConfig;
 
@@ -98,7 +98,7 @@ fn main() {
         *bytes = text.parse().unwrap();
     }
     let forest = Forest::new(Config { memory, shape, ..Config::default() }).unwrap();
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     for number in 0..pairs {
         forest.write(root, &key(number), Operation::Put(&key(number))).unwrap();
     }

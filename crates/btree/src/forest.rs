@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use honeycomb_layout as layout;
-use honeycomb_memory::{Control, Lid, Memory, MemoryConfig, Node, Pin, Published};
+use honeycomb_memory::{Control, Lid, Memory, MemoryConfig, Node, Pin, Published, Version, Versions};
 
-use crate::builder::Plan;
 use crate::counters::{Counters, Statistics};
 use crate::error::Error;
-use crate::shape::{Geometry, Shape};
-use crate::versions::Versions;
-use crate::view::View;
+use crate::node::builder::Plan;
+use crate::node::shape::{Geometry, Shape};
+use crate::node::view::View;
 
 /// How a forest is made.
 #[derive(Debug, Clone)]
@@ -31,9 +30,6 @@ impl Default for Config {
         Self { memory: MemoryConfig::default(), shape: Shape::default(), log_tags: usize::MAX, mvcc: true }
     }
 }
-
-/// The global version of a write, or one that a reader sees. 0 without MVCC.
-pub type Version = u64;
 
 /// The version of what is there before the first write. Not 0: a request that names version 0 reads what is
 /// visible now.
@@ -97,7 +93,7 @@ impl Forest {
     ///
     /// # Errors
     /// [`Error::Memory`] if there is no room for its root.
-    pub fn plant(&self) -> Result<Root, Error> {
+    pub fn create_tree(&self) -> Result<Root, Error> {
         let lid = self.memory.reserve_lid()?;
         let mut buffer = self.memory.allocate_node()?;
         Plan::EMPTY_LEAF.build(&self.shape, &mut buffer);

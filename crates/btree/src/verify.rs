@@ -7,16 +7,18 @@ use honeycomb_layout::{self as layout, directory_line};
 use honeycomb_memory::{Lid, Pin};
 use thiserror::Error;
 
-use crate::fences::Fences;
 use crate::forest::{Forest, Root};
-use crate::item::{Item, ItemHeader};
-use crate::key::{Wanted, head, prefix_length, tag};
-use crate::live::Live;
-use crate::log::{LogEntry, Overlay};
-use crate::search::lower_bound;
-use crate::segments::even_bytes;
-use crate::tag_directory::{KeyHash, Line};
-use crate::view::View;
+use crate::node::fences::Fences;
+use crate::node::item::{Item, ItemHeader};
+use crate::node::key::{SearchKey, head, prefix_length, tag};
+use crate::node::key_hash::KeyHash;
+use crate::node::live::Live;
+use crate::node::log::Overlay;
+use crate::node::log_entry::LogEntry;
+use crate::node::segments::even_bytes;
+use crate::node::tag_directory::Line;
+use crate::node::view::View;
+use crate::read::search::lower_bound;
 
 /// What a clean verification counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -260,7 +262,7 @@ impl<'f> Check<'f> {
         self.found.leaf_bytes_used += view.size() as u64;
         self.found.log_entries += view.log_count() as u64;
         let pairs = self.found.pairs;
-        let mut cursor = crate::cursor::Cursor::at_start(view, u64::MAX);
+        let mut cursor = crate::read::cursor::Cursor::at_start(view, u64::MAX);
         while let Some(item) = cursor.next() {
             self.pair(view, item)?;
         }
@@ -333,7 +335,7 @@ impl<'f> Check<'f> {
             "order hint of log entry {index} is {}, not {rank}",
             entry.order_hint
         );
-        let place = lower_bound(view, &Wanted::new(suffix));
+        let place = lower_bound(view, &SearchKey::new(suffix));
         check!(
             self,
             entry.back_pointer == place.offset,

@@ -1,11 +1,9 @@
 //! What only tells the worth of a choice changes no answer: how many tags gets look at, and what is asked for
 //! ahead.
 
-mod common;
-
-use common::{Keys, MIB, key, tiny};
 use honeycomb_btree::{Config, Forest, Operation, Shape};
 use honeycomb_memory::MemoryConfig;
+use honeycomb_testing::index::{Keys, MIB, key, tiny};
 
 const PAIRS: u64 = 500;
 
@@ -17,7 +15,7 @@ fn gets_find_the_newest_values_by_any_number_of_tags() {
         // Room for more entries than have tags.
         let shape = Shape { node_bytes: 4096, ..tiny(2048) };
         let forest = Forest::new(Config { memory, shape, log_tags, ..Config::default() }).unwrap();
-        let root = forest.plant().unwrap();
+        let root = forest.create_tree().unwrap();
         for round in 0..3_u64 {
             for number in 0..PAIRS {
                 let (key, value) = (key(Keys::Random, number, 8), (number + round).to_le_bytes());

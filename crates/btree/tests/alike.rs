@@ -2,10 +2,9 @@
 //! head.
 #![allow(missing_docs)]
 
-mod common;
-
-use common::{MIB, everything, forest, seed, tiny};
 use honeycomb_btree::{Operation, Outcome, Shape};
+use honeycomb_testing::index::{MIB, everything, forest, tiny};
+use honeycomb_testing::seed_or;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
@@ -15,9 +14,9 @@ const PAIRS: u64 = 20_000;
 /// Inserts keys of even numbers in a random order, and looks for those of all numbers.
 fn check(key: impl Fn(u64) -> String) {
     let forest = forest(Shape::default(), 64 * MIB, true);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     let mut numbers: Vec<u64> = (0..PAIRS).map(|number| 2 * number).collect();
-    numbers.shuffle(&mut StdRng::seed_from_u64(seed(1)));
+    numbers.shuffle(&mut StdRng::seed_from_u64(seed_or(1)));
     for &number in &numbers {
         let outcome = forest.write(root, key(number).as_bytes(), Operation::Insert(b"value"));
         assert_eq!(outcome.unwrap(), Outcome::Inserted);
@@ -46,7 +45,7 @@ fn keys_that_differ_after_their_first_sixteen_bytes_are_found() {
 fn keys_that_share_any_number_of_bytes_are_scanned() {
     for shared in (0..=20).chain(60..=70).chain([100]) {
         let forest = forest(tiny(0), 4 * MIB, true);
-        let root = forest.plant().unwrap();
+        let root = forest.create_tree().unwrap();
         let keys = (0..600).map(|number| format!("{}{number:04}", "/".repeat(shared)).into_bytes());
         let pairs: Vec<_> = keys.map(|key| (key, b"value".to_vec())).collect();
         for (key, value) in &pairs {

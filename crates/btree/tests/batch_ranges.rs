@@ -1,18 +1,16 @@
 //! Batches with conditions on ranges and with removals of ranges.
 #![allow(missing_docs)]
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
 
-use common::{
-    Keys, MIB, Model, apply, borrow, everything, expected_scan, forest, is_inverted, key, pick, seed, tiny,
-    value,
-};
 use honeycomb_btree::{
     BatchEntry, BatchOperation, BatchOutcome, Error, Forest, Operation, Outcome, Root, Scan, Shape, TreeRange,
 };
+use honeycomb_testing::index::{
+    Keys, MIB, Model, apply, borrow, everything, expected_scan, forest, is_inverted, key, pick, tiny, value,
+};
+use honeycomb_testing::seed_or;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -47,7 +45,7 @@ fn between<'a>(lower: &'a [u8], upper: &'a [u8]) -> Bounds<'a> {
 #[test]
 fn a_condition_tells_each_kind_of_write() {
     let forest = forest(Shape::default(), 16 * MIB, true);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     let put = |key: &[u8], value: &[u8]| forest.write(root, key, Operation::Put(value)).unwrap();
     put(b"b", b"1");
     put(b"d", b"1");
@@ -74,7 +72,7 @@ fn a_condition_tells_each_kind_of_write() {
 #[test]
 fn writes_beside_the_range_do_not_count() {
     let forest = forest(Shape::default(), 16 * MIB, true);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     let since = forest.read_version();
     for key in [b"a", b"d"] {
         forest.write(root, key, Operation::Put(b"")).unwrap();
@@ -96,7 +94,7 @@ fn writes_beside_the_range_do_not_count() {
 #[test]
 fn a_condition_refuses_all_of_a_batch_and_is_told() {
     let forest = forest(Shape::default(), 16 * MIB, true);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     let since = forest.read_version();
     let batch = [
         write(root, b"a", Operation::Put(b"1")),
@@ -115,7 +113,7 @@ fn a_condition_refuses_all_of_a_batch_and_is_told() {
 #[test]
 fn without_versions_there_are_no_conditions() {
     let forest = forest(Shape::default(), 16 * MIB, false);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     let batch = [write(root, b"a", Operation::Put(b"1")), unchanged(root, (Unbounded, Unbounded), 0)];
     let error = forest.apply_entries(&batch).unwrap_err();
     assert!(matches!(error, Error::NoVersions { entry: 1 }), "{error}");
@@ -129,7 +127,7 @@ fn without_versions_there_are_no_conditions() {
 #[test]
 fn removals_of_ranges_see_what_comes_before_them() {
     let forest = forest(Shape::default(), 16 * MIB, true);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     forest.write(root, b"b", Operation::Put(&[1; 1000])).unwrap();
     let version = forest.reader().get(root, b"b").unwrap().version;
     let swap = Operation::CompareVersionAndSwap { version, value: b"swapped" };
@@ -176,7 +174,7 @@ struct Run {
 impl Run {
     fn new(shape: Shape, keys: Keys, seed: u64) -> Self {
         let forest = forest(shape, 256 * MIB, true);
-        let root = forest.plant().unwrap();
+        let root = forest.create_tree().unwrap();
         let (rng, versions) = (StdRng::seed_from_u64(seed), vec![forest.read_version()]);
         let (model, written) = (Model::new(), BTreeMap::new());
         Self { forest, root, keys, rng, model, written, versions, applied: 0, refused: 0, in_vain: 0 }
@@ -315,7 +313,7 @@ impl Run {
         assert!(self.applied > steps as u64 / 2 && self.refused > steps as u64 / 100);
         // As leaves are tiny they are rebuilt every few writes.
         assert!(self.in_vain < self.refused * 3 / 4);
-        self.forest.fell(self.root).unwrap();
+        self.forest.drop_tree(self.root).unwrap();
         self.forest.memory().reclaim();
         self.forest.verify(&[]).unwrap();
     }
@@ -346,12 +344,12 @@ impl Part {
 
 #[test]
 fn random_batches_in_tiny_nodes() {
-    Run::new(tiny(128), Keys::Random, seed(1)).run(8_000);
-    Run::new(tiny(256), Keys::AnyLength, seed(2)).run(8_000);
+    Run::new(tiny(128), Keys::Random, seed_or(1)).run(8_000);
+    Run::new(tiny(256), Keys::AnyLength, seed_or(2)).run(8_000);
 }
 
 #[test]
 fn random_batches_of_paths() {
-    Run::new(tiny(160), Keys::Paths, seed(3)).run(8_000);
-    Run::new(Shape::default(), Keys::EqualHeads, seed(4)).run(8_000);
+    Run::new(tiny(160), Keys::Paths, seed_or(3)).run(8_000);
+    Run::new(Shape::default(), Keys::EqualHeads, seed_or(4)).run(8_000);
 }

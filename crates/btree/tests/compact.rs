@@ -2,14 +2,13 @@
 //! the pairs that are left take when they are loaded.
 #![allow(missing_docs)]
 
-mod common;
-
 use std::ops::{Bound, ControlFlow};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use common::{Keys, MIB, everything, forest, seed, tiny};
 use honeycomb_btree::{BatchOperation, Forest, Operation, Outcome, Root, Scan, Shape};
+use honeycomb_testing::index::{self, Keys, MIB, everything, forest, tiny};
+use honeycomb_testing::seed_or;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -52,7 +51,7 @@ fn doomed(order: Order, count: usize, percent: usize) -> Vec<usize> {
 /// A tree of so many pairs, put in random or ascending order.
 fn filled(count: usize, value: &[u8], ascending: bool) -> (Forest, Root) {
     let forest = forest(Shape::default(), 64 * MIB, true);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     let mut numbers: Vec<usize> = (0..count).collect();
     if !ascending {
         numbers.shuffle(&mut StdRng::seed_from_u64(1));
@@ -84,7 +83,7 @@ fn node_bytes(forest: &Forest) -> usize {
 /// Bytes of the nodes that the pairs of a tree take when they are loaded.
 fn loaded_bytes(tree: &Forest, root: Root) -> usize {
     let fresh = forest(*tree.shape(), 64 * MIB, true);
-    let fresh_root = fresh.plant().unwrap();
+    let fresh_root = fresh.create_tree().unwrap();
     let mut loader = fresh.loader(fresh_root, 90).unwrap();
     let (reader, mut key) = (tree.reader(), Vec::new());
     reader.scan(root, &Scan::default(), |pair| {
@@ -171,7 +170,7 @@ fn interior_nodes_are_joined() {
     let long = |number: usize| [&[number as u8 ^ 0x5a; 120][..], &key(number)].concat();
     let forest =
         forest(Shape { node_bytes: 2048, shortcut_block_bytes: 64, ..Shape::default() }, 64 * MIB, true);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     for number in 0..6_000 {
         forest.write(root, &long(number), Operation::Insert(b"value")).unwrap();
     }
@@ -194,17 +193,17 @@ fn interior_nodes_are_joined() {
 /// Whatever was done, a pass is enough: leaves need not be written to.
 #[test]
 fn a_pass_is_enough_after_anything() {
-    let first_seed = seed(1);
+    let first_seed = seed_or(1);
     for (offset, keys) in [Keys::Random, Keys::AnyLength, Keys::Paths, Keys::Counting].into_iter().enumerate()
     {
         let mut rng = StdRng::seed_from_u64(first_seed + offset as u64);
         let forest = forest(tiny(256), 64 * MIB, true);
-        let root = forest.plant().unwrap();
+        let root = forest.create_tree().unwrap();
         for round in 0..30 {
             let (keep, length) = (rng.random_range(0.0..1.0), rng.random_range(0..150));
             for _ in 0..3_000 {
                 let number = rng.random_range(0..4_000);
-                let key = common::key(keys, number, forest.shape().key_bytes_max());
+                let key = index::key(keys, number, forest.shape().key_bytes_max());
                 let value = vec![7; rng.random_range(0..=length)];
                 let write = if rng.random_bool(keep) { Operation::Put(&value) } else { Operation::Delete };
                 forest.write(root, &key, write).unwrap();
@@ -220,7 +219,7 @@ fn a_pass_is_enough_after_anything() {
 fn a_queue_has_no_dead_leaves() {
     for (value_bytes, together) in [(107, 1), (107, 30), (16, 1), (400, 7)] {
         let forest = forest(Shape::default(), 16 * MIB, true);
-        let root = forest.plant().unwrap();
+        let root = forest.create_tree().unwrap();
         for first in (0..60_000).step_by(together) {
             let value = vec![7; value_bytes];
             for number in first..first + together {

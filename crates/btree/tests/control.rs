@@ -1,17 +1,16 @@
 //! What writers tell devices, and when.
 #![allow(missing_docs)]
 
-mod common;
-
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 
-use common::{Keys, pick};
-use common::{MIB, forest, key, seed, tiny};
 use honeycomb_btree::{BatchOperation, Error, Forest, Operation, Root};
 use honeycomb_memory::{BusAddress, Control, Lid, MemoryError};
+use honeycomb_testing::index::{Keys, pick};
+use honeycomb_testing::index::{MIB, forest, key, tiny};
+use honeycomb_testing::seed_or;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -63,7 +62,7 @@ fn registered(mvcc: bool) -> (Arc<Forest>, Root, Arc<Copies>) {
     let copies = Arc::new(Copies::default());
     forest.register(copies.clone()).unwrap();
     assert_eq!(copies.version.load(Ordering::SeqCst), forest.read_version());
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     (forest, root, copies)
 }
 
@@ -97,7 +96,7 @@ fn a_device_is_told_before_others_on_the_cpu_can_see_it() {
         let (forest, root, copies) = registered(mvcc);
         let _keeps_all = forest.memory().lease().unwrap();
         *copies.watched.lock().unwrap() = Arc::downgrade(&forest);
-        write(&forest, root, &mut StdRng::seed_from_u64(seed(1)), 5_000);
+        write(&forest, root, &mut StdRng::seed_from_u64(seed_or(1)), 5_000);
         copies.check(&forest);
         assert!(forest.statistics().leaf_splits > 0 && forest.statistics().merges > 0);
     }
@@ -108,7 +107,7 @@ fn a_device_is_told_before_others_on_the_cpu_can_see_it() {
 fn a_device_has_what_the_cpu_has_when_several_write() {
     let (forest, root, copies) = registered(true);
     let _keeps_all = forest.memory().lease().unwrap();
-    let first_seed = seed(1);
+    let first_seed = seed_or(1);
     thread::scope(|scope| {
         for thread in 0..4 {
             let (forest, copies) = (&forest, &copies);

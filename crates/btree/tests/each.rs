@@ -1,17 +1,15 @@
 //! Writes that come together: each for itself, in their order.
 #![allow(missing_docs)]
 
-mod common;
-
 use std::thread;
 
-use common::{Keys, MIB, forest, key, tiny};
 use honeycomb_btree::{BatchOperation, Error, Operation, Outcome};
+use honeycomb_testing::index::{Keys, MIB, forest, key, tiny};
 
 #[test]
 fn each_has_its_own_outcome() {
     let forest = forest(tiny(128), 4 * MIB, true);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     let long = [7; 500];
     let one = |key, operation| BatchOperation { root, key, operation };
     let batch = [
@@ -43,7 +41,7 @@ fn no_addition_is_lost() {
     const ROUNDS: u64 = 300;
     const COUNTERS: u64 = 40;
     let forest = forest(tiny(200), 256 * MIB, true);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     let counters: Vec<Vec<u8>> = (0..COUNTERS).map(|number| key(Keys::Random, number, 128)).collect();
     let others: Vec<Vec<u8>> = (1_000..1_400).map(|number| key(Keys::Random, number, 128)).collect();
     thread::scope(|scope| {

@@ -1,13 +1,11 @@
 //! Memory that runs out, at every allocation of every kind of write: an error, nothing lost, nothing leaked.
 #![allow(missing_docs)]
 
-mod common;
-
 use std::ops::Bound;
 
-use common::{Keys, MIB, Pairs, everything, key, tiny};
 use honeycomb_btree::{BatchEntry, BatchOperation, Config, Error, Forest, Operation, Root, TreeRange};
 use honeycomb_memory::{Faults, MemoryConfig};
+use honeycomb_testing::index::{Keys, MIB, Pairs, everything, key, tiny};
 
 /// A forest of two levels of interior nodes, and the faults it will meet.
 fn prepared(pairs: u64) -> (Forest, Root, Faults) {
@@ -19,7 +17,7 @@ fn prepared(pairs: u64) -> (Forest, Root, Faults) {
         ..MemoryConfig::default()
     };
     let forest = Forest::new(Config { memory, shape: tiny(128), ..Config::default() }).unwrap();
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     for number in 0..pairs {
         let key = key(Keys::Random, number, 128);
         let length = if number % 50 == 0 { 700 } else { 20 };
@@ -235,11 +233,11 @@ fn new_trees() {
     let (forest, root, faults) = prepared(10);
     for nth in 0..2 {
         faults.set(nth);
-        assert!(forest.plant().is_err());
+        assert!(forest.create_tree().is_err());
         forest.verify(&[root]).unwrap();
     }
     faults.clear();
-    let second = forest.plant().unwrap();
+    let second = forest.create_tree().unwrap();
     forest.verify(&[root, second]).unwrap();
 }
 
@@ -248,7 +246,7 @@ fn new_trees() {
 fn a_full_arena_recovers() {
     let memory = MemoryConfig { arena_bytes: MIB, huge_pages: false, ..MemoryConfig::default() };
     let forest = Forest::new(Config { memory, shape: tiny(128), ..Config::default() }).unwrap();
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     let mut stored = 0;
     let error = loop {
         match forest.write(root, &key(Keys::Random, stored, 128), Operation::Put(&[3; 40])) {

@@ -2,17 +2,16 @@
 //! it gets there.
 #![allow(missing_docs)]
 
-mod common;
-
 use std::hint;
 use std::ops::Bound;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{MIB, forest, seed, tiny};
 use honeycomb_btree::{Forest, Operation, Outcome, Root};
 use honeycomb_layout::node_header;
 use honeycomb_memory::{LockAndSize, Node, NodeBuffer, Retired};
+use honeycomb_testing::index::{MIB, forest, tiny};
+use honeycomb_testing::seed_or;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -44,8 +43,8 @@ fn add_and_remove(forest: &Forest, root: Root, thread: u8, count: u8) {
 /// Each thread has up to `most` pairs in the tree.
 fn run(most: u8) {
     let forest = forest(tiny(128), ARENA, true);
-    let root = forest.plant().unwrap();
-    let (end, seed) = (Instant::now() + RUN, seed(1));
+    let root = forest.create_tree().unwrap();
+    let (end, seed) = (Instant::now() + RUN, seed_or(1));
     thread::scope(|scope| {
         for thread in 0..THREADS {
             let forest = &forest;
@@ -92,7 +91,7 @@ fn put(buffer: &mut [u8], offset: usize, word: u64) {
 /// just about to get it.
 fn grow_under_a_waiting_writer(pairs: u8, round: u32) {
     let forest = forest(tiny(0), 4 * MIB, false);
-    let (root, empty) = (forest.plant().unwrap(), forest.plant().unwrap());
+    let (root, empty) = (forest.create_tree().unwrap(), forest.create_tree().unwrap());
     let insert = |number| drop(forest.write(root, &key(0, number), Operation::Insert(&[7; 100])).unwrap());
     (0..pairs).map(|number| 20 * number).for_each(insert);
     let (memory, pin) = (forest.memory(), forest.memory().pin());

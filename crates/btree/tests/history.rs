@@ -13,16 +13,17 @@
 //! `HONEYCOMB_SOAK_SECONDS=3600` runs rounds of it for an hour.
 #![allow(missing_docs)]
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Barrier;
 use std::thread;
 use std::time::Instant;
 
-use common::{Keys, MIB, Model, Pairs, apply, expected_scan, forest, key, soak, some_directory, tiny};
 use honeycomb_btree::{BatchOperation, BatchOutcome, Forest, Operation, Outcome, Root, Scan, Shape};
+use honeycomb_testing::index::{
+    Keys, MIB, Model, Pairs, apply, expected_scan, forest, key, some_directory, tiny,
+};
+use honeycomb_testing::soak;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -377,7 +378,7 @@ struct Round {
 fn run(round: &Round, seed: u64) -> usize {
     let tag_directory_bytes = some_directory(seed);
     let forest = forest(Shape { tag_directory_bytes, ..tiny(round.log_bytes) }, ARENA, true);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     let barrier = Barrier::new(round.threads as usize);
     let records = thread::scope(|scope| {
         let threads: Vec<_> = (0..round.threads)

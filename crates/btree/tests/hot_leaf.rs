@@ -1,14 +1,12 @@
 //! One leaf where all write and read at once, so that steps meet which a few instructions part.
 #![allow(missing_docs)]
 
-mod common;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use common::{MIB, everything, forest, tiny};
 use honeycomb_btree::{Forest, Operation, Outcome, Root};
+use honeycomb_testing::index::{MIB, everything, forest, tiny};
 
 const RUN: Duration = Duration::from_millis(300);
 /// Enough for what is retired while the system lets an operation in flight wait for all of the test.
@@ -48,7 +46,7 @@ fn read(forest: &Forest, root: Root, done: &AtomicBool) {
 
 fn run(log_threshold_bytes: usize) {
     let forest = forest(tiny(log_threshold_bytes), ARENA, true);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     for counter in 0..COUNTERS {
         forest.write(root, &key(counter), Operation::Add(0)).unwrap();
     }

@@ -1,13 +1,11 @@
 //! Pairs loaded in the order of their keys: all of them, in a tree that passes every check, or nothing.
 #![allow(missing_docs)]
 
-mod common;
-
 use std::ops::Bound;
 
-use common::{Keys, MIB, Model, Pairs, everything, forest, key, some_directory, tiny};
 use honeycomb_btree::{Config, Error, Forest, Loader, Operation, Root, Shape};
 use honeycomb_memory::{Faults, MemoryConfig};
+use honeycomb_testing::index::{Keys, MIB, Model, Pairs, everything, forest, key, some_directory, tiny};
 
 /// So many pairs, some with values out of line.
 fn model(keys: Keys, pairs: u64, key_bytes_max: usize) -> Model {
@@ -41,7 +39,7 @@ fn contents(forest: &Forest, root: Root) -> Pairs {
 /// Loads a tree, reads it in every way, and writes to it.
 fn check(shape: Shape, keys: Keys, pairs: u64, fill_percent: usize) {
     let forest = forest(shape, 64 * MIB, true);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     let mut model = model(keys, pairs, shape.key_bytes_max());
     let before = forest.reader().version();
     assert_eq!(load(&forest, root, &model, fill_percent).unwrap(), model.len() as u64);
@@ -86,7 +84,7 @@ fn leaves_are_as_full_as_is_asked_for() {
     let shape = Shape::default();
     for (fill_percent, least, most) in [(50, 0.49, 0.51), (90, 0.89, 0.91), (100, 0.96, 0.985)] {
         let forest = forest(shape, 64 * MIB, true);
-        let root = forest.plant().unwrap();
+        let root = forest.create_tree().unwrap();
         let mut loader = forest.loader(root, fill_percent).unwrap();
         (0..50_000_u64).for_each(|number| loader.push(&number.to_be_bytes(), &[7; 16]).unwrap());
         assert_eq!(loader.finish().unwrap(), 50_000);
@@ -100,7 +98,7 @@ fn leaves_are_as_full_as_is_asked_for() {
 #[test]
 fn nobody_sees_a_pair_before_all() {
     let forest = forest(tiny(128), 64 * MIB, true);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     let (model, before) = (model(Keys::Random, 500, 128), forest.reader());
     let mut loader = forest.loader(root, 90).unwrap();
     push_all(&mut loader, &model).unwrap();
@@ -114,7 +112,7 @@ fn nobody_sees_a_pair_before_all() {
 #[test]
 fn what_does_not_ascend_is_refused() {
     let forest = forest(tiny(128), 4 * MIB, true);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     let before = in_use(&forest);
     let mut loader = forest.loader(root, 90).unwrap();
     for key in [b"a", b"b", b"d"] {
@@ -140,7 +138,7 @@ fn what_does_not_ascend_is_refused() {
 #[test]
 fn trees_that_have_pairs_are_refused() {
     let forest = forest(tiny(128), 16 * MIB, true);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     let mut loader = forest.loader(root, 90).unwrap();
     push_all(&mut loader, &model(Keys::Random, 400, 128)).unwrap();
     forest.write(root, b"meanwhile", Operation::Put(b"v")).unwrap();
@@ -155,7 +153,7 @@ fn trees_that_have_pairs_are_refused() {
 fn trees_whose_pairs_were_deleted_are_empty() {
     for pairs in (0..60).step_by(4) {
         let forest = forest(tiny(512), 16 * MIB, true);
-        let root = forest.plant().unwrap();
+        let root = forest.create_tree().unwrap();
         let keys: Vec<_> = (0..pairs).map(|number| key(Keys::Random, number, 128)).collect();
         for key in &keys {
             forest.write(root, key, Operation::Put(&[1; 20])).unwrap();
@@ -175,7 +173,7 @@ fn with_faults(arena_bytes: usize) -> (Forest, Root, Faults) {
     let memory =
         MemoryConfig { arena_bytes, huge_pages: false, faults: faults.clone(), ..MemoryConfig::default() };
     let forest = Forest::new(Config { memory, shape: tiny(128), ..Config::default() }).unwrap();
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     (forest, root, faults)
 }
 

@@ -1,16 +1,14 @@
 //! A leaf that stays locked: readers do not care, and writers hold nothing while they wait for it.
 #![allow(missing_docs)]
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{MIB, everything, forest, tiny};
 use honeycomb_btree::{BatchOperation, Forest, Operation, Root};
 use honeycomb_memory::{LockedNode, Node, Pin};
+use honeycomb_testing::index::{MIB, everything, forest, tiny};
 
 /// What is to happen has happened by then.
 const SOON: Duration = Duration::from_secs(3);
@@ -18,7 +16,7 @@ const SOON: Duration = Duration::from_secs(3);
 /// Two trees of one leaf each.
 fn two_trees() -> (Arc<Forest>, Root, Root) {
     let forest = Arc::new(forest(tiny(128), 4 * MIB, true));
-    let (first, second) = (forest.plant().unwrap(), forest.plant().unwrap());
+    let (first, second) = (forest.create_tree().unwrap(), forest.create_tree().unwrap());
     for root in [first, second] {
         forest.write(root, b"key", Operation::Put(b"value")).unwrap();
     }

@@ -1,15 +1,14 @@
 //! Random operations on tiny nodes, compared with a `BTreeMap` one by one, and a clean `verify` throughout.
 #![allow(missing_docs)]
 
-mod common;
-
 use std::ops::Bound;
 
-use common::{
-    Keys, MIB, Model, apply, borrow, everything, expected_scan, forest, key, pick, scan, seed, tiny, value,
-};
 use honeycomb_btree::{BatchOperation, BatchOutcome, Forest, Operation, Outcome, Root, Scan, Shape};
 use honeycomb_memory::Lease;
+use honeycomb_testing::index::{
+    Keys, MIB, Model, apply, borrow, everything, expected_scan, forest, key, pick, scan, tiny, value,
+};
+use honeycomb_testing::seed_or;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -33,7 +32,7 @@ struct Run {
 impl Run {
     fn new(shape: Shape, mvcc: bool, keys: Keys, key_count: u64, seed: u64) -> Self {
         let forest = forest(shape, 256 * MIB, mvcc);
-        let root = forest.plant().unwrap();
+        let root = forest.create_tree().unwrap();
         let rng = StdRng::seed_from_u64(seed);
         Self { forest, root, model: Model::new(), rng, keys, key_count, kept: Vec::new() }
     }
@@ -228,7 +227,7 @@ impl Run {
         while !self.kept.is_empty() {
             self.check_kept();
         }
-        self.forest.fell(self.root).unwrap();
+        self.forest.drop_tree(self.root).unwrap();
         self.forest.memory().reclaim();
         self.forest.verify(&[]).unwrap();
         let accounting = self.forest.memory().accounting();
@@ -259,7 +258,7 @@ fn model_batch(model: &Model, batch: &[BatchOperation<'_>]) -> (Result<Vec<Outco
 const STEPS: u64 = 500_000;
 
 fn run(shape: Shape, mvcc: bool, keys: Keys, key_count: u64, default_seed: u64) {
-    Run::new(shape, mvcc, keys, key_count, seed(default_seed)).run(STEPS);
+    Run::new(shape, mvcc, keys, key_count, seed_or(default_seed)).run(STEPS);
 }
 
 #[test]
@@ -343,7 +342,7 @@ fn version_deltas_that_overflow_force_merges() {
 fn large_nodes_and_large_values() {
     let shape = Shape { node_bytes: 16_384, log_threshold_bytes: 4096, ..Shape::default() };
     let forest = forest(shape, 256 * MIB, true);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     let sizes = [0, 1, 469, 470, 471, 511, 512, 513, 8191, 8192, 8193, MIB, 16 * MIB - 1, 16 * MIB];
     for round in 0..3_u8 {
         for (number, &size) in sizes.iter().enumerate() {
@@ -361,7 +360,7 @@ fn large_nodes_and_large_values() {
 #[test]
 fn keys_at_below_and_above_their_limits() {
     let forest = forest(Shape::default(), 16 * MIB, true);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     for length in [1, 459, 460] {
         assert_eq!(forest.write(root, &vec![7; length], Operation::Put(b"v")).unwrap(), Outcome::Inserted);
     }

@@ -4,17 +4,15 @@
 //! Nothing that a caller does makes a writer break down: the test retires the LID of a tree's root under it.
 #![allow(missing_docs)]
 
-mod common;
-
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{MIB, everything, forest, tiny};
 use honeycomb_btree::{BatchOperation, Forest, Operation, Root};
 use honeycomb_memory::Retired;
+use honeycomb_testing::index::{MIB, everything, forest, tiny};
 
 /// How long one looks at what must wait.
 const WHILE: Duration = Duration::from_millis(100);
@@ -35,7 +33,7 @@ struct Open {
 impl Open {
     fn new() -> Self {
         let forest = Arc::new(forest(tiny(128), 4 * MIB, true));
-        let root = forest.plant().unwrap();
+        let root = forest.create_tree().unwrap();
         for key in [b"a", b"b", b"c"] {
             forest.write(root, key, Operation::Insert(b"old")).unwrap();
         }
@@ -79,7 +77,7 @@ impl Open {
 
 /// Has a writer take a version and panic before it has published anything.
 fn break_a_writer(forest: &Arc<Forest>) {
-    let broken = forest.plant().unwrap();
+    let broken = forest.create_tree().unwrap();
     let _pin = forest.memory().pin();
     forest.memory().retire([Retired::Lid(broken.lid())]);
     let shared = forest.clone();

@@ -2,10 +2,11 @@
 //! `BTreeMap`: merges in which nothing moves, and those between them.
 #![allow(missing_docs)]
 
-mod common;
-
-use common::{Keys, MIB, Model, apply, everything, forest, key, pick, seed, tiny};
 use honeycomb_btree::{Operation, Scan, Shape};
+use honeycomb_testing::index::{
+    Keys, MIB, Model, apply, everything, expected_scan, forest, key, pick, scan, tiny,
+};
+use honeycomb_testing::seed_or;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -23,9 +24,9 @@ fn operation<'v>(rng: &mut StdRng, key: &[u8], value: &'v [u8]) -> Operation<'v>
 }
 
 fn run(shape: Shape, mvcc: bool, keys: Keys, default_seed: u64) {
-    let mut rng = StdRng::seed_from_u64(seed(default_seed));
+    let mut rng = StdRng::seed_from_u64(seed_or(default_seed));
     let forest = forest(shape, 64 * MIB, mvcc);
-    let (root, mut model) = (forest.plant().unwrap(), Model::new());
+    let (root, mut model) = (forest.create_tree().unwrap(), Model::new());
     let keys: Vec<Vec<u8>> = (0..KEYS).map(|number| key(keys, number, 24)).collect();
     for step in 0..STEPS {
         let (key, value) = (pick(&mut rng, &keys), [rng.random(); 40]);
@@ -42,7 +43,7 @@ fn run(shape: Shape, mvcc: bool, keys: Keys, default_seed: u64) {
         }
     }
     let backward = Scan { backward: true, ..Scan::default() };
-    assert_eq!(common::scan(&forest.reader(), root, &backward), common::expected_scan(&model, &backward));
+    assert_eq!(scan(&forest.reader(), root, &backward), expected_scan(&model, &backward));
     let statistics = forest.statistics();
     println!("{statistics:?}");
     assert!(statistics.patches > STEPS / 300 && statistics.merges > statistics.patches);

@@ -2,14 +2,13 @@
 //! tree's structure around them: what came of them must be what some order of them one after the other gives.
 #![allow(missing_docs)]
 
-mod common;
-
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-use common::{MIB, Pairs, everything, forest, scan, seed, tiny};
 use honeycomb_btree::{BatchEntry, BatchOperation, BatchOutcome, Forest, Operation, Root, Scan, TreeRange};
+use honeycomb_testing::index::{MIB, Pairs, everything, forest, scan, tiny};
+use honeycomb_testing::seed_or;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -26,7 +25,7 @@ struct Store {
 impl Store {
     fn new() -> Self {
         let forest = forest(tiny(128), 64 * MIB, true);
-        let root = forest.plant().unwrap();
+        let root = forest.create_tree().unwrap();
         Self { forest, root, applied: AtomicU64::new(0), refused: AtomicU64::new(0) }
     }
 
@@ -67,7 +66,7 @@ impl Store {
 
     /// Threads that each carry out so many transactions, and one that changes the structure.
     fn run(&mut self, transaction: impl Fn(&Self, &mut StdRng, u64) + Sync) {
-        let (done, first) = (AtomicBool::new(false), seed(1));
+        let (done, first) = (AtomicBool::new(false), seed_or(1));
         let this = &*self;
         thread::scope(|scope| {
             let (done, transaction) = (&done, &transaction);

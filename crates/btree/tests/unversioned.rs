@@ -6,12 +6,11 @@
 //! one).
 #![allow(missing_docs)]
 
-mod common;
-
 use std::time::Instant;
 
-use common::{Keys, MIB, forest, key, seed, tiny};
 use honeycomb_btree::{Forest, Operation, Outcome, Root};
+use honeycomb_testing::index::{Keys, MIB, forest, key, tiny};
+use honeycomb_testing::seed_or;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -78,8 +77,8 @@ fn check(mut records: Vec<Record>) {
 #[test]
 fn counters_are_linearizable_without_versions() {
     let forest = forest(tiny(128), ARENA, false);
-    let root = forest.plant().unwrap();
-    let first_seed = seed(1);
+    let root = forest.create_tree().unwrap();
+    let first_seed = seed_or(1);
     let mut records = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)
             .map(|thread| {

@@ -1,17 +1,15 @@
 //! Versions: when readers take theirs, what they see at it, and how far apart versions in a node may be.
 #![allow(missing_docs)]
 
-mod common;
-
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use common::{MIB, Model, Pairs, everything, forest, scan, tiny};
 use honeycomb_btree::{
     BatchOperation, BatchOutcome, Config, Forest, Operation, Outcome, Reader, Root, Scan, Shape,
 };
 use honeycomb_memory::MemoryConfig;
+use honeycomb_testing::index::{MIB, Model, Pairs, everything, forest, scan, tiny};
 
 /// With room for one operation in flight, a reader waits for its pin while a batch is under way; its version
 /// is of the time after.
@@ -20,7 +18,7 @@ fn a_reader_takes_its_version_under_its_pin() {
     let memory =
         MemoryConfig { arena_bytes: 16 * MIB, participants: 1, huge_pages: false, ..MemoryConfig::default() };
     let forest = Forest::new(Config { memory, shape: tiny(128), ..Config::default() }).unwrap();
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     let keys: Vec<[u8; 4]> = (0..5_000_u32).map(u32::to_be_bytes).collect();
     let operation = Operation::Add(1);
     let batch: Vec<_> = keys.iter().map(|key| BatchOperation { root, key, operation }).collect();
@@ -87,7 +85,7 @@ fn check(reader: &Reader<'_>, root: Root, expected: &Model) {
 #[test]
 fn readers_see_the_tree_as_it_was() {
     let forest = forest(tiny(400), 16 * MIB, true);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     let mut tall = Tall { forest, root, model: Model::new() };
     let changes: [fn(&mut Tall); 8] = [
         |tall| tall.write(0..TALL / 4, Some(b"first")),
@@ -116,7 +114,7 @@ fn readers_see_the_tree_as_it_was() {
 #[test]
 fn an_entry_too_far_from_its_node_forces_a_merge() {
     let forest = forest(Shape { version_delta_max: 2_000, ..tiny(512) }, 4 * MIB, true);
-    let (seldom, often) = (forest.plant().unwrap(), forest.plant().unwrap());
+    let (seldom, often) = (forest.create_tree().unwrap(), forest.create_tree().unwrap());
     let put = |root| forest.write(root, b"key", Operation::Put(b"value")).map(drop).unwrap();
     put(seldom);
     (0..900).for_each(|_| forest.write(often, b"counter", Operation::Add(1)).map(drop).unwrap());
@@ -133,7 +131,7 @@ fn an_entry_too_far_from_its_node_forces_a_merge() {
 #[test]
 fn a_batch_does_not_swap_what_it_changed() {
     let forest = forest(tiny(128), MIB, true);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     for key in [b"a", b"b", b"c", b"d"] {
         forest.write(root, key, Operation::Put(&[1; 40])).unwrap();
     }
@@ -156,7 +154,7 @@ fn a_batch_does_not_swap_what_it_changed() {
 #[test]
 fn swaps_of_one_batch_find_the_versions_of_before_it() {
     let forest = forest(tiny(128), 4 * MIB, true);
-    let root = forest.plant().unwrap();
+    let root = forest.create_tree().unwrap();
     let keys: Vec<[u8; 2]> = (0..20_u16).map(u16::to_be_bytes).collect();
     for key in &keys {
         forest.write(root, key, Operation::Put(b"value")).unwrap();

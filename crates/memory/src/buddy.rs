@@ -74,7 +74,7 @@ impl Buddy {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::random::{Random, seed};
+    use honeycomb_testing::{Random, seed};
 
     /// The same, unit by unit.
     struct Model {

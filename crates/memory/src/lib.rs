@@ -39,11 +39,9 @@ mod node;
 #[cfg(target_os = "linux")]
 mod numa;
 mod page_table;
-#[cfg(all(test, not(loom)))]
-#[path = "../tests/common/random.rs"]
-mod random;
 mod retire;
 pub mod sync;
+mod versions;
 
 pub use accounting::Accounting;
 pub use address::{BusAddress, Lid};
@@ -60,3 +58,4 @@ pub use lock_word::LockAndSize;
 pub use memory::Memory;
 pub use node::{LINE_BYTES, LockedNode, Node, Published};
 pub use retire::Retired;
+pub use versions::{VERSION_RING, Version, Versions};

@@ -1,12 +1,10 @@
 //! Devices with a page table of their own: what they are told, and what they read.
 #![cfg(not(loom))]
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 
-use common::{UNIT, map_node, memory, new_node, node_at};
 use honeycomb_memory::{BusAddress, Control, Device, Lid, LockAndSize, Memory, MemoryConfig, MemoryError};
+use honeycomb_testing::nodes::{UNIT, map_node, memory, new_node, node_at};
 
 /// Notes what it is told.
 #[derive(Debug, Default)]

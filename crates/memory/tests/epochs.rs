@@ -1,14 +1,12 @@
 //! Pins, leases and devices hold back reclaiming as long as they are in flight, and no longer.
 #![cfg(not(loom))]
 
-mod common;
-
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use common::{memory, new_node, node_at};
 use honeycomb_memory::{Memory, MemoryConfig, MemoryError, Retired};
+use honeycomb_testing::nodes::{memory, new_node, node_at};
 
 /// Makes a node and retires it.
 fn retire_one(memory: &Memory) {

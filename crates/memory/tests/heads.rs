@@ -1,10 +1,8 @@
 //! Every way to count heads agrees with counting them one by one.
 #![cfg(not(loom))]
 
-mod common;
-
-use common::{Random, seed};
 use honeycomb_memory::heads;
+use honeycomb_testing::{Random, seed};
 
 fn check(heads: &[u64], head: u64) {
     let bytes: Vec<u8> = heads.iter().flat_map(|other| other.to_le_bytes()).collect();

@@ -1,10 +1,8 @@
 //! Life of buffers and LIDs, from allocation to reclaiming, and the accounting along the way.
 #![cfg(not(loom))]
 
-mod common;
-
-use common::{UNIT, map_node, memory, new_node, node_at};
 use honeycomb_memory::{Faults, Lid, LockAndSize, Memory, MemoryConfig, MemoryError, Retired};
+use honeycomb_testing::nodes::{self, UNIT, map_node, memory, new_node, node_at};
 
 #[test]
 fn a_node_lives_from_allocation_to_reclaiming() {
@@ -239,7 +237,7 @@ fn mistakes_are_caught() {
         let _ = memory.value(&memory.pin(), address, 1 << 30);
     }));
     assert!(panics(|memory| {
-        let other = common::memory(64);
+        let other = nodes::memory(64);
         let lid = new_node(&other, b"");
         let _ = other.node(&memory.pin(), lid);
     }));
@@ -248,7 +246,7 @@ fn mistakes_are_caught() {
         memory.map(lid, memory.allocate_node().unwrap());
     }));
     assert!(panics(|memory| {
-        let other = common::memory(64);
+        let other = nodes::memory(64);
         let lid = memory.reserve_lid().unwrap().keep();
         let mut buffer = other.allocate_node().unwrap();
         buffer[..8].copy_from_slice(&u64::from(LockAndSize::new(64, 0)).to_le_bytes());

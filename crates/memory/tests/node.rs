@@ -1,14 +1,12 @@
 //! Published nodes and their locks.
 #![cfg(not(loom))]
 
-mod common;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
-use common::{memory, new_node};
 use honeycomb_layout::{lock_and_size as word, node_header};
 use honeycomb_memory::{LockAndSize, LockedNode, Node};
+use honeycomb_testing::nodes::{map_node, memory, new_node};
 
 fn panics<T>(act: impl FnOnce() -> T) -> bool {
     catch_unwind(AssertUnwindSafe(act)).is_err()
@@ -122,7 +120,7 @@ fn mistakes_are_caught() {
     }
     assert!(!node.lock_and_size().locked(), "each of them has unlocked");
     // A previous version that is no node.
-    common::map_node(&memory, lid, b"", Some(memory.allocate_value(b"value").unwrap().keep()));
+    map_node(&memory, lid, b"", Some(memory.allocate_value(b"value").unwrap().keep()));
     assert!(panics(|| memory.node(&pin, lid).previous()));
 }
 

@@ -1,14 +1,13 @@
 //! Readers and writers in a small arena, so that buffers are reused as soon as they may be.
 #![cfg(not(loom))]
 
-mod common;
-
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Random, UNIT, memory, new_node, seed, try_map_node};
 use honeycomb_memory::{BusAddress, Lid, Memory, MemoryError, Node, Retired};
+use honeycomb_testing::nodes::{UNIT, memory, new_node, try_map_node};
+use honeycomb_testing::{Random, seed};
 
 const RUN: Duration = Duration::from_millis(1500);
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use honeycomb_protocol::PAYLOAD_BYTES;
 use honeycomb_protocol::resp::Limits;
-use honeycomb_store::{Back, Software, Store};
+use honeycomb_store::{Backend, Software, Store};
 
 use crate::eviction::Eviction;
 use crate::parameters::Refused;
@@ -187,7 +187,7 @@ impl Config {
         let default = honeycomb_store::Config::default();
         let snapshots_max = default.snapshots_max + self.cores * (1 + ACTIVE_MAX);
         let config = honeycomb_store::Config { memory_bytes: self.memory_bytes, snapshots_max, ..default };
-        let accelerator: Arc<dyn Back> = match self.accelerator {
+        let accelerator: Arc<dyn Backend> = match self.accelerator {
             Accelerator::Software => {
                 Arc::new(Software { count_touched: self.count_touched, ..Software::default() })
             }

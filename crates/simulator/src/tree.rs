@@ -67,7 +67,7 @@ impl Tree {
         let told = Arc::new(Told::default());
         forest.register(told.clone())?;
         let device = forest.memory().device()?;
-        let root = forest.plant()?;
+        let root = forest.create_tree()?;
         let tree = Self { forest, device, root, told, sizes: data.sizes };
         (0..data.pairs).try_for_each(|index| tree.write(Write { index, change: None }))?;
         Ok(tree)

@@ -1,9 +1,10 @@
 //! The accelerator in SystemVerilog passes what every back must pass.
 #![allow(missing_docs)]
 
-use honeycomb_accelerator::{Card, conformance};
+use honeycomb_accelerator::Card;
 use honeycomb_simulator::Simulator;
 use honeycomb_simulator::platform::Platform;
+use honeycomb_testing::conformance;
 
 /// The least that is allowed: what fills a queue takes all the more cycles the more it holds.
 const QUEUE_BYTES_MIN: usize = 131_104;

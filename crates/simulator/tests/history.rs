@@ -3,16 +3,14 @@
 //! `HONEYCOMB_SOAK_SECONDS=3600` runs rounds of it for an hour.
 #![allow(missing_docs)]
 
-#[path = "../../accelerator/tests/rounds/mod.rs"]
-mod rounds;
-
 use std::sync::Arc;
 
 use honeycomb_accelerator::Card;
 use honeycomb_simulator::Simulator;
 use honeycomb_simulator::platform::Platform;
-use rounds::common::{Keys, soak};
-use rounds::{AMPLE, Round, SCARCE, run};
+use honeycomb_testing::histories::{AMPLE, Round, SCARCE, run};
+use honeycomb_testing::index::Keys;
+use honeycomb_testing::soak;
 
 fn round(simulator: Simulator, arena_bytes: usize, log_bytes: usize, keys: Keys, key_count: u64) -> Round {
     let back = Arc::new(Card { engines: simulator, scan_pairs_a_turn: 20, ..Card::default() });

@@ -8,14 +8,11 @@
 //! bytes of the tag directories of each store, one without if none are given.
 //! Prints the median of nanoseconds an operation.
 
-#[path = "../../btree/examples/common/mod.rs"]
-mod common;
-
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::key;
 use honeycomb_store::{Config, Pairs, Reads, Scan, Software, Store, Table};
+use honeycomb_testing::index::scattered_key as key;
 
 /// Keys in no order, each as likely as another.
 struct Keys {

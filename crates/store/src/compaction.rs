@@ -18,7 +18,7 @@ use honeycomb_memory::Memory;
 use honeycomb_memory::sync::{AtomicU64, Ordering};
 
 use crate::directory::Tables;
-use crate::shared::Shared;
+use crate::shared::StoreState;
 
 /// Writes of a thread between two steps of a pass, and leaves that a step looks at.
 pub(crate) const STEP: usize = 32;
@@ -59,7 +59,7 @@ impl Compaction {
 
     /// Goes on with a pass for about so many leaves, if one is due and nobody else is at it.
     #[inline]
-    pub(crate) fn go_on(&self, shared: &Shared, leaves: usize) {
+    pub(crate) fn go_on(&self, shared: &StoreState, leaves: usize) {
         if self.is_due(&shared.forest)
             && let Ok(mut pass) = self.pass.try_lock()
         {
@@ -68,13 +68,13 @@ impl Compaction {
     }
 
     /// Goes on with a pass for about so many leaves, if one is due: whether there is more to do.
-    pub(crate) fn maintain(&self, shared: &Shared, leaves: usize) -> bool {
+    pub(crate) fn maintain(&self, shared: &StoreState, leaves: usize) -> bool {
         !self.step(&mut self.lock(), shared, leaves).is_stuck && self.is_due(&shared.forest)
     }
 
     /// Goes on with a pass, if one is due, until there is more room: whether there is. It takes the reserve
     /// for what it needs itself.
-    pub(crate) fn make_room(&self, shared: &Shared) -> bool {
+    pub(crate) fn make_room(&self, shared: &StoreState) -> bool {
         let (mut pass, memory) = (self.lock(), shared.forest.memory());
         while self.is_due(&shared.forest) {
             shared.reserve.give_up(memory);
@@ -96,7 +96,7 @@ impl Compaction {
     }
 
     /// Looks at about so many leaves, if a pass is due.
-    fn step(&self, pass: &mut Pass, shared: &Shared, leaves: usize) -> Step {
+    fn step(&self, pass: &mut Pass, shared: &StoreState, leaves: usize) -> Step {
         let mut step = Step { freed: 0, is_stuck: false };
         let Some(tables) = shared.directory.try_read() else { return Step { is_stuck: true, ..step } };
         let mut left = leaves;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use honeycomb_accelerator::{Back, LONG_SCAN_LEASES, Software};
+use honeycomb_accelerator::{Backend, LONG_SCAN_LEASES, Software};
 use honeycomb_btree::Shape;
 use honeycomb_memory::{Faults, MemoryConfig};
 
@@ -63,7 +63,7 @@ pub struct Config {
     /// Most pairs that one scan returns. Default 65,536.
     pub scan_pairs_max: usize,
     /// What runs the reads. Default: the [software accelerator](Software).
-    pub accelerator: Arc<dyn Back>,
+    pub accelerator: Arc<dyn Backend>,
     /// What leases are timed by. Default: [`SystemClock`].
     pub clock: Arc<dyn Clock>,
     /// Makes allocations fail, for tests. Default: never.

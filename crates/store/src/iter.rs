@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::error::Error;
 use crate::pairs::Pairs;
 use crate::range::{self, Bounds};
-use crate::shared::Shared;
+use crate::shared::StoreState;
 use crate::snapshot::Snapshot;
 use crate::table::Table;
 
@@ -36,7 +36,7 @@ pub struct Iter {
 #[derive(Clone)]
 pub(crate) enum Pages {
     /// What is visible at each read.
-    Now(Arc<Shared>),
+    Now(Arc<StoreState>),
     At(Snapshot),
 }
 
@@ -116,7 +116,7 @@ impl Side {
 
 impl Pages {
     /// A snapshot, if the store has such.
-    pub(crate) fn of(shared: &Arc<Shared>) -> Result<Self, Error> {
+    pub(crate) fn of(shared: &Arc<StoreState>) -> Result<Self, Error> {
         if !shared.forest.mvcc() {
             return Ok(Self::Now(shared.clone()));
         }

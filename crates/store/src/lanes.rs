@@ -18,13 +18,13 @@ const BYTES_KEPT: usize = 1 << 20;
 
 pub(crate) struct Lanes {
     accelerator: Arc<dyn Accelerator>,
-    lanes: Box<[Place]>,
+    lanes: Box<[LaneSlot]>,
 }
 
 /// Of lines of its own: each is mostly used by one core.
 #[repr(align(128))]
 #[derive(Default)]
-struct Place(Mutex<Option<Lane>>);
+struct LaneSlot(Mutex<Option<Lane>>);
 
 pub(crate) struct Lane {
     queue: Box<dyn Queue>,
@@ -34,14 +34,14 @@ pub(crate) struct Lane {
 
 /// What to read: the number of a table, and the version if not what is visible now.
 #[derive(Clone, Copy)]
-pub(crate) struct Source {
+pub(crate) struct ReadSource {
     pub(crate) table: u16,
     pub(crate) version: Option<Version>,
 }
 
 impl Lanes {
     pub(crate) fn new(accelerator: Arc<dyn Accelerator>) -> Self {
-        Self { accelerator, lanes: (0..LANES).map(|_| Place::default()).collect() }
+        Self { accelerator, lanes: (0..LANES).map(|_| LaneSlot::default()).collect() }
     }
 
     pub(crate) fn accelerator(&self) -> &dyn Accelerator {
@@ -85,7 +85,7 @@ impl Lane {
 
     /// Gets a key, of 1 to 460 bytes.
     #[inline]
-    pub(crate) fn get(&mut self, source: Source, key: &[u8]) -> Result<Completion<'_>, Error> {
+    pub(crate) fn get(&mut self, source: ReadSource, key: &[u8]) -> Result<Completion<'_>, Error> {
         self.completions.clear();
         self.ask(source, Read::Get(key))?;
         drain(&mut *self.queue, self.requests.bytes(), &mut self.completions);
@@ -96,7 +96,7 @@ impl Lane {
     #[inline]
     pub(crate) fn scan(
         &mut self,
-        source: Source,
+        source: ReadSource,
         scan: &honeycomb_btree::Scan<'_>,
         bytes_max: u32,
         completions: &mut Completions,
@@ -112,7 +112,7 @@ impl Lane {
     }
 
     #[inline]
-    fn ask(&mut self, Source { table, version }: Source, read: Read<'_>) -> Result<(), Error> {
+    fn ask(&mut self, ReadSource { table, version }: ReadSource, read: Read<'_>) -> Result<(), Error> {
         self.requests.clear();
         Ok(self.requests.push(&Request { identifier: 0, table, version, read })?)
     }

@@ -68,7 +68,7 @@ pub use clock::{Clock, ManualClock, SystemClock};
 pub use config::{Config, LeaseLimits};
 pub use directory::TABLE_NAME_BYTES_MAX;
 pub use error::{Error, ImageError};
-pub use honeycomb_accelerator::{Accelerator, Back, Software};
+pub use honeycomb_accelerator::{Accelerator, Backend, Software};
 pub use honeycomb_btree::{
     BatchOutcome, BlockCounts, LevelCounts, Outcome, TouchedCounts, Verified, Version,
 };

@@ -6,7 +6,7 @@ use honeycomb_btree::Loader as TreeLoader;
 
 use crate::directory::Entry;
 use crate::error::Error;
-use crate::shared::Shared;
+use crate::shared::StoreState;
 
 /// Pairs on their way into an empty table, in the order of their keys: for sources that can fail, or that say
 /// how full nodes are to be; otherwise there is [`Table::load_sorted`](crate::Table::load_sorted).
@@ -29,7 +29,7 @@ use crate::shared::Shared;
 /// # Ok::<(), honeycomb_store::Error>(())
 /// ```
 pub struct Loader<'t> {
-    shared: &'t Shared,
+    shared: &'t StoreState,
     entry: &'t Entry,
     tree: TreeLoader<'t>,
 }
@@ -38,7 +38,7 @@ impl<'t> Loader<'t> {
     /// How full nodes are made if nothing else is asked for: with room for some writes to come.
     pub const FILL_PERCENT: usize = 90;
 
-    pub(crate) fn new(shared: &'t Shared, entry: &'t Entry, fill_percent: usize) -> Result<Self, Error> {
+    pub(crate) fn new(shared: &'t StoreState, entry: &'t Entry, fill_percent: usize) -> Result<Self, Error> {
         let tree = shared.forest.loader(entry.root, fill_percent)?;
         Ok(Self { shared, entry, tree })
     }

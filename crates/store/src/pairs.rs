@@ -29,13 +29,13 @@ use crate::error::Error;
 pub struct Pairs {
     /// As the accelerator wrote them.
     completions: Completions,
-    places: Vec<Place>,
+    places: Vec<LaneSlot>,
     more: bool,
 }
 
 /// Where a pair is in the bytes of the completions: its key, and after that its value.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct LaneSlot {
     key: usize,
     value: usize,
     end: usize,
@@ -106,7 +106,7 @@ impl Pairs {
             self.more |= completion.more;
             for (key, value) in completion.pairs() {
                 let (key_start, value_start) = (offset(key), offset(value));
-                self.places.push(Place {
+                self.places.push(LaneSlot {
                     key: key_start,
                     value: value_start,
                     end: value_start + value.len(),

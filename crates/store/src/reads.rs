@@ -5,7 +5,7 @@ use std::ops::Range;
 use honeycomb_accelerator::{Completion, Completions, Read, Request, Requests};
 
 use crate::error::Error;
-use crate::lanes::{Lanes, Source, check};
+use crate::lanes::{Lanes, ReadSource, check};
 use crate::scan::Scan;
 use crate::snapshot::Snapshot;
 use crate::table::Table;
@@ -237,7 +237,7 @@ impl Reads {
         &self.tables
     }
 
-    fn push_scan(&mut self, table: &Table, source: Source, scan: &Scan<'_>) -> Result<(), Error> {
+    fn push_scan(&mut self, table: &Table, source: ReadSource, scan: &Scan<'_>) -> Result<(), Error> {
         match table.request(scan) {
             Some(request) => {
                 self.push(table, source, Read::Scan { scan: request, bytes_max: scan.bytes_max })
@@ -251,8 +251,8 @@ impl Reads {
     }
 
     #[inline(always)]
-    fn push(&mut self, table: &Table, source: Source, read: Read<'_>) -> Result<(), Error> {
-        let Source { table: number, version } = source;
+    fn push(&mut self, table: &Table, source: ReadSource, read: Read<'_>) -> Result<(), Error> {
+        let ReadSource { table: number, version } = source;
         self.requests.push(&Request { identifier: self.count as u64, table: number, version, read })?;
         if !self.tables.last().is_some_and(|last| last.is_same_as(table)) {
             self.tables.push(table.clone());

@@ -15,14 +15,14 @@ use crate::compaction::{Compaction, STEP};
 use crate::config::{Config, LeaseLimits};
 use crate::directory::{Directory, Entry};
 use crate::error::Error;
-use crate::lanes::{Lanes, Source};
+use crate::lanes::{Lanes, ReadSource};
 use crate::lease::Leases;
 use crate::numbers::Numbers;
 use crate::pairs::Pairs;
 use crate::reserve::Reserve;
 use crate::scan::Scan;
 
-pub(crate) struct Shared {
+pub(crate) struct StoreState {
     pub(crate) forest: Arc<Forest>,
     pub(crate) lanes: Lanes,
     pub(crate) numbers: Arc<Numbers>,
@@ -52,7 +52,7 @@ thread_local! {
     static WRITES: Cell<usize> = const { Cell::new(0) };
 }
 
-impl Shared {
+impl StoreState {
     pub(crate) fn new(config: &Config) -> Result<Self, Error> {
         let forest = Arc::new(Forest::new(config.forest())?);
         let accelerator: Arc<dyn Accelerator> = config.accelerator.attach(&forest)?.into();
@@ -88,7 +88,7 @@ impl Shared {
     #[inline]
     pub(crate) fn get<T>(
         &self,
-        source: Source,
+        source: ReadSource,
         key: &[u8],
         use_found: impl FnOnce(Option<(&[u8], Version)>) -> T,
     ) -> Result<T, Error> {
@@ -118,7 +118,12 @@ impl Shared {
 
     /// Puts what a scan finds into `pairs`.
     #[inline]
-    pub(crate) fn scan_into(&self, source: Source, scan: &Scan<'_>, pairs: &mut Pairs) -> Result<(), Error> {
+    pub(crate) fn scan_into(
+        &self,
+        source: ReadSource,
+        scan: &Scan<'_>,
+        pairs: &mut Pairs,
+    ) -> Result<(), Error> {
         let request = scan.request(self.key_bytes_max, self.scan_pairs_max);
         request.map_or(Ok(()), |request| self.fill(source, &request, scan.bytes_max, pairs))
     }
@@ -127,7 +132,7 @@ impl Shared {
     #[inline]
     pub(crate) fn fill(
         &self,
-        source: Source,
+        source: ReadSource,
         request: &honeycomb_btree::Scan<'_>,
         bytes_max: u32,
         pairs: &mut Pairs,
@@ -189,7 +194,7 @@ impl Shared {
     pub(crate) fn abandon(&self, root: Root) {
         let mut abandoned = self.abandoned();
         abandoned.push(root);
-        abandoned.retain(|&root| self.remove(|forest| forest.fell(root)).is_err());
+        abandoned.retain(|&root| self.remove(|forest| forest.drop_tree(root)).is_err());
     }
 
     /// The trees that could not be removed yet.

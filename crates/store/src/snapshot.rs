@@ -10,12 +10,12 @@ use honeycomb_memory::LeaseUse;
 use crate::config::LeaseLimits;
 use crate::error::Error;
 use crate::iter::{Iter, Pages};
-use crate::lanes::Source;
+use crate::lanes::ReadSource;
 use crate::lease::Held;
 use crate::pairs::Pairs;
 use crate::range;
 use crate::scan::Scan;
-use crate::shared::{Part, Shared};
+use crate::shared::{Part, StoreState};
 use crate::table::{Table, append_found};
 
 /// All tables as they were at one moment.
@@ -68,7 +68,7 @@ impl SnapshotToken {
 
 /// What the clones of a snapshot share.
 struct Handle {
-    shared: Arc<Shared>,
+    shared: Arc<StoreState>,
     held: Arc<Held>,
 }
 
@@ -83,7 +83,7 @@ impl Drop for Handle {
 
 impl Snapshot {
     /// A snapshot of what is visible now.
-    pub(crate) fn take(shared: &Arc<Shared>, limits: LeaseLimits) -> Result<Self, Error> {
+    pub(crate) fn take(shared: &Arc<StoreState>, limits: LeaseLimits) -> Result<Self, Error> {
         if !shared.forest.mvcc() {
             return Err(Error::MvccOff);
         }
@@ -92,7 +92,7 @@ impl Snapshot {
     }
 
     /// Another handle.
-    pub(crate) fn resume(shared: &Arc<Shared>, token: SnapshotToken) -> Result<Self, Error> {
+    pub(crate) fn resume(shared: &Arc<StoreState>, token: SnapshotToken) -> Result<Self, Error> {
         let held = shared.leases.find(token.get())?;
         shared.leases.enter(&held, shared.forest.memory()).map(drop)?;
         Ok(Self { handle: Arc::new(Handle { shared: shared.clone(), held }) })
@@ -199,7 +199,7 @@ impl Snapshot {
         Ok(Iter::new(Pages::At(self.clone()), table.clone(), range::bounds(&range)))
     }
 
-    pub(crate) fn shared(&self) -> &Shared {
+    pub(crate) fn shared(&self) -> &StoreState {
         &self.handle.shared
     }
 
@@ -221,7 +221,7 @@ impl Snapshot {
     pub(crate) fn read<T>(
         &self,
         table: &Table,
-        read: impl FnOnce(Source) -> Result<T, Error>,
+        read: impl FnOnce(ReadSource) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let _in_use = self.enter()?;
         read(table.source_at(self.version()))

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::lease::LeaseTotals;
-use crate::shared::Shared;
+use crate::shared::StoreState;
 
 /// Numbers about a store. They are read one after the other, so while writes go on they need not fit together
 /// exactly.
@@ -136,7 +136,7 @@ pub struct WriteStatistics {
 }
 
 impl Statistics {
-    pub(crate) fn of(shared: &Shared) -> Self {
+    pub(crate) fn of(shared: &StoreState) -> Self {
         let directory = shared.directory.read();
         let table = |(name, pairs)| TableStatistics { name, pairs };
         let counts = directory.values().map(|entry| (entry.name.clone(), entry.pairs.get()));
@@ -157,7 +157,7 @@ impl Statistics {
 }
 
 impl VersionStatistics {
-    pub(crate) fn of(shared: &Shared) -> Self {
+    pub(crate) fn of(shared: &StoreState) -> Self {
         let trees = shared.forest.statistics();
         Self {
             read_version: shared.forest.read_version(),
@@ -169,7 +169,7 @@ impl VersionStatistics {
 }
 
 impl MemoryStatistics {
-    pub(crate) fn of(shared: &Shared) -> Self {
+    pub(crate) fn of(shared: &StoreState) -> Self {
         let accounting = shared.forest.memory().accounting();
         let (reserve_bytes, reserve_buffers) = (shared.reserve.bytes(), shared.reserve.buffers());
         Self {

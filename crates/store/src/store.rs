@@ -12,7 +12,7 @@ use crate::directory::{self, Entry};
 use crate::error::Error;
 use crate::image;
 use crate::reads::Reads;
-use crate::shared::Shared;
+use crate::shared::StoreState;
 use crate::snapshot::{Snapshot, SnapshotToken};
 use crate::statistics::{MemoryStatistics, Statistics, VersionStatistics};
 use crate::table::Table;
@@ -21,7 +21,7 @@ use crate::table::Table;
 /// with its last handle ([`Store`], [`Table`], [`Snapshot`], [`Batch`] or iterator).
 #[derive(Clone)]
 pub struct Store {
-    shared: Arc<Shared>,
+    shared: Arc<StoreState>,
 }
 
 impl Store {
@@ -31,7 +31,7 @@ impl Store {
     /// [`Error::InvalidConfig`] says which parameter is not allowed, [`Error::Reserve`] that there is no
     /// memory.
     pub fn open(config: Config) -> Result<Self, Error> {
-        Ok(Self { shared: Arc::new(Shared::new(&config)?) })
+        Ok(Self { shared: Arc::new(StoreState::new(&config)?) })
     }
 
     /// Opens a table, making it if there is none of this name (1 to 255 bytes).
@@ -47,7 +47,7 @@ impl Store {
         if let Some(entry) = tables.get(name) {
             return Ok(self.handle(entry));
         }
-        let root = self.shared.write(|forest| forest.plant())?;
+        let root = self.shared.write(|forest| forest.create_tree())?;
         let entry = Arc::new(self.shared.entry(name, root)?);
         tables.insert(name.to_owned(), entry.clone());
         Ok(Table::new(self.shared.clone(), entry))

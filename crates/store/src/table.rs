@@ -9,12 +9,12 @@ use honeycomb_btree::{Operation, Outcome, Root, Version};
 use crate::directory::Entry;
 use crate::error::Error;
 use crate::iter::{Iter, Pages};
-use crate::lanes::Source;
+use crate::lanes::ReadSource;
 use crate::loader::Loader;
 use crate::pairs::Pairs;
 use crate::range;
 use crate::scan::Scan;
-use crate::shared::{Part, Shared};
+use crate::shared::{Part, StoreState};
 use crate::snapshot::Snapshot;
 
 /// A handle on a table: ordered pairs of keys (1 to 460 bytes) and values (up to 16 MiB).
@@ -36,7 +36,7 @@ use crate::snapshot::Snapshot;
 /// ```
 #[derive(Clone)]
 pub struct Table {
-    shared: Arc<Shared>,
+    shared: Arc<StoreState>,
     entry: Arc<Entry>,
 }
 
@@ -70,7 +70,7 @@ impl Swap {
 }
 
 impl Table {
-    pub(crate) fn new(shared: Arc<Shared>, entry: Arc<Entry>) -> Self {
+    pub(crate) fn new(shared: Arc<StoreState>, entry: Arc<Entry>) -> Self {
         Self { shared, entry }
     }
 
@@ -404,13 +404,13 @@ impl Table {
 
     /// Where its pairs are read as they are now.
     #[inline]
-    pub(crate) fn source(&self) -> Source {
-        Source { table: self.entry.number.get(), version: None }
+    pub(crate) fn source(&self) -> ReadSource {
+        ReadSource { table: self.entry.number.get(), version: None }
     }
 
     /// Where its pairs are read as they were.
-    pub(crate) fn source_at(&self, version: Version) -> Source {
-        Source { version: Some(version), ..self.source() }
+    pub(crate) fn source_at(&self, version: Version) -> ReadSource {
+        ReadSource { version: Some(version), ..self.source() }
     }
 
     pub(crate) fn check_key(&self, key: &[u8]) -> Result<(), Error> {
@@ -427,7 +427,7 @@ impl Table {
         self.entry.pairs.note(outcome);
     }
 
-    pub(crate) fn check_store(&self, shared: &Arc<Shared>) -> Result<(), Error> {
+    pub(crate) fn check_store(&self, shared: &Arc<StoreState>) -> Result<(), Error> {
         if Arc::ptr_eq(&self.shared, shared) {
             return Ok(());
         }

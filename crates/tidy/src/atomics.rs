@@ -1,8 +1,6 @@
 //! Atomics come through `honeycomb_memory::sync`, the seam where loom takes their place: an atomic that goes
 //! around it is one that no model checks.
 
-use proc_macro2::{Spacing, TokenStream, TokenTree};
-
 use crate::{Repository, Source, Violation, tokens};
 
 /// The seam itself, and the arena, whose words lie in memory that loom does not know.
@@ -29,7 +27,7 @@ fn check_source(source: &Source) -> Vec<Violation> {
     let Ok(tokens) = tokens::parse(source) else {
         return found;
     };
-    each_path(tokens::without_tests(tokens), "", &mut |path, line| {
+    tokens::each_path(tokens::without_tests(tokens), "", &mut |path, line| {
         if ATOMICS.contains(&path) {
             found.push(
                 source.violation(line, format!("`{path}`; atomics come through `honeycomb_memory::sync`")),
@@ -37,35 +35,6 @@ fn check_source(source: &Source) -> Vec<Violation> {
         }
     });
     found
-}
-
-/// Calls `visit` with every path and every beginning of one (`a`, `a::b` and `a::c` for `a::{b, c}`), and
-/// with the line of its last name. `prefix` is the path before the braces that `tokens` stand in.
-fn each_path(tokens: TokenStream, prefix: &str, visit: &mut impl FnMut(&str, usize)) {
-    let mut path = prefix.to_string();
-    // Whether a name would go on with `path`, and whether the last token was the first half of `::`.
-    let (mut joined, mut half) = (true, false);
-    for token in tokens {
-        match &token {
-            TokenTree::Ident(name) => {
-                path = if joined && !path.is_empty() { format!("{path}::{name}") } else { name.to_string() };
-                visit(&path, tokens::line(&token));
-                joined = false;
-            }
-            TokenTree::Punct(mark) if mark.as_char() == ':' && (half || mark.spacing() == Spacing::Joint) => {
-                joined = half;
-                half = !half;
-            }
-            TokenTree::Group(group) => {
-                each_path(group.stream(), if joined { &path } else { "" }, visit);
-                joined = false;
-            }
-            TokenTree::Punct(_) | TokenTree::Literal(_) => {
-                path = prefix.to_string();
-                joined = true;
-            }
-        }
-    }
 }
 
 #[cfg(test)]

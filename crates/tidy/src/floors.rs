@@ -1,11 +1,11 @@
 //! A crate imports only lower floors.
 
-use cargo_metadata::Metadata;
+use cargo_metadata::{DependencyKind, Metadata};
 
 use crate::{Repository, Violation};
 
 /// The floors of the house; ARCHITECTURE.md says what each crate is for.
-pub const FLOORS: [(&str, u32); 13] = [
+pub const FLOORS: [(&str, u32); 14] = [
     ("honeycomb-layout", 0),
     ("honeycomb-memory", 1),
     ("honeycomb-protocol", 1),
@@ -16,6 +16,7 @@ pub const FLOORS: [(&str, u32); 13] = [
     ("honeycomb-accelerator", 3),
     ("honeycomb-store", 4),
     ("honeycomb-simulator", 4),
+    ("honeycomb-testing", 4),
     ("honeycomb-server", 5),
     ("honeycomb-cli", 6),
     ("honeycomb-bench", 6),
@@ -24,12 +25,16 @@ pub const FLOORS: [(&str, u32); 13] = [
 /// Stands outside the house: imports none of its crates and none imports it.
 const OUTSIDE: &str = "honeycomb-tidy";
 
+/// Crates import it for development only, whatever their floor: their tests and examples may use it.
+const TESTING: &str = "honeycomb-testing";
+
 /// The floor of a package, if it is one of the house.
 pub fn floor(package: &str) -> Option<u32> {
     FLOORS.iter().find(|(name, _)| *name == package).map(|(_, floor)| *floor)
 }
 
-/// One crate of the workspace and the crates of the house that it names as dependencies of any kind.
+/// One crate of the workspace and the crates of the house that it names as dependencies of any kind,
+/// except for [`TESTING`] as a development dependency.
 #[derive(Debug)]
 pub struct Package {
     /// Its name.
@@ -43,6 +48,9 @@ pub struct Package {
 /// The packages of a workspace as `cargo metadata` tells them.
 pub fn packages(metadata: &Metadata) -> Vec<Package> {
     let root = &metadata.workspace_root;
+    let is_for_tests = |import: &cargo_metadata::Dependency| {
+        import.name == TESTING && import.kind == DependencyKind::Development
+    };
     let ours = |name: &str| name.starts_with("honeycomb");
     let package = |package: &&cargo_metadata::Package| Package {
         name: package.name.to_string(),
@@ -50,8 +58,8 @@ pub fn packages(metadata: &Metadata) -> Vec<Package> {
         imports: package
             .dependencies
             .iter()
+            .filter(|import| ours(&import.name) && !is_for_tests(import))
             .map(|import| import.name.clone())
-            .filter(|name| ours(name))
             .collect(),
     };
     metadata.workspace_packages().iter().map(package).collect()
@@ -71,13 +79,17 @@ fn check_package(repository: &Repository, package: &Package) -> Vec<Violation> {
     if own.is_none() && package.name != OUTSIDE {
         return vec![violation(&package.name, format!("crate {} has no floor in crates/tidy", package.name))];
     }
-    let goes_down =
-        |import: &&String| matches!((own, floor(import)), (Some(own), Some(other)) if other < own);
+    let goes_down = |import: &&String| {
+        *import != TESTING && matches!((own, floor(import)), (Some(own), Some(other)) if other < own)
+    };
     let climbs = package.imports.iter().filter(|import| !goes_down(import));
     climbs.map(|import| violation(import, climb(package, own, import))).collect()
 }
 
 fn climb(package: &Package, own: Option<u32>, import: &str) -> String {
+    if import == TESTING {
+        return format!("{} imports {import}, which is for development dependencies only", package.name);
+    }
     let place =
         |floor: Option<u32>| floor.map_or("outside the house".into(), |floor| format!("floor {floor}"));
     let (from, to) = (place(own), place(floor(import)));
@@ -106,6 +118,13 @@ mod tests {
     fn imports_go_down() {
         assert!(violations("honeycomb-store", &["honeycomb-btree", "honeycomb-layout"]).is_empty());
         assert!(violations("honeycomb-tidy", &[]).is_empty());
+    }
+
+    #[test]
+    fn nobody_imports_the_crate_of_tests_outside_of_tests() {
+        let rule = "honeycomb-server imports honeycomb-testing, which is for development dependencies only";
+        let found = violations("honeycomb-server", &["honeycomb-testing"]);
+        assert_eq!(found, [format!("crates/sample/Cargo.toml:3: {rule}")]);
     }
 
     #[test]

@@ -4,11 +4,14 @@
 //! bad sample beside it. `tests/repository.rs` holds this repository to all of them.
 
 pub mod atomics;
+pub mod cycles;
 pub mod docs;
 pub mod floors;
+mod imports;
 pub mod lengths;
 pub mod modules;
 mod repository;
+pub mod rooms;
 pub mod safety;
 mod tokens;
 pub mod words;

@@ -1,6 +1,6 @@
 //! Rust sources as tokens: comments and strings are no code, and code inside macros is.
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
 use crate::{Source, Violation};
 
@@ -18,6 +18,35 @@ pub(crate) fn each_level(tokens: TokenStream, visit: &mut impl FnMut(&[TokenTree
     for token in level {
         if let TokenTree::Group(group) = token {
             each_level(group.stream(), visit);
+        }
+    }
+}
+
+/// Calls `visit` with every path and every beginning of one (`a`, `a::b` and `a::c` for `a::{b, c}`), and
+/// with the line of its last name. `prefix` is the path before the braces that `tokens` stand in.
+pub(crate) fn each_path(tokens: TokenStream, prefix: &str, visit: &mut impl FnMut(&str, usize)) {
+    let mut path = prefix.to_string();
+    // Whether a name would go on with `path`, and whether the last token was the first half of `::`.
+    let (mut joined, mut half) = (true, false);
+    for token in tokens {
+        match &token {
+            TokenTree::Ident(name) => {
+                path = if joined && !path.is_empty() { format!("{path}::{name}") } else { name.to_string() };
+                visit(&path, line(&token));
+                joined = false;
+            }
+            TokenTree::Punct(mark) if mark.as_char() == ':' && (half || mark.spacing() == Spacing::Joint) => {
+                joined = half;
+                half = !half;
+            }
+            TokenTree::Group(group) => {
+                each_path(group.stream(), if joined { &path } else { "" }, visit);
+                joined = false;
+            }
+            TokenTree::Punct(_) | TokenTree::Literal(_) => {
+                path = prefix.to_string();
+                joined = true;
+            }
         }
     }
 }

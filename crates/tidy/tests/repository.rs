@@ -4,7 +4,9 @@ use std::path::Path;
 use std::process::Command;
 
 use cargo_metadata::MetadataCommand;
-use honeycomb_tidy::{Repository, Violation, atomics, docs, floors, lengths, modules, safety, words};
+use honeycomb_tidy::{
+    Repository, Violation, atomics, cycles, docs, floors, lengths, modules, rooms, safety, words,
+};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -23,6 +25,16 @@ fn crates_import_lower_floors_only() {
     let mut command = MetadataCommand::new();
     let metadata = command.current_dir(ROOT).no_deps().exec().expect("cargo metadata runs");
     assert_none(&floors::check(&repository(), &floors::packages(&metadata)));
+}
+
+#[test]
+fn files_import_each_other_in_one_direction() {
+    assert_none(&cycles::check(&repository()));
+}
+
+#[test]
+fn rooms_import_lower_rooms_only() {
+    assert_none(&rooms::check(&repository()));
 }
 
 #[test]

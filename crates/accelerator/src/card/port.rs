@@ -153,7 +153,7 @@ mod tests {
             let engine = Model::default().engine(&shape).unwrap();
             let port = Arc::new(Port::new(engine, forest.memory().device().unwrap()));
             forest.register(port.clone()).unwrap();
-            let root = forest.plant().unwrap();
+            let root = forest.create_tree().unwrap();
             let queue = port.lock().open_queue();
             port.lock().engine.set_root(1, Some(root.lid()));
             let scene = Self { forest, root, port, queue };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use honeycomb_accelerator::{Completion, Completions, Queue, Requests, Status};
 use honeycomb_btree::Version;
 
-use crate::common::Pairs;
+use honeycomb_testing::index::Pairs;
 
 /// The answers to a batch, by identifier.
 pub(crate) type Answers = BTreeMap<u64, Answer>;

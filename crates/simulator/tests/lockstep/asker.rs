@@ -11,10 +11,10 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use crate::answers::answers;
-use crate::common::{borrow, pick};
 use crate::totals::Totals;
 use crate::world::{BACKS, TABLES, World};
 use crate::writer::Leave;
+use honeycomb_testing::index::{borrow, pick};
 
 /// Writes during a round, at most.
 const WRITES: u64 = 150;

@@ -3,14 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use honeycomb_accelerator::{Accelerator, Back, Card, Model, Software};
+use honeycomb_accelerator::{Accelerator, Backend, Card, Model, Software};
 use honeycomb_btree::{Forest, Root, Shape};
 use honeycomb_simulator::Simulator;
 use honeycomb_simulator::platform::Platform;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use crate::common::{self, Keys, MIB, pick, some_directory, tiny};
+use honeycomb_testing::index::{self, Keys, MIB, pick, some_directory, tiny};
 
 /// The tables that have a tree.
 pub(crate) const TABLES: [u16; 2] = [3, 700];
@@ -64,12 +64,12 @@ impl World {
         let log_bytes = *pick(rng, &LOG_BYTES);
         let shape = if is_tiny { tiny(log_bytes) } else { Shape::default() };
         let shape = Shape { tag_directory_bytes: some_directory(rng.random()), ..shape };
-        let forest = Arc::new(common::forest(shape, 256 * MIB, true));
+        let forest = Arc::new(index::forest(shape, 256 * MIB, true));
         let simulator = simulator(seed, rng);
         let card = Card { engines: simulator, ..Card::default() };
-        let backs: [&dyn Back; BACKS.len()] = [&Software::default(), &Card::<Model>::default(), &card];
-        let accelerators: Vec<_> = backs.map(|back| back.attach(&forest).expect("attached")).into();
-        let roots = TABLES.map(|_| forest.plant().expect("there is room"));
+        let backs: [&dyn Backend; BACKS.len()] = [&Software::default(), &Card::<Model>::default(), &card];
+        let accelerators: Vec<_> = backs.map(|backend| backend.attach(&forest).expect("attached")).into();
+        let roots = TABLES.map(|_| forest.create_tree().expect("there is room"));
         for accelerator in &accelerators {
             TABLES.iter().zip(roots).for_each(|(&table, root)| accelerator.set_root(table, Some(root)));
         }
@@ -80,7 +80,7 @@ impl World {
 
     pub(crate) fn key(&self, rng: &mut StdRng) -> Vec<u8> {
         let number = rng.random_range(0..self.key_count);
-        common::key(self.keys, number, self.forest.shape().key_bytes_max())
+        index::key(self.keys, number, self.forest.shape().key_bytes_max())
     }
 }
 

@@ -10,9 +10,9 @@ use honeycomb_memory::MemoryError;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use crate::common::value;
 use crate::totals::Totals;
 use crate::world::World;
+use honeycomb_testing::index::value;
 
 /// How much may be written. Who reads an old version takes a step for each that was written since, so writers
 /// that never wait could keep ahead of a simulation for ever.

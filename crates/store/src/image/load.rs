@@ -10,17 +10,17 @@ use super::{CONTENT_BYTES_MAX, END, FORMAT, FRAME_HEADER_BYTES, HEADER_BYTES, MA
 use crate::directory::{self, Entry};
 use crate::error::{Error, ImageError};
 use crate::loader;
-use crate::shared::Shared;
+use crate::shared::StoreState;
 
 /// Adds the tables of an image: how many pairs they have.
-pub(crate) fn load(shared: &Shared, reader: impl Read) -> Result<u64, Error> {
+pub(crate) fn load(shared: &StoreState, reader: impl Read) -> Result<u64, Error> {
     let mut frames = Frames::begin(reader)?;
     let mut arrivals = Arrivals { shared, entries: Vec::new(), loader: None };
     let mut pairs = 0;
     loop {
         let (kind, mut content) = frames.next()?;
         let malformed = match kind {
-            TABLE => arrivals.plant(content)?,
+            TABLE => arrivals.create_tree(content)?,
             PAIRS => arrivals.push_all(&mut content, &mut pairs)?,
             END if content == pairs.to_le_bytes() => break,
             END => Some("the number of pairs is not that of the end frame"),
@@ -36,7 +36,7 @@ pub(crate) fn load(shared: &Shared, reader: impl Read) -> Result<u64, Error> {
 
 /// Tables that nobody can see yet. If they do not settle they are felled.
 struct Arrivals<'s> {
-    shared: &'s Shared,
+    shared: &'s StoreState,
     entries: Vec<Arc<Entry>>,
     /// That of the last table.
     loader: Option<Loader<'s>>,
@@ -46,7 +46,7 @@ struct Arrivals<'s> {
 type Malformed = Option<&'static str>;
 
 impl Arrivals<'_> {
-    fn plant(&mut self, name: &[u8]) -> Result<Malformed, Error> {
+    fn create_tree(&mut self, name: &[u8]) -> Result<Malformed, Error> {
         let Some(name) = str::from_utf8(name).ok().filter(|name| directory::check_name(name).is_ok()) else {
             return Ok(Some("a table has a name of 1 to 255 bytes of UTF-8"));
         };
@@ -56,7 +56,7 @@ impl Arrivals<'_> {
         // Again when all is read; now already, so as not to read all in vain.
         self.refuse_existing(name, self.shared.directory.read().contains_key(name))?;
         self.finish_last()?;
-        let root = self.shared.write(|forest| forest.plant())?;
+        let root = self.shared.write(|forest| forest.create_tree())?;
         self.entries.push(Arc::new(self.shared.entry(name, root)?));
         self.loader = Some(self.shared.forest.loader(root, loader::Loader::FILL_PERCENT)?);
         Ok(None)

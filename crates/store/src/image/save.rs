@@ -10,11 +10,11 @@ use super::{END, FORMAT, FRAME_HEADER_BYTES, MAGIC, PAIRS, TABLE};
 use crate::error::{Error, ImageError};
 use crate::iter::{Iter, Pages};
 use crate::pairs::Pairs;
-use crate::shared::Shared;
+use crate::shared::StoreState;
 use crate::table::Table;
 
 /// Writes all tables: how many pairs they have.
-pub(crate) fn save(shared: &Arc<Shared>, writer: impl Write) -> Result<u64, Error> {
+pub(crate) fn save(shared: &Arc<StoreState>, writer: impl Write) -> Result<u64, Error> {
     let (source, tables) = {
         // No table comes or goes between the two.
         let directory = shared.directory.read();

@@ -17,9 +17,9 @@ use std::sync::Arc;
 
 use common::*;
 use honeycomb_accelerator::{Card, Model};
-use honeycomb_store::Back;
+use honeycomb_store::Backend;
 
 /// What the reads of these tests run on.
-fn accelerator() -> Arc<dyn Back> {
+fn accelerator() -> Arc<dyn Backend> {
     Arc::new(Card::<Model>::default())
 }

@@ -17,9 +17,9 @@ mod tables;
 use std::sync::Arc;
 
 use common::*;
-use honeycomb_store::{Back, Config};
+use honeycomb_store::{Backend, Config};
 
 /// What the reads of these tests run on.
-fn accelerator() -> Arc<dyn Back> {
+fn accelerator() -> Arc<dyn Backend> {
     Config::default().accelerator
 }

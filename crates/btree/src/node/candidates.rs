@@ -1,0 +1,50 @@
+//! Which log entries may be of a key: those with its tag, and those whose tags are not there or not looked
+//! at.
+
+use honeycomb_layout::node_header::TAGS_COUNT;
+
+use crate::node::equal_bytes::equal_bytes;
+use crate::node::key::{SearchKey, tag};
+use crate::node::view::View;
+
+/// A set of log entries.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Candidates {
+    /// A bit for each of the first entries.
+    tagged: u32,
+    /// Whether the entries after those are in the set.
+    untagged: bool,
+}
+
+impl Candidates {
+    /// All entries.
+    pub(crate) const ALL: Self = Self { tagged: u32::MAX, untagged: true };
+    const NONE: Self = Self { tagged: 0, untagged: false };
+
+    /// The entries of a leaf that may be of a key, by so many tags: at most all.
+    #[inline]
+    pub(crate) fn of(leaf: View<'_>, search_key: &SearchKey<'_>, tags: usize) -> Self {
+        let count = leaf.log_count();
+        if count == 0 {
+            return Self::NONE;
+        }
+        let [first, second] = leaf.tag_words();
+        let tag = tag(search_key.suffix);
+        let equal = equal_bytes(first, tag) | (equal_bytes(second, tag) << 8);
+        let looked_at = (1 << count.min(tags)) - 1;
+        if count > tags {
+            return Self { tagged: equal & looked_at | u32::MAX << tags, untagged: true };
+        }
+        Self { tagged: equal & looked_at, untagged: false }
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(self) -> bool {
+        self.tagged == 0 && !self.untagged
+    }
+
+    #[inline]
+    pub(crate) fn contain(self, index: usize) -> bool {
+        if index < TAGS_COUNT { self.tagged >> index & 1 == 1 } else { self.untagged }
+    }
+}

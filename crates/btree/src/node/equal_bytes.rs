@@ -1,0 +1,28 @@
+//! Compares the eight bytes of a word with one value at once: no loop and no branch.
+
+/// A bit for each byte of a word that has a value, that of the lowest byte first.
+#[inline]
+pub(crate) fn equal_bytes(word: u64, byte: u8) -> u32 {
+    const LOW: u64 = u64::MAX / 0xff;
+    const HIGH: u64 = LOW << 7;
+    let difference = word ^ (LOW * u64::from(byte));
+    // The high bit of each byte that is not zero, and no carry from one to the next.
+    let differs = ((difference & !HIGH) + !HIGH) | difference;
+    // Brings the eight high bits together in the top byte.
+    (((!differs & HIGH) >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_bytes_are_found_wherever_they_are() {
+        for places in 0..=u8::MAX {
+            for (byte, other) in [(0, 1), (1, 0), (0x80, 0), (0, 0x80), (0xff, 0x7f), (0x7f, 0x80)] {
+                let bytes = std::array::from_fn(|index| if places >> index & 1 == 1 { byte } else { other });
+                assert_eq!(equal_bytes(u64::from_le_bytes(bytes), byte), u32::from(places), "{bytes:?}");
+            }
+        }
+    }
+}

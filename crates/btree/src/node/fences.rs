@@ -1,0 +1,76 @@
+//! The fences of a node that is built: the bounds of its keys, and the prefix that they share.
+
+use honeycomb_layout::fences as layout;
+
+use crate::node::key::{KeyParts, common_length};
+use crate::node::view::View;
+
+/// The fences of a node.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fences<'a> {
+    /// Smallest key routed here; empty for the leftmost node of a level.
+    pub(crate) low: &'a [u8],
+    /// Smallest key routed to the right of here; none for the rightmost node of a level.
+    pub(crate) high: Option<KeyParts<'a>>,
+}
+
+impl<'a> Fences<'a> {
+    /// Those of a whole level.
+    pub(crate) const NONE: Self = Self { low: &[], high: None };
+
+    /// From the low fence of `first` to the high fence of `last`.
+    pub(crate) fn spanning(first: View<'a>, last: View<'a>) -> Self {
+        Self { low: first.low_fence(), high: last.high_fence() }
+    }
+
+    /// Length of the prefix that all keys between them have.
+    pub(crate) fn prefix_length(self) -> usize {
+        let Some(high) = self.high else { return 0 };
+        let shared = common_length(self.low, high.prefix);
+        if shared < high.prefix.len() {
+            shared
+        } else {
+            shared + common_length(&self.low[shared..], high.suffix)
+        }
+    }
+
+    /// Bytes they take at the start of a sorted block.
+    pub(crate) fn bytes(self) -> usize {
+        layout::SIZE + self.low.len() + self.high.map_or(0, |high| high.len() - self.prefix_length())
+    }
+
+    /// Writes them, and says how many bytes they took.
+    pub(crate) fn write(self, out: &mut [u8]) -> usize {
+        let high = self.high.unwrap_or(KeyParts { prefix: &[], suffix: &[] });
+        let (first, second) = high.skip(self.prefix_length());
+        let length = |bytes: usize| (bytes as u16).to_le_bytes();
+        out[layout::LOW_LENGTH_OFFSET..][..2].copy_from_slice(&length(self.low.len()));
+        out[layout::HIGH_LENGTH_OFFSET..][..2].copy_from_slice(&length(high.len()));
+        let mut at = layout::SIZE;
+        for part in [self.low, first, second] {
+            out[at..at + part.len()].copy_from_slice(part);
+            at += part.len();
+        }
+        at
+    }
+}
+
+/// Fences in memory of their own.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct OwnedFences {
+    pub(crate) low: Vec<u8>,
+    pub(crate) high: Option<Vec<u8>>,
+}
+
+impl OwnedFences {
+    pub(crate) fn borrow(&self) -> Fences<'_> {
+        let high = self.high.as_deref().map(|suffix| KeyParts { prefix: &[], suffix });
+        Fences { low: &self.low, high }
+    }
+}
+
+impl From<Fences<'_>> for OwnedFences {
+    fn from(fences: Fences<'_>) -> Self {
+        Self { low: fences.low.to_vec(), high: fences.high.map(KeyParts::to_vec) }
+    }
+}

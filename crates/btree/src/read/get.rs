@@ -1,0 +1,94 @@
+//! Gets: the value of one key at one version.
+
+use honeycomb_memory::Version;
+
+use crate::node::candidates::Candidates;
+use crate::node::item::{Item, ItemHeader};
+use crate::node::key::SearchKey;
+use crate::node::tag_directory::{Line, Named};
+use crate::node::view::View;
+use crate::read::descent::{Descent, Landing};
+use crate::read::reader::LookupResult;
+use crate::read::search::{find_segment, settle};
+
+impl<'r> Descent<'r, '_> {
+    /// The value of the key, once it has landed.
+    ///
+    /// # Panics
+    /// If it has not.
+    #[must_use]
+    #[inline]
+    pub fn get(&self) -> Option<LookupResult<'r>> {
+        let (reader, key) = (self.reader(), self.key());
+        let Landing { leaf, named, segment, candidates, .. } = self.landing()?;
+        let search_key = SearchKey::new(&key[leaf.prefix_length()..]);
+        if !candidates.is_empty()
+            && let Some((item, version)) =
+                newest_in_log(leaf, search_key.suffix, candidates, reader.version())
+        {
+            return (!item.header.delete_marker())
+                .then(|| LookupResult { value: reader.value(item), version });
+        }
+        let item = match named {
+            None => item_in(leaf, &search_key, segment),
+            Some((line, named)) => item_named(leaf, &search_key, Line::read(leaf.from(line)), named),
+        };
+        item.map(|item| LookupResult { value: reader.value(item), version: leaf.node_version() })
+    }
+}
+
+/// The sorted item of a key in the segment where it would be.
+#[inline]
+fn item_in<'a>(leaf: View<'a>, search_key: &SearchKey<'_>, segment: usize) -> Option<Item<'a>> {
+    let (segment, start) = settle(leaf, search_key, segment);
+    let items = leaf.sorted_from(start);
+    // The next segment begins with a greater key, so it is here or nowhere.
+    let end = leaf.segment(segment + 1) - start;
+    let mut at = search_key.skip_smaller(items, ItemHeader::item_bytes).end;
+    while at < end {
+        let (is_it, order, bytes) = search_key.matches(&items[at..]);
+        if is_it || order.is_gt() {
+            return is_it.then(|| Item::read(&items[at..]));
+        }
+        at += bytes;
+    }
+    None
+}
+
+/// The sorted item of a key, of which the line of the leaf's tag directory has named some entries.
+#[inline]
+fn item_named<'a>(
+    leaf: View<'a>,
+    search_key: &SearchKey<'_>,
+    line: Line<'_>,
+    named: Named,
+) -> Option<Item<'a>> {
+    let mut items = line.offsets(named).map(|offset| leaf.item(offset));
+    let found = items.find(|item| item.suffix() == search_key.suffix);
+    // Entries of other keys with the tag can have hidden that the line may lack this one.
+    if found.is_none() && !line.is_whole() {
+        item_in(leaf, search_key, find_segment(leaf, search_key))
+    } else {
+        found
+    }
+}
+
+/// The newest log entry of a key that a read version sees, and its version.
+fn newest_in_log<'a>(
+    leaf: View<'a>,
+    suffix: &[u8],
+    candidates: Candidates,
+    read_version: Version,
+) -> Option<(Item<'a>, Version)> {
+    let mut newest = None;
+    for (index, entry) in leaf.log_entries().enumerate() {
+        let version = leaf.node_version() + entry.version_delta;
+        if version > read_version {
+            break;
+        }
+        if candidates.contain(index) && entry.item.suffix() == suffix {
+            newest = Some((entry.item, version));
+        }
+    }
+    newest
+}

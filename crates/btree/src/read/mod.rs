@@ -1,0 +1,12 @@
+//! Wait-free reads at one version: descents, gets, scans, samples. Nothing here takes a lock.
+
+pub(crate) mod cursor;
+pub(crate) mod descent;
+pub(crate) mod get;
+pub(crate) mod pair;
+pub(crate) mod reader;
+pub(crate) mod run;
+pub(crate) mod sample;
+pub(crate) mod scan;
+pub(crate) mod search;
+pub(crate) mod touched;

@@ -1,0 +1,239 @@
+//! Batches: writes under one version, and what must hold so that they are carried out.
+//!
+//! A batch of writes to single keys locks and writes leaf by leaf, in key order. A batch with ranges first
+//! locks all its leaves, in key order too, so that batches wait for each other and not in circles. A
+//! condition is checked as soon as its leaves are locked, before anything is written, and stays true until
+//! the commit: whoever writes to the range needs one of these locks. That includes a pair that is not there
+//! yet, since the leaves of a range tile it without gaps.
+
+use std::borrow::Cow;
+use std::ops::Bound;
+
+use honeycomb_memory::Version;
+
+use crate::error::Error;
+use crate::forest::{Forest, Root};
+use crate::node::key::{common_length, head};
+use crate::node::view::View;
+use crate::read::reader::LeafPosition;
+use crate::write::apply::Located;
+use crate::write::operation::{
+    BatchEntry, BatchOperation, BatchOutcome, Decision, Operation, Outcome, TreeRange,
+};
+use crate::write::range::KeyRange;
+use crate::write::transaction::{End, Stop, WriteTransaction};
+
+/// Most entries of a batch.
+pub const BATCH_OPERATIONS_MAX: usize = 1 << 20;
+
+impl Forest {
+    /// Carries out all operations under one version, or none. Operations on one key see those before them.
+    ///
+    /// # Errors
+    /// As [`Forest::write`], and [`Error::BatchTooLarge`]. Nothing has changed then.
+    pub fn apply(&self, operations: &[BatchOperation<'_>]) -> Result<BatchOutcome, Error> {
+        let entries: Vec<_> = operations.iter().copied().map(BatchEntry::Write).collect();
+        self.apply_entries(&entries)
+    }
+
+    /// Carries out all entries under one version, or none. Writes and removals of ranges see the entries
+    /// before them; conditions see what was there before the batch.
+    ///
+    /// # Errors
+    /// As [`Forest::write`], [`Error::BatchTooLarge`], and [`Error::NoVersions`] if there are conditions
+    /// without MVCC. Nothing has changed then.
+    pub fn apply_entries(&self, entries: &[BatchEntry<'_>]) -> Result<BatchOutcome, Error> {
+        if entries.len() > BATCH_OPERATIONS_MAX {
+            return Err(Error::BatchTooLarge { operations: entries.len(), max: BATCH_OPERATIONS_MAX });
+        }
+        entries.iter().enumerate().try_for_each(|(index, entry)| self.check_entry(index, entry))?;
+        let order = key_order(entries);
+        let (outcome, committed) = self.transact(|transaction| transaction.apply_batch(entries, &order))?;
+        Ok(match outcome {
+            BatchOutcome::Applied { outcomes, .. } => BatchOutcome::Applied { version: committed, outcomes },
+            refused => refused,
+        })
+    }
+
+    fn check_entry(&self, index: usize, entry: &BatchEntry<'_>) -> Result<(), Error> {
+        match entry {
+            BatchEntry::Write(write) => self.check(write.key, &write.operation),
+            BatchEntry::Unchanged { .. } if !self.mvcc() => Err(Error::NoVersions { entry: index }),
+            BatchEntry::Unchanged { .. } | BatchEntry::DeleteRange(_) => Ok(()),
+        }
+    }
+}
+
+/// The places of entries in the order of their keys, ranges before writes that begin alike.
+fn key_order(entries: &[BatchEntry<'_>]) -> Vec<usize> {
+    let key = |entry| place(entry).1;
+    let first = entries.first().map_or(&[][..], key);
+    let shared = entries.iter().map(|entry| common_length(first, key(entry))).min().unwrap_or(0);
+    // What follows the beginning that all keys share decides mostly, and stands together.
+    let heads = entries.iter().map(|entry| (place(entry).0, head(&key(entry)[shared..])));
+    let mut order: Vec<_> = heads.zip(0..).collect();
+    order.sort_by(|(a, a_at), (b, b_at)| {
+        a.cmp(b).then_with(|| place(&entries[*a_at]).cmp(&place(&entries[*b_at])))
+    });
+    order.into_iter().map(|(_, index)| index).collect()
+}
+
+/// Where an entry belongs in the order of keys.
+fn place<'a>(entry: &BatchEntry<'a>) -> (Root, &'a [u8], bool) {
+    match *entry {
+        BatchEntry::Write(BatchOperation { root, key, .. }) => (root, key, true),
+        BatchEntry::Unchanged { range, .. } | BatchEntry::DeleteRange(range) => {
+            let lowest = match range.lower {
+                Bound::Included(key) | Bound::Excluded(key) => key,
+                Bound::Unbounded => &[],
+            };
+            (range.root, lowest, false)
+        }
+    }
+}
+
+/// The order in which entries are carried out: by key, but those after the removal of a range after it.
+fn apply_order<'o>(entries: &[BatchEntry<'_>], order: &'o [usize]) -> Cow<'o, [usize]> {
+    let is_removal = |entry: &BatchEntry<'_>| matches!(entry, BatchEntry::DeleteRange(_));
+    if !entries.iter().any(is_removal) {
+        return Cow::Borrowed(order);
+    }
+    let mut removals = 0;
+    let stage = |entry| {
+        removals += usize::from(is_removal(entry));
+        2 * removals - usize::from(is_removal(entry))
+    };
+    let stages: Vec<usize> = entries.iter().map(stage).collect();
+    let mut order = order.to_vec();
+    order.sort_by_key(|&index| stages[index]);
+    Cow::Owned(order)
+}
+
+/// Whether a write is the first of its key in a batch.
+fn is_first(entries: &[BatchEntry<'_>], order: &[usize], index: usize) -> bool {
+    let wanted = place(&entries[index]);
+    let first = order.partition_point(|&other| place(&entries[other]) < wanted);
+    order[first] == index
+}
+
+/// The version at which a pair of a range may have been written in a leaf, if that may be after `since`.
+fn changed_since(leaf: View<'_>, keys: KeyRange<'_>, since: Version) -> Option<Version> {
+    let node_version = leaf.node_version();
+    // A buffer has the version of the write that made it. What else was written between is not known.
+    if node_version > since {
+        return Some(node_version);
+    }
+    let newer = leaf.log_entries().filter(|entry| entry.version(node_version) > since);
+    newer.filter(|entry| keys.contains(leaf.key(entry.item))).last().map(|entry| entry.version(node_version))
+}
+
+impl WriteTransaction<'_> {
+    /// Carries out the entries of a batch, whose places in the order of their keys are given.
+    fn apply_batch(
+        &mut self,
+        entries: &[BatchEntry<'_>],
+        order: &[usize],
+    ) -> Result<End<BatchOutcome>, Stop> {
+        if let Some((index, outcome)) = self.find_unexpected(entries, order)? {
+            return Ok(End::Refused(BatchOutcome::Refused { index, outcome }));
+        }
+        let mut outcomes = vec![Outcome::Absent; entries.len()];
+        for &index in &*apply_order(entries, order) {
+            let outcome = match entries[index] {
+                BatchEntry::Write(write) => {
+                    let outcome = self.apply_in_batch(entries, order, index, &write)?;
+                    let nothing_to_delete =
+                        write.operation == Operation::Delete && outcome == Outcome::Absent;
+                    if !outcome.wrote() && !nothing_to_delete {
+                        return Ok(End::Refused(BatchOutcome::Refused { index, outcome }));
+                    }
+                    outcome
+                }
+                BatchEntry::Unchanged { .. } => Outcome::Unchanged,
+                BatchEntry::DeleteRange(TreeRange { root, lower, upper }) => {
+                    Outcome::RangeDeleted { pairs: self.delete_range(root, lower, upper)? }
+                }
+            };
+            outcomes[index] = outcome;
+        }
+        let wrote = outcomes.iter().any(Outcome::wrote);
+        let outcome = BatchOutcome::Applied { version: 0, outcomes };
+        Ok(if wrote { End::Commit(outcome) } else { End::Refused(outcome) })
+    }
+
+    /// Carries out one write of a batch.
+    fn apply_in_batch(
+        &mut self,
+        entries: &[BatchEntry<'_>],
+        order: &[usize],
+        index: usize,
+        BatchOperation { root, key, operation }: &BatchOperation<'_>,
+    ) -> Result<Outcome, Stop> {
+        let leaf = self.hold_leaf(*root, LeafPosition::Key(key))?;
+        let operation = match *operation {
+            // Its version was compared.
+            Operation::CompareVersionAndSwap { value, .. } if is_first(entries, order, index) => {
+                &Operation::Update(value)
+            }
+            _ => operation,
+        };
+        self.apply(*root, Located::at(leaf), key, operation)
+    }
+
+    /// The first condition that does not hold, or swap by version that finds another version than it expects,
+    /// and why. All are looked at before anything is written: a leaf that the batch has merged has versions
+    /// of its own. What was found stays so, for the leaves are locked.
+    fn find_unexpected(
+        &mut self,
+        entries: &[BatchEntry<'_>],
+        order: &[usize],
+    ) -> Result<Option<(usize, Outcome)>, Stop> {
+        let has_ranges = entries.iter().any(|entry| !matches!(entry, BatchEntry::Write(_)));
+        for &index in order {
+            let unexpected = match &entries[index] {
+                BatchEntry::Unchanged { range, since } => self
+                    .hold_range(range, |leaf, keys| changed_since(leaf, keys, *since))?
+                    .map(|version| Outcome::Changed { version }),
+                BatchEntry::DeleteRange(range) => self.hold_range(range, |_, _| None)?,
+                BatchEntry::Write(BatchOperation { root, key, operation }) => {
+                    let compares = matches!(operation, Operation::CompareVersionAndSwap { .. })
+                        && is_first(entries, order, index);
+                    if !has_ranges && !compares {
+                        continue;
+                    }
+                    let leaf = self.hold_leaf(*root, LeafPosition::Key(key))?;
+                    match compares.then(|| self.decide(leaf, key, operation)) {
+                        Some(Decision::Keep(outcome)) => Some(outcome),
+                        _ => None,
+                    }
+                }
+            };
+            if let Some(outcome) = unexpected {
+                return Ok(Some((index, outcome)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Locks the leaves of a range from left to right, until `look` finds something in one of them.
+    fn hold_range<T>(
+        &mut self,
+        &TreeRange { root, lower, upper }: &TreeRange<'_>,
+        look: impl Fn(View<'_>, KeyRange<'_>) -> Option<T>,
+    ) -> Result<Option<T>, Stop> {
+        let keys = KeyRange { lower, upper };
+        if keys.is_empty() {
+            return Ok(None);
+        }
+        let mut leaf = self.hold_leaf(root, keys.first_leaf())?;
+        loop {
+            let view = self.view(leaf);
+            let found = look(view, keys);
+            if found.is_some() || keys.ends_in(view) {
+                return Ok(found);
+            }
+            let right = self.right_of(leaf).ok_or(Stop::Busy)?;
+            leaf = self.hold(right)?;
+        }
+    }
+}

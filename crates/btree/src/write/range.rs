@@ -1,0 +1,91 @@
+//! Ranges of keys, as range deletes and the conditions of batches see them.
+
+use std::ops::Bound;
+
+use crate::node::item::ValueReference;
+use crate::node::item_run::{ItemRun, Items, leaf_items};
+use crate::node::key::KeyParts;
+use crate::node::view::View;
+use crate::read::reader::LeafPosition;
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KeyRange<'a> {
+    pub(crate) lower: Bound<&'a [u8]>,
+    pub(crate) upper: Bound<&'a [u8]>,
+}
+
+impl<'a> KeyRange<'a> {
+    /// Whether no key can be in the range.
+    pub(crate) fn is_empty(self) -> bool {
+        match (self.lower, self.upper) {
+            (Bound::Included(lower), Bound::Included(upper)) => lower > upper,
+            (
+                Bound::Included(lower) | Bound::Excluded(lower),
+                Bound::Included(upper) | Bound::Excluded(upper),
+            ) => lower >= upper,
+            _ => false,
+        }
+    }
+
+    /// The leaf that the range begins in.
+    pub(crate) fn first_leaf(self) -> LeafPosition<'a> {
+        match self.lower {
+            Bound::Included(key) | Bound::Excluded(key) => LeafPosition::Key(key),
+            Bound::Unbounded => LeafPosition::First,
+        }
+    }
+
+    /// The leaf that the range ends in.
+    pub(crate) fn last_leaf(self) -> LeafPosition<'a> {
+        match self.upper {
+            Bound::Included(key) | Bound::Excluded(key) => LeafPosition::Key(key),
+            Bound::Unbounded => LeafPosition::Last,
+        }
+    }
+
+    /// Whether no leaf on the right of this one has keys of the range.
+    pub(crate) fn ends_in(self, leaf: View<'_>) -> bool {
+        let Some(high) = leaf.high_fence() else { return true };
+        match self.upper {
+            Bound::Included(upper) => high.compare(upper).is_gt(),
+            Bound::Excluded(upper) => high.compare(upper).is_ge(),
+            Bound::Unbounded => false,
+        }
+    }
+
+    pub(crate) fn contains(self, key: KeyParts<'_>) -> bool {
+        let after_lower = match self.lower {
+            Bound::Included(lower) => key.compare(lower).is_ge(),
+            Bound::Excluded(lower) => key.compare(lower).is_gt(),
+            Bound::Unbounded => true,
+        };
+        let before_upper = match self.upper {
+            Bound::Included(upper) => key.compare(upper).is_le(),
+            Bound::Excluded(upper) => key.compare(upper).is_lt(),
+            Bound::Unbounded => true,
+        };
+        after_lower && before_upper
+    }
+
+    /// The items of a leaf that are not in the range, each a piece of its own.
+    pub(crate) fn outside(self, leaf: View<'_>) -> Items<'_> {
+        let mut outside = Items::default();
+        for item_run in leaf_items(leaf, None).item_runs {
+            let kept = item_run.items().filter(|&item| !self.contains(item_run.key(item)));
+            kept.for_each(|item| outside.push(ItemRun::new(item_run.prefix, item.bytes)));
+        }
+        outside.counted()
+    }
+
+    /// How many items of a leaf are in the range, and their out-of-line values.
+    pub(crate) fn inside(self, leaf: View<'_>) -> (u64, Vec<ValueReference>) {
+        let (mut count, mut values) = (0, Vec::new());
+        for item_run in leaf_items(leaf, None).item_runs {
+            for item in item_run.items().filter(|&item| self.contains(item_run.key(item))) {
+                count += 1;
+                values.extend(item.reference());
+            }
+        }
+        (count, values)
+    }
+}

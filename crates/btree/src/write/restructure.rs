@@ -1,0 +1,622 @@
+//! Merges, splits, joins, range deletes: one operation.
+//!
+//! A run of adjacent leaves, mostly a run of one, is replaced by a new run with the same key range. If that
+//! is one leaf for one leaf, it keeps its LID. Otherwise the new leaves get LIDs of their own and the run's
+//! parent is rebuilt with them; if it must be split, so is its parent, and so on. Only the topmost rebuilt
+//! node, the root of the split, keeps its LID: one store into the page table makes the change visible to
+//! traversals, and versions hide it from older readers. A LID's key range never changes.
+
+use std::ops::Bound;
+
+use honeycomb_memory::{Lid, LidReservation, NodeBuffer, Retired};
+
+use crate::error::Error;
+use crate::forest::Root;
+use crate::node::builder::Plan;
+use crate::node::fences::{Fences, OwnedFences};
+use crate::node::item::{ItemBytes, encode_child};
+use crate::node::item_run::{Change, ItemRun, Items, Tally, leaf_items};
+use crate::node::key::SearchKey;
+use crate::node::patch::Patch;
+use crate::node::segments::Starts;
+use crate::node::shape::LEAF;
+use crate::node::view::View;
+use crate::read::reader::LeafPosition;
+use crate::read::search::{LEFTMOST, child_after, child_at, child_before, child_for, end_of_child};
+use crate::write::divide::{NodeRun, Part, Share, divide, fits, log_room};
+use crate::write::range::KeyRange;
+use crate::write::transaction::{Index, Stop, WriteTransaction};
+
+/// What changes in leaves that are rebuilt.
+#[derive(Clone, Copy)]
+pub(crate) enum Edit<'a> {
+    /// One key of one leaf.
+    Change(Index, &'a Change<'a>),
+    /// The keys of a range go.
+    Remove(KeyRange<'a>),
+    /// Nothing: what is between the ends of the run stays with it.
+    Join(&'a [Index]),
+}
+
+impl<'a> Edit<'a> {
+    /// The items of a leaf after the edit.
+    fn items<'p>(&'p self, index: Index, leaf: View<'p>) -> Items<'p>
+    where
+        'a: 'p,
+    {
+        match *self {
+            Edit::Change(changed, change) => leaf_items(leaf, (changed == index).then_some(change)),
+            Edit::Remove(range) => range.outside(leaf),
+            Edit::Join(_) => leaf_items(leaf, None),
+        }
+    }
+
+    /// The leaves between the ends of a run that keep their items.
+    fn between(&self) -> &'a [Index] {
+        if let Edit::Join(between) = *self { between } else { &[] }
+    }
+
+    fn is_append(&self) -> bool {
+        matches!(self, Edit::Change(_, change) if change.is_last)
+    }
+}
+
+/// A node that a run is replaced by.
+struct NewChild {
+    /// Its low fence.
+    low: Vec<u8>,
+    lid: Lid,
+}
+
+/// The first and the last of adjacent nodes of one level that are replaced.
+#[derive(Clone, Copy)]
+pub(crate) struct Ends {
+    pub(crate) first: Index,
+    pub(crate) last: Index,
+}
+
+impl<'f> WriteTransaction<'f> {
+    /// Rebuilds the leaves from `first` to `last` with an edit; those between them go away.
+    pub(crate) fn rebuild(
+        &mut self,
+        root: Root,
+        first: Index,
+        last: Index,
+        edit: Edit<'_>,
+    ) -> Result<(), Stop> {
+        let mut ends = Ends { first, last };
+        // All of the leaf is going to be read.
+        self.view(first).prefetch(0, self.view(first).size());
+        if let Some(buffer) = self.patched(first, &edit)? {
+            self.forest.counters.patches.add(1);
+            return self.replace_merged(first, buffer);
+        }
+        let leaves = self.leaves(ends, &edit);
+        let plan = self.merged(first, &leaves);
+        let bytes = plan.sorted_bytes();
+        let (full, small) = self.is_full_or_small(bytes);
+        let append = full && edit.is_append() && self.view(last).high_fence().is_none();
+        let merged = (first == last && !full && !small).then(|| self.build(&plan)).transpose()?;
+        drop(leaves);
+        if let Some(buffer) = merged {
+            return self.replace_merged(first, buffer);
+        }
+        if self.is_bound() {
+            return Err(Stop::Busy);
+        }
+        if first == last && !append {
+            ends = self.with_neighbour(root, first, bytes, full)?;
+            if !full && ends.first == ends.last {
+                let buffer = self.build(&self.merged(first, &self.leaves(ends, &edit)))?;
+                return self.replace_merged(first, buffer);
+            }
+        }
+        let block = self.forest.shape().block_bytes(LEAF);
+        let news = self.create_leaves(ends, &edit, |bytes| {
+            if append { Share::LastApart } else { share(block, ends, bytes, full) }
+        })?;
+        self.count_leaves(ends, news.len());
+        self.replace_run(root, ends, news)
+    }
+
+    /// Replaces adjacent leaves by so many, or more if they do not fit: by how many.
+    pub(crate) fn join_leaves(&mut self, root: Root, leaves: &[Index], nodes: usize) -> Result<usize, Stop> {
+        let (first, last) = (leaves[0], leaves[leaves.len() - 1]);
+        let between = &leaves[1..leaves.len() - 1];
+        let (ends, edit) = (Ends { first, last }, Edit::Join(between));
+        let news = self.create_leaves(ends, &edit, |_| Share::Evenly(nodes))?;
+        let count = news.len();
+        self.replace_run(root, ends, news)?;
+        Ok(count)
+    }
+
+    /// Replaces two adjacent interior nodes under one parent by one that their children fit into.
+    pub(crate) fn join_neighbours(&mut self, root: Root, ends: Ends) -> Result<(), Stop> {
+        let children = Children::of(self.view(ends.first)).followed_by(Children::of(self.view(ends.last)));
+        let parts = divide(self.forest.shape(), &children.run(), Share::Evenly(1));
+        let built = self.build_parts(children.level, &parts, None, None)?;
+        self.forest.counters.interior_joins.add(1);
+        let news = self.create_all(built);
+        self.replace_run(root, ends, news)
+    }
+
+    /// Whether a leaf with so many bytes in its sorted block is to share them, or is to be joined.
+    fn is_full_or_small(&self, bytes: usize) -> (bool, bool) {
+        let (shape, block) = (self.forest.shape(), self.forest.shape().block_bytes(LEAF));
+        (bytes + log_room(shape, LEAF) > block, bytes < block / 4)
+    }
+
+    /// A leaf after a change, if nothing in it moves.
+    fn patched(&self, leaf: Index, edit: &Edit<'_>) -> Result<Option<NodeBuffer<'f>>, Error> {
+        let Edit::Change(changed, change) = *edit else { return Ok(None) };
+        debug_assert_eq!(changed, leaf);
+        let stays = |patch: &Patch<'_>| self.is_full_or_small(patch.sorted_bytes()) == (false, false);
+        let Some(patch) = Patch::of(self.view(leaf), change).filter(stays) else { return Ok(None) };
+        let mut buffer = self.forest.memory().allocate_node()?;
+        patch.build(&mut buffer);
+        Ok(Some(buffer))
+    }
+
+    /// One leaf for one leaf.
+    fn merged<'p>(&self, leaf: Index, run: &'p NodeRun<'_>) -> Plan<'p> {
+        let view = self.view(leaf);
+        run.plan(view.left(), view.right())
+    }
+
+    fn replace_merged(&mut self, leaf: Index, buffer: NodeBuffer<'f>) -> Result<(), Stop> {
+        self.replace(leaf, buffer);
+        self.forest.counters.merges.add(1);
+        Ok(())
+    }
+
+    fn build(&self, plan: &Plan<'_>) -> Result<NodeBuffer<'f>, Error> {
+        let forest = self.forest;
+        let mut buffer = forest.memory().allocate_node()?;
+        plan.build(forest.shape(), &mut buffer);
+        Ok(buffer)
+    }
+
+    /// What the leaves of a run hold after an edit.
+    fn leaves<'p>(&'p self, ends: Ends, edit: &'p Edit<'_>) -> NodeRun<'p> {
+        let (first, last) = (self.view(ends.first), self.view(ends.last));
+        let mut items = edit.items(ends.first, first);
+        for &index in edit.between() {
+            items.extend(edit.items(index, self.view(index)));
+        }
+        if ends.first != ends.last {
+            items.extend(edit.items(ends.last, last));
+        }
+        NodeRun { level: 0, fences: Fences::spanning(first, last), leftmost: None, items }
+    }
+
+    /// Takes a neighbour under the same parent into the run, if there is one whose lock can be had.
+    fn with_neighbour(&mut self, root: Root, leaf: Index, bytes: usize, full: bool) -> Result<Ends, Stop> {
+        let alone = Ends { first: leaf, last: leaf };
+        let path = self.path(root, self.view(leaf).low_fence(), LEAF);
+        let Some(&parent) = path.last() else { return Ok(alone) };
+        let Some((left, right)) = self.neighbours(parent, leaf) else { return Err(Stop::Busy) };
+        let used = |lid: &Lid| self.view_of(*lid).size();
+        let Some(lid) = [left, right].into_iter().flatten().min_by_key(used) else { return Ok(alone) };
+        if !full && bytes + used(&lid) > self.forest.shape().block_bytes(LEAF) * 3 / 4 {
+            return Ok(alone);
+        }
+        Ok(match self.hold(lid) {
+            Ok(other) if Some(lid) == left => Ends { first: other, last: leaf },
+            Ok(other) => Ends { first: leaf, last: other },
+            Err(_) => alone,
+        })
+    }
+
+    /// The children of `parent` beside one of them; none if that is not its child any more.
+    fn neighbours(&self, parent: Lid, child: Index) -> Option<(Option<Lid>, Option<Lid>)> {
+        let view = self.view_of(parent);
+        let position = self.position_of(view, child)?;
+        let at = |position: Option<usize>| position.map(|position| child_at(view, position));
+        Some((at(child_before(view, position)), at(child_after(view, position))))
+    }
+
+    /// The position of a held node among the children of a node.
+    fn position_of(&self, parent: View<'_>, child: Index) -> Option<usize> {
+        let suffix = self.view(child).low_fence().strip_prefix(parent.prefix())?;
+        let (position, lid) = child_for(parent, &SearchKey::new(suffix));
+        (lid == self.lid(child)).then_some(position)
+    }
+
+    /// The nodes from the root down to a key that are above a level.
+    pub(crate) fn path(&self, root: Root, key: &[u8], level: usize) -> Vec<Lid> {
+        let (mut path, mut lid) = (Vec::new(), root.0);
+        loop {
+            let view = self.view_of(lid);
+            if view.level() <= level {
+                return path;
+            }
+            path.push(lid);
+            lid = crate::read::reader::child_toward(view, LeafPosition::Key(key)).1;
+        }
+    }
+
+    /// Builds the leaves that replace a run, linked among themselves and with the leaves beside the run.
+    fn create_leaves(
+        &mut self,
+        ends: Ends,
+        edit: &Edit<'_>,
+        share: impl FnOnce(usize) -> Share,
+    ) -> Result<Vec<NewChild>, Stop> {
+        let (left, right) = (self.left_of(ends.first), self.right_of(ends.last));
+        let outer_left = left.map(|lid| self.hold(lid)).transpose()?;
+        let outer_right = right.map(|lid| self.hold(lid)).transpose()?;
+        let run = self.leaves(ends, edit);
+        let parts = divide(self.forest.shape(), &run, share(run.bytes()));
+        let built = self.build_parts(0, &parts, left, right)?;
+        drop((parts, run));
+        let news = self.create_all(built);
+        if let Some(index) = outer_left {
+            self.set_right(index, news[0].lid);
+        }
+        if let Some(index) = outer_right {
+            self.set_left(index, news[news.len() - 1].lid);
+        }
+        Ok(news)
+    }
+
+    fn build_parts(
+        &self,
+        level: usize,
+        parts: &[Part<'_>],
+        left: Option<Lid>,
+        right: Option<Lid>,
+    ) -> Result<Vec<Built<'f>>, Error> {
+        let memory = self.forest.memory();
+        let reservations = parts.iter().map(|_| memory.reserve_lid()).collect::<Result<Vec<_>, _>>()?;
+        let lids: Vec<Lid> = reservations.iter().map(LidReservation::lid).collect();
+        let mut built = Vec::with_capacity(parts.len());
+        for (index, (part, reservation)) in parts.iter().zip(reservations).enumerate() {
+            let left = if index == 0 { left } else { Some(lids[index - 1]) };
+            let right = lids.get(index + 1).copied().or(right);
+            let buffer = self.build(&part.plan(level, left, right))?;
+            built.push(Built { low: part.fences.low.clone(), buffer, reservation });
+        }
+        Ok(built)
+    }
+
+    fn create_all(&mut self, built: Vec<Built<'f>>) -> Vec<NewChild> {
+        let create = |node: Built<'f>| {
+            let lid = node.reservation.lid();
+            self.create(node.buffer, node.reservation);
+            NewChild { low: node.low, lid }
+        };
+        built.into_iter().map(create).collect()
+    }
+
+    fn count_leaves(&self, ends: Ends, news: usize) {
+        let counters = &self.forest.counters;
+        let olds = if ends.first == ends.last { 1 } else { 2 };
+        match news.cmp(&olds) {
+            std::cmp::Ordering::Greater => counters.leaf_splits.add(1),
+            std::cmp::Ordering::Equal => counters.leaf_shares.add(1),
+            std::cmp::Ordering::Less => counters.leaf_joins.add(1),
+        }
+    }
+
+    /// Puts new nodes in the place of a run, from its parent upward until one node takes them in.
+    fn replace_run(&mut self, root: Root, mut ends: Ends, mut news: Vec<NewChild>) -> Result<(), Stop> {
+        let (first, last) = (self.view(ends.first), self.view(ends.last));
+        let mut left_path = self.path(root, first.low_fence(), first.level());
+        let mut right_path = self.path(root, last.low_fence(), last.level());
+        loop {
+            let (Some(left), Some(right)) = (left_path.pop(), right_path.pop()) else {
+                return self.grow(root, 1 + self.view(ends.first).level(), &news);
+            };
+            let parents = Ends { first: self.hold(left)?, last: self.hold(right)? };
+            let children = self.children_after(parents, ends, &news)?;
+            self.remove_run(parents, ends)?;
+            let is_root = left == root.0;
+            if is_root && children.item_runs.is_empty() {
+                return self.collapse(parents.first, news[0].lid);
+            }
+            if parents.first == parents.last && (is_root || !self.is_small(&children)) {
+                if self.take_in(parents.first, &children)? {
+                    return Ok(());
+                }
+                self.forest.counters.interior_splits.add(1);
+            }
+            let level = children.level;
+            (ends, news) = self.replace_interiors(left_path.last().copied(), parents, children)?;
+            if is_root {
+                return self.grow(root, level + 1, &news);
+            }
+        }
+    }
+
+    /// The children of the parents of a run with the run replaced.
+    fn children_after(&self, parents: Ends, ends: Ends, news: &[NewChild]) -> Result<Children, Stop> {
+        let (left, right) = (self.view(parents.first), self.view(parents.last));
+        let first = self.position_of(left, ends.first).ok_or(Stop::Busy)?;
+        let last = self.position_of(right, ends.last).ok_or(Stop::Busy)?;
+        let start = if first == LEFTMOST { left.items_start() } else { first };
+        let (leftmost, items) =
+            if first == LEFTMOST { (news[0].lid, &news[1..]) } else { (left.leftmost(), news) };
+        let mut children = Children::new(left.level(), Fences::spanning(left, right), leftmost);
+        let end = end_of_child(right, last);
+        children.push(ItemRun::sorted(left, left.items_start(), start));
+        for child in items {
+            children.push(ItemRun::new(&[], &encode_child(&child.low, child.lid)));
+        }
+        children.push(ItemRun::sorted(right, end, right.sorted_end()));
+        // What goes is little, and counted rather than what stays.
+        let stays = |view: View<'_>, from, to| {
+            Tally::new(view.sorted_count() - ItemRun::sorted(view, from, to).count(), view.prefix())
+        };
+        if parents.first == parents.last {
+            children.tally += stays(left, start, end);
+        } else {
+            children.tally += stays(left, start, left.sorted_end());
+            children.tally += stays(right, right.items_start(), end);
+        }
+        children.tally += Tally::new(items.len(), &[]);
+        Ok(children)
+    }
+
+    /// Takes away the nodes of a run: its ends and all that is between them.
+    fn remove_run(&mut self, parents: Ends, ends: Ends) -> Result<(), Stop> {
+        for lid in self.between(parents, ends)? {
+            self.remove_subtree(lid)?;
+        }
+        self.remove(ends.first);
+        if ends.first != ends.last {
+            self.remove(ends.last);
+        }
+        Ok(())
+    }
+
+    /// The children of the parents of a run that lie between its ends.
+    fn between(&self, parents: Ends, ends: Ends) -> Result<Vec<Lid>, Stop> {
+        let (left, right) = (self.view(parents.first), self.view(parents.last));
+        let first = self.position_of(left, ends.first).ok_or(Stop::Busy)?;
+        let last = self.position_of(right, ends.last).ok_or(Stop::Busy)?;
+        let after = |view, position| {
+            std::iter::successors(child_after(view, position), move |&at| child_after(view, at))
+        };
+        let before_last = |position: &usize| *position < last;
+        if parents.first == parents.last {
+            return Ok(after(left, first).take_while(before_last).map(|at| child_at(left, at)).collect());
+        }
+        let of_right = std::iter::once(LEFTMOST).chain(after(right, LEFTMOST)).take_while(before_last);
+        let of_left = after(left, first).map(|at| child_at(left, at));
+        Ok(of_left.chain(of_right.map(|at| child_at(right, at))).collect())
+    }
+
+    fn remove_subtree(&mut self, lid: Lid) -> Result<(), Stop> {
+        let index = self.hold(lid)?;
+        let view = self.view(index);
+        if !view.is_leaf() {
+            let items = view.items_from(view.items_start()).map(|(_, item)| item.child());
+            let children: Vec<Lid> = std::iter::once(view.leftmost()).chain(items).collect();
+            for child in children {
+                self.remove_subtree(child)?;
+            }
+        }
+        self.remove(index);
+        Ok(())
+    }
+
+    /// Rebuilds one interior node with its new children, if they fit.
+    fn take_in(&mut self, node: Index, children: &Children) -> Result<bool, Stop> {
+        let run = children.run();
+        let plan = run.plan(None, None);
+        if !fits(self.forest.shape(), &plan, 0) {
+            return Ok(false);
+        }
+        let buffer = self.build(&plan)?;
+        self.replace(node, buffer);
+        Ok(true)
+    }
+
+    fn is_small(&self, children: &Children) -> bool {
+        children.run().bytes() < self.forest.shape().block_bytes(children.level) / 4
+    }
+
+    /// Replaces one interior node, and a neighbour if it is small, or two and all between them, by new ones.
+    fn replace_interiors(
+        &mut self,
+        grandparent: Option<Lid>,
+        parents: Ends,
+        mut children: Children,
+    ) -> Result<(Ends, Vec<NewChild>), Stop> {
+        let mut ends = parents;
+        if let Some(grandparent) = grandparent
+            && parents.first == parents.last
+            && self.is_small(&children)
+        {
+            (ends, children) = self.join_interior(grandparent, parents.first, children)?;
+        }
+        let run = children.run();
+        let nodes = if fits(self.forest.shape(), &run.plan(None, None), 0) { 1 } else { 2 };
+        let parts = divide(self.forest.shape(), &run, Share::Evenly(nodes));
+        let built = self.build_parts(children.level, &parts, None, None)?;
+        Ok((ends, self.create_all(built)))
+    }
+
+    /// Takes the children of a neighbour under the same parent, if there is one whose lock can be had.
+    fn join_interior(
+        &mut self,
+        grandparent: Lid,
+        node: Index,
+        children: Children,
+    ) -> Result<(Ends, Children), Stop> {
+        let alone = Ends { first: node, last: node };
+        let (left, right) = self.neighbours(grandparent, node).ok_or(Stop::Busy)?;
+        let Some(lid) = left.or(right) else { return Ok((alone, children)) };
+        let Ok(other) = self.hold(lid) else { return Ok((alone, children)) };
+        self.forest.counters.interior_joins.add(1);
+        let theirs = Children::of(self.view(other));
+        Ok(if left.is_some() {
+            (Ends { first: other, last: node }, theirs.followed_by(children))
+        } else {
+            (Ends { first: node, last: other }, children.followed_by(theirs))
+        })
+    }
+
+    /// Makes the root the parent of new nodes: the tree gains a level.
+    fn grow(&mut self, root: Root, level: usize, news: &[NewChild]) -> Result<(), Stop> {
+        let mut children = Children::new(level, Fences::NONE, news[0].lid);
+        for child in &news[1..] {
+            children.push(ItemRun::new(&[], &encode_child(&child.low, child.lid)));
+        }
+        children.tally += Tally::new(news.len() - 1, &[]);
+        self.forest.counters.root_growths.add(1);
+        let index = self.hold(root.0)?;
+        if self.take_in(index, &children)? {
+            return Ok(());
+        }
+        let parts = divide(self.forest.shape(), &children.run(), Share::Evenly(2));
+        let built = self.build_parts(level, &parts, None, None)?;
+        let news = self.create_all(built);
+        self.grow(root, level + 1, &news)
+    }
+
+    /// Makes an only child the root, and its only child, and so on: the tree loses levels.
+    fn collapse(&mut self, root: Index, mut child: Lid) -> Result<(), Stop> {
+        // An only child that was there before stays one: it has no private buffer that could become the
+        // root's.
+        while let Some(buffer) = self.take_created(child) {
+            self.replace(root, buffer);
+            self.forest.counters.root_collapses.add(1);
+            let view = self.view(root);
+            if view.is_leaf() || view.sorted_count() > 0 {
+                break;
+            }
+            child = view.leftmost();
+        }
+        Ok(())
+    }
+
+    /// Removes a tree with everything in it.
+    pub(crate) fn drop_tree(&mut self, root: Root) -> Result<(), Stop> {
+        self.delete_range(root, Bound::Unbounded, Bound::Unbounded)?;
+        self.remove_subtree(root.0)?;
+        // There is nothing left to be tended.
+        self.take_shrunk();
+        Ok(())
+    }
+
+    /// Removes the pairs in a range: how many.
+    pub(crate) fn delete_range(
+        &mut self,
+        root: Root,
+        lower: Bound<&[u8]>,
+        upper: Bound<&[u8]>,
+    ) -> Result<u64, Stop> {
+        let range = KeyRange { lower, upper };
+        if range.is_empty() {
+            return Ok(0);
+        }
+        let first = self.hold_leaf(root, range.first_leaf())?;
+        let last = self.hold_leaf(root, range.last_leaf())?;
+        let (mut leaf, mut count) = (first, 0);
+        loop {
+            let (removed, values) = range.inside(self.view(leaf));
+            count += removed;
+            for value in values {
+                self.retire(Retired::Value(value.address, value.length));
+            }
+            if leaf == last {
+                break;
+            }
+            let right = self.right_of(leaf).ok_or(Stop::Busy)?;
+            leaf = self.hold(right)?;
+        }
+        if count > 0 {
+            let sparse = Some((root, self.view(first).low_fence().to_vec()));
+            self.rebuild(root, first, last, Edit::Remove(range))?;
+            // What it leaves at both ends has no more room than that without use.
+            self.note_shrunk(self.forest.shape().block_bytes(LEAF), sparse);
+        }
+        Ok(count)
+    }
+}
+
+/// How many leaves a run of so many bytes becomes: full ones share with a neighbour, two full ones become
+/// three.
+fn share(block: usize, ends: Ends, bytes: usize, full: bool) -> Share {
+    let joins = bytes <= block * 3 / 4;
+    let two = bytes <= 2 * block * 15 / 16;
+    Share::Evenly(match (joins, full, ends.first == ends.last, two) {
+        (true, false, ..) => 1,
+        (_, _, true, _) | (.., true) => 2,
+        _ => 3,
+    })
+}
+
+/// A node that is built and not yet part of the transaction.
+struct Built<'f> {
+    low: Vec<u8>,
+    buffer: NodeBuffer<'f>,
+    reservation: LidReservation<'f>,
+}
+
+/// The children of interior nodes to be built, in memory of their own.
+struct Children {
+    level: usize,
+    fences: OwnedFences,
+    leftmost: Lid,
+    item_runs: Vec<OwnedItemRun>,
+    tally: Tally,
+}
+
+/// A piece in memory of its own.
+struct OwnedItemRun {
+    prefix: Vec<u8>,
+    bytes: ItemBytes,
+    offset: usize,
+    starts: Vec<[u8; 2]>,
+}
+
+impl OwnedItemRun {
+    fn borrow(&self) -> ItemRun<'_> {
+        let starts = Starts(&self.starts);
+        ItemRun { prefix: &self.prefix, bytes: &self.bytes, offset: self.offset, starts }
+    }
+}
+
+impl Children {
+    fn new(level: usize, fences: Fences<'_>, leftmost: Lid) -> Self {
+        Self { level, fences: fences.into(), leftmost, item_runs: Vec::new(), tally: Tally::default() }
+    }
+
+    fn of(view: View<'_>) -> Self {
+        let mut children = Self::new(view.level(), Fences::spanning(view, view), view.leftmost());
+        children.push(ItemRun::sorted(view, view.items_start(), view.sorted_end()));
+        children.tally = Tally::new(view.sorted_count(), view.prefix());
+        children
+    }
+
+    /// Adds a piece, unless it is empty. Its items are to be added to the tally.
+    fn push(&mut self, item_run: ItemRun<'_>) {
+        if !item_run.bytes.is_empty() {
+            self.item_runs.push(OwnedItemRun {
+                prefix: item_run.prefix.to_vec(),
+                bytes: ItemBytes::from_slice(item_run.bytes),
+                offset: item_run.offset,
+                starts: item_run.starts.0.to_vec(),
+            });
+        }
+    }
+
+    /// These children and, to the right of them, others: the first of those had no item.
+    fn followed_by(mut self, other: Self) -> Self {
+        self.push(ItemRun::new(&[], &encode_child(&other.fences.low, other.leftmost)));
+        self.item_runs.extend(other.item_runs);
+        self.tally += Tally::new(1, &[]);
+        self.tally += other.tally;
+        self.fences.high = other.fences.high;
+        self
+    }
+
+    fn run(&self) -> NodeRun<'_> {
+        let mut items = Items::default();
+        self.item_runs.iter().for_each(|item_run| items.push(item_run.borrow()));
+        items.tally += self.tally;
+        NodeRun { level: self.level, fences: self.fences.borrow(), leftmost: Some(self.leftmost), items }
+    }
+}

@@ -1,0 +1,138 @@
+//! A hostile peer: what is no request is refused, and the requests beside it are answered.
+
+use std::ops::Bound;
+
+use honeycomb_accelerator::{Read, Request, Requests, Status};
+use honeycomb_btree::Scan;
+use honeycomb_layout::{OPCODE_GET, OPCODE_SCAN, request as layout, request_flags as flags};
+
+use crate::conformance::session::one;
+use crate::conformance::world::World;
+
+/// A request of any fields, allowed or not.
+#[derive(Clone, Copy)]
+struct Raw<'k> {
+    opcode: usize,
+    lower_length: usize,
+    upper_length: usize,
+    pairs_max: u32,
+    bytes_max: u32,
+    flags: u64,
+    keys: &'k [u8],
+}
+
+const GET: Raw<'_> = Raw {
+    opcode: OPCODE_GET,
+    lower_length: 1,
+    upper_length: 0,
+    pairs_max: 0,
+    bytes_max: 0,
+    flags: 0,
+    keys: &[7],
+};
+const SCAN: Raw<'_> =
+    Raw { opcode: OPCODE_SCAN, lower_length: 0, pairs_max: 4, bytes_max: 400, keys: &[], ..GET };
+
+impl Raw<'_> {
+    fn bytes(self, identifier: u64) -> Vec<u8> {
+        let mut bytes = vec![0; layout::SIZE];
+        let mut put =
+            |offset: usize, value: &[u8]| bytes[offset..offset + value.len()].copy_from_slice(value);
+        put(layout::IDENTIFIER_OFFSET, &identifier.to_le_bytes());
+        put(layout::PAIRS_MAX_OFFSET, &self.pairs_max.to_le_bytes());
+        put(layout::BYTES_MAX_OFFSET, &self.bytes_max.to_le_bytes());
+        put(layout::LOWER_LENGTH_OFFSET, &(self.lower_length as u16).to_le_bytes());
+        put(layout::UPPER_LENGTH_OFFSET, &(self.upper_length as u16).to_le_bytes());
+        put(layout::OPCODE_OFFSET, &[self.opcode as u8]);
+        put(layout::FLAGS_OFFSET, &[self.flags as u8]);
+        bytes.extend_from_slice(self.keys);
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        bytes
+    }
+}
+
+/// Each kind of them between requests that are fine; and with what is cut off at the end.
+pub(super) fn bytes_that_are_no_requests_are_refused(world: &mut World) {
+    world.fill();
+    for (bytes, status) in refused() {
+        let (before, after) = (world.requests(3), world.requests(3));
+        let mut session = world.session();
+        session.submit(world, &[before.bytes(), &bytes, after.bytes()].concat());
+        while session.poll() > 0 {}
+        assert_eq!(session.answer(BAD).and_then(|answer| answer.status), Some(status), "{bytes:?}");
+        session.finish(world);
+    }
+    for length in (1..layout::SIZE + 40).step_by(3) {
+        what_is_cut_off_is_refused(world, length);
+    }
+}
+
+/// The identifier of what is to be refused.
+const BAD: u64 = 0xbad;
+
+fn refused() -> Vec<(Vec<u8>, Status)> {
+    let (long, longest) = ([7; 461], vec![7; 2 * 0xffff]);
+    let mut refused = vec![
+        (Raw { lower_length: 0, keys: &[], ..GET }, Status::KeyLength),
+        (Raw { lower_length: 461, keys: &long, ..GET }, Status::KeyLength),
+        (Raw { lower_length: 461, keys: &long, ..SCAN }, Status::KeyLength),
+        (Raw { upper_length: 461, keys: &long, ..SCAN }, Status::KeyLength),
+        (Raw { lower_length: 0xffff, upper_length: 0xffff, keys: &longest, ..SCAN }, Status::KeyLength),
+        (Raw { upper_length: 1, keys: &[7, 7], ..GET }, Status::Malformed),
+        (Raw { pairs_max: 1, ..GET }, Status::Malformed),
+        (Raw { bytes_max: 1 << 31, ..GET }, Status::Malformed),
+        (Raw { flags: flags::with_lower_excluded(0, 1), ..SCAN }, Status::Malformed),
+        (Raw { flags: flags::with_upper_excluded(0, 1), ..SCAN }, Status::Malformed),
+        (Raw { flags: flags::with_floor_start(flags::with_backward(0, 1), 1), ..SCAN }, Status::Malformed),
+    ];
+    refused.extend((0..8).map(|bit| (Raw { flags: 1 << bit, ..GET }, Status::Malformed)));
+    let padding = [1, 2, 4].map(|padding| flags::with_padding(0, padding));
+    refused.extend(padding.map(|flags| (Raw { flags, ..SCAN }, Status::Malformed)));
+    let unknown = (0..=255).filter(|opcode| ![OPCODE_GET, OPCODE_SCAN].contains(opcode));
+    refused.extend(unknown.step_by(9).map(|opcode| (Raw { opcode, ..GET }, Status::UnknownOpcode)));
+    refused.into_iter().map(|(raw, status)| (raw.bytes(BAD), status)).collect()
+}
+
+/// A request that ends too early, after one that is fine. What is submitted later is no part of it.
+fn what_is_cut_off_is_refused(world: &mut World, length: usize) {
+    let scan = Scan { lower: Bound::Excluded(&[7; 20]), upper: Bound::Included(&[8; 20]), ..Scan::default() };
+    let read = Read::Scan { scan, bytes_max: 0 };
+    let whole = one(&Request { identifier: BAD, table: 0, version: None, read });
+    let (before, after) = (world.requests(3), world.requests(3));
+    let mut session = world.session();
+    session.submit(world, &[before.bytes(), &whole.bytes()[..length]].concat());
+    session.submit(world, after.bytes());
+    session.finish(world);
+}
+
+/// Requests with some bytes exchanged, some cut out and some put in, and bytes that never were requests.
+pub(super) fn mutated_requests_do_no_harm(world: &mut World) {
+    world.fill();
+    let mut session = world.session();
+    for _ in 0..150 {
+        let count = 1 + world.random.below(20);
+        let mut bytes = world.requests(count).bytes().to_vec();
+        for _ in 0..world.random.below(8) {
+            mutate(world, &mut bytes);
+        }
+        session.ask(world, &bytes);
+        let length = world.random.below(500);
+        let bytes = world.random.bytes(length);
+        session.ask(world, &bytes);
+    }
+    let after: Requests = world.requests(100);
+    session.ask(world, after.bytes());
+}
+
+fn mutate(world: &mut World, bytes: &mut Vec<u8>) {
+    if bytes.is_empty() {
+        return;
+    }
+    let at = world.random.below(bytes.len());
+    match world.random.below(10) {
+        0..5 => bytes[at] ^= 1 << world.random.below(8),
+        5..8 => bytes[at] = world.random.next() as u8,
+        8 => drop(bytes.drain(at..bytes.len().min(at + 8))),
+        _ => bytes.insert(at, world.random.next() as u8),
+    }
+}

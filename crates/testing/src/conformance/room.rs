@@ -1,0 +1,112 @@
+//! Room for completions: what is found when it is used up is refused, and may be asked again.
+
+use honeycomb_accelerator::{Completions, Read, Request, Requests, Status};
+use honeycomb_btree::Scan;
+
+use crate::conformance::PAIRS_OF_A_LONG_SCAN;
+use crate::conformance::answers::{Answer, Answers};
+use crate::conformance::fairness::LONG;
+use crate::conformance::session::one;
+use crate::conformance::world::World;
+
+const PAIRS: u8 = 50;
+const VALUE_BYTES: usize = 1000;
+const ROOM: usize = 5 * VALUE_BYTES;
+/// More than an answer takes, and less than two.
+const ANSWER_BYTES_MAX: usize = VALUE_BYTES + 100;
+const REFUSAL_BYTES: usize = 32;
+
+/// Gets and scans of one pair, all in one poll, and those that were refused once more, until none is.
+pub(super) fn what_is_found_beyond_the_room_is_refused(world: &mut World) {
+    world.create_tree(9);
+    (0..PAIRS).for_each(|number| world.put(9, &[number], &vec![number; VALUE_BYTES]));
+    let mut left: Vec<u8> = (0..PAIRS).collect();
+    while !left.is_empty() {
+        let (answers, bytes) = ask(world, of_pairs(&left).bytes(), usize::MAX);
+        let refused: Vec<u8> = answers.iter().filter_map(|answer| check(answer, VALUE_BYTES)).collect();
+        assert!(bytes <= ROOM + ANSWER_BYTES_MAX + REFUSAL_BYTES * refused.len(), "{bytes} bytes");
+        assert_eq!(answers.len(), left.len(), "each is answered once");
+        assert!(refused.len() < left.len(), "there was room for one");
+        assert!(bytes + ANSWER_BYTES_MAX > ROOM || refused.is_empty(), "there was room for more");
+        left = refused;
+    }
+}
+
+/// A value that is longer than the room is found once if it is the first, and not at all if it is longer than
+/// values may be.
+pub(super) fn a_long_value_is_found_alone_or_refused(world: &mut World) {
+    const LONG_BYTES: usize = 10 * ROOM;
+    world.create_tree(9);
+    (0..PAIRS).for_each(|number| world.put(9, &[number], &vec![number; LONG_BYTES]));
+    world.put(9, &[PAIRS], &[PAIRS; VALUE_BYTES]);
+    let all: Vec<u8> = (0..=PAIRS).filter(|number| number % 3 > 0).collect();
+    for (value_bytes_max, found) in [(LONG_BYTES, 1), (LONG_BYTES - 1, 0)] {
+        let (answers, bytes) = ask(world, of_pairs(&all).bytes(), value_bytes_max);
+        assert_eq!(answers.len(), all.len(), "each is answered once");
+        let is_found = |(_, answer): &&(u64, Answer)| answer.status == Some(Status::Found);
+        let long = answers.iter().filter(is_found).filter(|(number, _)| *number < u64::from(PAIRS));
+        assert_eq!(long.count(), found);
+        assert!(bytes <= found * LONG_BYTES + ANSWER_BYTES_MAX + REFUSAL_BYTES * all.len(), "{bytes} bytes");
+        let (short, _) = ask(world, of_pairs(&[1, PAIRS, 2]).bytes(), VALUE_BYTES);
+        let short: Vec<_> = short.iter().map(|(number, answer)| (*number as u8, answer.status)).collect();
+        let expected = [(1, Status::NoRoom), (PAIRS, Status::Found), (2, Status::NoRoom)];
+        assert!(
+            expected.iter().all(|(number, status)| short.contains(&(*number, Some(*status)))),
+            "{short:?}"
+        );
+    }
+}
+
+/// A scan that has begun is refused, too.
+pub(super) fn a_long_scan_ends_when_there_is_no_room(world: &mut World) {
+    world.plant_a_long_table();
+    let read = Read::Scan { scan: Scan::default(), bytes_max: u32::MAX };
+    let request = one(&Request { identifier: 1, table: LONG, version: None, read });
+    let (answers, _) = ask(world, request.bytes(), usize::MAX);
+    let [(1, answer)] = &answers[..] else { panic!("one answer, and not {answers:?}") };
+    assert_eq!(answer.status, Some(Status::NoRoom));
+    assert!((1..PAIRS_OF_A_LONG_SCAN as usize).contains(&answer.pairs.len()));
+}
+
+/// A read of each of some pairs: a get, or a scan for it.
+fn of_pairs(numbers: &[u8]) -> Requests {
+    let mut requests = Requests::default();
+    for number in numbers {
+        let key = [*number];
+        let scan = Scan { lower: std::ops::Bound::Included(&key[..]), limit: 1, ..Scan::default() };
+        let read = match number % 3 {
+            0 => Read::Scan { scan, bytes_max: u32::MAX },
+            _ => Read::Get(&key),
+        };
+        let request = Request { identifier: u64::from(*number), table: 9, version: None, read };
+        requests.push(&request).expect("the keys are not too long");
+    }
+    requests
+}
+
+/// What is answered in a room, by identifiers; and how many bytes it takes.
+fn ask(world: &World, requests: &[u8], value_bytes_max: usize) -> (Vec<(u64, Answer)>, usize) {
+    let mut completions = Completions::with_limits(ROOM, value_bytes_max);
+    let mut queue = world.accelerator.queue();
+    assert_eq!(queue.submit(requests), requests.len());
+    while queue.poll(&mut completions) > 0 {}
+    let mut answers = Answers::default();
+    answers.take(&completions);
+    assert_eq!(answers.open_count(), 0, "every answer is whole");
+    // Scans write pairs of a leaf at once, so they ask for room ahead.
+    let most = completions.bytes().len().max(ROOM) + 4 * VALUE_BYTES + 1000;
+    assert!(completions.memory_bytes() <= most + most / 8, "{} bytes", completions.memory_bytes());
+    (answers.whole, completions.bytes().len())
+}
+
+/// The pair, if it was refused; else it must be what was put.
+fn check((identifier, answer): &(u64, Answer), value_bytes: usize) -> Option<u8> {
+    let number = *identifier as u8;
+    if answer.status == Some(Status::NoRoom) {
+        return Some(number);
+    }
+    assert_eq!(answer.status, Some(Status::Found));
+    let found = answer.pairs.first().map_or(&answer.value, |(_, value)| value);
+    assert_eq!(*found, vec![number; value_bytes]);
+    None
+}

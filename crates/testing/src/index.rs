@@ -1,0 +1,272 @@
+//! Forests, keys and values for tests of the ordered index, and a sorted map as the model of a tree.
+
+use std::collections::BTreeMap;
+use std::ops::{Bound, ControlFlow};
+
+use honeycomb_btree::{Config, Emit, Forest, Operation, Outcome, Pair, Reader, Root, Run, Scan, Shape};
+use honeycomb_memory::MemoryConfig;
+use rand::Rng;
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+
+/// The model of a tree.
+pub type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+/// Keys and values in the order of a scan.
+pub type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// Bytes of a mebibyte.
+pub const MIB: usize = 1 << 20;
+
+/// The shape of nodes so small that a few pairs fill one.
+#[must_use]
+pub fn tiny(log_threshold_bytes: usize) -> Shape {
+    Shape {
+        node_bytes: 1024,
+        log_threshold_bytes,
+        segment_bytes_min: 32,
+        shortcut_block_bytes: 64,
+        ..Shape::default()
+    }
+}
+
+/// Bytes of a tag directory of tiny nodes: none, one line or two lines, by the seed.
+#[must_use]
+pub fn some_directory(seed: u64) -> usize {
+    64 * (seed % 3) as usize
+}
+
+/// A forest with an arena of this many bytes.
+///
+/// # Panics
+/// If the system provides no memory for the arena.
+#[must_use]
+pub fn forest(shape: Shape, arena_bytes: usize, mvcc: bool) -> Forest {
+    let memory = MemoryConfig { arena_bytes, huge_pages: false, ..MemoryConfig::default() };
+    Forest::new(Config { memory, shape, mvcc, ..Config::default() }).unwrap()
+}
+
+/// The kind of keys that a test uses.
+#[derive(Debug, Clone, Copy)]
+pub enum Keys {
+    /// Eight random bytes.
+    Random,
+    /// One byte to the longest allowed.
+    AnyLength,
+    /// Like paths: long shared beginnings.
+    Paths,
+    /// The same first bytes, so that heads are equal, and zeros and 0xff after them.
+    EqualHeads,
+    /// Numbers in order.
+    Counting,
+}
+
+/// The key of a number, at most `max` bytes long.
+#[must_use]
+pub fn key(keys: Keys, number: u64, max: usize) -> Vec<u8> {
+    let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
+    match keys {
+        Keys::Random => mixed.to_be_bytes().to_vec(),
+        Keys::AnyLength => {
+            let length = 1 + (mixed >> 32) as usize % max;
+            mixed.to_le_bytes().iter().copied().cycle().take(length).collect()
+        }
+        Keys::Paths => {
+            let path = format!("/usr/share/{}/{}/file-{number}", mixed % 5, (mixed >> 8) % 17);
+            path.into_bytes().into_iter().take(max).collect()
+        }
+        Keys::EqualHeads => {
+            let mut key = b"same-head".to_vec();
+            key.extend((0..number % 12).map(|bit| if mixed >> bit & 1 == 1 { 0xff } else { 0 }));
+            key.extend(&mixed.to_be_bytes()[..(mixed % 4) as usize]);
+            key
+        }
+        Keys::Counting => number.to_be_bytes().to_vec(),
+    }
+}
+
+/// A random value: mostly short, at times around the largest inline length.
+pub fn value(rng: &mut StdRng, inline_max: usize) -> Vec<u8> {
+    let length = match rng.random_range(0..1000) {
+        0..800 => rng.random_range(0..24),
+        800..900 => 8,
+        900..960 => rng.random_range(0..=inline_max),
+        960..990 => [inline_max - 1, inline_max, inline_max + 1][rng.random_range(0..3)],
+        _ => rng.random_range(inline_max..8 * inline_max),
+    };
+    let byte = rng.random();
+    vec![byte; length]
+}
+
+/// A bound that borrows its key.
+#[must_use]
+pub fn borrow(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
+    bound.as_ref().map(Vec::as_slice)
+}
+
+/// Whether no key can lie between two bounds.
+#[must_use]
+pub fn is_inverted(lower: &Bound<Vec<u8>>, upper: &Bound<Vec<u8>>) -> bool {
+    match (lower, upper) {
+        (Bound::Included(a), Bound::Included(b)) => a > b,
+        (Bound::Included(a) | Bound::Excluded(a), Bound::Included(b) | Bound::Excluded(b)) => a >= b,
+        _ => false,
+    }
+}
+
+/// What a scan must return, by the model.
+#[must_use]
+pub fn expected_scan(model: &Model, scan: &Scan<'_>) -> Pairs {
+    let lower = scan.lower.map(<[u8]>::to_vec);
+    let upper = scan.upper.map(<[u8]>::to_vec);
+    let inverted = is_inverted(&lower, &upper);
+    let inside = |key: &Vec<u8>| {
+        let after = match &lower {
+            Bound::Included(lower) => key >= lower,
+            Bound::Excluded(lower) => key > lower,
+            Bound::Unbounded => true,
+        };
+        let before = match &upper {
+            Bound::Included(upper) => key <= upper,
+            Bound::Excluded(upper) => key < upper,
+            Bound::Unbounded => true,
+        };
+        after && before && !inverted
+    };
+    let pair = |(key, value): (&Vec<u8>, &Vec<u8>)| {
+        (key.clone(), if scan.keys_only { Vec::new() } else { value.clone() })
+    };
+    let in_range = model.iter().filter(|(key, _)| inside(key)).map(pair);
+    if scan.backward {
+        return in_range.rev().take(scan.limit).collect();
+    }
+    let floor = match (&lower, scan.floor_start) {
+        (Bound::Included(lower) | Bound::Excluded(lower), true) => model.range(..=lower.clone()).next_back(),
+        _ => None,
+    };
+    let floor = floor.filter(|(key, _)| !inside(key) && below_upper(key, &upper)).map(pair);
+    floor.into_iter().chain(in_range).take(scan.limit).collect()
+}
+
+fn below_upper(key: &Vec<u8>, upper: &Bound<Vec<u8>>) -> bool {
+    match upper {
+        Bound::Included(upper) => key <= upper,
+        Bound::Excluded(upper) => key < upper,
+        Bound::Unbounded => true,
+    }
+}
+
+/// The pairs that a scan of a tree returns.
+#[must_use]
+pub fn scan(reader: &Reader<'_>, root: Root, scan: &Scan<'_>) -> Pairs {
+    let mut taken = Taken::default();
+    reader.scan_into(root, scan, &mut taken);
+    taken.0
+}
+
+/// Takes pairs in both ways: as runs and one by one.
+#[derive(Default)]
+struct Taken(Pairs);
+
+impl Emit for Taken {
+    fn pair(&mut self, pair: &Pair<'_>) -> ControlFlow<()> {
+        let mut key = Vec::new();
+        pair.copy_key_into(&mut key);
+        self.0.push((key, pair.value().to_vec()));
+        ControlFlow::Continue(())
+    }
+
+    fn run(&mut self, run: &mut Run<'_>) {
+        const LENGTHS: usize = 8;
+        let mut out = [0; 512];
+        // Not more than three, and sometimes none.
+        let most = self.0.len() % 4;
+        let lengths = |key: usize, value: usize| (key << 32 | value).to_le_bytes();
+        let written = run.write_to(&mut out, most, lengths);
+        assert!(written.pairs <= most);
+        let mut at = 0;
+        for _ in 0..written.pairs {
+            let lengths = u64::from_le_bytes(*out[at..].first_chunk::<LENGTHS>().unwrap()) as usize;
+            let key = &out[at + LENGTHS..][..lengths >> 32];
+            let value = &out[at + LENGTHS + key.len()..][..lengths & 0xffff_ffff];
+            at += LENGTHS + key.len() + value.len();
+            self.0.push((key.to_vec(), value.to_vec()));
+        }
+        assert_eq!((at, at - LENGTHS * written.pairs), (written.bytes, written.pair_bytes()));
+        if let Some((key, _)) = self.0.last().filter(|_| written.pairs > 0) {
+            assert_eq!(&out[written.last_key..][..written.last_key_bytes], key);
+        }
+    }
+}
+
+/// All pairs of a tree.
+#[must_use]
+pub fn everything(reader: &Reader<'_>, root: Root) -> Pairs {
+    scan(reader, root, &Scan::default())
+}
+
+/// Executes an operation on the model. `version` is the version of the pair in the store, if it has one.
+pub fn apply(model: &mut Model, key: &[u8], operation: Operation<'_>, version: Option<u64>) -> Outcome {
+    let old = model.get(key).cloned();
+    let stored = if old.is_some() { Outcome::Updated } else { Outcome::Inserted };
+    let mismatch = |value: Vec<u8>| Outcome::Mismatch { value, version: version.unwrap_or(0) };
+    let (value, outcome) = match (operation, old) {
+        (Operation::Put(value), _)
+        | (Operation::Insert(value), None)
+        | (Operation::Update(value), Some(_)) => (value.to_vec(), stored),
+        (Operation::Insert(_), Some(_)) => return Outcome::Exists,
+        (Operation::Add(delta), old) => {
+            let inserted = old.is_none();
+            let old = old.unwrap_or_else(|| vec![0; 8]);
+            let Ok(bytes) = <[u8; 8]>::try_from(&old[..]) else {
+                return Outcome::NotCounter { bytes: old.len() };
+            };
+            let sum = u64::from_le_bytes(bytes).wrapping_add_signed(delta);
+            (sum.to_le_bytes().to_vec(), Outcome::Added { sum, inserted })
+        }
+        (_, None) => return Outcome::Absent,
+        (Operation::Delete, Some(_)) => {
+            model.remove(key);
+            return Outcome::Deleted;
+        }
+        (Operation::CompareAndSwap { expected, value }, Some(old)) => {
+            if old != expected {
+                return mismatch(old);
+            }
+            (value.to_vec(), stored)
+        }
+        (Operation::CompareAndDelete { expected }, Some(old)) => {
+            if old != expected {
+                return mismatch(old);
+            }
+            model.remove(key);
+            return Outcome::Deleted;
+        }
+        (Operation::CompareVersionAndSwap { version: expected, value }, Some(old)) => {
+            if version != Some(expected) {
+                return mismatch(old);
+            }
+            (value.to_vec(), stored)
+        }
+    };
+    model.insert(key.to_vec(), value);
+    outcome
+}
+
+/// One element of a list.
+///
+/// # Panics
+/// If the list is empty.
+pub fn pick<'a, T>(rng: &mut StdRng, of: &'a [T]) -> &'a T {
+    of.choose(rng).unwrap()
+}
+
+/// A key of 16 bytes; numbers in a row give keys in no order.
+#[must_use]
+pub fn scattered_key(number: u64) -> [u8; 16] {
+    let high = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let high = (high ^ high >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    let mut key = [0; 16];
+    key[..8].copy_from_slice(&(high ^ high >> 32).to_be_bytes());
+    key[8..].copy_from_slice(&number.to_be_bytes());
+    key
+}
