@@ -44,9 +44,10 @@ impl Clients {
         &self.bytes
     }
 
-    /// The client that takes the most memory; of those that do not take their replies, if any;
-    /// else of those whose requests have not arrived, since the other clients can finish without more memory. Clients that are not to be evicted are passed over, unless they take more than half of the
-    /// limit together: then it is one of them, since to evict the others would not be enough for long.
+    /// Returns the client to evict. Clients that do not read their replies come first, then clients whose
+    /// request is still arriving, because the others can finish without more memory; among equals the
+    /// largest comes first. Clients marked no-evict are passed over, unless together they take more than
+    /// half of the limit: evicting the others would then not be enough for long.
     pub(crate) fn largest(&self, now: u64, bytes_max: usize) -> Option<Arc<Client>> {
         let clients = self.lock();
         let is_spared = |client: &&Arc<Client>| client.is(Flag::NoEvict);

@@ -16,7 +16,7 @@ fn round(simulator: Simulator, arena_bytes: usize, log_bytes: usize, keys: Keys,
     let back = Arc::new(Card { engines: simulator, scan_pairs_a_turn: 20, ..Card::default() });
     // Who writes waits for the simulation, with a lock held: many writers would mostly begin again.
     let (writers, readers, steps) = (2, 2, 80);
-    Round { back, arena_bytes, log_bytes, keys, key_count, writers, readers, steps }
+    Round { backend: back, arena_bytes, log_bytes, keys, key_count, writers, readers, steps }
 }
 
 #[test]
