@@ -6,7 +6,7 @@ use honeycomb_bench::adapters::{Contents, Peer, Visitor};
 use honeycomb_bench::map::{Failure, Items, OrderedMap, Room, Scans, Strings, Writes};
 use honeycomb_workload::Sizes;
 use rand::rngs::SmallRng;
-use rand::{RngExt, SeedableRng};
+use rand::{Rng, SeedableRng};
 
 const PAIRS: u64 = 3_000;
 const OPERATIONS: u64 = 12_000;
