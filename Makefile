@@ -71,11 +71,11 @@ rtl-soak: setup ## ten million random requests to the simulated accelerator besi
 ##@ Measure
 
 bench: setup ## measure Honeycomb beside other ordered maps, about ten minutes, and plot: out/bench
-	cargo run --release -p honeycomb-bench -- run --out out/bench
+	cargo run --release -p honeycomb-lab -- run --out out/bench
 	$(python) -m honeycomb_plots bench out/bench/bench.json
 
 figures: bench ## measure and draw the figures of the paper: docs/results/<today>/figures.md
-	cargo run --release -p honeycomb-bench -- figure all --out out/figures
+	cargo run --release -p honeycomb-lab -- figure all --out out/figures
 	$(python) -m honeycomb_plots figures out/figures
 	mkdir -p $(results)/figures && cp out/bench/*.svg out/figures/*.svg $(results)/figures/
 	cp out/figures/figures.md $(results)/
@@ -171,9 +171,9 @@ some-mutants:
 	python3 tools/mutants.py $(call share,4)
 
 smoke: setup
-	cargo run --release -p honeycomb-bench -- run --smoke --out out/smoke
+	cargo run --release -p honeycomb-lab -- run --smoke --out out/smoke
 	$(python) -m honeycomb_plots bench out/smoke/bench.json
-	cargo run --release -p honeycomb-bench -- figure all --smoke --out out/smoke/figures
+	cargo run --release -p honeycomb-lab -- figure all --smoke --out out/smoke/figures
 	$(python) -m honeycomb_plots figures out/smoke/figures
 
 .venv/installed: requirements.txt

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use honeycomb_bench::adapters::{Contents, Peer, Visitor};
-use honeycomb_bench::map::{Failure, Items, OrderedMap, Room, Scans, Strings, Writes};
+use honeycomb_lab::adapters::{Contents, Peer, Visitor};
+use honeycomb_lab::map::{Failure, Items, OrderedMap, Room, Scans, Strings, Writes};
 use honeycomb_workload::Sizes;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
