@@ -1,61 +1,59 @@
-# The front door: `make help` lists what can be asked for.
+# The front door: `make help` lists the targets.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup run test optimized bench figures rtl-figures lint generate soak python-tests rust-tests neon rtl-lint \
-	rtl-tests rtl-proofs rtl-mutants rtl-check rtl-soak synth loom-tests mutants some-mutants smoke
+.PHONY: help setup run check test optimized bench figures rtl-figures lint generate generated soak python-tests \
+	rust-tests neon rtl-lint rtl-tests rtl-quick rtl-proofs rtl-mutants rtl-check rtl-soak synth loom-tests mutants \
+	some-mutants smoke format clippy clippy-all tidy unit-tests short-histories loom-quick
 
-# The Python of setup, which Verilator's makefiles find by its name.
+# The Python of setup; Verilator's makefiles find it by its name.
 python := PATH="$(CURDIR)/.venv/bin:$$PATH" PYTHONPATH=python python
-# Where today's measurements are kept.
+# The folder of today's measurements.
 results = docs/results/$(shell date +%F)
-# The Debian package that is missing here if a command fails.
+# The Debian package that provides a command, if the command fails here.
 lacks = $(shell $(1) >/dev/null 2>&1 || echo $(2))
 # Installs Debian packages, if any are missing.
 install = $(if $(strip $(1)),$(sudo) apt-get update && $(sudo) apt-get install -y --no-install-recommends $(1))
 sudo = $(if $(filter 0,$(shell id -u)),,$(or $(shell command -v sudo),$(error please install: $(1))))
 
-help: ## this list
-	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 24
+# Runs targets and prints the seconds of each.
+steps = MAKE="$(MAKE)" python3 tools/steps.py
+# One in $(1) of the mutants, others with each commit, so that each is tried in time.
+share = --every $(1) --from $$(($$(git rev-list --count HEAD 2>/dev/null || echo 0) % $(1)))
 
-setup: .venv/installed ## install what tests and plots need: missing Debian packages, Python tools in .venv
+help: ## list the targets
+	@sed -n -e 's/^##@ /\n/p' -e 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' Makefile | expand -t 24
 
-run: ## serve, index the files under /usr over the wire, and take a tour; needs nothing but Rust
+##@ Use
+
+setup: .venv/installed ## install missing Debian packages, and Python tools into .venv, for tests and plots
+
+run: ## serve, index the files under /usr over the wire, and take a tour; needs only Rust
 	cargo run --release -p honeycomb-cli -- tour /usr
-
-test: setup lint loom-tests python-tests rust-tests neon rtl-tests rtl-proofs rtl-check some-mutants smoke ## everything that must pass
 
 optimized: setup ## compile the program with a profile of what servers do, 3 minutes: target/optimized/release/honeycomb
 	$(python) tools/optimize.py
 
-bench: setup ## measure Honeycomb beside other ordered maps, about ten minutes, and plot: out/bench
-	cargo run --release -p honeycomb-bench -- run --out out/bench
-	$(python) -m honeycomb_plots bench out/bench/bench.json
+##@ Check
 
-figures: bench ## measure and draw the figures of the paper: docs/results/<today>/figures.md
-	cargo run --release -p honeycomb-bench -- figure all --out out/figures
-	$(python) -m honeycomb_plots figures out/figures
-	mkdir -p $(results)/figures && cp out/bench/*.svg out/figures/*.svg $(results)/figures/
-	cp out/figures/figures.md $(results)/
+# Clippy and tests compile the default members of the workspace, so the simulator's model is not built.
+check: ## run what finds most mistakes, in minutes; print the seconds of each step
+	$(steps) setup format generated tidy clippy unit-tests short-histories loom-quick rtl-lint rtl-quick
 
-# With as many units as the paper has, and room for as many nodes as its store has: a build for itself, which takes
-# some minutes.
-rtl-figures: export HONEYCOMB_RTL_PARAMETERS = SearchUnits=14 SearchDescents=3 ScanUnits=14 ScanSlots=3 LidCount=1048576
-rtl-figures: setup ## simulate the accelerator for docs/results/<today>/rtl-figures.md: an hour with the build, 6 GB
-	cargo run --release --target-dir target/paper -p honeycomb-simulator -- figures all --out out/rtl-figures
-	$(python) -m honeycomb_plots rtl-figures out/rtl-figures
-	mkdir -p $(results)/figures && cp out/rtl-figures/*.svg $(results)/figures/
-	cp out/rtl-figures/rtl-figures.md $(results)/
+test: ## run everything that must pass, as .ci/run does; print the seconds of each step
+	$(steps) setup lint loom-tests python-tests rust-tests neon rtl-tests rtl-proofs rtl-check some-mutants smoke
 
-lint: setup rtl-lint ## formatting, clippy, the rules of the house, SystemVerilog
-	cargo fmt --all --check
-	cargo clippy --workspace --all-targets -- -D warnings
-	cargo test -p honeycomb-tidy
+lint: setup rtl-lint format clippy-all tidy ## formatting, clippy, the rules of the repository, SystemVerilog
 
-synth: setup ## synthesize the accelerator for docs/results/<today>/synthesis.md: a quarter of an hour
-	$(python) rtl/synth/synthesize.py
+mutants: ## remove each rule from the code in turn: a test must fail; ten minutes
+	python3 tools/mutants.py
 
-generate: ## write what layout/layout.toml defines: Rust, SystemVerilog, Python, Markdown
-	python3 layout/generate.py
+neon: ## compare the vector code of 64-bit ARM with plain code, on an emulator
+	$(call install,$(call lacks,qemu-aarch64 --version,qemu-user) \
+		$(call lacks,aarch64-linux-gnu-gcc --version,gcc-aarch64-linux-gnu libc6-dev-arm64-cross))
+	rustup target add aarch64-unknown-linux-gnu
+	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+		CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu" \
+		cargo test -p honeycomb-memory --test heads --target aarch64-unknown-linux-gnu
 
 soak: ## random concurrent histories, checked for linearizability, half an hour each: trees, reads, simulation, server
 	for package in btree accelerator simulator server; do HONEYCOMB_SOAK_SECONDS=1800 \
@@ -70,16 +68,80 @@ rtl-soak: export HONEYCOMB_LOCKSTEP_SEEDS ?= 2000
 rtl-soak: setup ## ten million random requests to the simulated accelerator beside the software accelerator: hours
 	cargo test --release -p honeycomb-simulator --test lockstep -- --nocapture
 
+##@ Measure
+
+bench: setup ## measure Honeycomb beside other ordered maps, about ten minutes, and plot: out/bench
+	cargo run --release -p honeycomb-lab -- run --out out/bench
+	$(python) -m honeycomb_plots bench out/bench/bench.json
+
+figures: bench ## measure and draw the figures of the paper: docs/results/<today>/figures.md
+	cargo run --release -p honeycomb-lab -- figure all --out out/figures
+	$(python) -m honeycomb_plots figures out/figures
+	mkdir -p $(results)/figures && cp out/bench/*.svg out/figures/*.svg $(results)/figures/
+	cp out/figures/figures.md $(results)/
+
+# With as many units as the paper has, and room for as many nodes as its store has: a build for itself, which takes
+# some minutes.
+rtl-figures: export HONEYCOMB_RTL_PARAMETERS = SearchUnits=14 SearchDescents=3 ScanUnits=14 ScanSlots=3 LidCount=1048576
+rtl-figures: setup ## simulate the accelerator for docs/results/<today>/rtl-figures.md: an hour with the build, 6 GB
+	cargo run --release --target-dir target/paper -p honeycomb-simulator -- figures all --out out/rtl-figures
+	$(python) -m honeycomb_plots rtl-figures out/rtl-figures
+	mkdir -p $(results)/figures && cp out/rtl-figures/*.svg $(results)/figures/
+	cp out/rtl-figures/rtl-figures.md $(results)/
+
+synth: setup ## synthesize the accelerator for docs/results/<today>/synthesis.md: a quarter of an hour
+	$(python) rtl/synth/synthesize.py
+
+##@ Generate
+
+generate: ## write what layout/layout.toml defines: Rust, SystemVerilog, Python, Markdown
+	python3 layout/generate.py
+
+# The steps of check and test.
+
+format:
+	cargo fmt --all --check
+
+generated:
+	python3 layout/generate.py --check
+
+clippy:
+	cargo clippy --all-targets -- -D warnings
+
+clippy-all:
+	cargo clippy --workspace --all-targets -- -D warnings
+
+tidy:
+	cargo test --quiet -p honeycomb-tidy
+
+# Without a package, so that all steps share one build of the dependencies.
+unit-tests:
+	cargo test --quiet --lib --bins --test model --test serial --test node --test epochs --test exchange --test store
+	python3 -m unittest discover -s tools
+
+short-histories:
+	cargo test --quiet --test history
+
 python-tests: setup
 	$(call install,$(call lacks,redis-server --version,redis-server) $(call lacks,memcached -V,memcached))
 	python3 layout/generate.py --check
 	$(python) -m unittest discover -s layout/test
 	cargo build -p honeycomb-cli
 	HONEYCOMB=target/debug/honeycomb $(python) -m unittest discover -s python
+	$(python) -m unittest discover -s tools
 
 rust-tests: setup
 	cargo test --workspace
 	cargo test -p honeycomb-server --features rtl --test rtl
+
+loom-tests:
+	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom \
+		cargo test --release --lib -p honeycomb-memory loom_
+
+# The models of the lock word, the free list and the versions; those of epochs and leases take longer.
+loom-quick:
+	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom cargo test --quiet --release --lib -p honeycomb-memory \
+		loom_ -- --skip epochs --skip lease --skip retire
 
 rtl-lint: setup
 	$(python) rtl/test/lint.py
@@ -88,43 +150,30 @@ rtl-tests: setup
 	$(python) -m pytest --quiet --numprocesses auto --dist worksteal rtl/test
 	$(python) rtl/test/coverage.py
 
+# One seed of the modules, without the units, engines and systems, which take minutes each.
+rtl-slow = accelerator_top range_scan_unit key_search_unit scan_engine search_engine memory_system node_cache_system
+rtl-quick: setup
+	HONEYCOMB_SEED=1 $(python) -m pytest --quiet --numprocesses auto --dist worksteal rtl/test \
+		$(rtl-slow:%=--ignore rtl/test/test_%.py)
+
 rtl-proofs: setup
 	$(python) rtl/formal/prove.py
 
 rtl-mutants: setup
 	$(python) tools/rtl_mutants.py
 
-# One of so many mutants: with each commit others, so that all have their turn.
-share = --every $(1) --from $$(($$(git rev-list --count HEAD 2>/dev/null || echo 0) % $(1)))
-
-# Of what takes too long for every run a little: small modules, and some of the mutants.
+# Samples of what takes too long for every run: small modules, and some of the mutants.
 rtl-check: setup
 	$(python) rtl/synth/synthesize.py --check
 	$(python) tools/rtl_mutants.py $(call share,7)
 
-neon: ## the vectors of 64-bit ARM beside plain code, on an emulator
-	$(call install,$(call lacks,qemu-aarch64 --version,qemu-user) \
-		$(call lacks,aarch64-linux-gnu-gcc --version,gcc-aarch64-linux-gnu libc6-dev-arm64-cross))
-	rustup target add aarch64-unknown-linux-gnu
-	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
-		CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu" \
-		cargo test -p honeycomb-memory --test heads --target aarch64-unknown-linux-gnu
-
-loom-tests:
-	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom \
-		cargo test --release --lib -p honeycomb-memory loom_
-
-mutants: ## take each rule out of the code, one at a time: a test must fail, ten minutes
-	python3 tools/mutants.py
-
-# And of these.
 some-mutants:
 	python3 tools/mutants.py $(call share,4)
 
 smoke: setup
-	cargo run --release -p honeycomb-bench -- run --smoke --out out/smoke
+	cargo run --release -p honeycomb-lab -- run --smoke --out out/smoke
 	$(python) -m honeycomb_plots bench out/smoke/bench.json
-	cargo run --release -p honeycomb-bench -- figure all --smoke --out out/smoke/figures
+	cargo run --release -p honeycomb-lab -- figure all --smoke --out out/smoke/figures
 	$(python) -m honeycomb_plots figures out/smoke/figures
 
 .venv/installed: requirements.txt

@@ -19,7 +19,7 @@ pub const FLOORS: [(&str, u32); 14] = [
     ("honeycomb-testing", 4),
     ("honeycomb-server", 5),
     ("honeycomb-cli", 6),
-    ("honeycomb-bench", 6),
+    ("honeycomb-lab", 6),
 ];
 
 /// Stands outside the house: imports none of its crates and none imports it.
@@ -133,7 +133,7 @@ mod tests {
         let climb = "honeycomb-btree (floor 2) imports honeycomb-store (floor 4)";
         let rule = "only lower floors may be imported";
         assert_eq!(found, [format!("crates/sample/Cargo.toml:4: {climb}; {rule}")]);
-        assert_eq!(violations("honeycomb-cli", &["honeycomb-bench"]).len(), 1);
+        assert_eq!(violations("honeycomb-cli", &["honeycomb-lab"]).len(), 1);
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub mod docs;
 pub mod floors;
 mod imports;
 pub mod lengths;
+pub mod manifests;
 pub mod modules;
 mod repository;
 pub mod rooms;

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use cargo_metadata::MetadataCommand;
 use honeycomb_tidy::{
-    Repository, Violation, atomics, cycles, docs, floors, lengths, modules, rooms, safety, words,
+    Repository, Violation, atomics, cycles, docs, floors, lengths, manifests, modules, rooms, safety, words,
 };
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -40,6 +40,11 @@ fn rooms_import_lower_rooms_only() {
 #[test]
 fn lines_functions_and_modules_are_short() {
     assert_none(&lengths::check(&repository()).expect("python3 can be run and parses every Python source"));
+}
+
+#[test]
+fn crates_state_no_versions_of_their_own() {
+    assert_none(&manifests::check(&repository()));
 }
 
 #[test]

@@ -6,16 +6,16 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use honeycomb_bench::adapters::{Contents, Peer};
-use honeycomb_bench::compare::{self, compare};
-use honeycomb_bench::figures::{FIGURES, Figure};
-use honeycomb_bench::limits::{self, Limits};
-use honeycomb_bench::map::Failure;
-use honeycomb_bench::memory::available_bytes;
-use honeycomb_bench::open::Disturbance;
-use honeycomb_bench::plan::Plan;
-use honeycomb_bench::report::Report;
-use honeycomb_bench::{figures, runner, table, worker};
+use honeycomb_lab::adapters::{Contents, Peer};
+use honeycomb_lab::compare::{self, compare};
+use honeycomb_lab::figures::{FIGURES, Figure};
+use honeycomb_lab::limits::{self, Limits};
+use honeycomb_lab::map::Failure;
+use honeycomb_lab::memory::available_bytes;
+use honeycomb_lab::open::Disturbance;
+use honeycomb_lab::plan::Plan;
+use honeycomb_lab::report::Report;
+use honeycomb_lab::{figures, runner, table, worker};
 use honeycomb_workload::{Distribution, Sizes, Workload};
 use mimalloc::MiMalloc;
 

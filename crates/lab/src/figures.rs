@@ -12,10 +12,10 @@ use honeycomb_workload::{Distribution, Workload};
 use serde::Serialize;
 
 use crate::adapters::Peer;
+use crate::cores::count_threads;
 use crate::map::Failure;
 use crate::plan::Plan;
 use crate::report::{Latency, Measurement, Report, Subject};
-use crate::table::count_threads;
 
 /// A figure.
 #[derive(Debug, Clone, Copy)]

@@ -1,4 +1,4 @@
-//! Which cores threads run on.
+//! Numbers of threads, and the cores that they run on.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -15,6 +15,11 @@ pub fn stay_on(cores: &[usize]) -> Result<(), Failure> {
     let mut chosen = CpuSet::new();
     cores.iter().for_each(|core| chosen.set(*core));
     Ok(sched_setaffinity(None, &chosen)?)
+}
+
+/// `1 thread`, `2 threads`.
+pub fn count_threads(threads: usize) -> String {
+    format!("{threads} thread{}", if threads == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

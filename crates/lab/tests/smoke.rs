@@ -2,11 +2,11 @@
 
 use std::process::{Command, Output};
 
-use honeycomb_bench::adapters::Peer;
-use honeycomb_bench::figures::{FIGURES, Shape};
-use honeycomb_bench::map::Failure;
-use honeycomb_bench::open::Disturbance;
-use honeycomb_bench::report::Report;
+use honeycomb_lab::adapters::Peer;
+use honeycomb_lab::figures::{FIGURES, Shape};
+use honeycomb_lab::map::Failure;
+use honeycomb_lab::open::Disturbance;
+use honeycomb_lab::report::Report;
 use honeycomb_workload::Workload;
 
 fn bench(arguments: &[&str]) -> Result<Output, Failure> {

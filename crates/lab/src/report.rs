@@ -8,6 +8,7 @@ use honeycomb_workload::{Distribution, Sizes, Workload};
 use serde::{Deserialize, Serialize};
 
 use crate::adapters::Peer;
+use crate::cores::count_threads;
 use crate::counters::Counts;
 use crate::limits::Limits;
 use crate::machine::Machine;
@@ -15,7 +16,6 @@ use crate::map::Failure;
 use crate::open::Disturbance;
 use crate::plan::Plan;
 use crate::summary::Summary;
-use crate::table::count_threads;
 use crate::touched::Touched;
 use crate::worker::Memory;
 

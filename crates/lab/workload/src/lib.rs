@@ -1,10 +1,10 @@
 //! Workloads: pairs that are made from their index, mixes of operations by name, and which pairs they choose.
 //! The same for everything that is measured.
 
+mod chooser;
 mod keys;
 pub mod names;
 mod workload;
-mod zipf;
 
 pub use keys::{BYTES, Sizes, mix};
 pub use workload::{Distribution, Mix, Operation, Stream, Workload, seed};

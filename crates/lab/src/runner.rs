@@ -8,6 +8,7 @@ use honeycomb_workload::{Distribution, Sizes, Workload};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::adapters::{Contents, Nothing, Peer};
+use crate::cores::count_threads;
 use crate::counters::{Counters, Counts};
 use crate::limits::{self, Limits};
 use crate::machine::Machine;
@@ -19,7 +20,6 @@ use crate::report::{
 };
 use crate::slice::{Extent, Limit, Sample, Slice};
 use crate::summary::{Summary, median};
-use crate::table::count_threads;
 use crate::touched::{self, Touched};
 use crate::worker::Worker;
 

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use honeycomb_workload::Workload;
 
 use crate::adapters::Peer;
+use crate::cores::count_threads;
 use crate::counters::Counts;
 use crate::report::{MemoryUse, Moment, Overhead, Report, Skipped, Subject};
 use crate::touched::Touched;
@@ -48,11 +49,6 @@ pub fn columns(rows: &[Vec<String>]) -> String {
         text.push('\n');
     }
     text
-}
-
-/// `1 thread`, `2 threads`.
-pub fn count_threads(threads: usize) -> String {
-    format!("{threads} thread{}", if threads == 1 { "" } else { "s" })
 }
 
 fn header(report: &Report) -> String {

@@ -12,7 +12,7 @@ use clap::ValueEnum;
 use hdrhistogram::Histogram;
 use honeycomb_workload::{Distribution, Stream, Workload};
 use rand::rngs::SmallRng;
-use rand::{RngExt, SeedableRng};
+use rand::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 
 use crate::cores;

@@ -5,16 +5,13 @@ use std::str::FromStr;
 
 use clap::ValueEnum;
 use rand::rngs::SmallRng;
-use rand::{RngExt, SeedableRng};
+use rand::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 
+use crate::chooser::Chooser;
 use crate::keys::mix;
 use crate::names::{name_of, named, names};
-use crate::zipf::Zipf;
 use crate::{Failure, written_by_name};
-
-/// Skew of [`Distribution::Zipf`], as in YCSB.
-const THETA: f64 = 0.99;
 
 /// A mix of operations, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -278,44 +275,9 @@ impl Stream {
     }
 
     fn choose(&mut self) -> u64 {
-        self.chooser.choose(&mut self.random, self.inserts)
+        let Inserts { first, stride, count } = self.inserts;
+        self.chooser.choose(&mut self.random, count, |number| first + number * stride)
     }
-}
-
-/// Chooses pairs that are there.
-#[derive(Debug)]
-struct Chooser {
-    loaded: u64,
-    distribution: Distribution,
-    zipf: Zipf,
-}
-
-impl Chooser {
-    fn new(distribution: Distribution, loaded: u64) -> Chooser {
-        Chooser { loaded, distribution, zipf: Zipf::new(loaded, THETA) }
-    }
-
-    /// What a thread inserted itself is newest to it; after that come the loaded pairs, the last first.
-    fn choose(&self, random: &mut SmallRng, inserts: Inserts) -> u64 {
-        match self.distribution {
-            Distribution::Uniform => random.random_range(0..self.loaded),
-            Distribution::Zipf => scatter(self.zipf.sample(random) - 1, self.loaded),
-            Distribution::Latest => {
-                let age = self.zipf.sample(random) - 1;
-                match inserts.count.checked_sub(age + 1) {
-                    Some(number) => inserts.first + number * inserts.stride,
-                    None => self.loaded - 1 - (age - inserts.count),
-                }
-            }
-        }
-    }
-}
-
-/// A permutation of 0 to `count` - 1 that puts neighbours far apart: popular pairs are not those loaded
-/// first, which lie close together in many maps. `count` is less than the prime.
-fn scatter(rank: u64, count: u64) -> u64 {
-    const PRIME: u64 = 2_654_435_761;
-    rank * PRIME % count
 }
 
 /// The seed of one thread's stream, from the run's and whatever tells the stream from others.
@@ -336,15 +298,6 @@ mod tests {
 
     fn share(operations: &[Operation], kind: impl Fn(&Operation) -> bool) -> usize {
         operations.iter().filter(|operation| kind(operation)).count() * 100 / operations.len()
-    }
-
-    #[test]
-    fn scatter_is_a_permutation() {
-        for count in [1, 2, 1_000, 4_096, 99_991] {
-            let all: BTreeSet<u64> = (0..count).map(|rank| scatter(rank, count)).collect();
-            assert_eq!(all.len() as u64, count);
-            assert_eq!(all.last(), Some(&(count - 1)));
-        }
     }
 
     #[test]

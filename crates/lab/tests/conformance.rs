@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use honeycomb_bench::adapters::{Contents, Peer, Visitor};
-use honeycomb_bench::map::{Failure, Items, OrderedMap, Room, Scans, Strings, Writes};
+use honeycomb_lab::adapters::{Contents, Peer, Visitor};
+use honeycomb_lab::map::{Failure, Items, OrderedMap, Room, Scans, Strings, Writes};
 use honeycomb_workload::Sizes;
 use rand::rngs::SmallRng;
-use rand::{RngExt, SeedableRng};
+use rand::{Rng, SeedableRng};
 
 const PAIRS: u64 = 3_000;
 const OPERATIONS: u64 = 12_000;
