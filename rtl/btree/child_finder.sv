@@ -10,6 +10,8 @@
 // The ends of the tree are looked for with an empty key: toward the last leaf every item counts.
 // Its user drops what is left of a segment's lines once child_valid_o or segment_valid_o is set.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module child_finder
@@ -243,3 +245,5 @@ module child_finder
       16'(key_length_i) >= header_o.prefix_length)
 
 endmodule
+
+`default_nettype wire

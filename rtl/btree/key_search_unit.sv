@@ -1,6 +1,8 @@
 // Goes down from roots to leaves: several descents at a time, each of which has its own way to memory, and
 // one who finds children for all of them. While a descent waits for a node, the node of another is searched.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module key_search_unit
@@ -229,3 +231,5 @@ module key_search_unit
   `COVER(NoPlace, descent_valid_i && busy_o == '1)
 
 endmodule
+
+`default_nettype wire

@@ -3,6 +3,8 @@
 // which the scan left the leaf, in place of the key that it began with. The leaf's fence is gone by then, so
 // it is written first.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module leaf_way
@@ -131,3 +133,5 @@ module leaf_way
   `ASSERT_OFFER_STAYS(AgainStays, again_valid_o, again_ready_i, again_o)
 
 endmodule
+
+`default_nettype wire

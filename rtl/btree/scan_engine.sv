@@ -1,5 +1,7 @@
 // Range scan units that answer requests at the same time, some each.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module scan_engine
@@ -193,3 +195,5 @@ module scan_engine
   `ASSERT(OneUnitStarts, $onehot0(starts))
 
 endmodule
+
+`default_nettype wire

@@ -5,6 +5,8 @@
 // they wait for range scan units, neither would go on. They cannot: a descent of a request starts only when
 // there is room for its leaf in a queue, and the leaves of scans do not wait for the others.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module search_engine
@@ -204,3 +206,5 @@ module search_engine
   `ASSERT_OFFER_STAYS(AgainStays, again_valid_i, again_ready_o, again_i)
 
 endmodule
+
+`default_nettype wire

@@ -2,6 +2,8 @@
 // transfer happens in a cycle in which both are high; valid does not wait for ready, and what is offered
 // stays.
 
+`default_nettype none
+
 package accelerator_pkg;
 
   import layout_pkg::*;
@@ -208,3 +210,5 @@ package accelerator_pkg;
   // verilator lint_on UNUSEDPARAM
 
 endpackage
+
+`default_nettype wire

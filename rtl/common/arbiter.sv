@@ -1,6 +1,8 @@
 // Lets one of several streams through at a time, in turn; a stream keeps its turn until its element with
 // last. Output is registered: what was taken is offered from the next cycle on.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module arbiter #(
@@ -95,3 +97,5 @@ module arbiter #(
   `COVER(TwoWant, $countones(in_valid_i) > 1)
 
 endmodule
+
+`default_nettype wire

@@ -1,6 +1,8 @@
 // Packs pieces of up to 64 bytes into lines. The piece with last ends the packet: its line is filled up with
 // zeros, and the next packet begins with a line of its own.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module byte_packer
@@ -92,3 +94,5 @@ module byte_packer
   `ASSERT_OFFER_STAYS(InStays, in_valid_i, in_ready_o, {in_count_i, in_last_i})
 
 endmodule
+
+`default_nettype wire

@@ -1,6 +1,8 @@
 // Turns a stream of lines into a window on their bytes: the next 64 bytes, at any alignment. Takes up to 64
 // bytes a cycle, as fast as lines come.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module byte_window
@@ -65,3 +67,5 @@ module byte_window
   `ASSERT(TakesWhatIsKnown, take_i <= 7'(LineBytes) && 8'(take_i) <= count_o)
 
 endmodule
+
+`default_nettype wire

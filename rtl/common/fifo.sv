@@ -1,5 +1,7 @@
 // A queue: what came first leaves first. What comes is offered from the next cycle on.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module fifo #(
@@ -67,3 +69,5 @@ module fifo #(
   `COVER(InWaits, in_valid_i && !in_ready_o)
 
 endmodule
+
+`default_nettype wire

@@ -1,5 +1,7 @@
 // Compares two strings of up to 64 bytes as memcmp does; one that the other begins with is less.
 
+`default_nettype none
+
 module key_compare
   import accelerator_pkg::*;
 (
@@ -25,3 +27,5 @@ module key_compare
   assign equal_o = a == b && a_count_i == b_count_i;
 
 endmodule
+
+`default_nettype wire

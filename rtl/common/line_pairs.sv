@@ -1,6 +1,8 @@
 // Lines in, pairs of lines out: a line and the one after it, in the cycle after they were asked for. Even and
 // odd lines are kept apart, so both are read at once.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module line_pairs
@@ -71,3 +73,5 @@ module line_pairs
   assign pair_o = is_odd_q ? {even_data, odd_data} : {odd_data, even_data};
 
 endmodule
+
+`default_nettype wire

@@ -1,6 +1,8 @@
 // The memory of a chip: one write port, one read port whose data comes in the next cycle and stays until the
 // next read. Data of a read of the address that is written in the same cycle means nothing.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module ram #(
@@ -38,3 +40,5 @@ module ram #(
   `ASSERT(ReadWithin, !read_i || 32'(read_address_i) < Depth)
 
 endmodule
+
+`default_nettype wire

@@ -1,6 +1,8 @@
 // Cuts all paths between two units, at full rate: what comes is offered a cycle later, and no output depends
 // on an input of the same cycle.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module skid_buffer #(
@@ -51,3 +53,5 @@ module skid_buffer #(
   `COVER(Holds, is_held_q && !out_ready_i)
 
 endmodule
+
+`default_nettype wire

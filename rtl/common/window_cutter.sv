@@ -1,5 +1,7 @@
 // Cuts a window out of two lines: any 64 adjacent bytes that begin in the first one.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module window_cutter
@@ -44,3 +46,5 @@ module window_cutter
   `ASSERT_STAYS(WindowStays, 1'b1, fresh_q, window_q)
 
 endmodule
+
+`default_nettype wire

@@ -1,5 +1,7 @@
 // Lines in, windows out: any 64 adjacent bytes, two cycles after they were asked for.
 
+`default_nettype none
+
 module window_ram
   import accelerator_pkg::*;
 #(
@@ -50,3 +52,5 @@ module window_ram
   );
 
 endmodule
+
+`default_nettype wire

@@ -1,6 +1,8 @@
 // What proofs assume of the world: reset in the first cycle and never again, and a source that keeps to its
 // offer.
 
+`default_nettype none
+
 module neighbours (
   input  logic clk_i,
   output logic rst_o,
@@ -25,3 +27,5 @@ module neighbours (
   end
 
 endmodule
+
+`default_nettype wire

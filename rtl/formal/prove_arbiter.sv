@@ -1,6 +1,8 @@
 // An arbiter of three streams, whatever they do: elements of a stream leave in order, those of a packet next
 // to each other, and a stream that offers is let through before any other begins a third packet.
 
+`default_nettype none
+
 module prove_arbiter (
   input logic clk_i,
   input logic [2:0] in_valid_i,
@@ -144,3 +146,5 @@ module prove_arbiter (
   end
 
 endmodule
+
+`default_nettype wire

@@ -1,5 +1,7 @@
 // A queue, whatever its neighbours do: elements are numbered as they come, and must leave in that order.
 
+`default_nettype none
+
 module prove_fifo (
   input logic clk_i,
   input logic in_valid_i,
@@ -68,3 +70,5 @@ module prove_fifo (
   end
 
 endmodule
+
+`default_nettype wire

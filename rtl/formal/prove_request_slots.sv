@@ -2,6 +2,8 @@
 // holds all that are in flight and closes behind them, and a request reads at its own version, or at that
 // which was in force when it was taken.
 
+`default_nettype none
+
 module prove_request_slots
   import layout_pkg::*;
   import accelerator_pkg::*;
@@ -143,3 +145,5 @@ module prove_request_slots
   end
 
 endmodule
+
+`default_nettype wire

@@ -1,6 +1,8 @@
 // A skid buffer, whatever its neighbours do: elements are numbered as they come, and must leave in that
 // order.
 
+`default_nettype none
+
 module prove_skid_buffer (
   input logic clk_i,
   input logic in_valid_i,
@@ -53,3 +55,5 @@ module prove_skid_buffer (
   end
 
 endmodule
+
+`default_nettype wire

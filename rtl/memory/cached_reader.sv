@@ -1,5 +1,7 @@
 // Reads pieces from host memory, from the cache of nodes in on-board memory, or from the root on chip.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module cached_reader
@@ -295,3 +297,5 @@ module cached_reader
   assign events_o.root_line = root_valid && root_ready;
 
 endmodule
+
+`default_nettype wire

@@ -2,6 +2,8 @@
 // order. A read that follows begins when all pieces of the one before were asked for. An error ends all reads
 // that were taken.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module client_port
@@ -164,3 +166,5 @@ module client_port
   `ASSERT_OFFER_STAYS(BeatStays, beat_valid_o, beat_ready_i, beat_o)
 
 endmodule
+
+`default_nettype wire

@@ -1,6 +1,8 @@
 // The AXI4 port of on-board memory, for the page table and for the cache. Ids tell them apart: the highest
 // bit is set for the cache, and the others are the client of a lookup or the tag of a piece.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module dram_port
@@ -168,3 +170,5 @@ module dram_port
   `ASSERT_OFFER_STAYS(ReadStays, dram_arvalid_o, dram_arready_i, {dram_arid_o, dram_araddr_o, dram_arlen_o})
 
 endmodule
+
+`default_nettype wire

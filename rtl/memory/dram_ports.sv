@@ -2,6 +2,8 @@
 // channel. The pages of the cache, whose lines are known by their places, are spread over all by the parity
 // of their numbers, so that what is at the same offset of all entries is in all channels.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module dram_ports
@@ -232,3 +234,5 @@ module dram_ports
   `ASSERT(TableIsInTheFirstChannel, (table_line_valid & ~Channels'(1)) == '0)
 
 endmodule
+
+`default_nettype wire

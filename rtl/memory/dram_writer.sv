@@ -1,6 +1,8 @@
 // Writes to on-board memory for two: bursts of the page table, and single lines of the cache. A burst is not
 // mixed with anything.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module dram_writer
@@ -116,3 +118,5 @@ module dram_writer
   `ASSERT_OFFER_STAYS(LineStays, line_valid_i, line_ready_o, {line_id_i, line_address_i, line_i})
 
 endmodule
+
+`default_nettype wire

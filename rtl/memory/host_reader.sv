@@ -1,6 +1,8 @@
 // Reads the pieces of all clients from host memory. A tag is a client and one of its banks, so its read is in
 // flight at most once, and its lines have room when they come.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module host_reader
@@ -93,3 +95,5 @@ module host_reader
                       {host_read_address_o, host_read_bytes_o, host_read_tag_o})
 
 endmodule
+
+`default_nettype wire

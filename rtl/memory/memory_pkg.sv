@@ -1,5 +1,7 @@
 // What the units of the memory system say to each other.
 
+`default_nettype none
+
 package memory_pkg;
 
   import accelerator_pkg::*;
@@ -88,3 +90,5 @@ package memory_pkg;
   // verilator lint_on UNUSEDPARAM
 
 endpackage
+
+`default_nettype wire

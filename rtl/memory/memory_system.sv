@@ -1,6 +1,8 @@
 // Reads lines for its clients from host memory; a node that is named by its LID is found in the page table,
 // which is in on-board memory. Reads of several clients go on side by side.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module memory_system
@@ -300,3 +302,5 @@ module memory_system
   );
 
 endmodule
+
+`default_nettype wire

@@ -1,5 +1,7 @@
 // All that is between requests and memory: requests go down to leaves, and from leaves to answers.
 
+`default_nettype none
+
 module accelerator_core
   import accelerator_pkg::*;
 #(
@@ -203,3 +205,5 @@ module accelerator_core
   assign events_o = {part_events, client_events, unit_events, request_events};
 
 endmodule
+
+`default_nettype wire

@@ -1,5 +1,7 @@
 // The accelerator: requests in, completions out, the arena read over a bus. See docs/design/pipeline.md.
 
+`default_nettype none
+
 module accelerator_top
   import layout_pkg::*;
   import accelerator_pkg::*;
@@ -297,3 +299,5 @@ module accelerator_top
   assign events_o = TellsEvents ? {bus_events, core_events} : '0;
 
 endmodule
+
+`default_nettype wire

@@ -1,6 +1,8 @@
 // Turns answers into completions: header, body, zeros up to a multiple of 8 bytes. Each completion, or part
 // of one, is a packet.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module completion_writer
@@ -203,3 +205,5 @@ module completion_writer
   `ASSERT_OFFER_STAYS(OutStays, out_valid_o, out_ready_i, {out_data_o, out_keep_o, out_last_o})
 
 endmodule
+
+`default_nettype wire

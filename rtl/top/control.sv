@@ -1,6 +1,8 @@
 // The registers that writers drive, on AXI4-Lite. One write at a time: it is answered once it is in force, so
 // a mapping is in force before a read version that is written after it.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module control
@@ -237,3 +239,5 @@ module control
       !(takes && is_allowed && is_high && written == ReadVersion) || value >= read_version_q)
 
 endmodule
+
+`default_nettype wire

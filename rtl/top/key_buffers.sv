@@ -2,6 +2,8 @@
 // read in a cycle; readers take turns, and so do writers. A line that was written can be read from the second
 // cycle on after that in which it was taken.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module key_buffers
@@ -96,3 +98,5 @@ module key_buffers
   `ASSERT(OneForEachReader, (line_valid_o & (line_valid_o - 1'b1)) == '0)
 
 endmodule
+
+`default_nettype wire

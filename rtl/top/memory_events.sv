@@ -1,6 +1,8 @@
 // What goes over the interfaces of host memory and on-board memory for requests, as events. Tags and ids name
 // the clients.
 
+`default_nettype none
+
 module memory_events
   import layout_pkg::*;
   import accelerator_pkg::*;
@@ -70,3 +72,5 @@ module memory_events
   };
 
 endmodule
+
+`default_nettype wire

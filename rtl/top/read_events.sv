@@ -1,6 +1,8 @@
 // What a client of memory reads, as events. Lines are those of the request that asked for them, though its
 // unit may be at work on the next one when the last of them come.
 
+`default_nettype none
+
 module read_events
   import layout_pkg::*;
   import accelerator_pkg::*;
@@ -37,3 +39,5 @@ module read_events
   };
 
 endmodule
+
+`default_nettype wire

@@ -1,5 +1,7 @@
 // Where requests come in and completions go out: all that is kept of a request while it is in flight.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module request_manager
@@ -216,3 +218,5 @@ module request_manager
   };
 
 endmodule
+
+`default_nettype wire

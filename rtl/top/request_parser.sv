@@ -3,6 +3,8 @@
 // A packet holds whole requests, back to back. One that the end of its packet cuts off is refused, whatever
 // else is wrong with it. The length of any other is known, so the next one is found.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module request_parser
@@ -260,3 +262,5 @@ module request_parser
   `ASSERT_OFFER_STAYS(RequestStays, request_valid_o, request_ready_i, request_o)
 
 endmodule
+
+`default_nettype wire

@@ -4,6 +4,8 @@
 //
 // A request is in the window before it takes its read version.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module request_slots
@@ -213,3 +215,5 @@ module request_slots
   `COVER(DescentWaits, descent_valid_o && !descent_ready_i)
 
 endmodule
+
+`default_nettype wire

@@ -1,5 +1,7 @@
 // The LIDs of the roots of all tables; 0: no such table. It is cleared after a reset, all banks at once.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module root_table
@@ -75,3 +77,5 @@ module root_table
   `ASSERT_OFFER_STAYS(ReadStays, read_valid_i, read_ready_o, read_table_i)
 
 endmodule
+
+`default_nettype wire
