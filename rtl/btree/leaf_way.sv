@@ -118,7 +118,7 @@ module leaf_way
   assign again_leaf_ready_o = state_q == Await;
 
   always_comb begin
-    again_o.toward = went_left_q ? TowardBefore : TowardKey;
+    again_o.direction = went_left_q ? DirectionBefore : DirectionKey;
     // A scan that goes backward began with its upper key.
     again_o.by_upper = request_i.backward;
     again_o.again = 1'b1;

@@ -1,4 +1,4 @@
-// A queue, whatever its neighbours do: elements are numbered as they come, and must leave in that order.
+// A queue with any neighbours: elements are numbered as they arrive, and must leave in this order.
 
 `default_nettype none
 

@@ -1,5 +1,5 @@
-// Key buffers, whoever reads and writes: a reader has its line two cycles after its turn, and nobody else has
-// it; it is what was written there last.
+// Key buffers with any readers and writers: a line is valid two cycles after its read was accepted, for its
+// reader only, and is the line that was written last.
 
 `default_nettype none
 

@@ -6,6 +6,7 @@
 
 module cached_reader
   import accelerator_pkg::*;
+  import axi_pkg::*;
   import memory_pkg::*;
 #(
   parameter int unsigned ClientCount = 4,
@@ -45,17 +46,8 @@ module cached_reader
   output piece_line_t [ClientCount-1:0]               line_o,
 
   // see host_reader
-  output logic               host_read_valid_o,
-  input  logic               host_read_ready_i,
-  output logic [63:0]        host_read_address_o,
-  output logic [15:0]        host_read_bytes_o,
-  output logic [TagBits-1:0] host_read_tag_o,
-  input  logic               host_beat_valid_i,
-  output logic               host_beat_ready_o,
-  input  logic [TagBits-1:0] host_beat_tag_i,
-  input  line_t              host_beat_data_i,
-  input  logic               host_beat_last_i,
-  input  logic               host_beat_error_i,
+  output axi_read_request_t  host_o,
+  input  axi_read_response_t host_i,
 
   output logic                   hit_valid_o,
   input  logic                   hit_ready_i,

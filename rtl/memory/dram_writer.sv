@@ -1,5 +1,5 @@
-// Writes to on-board memory for two: bursts of the page table, and single lines of the cache. A burst is not
-// mixed with anything.
+// Arbitrates the writes to a channel of on-board memory: bursts of the page table, and single lines of the
+// cache. The page table has priority, and no line is written within one of its bursts.
 
 `default_nettype none
 

@@ -1,4 +1,4 @@
-// Counts what the memory system does.
+// Counts the activity of the memory system since reset.
 
 `default_nettype none
 

@@ -1,5 +1,5 @@
-"""Lints every module of rtl: Verilator with each module as the top, slang over all modules, the style rules of
-verible, and `default_nettype none in every file."""
+"""Lints every module of rtl: Verilator with each module as the top, slang over all modules, the style rules
+of verible, and `default_nettype none in every file."""
 
 import subprocess
 import sys
