@@ -11,6 +11,8 @@ _HEAD = f"""\
 // field of a struct stands last. The names are flat: field left of struct node_header starts at byte
 // NodeHeaderLeftOffset and is member left of node_header_t.
 
+`default_nettype none
+
 package layout_pkg;
 
   // No design uses every name.
@@ -22,6 +24,8 @@ _TAIL = """
   // verilator lint_on UNUSEDPARAM
 
 endpackage
+
+`default_nettype wire
 """
 
 

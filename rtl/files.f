@@ -1,5 +1,5 @@
-// What all tools read: packages in the order they build on each other; modules are found by their names in the
-// folders, which are floors: a module instantiates modules of its own folder and of those above it here.
+// The sources for all tools: packages in the order of their dependencies. Tools find modules by name in the
+// folders, which are layers: a module instantiates only modules of its own folder and of those above it here.
 +incdir+common
 +libext+.sv
 -y common
@@ -8,5 +8,6 @@
 -y top
 layout_pkg.sv
 common/accelerator_pkg.sv
+common/axi_pkg.sv
 memory/memory_pkg.sv
 btree/scan_pkg.sv

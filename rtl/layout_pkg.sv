@@ -4,6 +4,8 @@
 // field of a struct stands last. The names are flat: field left of struct node_header starts at byte
 // NodeHeaderLeftOffset and is member left of node_header_t.
 
+`default_nettype none
+
 package layout_pkg;
 
   // No design uses every name.
@@ -1237,3 +1239,5 @@ package layout_pkg;
   // verilator lint_on UNUSEDPARAM
 
 endpackage
+
+`default_nettype wire

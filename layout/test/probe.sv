@@ -1,6 +1,8 @@
 // Reads known bytes through layout_pkg. test_probe_sv.py writes the two included files, from layout.toml
 // alone, and fails if this prints anything but its last line.
 
+`default_nettype none
+
 // Prints what is wrong and goes on, so that one run names everything.
 `define CHECK(VALUE, EXPECTED) \
   if (64'(VALUE) !== 64'(EXPECTED)) begin \
@@ -24,3 +26,5 @@ module probe;
     $finish;
   end
 endmodule
+
+`default_nettype wire

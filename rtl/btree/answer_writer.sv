@@ -1,5 +1,7 @@
 // What a range scan unit gives: pairs and values, as answers, and fence keys, to the key buffers.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module answer_writer
@@ -184,3 +186,5 @@ module answer_writer
   `ASSERT(OneMove, !(emitter_move_valid && fence_move_valid))
 
 endmodule
+
+`default_nettype wire

@@ -7,8 +7,10 @@
 // keys are looked at by halves, to find the last that does not begin after what is looked for. A node whose
 // first key is greater has the leftmost child.
 //
-// The ends of the tree are looked for with an empty key: toward the last leaf every item counts.
+// The ends of the tree are looked for with an empty key: in the direction of the last leaf every item counts.
 // Its user drops what is left of a segment's lines once child_valid_o or segment_valid_o is set.
+
+`default_nettype none
 
 `include "assertions.svh"
 
@@ -44,10 +46,10 @@ module child_finder
   output logic header_valid_o,
   output node_header_t header_o,
 
-  // from here on until the child is known, toward, the key and its length stay
+  // from here on until the child is known, direction, the key and its length stay
   input logic find_i,
   input logic [KeyIndexBits-1:0] key_i,
-  input toward_e toward_i,
+  input direction_e direction_i,
   input key_length_t key_length_i,
 
   // the lines of a segment are wanted; those before are not
@@ -165,9 +167,9 @@ module child_finder
   logic item_counts;
 
   always_comb begin
-    case (toward_i)
-      TowardKey: item_counts = item_less || item_equal;
-      TowardLast: item_counts = 1'b1;
+    case (direction_i)
+      DirectionKey: item_counts = item_less || item_equal;
+      DirectionLast: item_counts = 1'b1;
       default: item_counts = item_less;
     endcase
   end
@@ -183,10 +185,10 @@ module child_finder
       end
       StateFind: begin
         {low_d, high_d} = {found_less, found_index};
-        if (toward_i == TowardLast) {low_d, high_d} = {2{header_o.shortcut_count - 8'd1}};
+        if (direction_i == DirectionLast) {low_d, high_d} = {2{header_o.shortcut_count - 8'd1}};
         segment_d = segment_between(low_d, high_d);
         if (found) begin
-          seek = toward_i == TowardLast ? header_o.shortcut_count != '0 : !found_none;
+          seek = direction_i == DirectionLast ? header_o.shortcut_count != '0 : !found_none;
           state_d = seek ? StateBounds : StateFound;
         end
       end
@@ -239,7 +241,9 @@ module child_finder
   `COVER(HalvesEqualHeads, state_q == StateWalk && seek && high_q - low_q > 2)
   `ASSERT(FindsInANode, !find_i || (header_valid_o && state_q == StateIdle))
   `ASSERT(SegmentHasItems, !segment_valid_o || segment_begin < segment_end)
-  `ASSERT(KeyHasThePrefix, !find_i || toward_i inside {TowardFirst, TowardLast} ||
+  `ASSERT(KeyHasThePrefix, !find_i || direction_i inside {DirectionFirst, DirectionLast} ||
       16'(key_length_i) >= header_o.prefix_length)
 
 endmodule
+
+`default_nettype wire

@@ -1,5 +1,7 @@
 // Writes a fence key over one of the request's keys in the key buffers, so that a search can go down with it.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module fence_writer
@@ -105,3 +107,5 @@ module fence_writer
   `ASSERT_OFFER_STAYS(WriteStays, write_valid_i, write_ready_o, {is_low_i, upper_i})
 
 endmodule
+
+`default_nettype wire

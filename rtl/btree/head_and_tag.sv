@@ -1,6 +1,8 @@
 // Head and tag of a key suffix: its first eight bytes as a number, and the low byte of its CRC-32C, eight
 // bytes a cycle.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module head_and_tag
@@ -111,3 +113,5 @@ module head_and_tag
   `ASSERT(BytesAreInOrder, !start_i || first_i <= last_i)
 
 endmodule
+
+`default_nettype wire

@@ -10,6 +10,8 @@
 // anywhere. Keys that differ in their first ChunkBytes cost nothing more; each further chunk takes three
 // cycles.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module item_walker
@@ -195,3 +197,5 @@ module item_walker
   `ASSERT(ItemHasAChild, !(is_header && compares) || 32'(header.value_length) == ChildSize)
 
 endmodule
+
+`default_nettype wire

@@ -2,6 +2,8 @@
 // hand. Windows of them are had at two places at the same time: by who makes heads and tags, and by who
 // compares.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module key_copies
@@ -122,3 +124,5 @@ module key_copies
   `ASSERT(ComparesWhatIsThere, !compare_read_i || ready_o[compare_place_i])
 
 endmodule
+
+`default_nettype wire

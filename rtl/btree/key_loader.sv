@@ -1,5 +1,7 @@
 // Fetches a key from the key buffers, line by line: what write_o and its data say goes to a wanted_key.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module key_loader
@@ -70,3 +72,5 @@ module key_loader
   `ASSERT_OFFER_STAYS(KeyStays, key_valid_o, key_ready_i, key_o)
 
 endmodule
+
+`default_nettype wire

@@ -1,6 +1,8 @@
 // Goes down from roots to leaves: several descents at a time, each of which has its own way to memory, and
 // one who finds children for all of them. While a descent waits for a node, the node of another is searched.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module key_search_unit
@@ -81,7 +83,7 @@ module key_search_unit
   // An end of the tree is looked for with an empty key.
   // verilator lint_off UNUSEDSIGNAL
   function automatic key_length_t key_length(descent_t descent);
-    if (descent.toward inside {TowardFirst, TowardLast}) return '0;
+    if (descent.direction inside {DirectionFirst, DirectionLast}) return '0;
     return descent.by_upper ? descent.request.upper_length : descent.request.lower_length;
   endfunction
   // verilator lint_on UNUSEDSIGNAL
@@ -151,7 +153,7 @@ module key_search_unit
     .header_valid_o(header_valid),
     .header_o(header),
     .find_i(find[holder]),
-    .toward_i(descents[holder].toward),
+    .direction_i(descents[holder].direction),
     .key_length_i(key_length(descents[holder])),
     .segment_valid_o(segment_valid),
     .segment_ready_i(segment_ready[holder]),
@@ -229,3 +231,5 @@ module key_search_unit
   `COVER(NoPlace, descent_valid_i && busy_o == '1)
 
 endmodule
+
+`default_nettype wire

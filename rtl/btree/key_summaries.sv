@@ -1,5 +1,7 @@
 // Heads and tags of key suffixes, for one request of a unit after the other.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module key_summaries
@@ -83,3 +85,5 @@ module key_summaries
   `COVER(SummaryWaits, is_taken && suffix_valid_i != '0)
 
 endmodule
+
+`default_nettype wire

@@ -1,5 +1,7 @@
 // How a leaf lies to the bound that ends a scan, by its fence keys and its prefix.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module leaf_bounds
@@ -116,3 +118,5 @@ module leaf_bounds
   `COVER(BoundIsBehind, leave_valid_i && leave_ready_o && leave_goes_on_o && has_bound)
 
 endmodule
+
+`default_nettype wire

@@ -2,6 +2,8 @@
 // as soon as it is. Gives pairs of them, of which windows are cut; what is wanted and not there is fetched.
 // Also the way to values out of line, which pass through.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module leaf_buffer
@@ -280,3 +282,5 @@ module leaf_buffer
   `ASSERT_OFFER_STAYS(ReadStays, read_valid_o, read_ready_i, read_o)
 
 endmodule
+
+`default_nettype wire

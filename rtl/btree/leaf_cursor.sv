@@ -3,6 +3,8 @@
 // at its back pointer, and instead of it if it replaces it, so merging compares no keys. What a step comes to
 // is compared with a bound, for its user.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module leaf_cursor
@@ -237,3 +239,5 @@ module leaf_cursor
   `COVER(BackToOtherSegment, state_q == Bounds && bounds_valid_i && segment_d != segment_q)
 
 endmodule
+
+`default_nettype wire

@@ -2,6 +2,8 @@
 // while the buffer is too new, finds the segment that a scan or get starts in, and asks for what will be
 // read.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module leaf_opener
@@ -245,3 +247,5 @@ module leaf_opener
   `ASSERT(SeeksWhenItWasOpen, !seek_i || state_q == Begin)
 
 endmodule
+
+`default_nettype wire

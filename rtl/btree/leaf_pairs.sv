@@ -1,6 +1,8 @@
 // The pairs of an open leaf at the read version: the log is walked over, and for a scan sorted; a key's place
 // is found; a cursor steps from pair to pair.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module leaf_pairs
@@ -209,3 +211,5 @@ module leaf_pairs
   `ASSERT(OnePart, $onehot0({walk_part_valid, place_part_valid, cursor_part_valid}))
 
 endmodule
+
+`default_nettype wire

@@ -1,6 +1,8 @@
 // What a range scan unit sees of an open leaf: how it lies to the scan's bound, parts beside the keys, and
 // windows of its bytes.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module leaf_view
@@ -99,3 +101,5 @@ module leaf_view
   `ASSERT(OneWindow, !(reader_valid && bytes_valid_i))
 
 endmodule
+
+`default_nettype wire

@@ -3,6 +3,8 @@
 // which the scan left the leaf, in place of the key that it began with. The leaf's fence is gone by then, so
 // it is written first.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module leaf_way
@@ -116,7 +118,7 @@ module leaf_way
   assign again_leaf_ready_o = state_q == Await;
 
   always_comb begin
-    again_o.toward = went_left_q ? TowardBefore : TowardKey;
+    again_o.direction = went_left_q ? DirectionBefore : DirectionKey;
     // A scan that goes backward began with its upper key.
     again_o.by_upper = request_i.backward;
     again_o.again = 1'b1;
@@ -131,3 +133,5 @@ module leaf_way
   `ASSERT_OFFER_STAYS(AgainStays, again_valid_o, again_ready_i, again_o)
 
 endmodule
+
+`default_nettype wire

@@ -1,6 +1,8 @@
 // Puts log entries in the order of their keys without comparing any: each, in order of arrival, goes to its
 // order hint's place and shifts those behind it (Honeycomb, section 3.1). An entry a cycle.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module log_sorter
@@ -84,3 +86,5 @@ module log_sorter
   `COVER(IsHidden, index_i < count_q && hidden_o)
 
 endmodule
+
+`default_nettype wire

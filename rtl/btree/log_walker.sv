@@ -1,6 +1,8 @@
 // Walks over the log entries that a read version sees, in order of arrival: versions grow, so they are a
 // first part of the log. A scan has them sorted, a get looks for the newest of its key.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module log_walker
@@ -106,3 +108,5 @@ module log_walker
   `COVER(EntryHasNoTag, part_valid_o && index_q >= 8'(NodeHeaderTagsCount))
 
 endmodule
+
+`default_nettype wire

@@ -9,6 +9,8 @@
 //
 //   read | waits for memory | turn: header, heads, segment's read, items | read of the child ...
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module memory_access_generator
@@ -212,3 +214,5 @@ module memory_access_generator
   `COVER(ReadFails, read_fails)
 
 endmodule
+
+`default_nettype wire

@@ -2,6 +2,8 @@
 // in which answers: a pair that the result buffer has no room for begins a further one, and a pair whose
 // value is out of line has one for itself.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module pair_emitter
@@ -297,3 +299,5 @@ module pair_emitter
   `ASSERT(OpenAnswerFits, bytes_q <= BytesMax)
 
 endmodule
+
+`default_nettype wire

@@ -1,6 +1,8 @@
 // Looks at a part of a leaf: its headers, and how its bytes compare with those of a key, a window after the
 // other until that is decided.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module part_reader
@@ -153,3 +155,5 @@ module part_reader
   `ASSERT_OFFER_STAYS(ReadStays, read_valid_i, read_ready_o, read_i)
 
 endmodule
+
+`default_nettype wire

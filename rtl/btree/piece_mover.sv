@@ -1,5 +1,7 @@
 // Moves bytes, a piece of up to 64 after the other: from the leaf, or from a value out of line.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module piece_mover
@@ -103,3 +105,5 @@ module piece_mover
   `ASSERT_OFFER_STAYS(PieceStays, piece_valid_o, piece_ready_i, {piece_o.count, piece_last_o})
 
 endmodule
+
+`default_nettype wire

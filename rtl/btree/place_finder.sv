@@ -1,6 +1,8 @@
 // Finds the place of a key in a leaf: the first sorted item whose key is not smaller (with after_i: greater),
 // and the first such entry of the sorted log.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module place_finder
@@ -203,3 +205,5 @@ module place_finder
   `COVER(EndOfBlock, state_q == Walk && !has_item)
 
 endmodule
+
+`default_nettype wire

@@ -6,6 +6,8 @@
 // one thing after the other. leaf_view shows the leaf, leaf_pairs knows which pairs it has, answer_writer
 // gives what was found.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module range_scan_unit
@@ -286,3 +288,5 @@ module range_scan_unit
   `ASSERT(OnePart, !(pairs_part_valid && writer_part_valid))
 
 endmodule
+
+`default_nettype wire

@@ -2,6 +2,8 @@
 // counts them, and are kept until then; or its outcome comes first, and they pass through. If an outcome has
 // no bytes, the pieces before it are dropped.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module result_buffer
@@ -150,3 +152,5 @@ module result_buffer
   `ASSERT(NothingHeldBeforeTheFirst, !outcome_valid_i || !outcome_first_i || !is_held_q || is_last_q)
 
 endmodule
+
+`default_nettype wire

@@ -2,6 +2,8 @@
 // in the log if its tag is there, then in the sorted block; for a scan sorts the log, finds where the range
 // starts, emits pair after pair until a bound or a limit is reached, and goes on to sibling leaves.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module scan_control
@@ -280,3 +282,5 @@ module scan_control
   `COVER(GoesOnRight, state_q == LeaveLeaf && state_d == GoOn && !backward)
 
 endmodule
+
+`default_nettype wire

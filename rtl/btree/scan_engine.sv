@@ -1,4 +1,7 @@
-// Range scan units that answer requests at the same time, some each.
+// Several range scan units that work in parallel, each on several requests, and the assignment of leaves to
+// them. A leaf goes to a unit with a free slot, round-robin. The answers of several units are never mixed.
+
+`default_nettype none
 
 `include "assertions.svh"
 
@@ -7,7 +10,7 @@ module scan_engine
   import accelerator_pkg::*;
 #(
   parameter int unsigned Units = 5,
-  // requests that each has at the same time
+  // maximum number of requests of a unit in flight
   parameter int unsigned Slots = 4,
   // see range_scan_unit
   parameter int unsigned NodeBytes = NodeBytesDefault,
@@ -23,7 +26,7 @@ module scan_engine
   output logic  leaf_ready_o,
   input  leaf_t leaf_i,
 
-  // down again, for a sibling that is too new
+  // descents of scans that found a sibling that is too new, and their leaves
   output logic     again_valid_o,
   input  logic     again_ready_i,
   output descent_t again_o,
@@ -31,7 +34,7 @@ module scan_engine
   output logic     again_leaf_ready_o,
   input  leaf_t    again_leaf_i,
 
-  // for each unit its ports to the key buffers, for each slot of each one to memory: see range_scan_unit
+  // two ports to the key buffers for each unit, and one port to memory for each slot: see range_scan_unit
   output logic       [Units-1:0] key_valid_o,
   input  logic       [Units-1:0] key_ready_i,
   output key_read_t  [Units-1:0] key_o,
@@ -65,11 +68,11 @@ module scan_engine
   logic [Units-1:0] answer_valid, answer_ready, answer_last;
   answer_beat_t [Units-1:0] answer;
 
-  // ---- units take their turns to begin a request, so that each has as few as can be
+  // ---- assignment, round-robin: the units have about the same number of requests
 
   logic [Units-1:0] started_q;
 
-  // Those after the unit that started last.
+  // Units after the one that started a request last.
   assign later = has_slot & ~(started_q | (started_q - 1'b1));
   assign starts = later != '0 ? later & (~later + 1'b1) : has_slot & (~has_slot + 1'b1);
   assign leaf_ready_o = |has_slot;
@@ -81,7 +84,7 @@ module scan_engine
   end
 
   for (genvar unit = 0; unit < Units; unit++) begin : gen_units
-    // A unit goes down again for one request at a time.
+    // A unit has at most one descent in flight.
     logic awaits_q;
     slot_t slot_q;
 
@@ -193,3 +196,5 @@ module scan_engine
   `ASSERT(OneUnitStarts, $onehot0(starts))
 
 endmodule
+
+`default_nettype wire

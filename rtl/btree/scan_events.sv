@@ -1,5 +1,7 @@
 // What a range scan unit does for the request that has its turn, as events.
 
+`default_nettype none
+
 module scan_events
   import layout_pkg::*;
   import accelerator_pkg::*;
@@ -51,3 +53,5 @@ module scan_events
   assign part_event_o = event_if(looked_i, EventCompared, slot_i, 32'(order), 64'(part_read_i.offset));
 
 endmodule
+
+`default_nettype wire

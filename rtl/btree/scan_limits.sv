@@ -1,5 +1,7 @@
 // Counts down the pairs and the bytes that a scan may still emit. A limit ends it at the first pair beyond.
 
+`default_nettype none
+
 module scan_limits
   import accelerator_pkg::*;
 (
@@ -35,3 +37,5 @@ module scan_limits
   assign is_over_o = pairs_q == '0 || bytes_q == '0;
 
 endmodule
+
+`default_nettype wire

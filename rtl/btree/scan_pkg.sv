@@ -1,5 +1,7 @@
 // What the parts of a range scan unit say to each other.
 
+`default_nettype none
+
 package scan_pkg;
 
   import layout_pkg::*;
@@ -182,3 +184,5 @@ package scan_pkg;
   // verilator lint_on UNUSEDPARAM
 
 endpackage
+
+`default_nettype wire

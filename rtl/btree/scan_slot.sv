@@ -4,6 +4,8 @@
 //
 //   begin_i | first lines | log, segment | waits for its turn | turn: ... | turn_ends_i
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module scan_slot
@@ -271,3 +273,5 @@ module scan_slot
   `COVER(FailsBeforeItsTurn, state_q == Fetch && has_failed)
 
 endmodule
+
+`default_nettype wire

@@ -1,6 +1,8 @@
 // The requests of a range scan unit: while one has its turn, the leaves of the others come. All ports without
 // an index are those of the request that has its turn; see scan_slot.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module scan_slots
@@ -290,3 +292,5 @@ module scan_slots
   `COVER(NoSlot, leaf_valid_i && busy_o == '1)
 
 endmodule
+
+`default_nettype wire

@@ -1,9 +1,12 @@
-// Key search units that go down at the same time, with some descents each.
+// Several key search units that work in parallel, each on several descents, and the assignment of descents to
+// them.
 //
-// Descents come from requests, and again from scans that met a leaf that is too new. A scan that goes down
-// again holds its range scan unit until it has its leaf; so if leaves of requests could fill the units while
-// they wait for range scan units, neither would go on. They cannot: a descent of a request starts only when
-// there is room for its leaf in a queue, and the leaves of scans do not wait for the others.
+// Descents come from requests, and from scans that found a sibling that is too new and descend again. Such a
+// scan occupies its range scan unit until it receives the leaf. If leaves of requests could block the key
+// search units while they wait for range scan units, there would be a deadlock. This is impossible: a descent
+// of a request starts only when a queue has room for its leaf, and the leaves of scans bypass that queue.
+
+`default_nettype none
 
 `include "assertions.svh"
 
@@ -11,19 +14,19 @@ module search_engine
   import accelerator_pkg::*;
 #(
   parameter int unsigned Units = 14,
-  // of a unit, under way at most
+  // maximum number of descents of a unit in flight
   parameter int unsigned Descents = 2,
-  // how many leaves are under way or wait for a range scan unit
+  // maximum number of descents of requests in flight, plus their leaves that wait for a range scan unit
   parameter int unsigned Leaves = 2 * Units * Descents,
   localparam int unsigned Places = Units * Descents
 ) (
   input logic clk_i,
   input logic rst_i,
 
-  // that of the store's nodes
+  // see geometry_t
   input logic [7:0] shortcut_capacity_i,
 
-  // of requests
+  // descents of requests, and their leaves
   input  logic descent_valid_i,
   output logic descent_ready_o,
   input  descent_t descent_i,
@@ -31,7 +34,7 @@ module search_engine
   input  logic leaf_ready_i,
   output leaf_t leaf_o,
 
-  // of scans that are under way
+  // descents of scans that have begun, and their leaves
   input  logic again_valid_i,
   output logic again_ready_o,
   input  descent_t again_i,
@@ -39,8 +42,7 @@ module search_engine
   input  logic again_leaf_ready_i,
   output leaf_t again_leaf_o,
 
-  // for each unit its port to the key buffers, and for each of its descents one to memory: see
-  // key_search_unit
+  // one port to the key buffers for each unit, and one port to memory for each descent: see key_search_unit
   output logic [Units-1:0] key_valid_o,
   input  logic [Units-1:0] key_ready_i,
   output key_read_t [Units-1:0] key_o,
@@ -54,7 +56,6 @@ module search_engine
   output logic [Places-1:0] beat_ready_o,
   input  line_beat_t [Places-1:0] beat_i,
 
-  // since reset
   output search_counts_t counts_o,
   output event_t [Places-1:0] events_o
 );
@@ -67,12 +68,11 @@ module search_engine
   logic [Units-1:0] has_place, is_idle, candidates, starts, leaf_valid, leaf_ready, is_again, searches, node;
   logic [Units-1:0][Descents-1:0] busy, line, version_step;
   leaf_t [Units-1:0] leaf;
-  // Leaves of requests that are being looked for, or wait to be taken.
+  // Descents of requests in flight, plus their leaves that wait for a range scan unit.
   logic [LeafCountBits-1:0] leaves_q;
   logic has_room, start, start_again;
 
-  // An idle unit is next, else one that has place, of these that of the lowest number; descents again come
-  // first.
+  // The first idle unit is next, or else the first unit with a free descent; descents of scans have priority.
   assign candidates = |is_idle ? is_idle : has_place;
   assign starts = candidates & (~candidates + 1'b1);
   assign has_room = leaves_q != LeafCountBits'(Leaves);
@@ -204,3 +204,5 @@ module search_engine
   `ASSERT_OFFER_STAYS(AgainStays, again_valid_i, again_ready_o, again_i)
 
 endmodule
+
+`default_nettype wire

@@ -11,6 +11,8 @@
 //   start_i  line 0 .............. lines 1, 2 ... last ... found_o, seek_i ....... bounds_valid_o
 //                   header_valid_o ... head_valid_i
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module segment_finder
@@ -179,3 +181,5 @@ module segment_finder
   `ASSERT_STAYS(HeadStays, head_valid_i && header_q && !start_i, found_q, {head_valid_i, head_i})
 
 endmodule
+
+`default_nettype wire

@@ -1,5 +1,7 @@
 // What happens to the request of a slot, as events: what the slot does, and in its turn what its unit does.
 
+`default_nettype none
+
 module slot_events
   import layout_pkg::*;
   import accelerator_pkg::*;
@@ -35,3 +37,5 @@ module slot_events
   end
 
 endmodule
+
+`default_nettype wire

@@ -1,5 +1,7 @@
 // Finds the value of an item that is to be emitted: how many bytes it has, and where they are.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module value_finder
@@ -73,3 +75,5 @@ module value_finder
   `COVER(IsNotAsked, find_valid_i && keys_only_i)
 
 endmodule
+
+`default_nettype wire

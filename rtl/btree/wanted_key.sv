@@ -10,6 +10,8 @@
 //   | half 0: even | half 1: odd     | half 2: even | ...
 //          |<----- chunk ---->|  a half from each of two memories, wherever it begins
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module wanted_key
@@ -147,3 +149,5 @@ module wanted_key
   `ASSERT(KeyHasABound, !aim_i || length_i <= key_length_t'(layout_pkg::KeyBytesMax))
 
 endmodule
+
+`default_nettype wire

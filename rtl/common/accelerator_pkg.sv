@@ -1,6 +1,8 @@
-// What the units of the accelerator say to each other. Every port of these types has valid and ready: a
-// transfer happens in a cycle in which both are high; valid does not wait for ready, and what is offered
-// stays.
+// Types that the units of the accelerator exchange. Every port of these types has a valid and a ready signal:
+// a transfer takes place in a cycle in which both are high. valid never waits for ready, and an offer stays
+// unchanged until it is accepted.
+
+`default_nettype none
 
 package accelerator_pkg;
 
@@ -9,21 +11,21 @@ package accelerator_pkg;
   // No design uses every name.
   // verilator lint_off UNUSEDPARAM
 
-  // Memory is read by the line: 64 bytes, as a bus moves them. Byte i of a line is bits 8i+7:8i.
+  // The unit of memory accesses is a line, one beat of a bus. Byte i of a line is bits 8i+7:8i.
   localparam int unsigned LineBytes = 64;
   localparam int unsigned LineBits = 8 * LineBytes;
   localparam int unsigned LineIndexBits = $clog2(LineBytes);
 
-  // An offset in a node, or the end of one.
+  // An offset in a node, up to and including its end.
   localparam int unsigned OffsetBits = $clog2(NodeBytesMax) + 1;
-  // A number of lines of a node.
+  // A number of lines in a node.
   localparam int unsigned LineCountBits = OffsetBits - LineIndexBits;
   // The length of a key.
   localparam int unsigned KeyLengthBits = $clog2(KeyBytesMax + 1);
-  // Lines that a key fits in.
+  // Lines of the longest key.
   localparam int unsigned KeyLines = (KeyBytesMax + LineBytes - 1) / LineBytes;
   localparam int unsigned KeyLineBits = $clog2(KeyLines);
-  // Keys are compared by the chunk: so many bytes a cycle.
+  // Keys are compared in chunks of this number of bytes, one chunk per cycle.
   localparam int unsigned ChunkBytes = LineBytes / 2;
   localparam int unsigned ChunkBits = 8 * ChunkBytes;
   localparam int unsigned ChunkCountBits = $clog2(ChunkBytes + 1);
@@ -39,10 +41,10 @@ package accelerator_pkg;
   typedef logic [KeyLineBits-1:0] key_line_t;
   typedef logic [ChunkBits-1:0] chunk_t;
   typedef logic [ChunkCountBits-1:0] chunk_count_t;
-  // Names a request in flight: where its key buffers and its metadata are.
+  // Identifies a request in flight, and addresses its key buffers and its metadata.
   typedef logic [7:0] slot_t;
 
-  // Where the blocks of a node begin; the same for all nodes of a store.
+  // The offsets of the blocks of a node; all nodes of a store have the same geometry.
   //
   // 0        64                64 + 8 c            64 + 10 c   sorted_start
   // | header | c heads, 8 bytes | c offsets, 2 bytes | padding | fences, items ...
@@ -51,45 +53,45 @@ package accelerator_pkg;
     logic [7:0] shortcut_capacity;
   } geometry_t;
 
-  // Which leaf a descent goes to.
+  // The leaf at which a descent ends.
   typedef enum logic [1:0] {
-    // the leaf that a key is routed to
-    TowardKey,
-    // the leaf of the keys right before a key, which is a fence
-    TowardBefore,
-    TowardFirst,
-    TowardLast
-  } toward_e;
+    // the leaf whose range contains the key
+    DirectionKey,
+    // the leaf to the left of the key, which is a fence key
+    DirectionBefore,
+    DirectionFirst,
+    DirectionLast
+  } direction_e;
 
-  // A read of adjacent lines of a buffer. Its beats come in order, those of the next read of the same port
-  // after them. A read is taken when the one before has ended, unless it follows that.
+  // A read of adjacent lines of a buffer. Beats arrive in order, for all reads of a port. Memory accepts a
+  // read when the read before has ended, unless `follows` is set.
   typedef struct packed {
-    // lid names the node, whose current buffer is wanted; else address names the buffer
+    // 1: reads the current buffer of the node `lid`; 0: reads the buffer at `address`
     logic by_lid;
-    // a node that does not change until it is replaced, and that is worth keeping: an interior node
+    // The node may be cached: it is an interior node, which does not change until it is replaced.
     logic cacheable;
-    // By address, of the same buffer as the read before: it may be taken before that one has ended. An error
-    // of that one ends it, too.
+    // A read by address of the same buffer as the read before. Memory may accept it before that read has
+    // ended; an error of that read ends this one, too.
     logic follows;
     lid_t lid;
     bus_address_t address;
     // the first line, counted from the start of the buffer
     line_count_t first;
-    // how many, at least 1
+    // number of lines, at least 1
     line_count_t count;
   } line_read_t;
 
   typedef struct packed {
-    // the read could not be done: no such LID, or host memory refused; data means nothing, and the beat is
-    // the last, however many lines were asked for
+    // The read failed: the LID is not mapped, or host memory reported an error. data is undefined, and the
+    // beat is the last one of the read.
     logic error;
     logic last;
-    // where the buffer is, for further reads of the same buffer
+    // address of the buffer, for further reads of it
     bus_address_t address;
     line_t data;
   } line_beat_t;
 
-  // A request on its way from unit to unit.
+  // A request that the engines execute.
   typedef struct packed {
     slot_t slot;
     logic is_scan;
@@ -106,32 +108,32 @@ package accelerator_pkg;
     lid_t root;
   } task_t;
 
-  // What a key search unit is asked for: a leaf, from the root down.
+  // A descent from the root of the request to a leaf.
   typedef struct packed {
-    toward_e toward;
-    // the key is the request's upper bound, not its lower one
+    direction_e direction;
+    // the search key is the upper bound of the request instead of the lower one
     logic by_upper;
-    // it is of a scan that is under way, whose unit waits for the leaf
+    // the scan has begun, and its range scan unit waits for the leaf
     logic again;
     task_t request;
   } descent_t;
 
-  // What a descent comes to. A tree that is younger than the read version leads to its topmost node, of which
-  // a buffer is named that is too new and has no previous version.
+  // The result of a descent. If the tree is younger than the read version, the descent ends at its root with
+  // a buffer that is too new and has no previous version.
   typedef struct packed {
-    // memory could not be read: LID and address mean nothing
+    // a read of memory failed: lid and address are undefined
     logic failed;
-    // that of the descent
+    // see descent_t
     logic again;
     lid_t lid;
-    // of the buffer to be read; 0: the current one of the LID
+    // address of the buffer to read; 0: the current buffer of the LID
     bus_address_t address;
     task_t request;
   } leaf_t;
 
-  // What a search engine has done since reset.
+  // Counters of a search engine since reset.
   typedef struct packed {
-    // cycles of its units in which they search a node, and of descents
+    // unit cycles in which a node was searched, and the sum over all cycles of the descents in flight
     logic [63:0] busy;
     logic [63:0] descents;
     logic [63:0] nodes;
@@ -139,14 +141,14 @@ package accelerator_pkg;
     logic [63:0] version_steps;
   } search_counts_t;
 
-  // What a scan engine has done since reset.
+  // Counters of a scan engine since reset.
   typedef struct packed {
-    // cycles of its units in which they work on a request, and of requests that they have
+    // unit cycles in which a request was executed, and the sum over all cycles of the requests in flight
     logic [63:0] busy;
     logic [63:0] requests;
   } scan_counts_t;
 
-  // Reads and writes of the key buffers: a line of one of the two keys of a request.
+  // A read or write of the key buffers: one line of the lower or the upper key of a request.
   typedef struct packed {
     slot_t slot;
     logic upper;
@@ -160,8 +162,8 @@ package accelerator_pkg;
     line_t data;
   } key_write_t;
 
-  // A completion, or a part of one, on its way to the stream of completions: a beat of its body. All but data
-  // and last mean the same on every beat of a completion. The last beat is filled up with zeros.
+  // A beat of the body of a completion, or of a part of one. All beats of a completion have the same fields
+  // except for data and last. Zeros fill the last beat.
   typedef struct packed {
     slot_t slot;
     logic [7:0] status;
@@ -169,26 +171,26 @@ package accelerator_pkg;
     logic more;
     logic [21:0] pairs;
     version_t pair_version;
-    // bytes of the body; 0: one beat whose data means nothing
+    // bytes of the body; 0: one beat with undefined data
     logic [31:0] bytes;
     logic last;
     line_t data;
   } answer_beat_t;
 
-  // A request as it came, and status_found or why it is refused.
+  // A request as received, with StatusFound or the reason why it is rejected.
   typedef struct packed {
     slot_t slot;
     logic [7:0] status;
     request_t request;
   } parsed_request_t;
 
-  // Of segments from the first to the last the one to look at next; if there are two, the last.
+  // The step of a binary search: the middle of the segments from low to high; of two, the upper one.
   function automatic logic [7:0] segment_between(logic [7:0] low, logic [7:0] high);
     return high - ((high - low) >> 1);
   endfunction
 
-  // What happened to a request in a cycle, for a simulation to collect; layout_pkg has the kinds and what
-  // detail and argument mean. 0: nothing did. The slot is that of the unit's request all the time.
+  // An event of a request, for simulations. layout_pkg defines the kinds, and the meaning of detail and
+  // argument; kind 0 is no event. slot is always the slot of the unit's current request.
   typedef struct packed {
     logic [15:0] kind;
     logic [15:0] slot;
@@ -196,7 +198,7 @@ package accelerator_pkg;
     logic [63:0] argument;
   } event_t;
 
-  // Of a kind only the low bits.
+  // Only the low bits of a kind are used.
   // verilator lint_off UNUSEDSIGNAL
   function automatic event_t event_if(
     logic happens, int unsigned kind, slot_t slot, logic [31:0] detail, logic [63:0] argument
@@ -208,3 +210,5 @@ package accelerator_pkg;
   // verilator lint_on UNUSEDPARAM
 
 endpackage
+
+`default_nettype wire

@@ -1,11 +1,14 @@
-// Lets one of several streams through at a time, in turn; a stream keeps its turn until its element with
-// last. Output is registered: what was taken is offered from the next cycle on.
+// Merges several streams into one. It grants one stream at a time, round-robin; a stream keeps the grant
+// until its element with in_last_i, so packets are never mixed. The output is registered: an element appears
+// at the output in the cycle after it was accepted.
+
+`default_nettype none
 
 `include "assertions.svh"
 
 module arbiter #(
   parameter type T = logic [31:0],
-  // how many streams
+  // number of streams
   parameter int unsigned Count = 2,
   localparam int unsigned IndexBits = Count > 1 ? $clog2(Count) : 1
 ) (
@@ -21,7 +24,7 @@ module arbiter #(
   input  logic out_ready_i,
   output T     out_o,
   output logic out_last_o,
-  // the stream that it came from
+  // the stream of the element
   output logic [IndexBits-1:0] out_index_o
 );
 
@@ -33,50 +36,50 @@ module arbiter #(
     logic [IndexBits-1:0] index;
   } element_t;
 
-  // The stream whose turn it is, or was last; is_held_q: it has offered something, and its last element is
-  // still to be taken.
-  logic [IndexBits-1:0] turn_d, turn_q;
+  // The stream that has the grant, or had it last. is_held_q: the stream keeps the grant, because it has
+  // offered an element and its last element has not been accepted.
+  logic [IndexBits-1:0] grant_d, grant_q;
   logic is_held_q;
   logic ready;
 
-  // The next stream after turn_q that offers something; those up to turn_q come after the others.
-  function automatic logic [IndexBits-1:0] next_turn(logic [IndexBits-1:0] turn, logic [Count-1:0] valid);
+  // The next stream, round-robin: the first one after the last grant that offers an element.
+  function automatic logic [IndexBits-1:0] next_grant(logic [IndexBits-1:0] grant, logic [Count-1:0] valid);
     logic [Count-1:0] after;
     logic [IndexBits-1:0] next;
-    after = valid & ~((Count'(2) << turn) - 1'b1);
+    after = valid & ~((Count'(2) << grant) - 1'b1);
     if (after == '0) after = valid;
-    next = turn;
+    next = grant;
     for (int unsigned index = 0; index < Count; index++) begin
       if (after[Count-1-index]) next = IndexBits'(Count - 1 - index);
     end
     return next;
   endfunction
 
-  assign turn_d = is_held_q ? turn_q : next_turn(turn_q, in_valid_i);
+  assign grant_d = is_held_q ? grant_q : next_grant(grant_q, in_valid_i);
   always_comb begin
     in_ready_o = '0;
-    in_ready_o[turn_d] = ready;
+    in_ready_o[grant_d] = ready;
   end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      turn_q <= '0;
+      grant_q <= '0;
       is_held_q <= 1'b0;
-    end else if (in_valid_i[turn_d]) begin
-      turn_q <= turn_d;
-      is_held_q <= !ready || !in_last_i[turn_d];
+    end else if (in_valid_i[grant_d]) begin
+      grant_q <= grant_d;
+      is_held_q <= !ready || !in_last_i[grant_d];
     end
   end
 
   element_t in, out;
-  assign in = '{data: in_i[turn_d], last: in_last_i[turn_d], index: turn_d};
+  assign in = '{data: in_i[grant_d], last: in_last_i[grant_d], index: grant_d};
 
   skid_buffer #(
     .T(element_t)
   ) u_skid_buffer (
     .clk_i,
     .rst_i,
-    .in_valid_i(in_valid_i[turn_d]),
+    .in_valid_i(in_valid_i[grant_d]),
     .in_ready_o(ready),
     .in_i(in),
     .out_valid_o,
@@ -95,3 +98,5 @@ module arbiter #(
   `COVER(TwoWant, $countones(in_valid_i) > 1)
 
 endmodule
+
+`default_nettype wire

@@ -1,6 +1,7 @@
-// Assertions and covers in the one form that Verilator, slang and Yosys all take: looked at at each rising
-// edge of clk_i outside of reset. A module includes this file above its head and ends with them. One that fails
-// says in which instance, but with ASSERTIONS_WITHOUT_SCOPES, so that all instances of a module are alike.
+// Assertions and covers in the one form that Verilator, slang and Yosys accept: they are evaluated at each
+// rising edge of clk_i outside of reset. A module includes this file above its header, and has its assertions
+// at its end. A failed assertion names its instance, unless ASSERTIONS_WITHOUT_SCOPES is defined, which gives
+// all instances of a module the same code.
 
 `ifndef ASSERTIONS_SVH
 `define ASSERTIONS_SVH
@@ -23,8 +24,8 @@
     end \
   end
 
-// What Data is in a cycle in which Kept holds, it is in the next one, too, unless Changes holds then. (Registers,
-// not $past: Verilator samples what that looks at in each instance by itself.)
+// If Kept holds in a cycle, Data has the same value in the next cycle, unless Changes holds in the next
+// cycle. (Registers instead of $past, whose operands Verilator samples once more for each instance.)
 `define ASSERT_STAYS(Name, Kept, Changes, Data) \
   logic Name``_kept_q; \
   logic [$bits(Data)-1:0] Name``_data_q; \
@@ -34,11 +35,11 @@
   end \
   `ASSERT(Name, !Name``_kept_q || (Changes) || (Data) == Name``_data_q)
 
-// What is offered and not taken is offered again, unchanged.
+// An offer that is not accepted is repeated unchanged in the next cycle.
 `define ASSERT_OFFER_STAYS(Name, Valid, Ready, Data) \
   `ASSERT_STAYS(Name, (Valid) && !(Ready), 1'b0, {Valid, Data})
 
-// A state that tests have to come to: rtl/test/coverage.py counts in how many cycles they did.
+// A state that tests must reach: rtl/test/coverage.py counts the cycles in which they did.
 `define COVER(Name, Expression) \
   always @(posedge clk_i) begin \
     if (!rst_i) begin \

@@ -1,5 +1,7 @@
-// Packs pieces of up to 64 bytes into lines. The piece with last ends the packet: its line is filled up with
-// zeros, and the next packet begins with a line of its own.
+// Packs chunks of up to 64 bytes into lines. The chunk with in_last_i ends a packet: zeros fill its line, and
+// the next packet begins with a new line.
+
+`default_nettype none
 
 `include "assertions.svh"
 
@@ -11,7 +13,7 @@ module byte_packer
 
   input  logic       in_valid_i,
   output logic       in_ready_o,
-  // bytes beyond the count mean nothing
+  // bytes beyond the count are ignored
   input  line_t      in_bytes_i,
   // 1 to 64
   input  logic [6:0] in_count_i,
@@ -28,22 +30,22 @@ module byte_packer
     line_t data;
   } element_t;
 
-  // The bytes of a line that is not full, zeros after them, and their number. If ends_q, the packet ended in
-  // them: they go out before anything comes.
+  // The bytes of an incomplete line, followed by zeros, and their number. ends_q: they end a packet, and the
+  // line is sent before the next chunk is accepted.
   line_t rest_q;
   logic [LineIndexBits-1:0] count_q;
   logic ends_q;
 
-  line_t piece;
+  line_t chunk;
   logic [2*LineBits-1:0] packed_bytes;
   logic [7:0] packed_count;
   logic takes, fills, ends, put, ready;
   element_t element, out;
 
-  for (genvar index = 0; index < LineBytes; index++) begin : gen_piece
-    assign piece[8*index+:8] = in_count_i > 7'(index) ? in_bytes_i[8*index+:8] : '0;
+  for (genvar index = 0; index < LineBytes; index++) begin : gen_chunk
+    assign chunk[8*index+:8] = in_count_i > 7'(index) ? in_bytes_i[8*index+:8] : '0;
   end
-  assign packed_bytes = {LineBits'(0), rest_q} | ({LineBits'(0), piece} << {count_q, 3'b0});
+  assign packed_bytes = {LineBits'(0), rest_q} | ({LineBits'(0), chunk} << {count_q, 3'b0});
   assign packed_count = 8'(count_q) + 8'(in_count_i);
 
   assign in_ready_o = ready && !ends_q;
@@ -51,7 +53,7 @@ module byte_packer
   assign fills = packed_count >= 8'(LineBytes);
   assign ends = in_last_i && packed_count <= 8'(LineBytes);
 
-  // A piece is offered to the skid buffer whether it is ready or not.
+  // The offer to the skid buffer does not depend on its ready signal.
   assign put = ends_q || (in_valid_i && (fills || ends));
   assign element.data = ends_q ? rest_q : packed_bytes[LineBits-1:0];
   assign element.last = ends_q || ends;
@@ -92,3 +94,5 @@ module byte_packer
   `ASSERT_OFFER_STAYS(InStays, in_valid_i, in_ready_o, {in_count_i, in_last_i})
 
 endmodule
+
+`default_nettype wire

@@ -1,5 +1,7 @@
-// Turns a stream of lines into a window on their bytes: the next 64 bytes, at any alignment. Takes up to 64
-// bytes a cycle, as fast as lines come.
+// Turns a stream of lines into a window of the next 64 bytes, at any alignment. The user consumes up to 64
+// bytes per cycle; the window sustains one line per cycle.
+
+`default_nettype none
 
 `include "assertions.svh"
 
@@ -9,7 +11,8 @@ module byte_window
   input logic clk_i,
   input logic rst_i,
 
-  // Forgets everything. The line of this cycle, or else the next one that comes, begins at byte skip_i.
+  // Discards all lines. The window then begins at byte skip_i of the line of this cycle, or else of the next
+  // line.
   input logic                     start_i,
   input logic [LineIndexBits-1:0] skip_i,
 
@@ -17,14 +20,15 @@ module byte_window
   output logic  line_ready_o,
   input  line_t line_i,
 
-  // the next bytes; how many are known, of which at most 64 are in bytes_o: those beyond mean nothing
+  // The next bytes, and the number of buffered bytes. Only the first 64 of these are in bytes_o; the bytes of
+  // bytes_o beyond the count are undefined.
   output line_t      bytes_o,
   output logic [7:0] count_o,
-  // how many are taken in this cycle: at most 64 and at most count_o
+  // bytes that are consumed in this cycle: at most 64 and at most count_o
   input  logic [6:0] take_i
 );
 
-  // Lines in order of their coming; the third waits so that a line can come in every cycle.
+  // Lines in order of arrival. The third one is there so that a line can be accepted in every cycle.
   line_t lines_q[3];
   logic [1:0] count_d, count_q;
   // The first byte of the window in the first line.
@@ -65,3 +69,5 @@ module byte_window
   `ASSERT(TakesWhatIsKnown, take_i <= 7'(LineBytes) && 8'(take_i) <= count_o)
 
 endmodule
+
+`default_nettype wire

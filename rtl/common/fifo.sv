@@ -1,10 +1,13 @@
-// A queue: what came first leaves first. What comes is offered from the next cycle on.
+// A first-in, first-out queue. An element appears at the output in the cycle after it was accepted at the
+// earliest; the outputs depend on no input of the same cycle.
+
+`default_nettype none
 
 `include "assertions.svh"
 
 module fifo #(
   parameter type T = logic [31:0],
-  // how much it holds
+  // capacity in elements
   parameter int unsigned Depth = 2,
   localparam int unsigned CountBits = $clog2(Depth + 1)
 ) (
@@ -19,7 +22,7 @@ module fifo #(
   input  logic out_ready_i,
   output T     out_o,
 
-  // how much is in it
+  // number of elements in the queue
   output logic [CountBits-1:0] count_o
 );
 
@@ -67,3 +70,5 @@ module fifo #(
   `COVER(InWaits, in_valid_i && !in_ready_o)
 
 endmodule
+
+`default_nettype wire

@@ -1,9 +1,12 @@
-// Compares two strings of up to 64 bytes as memcmp does; one that the other begins with is less.
+// Compares two strings of up to 64 bytes as memcmp does; a proper prefix is less than the longer string.
+// Combinational.
+
+`default_nettype none
 
 module key_compare
   import accelerator_pkg::*;
 (
-  // byte i in bits 8i+7:8i; bytes beyond the counts mean nothing; counts are 0 to 64
+  // byte i is bits 8i+7:8i; bytes beyond the counts are ignored; counts are 0 to 64
   input  line_t      a_i,
   input  logic [6:0] a_count_i,
   input  line_t      b_i,
@@ -12,8 +15,8 @@ module key_compare
   output logic       equal_o
 );
 
-  // The first byte in the highest bits, zeros for what is beyond the count: numbers in the order of the
-  // strings, but that a string with zeros at its end is equal to the one without them.
+  // As numbers: the first byte is in the highest bits, and bytes beyond the count are zero. Numbers have the
+  // order of the strings, except that zeros at the end of a string do not count.
   line_t a, b;
   for (genvar index = 0; index < LineBytes; index++) begin : gen_bytes
     localparam int unsigned To = 8 * (LineBytes - 1 - index);
@@ -25,3 +28,5 @@ module key_compare
   assign equal_o = a == b && a_count_i == b_count_i;
 
 endmodule
+
+`default_nettype wire

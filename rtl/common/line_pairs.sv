@@ -1,12 +1,14 @@
-// Lines in, pairs of lines out: a line and the one after it, in the cycle after they were asked for. Even and
-// odd lines are kept apart, so both are read at once.
+// A memory of lines that returns two adjacent lines, one cycle after the read. Even and odd lines are in
+// separate memories, so both lines are read at the same time.
+
+`default_nettype none
 
 `include "assertions.svh"
 
 module line_pairs
   import accelerator_pkg::*;
 #(
-  // how many lines it holds: a power of two
+  // capacity in lines: a power of two
   parameter int unsigned Lines = 16,
   localparam int unsigned LineIndexWidth = $clog2(Lines)
 ) (
@@ -17,11 +19,11 @@ module line_pairs
   input logic [LineIndexWidth-1:0] write_line_i,
   input line_t write_data_i,
 
-  // A line that is written in the same cycle is not read yet.
+  // A read does not return a line that is written in the same cycle.
   input logic read_i,
-  // the first of the two; behind the last line comes the first one again
+  // the first of the two lines; line 0 follows the last line
   input logic [LineIndexWidth-1:0] read_line_i,
-  // until the next read
+  // stable until the next read
   output logic [2*LineBits-1:0] pair_o
 );
 
@@ -71,3 +73,5 @@ module line_pairs
   assign pair_o = is_odd_q ? {even_data, odd_data} : {odd_data, even_data};
 
 endmodule
+
+`default_nettype wire

@@ -1,5 +1,8 @@
-// The memory of a chip: one write port, one read port whose data comes in the next cycle and stays until the
-// next read. Data of a read of the address that is written in the same cycle means nothing.
+// A memory with one write port and one read port, which synthesis maps to block memory or lookup tables. Read
+// data is valid in the next cycle, and stable until the next read. A read of the address that is written in
+// the same cycle returns undefined data.
+
+`default_nettype none
 
 `include "assertions.svh"
 
@@ -38,3 +41,5 @@ module ram #(
   `ASSERT(ReadWithin, !read_i || 32'(read_address_i) < Depth)
 
 endmodule
+
+`default_nettype wire

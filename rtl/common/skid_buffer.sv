@@ -1,5 +1,7 @@
-// Cuts all paths between two units, at full rate: what comes is offered a cycle later, and no output depends
-// on an input of the same cycle.
+// Cuts all combinational paths between two units at full rate: no output depends on an input of the same
+// cycle. An element appears at the output in the cycle after it was accepted at the earliest.
+
+`default_nettype none
 
 `include "assertions.svh"
 
@@ -18,7 +20,7 @@ module skid_buffer #(
   output T     out_o
 );
 
-  // What is offered, and what came in the cycle in which that was not taken: held only if offered.
+  // The element at the output, and the skid register: the element that arrived while the output was stalled.
   T offered_q, held_q;
   logic is_offered_q, is_held_q;
   logic put, moves;
@@ -51,3 +53,5 @@ module skid_buffer #(
   `COVER(Holds, is_held_q && !out_ready_i)
 
 endmodule
+
+`default_nettype wire

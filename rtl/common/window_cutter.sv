@@ -1,4 +1,7 @@
-// Cuts a window out of two lines: any 64 adjacent bytes that begin in the first one.
+// Extracts a window of 64 adjacent bytes from two adjacent lines; the window begins in the first line. The
+// window is valid one cycle after the lines.
+
+`default_nettype none
 
 `include "assertions.svh"
 
@@ -8,13 +11,13 @@ module window_cutter
   input logic clk_i,
   input logic rst_i,
 
-  // in the cycle before the lines are there
+  // one cycle before the lines are valid
   input logic read_i,
   // bytes of the first line before the window
   input logic [LineIndexBits-1:0] skip_i,
   input logic [2*LineBits-1:0] pair_i,
 
-  // in the first cycle of a window, which stays until the next one
+  // high in the first cycle of a window, which is stable until the next one
   output logic  fresh_o,
   output line_t window_o
 );
@@ -44,3 +47,5 @@ module window_cutter
   `ASSERT_STAYS(WindowStays, 1'b1, fresh_q, window_q)
 
 endmodule
+
+`default_nettype wire

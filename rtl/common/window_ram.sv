@@ -1,9 +1,11 @@
-// Lines in, windows out: any 64 adjacent bytes, two cycles after they were asked for.
+// A memory of lines that returns any 64 adjacent bytes, two cycles after the read.
+
+`default_nettype none
 
 module window_ram
   import accelerator_pkg::*;
 #(
-  // how many lines it holds: a power of two
+  // capacity in lines: a power of two
   parameter int unsigned Lines = 16,
   localparam int unsigned LineIndexWidth = $clog2(Lines),
   localparam int unsigned ByteIndexWidth = LineIndexWidth + LineIndexBits
@@ -15,9 +17,9 @@ module window_ram
   input logic [LineIndexWidth-1:0] write_line_i,
   input line_t write_data_i,
 
-  // A line that is written in the same cycle is not in the window yet.
+  // The window does not contain a line that is written in the same cycle.
   input  logic read_i,
-  // of the window's first byte; behind the last line comes the first one again
+  // address of the first byte of the window; line 0 follows the last line
   input  logic [ByteIndexWidth-1:0] read_byte_i,
   // see window_cutter
   output logic window_fresh_o,
@@ -50,3 +52,5 @@ module window_ram
   );
 
 endmodule
+
+`default_nettype wire

@@ -1,5 +1,7 @@
-// What proofs assume of the world: reset in the first cycle and never again, and a source that keeps to its
-// offer.
+// The assumptions of a proof: reset is active in the first cycle only, and a source keeps its offer until the
+// offer is accepted.
+
+`default_nettype none
 
 module neighbours (
   input  logic clk_i,
@@ -25,3 +27,5 @@ module neighbours (
   end
 
 endmodule
+
+`default_nettype wire

@@ -1,8 +1,8 @@
-"""Proves the cells that all units stand on, for every run, and some units, for every run of a bounded length,
-and sees each proof fail on a module that is broken on purpose.
+"""Proves the basic cells for runs of any length, and some units for runs of a bounded length. Each proof must
+also fail on modules that are broken on purpose.
 
-Yosys reads a harness with the module in it and writes what is to be proved; the solver Yices proves it. For
-every run it does so by induction: what holds for some cycles holds in the next one.
+Yosys reads a harness that contains the module and writes the proof obligations; the solver Yices discharges
+them. Runs of any length are proved by induction.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from pathlib import Path
 RTL = Path(__file__).resolve().parents[1]
 OUT = RTL.parent / "target" / "rtl" / "formal"
 
-FLOORS = ("common", "memory", "btree", "top")
+LAYERS = ("common", "memory", "btree", "top")
 PACKAGES = [RTL / line for line in (RTL / "files.f").read_text().splitlines() if line.endswith("_pkg.sv")]
 
 
@@ -41,8 +41,8 @@ PROOFS = [
         ("is_held_q <= !moves && (is_held_q || put)", "is_held_q <= !moves && put"),
     ]),
     Proof("arbiter", 12, 3, [
-        ("is_held_q <= !ready || !in_last_i[turn_d]", "is_held_q <= !ready"),
-        ("next_turn(turn_q, in_valid_i)", "next_turn('0, in_valid_i)"),
+        ("is_held_q <= !ready || !in_last_i[grant_d]", "is_held_q <= !ready"),
+        ("next_grant(grant_q, in_valid_i)", "next_grant('0, in_valid_i)"),
     ]),
     Proof("request_slots", 16, 0, [
         ("window_newest_o - window_oldest_o + 64'd1 != 64'(SlotCount)", "1'b1"),
@@ -116,7 +116,7 @@ def copy_of_modules(name: str, module: str = "", find: str = "", put: str = "") 
     """A folder with all modules, one of them changed."""
     folder = OUT / name
     folder.mkdir(parents=True, exist_ok=True)
-    for path in (path for floor in FLOORS for path in (RTL / floor).glob("*.sv")):
+    for path in (path for layer in LAYERS for path in (RTL / layer).glob("*.sv")):
         text = path.read_text()
         if path.stem == module:
             assert text.count(find) == 1, f"{module}: {find!r} stands there {text.count(find)} times"

@@ -1,5 +1,8 @@
-// An arbiter of three streams, whatever they do: elements of a stream leave in order, those of a packet next
-// to each other, and a stream that offers is let through before any other begins a third packet.
+// An arbiter of three streams with any behaviour: the elements of a stream leave in order, the elements of a
+// packet leave one after the other, and a stream that offers an element gets the grant before other streams
+// begin a third packet.
+
+`default_nettype none
 
 module prove_arbiter (
   input logic clk_i,
@@ -91,15 +94,15 @@ module prove_arbiter (
 
   // What the proof by induction stands on: the two elements that may be in the arbiter.
   logic first, second, is_begun;
-  logic [1:0] turn, second_index;
+  logic [1:0] grant, second_index;
   // The packet that the last of them leaves open.
   logic [2:0] open;
 
   assign first = out_valid;
   assign second = u_arbiter.u_skid_buffer.is_held_q;
   assign second_index = u_arbiter.u_skid_buffer.held_q.index;
-  assign turn = u_arbiter.turn_q;
-  assign is_begun = in_packet_q[turn];
+  assign grant = u_arbiter.grant_q;
+  assign is_begun = in_packet_q[grant];
 
   function automatic logic [2:0] stream(logic is_open, logic [1:0] number);
     return is_open ? 3'd1 << number : 3'd0;
@@ -113,26 +116,26 @@ module prove_arbiter (
 
   always @(posedge clk_i) begin
     if (!rst) begin
-      StreamsExist : assert (turn < 2'd3 && within_q < 2'd3 || !is_within_q && turn < 2'd3);
+      StreamsExist : assert (grant < 2'd3 && within_q < 2'd3 || !is_within_q && grant < 2'd3);
       FirstExists : assert (!first || index < 2'd3);
       SecondExists : assert (!second || second_index < 2'd3);
       SecondIsNext : assert (!second || u_arbiter.u_skid_buffer.held_q.data
           == taken_q[second_index] + 4'(second_index == index));
       SecondStays : assert (!second || out_last || second_index == index);
       OpenIsOfThePacket : assert (open == in_packet_q);
-      PacketHasTheTurn : assert (in_packet_q == '0 || (u_arbiter.is_held_q && in_packet_q == 3'd1 << turn));
+      PacketHasTheTurn : assert (in_packet_q == '0 || (u_arbiter.is_held_q && in_packet_q == 3'd1 << grant));
     end
   end
 
-  // How many streams may begin a packet before this one does: who has the turn and has not begun, and who
-  // comes after it.
+  // How many streams may begin a packet before this one: the one that has the grant and has not begun, and
+  // the ones that are next.
   for (genvar at = 0; at < Count; at++) begin : gen_turns
-    logic has_turn, waits;
+    logic has_grant, waits;
     logic [1:0] between, ahead;
-    assign has_turn = turn == 2'(at);
+    assign has_grant = grant == 2'(at);
     assign waits = u_arbiter.is_held_q && !is_begun;
-    assign between = turn == 2'((at + 2) % 3) ? 2'd0 : has_turn ? 2'd2 : 2'd1;
-    assign ahead = has_turn && waits ? 2'd0 : between + 2'(waits);
+    assign between = grant == 2'((at + 2) % 3) ? 2'd0 : has_grant ? 2'd2 : 2'd1;
+    assign ahead = has_grant && waits ? 2'd0 : between + 2'(waits);
     always @(posedge clk_i) begin
       if (!rst) begin
         AllAreCounted : assert (put_q[at] - taken_q[at]
@@ -144,3 +147,5 @@ module prove_arbiter (
   end
 
 endmodule
+
+`default_nettype wire

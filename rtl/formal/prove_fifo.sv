@@ -1,4 +1,6 @@
-// A queue, whatever its neighbours do: elements are numbered as they come, and must leave in that order.
+// A queue with any neighbours: elements are numbered as they arrive, and must leave in this order.
+
+`default_nettype none
 
 module prove_fifo (
   input logic clk_i,
@@ -68,3 +70,5 @@ module prove_fifo (
   end
 
 endmodule
+
+`default_nettype wire

@@ -1,5 +1,7 @@
-// Key buffers, whoever reads and writes: a reader has its line two cycles after its turn, and nobody else has
-// it; it is what was written there last.
+// Key buffers with any readers and writers: a line is valid two cycles after its read was accepted, for its
+// reader only, and is the line that was written last.
+
+`default_nettype none
 
 module prove_key_buffers
   import accelerator_pkg::*;
@@ -104,3 +106,5 @@ module prove_key_buffers
   end
 
 endmodule
+
+`default_nettype wire

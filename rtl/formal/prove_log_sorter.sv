@@ -1,6 +1,8 @@
 // A log sorter, whatever entries come: if order hints say how many entries so far have smaller keys, entries
 // stand in the order of their keys, of equal ones the newest first.
 
+`default_nettype none
+
 module prove_log_sorter
   import layout_pkg::*;
   import accelerator_pkg::*;
@@ -124,3 +126,5 @@ module prove_log_sorter
   end
 
 endmodule
+
+`default_nettype wire

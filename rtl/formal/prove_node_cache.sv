@@ -2,6 +2,8 @@
 // its buffer that began after the last drop of its LID has ended well. So a buffer that comes back as another
 // state of the same node is never taken for the earlier one.
 
+`default_nettype none
+
 module prove_node_cache
   import accelerator_pkg::*;
   import memory_pkg::*;
@@ -120,3 +122,5 @@ module prove_node_cache
   end
 
 endmodule
+
+`default_nettype wire

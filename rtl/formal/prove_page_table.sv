@@ -1,6 +1,8 @@
 // Mappings while lookups are under way: a lookup that began when no mapping was being written, and ended
 // before the next one, finds the word that stands in the table, be it read there or kept on chip.
 
+`default_nettype none
+
 module prove_page_table
   import accelerator_pkg::*;
   import memory_pkg::*;
@@ -111,3 +113,5 @@ module prove_page_table
   end
 
 endmodule
+
+`default_nettype wire

@@ -1,6 +1,8 @@
-// Slots, whatever parser, engines and completions do: a slot is given to one request at a time, the window
-// holds all that are in flight and closes behind them, and a request reads at its own version, or at that
-// which was in force when it was taken.
+// Request slots with any parser, engines and completions: a slot belongs to one request at a time, the window
+// contains all requests in flight and closes behind them, and a request reads at the version that it names,
+// or else at the read version of the cycle in which it was accepted.
+
+`default_nettype none
 
 module prove_request_slots
   import layout_pkg::*;
@@ -15,7 +17,7 @@ module prove_request_slots
   input logic root_read_ready_i,
   input logic root_i,
   input logic descent_ready_i,
-  input logic refusal_ready_i,
+  input logic rejection_ready_i,
   input logic done_valid_i,
   input logic done_slot_i
 );
@@ -24,15 +26,15 @@ module prove_request_slots
   localparam int unsigned Slots = 2;
 
   logic rst;
-  logic slot_valid, request_ready, root_read_valid, descent_valid, refusal_valid;
+  logic slot_valid, request_ready, root_read_valid, descent_valid, rejection_valid;
   logic begins, takes, sends;
   slot_t slot;
   parsed_request_t request;
   descent_t descent;
-  answer_beat_t refusal;
+  answer_beat_t rejection;
   logic [63:0] oldest, newest;
 
-  // By slot: in flight, sent down or refused, and the request's number. The request that has its slot and
+  // By slot: in flight, sent down or rejected, and the request's number. The request that has its slot and
   // was not taken yet, and the version of the one that was taken last.
   logic [Slots-1:0] live_q, sent_q;
   logic [Slots-1:0][7:0] number_q;
@@ -75,9 +77,9 @@ module prove_request_slots
     .descent_valid_o(descent_valid),
     .descent_ready_i,
     .descent_o(descent),
-    .refusal_valid_o(refusal_valid),
-    .refusal_ready_i,
-    .refusal_o(refusal),
+    .rejection_valid_o(rejection_valid),
+    .rejection_ready_i,
+    .rejection_o(rejection),
     .name_read_i(1'b0),
     .name_slot_i('0),
     .name_identifier_o(),
@@ -90,7 +92,7 @@ module prove_request_slots
 
   assign begins = slot_valid && slot_ready_i;
   assign takes = request_valid_i && request_ready;
-  assign sends = (descent_valid && descent_ready_i) || (refusal_valid && refusal_ready_i);
+  assign sends = (descent_valid && descent_ready_i) || (rejection_valid && rejection_ready_i);
 
   always_ff @(posedge clk_i) begin
     root_q <= root_i;
@@ -129,7 +131,7 @@ module prove_request_slots
     if (!rst) begin
       SlotIsFree : assert (!begins || (slot < 8'(Slots) && !live_q[slot[0]]));
       OfTheRequest : assert (!descent_valid || descent.request.slot == 8'(slot_q));
-      RefusalToo : assert (!refusal_valid || refusal.slot == 8'(slot_q));
+      RefusalToo : assert (!rejection_valid || rejection.slot == 8'(slot_q));
       AtItsVersion : assert (!descent_valid || descent.request.read_version == 64'(version_q));
       WindowCloses : assert (idle_q < 3'd4 || oldest == newest + 64'd1);
     end
@@ -143,3 +145,5 @@ module prove_request_slots
   end
 
 endmodule
+
+`default_nettype wire

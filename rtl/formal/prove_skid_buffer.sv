@@ -1,5 +1,6 @@
-// A skid buffer, whatever its neighbours do: elements are numbered as they come, and must leave in that
-// order.
+// A skid buffer with any neighbours: elements are numbered as they arrive, and must leave in this order.
+
+`default_nettype none
 
 module prove_skid_buffer (
   input logic clk_i,
@@ -53,3 +54,5 @@ module prove_skid_buffer (
   end
 
 endmodule
+
+`default_nettype wire

@@ -1,6 +1,8 @@
 // Writes lines that come from host memory into the cache, each on its own. It never holds them up: a fill
 // whose line finds no room has failed. A fill is done when all its writes were answered.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module cache_filler
@@ -153,3 +155,5 @@ module cache_filler
   `ASSERT_OFFER_STAYS(FilledStays, filled_valid_o, filled_ready_i, {filled_tag_o, filled_failed_o})
 
 endmodule
+
+`default_nettype wire

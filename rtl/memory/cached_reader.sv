@@ -1,9 +1,12 @@
 // Reads pieces from host memory, from the cache of nodes in on-board memory, or from the root on chip.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module cached_reader
   import accelerator_pkg::*;
+  import axi_pkg::*;
   import memory_pkg::*;
 #(
   parameter int unsigned ClientCount = 4,
@@ -43,17 +46,8 @@ module cached_reader
   output piece_line_t [ClientCount-1:0]               line_o,
 
   // see host_reader
-  output logic               host_read_valid_o,
-  input  logic               host_read_ready_i,
-  output logic [63:0]        host_read_address_o,
-  output logic [15:0]        host_read_bytes_o,
-  output logic [TagBits-1:0] host_read_tag_o,
-  input  logic               host_beat_valid_i,
-  output logic               host_beat_ready_o,
-  input  logic [TagBits-1:0] host_beat_tag_i,
-  input  line_t              host_beat_data_i,
-  input  logic               host_beat_last_i,
-  input  logic               host_beat_error_i,
+  output axi_read_request_t  host_o,
+  input  axi_read_response_t host_i,
 
   output logic                   hit_valid_o,
   input  logic                   hit_ready_i,
@@ -295,3 +289,5 @@ module cached_reader
   assign events_o.root_line = root_valid && root_ready;
 
 endmodule
+
+`default_nettype wire

@@ -1,6 +1,8 @@
-// One client of the memory system: looks up the LID if need be, has the pieces read, and gives their lines in
-// order. A read that follows begins when all pieces of the one before were asked for. An error ends all reads
-// that were taken.
+// The port of one client of the memory system. It looks up the LID if the read has one, requests the bursts,
+// and returns their lines in order. A read with `follows` begins when all bursts of the read before were
+// requested. An error ends all reads that were accepted.
+
+`default_nettype none
 
 `include "assertions.svh"
 
@@ -164,3 +166,5 @@ module client_port
   `ASSERT_OFFER_STAYS(BeatStays, beat_valid_o, beat_ready_i, beat_o)
 
 endmodule
+
+`default_nettype wire

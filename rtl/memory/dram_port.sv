@@ -1,10 +1,13 @@
-// The AXI4 port of on-board memory, for the page table and for the cache. Ids tell them apart: the highest
-// bit is set for the cache, and the others are the client of a lookup or the tag of a piece.
+// The AXI4 port of one channel of on-board memory, shared by page table and cache. The highest bit of an id
+// is set for the cache; the other bits are the client of a lookup or the tag of a burst.
+
+`default_nettype none
 
 `include "assertions.svh"
 
 module dram_port
   import accelerator_pkg::*;
+  import axi_pkg::*;
   import memory_pkg::*;
 #(
   parameter int unsigned AddressBits = 34,
@@ -25,7 +28,7 @@ module dram_port
   output line_t                  table_line_o,
   output logic                   table_line_error_o,
 
-  // pieces from the cache
+  // bursts from the cache
   input  logic                   hit_valid_i,
   output logic                   hit_ready_o,
   input  logic [TagBits-1:0]     hit_tag_i,
@@ -48,7 +51,7 @@ module dram_port
   input  logic                   word_last_i,
   output logic                   table_written_o,
 
-  // lines to the cache, and the answers to them
+  // writes of lines to the cache, and the responses
   input  logic                   line_valid_i,
   output logic                   line_ready_o,
   input  logic [TagBits-1:0]     line_tag_i,
@@ -58,39 +61,14 @@ module dram_port
   output logic [TagBits-1:0] line_written_tag_o,
   output logic               line_written_error_o,
 
-  output logic                   dram_arvalid_o,
-  input  logic                   dram_arready_i,
-  output logic [IdBits-1:0]      dram_arid_o,
-  output logic [AddressBits-1:0] dram_araddr_o,
-  output logic [7:0]             dram_arlen_o,
-  output logic [2:0]             dram_arsize_o,
-  output logic [1:0]             dram_arburst_o,
-  input  logic                   dram_rvalid_i,
-  output logic                   dram_rready_o,
-  input  logic [IdBits-1:0]      dram_rid_i,
-  input  line_t                  dram_rdata_i,
-  input  logic [1:0]             dram_rresp_i,
-  input  logic                   dram_rlast_i,
-  output logic                   dram_awvalid_o,
-  input  logic                   dram_awready_i,
-  output logic [IdBits-1:0]      dram_awid_o,
-  output logic [AddressBits-1:0] dram_awaddr_o,
-  output logic [7:0]             dram_awlen_o,
-  output logic [2:0]             dram_awsize_o,
-  output logic [1:0]             dram_awburst_o,
-  output logic                   dram_wvalid_o,
-  input  logic                   dram_wready_i,
-  output line_t                  dram_wdata_o,
-  output logic [LineBytes-1:0]   dram_wstrb_o,
-  output logic                   dram_wlast_o,
-  input  logic                   dram_bvalid_i,
-  output logic                   dram_bready_o,
-  input  logic [IdBits-1:0]      dram_bid_i,
-  input  logic [1:0]             dram_bresp_i
+  // of an id, only the bits of a tag and the one above them
+  // verilator lint_off UNUSEDSIGNAL
+  output axi_read_request_t   dram_read_o,
+  input  axi_read_response_t  dram_read_i,
+  output axi_write_request_t  dram_write_o,
+  input  axi_write_response_t dram_write_i
+  // verilator lint_on UNUSEDSIGNAL
 );
-
-  localparam logic [2:0] SizeOfLine = 3'(LineIndexBits);
-  localparam logic [1:0] Incrementing = 2'b01;
 
   typedef struct packed {
     logic [IdBits-1:0] id;
@@ -112,59 +90,67 @@ module dram_port
     .in_ready_o({hit_ready_o, table_read_ready_o}),
     .in_i({hit_read, table_read}),
     .in_last_i('1),
-    .out_valid_o(dram_arvalid_o),
-    .out_ready_i(dram_arready_i),
+    .out_valid_o(dram_read_o.arvalid),
+    .out_ready_i(dram_read_i.arready),
     .out_o(read),
     .out_last_o(),
     .out_index_o()
   );
 
-  assign dram_arid_o = read.id;
-  assign dram_araddr_o = read.address;
-  assign dram_arlen_o = read.len;
+  assign dram_read_o.arid = AxiIdBits'(read.id);
+  assign dram_read_o.araddr = AxiAddressBits'(read.address);
+  assign dram_read_o.arlen = read.len;
+  assign dram_read_o.arsize = AxiSizeLine;
+  assign dram_read_o.arburst = AxiBurstIncr;
 
   logic is_hit, is_error;
-  assign is_hit = dram_rid_i[IdBits-1];
-  assign is_error = dram_rresp_i != '0;
-  assign dram_rready_o = !is_hit || hit_line_ready_i;
-  assign table_line_valid_o = dram_rvalid_i && !is_hit;
-  assign table_line_id_o = dram_rid_i[ClientBits-1:0];
-  assign table_line_o = dram_rdata_i;
+  assign is_hit = dram_read_i.rid[IdBits-1];
+  assign is_error = dram_read_i.rresp != AxiRespOkay;
+  assign dram_read_o.rready = !is_hit || hit_line_ready_i;
+  assign table_line_valid_o = dram_read_i.rvalid && !is_hit;
+  assign table_line_id_o = dram_read_i.rid[ClientBits-1:0];
+  assign table_line_o = dram_read_i.rdata;
   assign table_line_error_o = is_error;
-  assign hit_line_valid_o = dram_rvalid_i && is_hit;
-  assign hit_line_tag_o = dram_rid_i[TagBits-1:0];
-  assign hit_line_o = '{data: dram_rdata_i, last: dram_rlast_i, error: is_error};
+  assign hit_line_valid_o = dram_read_i.rvalid && is_hit;
+  assign hit_line_tag_o = dram_read_i.rid[TagBits-1:0];
+  assign hit_line_o = '{data: dram_read_i.rdata, last: dram_read_i.rlast, error: is_error};
+
+  logic [IdBits-1:0] write_id;
+  logic [AddressBits-1:0] write_address;
 
   dram_writer #(
     .AddressBits(AddressBits),
     .IdBits(IdBits)
   ) u_dram_writer (
     .line_id_i({1'b1, line_tag_i}),
-    .aw_valid_o(dram_awvalid_o),
-    .aw_ready_i(dram_awready_i),
-    .aw_id_o(dram_awid_o),
-    .aw_address_o(dram_awaddr_o),
-    .aw_len_o(dram_awlen_o),
-    .w_valid_o(dram_wvalid_o),
-    .w_ready_i(dram_wready_i),
-    .w_data_o(dram_wdata_o),
-    .w_strobe_o(dram_wstrb_o),
-    .w_last_o(dram_wlast_o),
+    .aw_valid_o(dram_write_o.awvalid),
+    .aw_ready_i(dram_write_i.awready),
+    .aw_id_o(write_id),
+    .aw_address_o(write_address),
+    .aw_len_o(dram_write_o.awlen),
+    .w_valid_o(dram_write_o.wvalid),
+    .w_ready_i(dram_write_i.wready),
+    .w_data_o(dram_write_o.wdata),
+    .w_strobe_o(dram_write_o.wstrb),
+    .w_last_o(dram_write_o.wlast),
     .*
   );
 
-  assign dram_arsize_o = SizeOfLine;
-  assign dram_arburst_o = Incrementing;
-  assign dram_awsize_o = SizeOfLine;
-  assign dram_awburst_o = Incrementing;
+  assign dram_write_o.awid = AxiIdBits'(write_id);
+  assign dram_write_o.awaddr = AxiAddressBits'(write_address);
+  assign dram_write_o.awsize = AxiSizeLine;
+  assign dram_write_o.awburst = AxiBurstIncr;
 
-  assign dram_bready_o = 1'b1;
-  assign table_written_o = dram_bvalid_i && !dram_bid_i[IdBits-1];
-  assign line_written_o = dram_bvalid_i && dram_bid_i[IdBits-1];
-  assign line_written_tag_o = dram_bid_i[TagBits-1:0];
-  assign line_written_error_o = dram_bresp_i != '0;
+  assign dram_write_o.bready = 1'b1;
+  assign table_written_o = dram_write_i.bvalid && !dram_write_i.bid[IdBits-1];
+  assign line_written_o = dram_write_i.bvalid && dram_write_i.bid[IdBits-1];
+  assign line_written_tag_o = dram_write_i.bid[TagBits-1:0];
+  assign line_written_error_o = dram_write_i.bresp != AxiRespOkay;
 
-  `ASSERT(OneBeatALookup, !table_line_valid_o || dram_rlast_i)
-  `ASSERT_OFFER_STAYS(ReadStays, dram_arvalid_o, dram_arready_i, {dram_arid_o, dram_araddr_o, dram_arlen_o})
+  `ASSERT(OneBeatALookup, !table_line_valid_o || dram_read_i.rlast)
+  `ASSERT_OFFER_STAYS(ReadStays, dram_read_o.arvalid, dram_read_i.arready,
+                      {dram_read_o.arid, dram_read_o.araddr, dram_read_o.arlen})
 
 endmodule
+
+`default_nettype wire

@@ -1,11 +1,14 @@
-// The AXI4 ports of on-board memory, one a channel, each with its own answers. The page table is in the first
-// channel. The pages of the cache, whose lines are known by their places, are spread over all by the parity
-// of their numbers, so that what is at the same offset of all entries is in all channels.
+// The AXI4 ports of on-board memory, one for each channel. The page table is in the first channel. The pages
+// of the cache are distributed over all channels by the parity of their numbers, so that lines at the same
+// offset of many entries use all channels.
+
+`default_nettype none
 
 `include "assertions.svh"
 
 module dram_ports
   import accelerator_pkg::*;
+  import axi_pkg::*;
   import memory_pkg::*;
 #(
   // a power of two
@@ -15,8 +18,7 @@ module dram_ports
   parameter int unsigned TagBits = 3,
   parameter int unsigned PlaceBits = 19,
   // where the cache begins in each channel, in pages of 4 KiB
-  parameter int unsigned CachePage = 0,
-  localparam int unsigned IdBits = TagBits + 1
+  parameter int unsigned CachePage = 0
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -41,7 +43,7 @@ module dram_ports
   input  logic                   word_last_i,
   output logic                   table_written_o,
 
-  // pieces from the cache
+  // bursts from the cache
   input  logic                                      hit_valid_i,
   output logic                                      hit_ready_o,
   input  logic        [TagBits-1:0]                 hit_tag_i,
@@ -62,35 +64,10 @@ module dram_ports
   output logic [Channels-1:0][TagBits-1:0]     line_written_tag_o,
   output logic [Channels-1:0]                  line_written_error_o,
 
-  output logic                   dram_arvalid_o[Channels],
-  input  logic                   dram_arready_i[Channels],
-  output logic [IdBits-1:0]      dram_arid_o[Channels],
-  output logic [AddressBits-1:0] dram_araddr_o[Channels],
-  output logic [7:0]             dram_arlen_o[Channels],
-  output logic [2:0]             dram_arsize_o[Channels],
-  output logic [1:0]             dram_arburst_o[Channels],
-  input  logic                   dram_rvalid_i[Channels],
-  output logic                   dram_rready_o[Channels],
-  input  logic [IdBits-1:0]      dram_rid_i[Channels],
-  input  line_t                  dram_rdata_i[Channels],
-  input  logic [1:0]             dram_rresp_i[Channels],
-  input  logic                   dram_rlast_i[Channels],
-  output logic                   dram_awvalid_o[Channels],
-  input  logic                   dram_awready_i[Channels],
-  output logic [IdBits-1:0]      dram_awid_o[Channels],
-  output logic [AddressBits-1:0] dram_awaddr_o[Channels],
-  output logic [7:0]             dram_awlen_o[Channels],
-  output logic [2:0]             dram_awsize_o[Channels],
-  output logic [1:0]             dram_awburst_o[Channels],
-  output logic                   dram_wvalid_o[Channels],
-  input  logic                   dram_wready_i[Channels],
-  output line_t                  dram_wdata_o[Channels],
-  output logic [LineBytes-1:0]   dram_wstrb_o[Channels],
-  output logic                   dram_wlast_o[Channels],
-  input  logic                   dram_bvalid_i[Channels],
-  output logic                   dram_bready_o[Channels],
-  input  logic [IdBits-1:0]      dram_bid_i[Channels],
-  input  logic [1:0]             dram_bresp_i[Channels],
+  output axi_read_request_t   dram_read_o[Channels],
+  input  axi_read_response_t  dram_read_i[Channels],
+  output axi_write_request_t  dram_write_o[Channels],
+  input  axi_write_response_t dram_write_i[Channels],
 
   // answers that were errors
   output logic [Channels-1:0] read_error_o,
@@ -181,41 +158,16 @@ module dram_ports
       .line_written_o(line_written_o[channel]),
       .line_written_tag_o(line_written_tag_o[channel]),
       .line_written_error_o(line_written_error_o[channel]),
-      .dram_arvalid_o(dram_arvalid_o[channel]),
-      .dram_arready_i(dram_arready_i[channel]),
-      .dram_arid_o(dram_arid_o[channel]),
-      .dram_araddr_o(dram_araddr_o[channel]),
-      .dram_arlen_o(dram_arlen_o[channel]),
-      .dram_arsize_o(dram_arsize_o[channel]),
-      .dram_arburst_o(dram_arburst_o[channel]),
-      .dram_rvalid_i(dram_rvalid_i[channel]),
-      .dram_rready_o(dram_rready_o[channel]),
-      .dram_rid_i(dram_rid_i[channel]),
-      .dram_rdata_i(dram_rdata_i[channel]),
-      .dram_rresp_i(dram_rresp_i[channel]),
-      .dram_rlast_i(dram_rlast_i[channel]),
-      .dram_awvalid_o(dram_awvalid_o[channel]),
-      .dram_awready_i(dram_awready_i[channel]),
-      .dram_awid_o(dram_awid_o[channel]),
-      .dram_awaddr_o(dram_awaddr_o[channel]),
-      .dram_awlen_o(dram_awlen_o[channel]),
-      .dram_awsize_o(dram_awsize_o[channel]),
-      .dram_awburst_o(dram_awburst_o[channel]),
-      .dram_wvalid_o(dram_wvalid_o[channel]),
-      .dram_wready_i(dram_wready_i[channel]),
-      .dram_wdata_o(dram_wdata_o[channel]),
-      .dram_wstrb_o(dram_wstrb_o[channel]),
-      .dram_wlast_o(dram_wlast_o[channel]),
-      .dram_bvalid_i(dram_bvalid_i[channel]),
-      .dram_bready_o(dram_bready_o[channel]),
-      .dram_bid_i(dram_bid_i[channel]),
-      .dram_bresp_i(dram_bresp_i[channel])
+      .dram_read_o(dram_read_o[channel]),
+      .dram_read_i(dram_read_i[channel]),
+      .dram_write_o(dram_write_o[channel]),
+      .dram_write_i(dram_write_i[channel])
     );
 
-    assign read_error_o[channel] =
-        dram_rvalid_i[channel] && dram_rready_o[channel] && dram_rresp_i[channel] != '0;
-    assign write_error_o[channel] =
-        dram_bvalid_i[channel] && dram_bready_o[channel] && dram_bresp_i[channel] != '0;
+    assign read_error_o[channel] = dram_read_i[channel].rvalid && dram_read_o[channel].rready
+        && dram_read_i[channel].rresp != AxiRespOkay;
+    assign write_error_o[channel] = dram_write_i[channel].bvalid && dram_write_o[channel].bready
+        && dram_write_i[channel].bresp != AxiRespOkay;
   end
 
   assign table_read_ready_o = table_read_ready[0];
@@ -232,3 +184,5 @@ module dram_ports
   `ASSERT(TableIsInTheFirstChannel, (table_line_valid & ~Channels'(1)) == '0)
 
 endmodule
+
+`default_nettype wire

@@ -1,5 +1,7 @@
-// Writes to on-board memory for two: bursts of the page table, and single lines of the cache. A burst is not
-// mixed with anything.
+// Arbitrates the writes to a channel of on-board memory: bursts of the page table, and single lines of the
+// cache. The page table has priority, and no line is written within one of its bursts.
+
+`default_nettype none
 
 `include "assertions.svh"
 
@@ -116,3 +118,5 @@ module dram_writer
   `ASSERT_OFFER_STAYS(LineStays, line_valid_i, line_ready_o, {line_id_i, line_address_i, line_i})
 
 endmodule
+
+`default_nettype wire

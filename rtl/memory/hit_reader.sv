@@ -1,6 +1,8 @@
 // Brings lines of the cache, or of the root on chip, to the clients that asked for them. Lines from
 // elsewhere go first: a line for the same client waits.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module hit_reader
@@ -64,3 +66,5 @@ module hit_reader
   `ASSERT(OneSourceAClient, (line_valid_o & busy_i) == '0)
 
 endmodule
+
+`default_nettype wire

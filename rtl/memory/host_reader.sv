@@ -1,10 +1,14 @@
-// Reads the pieces of all clients from host memory. A tag is a client and one of its banks, so its read is in
-// flight at most once, and its lines have room when they come.
+// Reads the bursts of all clients from host memory over AXI4. The id is the tag of a burst: a client and one
+// of its banks. A tag has at most one read in flight, and its client has reserved room for the lines, so the
+// reader always accepts them. A read that fails ends with an error, when its last beat has arrived.
+
+`default_nettype none
 
 `include "assertions.svh"
 
 module host_reader
   import accelerator_pkg::*;
+  import axi_pkg::*;
   import memory_pkg::*;
 #(
   parameter int unsigned ClientCount = 4,
@@ -22,49 +26,52 @@ module host_reader
   input  piece_lines_t       piece_lines_i,
   input  logic [TagBits-1:0] piece_tag_i,
 
-  // The line that came, to the one client that it is for.
+  // a line, for the one client whose bit is set
   output logic        [ClientCount-1:0] line_valid_o,
   output logic        [TagBits-1:0]     line_tag_o,
   output piece_line_t                   line_o,
 
-  output logic               host_read_valid_o,
-  input  logic               host_read_ready_i,
-  output logic [63:0]        host_read_address_o,
-  output logic [15:0]        host_read_bytes_o,
-  output logic [TagBits-1:0] host_read_tag_o,
-
-  input  logic               host_beat_valid_i,
-  output logic               host_beat_ready_o,
-  input  logic [TagBits-1:0] host_beat_tag_i,
-  input  line_t              host_beat_data_i,
-  input  logic               host_beat_last_i,
-  input  logic               host_beat_error_i
+  output axi_read_request_t host_o,
+  // verilator lint_off UNUSEDSIGNAL
+  input axi_read_response_t host_i
+  // verilator lint_on UNUSEDSIGNAL
 );
 
-  assign host_read_valid_o = piece_valid_i;
-  assign piece_ready_o = host_read_ready_i;
-  assign host_read_address_o = 64'(piece_address_i);
-  assign host_read_bytes_o = 16'(piece_lines_i) << LineIndexBits;
-  assign host_read_tag_o = piece_tag_i;
+  assign host_o = '{
+    arvalid: piece_valid_i,
+    arid: AxiIdBits'(piece_tag_i),
+    araddr: AxiAddressBits'(piece_address_i),
+    arlen: 8'(piece_lines_i) - 8'd1,
+    arsize: AxiSizeLine,
+    arburst: AxiBurstIncr,
+    rready: 1'b1
+  };
+  assign piece_ready_o = host_i.arready;
 
-  // What came, a cycle later.
+  // Tags whose read has had an error. The rest of such a read is dropped; its last beat reports the error.
+  logic [2**TagBits-1:0] failed_q;
+  logic fails;
+  logic [TagBits-1:0] tag;
+  assign tag = host_i.rid[TagBits-1:0];
+  assign fails = host_i.rresp != AxiRespOkay || failed_q[tag];
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) failed_q <= '0;
+    else if (host_i.rvalid) failed_q[tag] <= fails && !host_i.rlast;
+  end
+
+  // Lines are registered once.
   logic valid_q;
   logic [TagBits-1:0] tag_q;
   piece_line_t line_q;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) valid_q <= 1'b0;
-    else valid_q <= host_beat_valid_i;
-    tag_q <= host_beat_tag_i;
-    // An error ends what is read.
-    line_q <= '{
-      data: host_beat_data_i,
-      last: host_beat_last_i || host_beat_error_i,
-      error: host_beat_error_i
-    };
+    else valid_q <= host_i.rvalid && (host_i.rlast || !fails);
+    tag_q <= tag;
+    line_q <= '{data: host_i.rdata, last: host_i.rlast, error: fails};
   end
 
-  assign host_beat_ready_o = 1'b1;
   assign line_tag_o = tag_q;
   assign line_o = line_q;
   always_comb begin
@@ -80,16 +87,17 @@ module host_reader
     if (rst_i) begin
       flying_q <= '0;
     end else begin
-      if (host_read_valid_o && host_read_ready_i) flying_q[host_read_tag_o] <= 1'b1;
-      if (host_beat_valid_i && (host_beat_last_i || host_beat_error_i)) flying_q[host_beat_tag_i] <= 1'b0;
+      if (piece_valid_i && piece_ready_o) flying_q[piece_tag_i] <= 1'b1;
+      if (host_i.rvalid && host_i.rlast) flying_q[tag] <= 1'b0;
     end
   end
 
-  `ASSERT(TagIsFree, !host_read_valid_o || !flying_q[host_read_tag_o])
-  `ASSERT(BeatWasAskedFor, !host_beat_valid_i || flying_q[host_beat_tag_i])
-  `ASSERT(StaysWithinThePage, !host_read_valid_o
-          || 32'(host_read_address_o[11:0]) + 32'(host_read_bytes_o) <= PageBytes)
-  `ASSERT_OFFER_STAYS(ReadStays, host_read_valid_o, host_read_ready_i,
-                      {host_read_address_o, host_read_bytes_o, host_read_tag_o})
+  `ASSERT(TagIsFree, !piece_valid_i || !flying_q[piece_tag_i])
+  `ASSERT(BeatWasAskedFor, !host_i.rvalid || (flying_q[tag] && host_i.rid == AxiIdBits'(tag)))
+  `ASSERT(StaysWithinThePage, !host_o.arvalid
+          || 32'(host_o.araddr[11:0]) + ((32'(host_o.arlen) + 32'd1) << LineIndexBits) <= PageBytes)
+  `ASSERT_OFFER_STAYS(ReadStays, host_o.arvalid, host_i.arready, {host_o.arid, host_o.araddr, host_o.arlen})
 
 endmodule
+
+`default_nettype wire

@@ -2,6 +2,8 @@
 // on-board memory, and from the root on chip. In a cycle each may have a line, for clients that differ; for
 // the same client, host memory goes first, then one channel after the other.
 
+`default_nettype none
+
 module line_router
   import memory_pkg::*;
 #(
@@ -104,3 +106,5 @@ module line_router
   assign line_valid_o = gen_channels[Channels-1].busy_after | root_valid;
 
 endmodule
+
+`default_nettype wire

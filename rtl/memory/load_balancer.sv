@@ -1,6 +1,8 @@
 // Says when a piece that is in the cache had better be read from host memory: when more pieces are on their
 // way from on-board memory than from host memory.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module load_balancer #(
@@ -41,3 +43,5 @@ module load_balancer #(
   `COVER(Spares, spares_o)
 
 endmodule
+
+`default_nettype wire

@@ -1,6 +1,8 @@
 // Where the buffers of LIDs are: a table in on-board memory that clients look LIDs up in, and that the
 // control plane writes.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module mappings
@@ -86,3 +88,5 @@ module mappings
   `COVER(MappingWaitsForCache, drop_valid_o && !drop_ready_i)
 
 endmodule
+
+`default_nettype wire

@@ -1,4 +1,6 @@
-// Counts what the memory system does.
+// Counts the activity of the memory system since reset.
+
+`default_nettype none
 
 module memory_counters
   import memory_pkg::*;
@@ -48,3 +50,5 @@ module memory_counters
   assign counters_o = counters_q;
 
 endmodule
+
+`default_nettype wire

@@ -1,4 +1,6 @@
-// What the units of the memory system say to each other.
+// Types that the units of the memory system exchange.
+
+`default_nettype none
 
 package memory_pkg;
 
@@ -7,7 +9,7 @@ package memory_pkg;
   // No design uses every name.
   // verilator lint_off UNUSEDPARAM
 
-  // No read of host memory and no burst of on-board memory crosses such a boundary.
+  // No burst of host memory or on-board memory crosses a boundary of this size.
   localparam int unsigned PageBytes = 4096;
   localparam int unsigned PageLines = PageBytes / LineBytes;
   localparam int unsigned PageLineBits = $clog2(PageLines);
@@ -16,63 +18,63 @@ package memory_pkg;
   localparam int unsigned LineAddressBits = $bits(bus_address_t) - LineIndexBits;
   typedef logic [LineAddressBits-1:0] line_address_t;
 
-  // A number of lines, at most those of a page.
+  // A number of lines up to those of a page.
   typedef logic [PageLineBits:0] piece_lines_t;
 
-  // A stretch of lines within a page: what is read at once. The address is that of its first line.
+  // A burst: adjacent lines within a page. The address is that of its first line.
   typedef struct packed {
     bus_address_t address;
     piece_lines_t lines;
-    // the read has no further one
+    // the last burst of the read
     logic last;
   } piece_t;
 
-  // A line of a piece, on its way from memory.
+  // A line of a burst that memory returns.
   typedef struct packed {
     line_t data;
-    // the piece has no further one
+    // the last line of the burst
     logic last;
-    // the line cannot be read, and so neither can the piece
+    // the line, and thereby the burst, cannot be read
     logic error;
   } piece_line_t;
 
-  // A LID whose buffer is wanted.
+  // A lookup of the buffer of a LID.
   typedef struct packed {
-    // of a node worth keeping
+    // the node may be cached
     logic kept;
     lid_t lid;
   } lookup_t;
 
-  // The buffer of a node, as the cache knows it.
+  // The buffer of a node, for the cache.
   typedef struct packed {
-    // it may be kept
+    // the node may be cached
     logic cacheable;
     lid_t lid;
     bus_address_t address;
   } node_name_t;
 
-  // What happens in a cycle beside host memory, to be counted.
+  // Activity of a cycle for the counters, except for host memory.
   typedef struct packed {
-    // a piece of a cacheable node is in the cache, or is not
+    // a burst of a cacheable node is in the cache, or is not
     logic hit;
     logic miss;
-    // lines come from the cache, from each channel of on-board memory one, and from the root on chip
+    // number of lines from the cache, at most one per channel; a line from the root on chip
     logic [3:0] dram_lines;
     logic root_line;
   } cache_events_t;
 
-  // Counts since reset.
+  // Counters since reset.
   typedef struct packed {
-    // reads that clients asked for
+    // reads of clients
     logic [63:0] reads;
-    // of those, reads by LID
+    // those of them by LID
     logic [63:0] lookups;
-    // pieces and lines of them read from host memory
+    // bursts read from host memory, and their lines
     logic [63:0] host_reads;
     logic [63:0] host_lines;
-    // cycles in which host memory did not take a read that was offered
+    // cycles in which host memory stalled a burst
     logic [63:0] host_stalls;
-    // pieces of cacheable nodes that were in the cache, and that were not
+    // bursts of cacheable nodes that were in the cache, and that were not
     logic [63:0] hits;
     logic [63:0] misses;
     // lines read from the cache
@@ -81,10 +83,12 @@ package memory_pkg;
     logic [63:0] root_lines;
     // lines read from the page table
     logic [63:0] table_lines;
-    // answers of on-board memory that were errors: a LID is then not mapped
+    // responses of on-board memory with an error; a lookup that fails returns no mapping
     logic [63:0] dram_errors;
   } memory_counters_t;
 
   // verilator lint_on UNUSEDPARAM
 
 endpackage
+
+`default_nettype wire

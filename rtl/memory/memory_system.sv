@@ -1,28 +1,31 @@
-// Reads lines for its clients from host memory; a node that is named by its LID is found in the page table,
-// which is in on-board memory. Reads of several clients go on side by side.
+// Reads lines of nodes and buffers for its clients, all clients in parallel. It translates LIDs with the page
+// table in on-board memory, and reads from host memory, from the cache of interior nodes in on-board memory,
+// or from the root on chip. A read that begins after a mapping was accepted sees that mapping.
+
+`default_nettype none
 
 `include "assertions.svh"
 
 module memory_system
   import accelerator_pkg::*;
+  import axi_pkg::*;
   import memory_pkg::*;
 #(
   parameter int unsigned ClientCount = 4,
-  // pieces that a client has in flight
+  // maximum number of bursts of a client in flight
   parameter int unsigned Banks = 2,
-  // LIDs from 0 on that can be mapped, a multiple of 512; where their table begins, in pages of 4 KiB
+  // number of LIDs that can be mapped, a multiple of 512; first page of the page table, in pages of 4 KiB
   parameter int unsigned LidCount = 65536,
   parameter int unsigned PageTablePage = 0,
-  // of on-board memory: a power of two
+  // channels of on-board memory: a power of two
   parameter int unsigned Channels = 2,
   parameter int unsigned DramAddressBits = 34,
-  // The cache of nodes: entries of so many lines, at least those of a node.
+  // geometry of the node cache; an entry has at least the lines of a node
   parameter int unsigned CacheSets = 1024,
   parameter int unsigned CacheWays = 4,
   parameter int unsigned CacheEntryLines = 128,
   localparam int unsigned ClientBits = ClientCount > 1 ? $clog2(ClientCount) : 1,
-  localparam int unsigned TagBits = ClientBits + $clog2(Banks),
-  localparam int unsigned DramIdBits = TagBits + 1
+  localparam int unsigned TagBits = ClientBits + $clog2(Banks)
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -34,13 +37,14 @@ module memory_system
   input  logic       [ClientCount-1:0] beat_ready_i,
   output line_beat_t [ClientCount-1:0] beat_o,
 
-  // A mapping, address 0 for none, is taken when it is in force for every read that begins later.
+  // A mapping; address 0 removes it. It is accepted when it is in force for every read that begins later.
   input  logic         map_valid_i,
   output logic         map_ready_o,
   input  lid_t         map_lid_i,
   input  bus_address_t map_address_i,
 
-  // keep interior nodes on board, but read some from host memory all the same; keep the named root on chip
+  // Switches: cache interior nodes in on-board memory, in 2**cache_halvings_i times fewer sets; read some
+  // cached nodes from host memory when on-board memory has the higher load; keep the root root_i on chip.
   input logic cache_i,
   input logic [7:0] cache_halvings_i,
   input logic balance_i,
@@ -48,49 +52,16 @@ module memory_system
   input logic root_valid_i,
   input lid_t root_i,
 
-  // Tagged reads of host memory, never across 4 KiB; beats in any order among tags, in order within one.
-  output logic               host_read_valid_o,
-  input  logic               host_read_ready_i,
-  output logic [63:0]        host_read_address_o,
-  output logic [15:0]        host_read_bytes_o,
-  output logic [TagBits-1:0] host_read_tag_o,
-  input  logic               host_beat_valid_i,
-  output logic               host_beat_ready_o,
-  input  logic [TagBits-1:0] host_beat_tag_i,
-  input  line_t              host_beat_data_i,
-  input  logic               host_beat_last_i,
-  input  logic               host_beat_error_i,
+  // Host memory, read only. No burst crosses a boundary of 4 KiB, and no two bursts in flight have the same
+  // id.
+  output axi_read_request_t  host_o,
+  input  axi_read_response_t host_i,
 
-  // On-board memory: AXI4, a port a channel.
-  output logic                       dram_arvalid_o[Channels],
-  input  logic                       dram_arready_i[Channels],
-  output logic [DramIdBits-1:0]      dram_arid_o[Channels],
-  output logic [DramAddressBits-1:0] dram_araddr_o[Channels],
-  output logic [7:0]                 dram_arlen_o[Channels],
-  output logic [2:0]                 dram_arsize_o[Channels],
-  output logic [1:0]                 dram_arburst_o[Channels],
-  input  logic                       dram_rvalid_i[Channels],
-  output logic                       dram_rready_o[Channels],
-  input  logic [DramIdBits-1:0]      dram_rid_i[Channels],
-  input  line_t                      dram_rdata_i[Channels],
-  input  logic [1:0]                 dram_rresp_i[Channels],
-  input  logic                       dram_rlast_i[Channels],
-  output logic                       dram_awvalid_o[Channels],
-  input  logic                       dram_awready_i[Channels],
-  output logic [DramIdBits-1:0]      dram_awid_o[Channels],
-  output logic [DramAddressBits-1:0] dram_awaddr_o[Channels],
-  output logic [7:0]                 dram_awlen_o[Channels],
-  output logic [2:0]                 dram_awsize_o[Channels],
-  output logic [1:0]                 dram_awburst_o[Channels],
-  output logic                       dram_wvalid_o[Channels],
-  input  logic                       dram_wready_i[Channels],
-  output line_t                      dram_wdata_o[Channels],
-  output logic [LineBytes-1:0]       dram_wstrb_o[Channels],
-  output logic                       dram_wlast_o[Channels],
-  input  logic                       dram_bvalid_i[Channels],
-  output logic                       dram_bready_o[Channels],
-  input  logic [DramIdBits-1:0]      dram_bid_i[Channels],
-  input  logic [1:0]                 dram_bresp_i[Channels],
+  // on-board memory, one AXI4 port for each channel
+  output axi_read_request_t   dram_read_o[Channels],
+  input  axi_read_response_t  dram_read_i[Channels],
+  output axi_write_request_t  dram_write_o[Channels],
+  input  axi_write_response_t dram_write_i[Channels],
 
   output memory_counters_t counters_o
 );
@@ -136,7 +107,7 @@ module memory_system
     );
   end
 
-  // ---- pieces ----
+  // ---- bursts ----
 
   logic hit_valid, hit_ready, drop_valid, drop_ready, write_valid, write_ready;
   logic [Channels-1:0] dram_line_valid, dram_line_ready, written, written_error;
@@ -289,9 +260,9 @@ module memory_system
   ) u_memory_counters (
     .reads_i(read_valid_i & read_ready_o),
     .lookups_i(lookup_valid & lookup_ready),
-    .host_read_i(host_read_valid_o && host_read_ready_i),
-    .host_line_i(host_beat_valid_i && !host_beat_error_i),
-    .host_stall_i(host_read_valid_o && !host_read_ready_i),
+    .host_read_i(host_o.arvalid && host_i.arready),
+    .host_line_i(host_i.rvalid && host_i.rresp == AxiRespOkay),
+    .host_stall_i(host_o.arvalid && !host_i.arready),
     .events_i(events),
     .table_line_i(table_line_valid),
     .dram_read_error_i(read_error),
@@ -300,3 +271,5 @@ module memory_system
   );
 
 endmodule
+
+`default_nettype wire

@@ -9,6 +9,8 @@
 // - a mapping drops all entries of its LID. So when a buffer comes back as another state of the same node,
 //   nothing of the earlier one is left.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module node_cache
@@ -310,3 +312,5 @@ module node_cache
   `COVER(DropsBesideFlight, state_q == Drops && is_busy != '0)
 
 endmodule
+
+`default_nettype wire

@@ -2,6 +2,8 @@
 // flight; each client has at most one, and its number is the id of the read. Words of nodes worth keeping are
 // kept on chip, too.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module page_table
@@ -164,3 +166,5 @@ module page_table
   `ASSERT(LineWasAskedFor, !line_valid_i || flying_q[line_id_i])
 
 endmodule
+
+`default_nettype wire

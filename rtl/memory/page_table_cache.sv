@@ -1,6 +1,8 @@
 // The page table's words of nodes worth keeping, on chip: interior nodes are few, and each request looks up
 // some. A LID has one place. One lookup at a time, two cycles each.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module page_table_cache
@@ -138,3 +140,5 @@ module page_table_cache
   `COVER(Drops, drop_i)
 
 endmodule
+
+`default_nettype wire

@@ -2,6 +2,8 @@
 // is given. A mapping is taken when it is in memory: every read that begins later sees it. What is kept of
 // the LID elsewhere is dropped before: a read that finds the buffer in the table finds nothing older of it.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module page_table_writer
@@ -119,3 +121,5 @@ module page_table_writer
   `ASSERT_OFFER_STAYS(WordStays, word_valid_o, word_ready_i, {word_o, word_strobe_o, word_last_o})
 
 endmodule
+
+`default_nettype wire

@@ -2,6 +2,8 @@
 // client. Lines of several pieces come in any order, those of one piece in order; all leave in the order of
 // the pieces. A read ends with the last line of its last piece, or with an error.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module piece_buffer
@@ -151,3 +153,5 @@ module piece_buffer
   `ASSERT_OFFER_STAYS(OutStays, out_valid_o, out_ready_i, {out_o, out_last_o, out_error_o})
 
 endmodule
+
+`default_nettype wire

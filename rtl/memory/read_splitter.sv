@@ -1,5 +1,7 @@
 // Cuts a read into pieces that end where pages end, and offers them in order.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module read_splitter
@@ -48,3 +50,5 @@ module read_splitter
   `ASSERT(ReadsSomething, !start_i || count_i != '0)
 
 endmodule
+
+`default_nettype wire

@@ -4,6 +4,8 @@
 // room, and a mapping drops what is kept of its LID. Another buffer gets the room once nothing in flight is
 // about the one before: so no line that comes late is taken for one of it.
 
+`default_nettype none
+
 `include "assertions.svh"
 
 module root_on_chip
@@ -227,3 +229,5 @@ module root_on_chip
   `COVER(OtherRoot, root_valid_i && root_i != '0 && root_i != root_q && used_q)
 
 endmodule
+
+`default_nettype wire

@@ -1,4 +1,4 @@
-"""Buffers of nodes that come back with another content, as those see them who keep pieces."""
+"""Buffers of nodes whose contents change when they are reused, as the node cache sees them."""
 
 import random
 from collections import Counter

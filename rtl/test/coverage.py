@@ -1,6 +1,7 @@
-"""How often the tests came to the states that matter: all that modules name as COVER.
+"""Counts the cycles in which the tests reached the states that the modules declare with COVER.
 
-Run after the tests: adds up what each left, prints a table, and fails if there is a state that none came to.
+Run this after the tests. It adds the counts of all runs, prints a table, and fails if a state was never
+reached.
 """
 
 import re

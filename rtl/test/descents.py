@@ -9,14 +9,14 @@ from records import record
 from trees import Reader, Tree
 
 DESCENT, TASK, LEAF = record("descent_t"), record("task_t"), record("leaf_t")
-TOWARD = {"key": 0, "before": 1, "first": 2, "last": 3}
+DIRECTION = {"key": 0, "before": 1, "first": 2, "last": 3}
 
 
 @dataclass
 class Descent:
     """A descent at a version, by the key that is in a slot, as its lower or its upper one."""
 
-    toward: str
+    direction: str
     key: bytes
     root: int
     version: int
@@ -29,7 +29,7 @@ class Descent:
         """Its bits."""
         lengths = {"upper_length" if self.by_upper else "lower_length": len(self.key)}
         task = TASK.pack(slot=self.slot, read_version=self.version, root=self.root, **lengths)
-        way = {"toward": TOWARD[self.toward], "by_upper": self.by_upper, "again": self.again}
+        way = {"direction": DIRECTION[self.direction], "by_upper": self.by_upper, "again": self.again}
         return DESCENT.pack(**way, request=task)
 
     def check(self, memory: Memory, leaf: dict[str, int]):
@@ -38,7 +38,7 @@ class Descent:
         assert not leaf["failed"]
         assert leaf["again"] == self.again
         assert leaf["request"] == DESCENT.unpack(self.word)["request"]
-        assert leaf["lid"] == reader.descend(self.root, self.toward, self.key), self
+        assert leaf["lid"] == reader.descend(self.root, self.direction, self.key), self
         address = 0
         if leaf["lid"] == self.root:
             address = reader.address(self.root) or oldest(memory, self.root)
@@ -56,8 +56,8 @@ def oldest(memory: Memory, lid: int) -> int:
 def random_descent(tree: Tree, keys: list[bytes], slot: int, again: int = 0) -> Descent:
     """A descent of any kind at any version, the first of which is that of no node."""
     fences = [plan.low for plan in tree.memory.plans.values() if plan.low]
-    toward, fence = random.choice(list(TOWARD)), random.choice(fences or keys)
+    direction, fence = random.choice(list(DIRECTION)), random.choice(fences or keys)
     key = near(random.choice((fence, *keys)), tree.memory.shape.key_bytes_max)
-    key = {"key": key, "before": fence}.get(toward, b"")
+    key = {"key": key, "before": fence}.get(direction, b"")
     version = random.choice((tree.version, random.randint(0, tree.version)))
-    return Descent(toward, key, tree.root, version, slot, again=again)
+    return Descent(direction, key, tree.root, version, slot, again=again)

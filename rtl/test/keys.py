@@ -1,4 +1,4 @@
-"""Keys that are hard to tell apart."""
+"""Keys that are hard to distinguish."""
 
 import random
 

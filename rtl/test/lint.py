@@ -1,4 +1,5 @@
-"""Lints every module of rtl: Verilator with each as the top, slang over all, verible's rules of style."""
+"""Lints every module of rtl: Verilator with each module as the top, slang over all modules, the style rules
+of verible, and `default_nettype none in every file."""
 
 import subprocess
 import sys
@@ -8,8 +9,9 @@ import verible
 from pyslang.driver import Driver
 from runner import RTL, WARNINGS, modules, set_environment
 
+
 def run(*command: str | Path) -> bool:
-    """Runs a tool and shows what it says; whether it found nothing."""
+    """Runs a tool and shows what it says; returns whether it found nothing."""
     return subprocess.run([str(part) for part in command]).returncode == 0
 
 
@@ -36,8 +38,21 @@ def lint_by_verible() -> bool:
     return run(tool, "--rules=-line-length", *modules(), *RTL.rglob("*.svh"))
 
 
+def lint_net_types() -> bool:
+    """No file may declare nets implicitly, nor leave that setting to the file that is read after it."""
+    begin, end = "\n`default_nettype none\n", "\nend{}\n\n`default_nettype wire\n"
+    clean = True
+    for path in sorted(RTL.rglob("*.sv")):
+        text = path.read_text()
+        kind = "package" if path.stem.endswith("_pkg") else "module"
+        if begin not in text.partition(f"\n{kind} ")[0] or not text.endswith(end.format(kind)):
+            print(f"{path}: `default_nettype none must stand above the {kind}, and wire below it")
+            clean = False
+    return clean
+
+
 if __name__ == "__main__":
     set_environment()
     print(f"{len(modules())} modules", flush=True)
-    clean = [lint_by_verilator(), lint_by_slang(), lint_by_verible()]
+    clean = [lint_by_verilator(), lint_by_slang(), lint_by_verible(), lint_net_types()]
     sys.exit(0 if all(clean) else 1)

@@ -1,4 +1,4 @@
-"""Clients that look words of a page table up."""
+"""Clients that look up words of a page table."""
 
 from cocotb.triggers import RisingEdge
 from records import record

@@ -1,7 +1,7 @@
-"""Models of memories, as unkind as their contracts allow: random latency, random order, random stalls.
+"""Models of memories that use all freedom of AXI4: random latency, random order among ids, random stalls.
 
-A model asks its `line`, a function from the address of a line to its 64 bytes as a number, or to None where
-there is no memory, at the time when the beat goes out.
+A model calls its `line` when it sends a beat: a function from the address of a line to its 64 bytes as a
+number, or to None where there is no memory.
 """
 
 import random
@@ -9,14 +9,18 @@ from collections import deque
 
 from cocotb import start_soon
 from cocotb.triggers import RisingEdge
+from records import record
 from streams import end_of_reset
 
 LINE = 64
 PAGE = 4096
+OKAY, SLAVE_ERROR = 0, 2
+REQUESTS = {kind: record(f"axi_{kind}_request_t") for kind in ("read", "write")}
+RESPONSES = {kind: record(f"axi_{kind}_response_t") for kind in ("read", "write")}
 
 
 class Beats:
-    """The lines of one read that are still to come, and the cycles until the first."""
+    """The remaining lines of one read, and the cycles until the first one."""
 
     def __init__(self, address: int, lines: int, latency: int):
         self.address, self.lines, self.wait = address, lines, random.randint(0, latency)
@@ -27,109 +31,137 @@ class Beats:
         return address, self.lines == 0
 
 
-class HostMemory:
-    """Tagged reads: beats of several tags in any order, those of one tag in order. `errors` is the share of
-    beats that end their read early with an error."""
+class AxiPort:
+    """The signals of an AXI4 port by their AXI names. `accelerator_top` has a pin for each, with the prefix
+    `pins`; other modules have the structs of axi_pkg, as ports that begin with `structs`."""
 
-    PARTS = ("tag", "address", "bytes")
+    def __init__(self, dut, pins: str, structs: dict[str, str], index: int | None = None):
+        self.dut, self.pins, self.structs, self.index = dut, pins, structs, index
+        self.has_pins = hasattr(dut, f"{pins}_arvalid")
+        # the current value of each driven struct
+        self.words = {}
+
+    def kind(self, name: str) -> str:
+        """Whether a signal belongs to reads or to writes."""
+        return "read" if name.startswith(("ar", "r")) else "write"
+
+    def struct(self, kind: str, direction: str):
+        signal = getattr(self.dut, f"{self.structs[kind]}_{direction}")
+        return signal if self.index is None else signal[self.index]
+
+    def set(self, **values: int):
+        """Drives inputs."""
+        for name, value in values.items():
+            if self.has_pins:
+                getattr(self.dut, f"{self.pins}_{name}").value = int(value)
+                continue
+            kind = self.kind(name)
+            shift, width = RESPONSES[kind].fields[name]
+            word = self.words.get(kind, 0) & ~((1 << width) - 1 << shift)
+            self.words[kind] = word | int(value) << shift
+            self.struct(kind, "i").value = self.words[kind]
+
+    def get(self, name: str) -> int:
+        """Samples an output."""
+        if self.has_pins:
+            return int(getattr(self.dut, f"{self.pins}_{name}").value)
+        kind = self.kind(name)
+        shift, width = REQUESTS[kind].fields[name]
+        return int(self.struct(kind, "o").value) >> shift & (1 << width) - 1
+
+    def burst(self, channel: str) -> tuple[int, int, int]:
+        """Id, address and beats of the burst on `ar` or `aw`."""
+        address, beats = self.get(f"{channel}addr"), self.get(f"{channel}len") + 1
+        assert self.get(f"{channel}size") == 6 and self.get(f"{channel}burst") == 1
+        assert address % LINE == 0 and address % PAGE + beats * LINE <= PAGE, (address, beats)
+        return self.get(f"{channel}id"), address, beats
+
+
+class HostMemory:
+    """AXI4, read only: beats of several ids in any order, those of one id in order. `errors` is the share of
+    beats with an error; a read has all its beats even so."""
 
     def __init__(self, dut, line, stall=0.0, latency=20, errors=0.0):
         self.dut, self.line, self.stall = dut, line, stall
         self.latency, self.errors = latency, errors
-        # tag to Beats; what was read, for tests
+        self.port = AxiPort(dut, "m_axi_host", {"read": "host"})
+        # id to Beats; reads, for tests
         self.flying, self.reads = {}, []
-        dut.host_read_ready_i.value = dut.host_beat_valid_i.value = 0
+        self.port.set(arready=0, rvalid=0)
         start_soon(self.take_reads())
         start_soon(self.give_beats())
 
     async def take_reads(self):
-        dut = self.dut
-        await end_of_reset(dut)
+        await end_of_reset(self.dut)
         while True:
             takes = random.random() >= self.stall
-            dut.host_read_ready_i.value = int(takes)
-            await RisingEdge(dut.clk_i)
+            self.port.set(arready=takes)
+            await RisingEdge(self.dut.clk_i)
             for beats in self.flying.values():
                 beats.wait -= 1
-            if takes and dut.host_read_valid_o.value == 1:
-                self.take(*(int(getattr(dut, f"host_read_{name}_o").value) for name in self.PARTS))
+            if takes and self.port.get("arvalid"):
+                self.take(*self.port.burst("ar"))
 
-    def take(self, tag: int, address: int, size: int):
-        assert tag not in self.flying, f"tag {tag} is in flight"
-        assert size % LINE == address % LINE == 0 and 0 < size <= PAGE - address % PAGE, (address, size)
-        self.reads.append((address, size))
-        self.flying[tag] = Beats(address, size // LINE, self.latency)
+    def take(self, identifier: int, address: int, lines: int):
+        assert identifier not in self.flying, f"id {identifier} is in flight"
+        self.reads.append((address, lines * LINE))
+        self.flying[identifier] = Beats(address, lines, self.latency)
 
     async def give_beats(self):
-        dut = self.dut
-        await end_of_reset(dut)
+        await end_of_reset(self.dut)
         while True:
-            due = [tag for tag, beats in self.flying.items() if beats.wait <= 0]
+            due = [identifier for identifier, beats in self.flying.items() if beats.wait <= 0]
             gives = bool(due) and random.random() >= self.stall
-            dut.host_beat_valid_i.value = int(gives)
+            self.port.set(rvalid=gives)
             if gives:
                 self.drive(random.choice(due))
-            await RisingEdge(dut.clk_i)
-            while gives and dut.host_beat_ready_o.value != 1:
-                await RisingEdge(dut.clk_i)
+            await RisingEdge(self.dut.clk_i)
+            while gives and not self.port.get("rready"):
+                await RisingEdge(self.dut.clk_i)
 
-    def drive(self, tag: int):
-        address, last = self.flying[tag].step()
+    def drive(self, identifier: int):
+        address, last = self.flying[identifier].step()
         data = self.line(address)
         error = data is None or random.random() < self.errors
-        if last or error:
-            del self.flying[tag]
-        values = {"tag": tag, "data": data or 0, "last": last or error, "error": error}
-        for name, value in values.items():
-            getattr(self.dut, f"host_beat_{name}_i").value = int(value)
+        if last:
+            del self.flying[identifier]
+        self.port.set(rid=identifier, rdata=data or 0, rlast=last, rresp=SLAVE_ERROR if error else OKAY)
 
 
 class Dram:
-    """AXI4, 512 bits, INCR: one port, or that of a channel of several. Reads of one id in order; beats of
-    several ids mixed. A write takes effect at any time before its response; a read beside it sees either."""
+    """One AXI4 port of 512 bits with INCR bursts, or the port of one of several channels. Beats of one id are
+    in order; beats of several ids are interleaved. A write takes effect at any time before its response; a
+    concurrent read returns the old or the new line."""
 
     def __init__(self, dut, channel: int | None = None, stall=0.0, latency=20):
-        self.dut, self.channel, self.stall, self.latency = dut, channel, stall, latency
-        # Lines by address; one that was never written holds what chips hold when they are turned on.
+        self.dut, self.stall, self.latency = dut, stall, latency
+        structs = {"read": "dram_read", "write": "dram_write"}
+        self.port = AxiPort(dut, f"m_axi_dram{channel or 0}", structs, channel)
+        # Lines by address. A line that was never written has random contents.
         self.lines = {}
         # id to its reads in order; bursts to write as (id, address, beats); their words (data, strobe, last)
         self.flying, self.bursts, self.words = {}, deque(), deque()
-        for port in ("arready", "rvalid", "awready", "wready", "bvalid"):
-            self.port(port).value = 0
+        self.port.set(arready=0, rvalid=0, awready=0, wready=0, bvalid=0)
         for task in (self.take_reads, self.give_beats, self.take_addresses, self.take_words, self.respond):
             start_soon(task())
-
-    def port(self, port: str):
-        ports = getattr(self.dut, f"dram_{port}_{'i' if port in INPUTS else 'o'}")
-        return ports if self.channel is None else ports[self.channel]
-
-    def value(self, port: str) -> int:
-        return int(self.port(port).value)
 
     def line(self, address: int) -> int:
         return self.lines.setdefault(address, random.getrandbits(8 * LINE))
 
     async def handshake(self, channel: str):
-        """Takes one transfer of a channel that the module drives."""
+        """Accepts one transfer of a channel that the module drives."""
         while True:
             takes = random.random() >= self.stall
-            self.port(f"{channel}ready").value = int(takes)
+            self.port.set(**{f"{channel}ready": takes})
             await RisingEdge(self.dut.clk_i)
-            if takes and self.port(f"{channel}valid").value == 1:
+            if takes and self.port.get(f"{channel}valid"):
                 return
-
-    def burst(self, channel: str) -> tuple[int, int, int]:
-        """Id, address and beats of what was just taken."""
-        address, beats = self.value(f"{channel}addr"), self.value(f"{channel}len") + 1
-        assert self.value(f"{channel}size") == 6 and self.value(f"{channel}burst") == 1
-        assert address % LINE == 0 and address % PAGE + beats * LINE <= PAGE, (address, beats)
-        return self.value(f"{channel}id"), address, beats
 
     async def take_reads(self):
         await end_of_reset(self.dut)
         while True:
             await self.handshake("ar")
-            identifier, address, beats = self.burst("ar")
+            identifier, address, beats = self.port.burst("ar")
             self.flying.setdefault(identifier, deque()).append(Beats(address, beats, self.latency))
 
     async def give_beats(self):
@@ -139,11 +171,11 @@ class Dram:
                 reads[0].wait -= 1
             due = [identifier for identifier, reads in self.flying.items() if reads[0].wait <= 0]
             gives = bool(due) and random.random() >= self.stall
-            self.port("rvalid").value = int(gives)
+            self.port.set(rvalid=gives)
             if gives:
                 self.drive(random.choice(due))
             await RisingEdge(self.dut.clk_i)
-            while gives and self.value("rready") != 1:
+            while gives and not self.port.get("rready"):
                 await RisingEdge(self.dut.clk_i)
 
     def drive(self, identifier: int):
@@ -153,24 +185,22 @@ class Dram:
             reads.popleft()
         if not reads:
             del self.flying[identifier]
-        beat = {"rid": identifier, "rdata": self.line(address), "rlast": int(last), "rresp": 0}
-        for port, value in beat.items():
-            self.port(port).value = value
+        self.port.set(rid=identifier, rdata=self.line(address), rlast=last, rresp=OKAY)
 
     async def take_addresses(self):
         await end_of_reset(self.dut)
         while True:
             await self.handshake("aw")
-            self.bursts.append(self.burst("aw"))
+            self.bursts.append(self.port.burst("aw"))
 
     async def take_words(self):
         await end_of_reset(self.dut)
         while True:
             await self.handshake("w")
-            self.words.append(tuple(self.value(port) for port in ("wdata", "wstrb", "wlast")))
+            self.words.append(tuple(self.port.get(name) for name in ("wdata", "wstrb", "wlast")))
 
     async def respond(self):
-        """Writes the bursts one after the other, once all their words are there."""
+        """Writes the bursts one after the other, each when all its words were received."""
         await end_of_reset(self.dut)
         while True:
             await RisingEdge(self.dut.clk_i)
@@ -192,17 +222,13 @@ class Dram:
         self.lines[address] = self.line(address) & ~mask | data & mask
 
     async def acknowledge(self, identifier: int):
-        self.port("bid").value, self.port("bresp").value, self.port("bvalid").value = identifier, 0, 1
+        self.port.set(bid=identifier, bresp=OKAY, bvalid=1)
         await RisingEdge(self.dut.clk_i)
-        while self.value("bready") != 1:
+        while not self.port.get("bready"):
             await RisingEdge(self.dut.clk_i)
-        self.port("bvalid").value = 0
-
-
-# What the memory drives.
-INPUTS = set("arready rvalid rid rdata rresp rlast awready wready bvalid bid bresp".split())
+        self.port.set(bvalid=0)
 
 
 def drams(dut, **parameters) -> list[Dram]:
-    """All channels of on-board memory."""
+    """The channels of on-board memory."""
     return [Dram(dut, channel, **parameters) for channel in range(int(dut.Channels.value))]

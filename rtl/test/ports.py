@@ -1,4 +1,4 @@
-"""What answers the reads of units: memory, line by line, and the key buffers. Both serve arrays of ports."""
+"""Models of what units read from, with arrays of ports: memory, one line per beat, and the key buffers."""
 
 import random
 from collections import deque

@@ -1,4 +1,4 @@
-"""The packed structs of the packages as Python sees them: their fields come from the SystemVerilog itself."""
+"""The packed structs of the packages for Python; their fields come from the SystemVerilog sources."""
 
 from functools import cache
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from pyslang.driver import Driver
 
 RTL = Path(__file__).resolve().parents[1]
-PACKAGES = ("accelerator_pkg", "scan_pkg", "layout_pkg", "memory_pkg")
+PACKAGES = ("accelerator_pkg", "axi_pkg", "scan_pkg", "layout_pkg", "memory_pkg")
 
 
 class Record:

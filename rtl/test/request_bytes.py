@@ -1,4 +1,4 @@
-"""Requests as bytes, and what the request parser must make of them: the same as the software accelerator."""
+"""Requests as bytes, and the expected result of the request parser: that of the software accelerator."""
 
 import random
 from dataclasses import dataclass, replace

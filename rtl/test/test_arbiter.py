@@ -1,4 +1,4 @@
-"""An arbiter mixes packets, never their elements; every stream has its turn."""
+"""An arbiter interleaves packets, never the elements of packets, and grants every stream."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""A byte packer puts pieces side by side and fills up only the end of a packet."""
+"""A byte packer joins chunks without gaps, and pads only the end of a packet."""
 
 import random
 

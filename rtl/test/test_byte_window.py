@@ -1,4 +1,4 @@
-"""A byte window shows the bytes of its lines in order, from the byte it was told to."""
+"""A byte window returns the bytes of its lines in order, from the given byte on."""
 
 import random
 

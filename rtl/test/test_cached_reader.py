@@ -3,8 +3,9 @@
 import random
 
 import cocotb
-from buffers import LINE, Buffers, Piece
+from buffers import Buffers, Piece
 from cocotb.triggers import RisingEdge
+from memories import OKAY, AxiPort
 from records import record
 from runner import simulate
 from streams import Lanes, Sink, Source, end_of_reset, start
@@ -65,37 +66,43 @@ class Clients:
         self.name = Lanes(dut.name_i, NAME.width)
         self.line_valid, self.line_bank = Lanes(dut.line_valid_o), Lanes(dut.line_bank_o)
         self.line = Lanes(dut.line_o, PIECE_LINE.width)
-        self.reads = Sink(dut, "host_read", [f"host_read_{part}_o" for part in ("tag", "address", "bytes")],
-                          stall=stall)
+        self.host = AxiPort(dut, "m_axi_host", {"read": "host"})
         # by tag: the piece, the lines that came, those that host memory gave
         self.flying, self.came, self.given = {}, {}, {}
         self.events = dict.fromkeys(EVENTS.fields, 0)
         self.valid.set(0, 0)
+        self.host.set(arready=0, rvalid=0)
+        cocotb.start_soon(self.take_reads())
         cocotb.start_soon(self.serve())
         cocotb.start_soon(self.watch())
 
-    async def serve(self):
-        """Host memory."""
-        dut = self.dut
-        await end_of_reset(dut)
+    async def take_reads(self):
+        """Host memory: reads."""
+        await end_of_reset(self.dut)
         while True:
-            for read in self.reads.got:
-                tag, address, size = read.values()
-                assert (address, size) == (self.flying[tag].address, LINE * self.flying[tag].lines)
+            takes = random.random() >= self.stall
+            self.host.set(arready=takes)
+            await RisingEdge(self.dut.clk_i)
+            if takes and self.host.get("arvalid"):
+                tag, address, lines = self.host.burst("ar")
+                assert (address, lines) == (self.flying[tag].address, self.flying[tag].lines)
                 self.given[tag] = 0
-            self.reads.got.clear()
+
+    async def serve(self):
+        """Host memory: lines."""
+        await end_of_reset(self.dut)
+        while True:
             gives = bool(self.given) and random.random() >= self.stall
-            dut.host_beat_valid_i.value, dut.host_beat_error_i.value = int(gives), 0
+            self.host.set(rvalid=gives)
             if gives:
                 tag = random.choice(list(self.given))
                 piece, at = self.flying[tag], self.given[tag]
                 last = at + 1 == piece.lines
-                dut.host_beat_tag_i.value, dut.host_beat_last_i.value = tag, int(last)
-                dut.host_beat_data_i.value = piece.data(at)
+                self.host.set(rid=tag, rlast=last, rresp=OKAY, rdata=piece.data(at))
                 self.given[tag] += 1
                 if last:
                     del self.given[tag]
-            await RisingEdge(dut.clk_i)
+            await RisingEdge(self.dut.clk_i)
 
     async def watch(self):
         """What comes is what was asked for."""
@@ -164,7 +171,7 @@ async def pieces_are_what_the_reader_means(dut, stall):
     OnBoard(dut, stall)
     clients = Clients(dut, stall, buffers, BANKS)
     await start(dut, **dict.fromkeys(SWITCHES, 1), cache_halvings_i=0, root_valid_i=0,
-                drop_valid_i=0, host_beat_valid_i=0)
+                drop_valid_i=0)
     cocotb.start_soon(write(dut, buffers))
     for task in [cocotb.start_soon(clients.run(client, 200)) for client in range(CLIENTS)]:
         await task

@@ -1,4 +1,4 @@
-"""One client's reads: by LID after a lookup, by address at once; lines in order, errors last."""
+"""A client port returns lines in order: by LID after a lookup, by address at once; an error is last."""
 
 import random
 

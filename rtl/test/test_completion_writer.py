@@ -1,4 +1,4 @@
-"""Completions hold what answers say, behind the names of their requests."""
+"""A completion consists of the identifier of its request, the fields of its answer and its body."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""The registers hold what was written, and answer once it is in force."""
+"""Registers keep their values, and a write is acknowledged when it has taken effect."""
 
 import random
 
@@ -121,7 +121,7 @@ async def a_mapping_is_answered_once_it_is_in_force(dut, stall):
 
 
 @cocotb.test()
-async def what_is_no_register_is_refused(dut):
+async def unknown_registers_are_rejected(dut):
     bus = await begin(dut, 0.3)
     wrong = [layout.Control.SIZE, 0xFF8, 2, *map(offset, ("window_oldest", "window_newest", "counter"))]
     for address in wrong:

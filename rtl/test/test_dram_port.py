@@ -1,4 +1,4 @@
-"""Page table and cache share a port of AXI4: each has its own answers, in the order of what it asked for."""
+"""Page table and cache share an AXI4 port; each receives its own responses, in order."""
 
 import random
 

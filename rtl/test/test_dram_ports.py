@@ -1,4 +1,4 @@
-"""Places of the cache have their own lines, spread over all channels; the page table is in the first."""
+"""The cache distributes its lines over all channels; the page table is in the first channel."""
 
 import random
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Bursts of the page table and lines of the cache go out one after the other, each with its words."""
+"""Bursts of the page table and lines of the cache are written one after the other."""
 
 import random
 

@@ -16,7 +16,7 @@ PARTS = {
     ],
     "window_ram": ["line_pairs", "window_cutter"],
     "memory_system": ["memory_counters"],
-    "accelerator_top": ["accelerator_core", "request_manager"],
+    "accelerator_top": ["accelerator", "accelerator_core", "request_manager"],
 }
 # What tells events is there in simulations alone; their test looks at the events of a life.
 EVENTS = ["memory_events", "read_events", "scan_events", "slot_events"]

@@ -1,4 +1,4 @@
-"""A queue gives what it was given, in order, whatever stalls, and counts it."""
+"""A queue returns its elements in order under all stalls, and counts them."""
 
 import random
 

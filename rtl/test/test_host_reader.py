@@ -1,4 +1,4 @@
-"""Pieces go to host memory under their tags, and lines come to the clients that the tags name."""
+"""Bursts have the ids of their tags, and lines are returned to the clients of the tags."""
 
 import random
 

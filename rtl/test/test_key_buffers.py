@@ -1,4 +1,4 @@
-"""The key buffers give each reader the lines that were written, in order, two cycles after it asked."""
+"""The key buffers return the lines that were written, in order, two cycles after a read was accepted."""
 
 import random
 

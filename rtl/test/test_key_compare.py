@@ -1,4 +1,4 @@
-"""Keys are ordered as Python orders bytes."""
+"""Keys have the order of Python bytes."""
 
 import random
 

@@ -40,9 +40,9 @@ class House:
         self.leaves.got.clear()
         return [leaves[descent.slot] for descent in descents]
 
-    async def lid(self, toward: str, key: bytes, root: int) -> int:
+    async def lid(self, direction: str, key: bytes, root: int) -> int:
         """The leaf that the newest version leads to."""
-        leaf = await self.land(Descent(toward, key, root, 1 << 60, random.randrange(256)))
+        leaf = await self.land(Descent(direction, key, root, 1 << 60, random.randrange(256)))
         assert not leaf["failed"]
         return leaf["lid"]
 

@@ -1,4 +1,4 @@
-"""Reads by LID and by address give the lines of host memory, whatever its order, while mappings change."""
+"""Reads by LID and by address return the lines of host memory in order, while mappings change."""
 
 import random
 from collections import defaultdict

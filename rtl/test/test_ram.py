@@ -1,4 +1,4 @@
-"""A memory gives what was written last, a cycle later, and holds it."""
+"""A memory returns the last write one cycle after a read, and keeps its output stable."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""The request parser finds what the software accelerator finds in the same bytes, and gives keys whole."""
+"""The request parser finds the same requests as the software accelerator, and emits whole keys."""
 
 import random
 
@@ -76,7 +76,7 @@ async def finds_requests(dut, source_stall, sink_stall):
 
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS[:2])
-async def refuses_what_is_not_allowed(dut, stall):
+async def rejects_what_is_not_allowed(dut, stall):
     packets = [packet_of([any_get, any_scan, any_hostile]) for _ in range(60)]
     await Bench(dut, stall, stall).check(packets)
 
@@ -88,7 +88,7 @@ async def mutated_packets_do_no_harm(dut):
 
 
 @cocotb.test()
-async def what_is_cut_off_is_refused(dut):
+async def truncated_requests_are_rejected(dut):
     whole = any_scan().bytes()
     packets = []
     for length in range(1, len(whole), 1 + len(whole) // 60):

@@ -1,4 +1,4 @@
-"""Requests are sent down from their tables' roots, or refused, and the window holds what is in flight."""
+"""Requests descend from the roots of their tables or are rejected; the window contains all in flight."""
 
 import random
 
@@ -22,7 +22,8 @@ class Bench:
         self.requests, self.statuses, self.roots, self.versions = [], [], {}, []
         # By number: what is in flight, what is done.
         self.in_flight, self.done, self.begun = set(), set(), 0
-        self.descents, self.refusals = Sink(dut, "descent", stall=stall), Sink(dut, "refusal", stall=stall)
+        self.descents = Sink(dut, "descent", stall=stall)
+        self.rejections = Sink(dut, "rejection", stall=stall)
         cocotb.start_soon(self.feed())
         cocotb.start_soon(self.look_up())
         cocotb.start_soon(self.finish())
@@ -70,13 +71,13 @@ class Bench:
                 dut.root_i.value = self.roots.get(int(dut.root_table_o.value), 0)
 
     async def finish(self):
-        """Ends requests that were sent down or refused, in any order."""
+        """Ends requests that were sent down or rejected, in any order."""
         dut = self.dut
         dut.done_valid_i.value = 0
         await end_of_reset(dut)
         while True:
             slots = {self.slot_of(word) for word in self.descents.got}
-            slots |= {record("answer_beat_t").unpack(word)["slot"] for word in self.refusals.got}
+            slots |= {record("answer_beat_t").unpack(word)["slot"] for word in self.rejections.got}
             waiting = self.in_flight - self.done
             ready = [number for number in waiting if number % SLOTS in slots and self.is_sent(number)]
             is_done = ready and random.random() < self.ends
@@ -93,7 +94,7 @@ class Bench:
         return record("task_t").unpack(record("descent_t").unpack(word)["request"])["slot"]
 
     def is_sent(self, number: int) -> bool:
-        return number <= len(self.descents.got) + len(self.refusals.got)
+        return number <= len(self.descents.got) + len(self.rejections.got)
 
     async def watch(self):
         """The window covers all that is in flight, and no more numbers than there are slots."""
@@ -107,9 +108,9 @@ class Bench:
 
 def expected(request, version: int, root: int, slot: int) -> dict:
     flags = layout.RequestFlags.from_int(request.flags)
-    toward = "TowardKey"
+    direction = "DirectionKey"
     if not (request.upper if flags.backward else request.lower):
-        toward = "TowardLast" if flags.backward else "TowardFirst"
+        direction = "DirectionLast" if flags.backward else "DirectionFirst"
     task = {
         "slot": slot, "is_scan": int(request.opcode == layout.OPCODE_SCAN), "keys_only": flags.keys_only,
         "backward": flags.backward, "floor_start": flags.floor_start, "upper_excluded": flags.upper_excluded,
@@ -117,14 +118,15 @@ def expected(request, version: int, root: int, slot: int) -> dict:
         "upper_length": len(request.upper), "pairs_max": request.pairs_max, "bytes_max": request.bytes_max,
         "read_version": request.read_version or version, "root": root,
     }
-    towards = ["TowardKey", "TowardBefore", "TowardFirst", "TowardLast"]
+    directions = ["DirectionKey", "DirectionBefore", "DirectionFirst", "DirectionLast"]
     request = record("task_t").pack(**task)
-    return {"toward": towards.index(toward), "by_upper": flags.backward, "again": 0, "request": request}
+    index = directions.index(direction)
+    return {"direction": index, "by_upper": flags.backward, "again": 0, "request": request}
 
 
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS[:2], ends=(0.5, 0.03))
-async def sends_requests_down_or_refuses_them(dut, stall, ends):
+async def sends_requests_down_or_rejects_them(dut, stall, ends):
     """With requests that end so slowly that all slots are taken, too."""
     bench = Bench(dut, stall, ends)
     count = 200 if ends > 0.1 else 3 * SLOTS
@@ -134,17 +136,17 @@ async def sends_requests_down_or_refuses_them(dut, stall, ends):
     bench.roots = {one.table: random.choice(roots) for one in bench.requests}
     await start(dut, root_i=0, read_version_i=1, name_read_i=0, name_slot_i=0, done_slot_i=0)
     cycles = 0
-    while len(bench.descents.got) + len(bench.refusals.got) < len(bench.requests):
+    while len(bench.descents.got) + len(bench.rejections.got) < len(bench.requests):
         await RisingEdge(dut.clk_i)
         cycles += 1
         assert cycles < 100_000
-    descents, refusals = iter(bench.descents.got), iter(bench.refusals.got)
+    descents, rejections = iter(bench.descents.got), iter(bench.rejections.got)
     for number, (request, status) in enumerate(zip(bench.requests, bench.statuses), 1):
         slot, root = number % SLOTS, bench.roots[request.table]
         if status or not root:
-            refusal = record("answer_beat_t").unpack(next(refusals))
+            rejection = record("answer_beat_t").unpack(next(rejections))
             wanted = {"slot": slot, "status": status or layout.STATUS_UNKNOWN_TABLE, "last": 1}
-            assert refusal == dict.fromkeys(refusal, 0) | wanted
+            assert rejection == dict.fromkeys(rejection, 0) | wanted
         else:
             version = bench.versions[number - 1]
             assert record("descent_t").unpack(next(descents)) == expected(request, version, root, slot)
@@ -165,8 +167,8 @@ async def check_names(dut, bench):
         await RisingEdge(dut.clk_i)
         dut.name_read_i.value = 0
         await RisingEdge(dut.clk_i)
-        is_refused = status or not bench.roots[request.table]
-        version = 0 if is_refused else request.read_version or bench.versions[number - 1]
+        is_rejected = status or not bench.roots[request.table]
+        version = 0 if is_rejected else request.read_version or bench.versions[number - 1]
         assert int(dut.name_identifier_o.value) == request.identifier
         assert int(dut.name_read_version_o.value) == version
 

@@ -1,4 +1,4 @@
-"""The root table is empty after a reset, and then gives what was written last."""
+"""The root table is empty after reset, and then returns the last write."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""A skid buffer gives what it was given, in order and at full rate."""
+"""A skid buffer returns its elements in order and at full rate."""
 
 import random
 

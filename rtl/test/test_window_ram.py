@@ -1,4 +1,4 @@
-"""Windows of lines begin at any byte, and go on at the first line behind the last."""
+"""A window begins at any byte; line 0 follows the last line."""
 
 import random
 

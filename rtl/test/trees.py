@@ -169,16 +169,16 @@ class Reader:
         address = self.address(lid)
         return self.memory.plans[address] if address else None
 
-    def descend(self, root: int, toward: str, key: bytes = b"") -> int:
-        """The LID of a leaf: toward the `key`, `before` it, the `first` or the `last`."""
+    def descend(self, root: int, direction: str, key: bytes = b"") -> int:
+        """The LID of a leaf: that of the `key`, `before` it, the `first` or the `last`."""
         lid = root
         while (node := self.node(lid)) is not None and node.level > 0:
-            if toward == "first":
+            if direction == "first":
                 lid = node.left
-            elif toward == "last":
+            elif direction == "last":
                 lid = child_lid(node.items[-1]) if node.items else node.left
             else:
-                lid = child_for(node, key, before=toward == "before")
+                lid = child_for(node, key, before=direction == "before")
         return lid
 
     def get(self, root: int, key: bytes) -> tuple[bytes, int] | None:

@@ -1,4 +1,7 @@
-// All that is between requests and memory: requests go down to leaves, and from leaves to answers.
+// Connects the parts that process requests: the request manager receives a request, the search engine
+// descends to its leaf, the scan engine reads the leaf, and the request manager sends the completion.
+
+`default_nettype none
 
 module accelerator_core
   import accelerator_pkg::*;
@@ -11,7 +14,7 @@ module accelerator_core
   parameter int unsigned ScanSlots = 4,
   localparam int unsigned ScanClients = ScanUnits * ScanSlots,
   localparam int unsigned Clients = SearchUnits * SearchDescents + ScanClients,
-  // those of request_manager; of each unit what it does and what it reads, of scan units what they compare
+  // events of request_manager, of each unit and its reads, and of the comparisons of scan units
   localparam int unsigned RequestEvents = 4,
   localparam int unsigned Events = RequestEvents + 3 * Clients + ScanUnits
 ) (
@@ -30,7 +33,7 @@ module accelerator_core
   output logic [LineBytes-1:0] completion_keep_o,
   output logic                 completion_last_o,
 
-  // what writers say: see control
+  // state that the host writes: see control
   input  geometry_t   geometry_i,
   input  version_t    read_version_i,
   input  logic        root_valid_i,
@@ -38,7 +41,7 @@ module accelerator_core
   input  logic [15:0] root_table_i,
   input  lid_t        root_i,
 
-  // clients of memory: those of the scan engine come first
+  // clients of memory: the scan engine comes first
   output logic       [Clients-1:0] read_valid_o,
   input  logic       [Clients-1:0] read_ready_i,
   output line_read_t [Clients-1:0] read_o,
@@ -51,11 +54,11 @@ module accelerator_core
   output search_counts_t search_counts_o,
   output scan_counts_t   scan_counts_o,
   output event_t [Events-1:0]  events_o,
-  // whom clients of memory work for
+  // the requests that the clients of memory execute
   output slot_t  [Clients-1:0] client_slots_o
 );
 
-  // Who reads keys: again those of the scan engine come first.
+  // Readers of keys: again the scan engine comes first.
   localparam int unsigned KeyReaders = SearchUnits + ScanUnits;
   logic [KeyReaders-1:0] key_valid, key_ready, key_line_valid;
   key_read_t [KeyReaders-1:0] key;
@@ -203,3 +206,5 @@ module accelerator_core
   assign events_o = {part_events, client_events, unit_events, request_events};
 
 endmodule
+
+`default_nettype wire

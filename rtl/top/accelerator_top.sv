@@ -1,299 +1,305 @@
-// The accelerator: requests in, completions out, the arena read over a bus. See docs/design/pipeline.md.
+// The pins of the accelerator: requests in, completions out, registers, and memory. Every bus has standard
+// signal names and a prefix of its own (s_axil_, s_axis_, m_axis_, m_axi_host_, m_axi_dram0_, m_axi_dram1_),
+// so that IP packagers find the interfaces by name. Requests and completions are described in
+// docs/design/pipeline.md.
+
+`default_nettype none
 
 module accelerator_top
-  import layout_pkg::*;
   import accelerator_pkg::*;
-  import memory_pkg::*;
+  import axi_pkg::*;
 #(
-  // requests in flight at most: a power of two up to 256
+  // maximum number of requests in flight: a power of two up to 256
   parameter int unsigned SlotCount = 128,
-  // units that work on descents and on leaves, and for how many requests each at the same time
+  // key search units, and descents of each at a time
   parameter int unsigned SearchUnits = 4,
   parameter int unsigned SearchDescents = 2,
+  // range scan units, and requests of each at a time
   parameter int unsigned ScanUnits = 2,
   parameter int unsigned ScanSlots = 4,
   // LIDs that can be mapped: a multiple of 512
   parameter int unsigned LidCount = 65536,
-  // of on-board memory: a power of two
-  parameter int unsigned Channels = 2,
+  // bytes of each channel of on-board memory, as a power of two
   parameter int unsigned DramAddressBits = 34,
-  // events are told: in simulations
+  // whether events_o reports events, for simulations
   parameter bit TellsEvents = 1'b0,
+  // channels of on-board memory; each has a prefix of its own
+  localparam int unsigned Channels = 2,
   localparam int unsigned Clients = SearchUnits * SearchDescents + ScanUnits * ScanSlots,
-  // of a client: reads of host memory at the same time
-  localparam int unsigned Banks = 2,
-  localparam int unsigned TagBits = $clog2(Clients) + $clog2(Banks),
+  // tags: see host_reader; on-board memory needs one bit more
+  localparam int unsigned HostIdBits = $clog2(Clients) + 1,
+  localparam int unsigned DramIdBits = HostIdBits + 1,
   localparam int unsigned RegisterAddressBits = 12,
-  // those of accelerator_core and memory_events
-  localparam int unsigned CoreEvents = 4 + 3 * Clients + ScanUnits,
-  localparam int unsigned Events = CoreEvents + 2 + 2 * Channels
+  localparam int unsigned Events = 4 + 3 * Clients + ScanUnits + 2 + 2 * Channels
 ) (
   input logic clk_i,
   input logic rst_i,
 
   // the registers: AXI4-Lite
-  input  logic                           control_awvalid_i,
-  output logic                           control_awready_o,
-  input  logic [RegisterAddressBits-1:0] control_awaddr_i,
-  input  logic                           control_wvalid_i,
-  output logic                           control_wready_o,
-  input  logic [31:0]                    control_wdata_i,
-  input  logic [3:0]                     control_wstrb_i,
-  output logic                           control_bvalid_o,
-  input  logic                           control_bready_i,
-  output logic [1:0]                     control_bresp_o,
-  input  logic                           control_arvalid_i,
-  output logic                           control_arready_o,
-  input  logic [RegisterAddressBits-1:0] control_araddr_i,
-  output logic                           control_rvalid_o,
-  input  logic                           control_rready_i,
-  output logic [31:0]                    control_rdata_o,
-  output logic [1:0]                     control_rresp_o,
+  input  logic                           s_axil_awvalid,
+  output logic                           s_axil_awready,
+  input  logic [RegisterAddressBits-1:0] s_axil_awaddr,
+  input  logic                           s_axil_wvalid,
+  output logic                           s_axil_wready,
+  input  logic [31:0]                    s_axil_wdata,
+  input  logic [3:0]                     s_axil_wstrb,
+  output logic                           s_axil_bvalid,
+  input  logic                           s_axil_bready,
+  output logic [1:0]                     s_axil_bresp,
+  input  logic                           s_axil_arvalid,
+  output logic                           s_axil_arready,
+  input  logic [RegisterAddressBits-1:0] s_axil_araddr,
+  output logic                           s_axil_rvalid,
+  input  logic                           s_axil_rready,
+  output logic [31:0]                    s_axil_rdata,
+  output logic [1:0]                     s_axil_rresp,
 
-  // requests and completions: AXI-Stream
-  input  logic                 request_tvalid_i,
-  output logic                 request_tready_o,
-  input  line_t                request_tdata_i,
-  input  logic [LineBytes-1:0] request_tkeep_i,
-  input  logic                 request_tlast_i,
-  output logic                 completion_tvalid_o,
-  input  logic                 completion_tready_i,
-  output line_t                completion_tdata_o,
-  output logic [LineBytes-1:0] completion_tkeep_o,
-  output logic                 completion_tlast_o,
+  // requests: AXI-Stream, one or more in a packet
+  input  logic                 s_axis_tvalid,
+  output logic                 s_axis_tready,
+  input  line_t                s_axis_tdata,
+  input  logic [LineBytes-1:0] s_axis_tkeep,
+  input  logic                 s_axis_tlast,
 
-  // host memory: see memory_system
-  output logic               host_read_valid_o,
-  input  logic               host_read_ready_i,
-  output logic [63:0]        host_read_address_o,
-  output logic [15:0]        host_read_bytes_o,
-  output logic [TagBits-1:0] host_read_tag_o,
-  input  logic               host_beat_valid_i,
-  output logic               host_beat_ready_o,
-  input  logic [TagBits-1:0] host_beat_tag_i,
-  input  line_t              host_beat_data_i,
-  input  logic               host_beat_last_i,
-  input  logic               host_beat_error_i,
+  // completions: AXI-Stream, one in a packet
+  output logic                 m_axis_tvalid,
+  input  logic                 m_axis_tready,
+  output line_t                m_axis_tdata,
+  output logic [LineBytes-1:0] m_axis_tkeep,
+  output logic                 m_axis_tlast,
 
-  // on-board memory: AXI4, a port a channel
-  output logic                       dram_arvalid_o[Channels],
-  input  logic                       dram_arready_i[Channels],
-  output logic [TagBits:0]          dram_arid_o[Channels],
-  output logic [DramAddressBits-1:0] dram_araddr_o[Channels],
-  output logic [7:0]                 dram_arlen_o[Channels],
-  output logic [2:0]                 dram_arsize_o[Channels],
-  output logic [1:0]                 dram_arburst_o[Channels],
-  input  logic                       dram_rvalid_i[Channels],
-  output logic                       dram_rready_o[Channels],
-  input  logic [TagBits:0]          dram_rid_i[Channels],
-  input  line_t                      dram_rdata_i[Channels],
-  input  logic [1:0]                 dram_rresp_i[Channels],
-  input  logic                       dram_rlast_i[Channels],
-  output logic                       dram_awvalid_o[Channels],
-  input  logic                       dram_awready_i[Channels],
-  output logic [TagBits:0]          dram_awid_o[Channels],
-  output logic [DramAddressBits-1:0] dram_awaddr_o[Channels],
-  output logic [7:0]                 dram_awlen_o[Channels],
-  output logic [2:0]                 dram_awsize_o[Channels],
-  output logic [1:0]                 dram_awburst_o[Channels],
-  output logic                       dram_wvalid_o[Channels],
-  input  logic                       dram_wready_i[Channels],
-  output line_t                      dram_wdata_o[Channels],
-  output logic [LineBytes-1:0]       dram_wstrb_o[Channels],
-  output logic                       dram_wlast_o[Channels],
-  input  logic                       dram_bvalid_i[Channels],
-  output logic                       dram_bready_o[Channels],
-  input  logic [TagBits:0]          dram_bid_i[Channels],
-  input  logic [1:0]                 dram_bresp_i[Channels],
+  // host memory: AXI4, read only
+  output logic                  m_axi_host_arvalid,
+  input  logic                  m_axi_host_arready,
+  output logic [HostIdBits-1:0] m_axi_host_arid,
+  output logic [63:0]           m_axi_host_araddr,
+  output logic [7:0]            m_axi_host_arlen,
+  output logic [2:0]            m_axi_host_arsize,
+  output logic [1:0]            m_axi_host_arburst,
+  input  logic                  m_axi_host_rvalid,
+  output logic                  m_axi_host_rready,
+  input  logic [HostIdBits-1:0] m_axi_host_rid,
+  input  line_t                 m_axi_host_rdata,
+  input  logic [1:0]            m_axi_host_rresp,
+  input  logic                  m_axi_host_rlast,
 
-  // the numbers of the oldest request in flight and of the newest that was begun
+  // on-board memory, channel 0: AXI4
+  output logic                       m_axi_dram0_arvalid,
+  input  logic                       m_axi_dram0_arready,
+  output logic [DramIdBits-1:0]      m_axi_dram0_arid,
+  output logic [DramAddressBits-1:0] m_axi_dram0_araddr,
+  output logic [7:0]                 m_axi_dram0_arlen,
+  output logic [2:0]                 m_axi_dram0_arsize,
+  output logic [1:0]                 m_axi_dram0_arburst,
+  input  logic                       m_axi_dram0_rvalid,
+  output logic                       m_axi_dram0_rready,
+  input  logic [DramIdBits-1:0]      m_axi_dram0_rid,
+  input  line_t                      m_axi_dram0_rdata,
+  input  logic [1:0]                 m_axi_dram0_rresp,
+  input  logic                       m_axi_dram0_rlast,
+  output logic                       m_axi_dram0_awvalid,
+  input  logic                       m_axi_dram0_awready,
+  output logic [DramIdBits-1:0]      m_axi_dram0_awid,
+  output logic [DramAddressBits-1:0] m_axi_dram0_awaddr,
+  output logic [7:0]                 m_axi_dram0_awlen,
+  output logic [2:0]                 m_axi_dram0_awsize,
+  output logic [1:0]                 m_axi_dram0_awburst,
+  output logic                       m_axi_dram0_wvalid,
+  input  logic                       m_axi_dram0_wready,
+  output line_t                      m_axi_dram0_wdata,
+  output logic [LineBytes-1:0]       m_axi_dram0_wstrb,
+  output logic                       m_axi_dram0_wlast,
+  input  logic                       m_axi_dram0_bvalid,
+  output logic                       m_axi_dram0_bready,
+  input  logic [DramIdBits-1:0]      m_axi_dram0_bid,
+  input  logic [1:0]                 m_axi_dram0_bresp,
+
+  // on-board memory, channel 1: AXI4
+  output logic                       m_axi_dram1_arvalid,
+  input  logic                       m_axi_dram1_arready,
+  output logic [DramIdBits-1:0]      m_axi_dram1_arid,
+  output logic [DramAddressBits-1:0] m_axi_dram1_araddr,
+  output logic [7:0]                 m_axi_dram1_arlen,
+  output logic [2:0]                 m_axi_dram1_arsize,
+  output logic [1:0]                 m_axi_dram1_arburst,
+  input  logic                       m_axi_dram1_rvalid,
+  output logic                       m_axi_dram1_rready,
+  input  logic [DramIdBits-1:0]      m_axi_dram1_rid,
+  input  line_t                      m_axi_dram1_rdata,
+  input  logic [1:0]                 m_axi_dram1_rresp,
+  input  logic                       m_axi_dram1_rlast,
+  output logic                       m_axi_dram1_awvalid,
+  input  logic                       m_axi_dram1_awready,
+  output logic [DramIdBits-1:0]      m_axi_dram1_awid,
+  output logic [DramAddressBits-1:0] m_axi_dram1_awaddr,
+  output logic [7:0]                 m_axi_dram1_awlen,
+  output logic [2:0]                 m_axi_dram1_awsize,
+  output logic [1:0]                 m_axi_dram1_awburst,
+  output logic                       m_axi_dram1_wvalid,
+  input  logic                       m_axi_dram1_wready,
+  output line_t                      m_axi_dram1_wdata,
+  output logic [LineBytes-1:0]       m_axi_dram1_wstrb,
+  output logic                       m_axi_dram1_wlast,
+  input  logic                       m_axi_dram1_bvalid,
+  output logic                       m_axi_dram1_bready,
+  input  logic [DramIdBits-1:0]      m_axi_dram1_bid,
+  input  logic [1:0]                 m_axi_dram1_bresp,
+
+  // the numbers of the oldest request in flight and of the newest request that began
   output logic [63:0] window_oldest_o,
   output logic [63:0] window_newest_o,
 
-  // what happens in a cycle: see event_t
+  // the events of a cycle: see event_t
   output event_t [Events-1:0] events_o
 );
 
-  logic [Clients-1:0] read_valid, read_ready, beat_valid, beat_ready;
-  line_read_t [Clients-1:0] read;
-  line_beat_t [Clients-1:0] beat;
+  // Ids and addresses of the structs are wider than those of the pins.
+  // verilator lint_off UNUSEDSIGNAL
+  axi_read_request_t host_request, dram_read_request[Channels];
+  axi_write_request_t dram_write_request[Channels];
+  // verilator lint_on UNUSEDSIGNAL
+  axi_read_response_t host_response, dram_read_response[Channels];
+  axi_write_response_t dram_write_response[Channels];
 
-  // ---- what writers say ----
-
-  geometry_t geometry;
-  logic [7:0] cache_halvings;
-  version_t read_version;
-  logic cache, balance, root_on_chip;
-  logic root_valid, root_ready, map_valid, map_ready;
-  logic [15:0] root_table;
-  lid_t root, map_lid;
-  bus_address_t map_address;
-  memory_counters_t memory_counters;
-  search_counts_t search_counts;
-  scan_counts_t scan_counts;
-  logic [CounterCount-1:0][63:0] counters;
-  event_t [CoreEvents-1:0] core_events;
-  slot_t [Clients-1:0] client_slots;
-
-  assign counters[CounterSearchBusy] = search_counts.busy;
-  assign counters[CounterDescents] = search_counts.descents;
-  assign counters[CounterNodes] = search_counts.nodes;
-  assign counters[CounterSearchLines] = search_counts.lines;
-  assign counters[CounterVersionSteps] = search_counts.version_steps;
-  assign counters[CounterReads] = memory_counters.reads;
-  assign counters[CounterLookups] = memory_counters.lookups;
-  assign counters[CounterHostReads] = memory_counters.host_reads;
-  assign counters[CounterHostLines] = memory_counters.host_lines;
-  assign counters[CounterHostStalls] = memory_counters.host_stalls;
-  assign counters[CounterHits] = memory_counters.hits;
-  assign counters[CounterMisses] = memory_counters.misses;
-  assign counters[CounterDramLines] = memory_counters.dram_lines;
-  assign counters[CounterRootLines] = memory_counters.root_lines;
-  assign counters[CounterTableLines] = memory_counters.table_lines;
-  assign counters[CounterScanBusy] = scan_counts.busy;
-  assign counters[CounterScanRequests] = scan_counts.requests;
-  assign counters[CounterDramErrors] = memory_counters.dram_errors;
-
-  control #(
-    .Counters(CounterCount)
-  ) u_control (
-    .clk_i,
-    .rst_i,
-    .aw_valid_i(control_awvalid_i),
-    .aw_ready_o(control_awready_o),
-    .aw_address_i(control_awaddr_i),
-    .w_valid_i(control_wvalid_i),
-    .w_ready_o(control_wready_o),
-    .w_data_i(control_wdata_i),
-    .w_strobe_i(control_wstrb_i),
-    .b_valid_o(control_bvalid_o),
-    .b_ready_i(control_bready_i),
-    .b_response_o(control_bresp_o),
-    .ar_valid_i(control_arvalid_i),
-    .ar_ready_o(control_arready_o),
-    .ar_address_i(control_araddr_i),
-    .r_valid_o(control_rvalid_o),
-    .r_ready_i(control_rready_i),
-    .r_data_o(control_rdata_o),
-    .r_response_o(control_rresp_o),
-    .geometry_o(geometry),
-    .cache_halvings_o(cache_halvings),
-    .read_version_o(read_version),
-    .cache_o(cache),
-    .balance_o(balance),
-    .root_on_chip_o(root_on_chip),
-    .root_valid_o(root_valid),
-    .root_ready_i(root_ready),
-    .root_table_o(root_table),
-    .root_o(root),
-    .map_valid_o(map_valid),
-    .map_ready_i(map_ready),
-    .map_lid_o(map_lid),
-    .map_address_o(map_address),
-    .window_oldest_i(window_oldest_o),
-    .window_newest_i(window_newest_o),
-    .counters_i(counters)
-  );
-
-  // ---- reads ----
-
-  accelerator_core #(
+  accelerator #(
     .SlotCount(SlotCount),
     .SearchUnits(SearchUnits),
     .SearchDescents(SearchDescents),
     .ScanUnits(ScanUnits),
-    .ScanSlots(ScanSlots)
-  ) u_accelerator_core (
+    .ScanSlots(ScanSlots),
+    .LidCount(LidCount),
+    .DramAddressBits(DramAddressBits),
+    .TellsEvents(TellsEvents),
+    .Channels(Channels)
+  ) u_accelerator (
     .clk_i,
     .rst_i,
-    .request_valid_i(request_tvalid_i),
-    .request_ready_o(request_tready_o),
-    .request_data_i(request_tdata_i),
-    .request_keep_i(request_tkeep_i),
-    .request_last_i(request_tlast_i),
-    .completion_valid_o(completion_tvalid_o),
-    .completion_ready_i(completion_tready_i),
-    .completion_data_o(completion_tdata_o),
-    .completion_keep_o(completion_tkeep_o),
-    .completion_last_o(completion_tlast_o),
-    .geometry_i(geometry),
-    .read_version_i(read_version),
-    .root_valid_i(root_valid),
-    .root_ready_o(root_ready),
-    .root_table_i(root_table),
-    .root_i(root),
-    .read_valid_o(read_valid),
-    .read_ready_i(read_ready),
-    .read_o(read),
-    .beat_valid_i(beat_valid),
-    .beat_ready_o(beat_ready),
-    .beat_i(beat),
+    .control_awvalid_i(s_axil_awvalid),
+    .control_awready_o(s_axil_awready),
+    .control_awaddr_i(s_axil_awaddr),
+    .control_wvalid_i(s_axil_wvalid),
+    .control_wready_o(s_axil_wready),
+    .control_wdata_i(s_axil_wdata),
+    .control_wstrb_i(s_axil_wstrb),
+    .control_bvalid_o(s_axil_bvalid),
+    .control_bready_i(s_axil_bready),
+    .control_bresp_o(s_axil_bresp),
+    .control_arvalid_i(s_axil_arvalid),
+    .control_arready_o(s_axil_arready),
+    .control_araddr_i(s_axil_araddr),
+    .control_rvalid_o(s_axil_rvalid),
+    .control_rready_i(s_axil_rready),
+    .control_rdata_o(s_axil_rdata),
+    .control_rresp_o(s_axil_rresp),
+    .request_valid_i(s_axis_tvalid),
+    .request_ready_o(s_axis_tready),
+    .request_data_i(s_axis_tdata),
+    .request_keep_i(s_axis_tkeep),
+    .request_last_i(s_axis_tlast),
+    .completion_valid_o(m_axis_tvalid),
+    .completion_ready_i(m_axis_tready),
+    .completion_data_o(m_axis_tdata),
+    .completion_keep_o(m_axis_tkeep),
+    .completion_last_o(m_axis_tlast),
+    .host_o(host_request),
+    .host_i(host_response),
+    .dram_read_o(dram_read_request),
+    .dram_read_i(dram_read_response),
+    .dram_write_o(dram_write_request),
+    .dram_write_i(dram_write_response),
     .window_oldest_o,
     .window_newest_o,
-    .search_counts_o(search_counts), .scan_counts_o(scan_counts),
-    .events_o(core_events),
-    .client_slots_o(client_slots)
+    .events_o
   );
 
-  // ---- memory ----
+  // ---- host memory ----
 
-  memory_system #(
-    .ClientCount(Clients),
-    .Banks(Banks),
-    .LidCount(LidCount),
-    .Channels(Channels),
-    .DramAddressBits(DramAddressBits)
-  ) u_memory_system (
-    .clk_i,
-    .rst_i,
-    .read_valid_i(read_valid),
-    .read_ready_o(read_ready),
-    .read_i(read),
-    .beat_valid_o(beat_valid),
-    .beat_ready_i(beat_ready),
-    .beat_o(beat),
-    .map_valid_i(map_valid),
-    .map_ready_o(map_ready),
-    .map_lid_i(map_lid),
-    .map_address_i(map_address),
-    .cache_i(cache), .cache_halvings_i(cache_halvings),
-    .balance_i(balance),
-    .root_on_chip_i(root_on_chip),
-    .root_valid_i(root_valid && root_ready),
-    .root_i(root),
-    .counters_o(memory_counters),
-    .*
-  );
+  assign m_axi_host_arvalid = host_request.arvalid;
+  assign m_axi_host_arid = host_request.arid[HostIdBits-1:0];
+  assign m_axi_host_araddr = host_request.araddr;
+  assign m_axi_host_arlen = host_request.arlen;
+  assign m_axi_host_arsize = host_request.arsize;
+  assign m_axi_host_arburst = host_request.arburst;
+  assign m_axi_host_rready = host_request.rready;
+  assign host_response = '{
+    arready: m_axi_host_arready,
+    rvalid: m_axi_host_rvalid,
+    rid: AxiIdBits'(m_axi_host_rid),
+    rdata: m_axi_host_rdata,
+    rresp: m_axi_host_rresp,
+    rlast: m_axi_host_rlast
+  };
 
-  // ---- events ----
+  // ---- on-board memory ----
 
-  event_t [Events-CoreEvents-1:0] bus_events;
+  assign m_axi_dram0_arvalid = dram_read_request[0].arvalid;
+  assign m_axi_dram0_arid = dram_read_request[0].arid[DramIdBits-1:0];
+  assign m_axi_dram0_araddr = dram_read_request[0].araddr[DramAddressBits-1:0];
+  assign m_axi_dram0_arlen = dram_read_request[0].arlen;
+  assign m_axi_dram0_arsize = dram_read_request[0].arsize;
+  assign m_axi_dram0_arburst = dram_read_request[0].arburst;
+  assign m_axi_dram0_rready = dram_read_request[0].rready;
+  assign dram_read_response[0] = '{
+    arready: m_axi_dram0_arready,
+    rvalid: m_axi_dram0_rvalid,
+    rid: AxiIdBits'(m_axi_dram0_rid),
+    rdata: m_axi_dram0_rdata,
+    rresp: m_axi_dram0_rresp,
+    rlast: m_axi_dram0_rlast
+  };
+  assign m_axi_dram0_awvalid = dram_write_request[0].awvalid;
+  assign m_axi_dram0_awid = dram_write_request[0].awid[DramIdBits-1:0];
+  assign m_axi_dram0_awaddr = dram_write_request[0].awaddr[DramAddressBits-1:0];
+  assign m_axi_dram0_awlen = dram_write_request[0].awlen;
+  assign m_axi_dram0_awsize = dram_write_request[0].awsize;
+  assign m_axi_dram0_awburst = dram_write_request[0].awburst;
+  assign m_axi_dram0_wvalid = dram_write_request[0].wvalid;
+  assign m_axi_dram0_wdata = dram_write_request[0].wdata;
+  assign m_axi_dram0_wstrb = dram_write_request[0].wstrb;
+  assign m_axi_dram0_wlast = dram_write_request[0].wlast;
+  assign m_axi_dram0_bready = dram_write_request[0].bready;
+  assign dram_write_response[0] = '{
+    awready: m_axi_dram0_awready,
+    wready: m_axi_dram0_wready,
+    bvalid: m_axi_dram0_bvalid,
+    bid: AxiIdBits'(m_axi_dram0_bid),
+    bresp: m_axi_dram0_bresp
+  };
 
-  memory_events #(
-    .Clients(Clients),
-    .Channels(Channels),
-    .TagBits(TagBits),
-    .DramAddressBits(DramAddressBits)
-  ) u_memory_events (
-    .client_slots_i(client_slots),
-    .host_read_i(host_read_valid_o && host_read_ready_i),
-    .host_address_i(host_read_address_o),
-    .host_bytes_i(host_read_bytes_o),
-    .host_read_tag_i(host_read_tag_o),
-    .host_last_i(host_beat_valid_i && host_beat_ready_o && host_beat_last_i),
-    .host_last_tag_i(host_beat_tag_i),
-    .dram_arvalid_i(dram_arvalid_o),
-    .dram_arready_i,
-    .dram_arid_i(dram_arid_o),
-    .dram_araddr_i(dram_araddr_o),
-    .dram_arlen_i(dram_arlen_o),
-    .dram_rvalid_i,
-    .dram_rready_i(dram_rready_o),
-    .dram_rlast_i,
-    .dram_rid_i,
-    .events_o(bus_events)
-  );
-
-  assign events_o = TellsEvents ? {bus_events, core_events} : '0;
+  assign m_axi_dram1_arvalid = dram_read_request[1].arvalid;
+  assign m_axi_dram1_arid = dram_read_request[1].arid[DramIdBits-1:0];
+  assign m_axi_dram1_araddr = dram_read_request[1].araddr[DramAddressBits-1:0];
+  assign m_axi_dram1_arlen = dram_read_request[1].arlen;
+  assign m_axi_dram1_arsize = dram_read_request[1].arsize;
+  assign m_axi_dram1_arburst = dram_read_request[1].arburst;
+  assign m_axi_dram1_rready = dram_read_request[1].rready;
+  assign dram_read_response[1] = '{
+    arready: m_axi_dram1_arready,
+    rvalid: m_axi_dram1_rvalid,
+    rid: AxiIdBits'(m_axi_dram1_rid),
+    rdata: m_axi_dram1_rdata,
+    rresp: m_axi_dram1_rresp,
+    rlast: m_axi_dram1_rlast
+  };
+  assign m_axi_dram1_awvalid = dram_write_request[1].awvalid;
+  assign m_axi_dram1_awid = dram_write_request[1].awid[DramIdBits-1:0];
+  assign m_axi_dram1_awaddr = dram_write_request[1].awaddr[DramAddressBits-1:0];
+  assign m_axi_dram1_awlen = dram_write_request[1].awlen;
+  assign m_axi_dram1_awsize = dram_write_request[1].awsize;
+  assign m_axi_dram1_awburst = dram_write_request[1].awburst;
+  assign m_axi_dram1_wvalid = dram_write_request[1].wvalid;
+  assign m_axi_dram1_wdata = dram_write_request[1].wdata;
+  assign m_axi_dram1_wstrb = dram_write_request[1].wstrb;
+  assign m_axi_dram1_wlast = dram_write_request[1].wlast;
+  assign m_axi_dram1_bready = dram_write_request[1].bready;
+  assign dram_write_response[1] = '{
+    awready: m_axi_dram1_awready,
+    wready: m_axi_dram1_wready,
+    bvalid: m_axi_dram1_bvalid,
+    bid: AxiIdBits'(m_axi_dram1_bid),
+    bresp: m_axi_dram1_bresp
+  };
 
 endmodule
+
+`default_nettype wire

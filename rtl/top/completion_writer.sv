@@ -1,5 +1,7 @@
-// Turns answers into completions: header, body, zeros up to a multiple of 8 bytes. Each completion, or part
-// of one, is a packet.
+// Turns answers into completions: header, body, and zeros up to a multiple of 8 bytes. Each completion, or
+// each part of a long one, is a packet. A request is done when the last part of its completion is accepted.
+
+`default_nettype none
 
 `include "assertions.svh"
 
@@ -10,25 +12,25 @@ module completion_writer
   input logic clk_i,
   input logic rst_i,
 
-  // the beats of an answer come together
+  // the beats of an answer, not mixed with beats of another one
   input  logic         answer_valid_i,
   output logic         answer_ready_o,
   input  answer_beat_t answer_i,
 
-  // what completions begin with, a cycle after it was asked for
+  // identifier and read version of a request, valid one cycle after the read: see request_slots
   output logic        name_read_o,
   output slot_t       name_slot_o,
   input  logic [63:0] name_identifier_i,
   input  version_t    name_read_version_i,
 
-  // completions: the bytes of a beat that count are the first ones
+  // completions: keep marks the first bytes of a beat
   output logic                 out_valid_o,
   input  logic                 out_ready_i,
   output line_t                out_data_o,
   output logic [LineBytes-1:0] out_keep_o,
   output logic                 out_last_o,
 
-  // the last part of a completion is on its way
+  // the last beat of the last part was accepted, so the request is done
   output logic  done_valid_o,
   output slot_t done_slot_o
 );
@@ -37,7 +39,7 @@ module completion_writer
 
   typedef logic [CountBits-1:0] count_t;
 
-  // A line that is given out, and how many bytes of it count.
+  // A line of a completion, and the number of its valid bytes.
   typedef struct packed {
     line_t data;
     count_t count;
@@ -51,13 +53,13 @@ module completion_writer
   } state_e;
 
   state_e state_d, state_q;
-  // Bytes of the body that are to come.
+  // Remaining bytes of the body.
   logic [31:0] rest_d, rest_q;
 
   completion_t header;
   completion_outcome_t outcome;
 
-  // What goes into the packer.
+  // The next bytes of the packet.
   logic put_valid, put_ready, put_last;
   line_t put_bytes;
   count_t put_count;
@@ -78,7 +80,7 @@ module completion_writer
     identifier: name_identifier_i
   };
 
-  // Bytes of a beat of the body, with the zeros.
+  // Bytes of a beat of the body, including padding.
   function automatic count_t beat_bytes(logic [31:0] rest);
     if (rest >= LineBytes) return count_t'(LineBytes);
     return {count_t'(rest + 32'd7) >> 3} << 3;
@@ -115,7 +117,7 @@ module completion_writer
     endcase
   end
 
-  // The beat of an empty body goes with the header.
+  // The header consumes the beat of an empty body.
   assign answer_ready_o = put_ready && (state_q == Body || (state_q == Header && put_last));
 
   always_ff @(posedge clk_i) begin
@@ -134,8 +136,8 @@ module completion_writer
 
   // ---- lines ----
 
-  // Half a line waits for its other half: a header is half a line, so all but the last beat of a body leave
-  // another half.
+  // An incomplete line waits for more bytes. A header is half a line, so each full beat of a body completes
+  // one line and leaves half of the next one.
   line_t half_q;
   count_t half_count_q;
   logic is_last_half_q;
@@ -146,13 +148,13 @@ module completion_writer
   beat_t line;
   logic line_valid, line_ready, line_taken;
 
-  // All that goes in is words of 64 bits.
+  // All lengths are multiples of 8 bytes.
   assign {joined_high, joined_low} =
     {{LineBits{1'b0}}, half_q} | ((2 * LineBits)'(put_bytes) << (64 * half_count_q[CountBits-2:3]));
   assign joined_count = (CountBits + 1)'(half_count_q) + (CountBits + 1)'(put_count);
   assign is_whole = joined_count >= (CountBits + 1)'(LineBytes);
 
-  // The rest of the last beat goes before anything else comes.
+  // The remainder of a packet is sent before the next packet is accepted.
   assign put_ready = !is_last_half_q && (line_ready || !(is_whole || put_last));
   assign line_valid = is_last_half_q || (put_valid && (is_whole || put_last));
   assign line_taken = line_valid && line_ready;
@@ -203,3 +205,5 @@ module completion_writer
   `ASSERT_OFFER_STAYS(OutStays, out_valid_o, out_ready_i, {out_data_o, out_keep_o, out_last_o})
 
 endmodule
+
+`default_nettype wire

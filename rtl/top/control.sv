@@ -1,5 +1,8 @@
-// The registers that writers drive, on AXI4-Lite. One write at a time: it is answered once it is in force, so
-// a mapping is in force before a read version that is written after it.
+// The registers of the accelerator, an AXI4-Lite subordinate. It executes one write at a time and responds
+// when the write has taken effect, so a mapping is in force before a read version that the host writes after
+// it. A register has 64 bits; a write of its high half writes the whole register.
+
+`default_nettype none
 
 `include "assertions.svh"
 
@@ -13,7 +16,7 @@ module control
   input logic clk_i,
   input logic rst_i,
 
-  // a write is taken when its address and its data are offered
+  // AXI4-Lite; a write is accepted when both address and data are valid
   input  logic                   aw_valid_i,
   output logic                   aw_ready_o,
   input  logic [AddressBits-1:0] aw_address_i,
@@ -77,7 +80,7 @@ module control
 
   typedef enum logic [1:0] {
     Idle,
-    // waits until it is in force
+    // waits until the root is in force
     SetRoot,
     Map,
     Respond
@@ -86,7 +89,7 @@ module control
   state_e state_d, state_q;
   logic [1:0] response_d, response_q;
   logic [31:0] low_q;
-  // Registers by their numbers.
+  // The values of the registers.
   logic [63:0] geometry_q, read_version_q, table_number_q, root_q, mapped_lid_q, mapped_address_q;
   logic [63:0] counter_index_q, switches_q;
 
@@ -163,7 +166,7 @@ module control
   logic [1:0] r_response_q;
   logic reads, is_known;
   register_t read;
-  logic [63:0] asked;
+  logic [63:0] read_value;
 
   assign reads = ar_valid_i && ar_ready_o;
   assign read = ar_address_i[AddressBits-1:3];
@@ -171,19 +174,19 @@ module control
   always_comb begin
     is_known = ar_address_i[1:0] == '0;
     case (read)
-      Geometry: asked = geometry_q;
-      ReadVersion: asked = read_version_q;
-      TableNumber: asked = table_number_q;
-      Root: asked = root_q;
-      MappedLid: asked = mapped_lid_q;
-      MappedAddress: asked = mapped_address_q;
-      WindowOldest: asked = window_oldest_i;
-      WindowNewest: asked = window_newest_i;
-      CounterIndex: asked = counter_index_q;
-      Switches: asked = switches_q;
-      Counter: asked = counter_index_q < 64'(Counters) ? counters_i[CounterBits'(counter_index_q)] : '0;
+      Geometry: read_value = geometry_q;
+      ReadVersion: read_value = read_version_q;
+      TableNumber: read_value = table_number_q;
+      Root: read_value = root_q;
+      MappedLid: read_value = mapped_lid_q;
+      MappedAddress: read_value = mapped_address_q;
+      WindowOldest: read_value = window_oldest_i;
+      WindowNewest: read_value = window_newest_i;
+      CounterIndex: read_value = counter_index_q;
+      Switches: read_value = switches_q;
+      Counter: read_value = counter_index_q < 64'(Counters) ? counters_i[CounterBits'(counter_index_q)] : '0;
       default: begin
-        asked = '0;
+        read_value = '0;
         is_known = 1'b0;
       end
     endcase
@@ -197,9 +200,9 @@ module control
 
   always_ff @(posedge clk_i) begin
     if (reads) begin
-      r_data_q <= ar_address_i[2] ? high_q : asked[31:0];
+      r_data_q <= ar_address_i[2] ? high_q : read_value[31:0];
       r_response_q <= is_known ? Okay : SlaveError;
-      if (!ar_address_i[2]) high_q <= asked[63:32];
+      if (!ar_address_i[2]) high_q <= read_value[63:32];
     end
   end
 
@@ -208,7 +211,7 @@ module control
   assign r_data_o = r_data_q;
   assign r_response_o = r_response_q;
 
-  // ---- what is in force ----
+  // ---- outputs ----
 
   assign geometry_o = '{
     sorted_start: offset_t'(geometry_q[8*(ControlSortedStartOffset%8)+:8*ControlSortedStartBytes]),
@@ -237,3 +240,5 @@ module control
       !(takes && is_allowed && is_high && written == ReadVersion) || value >= read_version_q)
 
 endmodule
+
+`default_nettype wire

@@ -1,6 +1,8 @@
-// Keeps the keys of the requests in flight: two of each slot, by the line. One line is written and one is
-// read in a cycle; readers take turns, and so do writers. A line that was written can be read from the second
-// cycle on after that in which it was taken.
+// Stores the lower and the upper key of each request in flight, in lines. One write and one read take place
+// per cycle; readers, and writers, are granted round-robin. A line can be read from the second cycle after
+// the cycle in which its write was accepted.
+
+`default_nettype none
 
 `include "assertions.svh"
 
@@ -18,12 +20,12 @@ module key_buffers
   output logic       [WriterCount-1:0] write_ready_o,
   input  key_write_t [WriterCount-1:0] write_i,
 
-  // A reader has one read under way: it is answered two cycles after it was taken.
+  // A reader has at most one read in flight. Its line is valid two cycles after the read was accepted.
   input  logic      [ReaderCount-1:0] read_valid_i,
   output logic      [ReaderCount-1:0] read_ready_o,
   input  key_read_t [ReaderCount-1:0] read_i,
   output logic      [ReaderCount-1:0] line_valid_o,
-  // the line of whoever it is valid for
+  // the line for the reader whose bit is set in line_valid_o
   output line_t                       line_o
 );
 
@@ -96,3 +98,5 @@ module key_buffers
   `ASSERT(OneForEachReader, (line_valid_o & (line_valid_o - 1'b1)) == '0)
 
 endmodule
+
+`default_nettype wire

@@ -1,37 +1,27 @@
-// What goes over the interfaces of host memory and on-board memory for requests, as events. Tags and ids name
-// the clients.
+// Reports the transactions on the ports of host memory and on-board memory as events of the requests that
+// they belong to. AXI ids contain the number of the client.
+
+`default_nettype none
 
 module memory_events
   import layout_pkg::*;
   import accelerator_pkg::*;
+  import axi_pkg::*;
 #(
   parameter int unsigned Clients = 2,
   parameter int unsigned TagBits = 2,
   parameter int unsigned Channels = 1,
-  parameter int unsigned DramAddressBits = 34,
   localparam int unsigned Events = 2 + 2 * Channels,
   localparam int unsigned ClientBits = $clog2(Clients)
 ) (
   input slot_t [Clients-1:0] client_slots_i,
 
-  // transfers: reads that are taken, last lines that come
-  input logic                       host_read_i,
-  input logic [63:0]                host_address_i,
-  input logic [15:0]                host_bytes_i,
-  // of a tag, and of an id, only the client is looked at
+  // of the ports, only addresses and last beats; of an id, only the client
   // verilator lint_off UNUSEDSIGNAL
-  input logic [TagBits-1:0]         host_read_tag_i,
-  input logic                       host_last_i,
-  input logic [TagBits-1:0]         host_last_tag_i,
-  input logic                       dram_arvalid_i[Channels],
-  input logic                       dram_arready_i[Channels],
-  input logic [TagBits:0]           dram_arid_i   [Channels],
-  input logic [DramAddressBits-1:0] dram_araddr_i [Channels],
-  input logic [7:0]                 dram_arlen_i  [Channels],
-  input logic                       dram_rvalid_i [Channels],
-  input logic                       dram_rready_i [Channels],
-  input logic                       dram_rlast_i  [Channels],
-  input logic [TagBits:0]           dram_rid_i    [Channels],
+  input axi_read_request_t  host_request_i,
+  input axi_read_response_t host_response_i,
+  input axi_read_request_t  dram_request_i[Channels],
+  input axi_read_response_t dram_response_i[Channels],
 
   output event_t [Events-1:0] events_o
 );
@@ -40,33 +30,44 @@ module memory_events
     return slots[tag[TagBits-1-:ClientBits]];
   endfunction
 
-  // The highest bit of an id tells the tag of a piece from the client of a lookup: see dram_port.
+  // The highest bit of an id distinguishes the tag of a burst from the client of a lookup: see dram_port.
   function automatic slot_t slot_of_id(logic [TagBits:0] id, slot_t [Clients-1:0] slots);
     return id[TagBits] ? slot_of_tag(id[TagBits-1:0], slots) : slots[id[ClientBits-1:0]];
   endfunction
-  // verilator lint_on UNUSEDSIGNAL
 
   for (genvar channel = 0; channel < Channels; channel++) begin : gen_channels
+    axi_read_request_t request;
+    axi_read_response_t response;
     logic reads, ends;
     logic [TagBits:0] read_id, last_id;
     logic [31:0] lines;
 
-    assign reads = dram_arvalid_i[channel] && dram_arready_i[channel];
-    assign ends = dram_rvalid_i[channel] && dram_rready_i[channel] && dram_rlast_i[channel];
-    assign read_id = dram_arid_i[channel];
-    assign last_id = dram_rid_i[channel];
-    assign lines = {read_id[TagBits], 31'(dram_arlen_i[channel]) + 31'd1};
+    assign request = dram_request_i[channel];
+    assign response = dram_response_i[channel];
+    assign reads = request.arvalid && response.arready;
+    assign ends = response.rvalid && request.rready && response.rlast;
+    assign read_id = request.arid[TagBits:0];
+    assign last_id = response.rid[TagBits:0];
+    assign lines = {read_id[TagBits], 31'(request.arlen) + 31'd1};
     assign events_o[2+2*channel+:2] = {
       event_if(ends, EventOnBoardLines, slot_of_id(last_id, client_slots_i), {last_id[TagBits], 31'd0}, '0),
-      event_if(reads, EventOnBoardRead, slot_of_id(read_id, client_slots_i), lines,
-          64'(dram_araddr_i[channel]))
+      event_if(reads, EventOnBoardRead, slot_of_id(read_id, client_slots_i), lines, request.araddr)
     };
   end
 
+  logic host_reads, host_ends;
+  slot_t read_slot, last_slot;
+  assign host_reads = host_request_i.arvalid && host_response_i.arready;
+  assign host_ends = host_response_i.rvalid && host_request_i.rready && host_response_i.rlast;
+  assign read_slot = slot_of_tag(host_request_i.arid[TagBits-1:0], client_slots_i);
+  assign last_slot = slot_of_tag(host_response_i.rid[TagBits-1:0], client_slots_i);
   assign events_o[1:0] = {
-    event_if(host_last_i, EventHostLines, slot_of_tag(host_last_tag_i, client_slots_i), '0, '0),
-    event_if(host_read_i, EventHostRead, slot_of_tag(host_read_tag_i, client_slots_i), 32'(host_bytes_i),
-        host_address_i)
+    event_if(host_ends, EventHostLines, last_slot, '0, '0),
+    event_if(host_reads, EventHostRead, read_slot,
+        (32'(host_request_i.arlen) + 32'd1) << LineIndexBits, host_request_i.araddr)
   };
+  // verilator lint_on UNUSEDSIGNAL
 
 endmodule
+
+`default_nettype wire

@@ -1,5 +1,7 @@
-// What a client of memory reads, as events. Lines are those of the request that asked for them, though its
-// unit may be at work on the next one when the last of them come.
+// Reports the reads of a client of memory as events. Lines belong to the request that read them, although the
+// unit may already execute the next request when the last line arrives.
+
+`default_nettype none
 
 module read_events
   import layout_pkg::*;
@@ -8,7 +10,7 @@ module read_events
   input logic clk_i,
 
   input slot_t slot_i,
-  // that were taken
+  // accepted reads and beats
   input logic read_valid_i,
   // verilator lint_off UNUSEDSIGNAL
   input line_read_t read_i,
@@ -30,10 +32,12 @@ module read_events
     if (read_valid_i) slot_q <= slot_i;
   end
 
-  // Of several reads that are open all are for one request: see line_read_t.
+  // All reads in flight belong to one request: see line_read_t.
   assign events_o = {
     event_if(beat_valid_i && beat_i.last, EventLines, slot_q, 32'(beat_i.error), 64'(beat_i.address)),
     event_if(read_valid_i, EventRead, slot_i, lines, 64'(read_i.lid))
   };
 
 endmodule
+
+`default_nettype wire

@@ -1,4 +1,7 @@
-// Where requests come in and completions go out: all that is kept of a request while it is in flight.
+// Receives requests, tracks them while they are in flight, and sends their completions. It contains the state
+// of a request that outlives a single unit: keys, slot, identifier and read version.
+
+`default_nettype none
 
 `include "assertions.svh"
 
@@ -6,9 +9,9 @@ module request_manager
   import layout_pkg::*;
   import accelerator_pkg::*;
 #(
-  // requests in flight at most: a power of two up to 256
+  // maximum number of requests in flight: a power of two up to 256
   parameter int unsigned SlotCount = 128,
-  // who reads keys, and who writes them besides the parser
+  // readers of keys, and writers of keys besides the parser
   parameter int unsigned KeyReaders = 1,
   parameter int unsigned KeyWriters = 1,
   localparam int unsigned RequestEvents = 4
@@ -30,14 +33,14 @@ module request_manager
   output logic [LineBytes-1:0] completion_keep_o,
   output logic                 completion_last_o,
 
-  // what the control plane says: see control
+  // state that the host writes: see control
   input  logic        root_valid_i,
   output logic        root_ready_o,
   input  logic [15:0] root_table_i,
   input  lid_t        root_i,
   input  version_t    read_version_i,
 
-  // on the way down, and back
+  // descents to the search engine, and answers
   output logic         descent_valid_o,
   input  logic         descent_ready_i,
   output descent_t     descent_o,
@@ -120,8 +123,8 @@ module request_manager
     .root_o(root)
   );
 
-  logic refusal_valid, refusal_ready;
-  answer_beat_t refusal;
+  logic rejection_valid, rejection_ready;
+  answer_beat_t rejection;
   logic name_read;
   slot_t name_slot;
   logic [63:0] name_identifier;
@@ -148,9 +151,9 @@ module request_manager
     .descent_valid_o,
     .descent_ready_i,
     .descent_o,
-    .refusal_valid_o(refusal_valid),
-    .refusal_ready_i(refusal_ready),
-    .refusal_o(refusal),
+    .rejection_valid_o(rejection_valid),
+    .rejection_ready_i(rejection_ready),
+    .rejection_o(rejection),
     .name_read_i(name_read),
     .name_slot_i(name_slot),
     .name_identifier_o(name_identifier),
@@ -170,10 +173,10 @@ module request_manager
   ) u_answers (
     .clk_i,
     .rst_i,
-    .in_valid_i({answer_valid_i, refusal_valid}),
-    .in_ready_o({answer_ready_o, refusal_ready}),
-    .in_i({answer_i, refusal}),
-    .in_last_i({answer_i.last, refusal.last}),
+    .in_valid_i({answer_valid_i, rejection_valid}),
+    .in_ready_o({answer_ready_o, rejection_ready}),
+    .in_i({answer_i, rejection}),
+    .in_last_i({answer_i.last, rejection.last}),
     .out_valid_o(written_valid),
     .out_ready_i(written_ready),
     .out_o(written),
@@ -202,17 +205,19 @@ module request_manager
     .done_slot_o(done_slot)
   );
 
-  logic starts, refuses;
+  logic starts, rejects;
 
   assign starts = descent_valid_o && descent_ready_i;
-  assign refuses = refusal_valid && refusal_ready;
+  assign rejects = rejection_valid && rejection_ready;
   assign events_o = {
     event_if(done_valid, EventDone, done_slot, '0, '0),
     starts ? event_if(1'b1, EventStarted, descent_o.request.slot, '0, descent_o.request.read_version) :
-        event_if(refuses, EventRefused, refusal.slot, '0, 64'(refusal.status)),
+        event_if(rejects, EventRefused, rejection.slot, '0, 64'(rejection.status)),
     event_if(parsed_valid && parsed_ready, EventParsed, parsed.slot, 32'(parsed.request.opcode),
         parsed.request.identifier),
     event_if(slot_valid && slot_ready, EventBegun, slot, '0, window_newest_o + 64'd1)
   };
 
 endmodule
+
+`default_nettype wire

@@ -1,7 +1,10 @@
-// Finds requests in a stream of bytes and says what is wrong with those that are not allowed.
+// Finds the requests in a stream of bytes and validates them.
 //
-// A packet holds whole requests, back to back. One that the end of its packet cuts off is refused, whatever
-// else is wrong with it. The length of any other is known, so the next one is found.
+// A packet contains whole requests, back to back. A truncated request, which the end of its packet cuts off,
+// is malformed, whatever else is wrong with it. The header of any other request gives its length, so the
+// parser always finds the next request, even after an invalid one.
+
+`default_nettype none
 
 `include "assertions.svh"
 
@@ -12,7 +15,7 @@ module request_parser
   input logic clk_i,
   input logic rst_i,
 
-  // requests: the bytes of a beat that count are the first ones
+  // requests: keep marks the first bytes of a beat
   input  logic                 in_valid_i,
   output logic                 in_ready_o,
   input  line_t                in_data_i,
@@ -24,7 +27,7 @@ module request_parser
   output logic  slot_ready_o,
   input  slot_t slot_i,
 
-  // its keys, on their way to the key buffers; what follows a key in its last line means nothing
+  // its keys, for the key buffers; bytes after the end of a key in its last line are undefined
   output logic       key_valid_o,
   input  logic       key_ready_i,
   output key_write_t key_o,
@@ -35,7 +38,7 @@ module request_parser
   output parsed_request_t request_o
 );
 
-  // Bytes of two keys of any length that a request can say.
+  // Enough for the two longest lengths that the header of a request can contain.
   localparam int unsigned RestBits = 17;
   localparam int unsigned HeaderBytes = RequestSize;
 
@@ -45,24 +48,24 @@ module request_parser
     // between two packets
     Restart,
     Header,
-    // keys that are too long are taken and forgotten
+    // keys that are too long are consumed and discarded
     Skip,
     Lower,
     Upper,
     Padding,
-    Give
+    Offer
   } state_e;
 
   state_e state_d, state_q;
-  // Bytes of this part that are still to come.
+  // Remaining bytes of this part.
   rest_t rest_d, rest_q;
   key_line_t line_d, line_q;
-  logic is_cut_off_d, is_cut_off_q;
+  logic is_truncated_d, is_truncated_q;
   slot_t slot_q;
   request_t request_q;
-  // Whether the last beat of the packet has come.
+  // Whether the last beat of the packet was received.
   logic ended_q;
-  // Bytes of the packet that have come and were not taken.
+  // Bytes of the packet that were received and not consumed.
   logic [7:0] known_q;
 
   logic start, line_ready, takes_line;
@@ -75,7 +78,7 @@ module request_parser
   // Functions look at some fields of a request.
   // verilator lint_off UNUSEDSIGNAL
 
-  // What follows a header: the keys, and zeros up to a multiple of 8 bytes.
+  // A header is followed by the keys, and zeros up to a multiple of 8 bytes.
   function automatic state_e after_header(request_t request);
     if (is_too_long(request)) return Skip;
     if (request.lower_length != '0) return Lower;
@@ -87,7 +90,7 @@ module request_parser
   endfunction
 
   function automatic state_e after_keys(request_t request);
-    return padding_bytes(request) != '0 ? Padding : Give;
+    return padding_bytes(request) != '0 ? Padding : Offer;
   endfunction
 
   function automatic logic is_too_long(request_t request);
@@ -110,7 +113,7 @@ module request_parser
 
   // verilator lint_on UNUSEDSIGNAL
 
-  // ---- the bytes ----
+  // ---- bytes ----
 
   assign line_ready = !ended_q;
   byte_window u_byte_window (
@@ -138,7 +141,7 @@ module request_parser
     end
   end
 
-  // ---- one part after the other ----
+  // ---- parts of a request ----
 
   assign chunk = rest_q > rest_t'(LineBytes) ? 7'(LineBytes) : rest_q[6:0];
   assign is_here = known_q >= 8'(chunk);
@@ -148,7 +151,7 @@ module request_parser
     state_d = state_q;
     rest_d = rest_q;
     line_d = line_q;
-    is_cut_off_d = is_cut_off_q;
+    is_truncated_d = is_truncated_q;
     take = '0;
     start = 1'b0;
     takes_header = 1'b0;
@@ -164,21 +167,21 @@ module request_parser
         end else if (slot_valid_i && known_q >= 8'(HeaderBytes)) begin
           takes_header = 1'b1;
           take = 7'(HeaderBytes);
-          is_cut_off_d = 1'b0;
+          is_truncated_d = 1'b0;
           state_d = after_header(header);
           rest_d = bytes_of(state_d, header);
         end else if (slot_valid_i && ended_q) begin
           takes_header = 1'b1;
           take = known_q[6:0];
-          is_cut_off_d = 1'b1;
-          state_d = Give;
+          is_truncated_d = 1'b1;
+          state_d = Offer;
         end
       end
       Skip, Lower, Upper, Padding: begin
         if (ended_q && !is_here) begin
           take = known_q[6:0];
-          is_cut_off_d = 1'b1;
-          state_d = Give;
+          is_truncated_d = 1'b1;
+          state_d = Offer;
         end else if (is_here) begin
           if (!writes_key || key_ready_i) begin
             take = chunk;
@@ -188,7 +191,7 @@ module request_parser
               line_d = '0;
               case (state_q)
                 Lower: state_d = after_lower(request_q);
-                Padding: state_d = Give;
+                Padding: state_d = Offer;
                 default: state_d = after_keys(request_q);
               endcase
               rest_d = bytes_of(state_d, request_q);
@@ -208,16 +211,16 @@ module request_parser
   always_ff @(posedge clk_i) begin
     rest_q <= rest_d;
     line_q <= line_d;
-    is_cut_off_q <= is_cut_off_d;
+    is_truncated_q <= is_truncated_d;
     if (takes_header) begin
       slot_q <= slot_i;
       request_q <= header;
-      // Of less than an identifier nothing is echoed.
+      // A truncated identifier is not echoed.
       if (known_q < 8'(RequestIdentifierBytes)) request_q.identifier <= '0;
     end
   end
 
-  // ---- what is wrong ----
+  // ---- validation ----
 
   function automatic logic [7:0] status_of(request_t request);
     request_flags_t flags;
@@ -245,10 +248,10 @@ module request_parser
   assign slot_ready_o = takes_header;
   assign key_valid_o = writes_key;
   assign key_o = '{slot: slot_q, upper: state_q == Upper, line: line_q, data: bytes};
-  assign request_valid_o = state_q == Give;
+  assign request_valid_o = state_q == Offer;
   assign request_o = '{
     slot: slot_q,
-    status: is_cut_off_q ? 8'(StatusMalformed) : status_of(request_q),
+    status: is_truncated_q ? 8'(StatusMalformed) : status_of(request_q),
     request: request_q
   };
 
@@ -260,3 +263,5 @@ module request_parser
   `ASSERT_OFFER_STAYS(RequestStays, request_valid_o, request_ready_i, request_o)
 
 endmodule
+
+`default_nettype wire

@@ -1,8 +1,11 @@
-// Knows the requests in flight. They are numbered from 1 in the order in which they begin; a request's slot
-// is its number modulo the number of slots. The window is what lies between the oldest that is not done and
-// the newest that has begun: what the host must not reclaim.
+// Tracks the requests in flight. Requests are numbered from 1 in the order in which they begin; the slot of a
+// request is its number modulo the number of slots. The window reaches from the oldest request that is not
+// done to the newest one that has begun. The host must not reclaim memory that a request in the window may
+// read.
 //
-// A request is in the window before it takes its read version.
+// A request enters the window before it gets its read version, so the host never misses a reader.
+
+`default_nettype none
 
 `include "assertions.svh"
 
@@ -10,13 +13,13 @@ module request_slots
   import layout_pkg::*;
   import accelerator_pkg::*;
 #(
-  // requests in flight at most: a power of two
+  // maximum number of requests in flight: a power of two
   parameter int unsigned SlotCount = 128
 ) (
   input logic clk_i,
   input logic rst_i,
 
-  // the slot of the next request, which begins when it is taken
+  // the slot of the next request, which begins when its slot is accepted
   output logic  slot_valid_o,
   input  logic  slot_ready_i,
   output slot_t slot_o,
@@ -31,26 +34,26 @@ module request_slots
   output logic [15:0] root_table_o,
   input  lid_t        root_i,
 
-  // what requests read at that name no version
+  // read version of requests that do not name one
   input version_t read_version_i,
 
-  // on the way down
+  // requests to execute
   output logic     descent_valid_o,
   input  logic     descent_ready_i,
   output descent_t descent_o,
 
-  // what has no way to go
-  output logic         refusal_valid_o,
-  input  logic         refusal_ready_i,
-  output answer_beat_t refusal_o,
+  // completions of rejected requests
+  output logic         rejection_valid_o,
+  input  logic         rejection_ready_i,
+  output answer_beat_t rejection_o,
 
-  // what completions begin with; it comes a cycle after the read, and stays until the next
+  // identifier and read version of a request; valid one cycle after the read, stable until the next read
   input  logic        name_read_i,
   input  slot_t       name_slot_i,
   output logic [63:0] name_identifier_o,
   output version_t    name_read_version_o,
 
-  // the last part of a completion was handed over
+  // the last part of a completion was sent
   input logic  done_valid_i,
   input slot_t done_slot_i,
 
@@ -69,19 +72,19 @@ module request_slots
     Idle,
     // root and read version are known
     Dispatch,
-    Refuse
+    Reject
   } state_e;
 
   state_e state_d, state_q;
   logic [63:0] oldest_q, newest_q;
-  // Of the slots in the window: whose requests are done.
+  // Slots in the window whose requests are done.
   logic [SlotCount-1:0] done_q;
   parsed_request_t parsed_q;
   version_t read_version_q;
 
   logic begins, ends, takes;
-  logic is_refused;
-  // Only of some of their fields.
+  logic is_rejected;
+  // Only some of their fields are used.
   // verilator lint_off UNUSEDSIGNAL
   request_t request;
   request_flags_t flags;
@@ -111,7 +114,7 @@ module request_slots
 
   assign request = parsed_q.request;
   assign flags = request.flags;
-  assign is_refused = parsed_q.status != 8'(StatusFound) || root_i == '0;
+  assign is_rejected = parsed_q.status != 8'(StatusFound) || root_i == '0;
   assign takes = request_valid_i && request_ready_o;
 
   always_comb begin
@@ -119,10 +122,10 @@ module request_slots
     case (state_q)
       Idle: if (takes) state_d = Dispatch;
       Dispatch: begin
-        if (is_refused) state_d = Refuse;
+        if (is_rejected) state_d = Reject;
         else if (descent_ready_i) state_d = Idle;
       end
-      default: if (refusal_ready_i) state_d = Idle;
+      default: if (rejection_ready_i) state_d = Idle;
     endcase
   end
 
@@ -147,28 +150,28 @@ module request_slots
     .rst_i,
     .write_i(state_q == Dispatch),
     .write_address_i(index_t'(parsed_q.slot)),
-    // A request that is refused was read at no version.
-    .write_data_i({is_refused ? '0 : read_version_q, request.identifier}),
+    // A rejected request has no read version.
+    .write_data_i({is_rejected ? '0 : read_version_q, request.identifier}),
     .read_i(name_read_i),
     .read_address_i(index_t'(name_slot_i)),
     .read_data_o({name_read_version_o, name_identifier_o})
   );
 
-  // ---- the way down ----
+  // ---- descents and rejections ----
 
-  toward_e toward;
+  direction_e direction;
   always_comb begin
-    toward = TowardKey;
-    if (flags.backward && request.upper_length == '0) toward = TowardLast;
-    if (!flags.backward && request.lower_length == '0) toward = TowardFirst;
+    direction = DirectionKey;
+    if (flags.backward && request.upper_length == '0) direction = DirectionLast;
+    if (!flags.backward && request.lower_length == '0) direction = DirectionFirst;
   end
 
   assign root_read_valid_o = state_q == Idle && request_valid_i;
   assign root_table_o = request_i.request.table_number;
   assign request_ready_o = state_q == Idle && root_read_ready_i;
-  assign descent_valid_o = state_q == Dispatch && !is_refused;
+  assign descent_valid_o = state_q == Dispatch && !is_rejected;
   assign descent_o = '{
-    toward: toward,
+    direction: direction,
     by_upper: flags.backward,
     again: 1'b0,
     request: '{
@@ -187,8 +190,8 @@ module request_slots
       root: root_i
     }
   };
-  assign refusal_valid_o = state_q == Refuse;
-  assign refusal_o = '{slot: parsed_q.slot, status: parsed_q.status, last: 1'b1, default: '0};
+  assign rejection_valid_o = state_q == Reject;
+  assign rejection_o = '{slot: parsed_q.slot, status: parsed_q.status, last: 1'b1, default: '0};
 
   assign window_oldest_o = oldest_q;
   assign window_newest_o = newest_q;
@@ -205,11 +208,13 @@ module request_slots
   `ASSERT(RequestHasBegun, !request_valid_i || oldest_q <= newest_q)
   `ASSERT(RequestIsTheNewest, !request_valid_i || request_i.slot == slot_t'(index_t'(newest_q)))
   `ASSERT_OFFER_STAYS(DescentStays, descent_valid_o, descent_ready_i, descent_o)
-  `ASSERT_OFFER_STAYS(RefusalStays, refusal_valid_o, refusal_ready_i, refusal_o)
+  `ASSERT_OFFER_STAYS(RefusalStays, rejection_valid_o, rejection_ready_i, rejection_o)
   `COVER(AllAreInFlight, !slot_valid_o)
   `COVER(OutOfOrder, done_valid_i && 64'(done_slot_i) != 64'(index_t'(oldest_q)))
-  `COVER(IsRefused, state_q == Refuse)
+  `COVER(IsRefused, state_q == Reject)
   `COVER(NamesVersion, takes && request_i.request.read_version != '0)
   `COVER(DescentWaits, descent_valid_o && !descent_ready_i)
 
 endmodule
+
+`default_nettype wire

@@ -1,4 +1,7 @@
-// The LIDs of the roots of all tables; 0: no such table. It is cleared after a reset, all banks at once.
+// Stores the LID of the root of each table; 0 means that the table does not exist. After reset it clears
+// itself, all banks in parallel.
+
+`default_nettype none
 
 `include "assertions.svh"
 
@@ -6,19 +9,19 @@ module root_table
   import layout_pkg::*;
   import accelerator_pkg::*;
 #(
-  // side by side, so that clearing takes few cycles: a power of two
+  // number of banks: a power of two; more banks take fewer cycles to clear
   parameter int unsigned Banks = 16
 ) (
   input logic clk_i,
   input logic rst_i,
 
-  // not ready while it is cleared
+  // not ready while the table is cleared
   input  logic        write_valid_i,
   output logic        write_ready_o,
   input  logic [15:0] write_table_i,
   input  lid_t        write_root_i,
 
-  // the root comes a cycle after the read was taken, and stays until the next
+  // the root is valid one cycle after the read was accepted, and stable until the next read
   input  logic        read_valid_i,
   output logic        read_ready_o,
   input  logic [15:0] read_table_i,
@@ -67,7 +70,7 @@ module root_table
   end
 
   assign write_ready_o = is_clear_q;
-  // A root that is written is not read meanwhile.
+  // A write has priority over a read.
   assign read_ready_o = is_clear_q && !write_valid_i;
   assign root_o = roots[read_bank_q];
 
@@ -75,3 +78,5 @@ module root_table
   `ASSERT_OFFER_STAYS(ReadStays, read_valid_i, read_ready_o, read_table_i)
 
 endmodule
+
+`default_nettype wire

@@ -11,6 +11,7 @@
 #include "verilated_fst_c.h"
 #endif
 
+static_assert(DramPorts == 2, "accelerator_top has two channels");
 static_assert(sizeof(Inputs) == 4 * 64 + 34 * 8, "src/model.rs has the same struct");
 static_assert(sizeof(Outputs) == 3 * 64 + 43 * 8, "src/model.rs has the same struct");
 
@@ -41,81 +42,86 @@ struct Simulation {
   }
 };
 
-static void apply(Model& model, int port, const DramInputs& in) {
-  std::memcpy(model.dram_rdata_i[port].data(), in.rdata, sizeof in.rdata);
-  model.dram_arready_i[port] = in.arready;
-  model.dram_rvalid_i[port] = in.rvalid;
-  model.dram_rid_i[port] = in.rid;
-  model.dram_rlast_i[port] = in.rlast;
-  model.dram_awready_i[port] = in.awready;
-  model.dram_wready_i[port] = in.wready;
-  model.dram_bvalid_i[port] = in.bvalid;
-  model.dram_bid_i[port] = in.bid;
-  model.dram_rresp_i[port] = 0;
-  model.dram_bresp_i[port] = 0;
-}
+// The pins of a channel of on-board memory have the same names but for the prefix.
+#define APPLY_DRAM(prefix, in)                                                \
+  do {                                                                        \
+    std::memcpy(model.prefix##_rdata.data(), (in).rdata, sizeof(Line));       \
+    model.prefix##_arready = (in).arready;                                    \
+    model.prefix##_rvalid = (in).rvalid;                                      \
+    model.prefix##_rid = (in).rid;                                            \
+    model.prefix##_rlast = (in).rlast;                                        \
+    model.prefix##_awready = (in).awready;                                    \
+    model.prefix##_wready = (in).wready;                                      \
+    model.prefix##_bvalid = (in).bvalid;                                      \
+    model.prefix##_bid = (in).bid;                                            \
+    model.prefix##_rresp = 0;                                                 \
+    model.prefix##_bresp = 0;                                                 \
+  } while (false)
+
+#define SAMPLE_DRAM(prefix, out)                                              \
+  do {                                                                        \
+    std::memcpy((out).wdata, model.prefix##_wdata.data(), sizeof(Line));      \
+    (out).arvalid = model.prefix##_arvalid;                                   \
+    (out).arid = model.prefix##_arid;                                         \
+    (out).araddr = model.prefix##_araddr;                                     \
+    (out).arlen = model.prefix##_arlen;                                       \
+    (out).rready = model.prefix##_rready;                                     \
+    (out).awvalid = model.prefix##_awvalid;                                   \
+    (out).awid = model.prefix##_awid;                                         \
+    (out).awaddr = model.prefix##_awaddr;                                     \
+    (out).awlen = model.prefix##_awlen;                                       \
+    (out).wvalid = model.prefix##_wvalid;                                     \
+    (out).wstrb = model.prefix##_wstrb;                                       \
+    (out).bready = model.prefix##_bready;                                     \
+  } while (false)
 
 static void apply(Model& model, const Inputs& in) {
-  for (int port = 0; port < DramPorts; port++) apply(model, port, in.dram[port]);
-  std::memcpy(model.request_tdata_i.data(), in.request_data, sizeof in.request_data);
-  std::memcpy(model.host_beat_data_i.data(), in.host_beat_data, sizeof in.host_beat_data);
+  APPLY_DRAM(m_axi_dram0, in.dram[0]);
+  APPLY_DRAM(m_axi_dram1, in.dram[1]);
+  std::memcpy(model.s_axis_tdata.data(), in.request_data, sizeof in.request_data);
+  std::memcpy(model.m_axi_host_rdata.data(), in.host_rdata, sizeof in.host_rdata);
   model.rst_i = in.reset;
-  model.control_awvalid_i = in.control_awvalid;
-  model.control_awaddr_i = in.control_awaddr;
-  model.control_wvalid_i = in.control_wvalid;
-  model.control_wdata_i = in.control_wdata;
-  model.control_wstrb_i = 0xf;
-  model.control_bready_i = in.control_bready;
-  model.control_arvalid_i = in.control_arvalid;
-  model.control_araddr_i = in.control_araddr;
-  model.control_rready_i = in.control_rready;
-  model.request_tvalid_i = in.request_valid;
-  model.request_tkeep_i = in.request_keep;
-  model.request_tlast_i = in.request_last;
-  model.completion_tready_i = in.completion_ready;
-  model.host_read_ready_i = in.host_read_ready;
-  model.host_beat_valid_i = in.host_beat_valid;
-  model.host_beat_tag_i = in.host_beat_tag;
-  model.host_beat_last_i = in.host_beat_last;
-  model.host_beat_error_i = in.host_beat_error;
-}
-
-static void sample(const Model& model, int port, DramOutputs& out) {
-  std::memcpy(out.wdata, model.dram_wdata_o[port].data(), sizeof out.wdata);
-  out.arvalid = model.dram_arvalid_o[port];
-  out.arid = model.dram_arid_o[port];
-  out.araddr = model.dram_araddr_o[port];
-  out.arlen = model.dram_arlen_o[port];
-  out.rready = model.dram_rready_o[port];
-  out.awvalid = model.dram_awvalid_o[port];
-  out.awid = model.dram_awid_o[port];
-  out.awaddr = model.dram_awaddr_o[port];
-  out.awlen = model.dram_awlen_o[port];
-  out.wvalid = model.dram_wvalid_o[port];
-  out.wstrb = model.dram_wstrb_o[port];
-  out.bready = model.dram_bready_o[port];
+  model.s_axil_awvalid = in.control_awvalid;
+  model.s_axil_awaddr = in.control_awaddr;
+  model.s_axil_wvalid = in.control_wvalid;
+  model.s_axil_wdata = in.control_wdata;
+  model.s_axil_wstrb = 0xf;
+  model.s_axil_bready = in.control_bready;
+  model.s_axil_arvalid = in.control_arvalid;
+  model.s_axil_araddr = in.control_araddr;
+  model.s_axil_rready = in.control_rready;
+  model.s_axis_tvalid = in.request_valid;
+  model.s_axis_tkeep = in.request_keep;
+  model.s_axis_tlast = in.request_last;
+  model.m_axis_tready = in.completion_ready;
+  model.m_axi_host_arready = in.host_arready;
+  model.m_axi_host_rvalid = in.host_rvalid;
+  model.m_axi_host_rid = in.host_rid;
+  model.m_axi_host_rlast = in.host_rlast;
+  model.m_axi_host_rresp = in.host_rresp;
 }
 
 static void sample(const Model& model, Outputs& out) {
-  for (int port = 0; port < DramPorts; port++) sample(model, port, out.dram[port]);
-  std::memcpy(out.completion_data, model.completion_tdata_o.data(), sizeof out.completion_data);
-  out.control_awready = model.control_awready_o;
-  out.control_wready = model.control_wready_o;
-  out.control_bvalid = model.control_bvalid_o;
-  out.control_bresp = model.control_bresp_o;
-  out.control_arready = model.control_arready_o;
-  out.control_rvalid = model.control_rvalid_o;
-  out.control_rdata = model.control_rdata_o;
-  out.control_rresp = model.control_rresp_o;
-  out.request_ready = model.request_tready_o;
-  out.completion_valid = model.completion_tvalid_o;
-  out.completion_keep = model.completion_tkeep_o;
-  out.completion_last = model.completion_tlast_o;
-  out.host_read_valid = model.host_read_valid_o;
-  out.host_read_address = model.host_read_address_o;
-  out.host_read_bytes = model.host_read_bytes_o;
-  out.host_read_tag = model.host_read_tag_o;
-  out.host_beat_ready = model.host_beat_ready_o;
+  SAMPLE_DRAM(m_axi_dram0, out.dram[0]);
+  SAMPLE_DRAM(m_axi_dram1, out.dram[1]);
+  std::memcpy(out.completion_data, model.m_axis_tdata.data(), sizeof out.completion_data);
+  out.control_awready = model.s_axil_awready;
+  out.control_wready = model.s_axil_wready;
+  out.control_bvalid = model.s_axil_bvalid;
+  out.control_bresp = model.s_axil_bresp;
+  out.control_arready = model.s_axil_arready;
+  out.control_rvalid = model.s_axil_rvalid;
+  out.control_rdata = model.s_axil_rdata;
+  out.control_rresp = model.s_axil_rresp;
+  out.request_ready = model.s_axis_tready;
+  out.completion_valid = model.m_axis_tvalid;
+  out.completion_keep = model.m_axis_tkeep;
+  out.completion_last = model.m_axis_tlast;
+  out.host_arvalid = model.m_axi_host_arvalid;
+  out.host_araddr = model.m_axi_host_araddr;
+  out.host_arlen = model.m_axi_host_arlen;
+  out.host_arid = model.m_axi_host_arid;
+  out.host_rready = model.m_axi_host_rready;
   out.window_oldest = model.window_oldest_o;
   out.window_newest = model.window_newest_o;
 }

@@ -1,5 +1,5 @@
-// The ports of accelerator_top as Rust sees them: src/model.rs has the same two structs. Every number is a
-// word of 64 bits, lines first, so there are no gaps.
+// The pins of accelerator_top as Rust sees them: src/model.rs declares the same structs. Lines come first, and
+// every number takes 64 bits, so the structs have no padding.
 
 #pragma once
 
@@ -41,7 +41,7 @@ struct DramOutputs {
 struct Inputs {
   DramInputs dram[DramPorts];
   Line request_data;
-  Line host_beat_data;
+  Line host_rdata;
   uint64_t reset;
   uint64_t control_awvalid;
   uint64_t control_awaddr;
@@ -55,11 +55,11 @@ struct Inputs {
   uint64_t request_keep;
   uint64_t request_last;
   uint64_t completion_ready;
-  uint64_t host_read_ready;
-  uint64_t host_beat_valid;
-  uint64_t host_beat_tag;
-  uint64_t host_beat_last;
-  uint64_t host_beat_error;
+  uint64_t host_arready;
+  uint64_t host_rvalid;
+  uint64_t host_rid;
+  uint64_t host_rlast;
+  uint64_t host_rresp;
 };
 
 struct Outputs {
@@ -77,11 +77,11 @@ struct Outputs {
   uint64_t completion_valid;
   uint64_t completion_keep;
   uint64_t completion_last;
-  uint64_t host_read_valid;
-  uint64_t host_read_address;
-  uint64_t host_read_bytes;
-  uint64_t host_read_tag;
-  uint64_t host_beat_ready;
+  uint64_t host_arvalid;
+  uint64_t host_araddr;
+  uint64_t host_arlen;
+  uint64_t host_arid;
+  uint64_t host_rready;
   uint64_t window_oldest;
   uint64_t window_newest;
 };

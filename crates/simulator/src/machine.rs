@@ -146,7 +146,7 @@ impl Machine {
         self.control.drive(inputs);
         self.requests.drive(in_force, inputs);
         self.host.drive(*now, in_force, inputs);
-        inputs.host_read_ready &= u64::from(memory.is_some());
+        inputs.host_arready &= u64::from(memory.is_some());
         for (port, inputs) in self.on_board.iter_mut().zip(&mut inputs.dram) {
             port.drive(*now, inputs);
         }

@@ -39,12 +39,12 @@ macro_rules! ports {
 }
 
 ports! {
-    /// What goes into a port of on-board memory.
+    /// Inputs of a port of on-board memory, under their AXI names.
     DramInputs { rdata; arready, rvalid, rid, rlast, awready, wready, bvalid, bid }
 }
 
 ports! {
-    /// What comes out of it.
+    /// Outputs of a port of on-board memory, under their AXI names.
     DramOutputs {
         wdata;
         arvalid, arid, araddr, arlen, rready, awvalid, awid, awaddr, awlen, wvalid, wstrb, bready
@@ -52,22 +52,21 @@ ports! {
 }
 
 ports! {
-    /// What goes into the accelerator in a cycle.
+    /// Inputs of the accelerator in a cycle; those of host memory have AXI names.
     Inputs {
         [dram: [DramInputs; DRAM_PORTS]]
-        request_data, host_beat_data;
+        request_data, host_rdata;
         reset,
         control_awvalid, control_awaddr, control_wvalid, control_wdata, control_bready,
         control_arvalid, control_araddr, control_rready,
         request_valid, request_keep, request_last,
         completion_ready,
-        host_read_ready,
-        host_beat_valid, host_beat_tag, host_beat_last, host_beat_error,
+        host_arready, host_rvalid, host_rid, host_rlast, host_rresp,
     }
 }
 
 ports! {
-    /// What comes out of it.
+    /// Outputs of the accelerator in a cycle.
     Outputs {
         [dram: [DramOutputs; DRAM_PORTS]]
         completion_data;
@@ -75,8 +74,7 @@ ports! {
         control_arready, control_rvalid, control_rdata, control_rresp,
         request_ready,
         completion_valid, completion_keep, completion_last,
-        host_read_valid, host_read_address, host_read_bytes, host_read_tag,
-        host_beat_ready,
+        host_arvalid, host_araddr, host_arlen, host_arid, host_rready,
         window_oldest, window_newest,
     }
 }

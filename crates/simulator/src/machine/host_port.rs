@@ -1,5 +1,6 @@
-//! Host memory: reads by tag. What a read asks for is read from the host when the link takes it, so while the
-//! request that it is for is in flight; it arrives when the link has moved it.
+//! Host memory: an AXI4 responder without writes. The lines of a burst are read from the host when the link
+//! accepts the burst, so while the request that needs them is in flight; a beat arrives when the link has
+//! transferred it.
 
 use std::collections::HashMap;
 
@@ -11,40 +12,39 @@ use crate::platform::{HostBeat, HostLink, HostRead, LINE_BYTES, LinkCounts, Pico
 #[derive(Debug)]
 pub(crate) struct HostPort {
     link: HostLink,
-    /// What was read and has not arrived, by the number of its read.
-    on_the_way: HashMap<u32, Fetched>,
+    /// Bursts whose last beat has not arrived, by the number of the read.
+    in_flight: HashMap<u32, Burst>,
     reads: u32,
 }
 
 #[derive(Debug)]
-struct Fetched {
-    /// The accelerator's, which may use it again once it has seen the last beat.
-    tag: u64,
+struct Burst {
+    /// The accelerator's id; it may use it again once it has received the last beat.
+    id: u64,
     address: u64,
     /// None where there is no memory.
     lines: Vec<Option<Words>>,
-    /// Commands that were told before it was read: they are in force before it is used.
+    /// Number of commands that were sent before the burst was read. They must be in force before its beats.
     after: u64,
-    /// A beat with an error was the last one that the accelerator saw.
-    is_over: bool,
 }
+
+/// `rresp` of a beat, OKAY or SLVERR.
+const OKAY: u64 = 0;
+const SLAVE_ERROR: u64 = 2;
 
 impl HostPort {
     pub(crate) fn new(link: HostLink) -> Self {
-        Self { link, on_the_way: HashMap::new(), reads: 0 }
+        Self { link, in_flight: HashMap::new(), reads: 0 }
     }
 
     pub(crate) fn drive(&mut self, now: Picoseconds, in_force: u64, inputs: &mut Inputs) {
         self.link.advance(now);
-        inputs.host_read_ready = u64::from(self.link.is_ready());
-        inputs.host_beat_valid = 0;
-        while let Some(beat) = self.link.offered() {
-            let fetched = &self.on_the_way[&beat.tag];
-            if !fetched.is_over {
-                inputs.host_beat_valid = u64::from(fetched.after <= in_force);
-                return fetched.drive(beat, inputs);
-            }
-            self.take(beat);
+        inputs.host_arready = u64::from(self.link.is_ready());
+        inputs.host_rvalid = 0;
+        if let Some(beat) = self.link.offered() {
+            let burst = &self.in_flight[&beat.tag];
+            inputs.host_rvalid = u64::from(burst.after <= in_force);
+            burst.drive(beat, inputs);
         }
     }
 
@@ -55,20 +55,15 @@ impl HostPort {
         outputs: &Outputs,
         memory: Option<&mut ReadLine<'_>>,
     ) {
-        if let Some(beat) =
-            self.link.offered().filter(|_| inputs.host_beat_valid & outputs.host_beat_ready != 0)
-        {
-            let fetched = self.on_the_way.get_mut(&beat.tag);
-            fetched.into_iter().for_each(|fetched| fetched.is_over = inputs.host_beat_last != 0);
+        if let Some(beat) = self.link.offered().filter(|_| inputs.host_rvalid & outputs.host_rready != 0) {
             self.take(beat);
         }
-        if let Some(memory) = memory.filter(|_| outputs.host_read_valid & inputs.host_read_ready != 0) {
-            let (address, bytes) = (outputs.host_read_address, outputs.host_read_bytes);
-            let lines = lines(address, bytes, memory);
-            let fetched = Fetched { tag: outputs.host_read_tag, address, lines, after: told, is_over: false };
-            let is_free = self.on_the_way.values().all(|other| other.is_over || other.tag != fetched.tag);
-            assert!(is_free, "tag {} is in flight", fetched.tag);
-            self.on_the_way.insert(self.reads, fetched);
+        if let Some(memory) = memory.filter(|_| outputs.host_arvalid & inputs.host_arready != 0) {
+            let (id, address) = (outputs.host_arid, outputs.host_araddr);
+            let bytes = (outputs.host_arlen + 1) * LINE_BYTES as u64;
+            assert!(self.in_flight.values().all(|other| other.id != id), "id {id} is in flight");
+            let burst = Burst { id, address, lines: lines(address, bytes, memory), after: told };
+            self.in_flight.insert(self.reads, burst);
             self.link.submit(HostRead { address, bytes, tag: self.reads });
             self.reads = self.reads.wrapping_add(1);
         }
@@ -77,7 +72,7 @@ impl HostPort {
     fn take(&mut self, beat: HostBeat) {
         self.link.take();
         if beat.last {
-            self.on_the_way.remove(&beat.tag);
+            self.in_flight.remove(&beat.tag);
         }
     }
 
@@ -86,13 +81,13 @@ impl HostPort {
     }
 }
 
-impl Fetched {
+impl Burst {
     fn drive(&self, beat: HostBeat, inputs: &mut Inputs) {
         let line = self.lines[((beat.address - self.address) / LINE_BYTES as u64) as usize];
-        inputs.host_beat_tag = self.tag;
-        inputs.host_beat_last = u64::from(beat.last || line.is_none());
-        inputs.host_beat_error = u64::from(line.is_none());
-        inputs.host_beat_data = line.unwrap_or_default();
+        inputs.host_rid = self.id;
+        inputs.host_rlast = u64::from(beat.last);
+        inputs.host_rresp = if line.is_some() { OKAY } else { SLAVE_ERROR };
+        inputs.host_rdata = line.unwrap_or_default();
     }
 }
 
@@ -100,4 +95,38 @@ fn lines(address: u64, bytes: u64, memory: &mut ReadLine<'_>) -> Vec<Option<Word
     let mut line = [0; LINE_BYTES];
     let addresses = (0..bytes / LINE_BYTES as u64).map(|index| address + index * LINE_BYTES as u64);
     addresses.map(|address| memory(address, &mut line).then(|| words_of(&line))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platform::Platform;
+
+    /// Reads a burst of four lines, of which every second exists. Returns id, response and last of each beat.
+    fn beats_of_a_burst(port: &mut HostPort) -> Vec<(u64, u64, bool)> {
+        let (mut inputs, mut outputs, mut beats) = (Inputs::default(), Outputs::default(), Vec::new());
+        let mut memory = |address: u64, line: &mut [u8; LINE_BYTES]| {
+            line.fill(address as u8);
+            address.is_multiple_of(2 * LINE_BYTES as u64)
+        };
+        (outputs.host_arvalid, outputs.host_arid, outputs.host_arlen, outputs.host_rready) = (1, 5, 3, 1);
+        for now in (0..10_000).map(|cycle| cycle * 1_000) {
+            port.drive(now, 0, &mut inputs);
+            if inputs.host_rvalid != 0 {
+                beats.push((inputs.host_rid, inputs.host_rresp, inputs.host_rlast != 0));
+            }
+            port.observe(0, &inputs, &outputs, Some(&mut memory));
+            outputs.host_arvalid &= 1 - inputs.host_arready;
+        }
+        beats
+    }
+
+    #[test]
+    fn a_burst_with_errors_has_all_its_beats() {
+        let mut port = HostPort::new(HostLink::new(Platform::PAPER.link, 1));
+        let wanted = [OKAY, SLAVE_ERROR, OKAY, SLAVE_ERROR].iter().enumerate();
+        let wanted: Vec<_> = wanted.map(|(at, &response)| (5, response, at == 3)).collect();
+        assert_eq!(beats_of_a_burst(&mut port), wanted);
+        assert_eq!(beats_of_a_burst(&mut port), wanted, "the id is free again");
+    }
 }

@@ -1,0 +1,74 @@
+// AXI4 ports of memory as structs, so that a port is two wires in a port list instead of thirty. Each struct
+// contains the signals of one direction under their AXI names; reads and writes are separate, because host
+// memory is only read. Ids and addresses have one width for all ports: bits that a port does not need are
+// zero.
+
+`default_nettype none
+
+package axi_pkg;
+
+  import accelerator_pkg::*;
+
+  // No design uses every name.
+  // verilator lint_off UNUSEDPARAM
+
+  localparam int unsigned AxiIdBits = 16;
+  localparam int unsigned AxiAddressBits = 64;
+
+  // arsize and awsize of a beat that is a line
+  localparam logic [2:0] AxiSizeLine = 3'(LineIndexBits);
+  localparam logic [1:0] AxiBurstIncr = 2'b01;
+  localparam logic [1:0] AxiRespOkay = 2'b00;
+
+  // from the manager to memory
+  typedef struct packed {
+    logic arvalid;
+    logic [AxiIdBits-1:0] arid;
+    logic [AxiAddressBits-1:0] araddr;
+    // beats of the burst, less one
+    logic [7:0] arlen;
+    logic [2:0] arsize;
+    logic [1:0] arburst;
+    logic rready;
+  } axi_read_request_t;
+
+  // from memory to the manager
+  typedef struct packed {
+    logic arready;
+    logic rvalid;
+    logic [AxiIdBits-1:0] rid;
+    line_t rdata;
+    logic [1:0] rresp;
+    logic rlast;
+  } axi_read_response_t;
+
+  // from the manager to memory
+  typedef struct packed {
+    logic awvalid;
+    logic [AxiIdBits-1:0] awid;
+    logic [AxiAddressBits-1:0] awaddr;
+    // beats of the burst, less one
+    logic [7:0] awlen;
+    logic [2:0] awsize;
+    logic [1:0] awburst;
+    logic wvalid;
+    line_t wdata;
+    logic [LineBytes-1:0] wstrb;
+    logic wlast;
+    logic bready;
+  } axi_write_request_t;
+
+  // from memory to the manager
+  typedef struct packed {
+    logic awready;
+    logic wready;
+    logic bvalid;
+    logic [AxiIdBits-1:0] bid;
+    logic [1:0] bresp;
+  } axi_write_response_t;
+
+  // verilator lint_on UNUSEDPARAM
+
+endpackage
+
+`default_nettype wire
