@@ -1061,18 +1061,18 @@ class KeyHash(_Record):
 class ItemHeader(_Record):
     """Three bytes before the key suffix and the value of every item.
 
-    +---------+---------+----------+---------------+-------------+--------------+---------------+
-    | 23:22   | 21      | 20       | 19            | 18          | 17:9         | 8:0           |
-    | padding | repeats | replaces | delete_marker | out_of_line | value_length | suffix_length |
-    +---------+---------+----------+---------------+-------------+--------------+---------------+
+    +---------+---------+----------+-----------+----------+--------------+---------------+
+    | 23:22   | 21      | 20       | 19        | 18       | 17:9         | 8:0           |
+    | padding | repeats | replaces | tombstone | overflow | value_length | suffix_length |
+    +---------+---------+----------+-----------+----------+--------------+---------------+
     """
 
     SIZE: ClassVar[int] = 3
     FIELDS: ClassVar[dict[str, Field]] = {
         "suffix_length": Field(0, 9, None, 0x1ff),
         "value_length": Field(9, 9, None, 0x1ff),
-        "out_of_line": Field(18, 1, None, 0x1),
-        "delete_marker": Field(19, 1, None, 0x1),
+        "overflow": Field(18, 1, None, 0x1),
+        "tombstone": Field(19, 1, None, 0x1),
         "replaces": Field(20, 1, None, 0x1),
         "repeats": Field(21, 1, None, 0x1),
         "padding": Field(22, 2, None, 0x0),
@@ -1083,9 +1083,9 @@ class ItemHeader(_Record):
     # Bytes of the value in the item.
     value_length: int = 0
     # The value is a value_reference.
-    out_of_line: int = 0
+    overflow: int = 0
     # Log block only: a tombstone, the key is deleted.
-    delete_marker: int = 0
+    tombstone: int = 0
     # Log block only: the sorted item at back_pointer has the same key.
     replaces: int = 0
     # Log block only: an earlier log entry has the same key.

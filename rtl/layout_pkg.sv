@@ -1004,19 +1004,19 @@ package layout_pkg;
 
   // item_header: three bytes before the key suffix and the value of every item
   //
-  // +---------+---------+----------+---------------+-------------+--------------+---------------+
-  // | 23:22   | 21      | 20       | 19            | 18          | 17:9         | 8:0           |
-  // | padding | repeats | replaces | delete_marker | out_of_line | value_length | suffix_length |
-  // +---------+---------+----------+---------------+-------------+--------------+---------------+
+  // +---------+---------+----------+-----------+----------+--------------+---------------+
+  // | 23:22   | 21      | 20       | 19        | 18       | 17:9         | 8:0           |
+  // | padding | repeats | replaces | tombstone | overflow | value_length | suffix_length |
+  // +---------+---------+----------+-----------+----------+--------------+---------------+
   localparam int unsigned ItemHeaderBits = 24;
   localparam int unsigned ItemHeaderSuffixLengthShift = 0;
   localparam int unsigned ItemHeaderSuffixLengthBits = 9;
   localparam int unsigned ItemHeaderValueLengthShift = 9;
   localparam int unsigned ItemHeaderValueLengthBits = 9;
-  localparam int unsigned ItemHeaderOutOfLineShift = 18;
-  localparam int unsigned ItemHeaderOutOfLineBits = 1;
-  localparam int unsigned ItemHeaderDeleteMarkerShift = 19;
-  localparam int unsigned ItemHeaderDeleteMarkerBits = 1;
+  localparam int unsigned ItemHeaderOverflowShift = 18;
+  localparam int unsigned ItemHeaderOverflowBits = 1;
+  localparam int unsigned ItemHeaderTombstoneShift = 19;
+  localparam int unsigned ItemHeaderTombstoneBits = 1;
   localparam int unsigned ItemHeaderReplacesShift = 20;
   localparam int unsigned ItemHeaderReplacesBits = 1;
   localparam int unsigned ItemHeaderRepeatsShift = 21;
@@ -1032,9 +1032,9 @@ package layout_pkg;
     // log block only: the sorted item at back_pointer has the same key
     logic replaces;
     // log block only: a tombstone, the key is deleted
-    logic delete_marker;
+    logic tombstone;
     // the value is a value_reference
-    logic out_of_line;
+    logic overflow;
     // bytes of the value in the item
     logic [8:0] value_length;
     // bytes of the key after the node's prefix

@@ -96,7 +96,7 @@ module leaf_cursor
   // The entry's key is that of the sorted item after the cursor, which it takes with it.
   assign is_at_entry = log_entry_i.replaces && !log_hidden_i && log_entry_i.back_pointer == sorted_q;
   // No pair: it is superseded or deleted.
-  assign steps_over = log_hidden_i || log_entry_i.delete_marker;
+  assign steps_over = log_hidden_i || log_entry_i.tombstone;
 
   always_comb begin
     state_d = state_q;

@@ -95,7 +95,7 @@ module log_walker
   assign entry_o.item = offset_q + offset_t'(LogEntryHeaderSize);
   assign entry_o.repeats = part_i.header.repeats;
   assign entry_o.replaces = part_i.header.replaces;
-  assign entry_o.delete_marker = part_i.header.delete_marker;
+  assign entry_o.tombstone = part_i.header.tombstone;
   assign rank_o = part_i.entry.order_hint;
   assign found_o = found_q;
   assign found_item_o = found_item_q;

@@ -177,7 +177,7 @@ module scan_control
         if (walk_ready_i) begin
           if (!is_get) state_d = EnterLeaf;
           else if (!walk_found_i) state_d = FindKey;
-          else state_d = walk_item_i.header.delete_marker ? Finish : EmitValue;
+          else state_d = walk_item_i.header.tombstone ? Finish : EmitValue;
         end
       end
 

@@ -20,7 +20,7 @@ package scan_pkg;
     logic repeats;
     // the sorted item at back_pointer has the same key
     logic replaces;
-    logic delete_marker;
+    logic tombstone;
   } laid_t;
 
   // What stands at an offset of a node, and so where its key suffix begins.

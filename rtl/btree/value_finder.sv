@@ -40,7 +40,7 @@ module value_finder
   value_reference_t reference_q;
   logic has_reference_q;
 
-  assign is_elsewhere_o = find_i.header.out_of_line && !keys_only_i;
+  assign is_elsewhere_o = find_i.header.overflow && !keys_only_i;
   assign find_ready_o = !is_elsewhere_o || has_reference_q;
   assign suffix_offset_o = find_i.offset + offset_t'(ItemHeaderBits / 8);
   assign value_offset_o = suffix_offset_o + offset_t'(find_i.header.suffix_length);

@@ -87,12 +87,12 @@ class Item:
 
     key: bytes
     value: bytes
-    out_of_line: bool = False
+    overflow: bool = False
 
     def pack(self, prefix_length: int, **flags: int) -> bytes:
         """The item in a node whose prefix has this length."""
         suffix = self.key[prefix_length:]
-        header = ItemHeader(len(suffix), len(self.value), int(self.out_of_line), **flags)
+        header = ItemHeader(len(suffix), len(self.value), int(self.overflow), **flags)
         return header.pack() + suffix + self.value
 
 
@@ -108,7 +108,7 @@ class Entry:
         """The entry with its place in the order of sorted block and log."""
         item = self.item or Item(self.key, b"")
         header = LogEntryHeader(back_pointer, rank, self.version - node_version)
-        return header.pack() + item.pack(prefix_length, delete_marker=int(self.item is None), **flags)
+        return header.pack() + item.pack(prefix_length, tombstone=int(self.item is None), **flags)
 
 
 @dataclass(frozen=True)
@@ -271,7 +271,7 @@ class Memory:
 
     def value(self, item: Item) -> bytes:
         """An item's value, wherever it stands."""
-        if not item.out_of_line:
+        if not item.overflow:
             return item.value
         at = ValueReference.unpack(item.value)
         return self.buffers[at.address][:at.length]
@@ -280,7 +280,7 @@ class Memory:
         """An item for a pair; a long value gets a buffer."""
         if len(value) <= self.shape.inline_value_bytes_max:
             return Item(key, value)
-        return Item(key, ValueReference(self.place(value), len(value)).pack(), out_of_line=True)
+        return Item(key, ValueReference(self.place(value), len(value)).pack(), overflow=True)
 
     def lines(self, address: int, first: int, count: int) -> list[bytes]:
         """What a read of lines gives; the address may lie within a buffer, as those of long values do."""

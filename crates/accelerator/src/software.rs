@@ -31,7 +31,7 @@ pub struct Software {
     pub in_flight: usize,
     /// Pairs that a scan reads before other requests have their turn: at least 1. A scan of no more is done
     /// in one go. Default 128.
-    pub scan_pairs_a_turn: usize,
+    pub scan_quantum_pairs: usize,
     /// Bytes of requests that a queue holds: at least 131104, for so long a peer may say that a request is.
     /// Default 1 MiB.
     pub queue_bytes: usize,
@@ -41,13 +41,13 @@ pub struct Software {
 
 impl Default for Software {
     fn default() -> Self {
-        Self { in_flight: 16, scan_pairs_a_turn: 128, queue_bytes: 1 << 20, count_touched: false }
+        Self { in_flight: 16, scan_quantum_pairs: 128, queue_bytes: 1 << 20, count_touched: false }
     }
 }
 
 impl Software {
     fn check(&self) -> Result<(), Error> {
-        check_turns(self.scan_pairs_a_turn, self.queue_bytes)?;
+        check_turns(self.scan_quantum_pairs, self.queue_bytes)?;
         if (1..=IN_FLIGHT_MAX).contains(&self.in_flight) {
             return Ok(());
         }
@@ -125,7 +125,7 @@ impl Runner for SoftwareAccelerator {
     fn turn(&self, scan: &mut LongScan, in_use: &LeaseUse<'_>, completions: &mut Completions) -> Turn {
         let reader = self.known.forest.reader_at(in_use, scan.version);
         let writer = completions.begin_scan(scan.identifier, scan.version);
-        let mut emission = Emission::new(writer, scan.left, self.parameters.scan_pairs_a_turn);
+        let mut emission = Emission::new(writer, scan.left, self.parameters.scan_quantum_pairs);
         let further = emission.scan(&scan.scan(scan.left.pairs));
         reader.scan_into(scan.root, &further, &mut emission);
         let (left, last_key) = (emission.left(), emission.last_key().to_vec());

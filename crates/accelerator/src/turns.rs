@@ -35,10 +35,10 @@ pub(crate) trait Runner: Send {
 }
 
 /// Checks the parameters of turns and of a queue's room.
-pub(crate) fn check_turns(scan_pairs_a_turn: usize, queue_bytes: usize) -> Result<(), Error> {
+pub(crate) fn check_turns(scan_quantum_pairs: usize, queue_bytes: usize) -> Result<(), Error> {
     let refuse = |name, value, allowed| Err(Error::Parameter { name, value, allowed });
-    if scan_pairs_a_turn == 0 {
-        return refuse("scan_pairs_a_turn", 0, "1 and more");
+    if scan_quantum_pairs == 0 {
+        return refuse("scan_quantum_pairs", 0, "1 and more");
     }
     if queue_bytes < FRAME_BYTES_MAX {
         return refuse("queue_bytes", queue_bytes, "131104 and more");

@@ -1,9 +1,9 @@
-//! The software accelerator and the model of a card pass what every backend must pass.
+//! The software accelerator and the model of a device pass what every backend must pass.
 #![allow(missing_docs)]
 
 use std::sync::Arc;
 
-use honeycomb_accelerator::{Backend, Card, Error, Model, Software};
+use honeycomb_accelerator::{Backend, DeviceBackend, Error, Model, Software};
 use honeycomb_btree::{Config, Forest};
 use honeycomb_testing::conformance;
 
@@ -25,42 +25,46 @@ fn one_request_at_a_time() {
 
 #[test]
 fn as_many_requests_at_once_as_there_can_be() {
-    check(Software { in_flight: 64, scan_pairs_a_turn: 1_000, ..Software::default() }, 3);
+    check(Software { in_flight: 64, scan_quantum_pairs: 1_000, ..Software::default() }, 3);
 }
 
 #[test]
 fn one_pair_a_turn() {
-    check(Software { in_flight: 3, scan_pairs_a_turn: 1, ..Software::default() }, 4);
+    check(Software { in_flight: 3, scan_quantum_pairs: 1, ..Software::default() }, 4);
 }
 
 #[test]
 fn the_smallest_queue() {
-    check(Software { scan_pairs_a_turn: 7, queue_bytes: 131_104, ..Software::default() }, 5);
+    check(Software { scan_quantum_pairs: 7, queue_bytes: 131_104, ..Software::default() }, 5);
 }
 
-/// A card of which a queue takes turns of so many pairs.
-fn card(in_flight: usize, result_bytes: usize, scan_pairs_a_turn: usize) -> Card<Model> {
-    Card { engines: Model { in_flight, result_bytes }, scan_pairs_a_turn, ..Card::default() }
-}
-
-#[test]
-fn a_card() {
-    check(Card::<Model>::default(), 6);
-}
-
-#[test]
-fn a_card_of_one_operation_at_a_time() {
-    check(card(1, 1, 100), 7);
+/// A device of which a queue takes turns of so many pairs.
+fn device(in_flight: usize, result_bytes: usize, scan_quantum_pairs: usize) -> DeviceBackend<Model> {
+    DeviceBackend {
+        engines: Model { in_flight, result_bytes },
+        scan_quantum_pairs,
+        ..DeviceBackend::default()
+    }
 }
 
 #[test]
-fn a_card_of_many_operations_at_a_time() {
-    check(card(200, 100, 3), 8);
+fn a_device() {
+    check(DeviceBackend::<Model>::default(), 6);
 }
 
 #[test]
-fn a_card_of_the_smallest_queue() {
-    check(Card { queue_bytes: 131_104, ..card(5, 70_000, 1_000) }, 9);
+fn a_device_with_one_operation_at_a_time() {
+    check(device(1, 1, 100), 7);
+}
+
+#[test]
+fn a_device_with_many_operations_at_a_time() {
+    check(device(200, 100, 3), 8);
+}
+
+#[test]
+fn a_device_with_the_smallest_queue() {
+    check(DeviceBackend { queue_bytes: 131_104, ..device(5, 70_000, 1_000) }, 9);
 }
 
 #[test]
@@ -75,40 +79,41 @@ fn parameters_are_checked_at_below_and_above_their_limits() {
         let text = format!("in_flight is {in_flight}: allowed are 1 to 64");
         assert_eq!(refusal(Software { in_flight, ..default }), Some(text));
     }
-    assert_eq!(refusal(Software { scan_pairs_a_turn: 1, queue_bytes: 131_104, ..default }), None);
-    let text = "scan_pairs_a_turn is 0: allowed are 1 and more";
-    assert_eq!(refusal(Software { scan_pairs_a_turn: 0, ..default }).as_deref(), Some(text));
+    assert_eq!(refusal(Software { scan_quantum_pairs: 1, queue_bytes: 131_104, ..default }), None);
+    let text = "scan_quantum_pairs is 0: allowed are 1 and more";
+    assert_eq!(refusal(Software { scan_quantum_pairs: 0, ..default }).as_deref(), Some(text));
     let text = "queue_bytes is 131103: allowed are 131104 and more";
     assert_eq!(refusal(Software { queue_bytes: 131_103, ..default }).as_deref(), Some(text));
 }
 
 #[test]
-fn parameters_of_a_card_are_checked() {
-    let refusal = |backend: Card<Model>| {
+fn parameters_of_a_device_are_checked() {
+    let refusal = |backend: DeviceBackend<Model>| {
         let forest = Arc::new(Forest::new(Config::default()).unwrap());
         backend.attach(&forest).err().map(|error| error.to_string())
     };
-    assert_eq!(refusal(Card { queue_bytes: 131_104, ..card(1, 1, 1) }), None);
+    assert_eq!(refusal(DeviceBackend { queue_bytes: 131_104, ..device(1, 1, 1) }), None);
     let text = |name| Some(format!("{name} is 0: allowed are 1 and more"));
-    assert_eq!(refusal(card(0, 1, 1)), text("in_flight"));
-    assert_eq!(refusal(card(1, 0, 1)), text("result_bytes"));
-    assert_eq!(refusal(card(1, 1, 0)), text("scan_pairs_a_turn"));
+    assert_eq!(refusal(device(0, 1, 1)), text("in_flight"));
+    assert_eq!(refusal(device(1, 0, 1)), text("result_bytes"));
+    assert_eq!(refusal(device(1, 1, 0)), text("scan_quantum_pairs"));
     let text = "queue_bytes is 131103: allowed are 131104 and more";
-    assert_eq!(refusal(Card { queue_bytes: 131_103, ..card(1, 1, 1) }).as_deref(), Some(text));
+    assert_eq!(refusal(DeviceBackend { queue_bytes: 131_103, ..device(1, 1, 1) }).as_deref(), Some(text));
 }
 
 #[test]
-fn a_card_is_attached_before_the_first_tree() {
+fn a_device_is_attached_before_the_first_tree() {
     let config = Config::default();
     let forest = Arc::new(Forest::new(config.clone()).unwrap());
-    let first = (0..config.memory.devices).map(|_| Card::<Model>::default().attach(&forest).unwrap());
-    let cards: Vec<_> = first.collect();
-    let refusal = || Card::<Model>::default().attach(&forest).unwrap_err();
+    let first =
+        (0..config.memory.devices).map(|_| DeviceBackend::<Model>::default().attach(&forest).unwrap());
+    let devices: Vec<_> = first.collect();
+    let refusal = || DeviceBackend::<Model>::default().attach(&forest).unwrap_err();
     assert_eq!(refusal(), Error::Device("all 8 devices are taken".into()));
-    drop(cards);
+    drop(devices);
     let forest = Arc::new(Forest::new(config).unwrap());
     forest.create_tree().unwrap();
-    let late = Card::<Model>::default().attach(&forest).unwrap_err().to_string();
+    let late = DeviceBackend::<Model>::default().attach(&forest).unwrap_err().to_string();
     assert!(
         late.ends_with("a device is registered before the first tree is planted: afterwards it is too late")
     );

@@ -1,11 +1,11 @@
-//! Histories of reads in flight on the software accelerator and on the model of a card.
+//! Histories of reads in flight on the software accelerator and on the model of a device.
 //!
 //! `HONEYCOMB_SOAK_SECONDS=3600` runs rounds of it for an hour.
 #![allow(missing_docs)]
 
 use std::sync::Arc;
 
-use honeycomb_accelerator::{Backend, Card, Model as CardModel, Software};
+use honeycomb_accelerator::{Backend, DeviceBackend, Model as DeviceModel, Software};
 use honeycomb_testing::histories::{AMPLE, Round, SCARCE, run};
 use honeycomb_testing::index::Keys;
 use honeycomb_testing::soak;
@@ -24,7 +24,7 @@ fn round(
 #[test]
 fn every_answer_is_the_state_at_its_version() {
     let backend =
-        |in_flight, scan_pairs_a_turn| Software { in_flight, scan_pairs_a_turn, ..Software::default() };
+        |in_flight, scan_quantum_pairs| Software { in_flight, scan_quantum_pairs, ..Software::default() };
     let rounds = [
         round(backend(16, 8), SCARCE, 128, Keys::Random, 200),
         round(backend(64, 40), AMPLE, 0, Keys::Paths, 400),
@@ -35,10 +35,10 @@ fn every_answer_is_the_state_at_its_version() {
 }
 
 #[test]
-fn every_answer_of_a_card_is_the_state_at_its_version() {
-    let backend = |in_flight, scan_pairs_a_turn| {
-        let engines = CardModel { in_flight, ..CardModel::default() };
-        Card { engines, scan_pairs_a_turn, ..Card::default() }
+fn every_answer_of_a_device_is_the_state_at_its_version() {
+    let backend = |in_flight, scan_quantum_pairs| {
+        let engines = DeviceModel { in_flight, ..DeviceModel::default() };
+        DeviceBackend { engines, scan_quantum_pairs, ..DeviceBackend::default() }
     };
     let rounds = [
         round(backend(16, 8), SCARCE, 128, Keys::Random, 200),

@@ -47,7 +47,7 @@ macro_rules! counters {
 
 counters! {
     /// Leaves whose log was merged into a new sorted block.
-    merges,
+    consolidations,
     /// Those of them in which no item moved.
     patches,
     /// Times that leaves were replaced by more leaves.
@@ -55,7 +55,7 @@ counters! {
     /// Times that leaves were replaced by as many.
     leaf_shares,
     /// Times that leaves were replaced by fewer.
-    leaf_joins,
+    leaf_merges,
     /// Times that compaction replaced leaves by fewer.
     compactions,
     /// Bytes of pairs that deletes and shorter values have left without use in leaves that stayed.
@@ -63,7 +63,7 @@ counters! {
     /// Interior nodes that were split.
     interior_splits,
     /// Interior nodes that were joined with a neighbour.
-    interior_joins,
+    interior_merges,
     /// Times a tree grew a level.
     root_growths,
     /// Times a tree lost a level.

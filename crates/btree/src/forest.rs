@@ -196,7 +196,7 @@ impl Forest {
 
     /// Whether a value of so many bytes has a buffer of its own.
     #[inline]
-    pub(crate) fn is_out_of_line(&self, value_bytes: usize) -> bool {
+    pub(crate) fn is_overflow(&self, value_bytes: usize) -> bool {
         value_bytes > self.inline_value_bytes_max
     }
 

@@ -39,7 +39,7 @@ pub struct Verified {
     /// Bytes of all values.
     pub value_bytes: u64,
     /// Out-of-line values.
-    pub values_out_of_line: u64,
+    pub overflow_values: u64,
     /// Bytes of the leaves' buffers that hold header, shortcuts, items or log entries.
     pub leaf_bytes_used: u64,
     /// Leaves without a pair.
@@ -180,7 +180,7 @@ impl<'f> Check<'f> {
                 item.header == item.header.without_log_flags(),
                 "item at {at} has a log entry's flags"
             );
-            check!(self, !item.header.delete_marker(), "item at {at} is a delete marker");
+            check!(self, !item.header.tombstone(), "item at {at} is a delete marker");
             check!(self, last.is_none_or(|last| last < item.suffix()), "item at {at} is out of order");
             self.in_fences(view, item, at)?;
             (offset, last) = (at + item.bytes.len(), Some(item.suffix()));
@@ -287,7 +287,7 @@ impl<'f> Check<'f> {
             value.length
         );
         self.found.value_bytes += value.length as u64;
-        self.found.values_out_of_line += 1;
+        self.found.overflow_values += 1;
         self.value_units += value.length.next_multiple_of(layout::ALLOCATION_UNIT_BYTES) as u64;
         Ok(())
     }
@@ -351,7 +351,7 @@ impl<'f> Check<'f> {
         let repeats = before.iter().any(|other| other.item.suffix() == suffix);
         check!(self, header.repeats() == repeats, "log entry {index} repeats nothing, or does not say so");
         check!(self, header.padding() == 0, "padding of log entry {index} is not zero");
-        let marker = !header.delete_marker() || header == delete_marker(header);
+        let marker = !header.tombstone() || header == tombstone(header);
         check!(self, marker, "delete marker {index} has a value");
         let tag_stands = view.tags().get(index).is_none_or(|&other| other == tag(suffix));
         check!(self, tag_stands, "tag of log entry {index} is not its key's");
@@ -412,8 +412,8 @@ impl<'f> Check<'f> {
     }
 }
 
-fn delete_marker(header: ItemHeader) -> ItemHeader {
+fn tombstone(header: ItemHeader) -> ItemHeader {
     ItemHeader::new(header.suffix_bytes(), 0)
-        .with_delete_marker(true)
+        .with_tombstone(true)
         .with_place(header.replaces(), header.repeats())
 }

@@ -98,7 +98,7 @@ fn a_device_is_told_before_others_on_the_cpu_can_see_it() {
         *copies.watched.lock().unwrap() = Arc::downgrade(&forest);
         write(&forest, root, &mut StdRng::seed_from_u64(seed_or(1)), 5_000);
         copies.check(&forest);
-        assert!(forest.statistics().leaf_splits > 0 && forest.statistics().merges > 0);
+        assert!(forest.statistics().leaf_splits > 0 && forest.statistics().consolidations > 0);
     }
 }
 

@@ -46,7 +46,7 @@ fn run(shape: Shape, mvcc: bool, keys: Keys, default_seed: u64) {
     assert_eq!(scan(&forest.reader(), root, &backward), expected_scan(&model, &backward));
     let statistics = forest.statistics();
     println!("{statistics:?}");
-    assert!(statistics.patches > STEPS / 300 && statistics.merges > statistics.patches);
+    assert!(statistics.patches > STEPS / 300 && statistics.consolidations > statistics.patches);
 }
 
 #[test]

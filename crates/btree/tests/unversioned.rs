@@ -102,6 +102,6 @@ fn counters_are_linearizable_without_versions() {
     let verified = forest.verify(&[root]).unwrap();
     assert!(verified.leaves > 3, "{verified:?}");
     let statistics = forest.statistics();
-    let joins = statistics.leaf_joins + statistics.compactions;
+    let joins = statistics.leaf_merges + statistics.compactions;
     assert!(statistics.leaf_splits > 0 && joins > 0, "{statistics:?}");
 }

@@ -118,13 +118,13 @@ fn an_entry_too_far_from_its_node_forces_a_merge() {
     let put = |root| forest.write(root, b"key", Operation::Put(b"value")).map(drop).unwrap();
     put(seldom);
     (0..900).for_each(|_| forest.write(often, b"counter", Operation::Add(1)).map(drop).unwrap());
-    let merges = forest.statistics().merges;
+    let consolidations = forest.statistics().consolidations;
     put(seldom);
-    assert_eq!(forest.statistics().merges, merges, "near enough");
+    assert_eq!(forest.statistics().consolidations, consolidations, "near enough");
     (0..200).for_each(|_| forest.write(often, b"counter", Operation::Add(1)).map(drop).unwrap());
-    let merges = forest.statistics().merges;
+    let consolidations = forest.statistics().consolidations;
     put(seldom);
-    assert_eq!(forest.statistics().merges, merges + 1, "not near enough");
+    assert_eq!(forest.statistics().consolidations, consolidations + 1, "not near enough");
 }
 
 /// Of a pair that a batch has changed no version is known, so none is the one that was read before.

@@ -1398,10 +1398,10 @@ pub mod key_hash {
 /// Three bytes before the key suffix and the value of every item.
 ///
 /// ```text
-/// +---------+---------+----------+---------------+-------------+--------------+---------------+
-/// | 23:22   | 21      | 20       | 19            | 18          | 17:9         | 8:0           |
-/// | padding | repeats | replaces | delete_marker | out_of_line | value_length | suffix_length |
-/// +---------+---------+----------+---------------+-------------+--------------+---------------+
+/// +---------+---------+----------+-----------+----------+--------------+---------------+
+/// | 23:22   | 21      | 20       | 19        | 18       | 17:9         | 8:0           |
+/// | padding | repeats | replaces | tombstone | overflow | value_length | suffix_length |
+/// +---------+---------+----------+-----------+----------+--------------+---------------+
 /// ```
 pub mod item_header {
     /// Bits of the whole.
@@ -1418,18 +1418,18 @@ pub mod item_header {
     pub const VALUE_LENGTH_BITS: u32 = 9;
     /// The largest `value_length`: the mask after the shift.
     pub const VALUE_LENGTH_MASK: u64 = 0x1ff;
-    /// Lowest bit of `out_of_line`.
-    pub const OUT_OF_LINE_SHIFT: u32 = 18;
-    /// Bits of `out_of_line`.
-    pub const OUT_OF_LINE_BITS: u32 = 1;
-    /// The largest `out_of_line`: the mask after the shift.
-    pub const OUT_OF_LINE_MASK: u64 = 0x1;
-    /// Lowest bit of `delete_marker`.
-    pub const DELETE_MARKER_SHIFT: u32 = 19;
-    /// Bits of `delete_marker`.
-    pub const DELETE_MARKER_BITS: u32 = 1;
-    /// The largest `delete_marker`: the mask after the shift.
-    pub const DELETE_MARKER_MASK: u64 = 0x1;
+    /// Lowest bit of `overflow`.
+    pub const OVERFLOW_SHIFT: u32 = 18;
+    /// Bits of `overflow`.
+    pub const OVERFLOW_BITS: u32 = 1;
+    /// The largest `overflow`: the mask after the shift.
+    pub const OVERFLOW_MASK: u64 = 0x1;
+    /// Lowest bit of `tombstone`.
+    pub const TOMBSTONE_SHIFT: u32 = 19;
+    /// Bits of `tombstone`.
+    pub const TOMBSTONE_BITS: u32 = 1;
+    /// The largest `tombstone`: the mask after the shift.
+    pub const TOMBSTONE_MASK: u64 = 0x1;
     /// Lowest bit of `replaces`.
     pub const REPLACES_SHIFT: u32 = 20;
     /// Bits of `replaces`.
@@ -1455,10 +1455,10 @@ pub mod item_header {
         let end = end + SUFFIX_LENGTH_BITS;
         assert!(VALUE_LENGTH_SHIFT == end);
         let end = end + VALUE_LENGTH_BITS;
-        assert!(OUT_OF_LINE_SHIFT == end);
-        let end = end + OUT_OF_LINE_BITS;
-        assert!(DELETE_MARKER_SHIFT == end);
-        let end = end + DELETE_MARKER_BITS;
+        assert!(OVERFLOW_SHIFT == end);
+        let end = end + OVERFLOW_BITS;
+        assert!(TOMBSTONE_SHIFT == end);
+        let end = end + TOMBSTONE_BITS;
         assert!(REPLACES_SHIFT == end);
         let end = end + REPLACES_BITS;
         assert!(REPEATS_SHIFT == end);
@@ -1494,26 +1494,26 @@ pub mod item_header {
 
     /// The value is a value_reference.
     #[inline]
-    pub const fn out_of_line(word: u64) -> u64 {
-        super::extract(word, OUT_OF_LINE_SHIFT, OUT_OF_LINE_MASK)
+    pub const fn overflow(word: u64) -> u64 {
+        super::extract(word, OVERFLOW_SHIFT, OVERFLOW_MASK)
     }
 
-    /// `word` with another `out_of_line`, which must not be wider than the field.
+    /// `word` with another `overflow`, which must not be wider than the field.
     #[inline]
-    pub const fn with_out_of_line(word: u64, value: u64) -> u64 {
-        super::replace(word, OUT_OF_LINE_SHIFT, OUT_OF_LINE_MASK, value)
+    pub const fn with_overflow(word: u64, value: u64) -> u64 {
+        super::replace(word, OVERFLOW_SHIFT, OVERFLOW_MASK, value)
     }
 
     /// Log block only: a tombstone, the key is deleted.
     #[inline]
-    pub const fn delete_marker(word: u64) -> u64 {
-        super::extract(word, DELETE_MARKER_SHIFT, DELETE_MARKER_MASK)
+    pub const fn tombstone(word: u64) -> u64 {
+        super::extract(word, TOMBSTONE_SHIFT, TOMBSTONE_MASK)
     }
 
-    /// `word` with another `delete_marker`, which must not be wider than the field.
+    /// `word` with another `tombstone`, which must not be wider than the field.
     #[inline]
-    pub const fn with_delete_marker(word: u64, value: u64) -> u64 {
-        super::replace(word, DELETE_MARKER_SHIFT, DELETE_MARKER_MASK, value)
+    pub const fn with_tombstone(word: u64, value: u64) -> u64 {
+        super::replace(word, TOMBSTONE_SHIFT, TOMBSTONE_MASK, value)
     }
 
     /// Log block only: the sorted item at back_pointer has the same key.

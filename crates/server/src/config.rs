@@ -22,7 +22,7 @@ pub struct Config {
     pub cores: usize,
     /// Whether each thread stays on a core of the machine, if there are as many threads as cores that the
     /// process may use. Default: no.
-    pub pin_cores: bool,
+    pub cpu_affinity: bool,
     /// Memory of the store that [`Config::open_store`] opens; of a running server, that of its store.
     /// Default: 1 GiB.
     pub memory_bytes: usize,
@@ -134,7 +134,7 @@ impl Default for Config {
         Self {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 6379)),
             cores,
-            pin_cores: false,
+            cpu_affinity: false,
             memory_bytes: 1 << 30,
             memory_limit: None,
             eviction: Eviction::default(),
@@ -193,7 +193,7 @@ impl Config {
             }
             #[cfg(feature = "rtl")]
             Accelerator::Rtl => {
-                Arc::new(honeycomb_accelerator::Card::<honeycomb_simulator::Simulator>::default())
+                Arc::new(honeycomb_accelerator::DeviceBackend::<honeycomb_simulator::Simulator>::default())
             }
         };
         Store::open(honeycomb_store::Config { accelerator, ..config })

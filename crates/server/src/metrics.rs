@@ -122,7 +122,7 @@ fn memory(writer: &mut Writer<'_, '_>, statistics: &Statistics) -> Result<(), Er
     let beside = (memory.page_table_bytes + memory.overhead_bytes) as f64;
     writer.gauge("beside_arena_bytes", "Bytes of the page table and of what manages the arena", beside)?;
     writer.gauge("nodes", "Published nodes", memory.nodes as f64)?;
-    writer.gauge("values_out_of_line", "Values that are out of line", memory.values as f64)
+    writer.gauge("overflow_values", "Values that are out of line", memory.values as f64)
 }
 
 /// Pairs of the tables that clients select, by their numbers, and of others that are in the store, by name.
@@ -154,14 +154,14 @@ fn store(writer: &mut Writer<'_, '_>, statistics: &Statistics) -> Result<(), Err
     let writes = &statistics.writes;
     let kinds = [
         ("restart", writes.restarts),
-        ("merge", writes.merges),
+        ("consolidation", writes.consolidations),
         ("patch", writes.patches),
         ("leaf_split", writes.leaf_splits),
         ("leaf_share", writes.leaf_shares),
-        ("leaf_join", writes.leaf_joins),
+        ("leaf_merge", writes.leaf_merges),
         ("compaction", writes.compactions),
         ("interior_split", writes.interior_splits),
-        ("interior_join", writes.interior_joins),
+        ("interior_merge", writes.interior_merges),
         ("root_growth", writes.root_growths),
         ("root_collapse", writes.root_collapses),
     ];

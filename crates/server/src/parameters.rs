@@ -100,13 +100,13 @@ pub static PARAMETERS: &[Parameter] = &[
         show: |config| config.cores.to_string(),
     },
     Parameter {
-        name: "pin-cores",
+        name: "cpu-affinity",
         about: "Whether each thread stays on a core of the machine, if there are as many threads as cores \
                 that the process may use.",
         allowed: "yes, no",
         can_change: false,
-        read: |config, text| put(&mut config.pin_cores, choice(text, &[("yes", true), ("no", false)])),
-        show: |config| if config.pin_cores { "yes" } else { "no" }.to_owned(),
+        read: |config, text| put(&mut config.cpu_affinity, choice(text, &[("yes", true), ("no", false)])),
+        show: |config| if config.cpu_affinity { "yes" } else { "no" }.to_owned(),
     },
     Parameter {
         name: "memory",

@@ -171,7 +171,7 @@ impl Server {
     /// The core of the machine for each thread; none for those that go where the system has them go.
     fn places(&self) -> Result<Vec<usize>, Error> {
         let config = self.shared.config();
-        Ok(if config.pin_cores { placement::one_each(config.cores)? } else { Vec::new() })
+        Ok(if config.cpu_affinity { placement::one_each(config.cores)? } else { Vec::new() })
     }
 
     fn start_core(

@@ -225,7 +225,7 @@ fn what_takes_long_is_noted() {
 #[test]
 fn threads_stay_on_a_core_each() {
     let cores = thread::available_parallelism().unwrap().get();
-    let _running = start_with(Config { cores, pin_cores: true, ..Config::default() });
+    let _running = start_with(Config { cores, cpu_affinity: true, ..Config::default() });
     let of_threads = |name: &str| -> Vec<String> {
         let tasks = fs::read_dir("/proc/self/task").unwrap();
         let of = |task: &Path, file| fs::read_to_string(task.join(file)).unwrap_or_default();

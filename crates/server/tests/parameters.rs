@@ -13,7 +13,7 @@ fn what_is_written_is_read() {
     let config = Config {
         address: ([0, 0, 0, 0], 7000).into(),
         cores: 3,
-        pin_cores: true,
+        cpu_affinity: true,
         memory_bytes: (5 << 30) + 1,
         password: Some("00\"7".into()),
         silence_max: Duration::from_secs(9),

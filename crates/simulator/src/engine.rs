@@ -1,4 +1,4 @@
-//! The simulated accelerator as a card: the same driver as for any other.
+//! The simulated accelerator as a device: the same driver as for any other.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -18,7 +18,7 @@ pub struct Simulator {
     pub platform: Platform,
     /// What is random about that machine follows from it. Default 1.
     pub seed: u64,
-    /// Requests that the accelerator is given at one time as a card: 1 to 128, for which it has slots.
+    /// Requests that the accelerator is given at one time as a device: 1 to 128, for which it has slots.
     /// Default 128.
     pub in_flight: usize,
     /// Cycles of a step, unless a completion ends it before: at least 1. Default 256.

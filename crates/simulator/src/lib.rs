@@ -6,8 +6,9 @@
 //!   the arena <── lines ── machine <── tagged reads, AXI4 ──────┘
 //!                          platform: how long all that takes
 //! ```
-//! [`Simulator`] is one of the [`Engines`](honeycomb_accelerator::Engines) of a
-//! [`Card`](honeycomb_accelerator::Card), so a store runs its reads on it as on any other accelerator.
+//! [`Simulator`] implements [`Engines`](honeycomb_accelerator::Engines) for a
+//! [`DeviceBackend`](honeycomb_accelerator::DeviceBackend), so a store executes its reads on it as on any
+//! other accelerator.
 
 mod engine;
 pub mod event;

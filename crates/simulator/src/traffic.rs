@@ -190,7 +190,7 @@ impl<'r> Run<'r> {
             self.served.writes += 1;
             self.end(number, now);
         }
-        // As in a card: who writes waits while too much is to be told.
+        // As in a device: who writes waits while too much is to be told.
         let has_room = self.machine.control.waiting() <= COMMANDS_MAX;
         while has_room
             && self.writers.working.len() < self.traffic.writers

@@ -1,7 +1,7 @@
 //! The accelerator in SystemVerilog passes what every back must pass.
 #![allow(missing_docs)]
 
-use honeycomb_accelerator::Card;
+use honeycomb_accelerator::DeviceBackend;
 use honeycomb_simulator::Simulator;
 use honeycomb_simulator::platform::Platform;
 use honeycomb_testing::conformance;
@@ -15,5 +15,8 @@ fn it_keeps_what_the_seam_promises() {
     let given = std::env::var("HONEYCOMB_SEED").ok().and_then(|text| text.parse().ok());
     let seed = given.unwrap_or(1);
     let engines = Simulator { platform: Platform::IDEAL, seed, ..Simulator::default() };
-    conformance::check(&Card { engines, queue_bytes: QUEUE_BYTES_MIN, ..Card::default() }, seed);
+    conformance::check(
+        &DeviceBackend { engines, queue_bytes: QUEUE_BYTES_MIN, ..DeviceBackend::default() },
+        seed,
+    );
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use honeycomb_accelerator::Card;
+use honeycomb_accelerator::DeviceBackend;
 use honeycomb_simulator::Simulator;
 use honeycomb_simulator::platform::Platform;
 use honeycomb_testing::histories::{AMPLE, Round, SCARCE, run};
@@ -13,7 +13,8 @@ use honeycomb_testing::index::Keys;
 use honeycomb_testing::soak;
 
 fn round(simulator: Simulator, arena_bytes: usize, log_bytes: usize, keys: Keys, key_count: u64) -> Round {
-    let back = Arc::new(Card { engines: simulator, scan_pairs_a_turn: 20, ..Card::default() });
+    let back =
+        Arc::new(DeviceBackend { engines: simulator, scan_quantum_pairs: 20, ..DeviceBackend::default() });
     // Who writes waits for the simulation, with a lock held: many writers would mostly begin again.
     let (writers, readers, steps) = (2, 2, 80);
     Round { backend: back, arena_bytes, log_bytes, keys, key_count, writers, readers, steps }

@@ -114,7 +114,7 @@ pub struct WriteStatistics {
     /// Writes that began again because another one held a lock they needed.
     pub restarts: u64,
     /// Leaves whose log block was merged.
-    pub merges: u64,
+    pub consolidations: u64,
     /// Those of them in which no item moved.
     pub patches: u64,
     /// Times that leaves were replaced by more leaves.
@@ -122,13 +122,13 @@ pub struct WriteStatistics {
     /// Times that leaves were replaced by as many.
     pub leaf_shares: u64,
     /// Times that leaves were replaced by fewer.
-    pub leaf_joins: u64,
+    pub leaf_merges: u64,
     /// Times that compaction replaced leaves by fewer.
     pub compactions: u64,
     /// Interior nodes that were split.
     pub interior_splits: u64,
     /// Interior nodes that were joined.
-    pub interior_joins: u64,
+    pub interior_merges: u64,
     /// Times that a tree grew by a level.
     pub root_growths: u64,
     /// Times that a tree lost a level.
@@ -213,14 +213,14 @@ impl From<honeycomb_btree::Statistics> for WriteStatistics {
     fn from(trees: honeycomb_btree::Statistics) -> Self {
         Self {
             restarts: trees.restarts,
-            merges: trees.merges,
+            consolidations: trees.consolidations,
             patches: trees.patches,
             leaf_splits: trees.leaf_splits,
             leaf_shares: trees.leaf_shares,
-            leaf_joins: trees.leaf_joins,
+            leaf_merges: trees.leaf_merges,
             compactions: trees.compactions,
             interior_splits: trees.interior_splits,
-            interior_joins: trees.interior_joins,
+            interior_merges: trees.interior_merges,
             root_growths: trees.root_growths,
             root_collapses: trees.root_collapses,
         }

@@ -91,7 +91,7 @@ impl<'r> Pipeline<'_, 'r> {
             Read::Get(key) => return Some(self.reader.descend_to_get(root, key)),
             Read::Scan { scan, bytes_max } => (scan, *bytes_max),
         };
-        if scan.limit > self.parameters.scan_pairs_a_turn && self.long_scans.set_aside(self.known, request) {
+        if scan.limit > self.parameters.scan_quantum_pairs && self.long_scans.set_aside(self.known, request) {
             return None;
         }
         if let Some(key) = scan.start() {

@@ -68,12 +68,12 @@ impl ItemHeader {
         HEADER_BYTES + self.suffix_bytes() + child::SIZE
     }
 
-    pub(crate) fn out_of_line(self) -> bool {
-        item_header::out_of_line(self.0) != 0
+    pub(crate) fn overflow(self) -> bool {
+        item_header::overflow(self.0) != 0
     }
 
-    pub(crate) fn delete_marker(self) -> bool {
-        item_header::delete_marker(self.0) != 0
+    pub(crate) fn tombstone(self) -> bool {
+        item_header::tombstone(self.0) != 0
     }
 
     pub(crate) fn replaces(self) -> bool {
@@ -88,12 +88,12 @@ impl ItemHeader {
         item_header::padding(self.0)
     }
 
-    pub(crate) fn with_out_of_line(self, is: bool) -> Self {
-        Self(item_header::with_out_of_line(self.0, u64::from(is)))
+    pub(crate) fn with_overflow(self, is: bool) -> Self {
+        Self(item_header::with_overflow(self.0, u64::from(is)))
     }
 
-    pub(crate) fn with_delete_marker(self, is: bool) -> Self {
-        Self(item_header::with_delete_marker(self.0, u64::from(is)))
+    pub(crate) fn with_tombstone(self, is: bool) -> Self {
+        Self(item_header::with_tombstone(self.0, u64::from(is)))
     }
 
     pub(crate) fn with_place(self, replaces: bool, repeats: bool) -> Self {
@@ -147,7 +147,7 @@ impl<'a> Item<'a> {
 
     /// Address and length of an out-of-line value.
     pub(crate) fn reference(self) -> Option<ValueReference> {
-        self.header.out_of_line().then(|| ValueReference::read(self.value()))
+        self.header.overflow().then(|| ValueReference::read(self.value()))
     }
 
     /// The child that an interior node's item names.
@@ -225,7 +225,7 @@ mod tests {
             bytes.push(0xaa);
             let item = Item::read(&bytes);
             assert_eq!((item.suffix(), item.value()), (&suffix[..], &value[..]));
-            assert!(item.header.replaces() && item.header.repeats() && !item.header.delete_marker());
+            assert!(item.header.replaces() && item.header.repeats() && !item.header.tombstone());
             assert_eq!(item.header.without_log_flags(), ItemHeader::new(suffix.len(), value.len()));
         }
     }

@@ -268,7 +268,7 @@ impl<'a> Merge<'a> {
             (starts, self.starts) = self.starts.split_at(self.offset);
             self.count -= 1;
         }
-        if !item.header.delete_marker() {
+        if !item.header.tombstone() {
             self.items.push(ItemRun { prefix: self.prefix, bytes: item.bytes, offset: back_pointer, starts });
             self.count += 1;
         }

@@ -23,7 +23,7 @@ impl Live {
                 count -= 1;
                 bytes -= leaf.item(back_pointer).bytes.len();
             }
-            if !item.header.delete_marker() {
+            if !item.header.tombstone() {
                 count += 1;
                 bytes += item.bytes.len();
             }

@@ -50,6 +50,6 @@ impl<'a> Patch<'a> {
 
 /// Whether an item replaces the sorted one at `offset` and is as long.
 fn fits(leaf: View<'_>, offset: usize, header: ItemHeader) -> bool {
-    let replaces = header.replaces() && !header.delete_marker();
+    let replaces = header.replaces() && !header.tombstone();
     replaces && ItemHeader::read(leaf.from(offset)).item_bytes() == header.item_bytes()
 }

@@ -126,7 +126,7 @@ impl<'a> Cursor<'a> {
             if item.header.replaces() {
                 self.sorted += self.view.item(self.sorted).bytes.len();
             }
-            if !item.header.delete_marker() {
+            if !item.header.tombstone() {
                 return Some(item);
             }
         }
@@ -155,7 +155,7 @@ impl<'a> Cursor<'a> {
             if replaces {
                 self.sorted = back_pointer;
             }
-            if !item.header.delete_marker() {
+            if !item.header.tombstone() {
                 return Some(item);
             }
         }

@@ -26,8 +26,7 @@ impl<'r> Descent<'r, '_> {
             && let Some((item, version)) =
                 newest_in_log(leaf, search_key.suffix, candidates, reader.version())
         {
-            return (!item.header.delete_marker())
-                .then(|| LookupResult { value: reader.value(item), version });
+            return (!item.header.tombstone()).then(|| LookupResult { value: reader.value(item), version });
         }
         let item = match named {
             None => item_in(leaf, &search_key, segment),

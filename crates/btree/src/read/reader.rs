@@ -105,13 +105,13 @@ impl Reader<'_> {
     /// The bytes of an item's value, wherever they are.
     #[inline]
     pub(crate) fn value<'s>(&'s self, item: Item<'s>) -> &'s [u8] {
-        self.value_out_of_line(item).unwrap_or_else(|| item.value())
+        self.overflow_value(item).unwrap_or_else(|| item.value())
     }
 
     /// The bytes of an item's value, if they are in a buffer of their own.
     #[inline(always)]
-    pub(crate) fn value_out_of_line<'s>(&'s self, item: Item<'s>) -> Option<&'s [u8]> {
-        item.header.out_of_line().then(|| self.value_at(item.value()))
+    pub(crate) fn overflow_value<'s>(&'s self, item: Item<'s>) -> Option<&'s [u8]> {
+        item.header.overflow().then(|| self.value_at(item.value()))
     }
 
     /// The bytes of a value in a buffer of its own.

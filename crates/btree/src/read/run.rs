@@ -120,7 +120,7 @@ impl<'a> Run<'a> {
             let chunk = from.first_chunk::<{ HEADER_BYTES + REST }>();
             let (Some(chunk), Some(room)) = (chunk, room) else { break };
             let header = ItemHeader::read(chunk);
-            if header.item_bytes() > chunk.len() || header.out_of_line() {
+            if header.item_bytes() > chunk.len() || header.overflow() {
                 break;
             }
             let key_bytes = prefix_bytes + header.suffix_bytes();

@@ -231,7 +231,7 @@ impl<'s, E: Emit> Walk<'s, '_, '_, E> {
 
     #[inline]
     fn emit(&mut self, prefix: InNode<'s>, item: Item<'s>) -> ControlFlow<()> {
-        let elsewhere = if self.scan.keys_only { Some(&[][..]) } else { self.reader.value_out_of_line(item) };
+        let elsewhere = if self.scan.keys_only { Some(&[][..]) } else { self.reader.overflow_value(item) };
         self.emit.pair(&Pair { prefix, item, elsewhere })?;
         self.left -= 1;
         if self.left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -180,7 +180,7 @@ fn find<'a>(leaf: View<'a>, suffix: &[u8], segment: Option<usize>) -> KeyLookup<
     let sorted = place.found.then(|| Existing { item: leaf.item(place.offset), version: node_version });
     let newest = |entry: LogEntry<'a>| Existing { item: entry.item, version: entry.version(node_version) };
     let repeats = log.newest.is_some();
-    let existing = log.newest.map(newest).or(sorted).filter(|existing| !existing.item.header.delete_marker());
+    let existing = log.newest.map(newest).or(sorted).filter(|existing| !existing.item.header.tombstone());
     KeyLookup { back_pointer: place.offset, replaces: place.found, repeats, order_hint: log.rank, existing }
 }
 
@@ -230,15 +230,15 @@ impl<'f> WriteTransaction<'f> {
             return Err(Stop::Busy);
         }
         let stored = match stored {
-            Some(value) if self.is_long(&value) => Some(self.out_of_line(&value)?),
+            Some(value) if self.is_long(&value) => Some(self.overflow(&value)?),
             stored => stored,
         };
         let value = stored.as_ref().map_or(&[][..], StoredValue::bytes);
         let header = ItemHeader::new(suffix.len(), value.len())
-            .with_delete_marker(stored.is_none())
-            .with_out_of_line(matches!(stored, Some(StoredValue::Reference(_))))
+            .with_tombstone(stored.is_none())
+            .with_overflow(matches!(stored, Some(StoredValue::Reference(_))))
             .with_place(replaces, repeats);
-        let live = if header.delete_marker() { 0 } else { header.item_bytes() };
+        let live = if header.tombstone() { 0 } else { header.item_bytes() };
         let shrunk = existing_bytes.checked_sub(live).filter(|&bytes| bytes > 0);
         let shrunk = shrunk.map(|bytes| (bytes, self.becomes_sparse(root, leaf, bytes)));
         let entry = NewEntry { back_pointer, order_hint, item: NewItem { header, suffix, value } };
@@ -283,11 +283,11 @@ impl<'f> WriteTransaction<'f> {
 
     /// Whether a value is too long for an item.
     fn is_long(&self, value: &StoredValue<'_>) -> bool {
-        self.forest.is_out_of_line(value.bytes().len())
+        self.forest.is_overflow(value.bytes().len())
     }
 
     /// Puts a value into a buffer of its own.
-    fn out_of_line(&mut self, stored: &StoredValue<'_>) -> Result<StoredValue<'static>, Stop> {
+    fn overflow(&mut self, stored: &StoredValue<'_>) -> Result<StoredValue<'static>, Stop> {
         let value = self.forest.memory().allocate_value(stored.bytes())?;
         let reference = ValueReference { address: value.address(), length: value.len() };
         self.keep_value(value);

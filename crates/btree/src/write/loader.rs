@@ -100,12 +100,12 @@ impl<'f> Loader<'f> {
             return Err(Error::NotAscending { position: self.pairs });
         }
         self.make_way(LEAF, key)?;
-        if !self.forest.is_out_of_line(value.len()) {
+        if !self.forest.is_overflow(value.len()) {
             self.levels[LEAF].append(&encode(ItemHeader::new(key.len(), value.len()), key, value));
         } else {
             let value = self.forest.memory().allocate_value(value)?;
             let reference = ValueReference { address: value.address(), length: value.len() }.to_bytes();
-            let header = ItemHeader::new(key.len(), reference.len()).with_out_of_line(true);
+            let header = ItemHeader::new(key.len(), reference.len()).with_overflow(true);
             self.levels[LEAF].append(&encode(header, key, &reference));
             self.values.push(value);
         }

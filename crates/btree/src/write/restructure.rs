@@ -135,7 +135,7 @@ impl<'f> WriteTransaction<'f> {
         let children = Children::of(self.view(ends.first)).followed_by(Children::of(self.view(ends.last)));
         let parts = divide(self.forest.shape(), &children.run(), Share::Evenly(1));
         let built = self.build_parts(children.level, &parts, None, None)?;
-        self.forest.counters.interior_joins.add(1);
+        self.forest.counters.interior_merges.add(1);
         let news = self.create_all(built);
         self.replace_run(root, ends, news)
     }
@@ -165,7 +165,7 @@ impl<'f> WriteTransaction<'f> {
 
     fn replace_merged(&mut self, leaf: Index, buffer: NodeBuffer<'f>) -> Result<(), Stop> {
         self.replace(leaf, buffer);
-        self.forest.counters.merges.add(1);
+        self.forest.counters.consolidations.add(1);
         Ok(())
     }
 
@@ -294,7 +294,7 @@ impl<'f> WriteTransaction<'f> {
         match news.cmp(&olds) {
             std::cmp::Ordering::Greater => counters.leaf_splits.add(1),
             std::cmp::Ordering::Equal => counters.leaf_shares.add(1),
-            std::cmp::Ordering::Less => counters.leaf_joins.add(1),
+            std::cmp::Ordering::Less => counters.leaf_merges.add(1),
         }
     }
 
@@ -448,7 +448,7 @@ impl<'f> WriteTransaction<'f> {
         let (left, right) = self.neighbours(grandparent, node).ok_or(Stop::Busy)?;
         let Some(lid) = left.or(right) else { return Ok((alone, children)) };
         let Ok(other) = self.hold(lid) else { return Ok((alone, children)) };
-        self.forest.counters.interior_joins.add(1);
+        self.forest.counters.interior_merges.add(1);
         let theirs = Children::of(self.view(other));
         Ok(if left.is_some() {
             (Ends { first: other, last: node }, theirs.followed_by(children))

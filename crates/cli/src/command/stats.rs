@@ -48,7 +48,11 @@ impl Report for StoreStats {
         bytes("overhead", memory.overhead_bytes, "beside the arena");
         let writes = &self.statistics.writes;
         let mut times = |label, times, about| sheet.number(label, &units::count(times), about);
-        times("merges", writes.merges, "log blocks merged since the store was made, here by loading it");
+        times(
+            "consolidations",
+            writes.consolidations,
+            "log blocks consolidated since the store was created, here by the load",
+        );
         times("splits", writes.leaf_splits + writes.interior_splits, "of leaves and interior nodes");
         times("restarts", writes.restarts, "writes that met another one");
     }

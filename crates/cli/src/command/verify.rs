@@ -29,7 +29,7 @@ struct Counts {
     interior_nodes: u64,
     tree_height: u64,
     log_entries: u64,
-    values_out_of_line: u64,
+    overflow_values: u64,
     key_bytes: u64,
     value_bytes: u64,
 }
@@ -60,7 +60,7 @@ impl From<Verified> for Counts {
             interior_nodes: verified.interior_nodes,
             tree_height: verified.height,
             log_entries: verified.log_entries,
-            values_out_of_line: verified.values_out_of_line,
+            overflow_values: verified.overflow_values,
             key_bytes: verified.key_bytes,
             value_bytes: verified.value_bytes,
         }
@@ -75,7 +75,7 @@ impl Counts {
         row("tree height", self.tree_height, "levels of the highest tree, all leaves on one level");
         row("pairs", self.pairs, "keys ascend strictly");
         row("log entries", self.log_entries, "each with its place in the sorted block");
-        row("values", self.values_out_of_line, "out of line");
+        row("values", self.overflow_values, "out of line");
         row("bytes", self.key_bytes + self.value_bytes, "in keys and values");
         sheet.line("and no buffer, LID or value is live but those that a root leads to");
     }

@@ -30,7 +30,7 @@ const PARAMETERS: [Parameter; 13] = [
     ("prefetch", |of| Number(&mut of.config.prefetch_bytes)),
     ("tags", |of| Number(&mut of.config.log_tags)),
     ("in-flight", |of| Number(&mut of.software.in_flight)),
-    ("turn", |of| Number(&mut of.software.scan_pairs_a_turn)),
+    ("turn", |of| Number(&mut of.software.scan_quantum_pairs)),
 ];
 
 /// A value that is allowed is allowed in a store of this size, and making one takes no time.
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!((prefetch_bytes, log_tags), (512, 8));
         let Config { mvcc, huge_pages, interleave, accelerator, .. } = choices.config();
         assert_eq!((mvcc, huge_pages, interleave), (false, false, false));
-        let software = Software { in_flight: 32, scan_pairs_a_turn: 64, ..Software::default() };
+        let software = Software { in_flight: 32, scan_quantum_pairs: 64, ..Software::default() };
         assert_eq!(format!("{accelerator:?}"), format!("{software:?}"));
         let counts = choices.config_that_counts().accelerator;
         assert_eq!(format!("{counts:?}"), format!("{:?}", Software { count_touched: true, ..software }));

@@ -242,8 +242,8 @@ names! {
         item_header {
             suffix_length, with_suffix_length: SUFFIX_LENGTH_SHIFT, SUFFIX_LENGTH_BITS, SUFFIX_LENGTH_MASK,
             value_length, with_value_length: VALUE_LENGTH_SHIFT, VALUE_LENGTH_BITS, VALUE_LENGTH_MASK,
-            out_of_line, with_out_of_line: OUT_OF_LINE_SHIFT, OUT_OF_LINE_BITS, OUT_OF_LINE_MASK,
-            delete_marker, with_delete_marker: DELETE_MARKER_SHIFT, DELETE_MARKER_BITS, DELETE_MARKER_MASK,
+            overflow, with_overflow: OVERFLOW_SHIFT, OVERFLOW_BITS, OVERFLOW_MASK,
+            tombstone, with_tombstone: TOMBSTONE_SHIFT, TOMBSTONE_BITS, TOMBSTONE_MASK,
             replaces, with_replaces: REPLACES_SHIFT, REPLACES_BITS, REPLACES_MASK,
             repeats, with_repeats: REPEATS_SHIFT, REPEATS_BITS, REPEATS_MASK,
             padding, with_padding: PADDING_SHIFT, PADDING_BITS, PADDING_MASK,

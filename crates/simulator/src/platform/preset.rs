@@ -55,7 +55,7 @@ impl Platform {
         on_board: OnBoard { channels: 2, bandwidth: 17_064_000_000, latency: 120_000 },
     };
 
-    /// A card of today: 250 MHz, one PCIe Gen5 x16 with 768 tags and two thirds of the latency.
+    /// A device of today: 250 MHz, one PCIe Gen5 x16 with 768 tags and two thirds of the latency.
     pub const GEN5: Self = Self {
         name: "gen5",
         cycle: 4_000,

@@ -1,4 +1,4 @@
-//! The simulated accelerator, the model of a card and the software accelerator answer the same, request by
+//! The simulated accelerator, the model of a device and the software accelerator answer the same, request by
 //! request, while writers change the trees below them.
 //!
 //! Each seed is a forest of its own, with shapes, keys, a machine and switches that follow from it. Seeds run

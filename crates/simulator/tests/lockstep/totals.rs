@@ -46,8 +46,8 @@ impl Totals {
     }
 
     pub(crate) fn end_seed(&self, statistics: &Statistics) {
-        let Statistics { merges, leaf_splits, interior_splits, .. } = *statistics;
-        let joins = statistics.leaf_joins + statistics.interior_joins;
+        let Statistics { consolidations: merges, leaf_splits, interior_splits, .. } = *statistics;
+        let joins = statistics.leaf_merges + statistics.interior_merges;
         let changes = [merges, leaf_splits + interior_splits, joins, statistics.version_chain_steps];
         self.seeds.fetch_add(1, Ordering::Relaxed);
         for (total, change) in self.changes.iter().zip(changes) {

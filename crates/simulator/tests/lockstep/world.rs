@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use honeycomb_accelerator::{Accelerator, Backend, Card, Model, Software};
+use honeycomb_accelerator::{Accelerator, Backend, DeviceBackend, Model, Software};
 use honeycomb_btree::{Forest, Root, Shape};
 use honeycomb_simulator::Simulator;
 use honeycomb_simulator::platform::Platform;
@@ -66,8 +66,9 @@ impl World {
         let shape = Shape { tag_directory_bytes: some_directory(rng.random()), ..shape };
         let forest = Arc::new(index::forest(shape, 256 * MIB, true));
         let simulator = simulator(seed, rng);
-        let card = Card { engines: simulator, ..Card::default() };
-        let backs: [&dyn Backend; BACKS.len()] = [&Software::default(), &Card::<Model>::default(), &card];
+        let device = DeviceBackend { engines: simulator, ..DeviceBackend::default() };
+        let backs: [&dyn Backend; BACKS.len()] =
+            [&Software::default(), &DeviceBackend::<Model>::default(), &device];
         let accelerators: Vec<_> = backs.map(|backend| backend.attach(&forest).expect("attached")).into();
         let roots = TABLES.map(|_| forest.create_tree().expect("there is room"));
         for accelerator in &accelerators {

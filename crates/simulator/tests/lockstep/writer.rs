@@ -59,7 +59,7 @@ impl<'w> Writer<'w> {
                 self.step();
                 totals.wrote();
             }
-            // A simulated card takes what it is told more slowly than it could be told.
+            // A simulated device takes what it is told more slowly than it could be told.
             thread::sleep(Duration::from_micros(300));
         }
     }

@@ -196,7 +196,7 @@ fn statistics_add_up() {
     let used = memory.node_bytes + memory.value_bytes + memory.reserve_bytes;
     assert_eq!(memory.arena_bytes, used + memory.free_bytes + memory.retired_bytes + memory.private_bytes);
     assert!((20.0..100.0).contains(&statistics.bytes_per_pair.nodes), "{:?}", statistics.bytes_per_pair);
-    assert!(statistics.writes.merges > 0 && statistics.writes.leaf_splits > 0);
+    assert!(statistics.writes.consolidations > 0 && statistics.writes.leaf_splits > 0);
     assert!(statistics.versions.read_version >= 10_001);
     let json = serde_json::to_value(&statistics).unwrap();
     assert_eq!(json["tables"][0]["name"], "one");

@@ -1,7 +1,7 @@
 //! The model engine: what the accelerator in SystemVerilog does, as plain Rust.
 //!
 //! It is what that one is checked against, and the other side of the control plane where there is no
-//! card. It reads nodes as bytes over the bus, by the layout alone, and shares no code with the ordered
+//! device. It reads nodes as bytes over the bus, by the layout alone, and shares no code with the ordered
 //! index: so it is a second opinion on what the bytes mean. It models what is answered and in which order
 //! memory is read, not how long that takes: a step is one visit of a node, or one value, of one
 //! operation, and operations take steps in turn.
@@ -21,7 +21,7 @@ use honeycomb_layout as layout;
 use honeycomb_memory::{BusAddress, Lid, MemoryError};
 
 use crate::accelerator::Error;
-use crate::card::engine::{Engine, Engines, HostMemory, Window};
+use crate::device::engine::{Engine, Engines, HostMemory, Window};
 use node::Geometry;
 use operation::{Operation, Progress};
 

@@ -1,4 +1,4 @@
-//! Runs the requests of a queue on a card: hands them over as there is room, and lets the card go on
+//! Runs the requests of a queue on a device: hands them over as there is room, and lets the device go on
 //! until all are completed. While it does so, those of other queues get on as well.
 
 use std::cell::Cell;
@@ -9,39 +9,39 @@ use honeycomb_btree::Version;
 use honeycomb_memory::LeaseUse;
 
 use crate::admission::Admission;
-use crate::card::port::{Port, identifier};
 use crate::completion::{Completion, Completions, parse};
+use crate::device::port::{Port, identifier};
 use crate::known::Known;
 use crate::long_scan::{LongScan, LongScans, Turn};
 use crate::request::{Read, Request, Requests};
 use crate::status::Status;
 use crate::turns::Runner;
 
-/// What the queues of a card share.
+/// What the queues of a device share.
 pub(super) struct Shared {
     pub(super) known: Known,
     pub(super) port: Arc<Port>,
-    pub(super) scan_pairs_a_turn: usize,
+    pub(super) scan_quantum_pairs: usize,
 }
 
-pub(super) struct CardRunner {
+pub(super) struct DeviceRunner {
     shared: Arc<Shared>,
     queue: u32,
 }
 
-/// A request on its way to the card, and the identifier that it has for who asks.
+/// A request on its way to the device, and the identifier that it has for who asks.
 struct Outgoing {
     bytes: Vec<u8>,
     identifier: u64,
 }
 
-impl CardRunner {
+impl DeviceRunner {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         let queue = shared.port.lock().open_queue();
         Self { shared, queue }
     }
 
-    /// Submits what `next` has, which is asked under the lock of the card, and gives `take` each answer,
+    /// Submits what `next` has, which is asked under the lock of the device, and gives `take` each answer,
     /// or none if it is none, with the identifier that its request had: until all are completed.
     fn work(
         &self,
@@ -51,10 +51,10 @@ impl CardRunner {
         let memory = self.shared.known.forest.memory();
         let (mut waiting, mut in_flight) = (None, HashMap::new());
         loop {
-            let mut card = self.shared.port.lock();
+            let mut device = self.shared.port.lock();
             waiting = waiting.or_else(&mut next);
             while let Some(request) = &mut waiting
-                && let Some(known_as) = card.submit(self.queue, &mut request.bytes)
+                && let Some(known_as) = device.submit(self.queue, &mut request.bytes)
             {
                 in_flight.insert(known_as, request.identifier);
                 waiting = next();
@@ -62,9 +62,9 @@ impl CardRunner {
             if waiting.is_none() && in_flight.is_empty() {
                 return;
             }
-            card.step(memory);
-            let answers = card.take_answers(self.queue);
-            drop(card);
+            device.step(memory);
+            let answers = device.take_answers(self.queue);
+            drop(device);
             for answer in answers {
                 let Some(known_as) = identifier(&answer) else { continue };
                 let Some(&asked) = in_flight.get(&known_as) else { continue };
@@ -78,13 +78,13 @@ impl CardRunner {
     }
 }
 
-impl Drop for CardRunner {
+impl Drop for DeviceRunner {
     fn drop(&mut self) {
         self.shared.port.lock().close_queue(self.queue);
     }
 }
 
-impl Runner for CardRunner {
+impl Runner for DeviceRunner {
     fn known(&self) -> &Known {
         &self.shared.known
     }
@@ -96,17 +96,18 @@ impl Runner for CardRunner {
         long_scans: &mut LongScans,
         completions: &mut Completions,
     ) {
-        let Shared { known, scan_pairs_a_turn, .. } = &*self.shared;
+        let Shared { known, scan_quantum_pairs, .. } = &*self.shared;
         let mut refused = Completions::default();
         let (mut newest, are_full) = (0, Cell::new(completions.are_full()));
         let next = || loop {
             let (request, bytes) = admission.next(&mut refused)?;
             if are_full.get() {
-                // Of what the card found now nothing could be kept.
+                // Of what the device found now nothing could be kept.
                 refused.push_refusal(request.identifier, Status::NoRoom);
                 continue;
             }
-            let is_long = matches!(&request.read, Read::Scan { scan, .. } if scan.limit > *scan_pairs_a_turn);
+            let is_long =
+                matches!(&request.read, Read::Scan { scan, .. } if scan.limit > *scan_quantum_pairs);
             if !(is_long && long_scans.set_aside(known, &request)) {
                 return Some(Outgoing { bytes: bytes.to_vec(), identifier: request.identifier });
             }
@@ -120,12 +121,12 @@ impl Runner for CardRunner {
             None => completions.push_refusal(identifier, Status::Fault),
         });
         completions.append(&mut refused);
-        // The card may be ahead: the answers must not be.
+        // The device may be ahead: the answers must not be.
         known.forest.release_up_to(newest);
     }
 
     fn turn(&self, scan: &mut LongScan, _in_use: &LeaseUse<'_>, completions: &mut Completions) -> Turn {
-        let pairs = scan.left.pairs.min(self.shared.scan_pairs_a_turn);
+        let pairs = scan.left.pairs.min(self.shared.scan_quantum_pairs);
         let read = Read::Scan { scan: scan.scan(pairs), bytes_max: scan.left.bytes as u32 };
         let LongScan { identifier, table, root, version, .. } = *scan;
         let mut requests = Requests::default();

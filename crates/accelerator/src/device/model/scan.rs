@@ -4,9 +4,9 @@ use std::ops::Bound;
 
 use honeycomb_btree::Scan;
 
-use crate::card::model::Fault;
-use crate::card::model::leaf::{Leaf, Pair};
-use crate::card::model::toward::Toward;
+use crate::device::model::Fault;
+use crate::device::model::leaf::{Leaf, Pair};
+use crate::device::model::toward::Toward;
 
 /// What a scan is to read, and where it is.
 pub(super) struct Range {

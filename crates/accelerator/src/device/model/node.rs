@@ -4,8 +4,8 @@ use honeycomb_btree::{Shape, Version};
 use honeycomb_layout as layout;
 use honeycomb_layout::{fences, item_header, lock_and_size, node_header as header, value_reference};
 
-use crate::card::engine::HostMemory;
-use crate::card::model::{Fault, number, slice};
+use crate::device::engine::HostMemory;
+use crate::device::model::{Fault, number, slice};
 
 const ITEM_HEADER_BYTES: usize = item_header::BITS as usize / 8;
 
@@ -107,8 +107,8 @@ pub(super) struct Item<'n> {
 }
 
 impl Item<'_> {
-    pub(super) fn is_delete_marker(&self) -> bool {
-        item_header::delete_marker(self.flags) != 0
+    pub(super) fn is_tombstone(&self) -> bool {
+        item_header::tombstone(self.flags) != 0
     }
 
     /// Of a log entry: whether the sorted item at its back pointer has its key.
@@ -123,20 +123,20 @@ impl Item<'_> {
 
     /// Where the value is.
     pub(super) fn value(&self) -> Result<Value, Fault> {
-        if item_header::out_of_line(self.flags) == 0 {
+        if item_header::overflow(self.flags) == 0 {
             return Ok(Value::Inline(self.value.to_vec()));
         }
         let field = |offset, bytes| number(self.value, offset, bytes);
         let address = field(value_reference::ADDRESS_OFFSET, value_reference::ADDRESS_BYTES)?;
         let length = field(value_reference::LENGTH_OFFSET, value_reference::LENGTH_BYTES)? as usize;
-        if length > layout::VALUE_BYTES_MAX { Err(Fault) } else { Ok(Value::OutOfLine { address, length }) }
+        if length > layout::VALUE_BYTES_MAX { Err(Fault) } else { Ok(Value::Overflow { address, length }) }
     }
 }
 
 /// A value, or where it is.
 pub(super) enum Value {
     Inline(Vec<u8>),
-    OutOfLine { address: u64, length: usize },
+    Overflow { address: u64, length: usize },
 }
 
 impl Value {
@@ -144,7 +144,7 @@ impl Value {
     pub(super) fn fetch(self, memory: &dyn HostMemory) -> Result<Vec<u8>, Fault> {
         match self {
             Self::Inline(bytes) => Ok(bytes),
-            Self::OutOfLine { address, length } => {
+            Self::Overflow { address, length } => {
                 let mut bytes = vec![0; length];
                 memory.read(address, &mut bytes)?;
                 Ok(bytes)

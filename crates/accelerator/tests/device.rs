@@ -1,4 +1,4 @@
-//! A card and the CPU beside it: what each sees when.
+//! A device and the CPU beside it: what each sees when.
 #![allow(missing_docs)]
 
 use std::cell::RefCell;
@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 
 use honeycomb_accelerator::{
-    Accelerator, Backend, Card, Completions, Engine, Engines, Error, HostMemory, Model, Queue, Read, Request,
-    Requests, Status, Window,
+    Accelerator, Backend, Completions, DeviceBackend, Engine, Engines, Error, HostMemory, Model, Queue, Read,
+    Request, Requests, Status, Window,
 };
 use honeycomb_btree::{Forest, Operation, Outcome, Root, Scan, Shape, Version};
 use honeycomb_memory::{BusAddress, Control, Lid, MemoryError};
@@ -28,30 +28,33 @@ fn get_at(queue: &mut dyn Queue, version: Option<Version>, key: &[u8]) -> (Statu
     (completion.status, completion.read_version, completion.value().map(<[u8]>::to_vec))
 }
 
-/// A device that is told after the card, and then asks the card.
+/// A device that is told after the device, and then asks the device.
 #[derive(Debug, Default)]
 struct Curious(Mutex<Option<Asks>>);
 
-/// A queue of the card, and the forest.
+/// A queue of the device, and the forest.
 type Asks = (Box<dyn Queue>, Weak<Forest>);
 
 impl Control for Curious {
     fn map(&self, _: Lid, _: BusAddress) {}
 
     fn publish(&self, version: u64) {
-        // It is told again if the card's answer has to wait for this version.
+        // It is told again if the device's answer has to wait for this version.
         let Ok(mut asks) = self.0.try_lock() else { return };
         let Some((queue, forest)) = &mut *asks else { return };
         let (_, read_version, _) = get(&mut **queue, b"key");
-        assert_eq!(read_version, version, "the card was told");
-        assert!(forest.upgrade().unwrap().read_version() >= version, "new readers see what the card answers");
+        assert_eq!(read_version, version, "the device was told");
+        assert!(
+            forest.upgrade().unwrap().read_version() >= version,
+            "new readers see what the device answers"
+        );
     }
 }
 
 #[test]
 fn no_answer_is_ahead_of_the_cpu() {
     let forest = Arc::new(forest(tiny(128), MIB, true));
-    let accelerator = Card::<Model>::default().attach(&forest).unwrap();
+    let accelerator = DeviceBackend::<Model>::default().attach(&forest).unwrap();
     let curious = Arc::new(Curious::default());
     forest.register(curious.clone()).unwrap();
     let root = forest.create_tree().unwrap();
@@ -139,7 +142,8 @@ impl Engine for Watched {
 
 fn with_engine(engines: Watch) -> (Arc<Forest>, Box<dyn Accelerator>, Root) {
     let forest = Arc::new(forest(tiny(128), 4 * MIB, true));
-    let accelerator = Card { engines, scan_pairs_a_turn: 9, queue_bytes: 1 << 20 }.attach(&forest).unwrap();
+    let accelerator =
+        DeviceBackend { engines, scan_quantum_pairs: 9, queue_bytes: 1 << 20 }.attach(&forest).unwrap();
     let root = forest.create_tree().unwrap();
     accelerator.set_root(1, Some(root));
     for number in 0..500_u64 {
@@ -159,7 +163,7 @@ fn what_is_submitted_is_in_the_window_before_it_reads() {
     }
 }
 
-/// Whatever a card reads, it answers every request, with a fault if it must.
+/// Whatever a device reads, it answers every request, with a fault if it must.
 #[test]
 fn nonsense_in_memory_is_a_fault_at_most() {
     let mut faults = 0;
@@ -282,7 +286,7 @@ impl Counting<'_> {
 #[test]
 fn without_versions_gets_are_linearizable() {
     let forest = Arc::new(forest(tiny(128), 64 * MIB, false));
-    let accelerator = Card::<Model>::default().attach(&forest).unwrap();
+    let accelerator = DeviceBackend::<Model>::default().attach(&forest).unwrap();
     let root = forest.create_tree().unwrap();
     accelerator.set_root(1, Some(root));
     let answered: Vec<_> = (0..COUNTERS).map(|_| AtomicU64::new(0)).collect();
@@ -295,5 +299,5 @@ fn without_versions_gets_are_linearizable() {
     });
     let sums = answered.iter().map(|sum| sum.load(Ordering::SeqCst));
     assert_eq!(sums.sum::<u64>(), 12_000, "no addition is lost");
-    assert!(forest.statistics().leaf_splits > 0 && forest.statistics().merges > 0);
+    assert!(forest.statistics().leaf_splits > 0 && forest.statistics().consolidations > 0);
 }

@@ -1,4 +1,4 @@
-//! The host's side of a card: what writers tell it and what queues ask of it come together here.
+//! The host's side of a device: what writers tell it and what queues ask of it come together here.
 //!
 //! 1. The engine, its window and the answers on their way: under the lock. So what a writer tells is told
 //!    before or after a step, not within one.
@@ -12,13 +12,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use honeycomb_layout::completion;
 use honeycomb_memory::{BusAddress, Control, Device, Lid, Memory, MemoryError};
 
-use crate::card::engine::{Engine, HostMemory, Window};
+use crate::device::engine::{Engine, HostMemory, Window};
 
 #[derive(Debug)]
-pub(super) struct Port(Mutex<Card>);
+pub(super) struct Port(Mutex<DeviceBackend>);
 
-/// A card whose lock is held.
-pub(super) struct Card {
+/// A device whose lock is held.
+pub(super) struct DeviceBackend {
     pub(super) engine: Box<dyn Engine>,
     device: Device,
     /// What each queue has not fetched yet.
@@ -29,11 +29,12 @@ pub(super) struct Card {
 
 impl Port {
     pub(super) fn new(engine: Box<dyn Engine>, device: Device) -> Self {
-        let card = Card { engine, device, answers: HashMap::new(), next_queue: 0, next_request: 0 };
-        Self(Mutex::new(card))
+        let device =
+            DeviceBackend { engine, device, answers: HashMap::new(), next_queue: 0, next_request: 0 };
+        Self(Mutex::new(device))
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Card> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, DeviceBackend> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -48,13 +49,13 @@ impl Control for Port {
     }
 }
 
-impl fmt::Debug for Card {
+impl fmt::Debug for DeviceBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Card").field("window", &self.engine.window()).finish_non_exhaustive()
+        f.debug_struct("DeviceBackend").field("window", &self.engine.window()).finish_non_exhaustive()
     }
 }
 
-/// The arena as the card reads it while operations are in its window.
+/// The arena as the device reads it while operations are in its window.
 struct Bus<'b> {
     memory: &'b Memory,
     device: &'b Device,
@@ -66,7 +67,7 @@ impl HostMemory for Bus<'_> {
     }
 }
 
-impl Card {
+impl DeviceBackend {
     /// A number for a queue, until it is closed.
     pub(super) fn open_queue(&mut self) -> u32 {
         let queue = self.next_queue;
@@ -79,7 +80,7 @@ impl Card {
         self.answers.remove(&queue);
     }
 
-    /// Submits a request of a queue, if there is room: the identifier that the card knows it by.
+    /// Submits a request of a queue, if there is room: the identifier that the device knows it by.
     pub(super) fn submit(&mut self, queue: u32, request: &mut [u8]) -> Option<u64> {
         let identifier = u64::from(queue) << 32 | u64::from(self.next_request);
         request[..8].copy_from_slice(&identifier.to_le_bytes());
@@ -126,8 +127,8 @@ mod tests {
     use honeycomb_memory::MemoryConfig;
 
     use super::*;
-    use crate::card::{Engines, Model};
     use crate::completion::{Completion, parse};
+    use crate::device::{Engines, Model};
     use crate::request::{Read, Request, Requests};
 
     struct Scene {
@@ -181,9 +182,9 @@ mod tests {
         }
 
         fn step(&self) -> Vec<Vec<u8>> {
-            let mut card = self.port.lock();
-            card.step(self.forest.memory());
-            card.take_answers(self.queue)
+            let mut device = self.port.lock();
+            device.step(self.forest.memory());
+            device.take_answers(self.queue)
         }
     }
 

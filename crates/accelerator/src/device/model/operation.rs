@@ -6,13 +6,13 @@
 use honeycomb_btree::Version;
 use honeycomb_layout as layout;
 
-use crate::card::engine::HostMemory;
-use crate::card::model::leaf::{Leaf, get};
-use crate::card::model::node::{Header, Node, Value};
-use crate::card::model::reply::Reply;
-use crate::card::model::scan::{Next, Range};
-use crate::card::model::toward::Toward;
-use crate::card::model::{Fault, Told};
+use crate::device::engine::HostMemory;
+use crate::device::model::leaf::{Leaf, get};
+use crate::device::model::node::{Header, Node, Value};
+use crate::device::model::reply::Reply;
+use crate::device::model::scan::{Next, Range};
+use crate::device::model::toward::Toward;
+use crate::device::model::{Fault, Told};
 use crate::request::{Read, parse};
 
 pub(super) struct Operation {
@@ -256,7 +256,7 @@ impl Operation {
         {
             let pair = &mut leaf.pairs[index];
             let value = std::mem::replace(&mut pair.value, Value::Inline(Vec::new()));
-            let is_read = matches!(value, Value::OutOfLine { .. }) && !range.keys_only;
+            let is_read = matches!(value, Value::Overflow { .. }) && !range.keys_only;
             let value = if range.keys_only { Vec::new() } else { value.fetch(memory)? };
             if self.reply.bytes() >= told.result_bytes {
                 self.reply.pairs(true, false, done);

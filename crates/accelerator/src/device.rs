@@ -1,4 +1,4 @@
-//! A card: an accelerator that has copies of its own of page table, roots and read version, reads the
+//! A device: an accelerator that has copies of its own of page table, roots and read version, reads the
 //! arena over a bus, and knows nothing of the forest but what it is told.
 //!
 //! ```text
@@ -6,7 +6,7 @@
 //!   writers ── mappings, versions ──> port        │
 //!   epochs <── operations in flight ── port <─────┘
 //! ```
-//! The driver is one for all cards: what differs is the [`Engine`]. [`Model`] is one in plain Rust.
+//! The driver is one for all devices: what differs is the [`Engine`]. [`Model`] is one in plain Rust.
 //!
 //! What makes its reads right, beside the rules for those who tell it
 //! ([`Control`](honeycomb_memory::Control)):
@@ -34,51 +34,51 @@ use crate::turns::{TurnQueue, check_turns};
 pub use engine::{Engine, Engines, HostMemory, Window};
 pub use model::Model;
 use port::Port;
-use runner::{CardRunner, Shared};
+use runner::{DeviceRunner, Shared};
 
-/// The parameters of a card.
+/// The parameters of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Card<E> {
-    /// What kind of card it is.
+pub struct DeviceBackend<E> {
+    /// What kind of device it is.
     pub engines: E,
     /// Pairs that a scan reads before other requests have their turn: at least 1. A scan of no more is
     /// done in one go. Default 128.
-    pub scan_pairs_a_turn: usize,
+    pub scan_quantum_pairs: usize,
     /// Bytes of requests that a queue holds: at least 131104, for so long a peer may say that a request
     /// is. Default 1 MiB.
     pub queue_bytes: usize,
 }
 
-impl<E: Default> Default for Card<E> {
+impl<E: Default> Default for DeviceBackend<E> {
     fn default() -> Self {
-        Self { engines: E::default(), scan_pairs_a_turn: 128, queue_bytes: 1 << 20 }
+        Self { engines: E::default(), scan_quantum_pairs: 128, queue_bytes: 1 << 20 }
     }
 }
 
-impl<E: Engines> Backend for Card<E> {
-    /// A card is told of a forest from its beginning: it is attached before the first tree is planted.
+impl<E: Engines> Backend for DeviceBackend<E> {
+    /// A device is told of a forest from its beginning: it is attached before the first tree is planted.
     fn attach(&self, forest: &Arc<Forest>) -> Result<Box<dyn Accelerator>, Error> {
-        check_turns(self.scan_pairs_a_turn, self.queue_bytes)?;
+        check_turns(self.scan_quantum_pairs, self.queue_bytes)?;
         let engine = self.engines.engine(forest.shape())?;
         let device = forest.memory().device().map_err(|error| Error::Device(error.to_string()))?;
         let port = Arc::new(Port::new(engine, device));
         forest.register(port.clone()).map_err(|error| Error::Device(error.to_string()))?;
         let known = Known::new(forest);
-        let shared = Arc::new(Shared { known, port, scan_pairs_a_turn: self.scan_pairs_a_turn });
-        Ok(Box::new(CardAccelerator { shared, queue_bytes: self.queue_bytes }))
+        let shared = Arc::new(Shared { known, port, scan_quantum_pairs: self.scan_quantum_pairs });
+        Ok(Box::new(DeviceAccelerator { shared, queue_bytes: self.queue_bytes }))
     }
 }
 
-struct CardAccelerator {
+struct DeviceAccelerator {
     shared: Arc<Shared>,
     queue_bytes: usize,
 }
 
-impl Accelerator for CardAccelerator {
+impl Accelerator for DeviceAccelerator {
     fn set_root(&self, table: u16, root: Option<Root>) {
-        let mut card = self.shared.port.lock();
+        let mut device = self.shared.port.lock();
         self.shared.known.roots.set(table, root);
-        card.engine.set_root(table, root.map(Root::lid));
+        device.engine.set_root(table, root.map(Root::lid));
     }
 
     fn hold(&self, version: Version, lease: &Arc<Lease>) {
@@ -94,12 +94,12 @@ impl Accelerator for CardAccelerator {
     }
 
     fn queue(&self) -> Box<dyn Queue> {
-        Box::new(TurnQueue::new(CardRunner::new(self.shared.clone()), self.queue_bytes))
+        Box::new(TurnQueue::new(DeviceRunner::new(self.shared.clone()), self.queue_bytes))
     }
 }
 
-impl fmt::Debug for CardAccelerator {
+impl fmt::Debug for DeviceAccelerator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CardAccelerator").field("port", &self.shared.port).finish_non_exhaustive()
+        f.debug_struct("DeviceAccelerator").field("port", &self.shared.port).finish_non_exhaustive()
     }
 }

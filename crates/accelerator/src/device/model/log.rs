@@ -4,8 +4,8 @@ use honeycomb_btree::Version;
 use honeycomb_layout::log_entry_header as header;
 use honeycomb_memory::crc32c;
 
-use crate::card::model::node::{Item, Node};
-use crate::card::model::{Fault, number};
+use crate::device::model::node::{Item, Node};
+use crate::device::model::{Fault, number};
 
 #[derive(Clone, Copy)]
 pub(super) struct Entry<'n> {

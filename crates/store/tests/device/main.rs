@@ -1,4 +1,4 @@
-//! A store on a card: its users see the same.
+//! A store on a device: its users see the same.
 //!
 //! These are tests of the store, run once more on another accelerator.
 
@@ -16,10 +16,10 @@ mod tables;
 use std::sync::Arc;
 
 use common::*;
-use honeycomb_accelerator::{Card, Model};
+use honeycomb_accelerator::{DeviceBackend, Model};
 use honeycomb_store::Backend;
 
 /// What the reads of these tests run on.
 fn accelerator() -> Arc<dyn Backend> {
-    Arc::new(Card::<Model>::default())
+    Arc::new(DeviceBackend::<Model>::default())
 }

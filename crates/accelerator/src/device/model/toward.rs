@@ -2,8 +2,8 @@
 
 use honeycomb_layout::child;
 
-use crate::card::model::node::{Item, Node};
-use crate::card::model::{Fault, number};
+use crate::device::model::node::{Item, Node};
+use crate::device::model::{Fault, number};
 
 /// Which leaf is wanted.
 #[derive(Clone)]

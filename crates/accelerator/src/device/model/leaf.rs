@@ -2,9 +2,9 @@
 
 use honeycomb_btree::Version;
 
-use crate::card::model::Fault;
-use crate::card::model::log::{in_key_order, newest, visible};
-use crate::card::model::node::{Item, Node, Value};
+use crate::device::model::Fault;
+use crate::device::model::log::{in_key_order, newest, visible};
+use crate::device::model::node::{Item, Node, Value};
 
 /// All that a scan needs of a leaf.
 pub(super) struct Leaf {
@@ -51,7 +51,7 @@ fn pairs(node: &Node, read_version: Version) -> Result<Vec<Pair>, Fault> {
             if entry.item.replaces() {
                 item = None;
             }
-            if !entry.item.is_delete_marker() {
+            if !entry.item.is_tombstone() {
                 pairs.push(pair(&entry.item)?);
             }
         }
@@ -65,7 +65,7 @@ fn pairs(node: &Node, read_version: Version) -> Result<Vec<Pair>, Fault> {
 pub(super) fn get(node: &Node, read_version: Version, key: &[u8]) -> Result<Option<(Value, Version)>, Fault> {
     let suffix = key.strip_prefix(node.prefix()?).ok_or(Fault)?;
     if let Some(entry) = newest(node, &visible(node, read_version)?, suffix) {
-        let value = (!entry.item.is_delete_marker()).then(|| entry.item.value()).transpose()?;
+        let value = (!entry.item.is_tombstone()).then(|| entry.item.value()).transpose()?;
         return Ok(value.map(|value| (value, entry.version)));
     }
     for item in node.items(node.segment_of(suffix)?) {

@@ -1,4 +1,4 @@
-//! What a driver needs of a card: the engine, and what an engine needs of the machine it is in.
+//! What a driver needs of a device: the engine, and what an engine needs of the machine it is in.
 
 use std::fmt::Debug;
 
@@ -7,7 +7,7 @@ use honeycomb_memory::{BusAddress, Lid, MemoryError};
 
 use crate::accelerator::Error;
 
-/// Makes engines: what kind of card there is.
+/// Makes engines: what kind of device there is.
 pub trait Engines: Debug + Send + Sync {
     /// An engine for trees of nodes of this shape. It knows no roots and no mappings, and reads version 0.
     ///
@@ -16,7 +16,7 @@ pub trait Engines: Debug + Send + Sync {
     fn engine(&self, shape: &Shape) -> Result<Box<dyn Engine>, Error>;
 }
 
-/// A card as its driver sees it, or a model of one.
+/// A device as its driver sees it, or a model of one.
 ///
 /// 1. What the driver tells and submits is taken in in that order: an operation finds in force all that
 ///    was told before it was submitted.
