@@ -19,14 +19,14 @@ def measured(shape: str) -> dict:
         "log-block": [("honeycomb", "scan4", 1), ("honeycomb:log=0", "scan4", 1)],
         "versions": [("honeycomb", "insert", 1), ("honeycomb:mvcc=off", "insert", 2)],
         "latency": [],
-        "ablations": [("honeycomb", "get", 1), ("honeycomb:turn=8", "get", 1)],
+        "ablations": [("honeycomb", "get", 1), ("honeycomb:quantum=8", "get", 1)],
         "disturbances": [],
     }
     measurements = [measurement(peer, mix, "zipf", threads) for peer, mix, threads in columns[shape]]
     late = {"peer": "honeycomb", "distribution": "zipf", "done": 1e6, "p50": 300, "p99": 5_000, "p999": 9_000}
     lates = [late | {"load": 70, "disturbance": kind} for kind in figures.DISTURBANCES]
     memory = {"moment": "loaded", "pairs": 10, "accounted_bytes": 460}
-    peers = ["honeycomb", "honeycomb:turn=8"]
+    peers = ["honeycomb", "honeycomb:quantum=8"]
     plan = report()["setup"]["plan"] | {"peers": peers}
     return report() | {
         "setup": report()["setup"] | {"plan": plan},
@@ -57,12 +57,12 @@ class Draw(unittest.TestCase):
 
     def test_a_choice_is_a_part_of_the_default_of_its_group(self):
         default = measurement("honeycomb", "get", "uniform", 1)
-        choice = measurement("honeycomb:turn=8", "get", "uniform", 1)
+        choice = measurement("honeycomb:quantum=8", "get", "uniform", 1)
         other = {"group": 2, "median": 4e6}
         parts = figures.relative([default, default | other, choice | {"group": 2}])
-        self.assertEqual(parts["honeycomb:turn=8"], (0.25, 0.5, 0.75))
+        self.assertEqual(parts["honeycomb:quantum=8"], (0.25, 0.5, 0.75))
         axes = Figure().subplots()
-        figures.points(axes, parts, ["honeycomb:log=0", "honeycomb:turn=8"], 1)
+        figures.points(axes, parts, ["honeycomb:log=0", "honeycomb:quantum=8"], 1)
         spread, _, medians = axes.lines
         self.assertEqual((list(spread.get_xdata()), list(spread.get_ydata())), ([0.25, 0.75], [1, 1]))
         self.assertEqual((list(medians.get_xdata()), list(medians.get_ydata())), ([0.5], [1]))

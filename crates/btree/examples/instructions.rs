@@ -88,12 +88,8 @@ fn main() {
     let arena_bytes = (pairs as usize + operations as usize) * 120 + (64 << 20);
     let memory = MemoryConfig { arena_bytes, ..MemoryConfig::default() };
     let mut shape = Shape::default();
-    let chosen = [
-        &mut shape.log_threshold_bytes,
-        &mut shape.segment_bytes_min,
-        &mut shape.tag_directory_bytes,
-        &mut shape.interior_bytes_max,
-    ];
+    let chosen =
+        [&mut shape.log_threshold_bytes, &mut shape.segment_bytes_min, &mut shape.tag_directory_bytes];
     for (bytes, text) in chosen.into_iter().zip(arguments.iter().skip(3)) {
         *bytes = text.parse().unwrap();
     }

@@ -18,16 +18,13 @@ pub struct Config {
     pub memory: MemoryConfig,
     /// The nodes.
     pub shape: Shape,
-    /// How many log entries' tags gets look at, of those that have one. Less than all of them only tells what
-    /// tags are worth. Default: all.
-    pub log_tags: usize,
     /// Whether writes have versions. Without, scans and batches are not linearizable; everything else is.
     pub mvcc: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { memory: MemoryConfig::default(), shape: Shape::default(), log_tags: usize::MAX, mvcc: true }
+        Self { memory: MemoryConfig::default(), shape: Shape::default(), mvcc: true }
     }
 }
 
@@ -61,7 +58,6 @@ pub struct Forest {
     /// What the shape says, kept since each write asks for it.
     key_bytes_max: usize,
     inline_value_bytes_max: usize,
-    log_tags: usize,
     mvcc: bool,
     pub(crate) versions: Versions,
     pub(crate) counters: Counters,
@@ -82,7 +78,6 @@ impl Forest {
             geometry: config.shape.geometry(),
             key_bytes_max: config.shape.key_bytes_max(),
             inline_value_bytes_max: config.shape.inline_value_bytes_max(),
-            log_tags: config.log_tags.min(layout::node_header::TAGS_COUNT),
             mvcc: config.mvcc,
             versions: Versions::new(if config.mvcc { FIRST_VERSION } else { 0 }),
             counters: Counters::default(),
@@ -162,12 +157,6 @@ impl Forest {
     #[inline]
     pub(crate) fn geometry(&self) -> Geometry {
         self.geometry
-    }
-
-    /// How many log entries' tags gets look at: at most as many as have one.
-    #[inline]
-    pub(crate) fn log_tags(&self) -> usize {
-        self.log_tags
     }
 
     /// A published node as it is now.

@@ -142,7 +142,7 @@ impl<'f> Check<'f> {
             view.level(),
             expected.level + 1
         );
-        check!(self, view.size() <= shape.bytes_of(view.level()), "size {} is beyond the node", view.size());
+        check!(self, view.size() <= shape.node_bytes, "size {} is beyond the node", view.size());
         check!(
             self,
             view.node_version() <= self.forest.read_version(),

@@ -304,13 +304,6 @@ fn the_default_shape() {
 }
 
 #[test]
-fn interior_nodes_smaller_than_leaves() {
-    let shape = Shape { interior_bytes_max: 1024, ..Shape::default() };
-    assert!(shape.key_bytes_max() < 100);
-    run(shape, true, Keys::Random, 6_000, 15);
-}
-
-#[test]
 fn tag_directories_that_lack_items() {
     let shape = Shape { tag_directory_bytes: 64, ..tiny(128) };
     run(shape, true, Keys::Random, 2_000, 11);

@@ -137,7 +137,7 @@ fn every_figure_is_measured_or_says_what_it_waits_for() -> Result<(), Failure> {
         assert!(page.contains(&format!("## {}", figure.heading())) && page.contains(figure.claim));
         assert!(printed.contains(&figure.heading()));
     }
-    assert!(page.contains("| `turn=1024` | "));
+    assert!(page.contains("| `quantum=1024` | "));
     for disturbance in Disturbance::possible(1)? {
         assert_eq!(page.matches(&format!("| {} | ", disturbance.name())).count(), 4);
     }

@@ -23,9 +23,6 @@ pub struct MemoryConfig {
     /// Whether to ask for pages on all NUMA nodes in turn, since every core reads all of them. A process that
     /// was given a policy of its own (`numactl`) keeps it. Default true.
     pub interleave: bool,
-    /// Bytes of a node, from its first on, that may be asked for before they are read. Less than all of them
-    /// only tells what asking ahead is worth. Default: all.
-    pub prefetch_bytes: usize,
     /// Allocations that are to fail, for tests. Default none.
     pub faults: Faults,
 }
@@ -40,7 +37,6 @@ impl Default for MemoryConfig {
             devices: 8,
             huge_pages: true,
             interleave: true,
-            prefetch_bytes: usize::MAX,
             faults: Faults::default(),
         }
     }

@@ -43,8 +43,6 @@ pub struct Memory {
     controls: Controls,
     epochs: Arc<Epochs>,
     node_bytes: usize,
-    /// Of a node, what may be asked for ahead: at most all of it.
-    prefetch_bytes: usize,
     allocator: Allocator,
     retire_lists: RetireLists,
     retired_bytes: Padded<AtomicU64>,
@@ -82,7 +80,6 @@ impl Memory {
             controls: Controls::new(config.devices),
             epochs: Arc::new(Epochs::new(pins, config.leases, config.devices)),
             node_bytes: config.node_bytes,
-            prefetch_bytes: config.prefetch_bytes.min(config.node_bytes),
             allocator: Allocator::new(arena_bytes / UNIT, config.node_bytes / UNIT, stripes)?,
             retire_lists: RetireLists::new(stripes),
             retired_bytes: Padded(AtomicU64::new(0)),
@@ -95,12 +92,6 @@ impl Memory {
     #[inline]
     pub fn node_bytes(&self) -> usize {
         self.node_bytes
-    }
-
-    /// Bytes of a node, from its first on, that may be asked for ahead.
-    #[inline]
-    pub(crate) fn prefetch_bytes(&self) -> usize {
-        self.prefetch_bytes
     }
 
     /// Begins an operation. Nothing it can reach is reclaimed before the pin is dropped. Waits while as many

@@ -94,13 +94,13 @@ impl<'p> Node<'p> {
         Some(self.memory.node_at(address))
     }
 
-    /// Asks for the cache lines of the bytes from offset `from` up to `to`, cut at the end of
-    /// what may be asked for ahead. Four lines at a time, so up to three more: how many there are is then
-    /// seldom other than what the processor guesses.
+    /// Prefetches the cache lines of the bytes from offset `from` up to `to`, or to the end of the node if
+    /// that is less. It prefetches four lines at a time, so up to three lines more: the processor then
+    /// predicts the number of rounds nearly always.
     #[inline]
     pub fn prefetch(self, from: usize, to: usize) {
         const LINES: usize = 4;
-        let (mut offset, end) = (from & !(LINE_BYTES - 1), to.min(self.memory.prefetch_bytes()));
+        let (mut offset, end) = (from & !(LINE_BYTES - 1), to.min(self.memory.node_bytes()));
         while offset < end {
             for line in 0..LINES {
                 prefetch_line(self.start.as_ptr().wrapping_add(offset + line * LINE_BYTES));

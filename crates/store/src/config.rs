@@ -25,9 +25,6 @@ pub struct Config {
     pub memory_bytes: usize,
     /// Bytes of a node: a power of two, 1 KiB to 16 KiB. Default 8 KiB.
     pub node_bytes: usize,
-    /// Bytes of its buffer that a node above the leaves fills, at most all of them: a power of two, 1 KiB to
-    /// 16 KiB. Default 16 KiB, so all.
-    pub interior_bytes_max: usize,
     /// Bytes a leaf's log block may grow to before it is merged. Default 512.
     pub log_threshold_bytes: usize,
     /// Bytes below which no segment of a sorted block is made on purpose. Default 128.
@@ -46,12 +43,6 @@ pub struct Config {
     /// Whether to ask the operating system for pages on all NUMA nodes in turn, since every core reads all of
     /// them. A process that was given a policy of its own (`numactl`) keeps it. Default true.
     pub interleave: bool,
-    /// Bytes of a node, from its first on, that a search may ask for before it reads them. Less than all of
-    /// them only tells what asking ahead is worth. Default: all.
-    pub prefetch_bytes: usize,
-    /// How many tags of log entries gets look at, up to 16. Fewer only tell what tags are worth. Default:
-    /// all.
-    pub log_tags: usize,
     /// What a snapshot may use unless it says otherwise
     /// ([`Store::snapshot_with`](crate::Store::snapshot_with)).
     pub lease: LeaseLimits,
@@ -93,7 +84,6 @@ impl Default for Config {
         Self {
             memory_bytes: 1 << 30,
             node_bytes: shape.node_bytes,
-            interior_bytes_max: shape.interior_bytes_max,
             log_threshold_bytes: shape.log_threshold_bytes,
             segment_bytes_min: shape.segment_bytes_min,
             shortcut_block_bytes: shape.shortcut_block_bytes,
@@ -101,8 +91,6 @@ impl Default for Config {
             mvcc: true,
             huge_pages: true,
             interleave: true,
-            prefetch_bytes: usize::MAX,
-            log_tags: usize::MAX,
             lease: LeaseLimits::default(),
             concurrent_operations: 256,
             snapshots_max: 64,
@@ -125,20 +113,17 @@ impl Config {
                 leases: self.snapshots_max + LONG_SCAN_LEASES,
                 huge_pages: self.huge_pages,
                 interleave: self.interleave,
-                prefetch_bytes: self.prefetch_bytes,
                 faults: self.faults.clone(),
                 ..MemoryConfig::default()
             },
             shape: Shape {
                 node_bytes: self.node_bytes,
-                interior_bytes_max: self.interior_bytes_max,
                 log_threshold_bytes: self.log_threshold_bytes,
                 segment_bytes_min: self.segment_bytes_min,
                 shortcut_block_bytes: self.shortcut_block_bytes,
                 tag_directory_bytes: self.tag_directory_bytes,
                 ..Shape::default()
             },
-            log_tags: self.log_tags,
             mvcc: self.mvcc,
         }
     }

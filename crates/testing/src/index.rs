@@ -42,7 +42,7 @@ pub fn some_directory(seed: u64) -> usize {
 #[must_use]
 pub fn forest(shape: Shape, arena_bytes: usize, mvcc: bool) -> Forest {
     let memory = MemoryConfig { arena_bytes, huge_pages: false, ..MemoryConfig::default() };
-    Forest::new(Config { memory, shape, mvcc, ..Config::default() }).unwrap()
+    Forest::new(Config { memory, shape, mvcc }).unwrap()
 }
 
 /// The kind of keys that a test uses.

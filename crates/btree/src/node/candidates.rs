@@ -21,9 +21,9 @@ impl Candidates {
     pub(crate) const ALL: Self = Self { tagged: u32::MAX, untagged: true };
     const NONE: Self = Self { tagged: 0, untagged: false };
 
-    /// The entries of a leaf that may be of a key, by so many tags: at most all.
+    /// The entries of a leaf that may be of a key, by the tags of those that have one.
     #[inline]
-    pub(crate) fn of(leaf: View<'_>, search_key: &SearchKey<'_>, tags: usize) -> Self {
+    pub(crate) fn of(leaf: View<'_>, search_key: &SearchKey<'_>) -> Self {
         let count = leaf.log_count();
         if count == 0 {
             return Self::NONE;
@@ -31,9 +31,9 @@ impl Candidates {
         let [first, second] = leaf.tag_words();
         let tag = tag(search_key.suffix);
         let equal = equal_bytes(first, tag) | (equal_bytes(second, tag) << 8);
-        let looked_at = (1 << count.min(tags)) - 1;
-        if count > tags {
-            return Self { tagged: equal & looked_at | u32::MAX << tags, untagged: true };
+        let looked_at = (1 << count.min(TAGS_COUNT)) - 1;
+        if count > TAGS_COUNT {
+            return Self { tagged: equal & looked_at | u32::MAX << TAGS_COUNT, untagged: true };
         }
         Self { tagged: equal & looked_at, untagged: false }
     }

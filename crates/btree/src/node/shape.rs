@@ -15,9 +15,6 @@ pub(crate) const VERSION_SLACK: u64 = honeycomb_memory::VERSION_RING as u64;
 pub struct Shape {
     /// Bytes of a node's buffer: a power of two, 1 KiB to 16 KiB. Default 8 KiB.
     pub node_bytes: usize,
-    /// Bytes of its buffer that an interior node fills, at most all of them: a power of two, 1 KiB to 16 KiB.
-    /// Default 16 KiB, so all.
-    pub interior_bytes_max: usize,
     /// Bytes a log block may grow to before it is merged. Default 512; 0 merges on every write.
     pub log_threshold_bytes: usize,
     /// Bytes below which no segment is made on purpose. Default 128.
@@ -35,7 +32,6 @@ impl Default for Shape {
     fn default() -> Self {
         Self {
             node_bytes: layout::NODE_BYTES_DEFAULT,
-            interior_bytes_max: layout::NODE_BYTES_MAX,
             log_threshold_bytes: layout::LOG_THRESHOLD_BYTES_DEFAULT,
             segment_bytes_min: layout::SEGMENT_BYTES_MIN_DEFAULT,
             shortcut_block_bytes: layout::SHORTCUT_BLOCK_BYTES_DEFAULT,
@@ -56,14 +52,11 @@ impl Shape {
     /// [`Error::InvalidShape`] names the parameter and what is allowed.
     pub fn check(&self) -> Result<(), Error> {
         let invalid = |message: String| Err(Error::InvalidShape(message));
-        for (what, bytes) in [("node", self.node_bytes), ("interior node", self.interior_bytes_max)] {
-            let (min, max) = (layout::NODE_BYTES_MIN, layout::NODE_BYTES_MAX);
-            if !bytes.is_power_of_two() || !(min..=max).contains(&bytes) {
-                let allowed = format!("a power of two from {min} to {max} bytes");
-                return invalid(format!("{what} size {bytes} must be {allowed}"));
-            }
+        let (bytes, min, max) = (self.node_bytes, layout::NODE_BYTES_MIN, layout::NODE_BYTES_MAX);
+        if !bytes.is_power_of_two() || !(min..=max).contains(&bytes) {
+            return invalid(format!("node size {bytes} must be a power of two from {min} to {max} bytes"));
         }
-        let (block, max) = (self.shortcut_block_bytes, self.interior_bytes() / 2);
+        let (block, max) = (self.shortcut_block_bytes, self.node_bytes / 2);
         if block == 0 || !block.is_multiple_of(64) || block > max {
             return invalid(format!(
                 "shortcut block of {block} bytes must be a multiple of 64 from 64 to {max}"
@@ -108,16 +101,7 @@ impl Shape {
 
     /// Bytes that the sorted and the log block of a node of this level share.
     pub(crate) fn block_bytes(&self, level: usize) -> usize {
-        self.bytes_of(level) - self.geometry().sorted_start(level)
-    }
-
-    /// Bytes that a node of this level has at most.
-    pub(crate) fn bytes_of(&self, level: usize) -> usize {
-        if level == LEAF { self.node_bytes } else { self.interior_bytes() }
-    }
-
-    fn interior_bytes(&self) -> usize {
-        self.interior_bytes_max.min(self.node_bytes)
+        self.node_bytes - self.geometry().sorted_start(level)
     }
 
     pub(crate) fn geometry(&self) -> Geometry {
@@ -217,11 +201,6 @@ mod tests {
         assert!(!with(|s| s.node_bytes = 32768));
         assert!(!with(|s| s.node_bytes = 8191));
         assert!(!with(|s| s.node_bytes = 512));
-        assert!(with(|s| s.interior_bytes_max = 1024));
-        assert!(!with(|s| s.interior_bytes_max = 512));
-        assert!(!with(|s| s.interior_bytes_max = 3000));
-        assert!(!with(|s| s.interior_bytes_max = 32768));
-        assert!(!with(|s| (s.interior_bytes_max, s.shortcut_block_bytes) = (1024, 576)));
         assert!(with(|s| s.shortcut_block_bytes = 64));
         assert!(with(|s| s.shortcut_block_bytes = 4096));
         assert!(!with(|s| s.shortcut_block_bytes = 4160));
@@ -242,14 +221,9 @@ mod tests {
     fn every_allowed_shape_holds_a_node_of_longest_keys() {
         for node_bytes in [1024_usize, 2048, 4096, 8192, 16384] {
             for block in (64..=node_bytes / 2).step_by(64) {
-                for (interior_bytes_max, tag_directory_bytes) in [
-                    (node_bytes, 0),
-                    (16384, node_bytes / 2 - block),
-                    ((2 * block).next_power_of_two().max(1024), 0),
-                ] {
+                for tag_directory_bytes in [0, node_bytes / 2 - block] {
                     let shape = Shape {
                         node_bytes,
-                        interior_bytes_max,
                         shortcut_block_bytes: block,
                         tag_directory_bytes,
                         ..Shape::default()

@@ -271,7 +271,7 @@ impl<'r, 'k> Descent<'r, 'k> {
     #[inline(always)]
     fn ask_of_log(&mut self, view: View<'r>, search_key: &SearchKey<'_>) {
         if self.purpose == Purpose::Get {
-            self.candidates = Candidates::of(view, search_key, self.reader.forest().log_tags());
+            self.candidates = Candidates::of(view, search_key);
         }
         if !self.candidates.is_empty() {
             view.prefetch(view.sorted_end(), view.size());

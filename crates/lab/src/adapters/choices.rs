@@ -17,9 +17,8 @@ pub struct Choices([Option<Value>; PARAMETERS.len()]);
 type Parameter = (&'static str, fn(&mut Settings) -> Field<'_>);
 
 /// What can be chosen.
-const PARAMETERS: [Parameter; 13] = [
+const PARAMETERS: [Parameter; 10] = [
     ("node", |of| Number(&mut of.config.node_bytes)),
-    ("interior", |of| Number(&mut of.config.interior_bytes_max)),
     ("shortcuts", |of| Number(&mut of.config.shortcut_block_bytes)),
     ("segment", |of| Number(&mut of.config.segment_bytes_min)),
     ("log", |of| Number(&mut of.config.log_threshold_bytes)),
@@ -27,10 +26,8 @@ const PARAMETERS: [Parameter; 13] = [
     ("mvcc", |of| Switch(&mut of.config.mvcc)),
     ("huge-pages", |of| Switch(&mut of.config.huge_pages)),
     ("interleave", |of| Switch(&mut of.config.interleave)),
-    ("prefetch", |of| Number(&mut of.config.prefetch_bytes)),
-    ("tags", |of| Number(&mut of.config.log_tags)),
     ("in-flight", |of| Number(&mut of.software.in_flight)),
-    ("turn", |of| Number(&mut of.software.scan_quantum_pairs)),
+    ("quantum", |of| Number(&mut of.software.scan_quantum_pairs)),
 ];
 
 /// A value that is allowed is allowed in a store of this size, and making one takes no time.
@@ -138,18 +135,15 @@ mod tests {
 
     #[test]
     fn a_choice_comes_into_the_configuration() -> Result<(), Failure> {
-        let all = ":node=4096:interior=2048:shortcuts=256:segment=512:log=1024:tag-directory=256:mvcc=off\
-            :huge-pages=off:interleave=off:prefetch=512:tags=8:in-flight=32:turn=64";
+        let all = ":node=4096:shortcuts=256:segment=512:log=1024:tag-directory=256:mvcc=off\
+            :huge-pages=off:interleave=off:in-flight=32:quantum=64";
         let choices: Choices = all.parse()?;
         assert_eq!(choices.to_string(), all);
-        let Config { node_bytes, interior_bytes_max, .. } = choices.config();
-        assert_eq!((node_bytes, interior_bytes_max), (4096, 2048));
+        assert_eq!(choices.config().node_bytes, 4096);
         let Config { shortcut_block_bytes, segment_bytes_min, .. } = choices.config();
         assert_eq!((shortcut_block_bytes, segment_bytes_min), (256, 512));
         let Config { log_threshold_bytes, tag_directory_bytes, .. } = choices.config();
         assert_eq!((log_threshold_bytes, tag_directory_bytes), (1024, 256));
-        let Config { prefetch_bytes, log_tags, .. } = choices.config();
-        assert_eq!((prefetch_bytes, log_tags), (512, 8));
         let Config { mvcc, huge_pages, interleave, accelerator, .. } = choices.config();
         assert_eq!((mvcc, huge_pages, interleave), (false, false, false));
         let software = Software { in_flight: 32, scan_quantum_pairs: 64, ..Software::default() };
@@ -162,8 +156,8 @@ mod tests {
     #[test]
     fn the_order_is_free_and_the_default_is_no_choice() -> Result<(), Failure> {
         let default = Config::default();
-        let text = format!(":mvcc=on:log={}:turn=7:node=2048", default.log_threshold_bytes);
-        assert_eq!(text.parse::<Choices>()?.to_string(), ":node=2048:turn=7");
+        let text = format!(":mvcc=on:log={}:quantum=7:node=2048", default.log_threshold_bytes);
+        assert_eq!(text.parse::<Choices>()?.to_string(), ":node=2048:quantum=7");
         assert_eq!("".parse::<Choices>()?, Choices::NONE);
         Ok(())
     }
@@ -179,7 +173,7 @@ mod tests {
             (":log=5000", "log threshold of 5000 bytes must be at most 4096"),
             (":shortcuts=100", "must be a multiple of 64"),
             (":in-flight=65", "1 to 64"),
-            (":turn=0", "1 and more"),
+            (":quantum=0", "1 and more"),
         ] {
             let error = text.parse::<Choices>().map_or_else(|error| error.to_string(), |_| String::new());
             assert!(error.contains(reason), "{text}: {error}");

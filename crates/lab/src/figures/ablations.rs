@@ -13,7 +13,7 @@ pub(super) const FIGURE: Figure = Figure {
     name: "ablations",
     title: "What the layout is worth",
     claim: "How much does each choice contribute alone: node size, number of shortcuts, segment size, log \
-        block, fingerprints, versions, prefetching, requests in flight, and pairs per quantum of a scan?",
+        block, versions, requests in flight, and pairs per quantum of a scan?",
     reason: "Each row is a Honeycomb that differs from the default in one choice. Runs of both alternate. \
         The numbers are its throughput divided by that of the default, one operation at a time / 64 \
         together. Brackets mark ratios whose samples overlap with those of the default and may be noise. \
@@ -23,13 +23,11 @@ pub(super) const FIGURE: Figure = Figure {
 };
 
 /// Each beside the default, a row each.
-const CHOICES: [&str; 34] = [
+const CHOICES: [&str; 27] = [
     "node=1024",
     "node=2048",
     "node=4096",
     "node=16384",
-    "interior=2048",
-    "interior=4096",
     "shortcuts=128",
     "shortcuts=256",
     "shortcuts=896",
@@ -46,18 +44,13 @@ const CHOICES: [&str; 34] = [
     "tag-directory=512",
     "mvcc=off",
     "huge-pages=off",
-    "tags=0",
-    "tags=8",
-    "prefetch=0",
-    "prefetch=64",
-    "prefetch=512",
     "in-flight=1",
     "in-flight=4",
     "in-flight=8",
     "in-flight=32",
     "in-flight=64",
-    "turn=8",
-    "turn=1024",
+    "quantum=8",
+    "quantum=1024",
 ];
 
 const WORKLOADS: [Workload; 5] =
