@@ -1,12 +1,12 @@
-//! Atomics come through `honeycomb_memory::sync`, the seam where loom takes their place: an atomic that goes
-//! around it is one that no model checks.
+//! Atomics come from `honeycomb_memory::sync`, where loom can replace them. No model checks an atomic from
+//! elsewhere.
 
 use crate::{Repository, Source, Violation, tokens};
 
-/// The seam itself, and the arena, whose words lie in memory that loom does not know.
+/// The module `sync` itself, and the arena, whose words are in memory that loom does not manage.
 const SEAMS: [&str; 2] = ["crates/memory/src/sync.rs", "crates/memory/src/arena.rs"];
 
-/// Programs, not parts of a protocol. Tests are exempt too.
+/// Programs that implement no protocol between threads. Tests are exempt as well.
 const EXEMPT_CRATES: [&str; 3] = ["crates/lab/", "crates/cli/", "crates/tidy/"];
 
 const ATOMICS: [&str; 3] = ["std::sync::atomic", "core::sync::atomic", "loom::sync::atomic"];
@@ -29,9 +29,7 @@ fn check_source(source: &Source) -> Vec<Violation> {
     };
     tokens::each_path(tokens::without_tests(tokens), "", &mut |path, line| {
         if ATOMICS.contains(&path) {
-            found.push(
-                source.violation(line, format!("`{path}`; atomics come through `honeycomb_memory::sync`")),
-            );
+            found.push(source.violation(line, format!("`{path}`; import it from `honeycomb_memory::sync`")));
         }
     });
     found
@@ -49,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_atomics_that_go_around_the_seam() {
+    fn finds_atomics_from_elsewhere() {
         let bad = "use std::sync::atomic::AtomicU64;\nuse core::{cell::Cell, sync::{Arc, atomic}};\n\
             fn a(b: std::sync::atomic::Ordering) {\n    wax!(::loom::sync::atomic::fence());\n}\n";
         assert_eq!(lines("crates/btree/src/lib.rs", bad), [1, 2, 3, 4]);
@@ -63,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seam_programs_and_tests_are_exempt() {
+    fn sync_programs_and_tests_are_exempt() {
         let text = "use std::sync::atomic::AtomicU64;\n";
         assert!(lines("crates/memory/src/sync.rs", text).is_empty());
         assert!(lines("crates/lab/src/main.rs", text).is_empty());

@@ -1,17 +1,17 @@
-//! The files of a crate import each other in one direction: a cycle has two files at most.
+//! The files of a crate import each other in one direction: a cycle has at most two files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::imports::{Import, crates, imports};
 use crate::{Repository, Violation};
 
-/// Most files that may import each other in a cycle.
+/// The maximum number of files in a cycle.
 pub const FILES_MAX: usize = 2;
 
-/// Crates that are not checked yet. Remove a name as soon as its cycles are gone.
+/// Crates with known cycles. Remove a name when its cycles are gone.
 pub const EXCEPTIONS: [&str; 4] = ["memory", "server", "simulator", "store"];
 
-/// Finds cycles of imports that are too large, in every crate but the exceptions.
+/// Finds cycles of imports that are too large, in every crate except the exceptions.
 pub fn check(repository: &Repository) -> Vec<Violation> {
     let checked = crates(repository).into_iter().filter(|name| !EXCEPTIONS.contains(name));
     checked.flat_map(|name| large_cycles(&imports(repository, name))).collect()
@@ -36,7 +36,7 @@ fn large_cycles(imports: &[Import]) -> Vec<Violation> {
         .collect()
 }
 
-/// All files that imports lead to from `file`, in one step or more.
+/// Returns the files that `file` imports, directly and indirectly.
 fn reachable<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>, file: &'a str) -> BTreeSet<&'a str> {
     let (mut found, mut next) = (BTreeSet::new(), vec![file]);
     while let Some(file) = next.pop() {

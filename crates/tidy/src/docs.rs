@@ -1,16 +1,16 @@
-//! The documents tell of the crates that exist, link to files that exist, and show an example that is tested.
+//! The documentation lists all crates, links only to files that exist, and its example is tested.
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::{Repository, Source, Violation, floors};
+use crate::{Repository, Source, Violation, layers};
 
 const CODE_MAP: &str = "ARCHITECTURE.md";
 const README: &str = "README.md";
 const LIBRARY: &str = "crates/store/src/lib.rs";
 
-/// Finds crates that have no row in the code map, crates that do not exist but are named, links to no file,
-/// and an example in the README that the library does not test. `exists` tells whether a path from the
-/// repository's root is there.
+/// Finds crates without a row in the code map, names of crates that do not exist, broken links, and an example
+/// in the README that the library does not test. `exists` returns whether a path relative to the root of the
+/// repository exists.
 pub fn check(repository: &Repository, exists: impl Fn(&Path) -> bool) -> Vec<Violation> {
     let mut found = missing_rows(repository);
     found.extend(stale_example(repository));
@@ -26,7 +26,7 @@ pub fn check(repository: &Repository, exists: impl Fn(&Path) -> bool) -> Vec<Vio
     found
 }
 
-/// The README shows the store's own example, which is run as a test there.
+/// The README shows the example of the store's documentation, which runs as a doc test.
 fn stale_example(repository: &Repository) -> Option<Violation> {
     let (readme, library) = (repository.source(README)?, repository.source(LIBRARY)?);
     let (before, rest) = readme.text.split_once("```rust\n")?;
@@ -36,16 +36,16 @@ fn stale_example(repository: &Repository) -> Option<Violation> {
     (!tested.contains(example)).then(|| readme.violation(before.lines().count() + 1, rule))
 }
 
-/// What a line of a crate's documentation shows.
+/// The text of a line of crate documentation, unless rustdoc hides it.
 fn doc_line(line: &str) -> Option<&str> {
     let text = line.strip_prefix("//!")?;
     Some(text.strip_prefix(' ').unwrap_or(text)).filter(|text| !text.starts_with("# "))
 }
 
-/// The code map has a row of this form for each crate.
+/// The beginning of a crate's row in the code map.
 fn row(name: &str) -> String {
-    let floor = floors::floor(&format!("honeycomb-{name}"));
-    format!("| `crates/{name}` | {} |", floor.map_or("-".into(), |floor| floor.to_string()))
+    let layer = layers::layer(&format!("honeycomb-{name}"));
+    format!("| `crates/{name}` | {} |", layer.map_or("-".into(), |layer| layer.to_string()))
 }
 
 fn manifest(name: &str) -> String {
@@ -76,7 +76,7 @@ fn links(text: &str) -> impl Iterator<Item = &str> {
     targets.filter(|link| !link.is_empty() && !link.contains("://"))
 }
 
-/// The path from the repository's root that a link of `source` leads to.
+/// The target of a link in `source`, relative to the root of the repository.
 fn target(source: &Source, link: &str) -> PathBuf {
     let mut path = PathBuf::from(&source.path);
     path.pop();

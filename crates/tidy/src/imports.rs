@@ -1,10 +1,10 @@
-//! Which file of a crate imports which other one, by its `crate::` and `super::` paths. Tests do not count.
+//! The imports among the files of a crate, found by their `crate::` and `super::` paths. Tests do not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Repository, Source, tokens};
 
-/// One import between two files of a crate.
+/// An import of one file of a crate by another one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Import {
     pub(crate) from: String,
@@ -12,8 +12,8 @@ pub(crate) struct Import {
     pub(crate) to: String,
 }
 
-/// The imports among the files under `crates/{name}/src`. Paths are those of the repository. `lib.rs` and
-/// `main.rs` name every module and count as neither end.
+/// Returns the imports among the files below `crates/{name}/src`, with paths relative to the root of the
+/// repository. `lib.rs` and `main.rs` do not count, because they name every module.
 pub(crate) fn imports(repository: &Repository, name: &str) -> Vec<Import> {
     let folder = format!("crates/{name}/src/");
     let in_crate = |source: &&Source| source.path.starts_with(&folder);
@@ -31,13 +31,13 @@ pub(crate) fn imports(repository: &Repository, name: &str) -> Vec<Import> {
     found.into_iter().collect()
 }
 
-/// The names of the crates that have sources.
+/// Returns the folders of the crates that have sources, relative to `crates`.
 pub(crate) fn crates(repository: &Repository) -> BTreeSet<&str> {
     let paths = repository.with_extension("rs").filter_map(|source| source.path.strip_prefix("crates/"));
-    paths.filter_map(|path| path.split('/').next()).collect()
+    paths.filter_map(|path| Some(path.split_once("/src/")?.0)).collect()
 }
 
-/// The path of the module that a file under `src` holds; empty for the root.
+/// The module path of a file below `src`; empty for the root of the crate.
 fn module(file: &str) -> Vec<&str> {
     let mut names: Vec<&str> = file.trim_end_matches(".rs").split('/').collect();
     if matches!(names.last(), Some(&("mod" | "lib" | "main"))) {
@@ -46,7 +46,7 @@ fn module(file: &str) -> Vec<&str> {
     names
 }
 
-/// The longest paths of a file with the lines of their last names.
+/// The paths of a file that no longer path continues, with the lines of their last names.
 fn paths(source: &Source) -> Vec<(String, usize)> {
     let Ok(tokens) = tokens::parse(source) else {
         return Vec::new();
@@ -57,14 +57,14 @@ fn paths(source: &Source) -> Vec<(String, usize)> {
             found.entry(path.to_string()).or_insert(line);
         }
     });
-    let goes_on = |path: &str| {
+    let continues = |path: &str| {
         let longer = format!("{path}::");
         found.range(longer.clone()..).next().is_some_and(|(next, _)| next.starts_with(&longer))
     };
-    found.iter().filter(|(path, _)| !goes_on(path)).map(|(path, line)| (path.clone(), *line)).collect()
+    found.iter().filter(|(path, _)| !continues(path)).map(|(path, line)| (path.clone(), *line)).collect()
 }
 
-/// The file that a path leads to from the module `own`: the deepest one on the way, if any.
+/// Resolves a path that module `own` names to a file of the crate: the deepest module along the path.
 fn target<'a>(files: &BTreeMap<Vec<&str>, &'a str>, own: &[&str], path: &str) -> Option<&'a str> {
     let mut names: Vec<&str> = path.split("::").collect();
     let ups = names.iter().take_while(|name| **name == "super").count();

@@ -7,18 +7,20 @@ use proc_macro2::TokenTree;
 
 use crate::{Repository, Source, Violation, tokens};
 
-/// Longest line, in characters; Markdown is exempt.
+/// The longest allowed line in characters. Markdown is exempt.
 pub const COLUMNS_MAX: usize = 110;
-/// Longest function, from its `fn` or `def` to its end, in lines.
+/// The longest allowed function in lines, from its `fn` or `def` to its end.
 pub const FUNCTION_LINES_MAX: usize = 70;
-/// Longest SystemVerilog module, in lines.
+/// The longest allowed SystemVerilog module in lines.
 pub const MODULE_LINES_MAX: usize = 299;
 
-/// The layout source aligns its tables: no line limit there.
+/// Exempt from the limit of columns, because its tables are aligned.
 const WIDE: &str = "layout/layout.toml";
 
-/// Finds lines, functions and modules that are too long. Asks `python3` for the functions of Python sources,
-/// and fails if it cannot be run.
+/// Finds lines, functions and modules that are too long. `python3` lists the functions of Python sources.
+///
+/// # Errors
+/// If `python3` cannot run.
 pub fn check(repository: &Repository) -> io::Result<Vec<Violation>> {
     let mut found = Vec::new();
     for source in repository.sources().filter(|source| !source.is_generated()) {
@@ -34,7 +36,7 @@ pub fn check(repository: &Repository) -> io::Result<Vec<Violation>> {
     Ok(found)
 }
 
-/// A named stretch of lines.
+/// A function or module and its lines.
 struct Part {
     name: String,
     first: usize,
@@ -58,8 +60,8 @@ fn long(source: &Source, kind: &str, max: usize, parts: Vec<Part>) -> Vec<Violat
     long.map(|part| source.violation(part.first, message(part))).collect()
 }
 
-/// Functions with a body, in macros too: `fn NAME ... { ... }`. A source that is no Rust has none here: the
-/// rule on `unsafe` names it.
+/// Functions with a body, also in macros: `fn NAME ... { ... }`. Returns nothing for a source that does not
+/// parse, because the rule on `unsafe` reports it.
 fn rust_functions(source: &Source) -> Vec<Part> {
     let mut found = Vec::new();
     let Ok(tokens) = tokens::parse(source) else {

@@ -1,13 +1,13 @@
-//! The rules of the house that no other tool checks.
+//! Checks the rules of this repository that no other tool checks.
 //!
-//! Each module is one rule: a function from the [`Repository`] to the [`Violation`]s it finds, tested on a
-//! bad sample beside it. `tests/repository.rs` holds this repository to all of them.
+//! Each module is one rule: a function that takes the [`Repository`] and returns the [`Violation`]s. Its unit
+//! tests apply the rule to bad samples; `tests/repository.rs` applies all rules to this repository.
 
 pub mod atomics;
 pub mod cycles;
 pub mod docs;
-pub mod floors;
 mod imports;
+pub mod layers;
 pub mod lengths;
 pub mod manifests;
 pub mod modules;

@@ -1,10 +1,10 @@
-//! The workspace states the versions of all dependencies and of Rust, each once; a crate only refers to them.
+//! The workspace states the version of each dependency and of Rust once. A crate only refers to them.
 
 use crate::{Repository, Source, Violation};
 
 const RUST: &str = "rust-version.workspace = true";
 
-/// Finds dependencies that do not refer to the workspace, and crates with a Rust version of their own.
+/// Finds dependencies that do not refer to the workspace, and crates that state a version of Rust.
 pub fn check(repository: &Repository) -> Vec<Violation> {
     let manifests = repository.with_extension("toml").filter(|source| is_manifest(&source.path));
     manifests.flat_map(|source| own_versions(source).chain(own_rust(source)).collect::<Vec<_>>()).collect()

@@ -1,15 +1,15 @@
-//! The folders of a crate, its rooms, import only lower rooms of the same crate.
+//! A folder of a crate imports only lower folders of the same crate. The folders are called rooms.
 
 use crate::imports::{Import, imports};
 use crate::{Repository, Violation};
 
-/// The crates that have rooms, and the level of each room. A room imports itself and lower levels.
+/// The crates with rooms, and the level of each room. A room imports itself and rooms of lower levels.
 pub const ROOMS: [(&str, &[(&str, u32)]); 1] = [(
     "btree",
     &[("error", 0), ("node", 1), ("counters", 2), ("forest", 3), ("read", 4), ("write", 5), ("verify", 5)],
 )];
 
-/// Finds files without a room, and imports that do not go down.
+/// Finds files without a room, and imports of the same or a higher level.
 pub fn check(repository: &Repository) -> Vec<Violation> {
     let of = |(name, rooms): &(&str, &[(&str, u32)])| check_crate(repository, name, rooms);
     ROOMS.iter().flat_map(of).collect()
@@ -21,18 +21,23 @@ fn check_crate(repository: &Repository, name: &str, rooms: &[(&str, u32)]) -> Ve
         source.path.strip_prefix(&folder).is_some_and(|file| file != "lib.rs" && level(rooms, file).is_none())
     });
     let homeless = homeless.map(|source| source.violation(1, format!("no room of {name} in crates/tidy")));
-    let climbs = imports(repository, name).into_iter().filter_map(|import| climb(&folder, rooms, import));
-    homeless.chain(climbs).collect()
+    let upward =
+        imports(repository, name).into_iter().filter_map(|import| upward_import(&folder, rooms, import));
+    homeless.chain(upward).collect()
 }
 
-fn climb(folder: &str, rooms: &[(&str, u32)], Import { from, line, to }: Import) -> Option<Violation> {
+fn upward_import(
+    folder: &str,
+    rooms: &[(&str, u32)],
+    Import { from, line, to }: Import,
+) -> Option<Violation> {
     let (own, other) = (from.strip_prefix(folder)?, to.strip_prefix(folder)?);
     let goes_down = room(own) == room(other) || level(rooms, own) > level(rooms, other);
     let rule = format!("{} imports {}, which is not a lower room", room(own), room(other));
     (!goes_down).then_some(Violation { path: from, line, rule })
 }
 
-/// The first part of a path under `src`.
+/// The first component of a path below `src`.
 fn room(file: &str) -> &str {
     file.split(['/', '.']).next().unwrap_or(file)
 }

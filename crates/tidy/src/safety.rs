@@ -1,15 +1,15 @@
-//! `unsafe` stands in `memory` and in one file of `simulator` only, and each block or implementation says why
-//! it is sound.
+//! Only `memory` and one file of `simulator` contain `unsafe`, and each block or implementation states why it
+//! is sound.
 
 use proc_macro2::TokenTree;
 
 use crate::{Repository, Source, Violation, tokens};
 
-/// What may hold `unsafe`: the folder of the bytes that readers and writers share, and the file that speaks
-/// to the Verilated model.
+/// The paths that may contain `unsafe`: the crate of the bytes that readers and writers share, and the file that
+/// calls the Verilated model.
 pub const UNSAFE_PATHS: [&str; 2] = ["crates/memory/", "crates/simulator/src/model.rs"];
 
-/// Finds `unsafe` outside its folders, and inside them without a `SAFETY:` comment right above.
+/// Finds `unsafe` outside these paths, and blocks without a `SAFETY:` comment directly above.
 pub fn check(repository: &Repository) -> Vec<Violation> {
     repository.with_extension("rs").flat_map(check_source).collect()
 }
@@ -30,21 +30,21 @@ fn check_source(source: &Source) -> Vec<Violation> {
                         .violation(line, "`unsafe` outside crates/memory and crates/simulator/src/model.rs"),
                 );
             } else if needs_reason(level.get(index + 1)) && !has_reason(&source.text, line) {
-                found.push(source.violation(line, "`unsafe` without a `SAFETY:` comment right above"));
+                found.push(source.violation(line, "`unsafe` without a `SAFETY:` comment directly above"));
             }
         }
     });
     found
 }
 
-/// Blocks and implementations promise something; `unsafe fn` and `unsafe trait` ask for it, and clippy wants
-/// their `# Safety` section.
+/// Blocks and implementations fulfil a contract, so they need a reason. `unsafe fn` and `unsafe trait` state a
+/// contract; clippy requires their `# Safety` section.
 fn needs_reason(next: Option<&TokenTree>) -> bool {
     next.is_some_and(|token| tokens::is_braces(token) || tokens::is_word(token, "impl"))
 }
 
-/// Whether a comment with `SAFETY:` stands right above the statement, field or argument that `line` belongs
-/// to.
+/// Returns whether a comment with `SAFETY:` is directly above the statement, field or argument that contains
+/// `line`.
 fn has_reason(text: &str, line: usize) -> bool {
     let above: Vec<&str> = text.lines().take(line - 1).map(str::trim).collect();
     let is_comment = |line: &&&str| line.starts_with("//");

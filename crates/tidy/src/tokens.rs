@@ -1,17 +1,17 @@
-//! Rust sources as tokens: comments and strings are no code, and code inside macros is.
+//! Rust sources as tokens. Comments and strings are not code; the contents of macros are.
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
 use crate::{Source, Violation};
 
-/// The tokens of a Rust source.
+/// Returns the tokens of a Rust source, or a violation if it does not parse.
 pub(crate) fn parse(source: &Source) -> Result<TokenStream, Violation> {
     source.text.parse().map_err(|error: proc_macro2::LexError| {
         source.violation(error.span().start().line, format!("not Rust: {error}"))
     })
 }
 
-/// Calls `visit` with the tokens between each pair of brackets, and with the outermost ones.
+/// Calls `visit` with the outermost tokens, and with the tokens inside each pair of brackets.
 pub(crate) fn each_level(tokens: TokenStream, visit: &mut impl FnMut(&[TokenTree])) {
     let level: Vec<TokenTree> = tokens.into_iter().collect();
     visit(&level);
@@ -22,11 +22,11 @@ pub(crate) fn each_level(tokens: TokenStream, visit: &mut impl FnMut(&[TokenTree
     }
 }
 
-/// Calls `visit` with every path and every beginning of one (`a`, `a::b` and `a::c` for `a::{b, c}`), and
-/// with the line of its last name. `prefix` is the path before the braces that `tokens` stand in.
+/// Calls `visit` with every path and every prefix of a path (`a`, `a::b` and `a::c` for `a::{b, c}`), and with
+/// the line of its last name. `prefix` is the path before the braces that enclose `tokens`.
 pub(crate) fn each_path(tokens: TokenStream, prefix: &str, visit: &mut impl FnMut(&str, usize)) {
     let mut path = prefix.to_string();
-    // Whether a name would go on with `path`, and whether the last token was the first half of `::`.
+    // Whether a name would continue `path`, and whether the last token was the first half of `::`.
     let (mut joined, mut half) = (true, false);
     for token in tokens {
         match &token {
@@ -51,27 +51,27 @@ pub(crate) fn each_path(tokens: TokenStream, prefix: &str, visit: &mut impl FnMu
     }
 }
 
-/// Whether `token` is the word `word`.
+/// Returns whether `token` is the identifier or keyword `word`.
 pub(crate) fn is_word(token: &TokenTree, word: &str) -> bool {
     matches!(token, TokenTree::Ident(ident) if ident == word)
 }
 
-/// Whether `token` is a pair of braces and what is between them.
+/// Returns whether `token` is a group in braces.
 pub(crate) fn is_braces(token: &TokenTree) -> bool {
     matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace)
 }
 
-/// Whether `token` is the mark `mark`.
+/// Returns whether `token` is the punctuation `mark`.
 pub(crate) fn is_mark(token: &TokenTree, mark: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == mark)
 }
 
-/// The line `token` starts at.
+/// Returns the first line of `token`.
 pub(crate) fn line(token: &TokenTree) -> usize {
     token.span().start().line
 }
 
-/// `tokens` without the items that only tests have: those under a `#[cfg(test)]` or the like.
+/// Returns `tokens` without the items below a `#[cfg(test)]` or a similar condition.
 pub(crate) fn without_tests(tokens: TokenStream) -> TokenStream {
     let mut in_tests = false;
     let mut tokens = tokens.into_iter().peekable();

@@ -1,11 +1,11 @@
-//! Holds this repository to the rules of the house.
+//! Applies all rules to this repository.
 
 use std::path::Path;
 use std::process::Command;
 
 use cargo_metadata::MetadataCommand;
 use honeycomb_tidy::{
-    Repository, Violation, atomics, cycles, docs, floors, lengths, manifests, modules, rooms, safety, words,
+    Repository, Violation, atomics, cycles, docs, layers, lengths, manifests, modules, rooms, safety, words,
 };
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -21,10 +21,10 @@ fn assert_none(violations: &[Violation]) {
 }
 
 #[test]
-fn crates_import_lower_floors_only() {
+fn crates_import_lower_layers_only() {
     let mut command = MetadataCommand::new();
     let metadata = command.current_dir(ROOT).no_deps().exec().expect("cargo metadata runs");
-    assert_none(&floors::check(&repository(), &floors::packages(&metadata)));
+    assert_none(&layers::check(&repository(), &layers::packages(&metadata)));
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn crates_state_no_versions_of_their_own() {
 }
 
 #[test]
-fn modules_use_lower_floors_only() {
+fn modules_use_lower_folders_only() {
     assert_none(&modules::check(&repository()));
 }
 
@@ -58,17 +58,17 @@ fn unsafe_stays_in_its_crates_and_says_why() {
 }
 
 #[test]
-fn atomics_come_through_the_seam() {
+fn atomics_come_from_the_module_sync() {
     assert_none(&atomics::check(&repository()));
 }
 
 #[test]
-fn things_go_by_their_words() {
+fn words_and_prose_are_those_of_the_field() {
     assert_none(&words::check(&repository()));
 }
 
 #[test]
-fn documents_tell_of_what_exists() {
+fn documentation_names_only_what_exists() {
     assert_none(&docs::check(&repository(), |path| Path::new(ROOT).join(path).exists()));
 }
 
@@ -78,7 +78,7 @@ fn generated_files_are_up_to_date() {
 }
 
 #[test]
-fn mutants_are_of_the_code_as_it_is() {
+fn mutants_match_the_code() {
     python(&["tools/mutants.py", "--list"]);
     python(&["tools/rtl_mutants.py", "--list"]);
 }

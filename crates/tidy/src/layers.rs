@@ -1,11 +1,11 @@
-//! A crate imports only lower floors.
+//! A crate imports only crates of lower layers.
 
 use cargo_metadata::{DependencyKind, Metadata};
 
 use crate::{Repository, Violation};
 
-/// The floors of the house; ARCHITECTURE.md says what each crate is for.
-pub const FLOORS: [(&str, u32); 14] = [
+/// The layer of each crate. ARCHITECTURE.md describes the crates.
+pub const LAYERS: [(&str, u32); 14] = [
     ("honeycomb-layout", 0),
     ("honeycomb-memory", 1),
     ("honeycomb-protocol", 1),
@@ -22,30 +22,30 @@ pub const FLOORS: [(&str, u32); 14] = [
     ("honeycomb-lab", 6),
 ];
 
-/// Stands outside the house: imports none of its crates and none imports it.
+/// The checker itself: it imports no other crate of the workspace, and none imports it.
 const OUTSIDE: &str = "honeycomb-tidy";
 
-/// Crates import it for development only, whatever their floor: their tests and examples may use it.
+/// The tests and examples of every crate may use it; nothing else may.
 const TESTING: &str = "honeycomb-testing";
 
-/// The floor of a package, if it is one of the house.
-pub fn floor(package: &str) -> Option<u32> {
-    FLOORS.iter().find(|(name, _)| *name == package).map(|(_, floor)| *floor)
+/// The layer of a package, or `None` for an unknown package.
+pub fn layer(package: &str) -> Option<u32> {
+    LAYERS.iter().find(|(name, _)| *name == package).map(|(_, layer)| *layer)
 }
 
-/// One crate of the workspace and the crates of the house that it names as dependencies of any kind,
-/// except for [`TESTING`] as a development dependency.
+/// A crate of the workspace, and the other crates of the workspace among its dependencies. [`TESTING`] as a
+/// development dependency does not count.
 #[derive(Debug)]
 pub struct Package {
     /// Its name.
     pub name: String,
-    /// Path of its `Cargo.toml` from the repository's root.
+    /// The path of its `Cargo.toml`, relative to the root of the repository.
     pub manifest: String,
-    /// The crates of the house it imports.
+    /// The crates of the workspace that it imports.
     pub imports: Vec<String>,
 }
 
-/// The packages of a workspace as `cargo metadata` tells them.
+/// Returns the packages that `cargo metadata` lists.
 pub fn packages(metadata: &Metadata) -> Vec<Package> {
     let root = &metadata.workspace_root;
     let is_for_tests = |import: &cargo_metadata::Dependency| {
@@ -65,7 +65,7 @@ pub fn packages(metadata: &Metadata) -> Vec<Package> {
     metadata.workspace_packages().iter().map(package).collect()
 }
 
-/// Finds crates without a floor, and imports that do not go down.
+/// Finds crates without a layer, and imports of the same or a higher layer.
 pub fn check(repository: &Repository, packages: &[Package]) -> Vec<Violation> {
     packages.iter().flat_map(|package| check_package(repository, package)).collect()
 }
@@ -75,25 +75,24 @@ fn check_package(repository: &Repository, package: &Package) -> Vec<Violation> {
         let line = line_of(repository, &package.manifest, about);
         Violation { path: package.manifest.clone(), line, rule }
     };
-    let own = floor(&package.name);
+    let own = layer(&package.name);
     if own.is_none() && package.name != OUTSIDE {
-        return vec![violation(&package.name, format!("crate {} has no floor in crates/tidy", package.name))];
+        return vec![violation(&package.name, format!("crate {} has no layer in crates/tidy", package.name))];
     }
     let goes_down = |import: &&String| {
-        *import != TESTING && matches!((own, floor(import)), (Some(own), Some(other)) if other < own)
+        *import != TESTING && matches!((own, layer(import)), (Some(own), Some(other)) if other < own)
     };
-    let climbs = package.imports.iter().filter(|import| !goes_down(import));
-    climbs.map(|import| violation(import, climb(package, own, import))).collect()
+    let upward = package.imports.iter().filter(|import| !goes_down(import));
+    upward.map(|import| violation(import, upward_import(package, own, import))).collect()
 }
 
-fn climb(package: &Package, own: Option<u32>, import: &str) -> String {
+fn upward_import(package: &Package, own: Option<u32>, import: &str) -> String {
     if import == TESTING {
-        return format!("{} imports {import}, which is for development dependencies only", package.name);
+        return format!("{} imports {import}, which only development dependencies may name", package.name);
     }
-    let place =
-        |floor: Option<u32>| floor.map_or("outside the house".into(), |floor| format!("floor {floor}"));
-    let (from, to) = (place(own), place(floor(import)));
-    format!("{} ({from}) imports {import} ({to}); only lower floors may be imported", package.name)
+    let name = |layer: Option<u32>| layer.map_or("no layer".into(), |layer| format!("layer {layer}"));
+    let (from, to) = (name(own), name(layer(import)));
+    format!("{} ({from}) imports {import} ({to}); a crate imports only lower layers", package.name)
 }
 
 fn line_of(repository: &Repository, path: &str, text: &str) -> usize {
@@ -115,36 +114,36 @@ mod tests {
     }
 
     #[test]
-    fn imports_go_down() {
+    fn lower_layers_may_be_imported() {
         assert!(violations("honeycomb-store", &["honeycomb-btree", "honeycomb-layout"]).is_empty());
         assert!(violations("honeycomb-tidy", &[]).is_empty());
     }
 
     #[test]
-    fn nobody_imports_the_crate_of_tests_outside_of_tests() {
-        let rule = "honeycomb-server imports honeycomb-testing, which is for development dependencies only";
+    fn finds_the_testing_crate_among_product_dependencies() {
+        let rule = "honeycomb-server imports honeycomb-testing, which only development dependencies may name";
         let found = violations("honeycomb-server", &["honeycomb-testing"]);
         assert_eq!(found, [format!("crates/sample/Cargo.toml:3: {rule}")]);
     }
 
     #[test]
-    fn finds_an_import_of_a_higher_or_the_same_floor() {
+    fn finds_an_import_of_a_higher_or_the_same_layer() {
         let found = violations("honeycomb-btree", &["honeycomb-memory", "honeycomb-store"]);
-        let climb = "honeycomb-btree (floor 2) imports honeycomb-store (floor 4)";
-        let rule = "only lower floors may be imported";
-        assert_eq!(found, [format!("crates/sample/Cargo.toml:4: {climb}; {rule}")]);
+        let import = "honeycomb-btree (layer 2) imports honeycomb-store (layer 4)";
+        let rule = "a crate imports only lower layers";
+        assert_eq!(found, [format!("crates/sample/Cargo.toml:4: {import}; {rule}")]);
         assert_eq!(violations("honeycomb-cli", &["honeycomb-lab"]).len(), 1);
     }
 
     #[test]
-    fn finds_an_import_across_the_walls() {
+    fn finds_imports_from_and_of_the_checker() {
         assert_eq!(violations("honeycomb-tidy", &["honeycomb-layout"]).len(), 1);
         assert_eq!(violations("honeycomb-store", &["honeycomb-tidy"]).len(), 1);
     }
 
     #[test]
-    fn finds_a_crate_without_a_floor() {
+    fn finds_a_crate_without_a_layer() {
         let found = violations("honeycomb-attic", &[]);
-        assert_eq!(found, ["crates/sample/Cargo.toml:2: crate honeycomb-attic has no floor in crates/tidy"]);
+        assert_eq!(found, ["crates/sample/Cargo.toml:2: crate honeycomb-attic has no layer in crates/tidy"]);
     }
 }
