@@ -19,8 +19,8 @@ class _Cell:
 
 def struct(record: Record) -> list[str]:
     """Rows of eight bytes, the first byte at the left; labels are byte ranges without their end."""
-    rows = groupby(_pieces(record), key=lambda piece: piece[0] // ROW_BYTES)
-    return _boxes([[_byte_cell(*piece) for piece in row] for _, row in rows])
+    rows = groupby(_cuts(record), key=lambda cut: cut[0] // ROW_BYTES)
+    return _boxes([[_byte_cell(*cut) for cut in row] for _, row in rows])
 
 
 def word(record: Record) -> list[str]:
@@ -36,8 +36,8 @@ def word(record: Record) -> list[str]:
     return _boxes(rows)
 
 
-def _pieces(record: Record):
-    """Cuts the fields at the ends of rows: (start, end, field). Whole rows of one field stay one piece."""
+def _cuts(record: Record):
+    """Cuts the fields at the ends of rows: (start, end, field). Whole rows of one field are not cut."""
     for field in record.fields:
         start = field.start
         while start < field.end:

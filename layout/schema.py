@@ -99,7 +99,7 @@ def _check_table(where: str, table: object, required: dict[str, type], optional:
 
 
 def _check_type(where: str, value: object, wanted: type) -> None:
-    """The very type: `true` is no integer here, although Python's bool is one."""
+    """Requires the exact type: `true` is not an integer here, although Python's bool is a subclass of int."""
     if type(value) is not wanted:
         raise Refused(f"{where}: wrong type; allowed: {_TYPE_NAMES[wanted]}")
 
