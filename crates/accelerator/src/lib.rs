@@ -1,8 +1,8 @@
 //! The accelerator seam: the interface between a store and the backend that executes its reads.
 //!
 //! Each reader has a [`Queue`]. The reader submits requests in batches, as bytes of the layout
-//! ([`Requests`]). Completions arrive in any order, also as bytes ([`Completions`]); each carries the identifier of its
-//! request. A full queue accepts a part of a batch, which is the back-pressure.
+//! ([`Requests`]). Completions arrive in any order, also as bytes ([`Completions`]); each carries the
+//! identifier of its request. A full queue accepts a part of a batch, which is the back-pressure.
 //!
 //! ```text
 //!   store ── Requests ──> Queue ── Completions ──> store
