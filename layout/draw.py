@@ -1,4 +1,4 @@
-"""Draws records as boxes of text, for the comments and pages of every language."""
+"""Draws records as boxes of text, for comments and for Markdown."""
 
 import re
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ class _Cell:
 
 
 def struct(record: Record) -> list[str]:
-    """Rows of eight bytes, the first byte at the left; labels are byte ranges without their end."""
+    """Draws a struct in rows of eight bytes, the first byte on the left. Labels are half-open byte ranges."""
     rows = groupby(_cuts(record), key=lambda cut: cut[0] // ROW_BYTES)
     return _boxes([[_byte_cell(*cut) for cut in row] for _, row in rows])
 
 
 def word(record: Record) -> list[str]:
-    """The most significant bit at the left; labels are bit ranges with both ends."""
+    """Draws a word with the most significant bit on the left. Labels are inclusive bit ranges."""
     rows, columns = [[]], 1
     for field in reversed(record.fields):
         cell = _bit_cell(field)
@@ -37,7 +37,7 @@ def word(record: Record) -> list[str]:
 
 
 def _cuts(record: Record):
-    """Cuts the fields at the ends of rows: (start, end, field). Whole rows of one field are not cut."""
+    """Cuts the fields at the ends of rows into (start, end, field). Whole rows of one field stay together."""
     for field in record.fields:
         start = field.start
         while start < field.end:
@@ -61,7 +61,7 @@ def _bit_cell(field: Field) -> _Cell:
 
 
 def _fold(name: str, width: int) -> list[str]:
-    """Breaks a name after its underscores, and anywhere if one part alone is too wide."""
+    """Breaks a name after underscores, or inside a part that is wider than the box."""
     lines = [""]
     for part in re.findall(rf"[^_]{{1,{width - 1}}}_?|_", name):
         if len(lines[-1]) + len(part) > width:

@@ -1,4 +1,4 @@
-"""Markdown: a page with a drawing and a table for each struct and word."""
+"""Emits Markdown: a page with a drawing and a table for each struct and word."""
 
 import draw
 from records import Field, Layout, Record
@@ -24,7 +24,7 @@ most significant bit at the left. A packed struct may start at any byte. Padding
 
 
 def emit(layout: Layout) -> str:
-    """The text of docs/design/layout.md."""
+    """Returns the text of docs/design/layout.md."""
     lines = ["", "## Constants", "", "| constant | value | about |", "|---|---:|---|"]
     lines += [f"| `{constant.name}` | {constant.value} | {constant.about} |" for constant in layout.constants]
     lines += ["", "## Structs"]

@@ -1,4 +1,4 @@
-"""Python: constants, and a class for each struct and word that turns bytes into attributes and back."""
+"""Emits Python: constants, and a class for each struct and word that decodes and encodes bytes."""
 
 from pathlib import Path
 
@@ -6,12 +6,12 @@ import draw
 from records import Constant, Field, Layout, Record
 from text import BANNER, camel, comment, folded, indented, sentence
 
-# The module's own code, so that the classes after it hold nothing but their fields.
+# The shared code of the module; the generated classes define only their fields.
 _HEAD = Path(__file__).with_name("python_head.py")
 
 
 def emit(layout: Layout) -> str:
-    """The source of python/honeycomb_layout.py."""
+    """Returns the source of python/honeycomb_layout.py."""
     parts = [line for constant in layout.constants for line in ["", *_constant(constant)]]
     for record in layout.structs:
         parts += ["", "", *_class(record, draw.struct(record), record.size, 8)]

@@ -1,4 +1,4 @@
-"""Rust: constants, and a module for each struct and word."""
+"""Emits Rust: constants, and a module for each struct and word."""
 
 import draw
 from records import Constant, Field, Layout, Record
@@ -24,7 +24,7 @@ const fn replace(word: u64, shift: u32, mask: u64, value: u64) -> u64 {
 
 
 def emit(layout: Layout) -> str:
-    """The source of crates/layout/src/lib.rs, as rustfmt would leave it."""
+    """Returns the source of crates/layout/src/lib.rs, formatted as rustfmt formats it."""
     parts = [line for constant in layout.constants for line in ["", *_constant(constant)]]
     for module in [*map(_struct, layout.structs), *map(_word, layout.words)]:
         parts += ["", *module]
@@ -89,7 +89,7 @@ def _const(doc: str, name: str, kind: str, value: object) -> list[str]:
 
 
 def _tiling(record: Record, total: str, start: str, size: str) -> list[str]:
-    """Asserts, when the crate is compiled, that each field starts where the one before it ends."""
+    """Emits compile-time assertions that each field starts where the previous one ends."""
     lines = ["", "const _: () = {", "    let end = 0;"]
     for field in record.fields:
         name = field.name.upper()

@@ -1,4 +1,7 @@
-"""Rust: the names of the crate, listed for its probe. It holds no number: the probe learns none from here."""
+"""Emits the list of the names of the Rust crate for its probe.
+
+The list contains no numbers, so the probe cannot copy them.
+"""
 
 from records import Field, Layout, Record
 from text import BANNER, indented
@@ -10,7 +13,7 @@ _HEAD = f"""\
 
 
 def emit(layout: Layout) -> str:
-    """The source of crates/layout/tests/names/mod.rs: one call of the macro `names` in probe.rs."""
+    """Returns the source of crates/layout/tests/names/mod.rs: one call of the macro `names` in probe.rs."""
     names = [constant.name for constant in layout.constants]
     lines = ["names! {", "    constants {"]
     lines += [f"        {name}: {name.upper()}," for name in names]

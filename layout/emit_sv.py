@@ -1,4 +1,4 @@
-"""SystemVerilog: a package of parameters and packed types whose lowest bits are the first byte."""
+"""Emits SystemVerilog: a package of parameters and packed types. The lowest bits are the first byte."""
 
 import draw
 from records import Constant, Field, Layout, Record
@@ -30,7 +30,7 @@ endpackage
 
 
 def emit(layout: Layout) -> str:
-    """The source of rtl/layout_pkg.sv."""
+    """Returns the source of rtl/layout_pkg.sv."""
     parts = [line for constant in layout.constants for line in ["", *_constant(constant)]]
     for record in layout.structs:
         parts += ["", *_struct(record)]
@@ -73,7 +73,7 @@ def _parameter(name: str, value: int) -> str:
 
 
 def _type(record: Record, unit_bits: int) -> list[str]:
-    """The first member of a packed struct is its most significant."""
+    """Emits a packed struct. Its first member has the most significant bits."""
     members = [line for field in reversed(record.fields) for line in _member(field, unit_bits)]
     return ["typedef struct packed {", *members, f"}} {record.name}_t;"]
 

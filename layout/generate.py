@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Turns layout/layout.toml into Rust, SystemVerilog, Python and Markdown.
+"""Generates Rust, SystemVerilog, Python and Markdown from layout/layout.toml.
 
-exit status: 0 all is well, 1 --check found stale files, 2 the layout was refused
+exit status: 0 all is well, 1 --check found stale files, 2 the layout was rejected
 
 example: edit layout/layout.toml, then
   python3 layout/generate.py           write the generated files
@@ -44,14 +44,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def generate(source: str) -> dict[str, str]:
-    """The generated files, by path from the repository's root. Raises `Refused`."""
+    """Returns the generated files by path, relative to the root of the repository. Raises `Refused`."""
     layout = schema.read(source)
     soundness.check(layout)
     return {path: emit(layout) for path, emit in EMITTERS.items()}
 
 
 def stale(root: Path, texts: dict[str, str]) -> list[str]:
-    """The paths under `root` that do not hold their text."""
+    """Returns the paths below `root` whose files differ from the generated text."""
     return [path for path, text in texts.items() if _read(root / path) != text]
 
 

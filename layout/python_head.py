@@ -11,7 +11,7 @@ from typing import ClassVar, Self
 
 @dataclass(frozen=True)
 class Field:
-    """A field's lowest bit, the bits of an element, how many there are (None: no array), the largest."""
+    """A field: lowest bit, bits of an element, number of elements (None for a scalar), largest value."""
 
     shift: int
     bits: int
@@ -20,21 +20,21 @@ class Field:
 
     @property
     def offset(self) -> int:
-        """The byte that holds the lowest bit."""
+        """Returns the byte with the lowest bit."""
         return self.shift // 8
 
     def extract(self, whole: int) -> int | tuple[int, ...]:
-        """The field's value in a whole record, or the values of its elements."""
+        """Returns the value of the field in a record, or the values of its elements."""
         mask = (1 << self.bits) - 1
         elements = tuple((whole >> shift) & mask for shift in self._shifts())
         return elements[0] if self.count is None else elements
 
     def place(self, value: int | tuple[int, ...]) -> int:
-        """The inverse of `extract`: a record with zeros elsewhere."""
+        """Inverts `extract`: returns a record with zeros elsewhere."""
         return sum(element << shift for element, shift in zip(self._elements(value), self._shifts()))
 
     def fits(self, value: int | tuple[int, ...]) -> bool:
-        """Whether the field can hold the value."""
+        """Returns whether the value fits the field."""
         elements = self._elements(value)
         return len(elements) == (self.count or 1) and all(0 <= one <= self.largest for one in elements)
 
@@ -51,24 +51,24 @@ class _Record:
 
     @classmethod
     def unpack(cls, data: bytes) -> Self:
-        """Reads the record from exactly SIZE bytes."""
+        """Decodes the record from exactly SIZE bytes."""
         if len(data) != cls.SIZE:
             raise ValueError(f"{cls.__name__}: {len(data)} bytes; allowed: {cls.SIZE}")
         return cls.from_int(int.from_bytes(data, "little"))
 
     @classmethod
     def from_int(cls, whole: int) -> Self:
-        """Reads the record from an integer of at most SIZE bytes."""
+        """Decodes the record from an integer of at most SIZE bytes."""
         if whole >> 8 * cls.SIZE:
             raise ValueError(f"{cls.__name__}: {whole:#x}; allowed: {8 * cls.SIZE} bits")
         return cls(**{name: field.extract(whole) for name, field in cls.FIELDS.items()})
 
     def pack(self) -> bytes:
-        """The SIZE bytes of the record."""
+        """Encodes the record in SIZE bytes."""
         return self.to_int().to_bytes(self.SIZE, "little")
 
     def to_int(self) -> int:
-        """The record as an integer."""
+        """Encodes the record as an integer."""
         return sum(field.place(getattr(self, name)) for name, field in self.FIELDS.items())
 
     def __post_init__(self) -> None:

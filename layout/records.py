@@ -1,10 +1,10 @@
-"""What a layout is made of. A sound layout (see soundness.py) is all that the emitters see."""
+"""The parts of a layout. Emitters receive only sound layouts (see soundness.py)."""
 
 from dataclasses import dataclass
 
 
 class Refused(Exception):
-    """The layout is not sound. The message names the record and field, what is wrong and what is allowed."""
+    """The layout is not sound. The message names the record, the field, the error, and the allowed values."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Field:
-    """A stretch of a record: `start` and `size` in the record's unit, `size` that of one element."""
+    """A part of a record. `start` and `size` are in the unit of the record; `size` is that of one element."""
 
     name: str
     start: int
@@ -28,18 +28,18 @@ class Field:
 
     @property
     def end(self) -> int:
-        """Where the next field starts."""
+        """Returns the start of the next field."""
         return self.start + self.size * (self.count or 1)
 
     @property
     def is_padding(self) -> bool:
-        """Whether the field is always zero."""
+        """Returns whether the field is always zero."""
         return self.name.startswith("padding")
 
 
 @dataclass(frozen=True)
 class Record:
-    """A struct, counted in bytes, or a word, counted in bits. The fields are in the order of their starts."""
+    """A struct, measured in bytes, or a word, measured in bits. The fields are sorted by their starts."""
 
     kind: str
     name: str
@@ -50,13 +50,13 @@ class Record:
 
     @property
     def unit(self) -> str:
-        """What sizes and starts count."""
+        """Returns the unit of sizes and starts."""
         return "byte" if self.kind == "struct" else "bit"
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Everything in layout.toml, in its order."""
+    """The contents of layout.toml, in its order."""
 
     constants: tuple[Constant, ...]
     structs: tuple[Record, ...]

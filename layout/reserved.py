@@ -1,4 +1,4 @@
-"""Names that a language or the generated code keeps for itself, so that nothing in the layout has them."""
+"""Names that a language or the generated code reserves. No name of the layout may equal one of them."""
 
 import keyword
 
@@ -30,10 +30,10 @@ until_with untyped use uwire var vectored virtual void wait wait_order wand weak
 wire with within wor xnor xor
 """
 
-# Array methods: verible takes a member of such a name for a call.
+# Array methods: verible parses a member with such a name as a call.
 _ARRAY_METHODS = "and find max min or product reverse rsort shuffle sort sum unique xor"
 
-# What the generated Python is made of.
+# Names in the generated Python.
 _PYTHON_MEMBERS = "field from_int pack to_int unpack"
 
 _LISTS = (_RUST, _SYSTEMVERILOG, _ARRAY_METHODS, _PYTHON_MEMBERS)

@@ -1,4 +1,4 @@
-"""Reads layout.toml into records: keys, types, names and ranges are right, or it is refused."""
+"""Parses layout.toml into records, and rejects invalid keys, types, names and ranges."""
 
 import re
 import tomllib
@@ -18,7 +18,7 @@ _TYPE_NAMES = {int: "an integer", str: "a string", bool: "true or false", dict: 
 
 
 def read(text: str) -> Layout:
-    """The layout that the text of layout.toml describes, sound or not. Raises `Refused`."""
+    """Returns the layout of the text of layout.toml, before the check of its soundness. Raises `Refused`."""
     try:
         source = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -85,7 +85,7 @@ def _check_name(where: str, name: str) -> None:
 
 
 def _check_table(where: str, table: object, required: dict[str, type], optional: dict[str, type]) -> None:
-    """All required keys, no unknown ones, values of the right types."""
+    """Checks that all required keys and no unknown ones exist, and the types of their values."""
     _check_type(where, table, dict)
     allowed = required | optional
     for key in [key for key in table if key not in allowed]:
@@ -110,7 +110,7 @@ def _check_range(where: str, key: str, value: int, least: int, most: int) -> Non
 
 
 def _check_about(where: str, about: str) -> None:
-    """An `about` stands as it is in comments, docstrings and table cells."""
+    """Checks an `about`, which is copied into comments, docstrings and table cells."""
     plain = about.isascii() and about.isprintable() and about == about.strip() and about != ""
     if not plain or set(about) & set('"|\\'):
         raise Refused(f'{where}: about = {about!r}; allowed: one line of plain ASCII without " | and \\')

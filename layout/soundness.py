@@ -1,17 +1,17 @@
-"""Refuses layouts with holes, overlaps, misalignment, unnamed padding or names that stand for two things."""
+"""Rejects layouts with holes, overlaps, misaligned fields, unnamed padding, or ambiguous names."""
 
 from collections.abc import Iterator
 
 from records import Field, Layout, Record, Refused
 from text import camel
 
-# What the emitters append to names.
+# The suffixes that emitters append to names.
 _TOTALS = {"struct": "size", "word": "bits"}
 _SUFFIXES = {"struct": ("offset", "bytes", "count"), "word": ("shift", "bits")}
 
 
 def check(layout: Layout) -> None:
-    """Returns if the layout is sound. Raises `Refused`."""
+    """Raises `Refused` unless the layout is sound."""
     for record in (*layout.structs, *layout.words):
         where = f"{record.kind} {record.name}"
         _check_padding(where, record)
@@ -29,7 +29,7 @@ def _check_padding(where: str, record: Record) -> None:
 
 
 def _check_tiling(where: str, record: Record) -> None:
-    """Invariant: `end` is where the fields seen so far end, and they leave nothing out below it."""
+    """Invariant: the fields so far cover everything up to `end`."""
     end, before = 0, None
     for field in record.fields:
         at = f"{where}, field {field.name}: {record.unit}s {field.start}..{field.end}"
@@ -56,12 +56,12 @@ def _check_alignment(where: str, record: Record) -> None:
 
 
 def _alignment(field: Field) -> int:
-    """Elements of a power of two bytes are what a machine loads at once; others stand anywhere."""
+    """Checks the alignment of elements whose size is a power of two, because a machine loads them at once."""
     return field.size if field.size.bit_count() == 1 else 1
 
 
 def _check_names(layout: Layout) -> None:
-    """In SystemVerilog's flat package, field b_c of struct a and field c of struct a_b would be the same."""
+    """Rejects names that collide in SystemVerilog's flat package: a's field b_c and a_b's field c."""
     owners = {}
     for name, owner in _joined_names(layout):
         if camel(name) in owners:
@@ -71,7 +71,7 @@ def _check_names(layout: Layout) -> None:
 
 
 def _joined_names(layout: Layout) -> Iterator[tuple[str, str]]:
-    """Every name of the package, and what it belongs to."""
+    """Returns every name of the package with its owner."""
     for constant in layout.constants:
         yield constant.name, f"constant {constant.name}"
     for record in (*layout.structs, *layout.words):

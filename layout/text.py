@@ -1,4 +1,4 @@
-"""What every emitter needs to write text."""
+"""Text functions that all emitters share."""
 
 import textwrap
 
@@ -7,25 +7,25 @@ COLUMNS_MAX = 100
 
 
 def comment(mark: str, *paragraphs: str) -> list[str]:
-    """Lines that start with `mark`, folded, one after the other."""
+    """Returns folded lines that start with `mark`."""
     return [line for paragraph in paragraphs for line in folded(paragraph, f"{mark} ")]
 
 
 def folded(paragraph: str, indent: str = "") -> list[str]:
-    """A paragraph as lines of at most COLUMNS_MAX."""
+    """Folds a paragraph into lines of at most COLUMNS_MAX columns."""
     return textwrap.wrap(paragraph, COLUMNS_MAX, initial_indent=indent, subsequent_indent=indent)
 
 
 def sentence(about: str) -> str:
-    """An `about` as a sentence of a doc comment."""
+    """Returns an `about` as a sentence of a doc comment."""
     return f"{about[0].upper()}{about[1:]}."
 
 
 def indented(lines: list[str]) -> list[str]:
-    """Four spaces before each line that is not empty."""
+    """Indents each line that is not empty by four spaces."""
     return [f"    {line}" if line else line for line in lines]
 
 
 def camel(name: str) -> str:
-    """UpperCamelCase of a snake_case name."""
+    """Converts a snake_case name to UpperCamelCase."""
     return "".join(part.capitalize() for part in name.split("_"))

@@ -1,4 +1,4 @@
-"""What the tests share: the layout as its TOML stands there, without a line of the generator."""
+"""Shared test code: reads the TOML of the layout without any code of the generator."""
 
 import sys
 import tomllib
@@ -12,12 +12,12 @@ sys.path[:0] = [str(ROOT / "layout"), str(ROOT / "python")]
 
 
 def camel(name: str) -> str:
-    """UpperCamelCase of a snake_case name."""
+    """Converts a snake_case name to UpperCamelCase."""
     return "".join(part[0].upper() + part[1:] for part in name.split("_"))
 
 
 def counting(struct: dict) -> bytes:
-    """The struct's bytes: byte i holds i, padding zero."""
+    """Returns the bytes of a struct in which byte i is i and padding is zero."""
     data = bytearray(index % 256 for index in range(struct["size"]))
     for name, field in struct["fields"].items():
         if name.startswith("padding"):
@@ -27,11 +27,11 @@ def counting(struct: dict) -> bytes:
 
 
 def elements(field: dict, data: bytes) -> list[int]:
-    """What the field of a struct holds, element by element."""
+    """Returns the elements of a field of that struct."""
     starts = [field["offset"] + field["bytes"] * index for index in range(field.get("count", 1))]
     return [sum(data[start + at] << 8 * at for at in range(field["bytes"])) for start in starts]
 
 
 def bits(field: dict, word: int) -> int:
-    """What the field of a word holds, bit by bit."""
+    """Returns the bits of a field of a word."""
     return sum((word >> field["shift"] + at & 1) << at for at in range(field["bits"]))

