@@ -13,7 +13,7 @@ impl Counter {
         self.0.fetch_add(count, Ordering::Relaxed);
     }
 
-    pub(crate) fn at_least(&self, count: u64) {
+    pub(crate) fn raise_to(&self, count: u64) {
         self.0.fetch_max(count, Ordering::Relaxed);
     }
 

@@ -78,14 +78,14 @@ impl Forest {
             pin: &pin,
             lid: 0,
             seen: HashSet::new(),
-            found: Verified::default(),
+            counts: Verified::default(),
             value_units: 0,
         };
         for root in roots {
             check.tree(*root)?;
         }
         check.accounting()?;
-        Ok(check.found)
+        Ok(check.counts)
     }
 }
 
@@ -95,7 +95,7 @@ struct Check<'f> {
     /// The node being checked.
     lid: u64,
     seen: HashSet<Lid>,
-    found: Verified,
+    counts: Verified,
     /// Bytes of the buffers of out-of-line values.
     value_units: u64,
 }
@@ -110,7 +110,7 @@ struct Expected {
 impl<'f> Check<'f> {
     fn tree(&mut self, root: Root) -> Result<(), Violation> {
         let level = self.forest.view(self.forest.node(self.pin, root.0)).level();
-        self.found.height = self.found.height.max(level as u64 + 1);
+        self.counts.height = self.counts.height.max(level as u64 + 1);
         let mut leaves = Vec::new();
         self.subtree(root.0, Expected { level, low: Vec::new(), high: None }, &mut leaves)?;
         self.siblings(&leaves)
@@ -258,25 +258,25 @@ impl<'f> Check<'f> {
             self.tag_directory(view)?;
         }
         self.log(view)?;
-        self.found.leaves += 1;
-        self.found.leaf_bytes_used += view.size() as u64;
-        self.found.log_entries += view.log_count() as u64;
-        let pairs = self.found.pairs;
+        self.counts.leaves += 1;
+        self.counts.leaf_bytes_used += view.size() as u64;
+        self.counts.log_entries += view.log_count() as u64;
+        let pairs = self.counts.pairs;
         let mut cursor = crate::read::cursor::Cursor::at_start(view, u64::MAX);
         while let Some(item) = cursor.next() {
             self.pair(view, item)?;
         }
-        let count = self.found.pairs - pairs;
+        let count = self.counts.pairs - pairs;
         check!(self, Live::of(view).count() as u64 == count, "{:?} for {count} pairs", Live::of(view));
-        self.found.empty_leaves += u64::from(count == 0);
+        self.counts.empty_leaves += u64::from(count == 0);
         Ok(())
     }
 
     fn pair(&mut self, view: View<'_>, item: Item<'_>) -> Result<(), Violation> {
-        self.found.pairs += 1;
-        self.found.key_bytes += view.key(item).len() as u64;
+        self.counts.pairs += 1;
+        self.counts.key_bytes += view.key(item).len() as u64;
         let Some(value) = item.reference() else {
-            self.found.value_bytes += item.value().len() as u64;
+            self.counts.value_bytes += item.value().len() as u64;
             return Ok(());
         };
         let inline = self.forest.shape().inline_value_bytes_max();
@@ -286,8 +286,8 @@ impl<'f> Check<'f> {
             "value of {} bytes out of line",
             value.length
         );
-        self.found.value_bytes += value.length as u64;
-        self.found.overflow_values += 1;
+        self.counts.value_bytes += value.length as u64;
+        self.counts.overflow_values += 1;
         self.value_units += value.length.next_multiple_of(layout::ALLOCATION_UNIT_BYTES) as u64;
         Ok(())
     }
@@ -366,7 +366,7 @@ impl<'f> Check<'f> {
     ) -> Result<(), Violation> {
         check!(self, view.log_count() == 0 && view.log_bytes() == 0, "an interior node has a log");
         check!(self, view.right().is_none(), "an interior node has a right sibling");
-        self.found.interior_nodes += 1;
+        self.counts.interior_nodes += 1;
         let lid = self.lid;
         let mut low = view.low_fence().to_vec();
         let mut child = view.leftmost();
@@ -398,7 +398,7 @@ impl<'f> Check<'f> {
     fn accounting(&mut self) -> Result<(), Violation> {
         self.lid = 0;
         let live = self.forest.memory().accounting();
-        let nodes = self.found.leaves + self.found.interior_nodes;
+        let nodes = self.counts.leaves + self.counts.interior_nodes;
         check!(self, live.live_nodes as u64 == nodes, "{} live buffers, {nodes} reached", live.live_nodes);
         check!(self, live.live_lids as u64 == nodes, "{} live LIDs, {nodes} reached", live.live_lids);
         let bytes = self.value_units;

@@ -37,7 +37,7 @@ impl<'a> Cursor<'a> {
         let mut cursor = Self::new(view, read_version, view.sorted_end());
         if cursor.next_entry == cursor.sorted {
             let overlay = Overlay::new(view, read_version);
-            cursor.lay(overlay.len(), overlay);
+            cursor.set_overlay(overlay.len(), overlay);
         }
         cursor
     }
@@ -55,7 +55,7 @@ impl<'a> Cursor<'a> {
         let mut cursor = Self::new(view, read_version, sorted);
         if cursor.next_entry == sorted {
             let overlay = Overlay::new(view, read_version);
-            cursor.lay(overlay.before(&search_key, after), overlay);
+            cursor.set_overlay(overlay.before(&search_key, after), overlay);
         }
         cursor
     }
@@ -68,17 +68,17 @@ impl<'a> Cursor<'a> {
     }
 
     /// Lays the log over the sorted block. The cursor is before entry `log`.
-    fn lay(&mut self, log: usize, overlay: Overlay<'a>) {
+    fn set_overlay(&mut self, log: usize, overlay: Overlay<'a>) {
         self.log = log;
         self.next_entry = overlay.back_pointer(log).unwrap_or(usize::MAX);
         self.overlay = Some(overlay);
     }
 
     /// Lays the log if it is not yet. The cursor is before the entries whose back pointer is `sorted`.
-    fn lay_here(&mut self) {
+    fn ensure_overlay(&mut self) {
         if self.overlay.is_none() {
             let overlay = Overlay::new(self.view, self.read_version);
-            self.lay(overlay.first_from(self.sorted), overlay);
+            self.set_overlay(overlay.first_from(self.sorted), overlay);
         }
     }
 
@@ -90,7 +90,7 @@ impl<'a> Cursor<'a> {
 
     /// From where to where, at most to `end`, the next pairs are the sorted items as they stand.
     #[inline]
-    pub(crate) fn stretch(&self, end: usize) -> (usize, usize) {
+    pub(crate) fn sorted_run(&self, end: usize) -> (usize, usize) {
         (self.sorted, end.min(self.next_entry))
     }
 
@@ -118,7 +118,7 @@ impl<'a> Cursor<'a> {
     /// Steps over the next pair if it is in the log, and over what is deleted before it.
     fn next_in_log(&mut self) -> Option<Item<'a>> {
         while self.sorted >= self.next_entry {
-            self.lay_here();
+            self.ensure_overlay();
             let overlay = self.overlay.as_ref()?;
             let item = overlay.item(self.log);
             self.log += 1;
@@ -142,7 +142,7 @@ impl<'a> Cursor<'a> {
             {
                 return self.step_back_sorted(before);
             }
-            self.lay_here();
+            self.ensure_overlay();
             let overlay = self.overlay.as_ref()?;
             let Some(last) = self.log.checked_sub(1) else { return self.step_back_sorted(before) };
             let (item, back_pointer) = (overlay.item(last), overlay.back_pointer(last)?);

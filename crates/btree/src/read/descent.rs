@@ -33,7 +33,7 @@ use crate::node::tag_directory::{Line, Named};
 use crate::node::view::View;
 use crate::read::reader::Reader;
 use crate::read::search::{child_in, find_segment};
-use crate::read::touched::{Part, Touched};
+use crate::read::touched::{NodePart, Touched};
 
 /// Pairs that a segment is taken to have, when it is said how far a scan reads.
 const PAIRS_A_SEGMENT: usize = 4;
@@ -55,7 +55,7 @@ pub struct Descent<'r, 'k> {
     hash: Option<KeyHash>,
     /// The node that it is at.
     lid: Lid,
-    at: At<'r>,
+    state: State<'r>,
     /// At a segment: which one of its node.
     segment: usize,
     /// At a leaf: the log entries that are read.
@@ -77,7 +77,7 @@ enum Purpose {
 
 /// Where a descent is.
 #[derive(Clone, Copy)]
-enum At<'r> {
+enum State<'r> {
     /// A node whose header and shortcuts were asked for.
     Node(Node<'r>),
     /// A segment of a parent of leaves that was asked for.
@@ -93,7 +93,7 @@ enum At<'r> {
     /// A leaf of which all was asked for that is read.
     Leaf(Published<'r>),
     /// The tree is younger than the reader.
-    Nowhere,
+    Missing,
 }
 
 /// Where a descent has ended.
@@ -154,18 +154,18 @@ pub fn descend_together(descents: &mut [Descent<'_, '_>]) {
     let mut is_under_way = true;
     while is_under_way {
         for descent in &mut *descents {
-            if let At::Node(node) = descent.at {
+            if let State::Node(node) = descent.state {
                 descent.choose_segment(node);
             }
         }
         for descent in &mut *descents {
-            if let At::Segment(published) = descent.at {
+            if let State::Segment(published) = descent.state {
                 descent.choose_child(published);
             }
         }
         is_under_way = false;
         for descent in &mut *descents {
-            is_under_way |= descent.go_on();
+            is_under_way |= descent.advance();
         }
     }
 }
@@ -173,11 +173,11 @@ pub fn descend_together(descents: &mut [Descent<'_, '_>]) {
 impl<'r, 'k> Descent<'r, 'k> {
     #[inline]
     fn new(reader: &'r Reader<'r>, root: Root, key: &'k [u8], purpose: Purpose) -> Self {
-        let at = At::Node(reader.current(root.0));
+        let state = State::Node(reader.current(root.0));
         let by_hash = purpose == Purpose::Get && reader.forest().geometry().has_tag_directory();
         let hash = by_hash.then(|| KeyHash::of(key));
         let candidates = Candidates::ALL;
-        Self { reader, root, key, purpose, hash, lid: root.0, at, segment: 0, candidates, named: None }
+        Self { reader, root, key, purpose, hash, lid: root.0, state, segment: 0, candidates, named: None }
     }
 
     /// Takes all steps.
@@ -191,8 +191,8 @@ impl<'r, 'k> Descent<'r, 'k> {
     /// Where all steps have led to. None if the tree is younger than the reader.
     #[inline]
     pub(crate) fn landing(&self) -> Option<Landing<'r>> {
-        let At::Leaf(published) = self.at else {
-            assert!(matches!(self.at, At::Nowhere), "there are steps to take");
+        let State::Leaf(published) = self.state else {
+            assert!(matches!(self.state, State::Missing), "there are steps to take");
             return None;
         };
         let leaf = self.reader.forest().view_of(published);
@@ -203,7 +203,7 @@ impl<'r, 'k> Descent<'r, 'k> {
     /// Where all steps have led to. None if the tree is younger than the reader.
     #[inline]
     pub(crate) fn target(&self) -> Option<Target<'r>> {
-        let At::Leaf(published) = self.at else { return None };
+        let State::Leaf(published) = self.state else { return None };
         Some(Target { lid: self.lid, buffer: published.node(), segment: self.segment })
     }
 
@@ -221,15 +221,15 @@ impl<'r, 'k> Descent<'r, 'k> {
 
     /// Goes to the child, if it is at one. False once it has landed.
     #[inline(always)]
-    fn go_on(&mut self) -> bool {
-        match self.at {
-            At::Node(_) => {}
-            At::Child(child) => self.go_to(child),
-            At::LeafByHash(leaf, hash) => self.go_to_line(leaf, hash),
-            At::Line(node, hash) => self.choose_items(node, hash),
-            At::Shortcuts(published) => self.choose_leaf_segment(published),
-            At::Leaf(_) | At::Nowhere => return false,
-            At::Segment(_) => unreachable!("its child was chosen before"),
+    fn advance(&mut self) -> bool {
+        match self.state {
+            State::Node(_) => {}
+            State::Child(child) => self.go_to_child(child),
+            State::LeafByHash(leaf, hash) => self.go_to_directory_line(leaf, hash),
+            State::Line(node, hash) => self.choose_items(node, hash),
+            State::Shortcuts(published) => self.choose_leaf_segment(published),
+            State::Leaf(_) | State::Missing => return false,
+            State::Segment(_) => unreachable!("its child was chosen before"),
         }
         true
     }
@@ -237,7 +237,7 @@ impl<'r, 'k> Descent<'r, 'k> {
     #[inline(always)]
     fn choose_segment(&mut self, node: Node<'r>) {
         let Some(published) = self.reader.at_version(node) else {
-            self.at = At::Nowhere;
+            self.state = State::Missing;
             return;
         };
         let view = self.reader.forest().view_of(published);
@@ -245,11 +245,11 @@ impl<'r, 'k> Descent<'r, 'k> {
         self.segment = find_segment(view, &search_key);
         match view.level() {
             LEAF => {
-                self.at = At::Leaf(published);
-                self.ask_of_leaf(view, &search_key);
+                self.state = State::Leaf(published);
+                self.prefetch_leaf(view, &search_key);
             }
-            ABOVE_LEAVES => self.at = At::Segment(published),
-            _ => self.go_to(child_in(view, &search_key, self.segment).1),
+            ABOVE_LEAVES => self.state = State::Segment(published),
+            _ => self.go_to_child(child_in(view, &search_key, self.segment).1),
         }
         if let Some(touched) = self.reader.touched() {
             self.count(touched, published.node());
@@ -258,18 +258,18 @@ impl<'r, 'k> Descent<'r, 'k> {
 
     /// Asks for what is read of a leaf besides the segment.
     #[inline]
-    fn ask_of_leaf(&mut self, view: View<'r>, search_key: &SearchKey<'_>) {
+    fn prefetch_leaf(&mut self, view: View<'r>, search_key: &SearchKey<'_>) {
         if let Purpose::Scan { segments } = self.purpose {
             let start = view.sorted_start();
             view.prefetch(start, start + LINE_BYTES);
             view.prefetch(view.segment(self.segment + 1), view.segment(self.segment + segments));
         }
-        self.ask_of_log(view, search_key);
+        self.prefetch_log(view, search_key);
     }
 
     /// Asks for the log block of a leaf, if it is read.
     #[inline(always)]
-    fn ask_of_log(&mut self, view: View<'r>, search_key: &SearchKey<'_>) {
+    fn prefetch_log(&mut self, view: View<'r>, search_key: &SearchKey<'_>) {
         if self.purpose == Purpose::Get {
             self.candidates = Candidates::of(view, search_key);
         }
@@ -282,17 +282,17 @@ impl<'r, 'k> Descent<'r, 'k> {
     #[inline(never)]
     fn choose_items(&mut self, leaf: Node<'r>, hash: KeyHash) {
         let Some(published) = self.reader.at_version(leaf) else {
-            self.at = At::Nowhere;
+            self.state = State::Missing;
             return;
         };
         let (view, at) = (self.reader.forest().view_of(published), self.line(hash));
-        self.ask_of_log(view, &self.search_key(view));
+        self.prefetch_log(view, &self.search_key(view));
         let line = Line::read(view.from(at));
         let named = line.named(hash);
         line.offsets(named).for_each(|offset| view.prefetch(offset, offset + ITEM_BYTES));
-        (self.at, self.named) = (At::Leaf(published), Some((at, named)));
+        (self.state, self.named) = (State::Leaf(published), Some((at, named)));
         if named.is_empty() && !line.is_whole() {
-            (self.at, self.named) = (At::Shortcuts(published), None);
+            (self.state, self.named) = (State::Shortcuts(published), None);
             view.prefetch(LINE_BYTES, view.geometry().shortcuts_end());
         }
         if let Some(touched) = self.reader.touched() {
@@ -304,10 +304,10 @@ impl<'r, 'k> Descent<'r, 'k> {
     #[cold]
     fn count_by_hash(&self, touched: &Touched, view: View<'_>, line: usize, named: Named) {
         touched.node(LEAF);
-        touched.bytes(LEAF, Part::Shortcuts, 0, LINE_BYTES);
-        touched.bytes(LEAF, Part::TagDirectory, line, line + LINE_BYTES);
+        touched.bytes(LEAF, NodePart::Shortcuts, 0, LINE_BYTES);
+        touched.bytes(LEAF, NodePart::TagDirectory, line, line + LINE_BYTES);
         for offset in Line::read(view.from(line)).offsets(named) {
-            touched.bytes(LEAF, Part::Segments, offset, offset + view.item(offset).bytes.len());
+            touched.bytes(LEAF, NodePart::Segments, offset, offset + view.item(offset).bytes.len());
         }
         self.count_log(touched, view);
     }
@@ -317,10 +317,15 @@ impl<'r, 'k> Descent<'r, 'k> {
     fn choose_leaf_segment(&mut self, published: Published<'r>) {
         let view = self.reader.forest().view_of(published);
         self.segment = find_segment(view, &self.search_key(view));
-        self.at = At::Leaf(published);
+        self.state = State::Leaf(published);
         if let Some(touched) = self.reader.touched() {
-            touched.bytes(LEAF, Part::Shortcuts, LINE_BYTES, view.geometry().shortcuts_end());
-            touched.bytes(LEAF, Part::Segments, view.segment(self.segment), view.segment(self.segment + 1));
+            touched.bytes(LEAF, NodePart::Shortcuts, LINE_BYTES, view.geometry().shortcuts_end());
+            touched.bytes(
+                LEAF,
+                NodePart::Segments,
+                view.segment(self.segment),
+                view.segment(self.segment + 1),
+            );
         }
     }
 
@@ -330,8 +335,8 @@ impl<'r, 'k> Descent<'r, 'k> {
         let view = self.reader.forest().view_of(node.published());
         let level = view.level();
         touched.node(level);
-        touched.bytes(level, Part::Shortcuts, 0, view.geometry().shortcuts_end());
-        touched.bytes(level, Part::Segments, view.segment(self.segment), view.segment(self.segment + 1));
+        touched.bytes(level, NodePart::Shortcuts, 0, view.geometry().shortcuts_end());
+        touched.bytes(level, NodePart::Segments, view.segment(self.segment), view.segment(self.segment + 1));
         if level == LEAF {
             self.count_log(touched, view);
         }
@@ -341,7 +346,7 @@ impl<'r, 'k> Descent<'r, 'k> {
         if view.log_count() > 0 {
             match self.candidates.is_empty() {
                 true => touched.log_skipped(),
-                false => touched.bytes(LEAF, Part::Log, view.sorted_end(), view.size()),
+                false => touched.bytes(LEAF, NodePart::Log, view.sorted_end(), view.size()),
             }
         }
     }
@@ -351,26 +356,26 @@ impl<'r, 'k> Descent<'r, 'k> {
         let view = self.reader.forest().view_of(published);
         let child = child_in(view, &self.search_key(view), self.segment).1;
         self.reader.forest().memory().prefetch_entry(child);
-        self.at = match self.hash {
-            Some(hash) => At::LeafByHash(child, hash),
-            None => At::Child(child),
+        self.state = match self.hash {
+            Some(hash) => State::LeafByHash(child, hash),
+            None => State::Child(child),
         };
     }
 
     #[inline(always)]
-    fn go_to(&mut self, child: Lid) {
+    fn go_to_child(&mut self, child: Lid) {
         let node = self.reader.current(child);
         self.reader.forest().prefetch(node);
-        (self.lid, self.at) = (child, At::Node(node));
+        (self.lid, self.state) = (child, State::Node(node));
     }
 
     /// Asks for the header of a leaf and the line of its tag directory that leads to the key.
     #[inline(never)]
-    fn go_to_line(&mut self, leaf: Lid, hash: KeyHash) {
+    fn go_to_directory_line(&mut self, leaf: Lid, hash: KeyHash) {
         let (node, line) = (self.reader.current(leaf), self.line(hash));
         node.prefetch(0, LINE_BYTES);
         node.prefetch(line, line + LINE_BYTES);
-        (self.lid, self.at) = (leaf, At::Line(node, hash));
+        (self.lid, self.state) = (leaf, State::Line(node, hash));
     }
 
     /// Where in a leaf the line of its tag directory is that leads to a key.

@@ -9,7 +9,7 @@ use crate::node::tag_directory::{Line, Named};
 use crate::node::view::View;
 use crate::read::descent::{Descent, Landing};
 use crate::read::reader::LookupResult;
-use crate::read::search::{find_segment, settle};
+use crate::read::search::{find_segment, refine_segment};
 
 impl<'r> Descent<'r, '_> {
     /// The value of the key, once it has landed.
@@ -39,7 +39,7 @@ impl<'r> Descent<'r, '_> {
 /// The sorted item of a key in the segment where it would be.
 #[inline]
 fn item_in<'a>(leaf: View<'a>, search_key: &SearchKey<'_>, segment: usize) -> Option<Item<'a>> {
-    let (segment, start) = settle(leaf, search_key, segment);
+    let (segment, start) = refine_segment(leaf, search_key, segment);
     let items = leaf.sorted_from(start);
     // The next segment begins with a greater key, so it is here or nowhere.
     let end = leaf.segment(segment + 1) - start;

@@ -10,7 +10,7 @@ pub struct Pair<'a> {
     pub(crate) item: Item<'a>,
     /// The value, unless it is the item's: one that is out of line, or an empty one if only keys were asked
     /// for.
-    pub(crate) elsewhere: Option<&'a [u8]>,
+    pub(crate) separate_value: Option<&'a [u8]>,
 }
 
 impl<'a> Pair<'a> {
@@ -25,14 +25,14 @@ impl<'a> Pair<'a> {
     #[must_use]
     #[inline]
     pub fn value_len(&self) -> usize {
-        self.elsewhere.map_or(self.item.header.value_bytes(), <[u8]>::len)
+        self.separate_value.map_or(self.item.header.value_bytes(), <[u8]>::len)
     }
 
     /// The value; empty if only keys were asked for.
     #[must_use]
     #[inline]
     pub fn value(&self) -> &'a [u8] {
-        self.elsewhere.unwrap_or_else(|| self.item.value())
+        self.separate_value.unwrap_or_else(|| self.item.value())
     }
 
     /// Appends the key.
@@ -52,7 +52,7 @@ impl<'a> Pair<'a> {
         *start = before;
         self.prefix.write_to(rest);
         let rest = &mut rest[self.prefix.len()..];
-        match self.elsewhere {
+        match self.separate_value {
             // Suffix and value stand together.
             None => self.item.after_header(self.item.bytes.len() - HEADER_BYTES).write_to(rest),
             Some(value) => {

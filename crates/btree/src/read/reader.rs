@@ -151,7 +151,7 @@ impl Reader<'_> {
             steps += 1;
         }
         counters.version_chain_steps.add(steps);
-        counters.version_chain_max.at_least(steps);
+        counters.version_chain_max.raise_to(steps);
         Some(node)
     }
 

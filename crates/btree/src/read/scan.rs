@@ -70,7 +70,7 @@ impl<'r> Descent<'r, '_> {
         debug_assert_eq!(scan.start(), Some(self.key()));
         let (reader, root) = (self.reader(), self.root());
         if let Some(landing) = self.landing() {
-            Walk { reader, root, scan, landing: Some(landing), left: scan.limit, emit }.run();
+            RunningScan { reader, root, scan, landing: Some(landing), remaining: scan.limit, emit }.run();
         }
     }
 }
@@ -85,7 +85,9 @@ impl Reader<'_> {
     pub fn scan_into(&self, root: Root, scan: &Scan<'_>, emit: &mut impl Emit) {
         match scan.start() {
             Some(key) => self.descend_to_scan(root, key, scan.limit).descend().scan_into(scan, emit),
-            None => Walk { reader: self, root, scan, landing: None, left: scan.limit, emit }.run(),
+            None => {
+                RunningScan { reader: self, root, scan, landing: None, remaining: scan.limit, emit }.run()
+            }
         }
     }
 
@@ -115,28 +117,28 @@ const PAIR_BYTES: usize = 32;
 const FIRST_PAIRS_BYTES: usize = 256;
 
 /// A scan under way.
-struct Walk<'s, 'q, 'e, E> {
+struct RunningScan<'s, 'q, 'e, E> {
     reader: &'s Reader<'s>,
     root: Root,
     scan: &'q Scan<'q>,
     /// The leaf that it starts in, if a key leads there.
     landing: Option<Landing<'s>>,
     /// Pairs that may still be emitted.
-    left: usize,
+    remaining: usize,
     emit: &'e mut E,
 }
 
 /// A bound, seen from one leaf.
-enum InLeaf<'q> {
+enum LeafBound<'q> {
     /// Every key of the leaf is on the inner side of the bound.
     Inside,
     /// The bound lies among the leaf's keys, at this suffix, which it excludes or not.
     At { suffix: &'q [u8], excluded: bool },
 }
 
-impl<'s, E: Emit> Walk<'s, '_, '_, E> {
+impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
     fn run(mut self) {
-        if self.left > 0 {
+        if self.remaining > 0 {
             let _ = if self.scan.backward { self.backward() } else { self.forward() };
         }
     }
@@ -144,20 +146,20 @@ impl<'s, E: Emit> Walk<'s, '_, '_, E> {
     fn forward(&mut self) -> ControlFlow<()> {
         let Some((mut leaf, mut cursor)) = self.first() else { return ControlFlow::Break(()) };
         loop {
-            self.ask_for_right_of(leaf, &cursor);
+            self.prefetch_right_of(leaf, &cursor);
             let (upper, prefix) = (upper_in_leaf(leaf, self.scan.upper), leaf.prefix_in_node());
             let run_end = self.run_end(leaf, &upper);
             loop {
                 self.emit_run(leaf, prefix, &mut cursor, run_end)?;
                 let Some(item) = cursor.next() else { break };
-                if let InLeaf::At { suffix, excluded } = upper
+                if let LeafBound::At { suffix, excluded } = upper
                     && is_beyond(item.suffix(), suffix, excluded)
                 {
                     return ControlFlow::Break(());
                 }
                 self.emit(prefix, item)?;
             }
-            if matches!(upper, InLeaf::At { .. }) {
+            if matches!(upper, LeafBound::At { .. }) {
                 return ControlFlow::Break(());
             }
             let Some(next) = self.reader.right_of(self.root, leaf) else { return ControlFlow::Break(()) };
@@ -171,14 +173,14 @@ impl<'s, E: Emit> Walk<'s, '_, '_, E> {
         loop {
             let (lower, prefix) = (lower_in_leaf(leaf, self.scan.lower), leaf.prefix_in_node());
             while let Some(item) = cursor.previous() {
-                if let InLeaf::At { suffix, excluded } = lower
+                if let LeafBound::At { suffix, excluded } = lower
                     && is_beyond(suffix, item.suffix(), excluded)
                 {
                     return ControlFlow::Break(());
                 }
                 self.emit(prefix, item)?;
             }
-            if matches!(lower, InLeaf::At { .. }) {
+            if matches!(lower, LeafBound::At { .. }) {
                 return ControlFlow::Break(());
             }
             let Some(next) = self.reader.left_of(self.root, leaf) else { return ControlFlow::Break(()) };
@@ -189,8 +191,8 @@ impl<'s, E: Emit> Walk<'s, '_, '_, E> {
 
     /// Asks for the beginning of the next leaf, if the scan is likely to get there.
     #[inline]
-    fn ask_for_right_of(&self, leaf: View<'s>, cursor: &Cursor<'s>) {
-        if cursor.bytes_left() / PAIR_BYTES < self.left
+    fn prefetch_right_of(&self, leaf: View<'s>, cursor: &Cursor<'s>) {
+        if cursor.bytes_left() / PAIR_BYTES < self.remaining
             && let Some(right) = leaf.right()
         {
             let start = self.reader.forest().geometry().sorted_start(LEAF);
@@ -202,11 +204,11 @@ impl<'s, E: Emit> Walk<'s, '_, '_, E> {
 
     /// Offset up to which sorted items of a leaf need no look at the upper bound.
     #[inline]
-    fn run_end(&self, leaf: View<'s>, upper: &InLeaf<'_>) -> usize {
+    fn run_end(&self, leaf: View<'s>, upper: &LeafBound<'_>) -> usize {
         match upper {
             _ if self.scan.keys_only => 0,
-            InLeaf::Inside => leaf.sorted_end(),
-            InLeaf::At { suffix, .. } => lower_bound(leaf, &SearchKey::new(suffix)).offset,
+            LeafBound::Inside => leaf.sorted_end(),
+            LeafBound::At { suffix, .. } => lower_bound(leaf, &SearchKey::new(suffix)).offset,
         }
     }
 
@@ -219,22 +221,23 @@ impl<'s, E: Emit> Walk<'s, '_, '_, E> {
         cursor: &mut Cursor<'s>,
         end: usize,
     ) -> ControlFlow<()> {
-        let (start, end) = cursor.stretch(end);
+        let (start, end) = cursor.sorted_run(end);
         if start < end {
-            let mut run = Run::new(prefix, leaf.from(start), end - start, self.left);
+            let mut run = Run::new(prefix, leaf.from(start), end - start, self.remaining);
             self.emit.run(&mut run);
             cursor.skip_to(end - run.bytes_left());
-            self.left = run.pairs_left();
+            self.remaining = run.pairs_left();
         }
-        if self.left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.remaining == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     #[inline]
     fn emit(&mut self, prefix: InNode<'s>, item: Item<'s>) -> ControlFlow<()> {
-        let elsewhere = if self.scan.keys_only { Some(&[][..]) } else { self.reader.overflow_value(item) };
-        self.emit.pair(&Pair { prefix, item, elsewhere })?;
-        self.left -= 1;
-        if self.left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let separate_value =
+            if self.scan.keys_only { Some(&[][..]) } else { self.reader.overflow_value(item) };
+        self.emit.pair(&Pair { prefix, item, separate_value })?;
+        self.remaining -= 1;
+        if self.remaining == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     /// Where a forward scan starts.
@@ -280,34 +283,34 @@ fn is_beyond(key: &[u8], bound: &[u8], excluded: bool) -> bool {
     if excluded { key >= bound } else { key > bound }
 }
 
-fn upper_in_leaf<'q>(leaf: View<'_>, upper: Bound<&'q [u8]>) -> InLeaf<'q> {
+fn upper_in_leaf<'q>(leaf: View<'_>, upper: Bound<&'q [u8]>) -> LeafBound<'q> {
     let (key, excluded) = match upper {
-        Bound::Unbounded => return InLeaf::Inside,
+        Bound::Unbounded => return LeafBound::Inside,
         Bound::Included(key) => (key, false),
         Bound::Excluded(key) => (key, true),
     };
     let beyond_leaf = leaf.high_fence().is_some_and(|high| high.compare(key).is_le());
     if beyond_leaf {
-        return InLeaf::Inside;
+        return LeafBound::Inside;
     }
     // A key below the low fence ends the scan at the first pair, as the smallest suffix does.
     let suffix = key.strip_prefix(leaf.prefix()).unwrap_or(&[]);
-    InLeaf::At { suffix, excluded: excluded || key < leaf.low_fence() }
+    LeafBound::At { suffix, excluded: excluded || key < leaf.low_fence() }
 }
 
-fn lower_in_leaf<'q>(leaf: View<'_>, lower: Bound<&'q [u8]>) -> InLeaf<'q> {
+fn lower_in_leaf<'q>(leaf: View<'_>, lower: Bound<&'q [u8]>) -> LeafBound<'q> {
     let (key, excluded) = match lower {
-        Bound::Unbounded => return InLeaf::Inside,
+        Bound::Unbounded => return LeafBound::Inside,
         Bound::Included(key) => (key, false),
         Bound::Excluded(key) => (key, true),
     };
     if key < leaf.low_fence() {
-        return InLeaf::Inside;
+        return LeafBound::Inside;
     }
     match key.strip_prefix(leaf.prefix()) {
-        Some(suffix) => InLeaf::At { suffix, excluded },
+        Some(suffix) => LeafBound::At { suffix, excluded },
         // Beyond the high fence: no key of the leaf is in the range.
-        None => InLeaf::At { suffix: BEYOND_ALL, excluded: true },
+        None => LeafBound::At { suffix: BEYOND_ALL, excluded: true },
     }
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn find_segment(view: View<'_>, search_key: &SearchKey<'_>) -> usize 
 /// that; the first segment if there is none. Equal heads say nothing about the bytes after them: the keys
 /// do.
 #[inline(always)]
-pub(crate) fn settle(view: View<'_>, search_key: &SearchKey<'_>, segment: usize) -> (usize, usize) {
+pub(crate) fn refine_segment(view: View<'_>, search_key: &SearchKey<'_>, segment: usize) -> (usize, usize) {
     let start = view.segment(segment);
     let is_unsettled = segment > 0
         && view.head(segment) == search_key.head
@@ -46,7 +46,7 @@ pub(crate) fn settle(view: View<'_>, search_key: &SearchKey<'_>, segment: usize)
     if !is_unsettled {
         return (segment, start);
     }
-    let settled = settle_among_equals(view, search_key, segment);
+    let settled = refine_among_equal_heads(view, search_key, segment);
     (settled, view.segment(settled))
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn settle(view: View<'_>, search_key: &SearchKey<'_>, segment: usize)
 /// there is none. Where keys begin alike, such as `user:1234`, many segments of a node without a prefix
 /// have one head.
 #[inline(always)]
-fn settle_among_equals(view: View<'_>, search_key: &SearchKey<'_>, mut greater: usize) -> usize {
+fn refine_among_equal_heads(view: View<'_>, search_key: &SearchKey<'_>, mut greater: usize) -> usize {
     // Of those before `after` no first key is greater, of those from `greater` on all are.
     let (mut after, key) = (heads::count_less(view.heads(), search_key.head), search_key.after_head());
     while after < greater {
@@ -77,7 +77,7 @@ pub(crate) fn lower_bound(view: View<'_>, search_key: &SearchKey<'_>) -> SortedP
 /// The first item whose key is not smaller than `search_key`, for which `find_segment` found the segment.
 #[inline(always)]
 pub(crate) fn lower_bound_in(view: View<'_>, search_key: &SearchKey<'_>, segment: usize) -> SortedPosition {
-    let items = view.sorted_from(settle(view, search_key, segment).1);
+    let items = view.sorted_from(refine_segment(view, search_key, segment).1);
     let mut at = search_key.skip_smaller(items, ItemHeader::item_bytes).end;
     while at < items.len() {
         match search_key.compare_item(&items[at..]) {
@@ -99,7 +99,7 @@ pub(crate) fn child_for(view: View<'_>, search_key: &SearchKey<'_>) -> (usize, L
 /// The child that `search_key` is routed to and its position, if `find_segment` found the segment.
 #[inline(always)]
 pub(crate) fn child_in(view: View<'_>, search_key: &SearchKey<'_>, segment: usize) -> (usize, Lid) {
-    let start = settle(view, search_key, segment).1;
+    let start = refine_segment(view, search_key, segment).1;
     let items = view.sorted_from(start);
     let Range { start: mut last, end: mut at } = search_key.skip_smaller(items, ItemHeader::child_item_bytes);
     while at < items.len() {

@@ -18,7 +18,7 @@ pub struct Touched {
 #[derive(Debug, Default)]
 struct Level {
     nodes: AtomicU64,
-    blocks: [Block; BLOCKS],
+    blocks: [Block; PARTS],
 }
 
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ struct Block {
 /// A part of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
-pub(crate) enum Part {
+pub(crate) enum NodePart {
     /// Header and shortcut block.
     Shortcuts,
     TagDirectory,
@@ -39,7 +39,7 @@ pub(crate) enum Part {
     Log,
 }
 
-const BLOCKS: usize = Part::Log as usize + 1;
+const PARTS: usize = NodePart::Log as usize + 1;
 
 /// What was touched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,7 +103,7 @@ impl Touched {
     }
 
     /// The bytes of a node from one offset to another are read.
-    pub(crate) fn bytes(&self, level: usize, part: Part, from: usize, to: usize) {
+    pub(crate) fn bytes(&self, level: usize, part: NodePart, from: usize, to: usize) {
         if from < to {
             let block = &self.levels[level.min(LEVELS - 1)].blocks[part as usize];
             block.bytes.fetch_add((to - from) as u64, Ordering::Relaxed);
@@ -136,9 +136,9 @@ mod tests {
         let touched = Touched::default();
         assert!(touched.counts().levels.is_empty());
         touched.node(1);
-        touched.bytes(1, Part::Segments, 63, 65);
-        touched.bytes(1, Part::Segments, 128, 192);
-        touched.bytes(1, Part::Log, 200, 200);
+        touched.bytes(1, NodePart::Segments, 63, 65);
+        touched.bytes(1, NodePart::Segments, 128, 192);
+        touched.bytes(1, NodePart::Log, 200, 200);
         touched.node(LEVELS + 3);
         let counts = touched.counts();
         assert_eq!(counts.levels.len(), LEVELS);

@@ -22,8 +22,8 @@ use crate::read::reader::{LeafPosition, child_toward};
 use crate::read::search::{find_segment, lower_bound_in};
 use crate::write::operation::{BatchOperation, Decision, Operation, Outcome, StoredValue, decide};
 use crate::write::restructure::Edit;
-use crate::write::sparse::{Shrunk, Sparse, becomes_sparse};
-use crate::write::transaction::{End, Index, Stop, WriteTransaction};
+use crate::write::sparse::{Shrunk, SparseLeaf, becomes_sparse};
+use crate::write::transaction::{Abort, End, Index, WriteTransaction};
 
 impl Forest {
     /// Carries out one operation and returns when every new reader sees it.
@@ -47,9 +47,9 @@ impl Forest {
     ) -> Result<(Outcome, Version), Error> {
         self.check(key, &operation)?;
         self.transact(|transaction| {
-            let leaf = transaction.hold_leaf(root, LeafPosition::Key(key))?;
-            let outcome = transaction.apply(root, Located::at(leaf), key, &operation)?;
-            Ok(if outcome.wrote() { End::Commit(outcome) } else { End::Refused(outcome) })
+            let leaf = transaction.lock_leaf(root, LeafPosition::Key(key))?;
+            let outcome = transaction.apply(root, LeafLocation::at(leaf), key, &operation)?;
+            Ok(if outcome.wrote() { End::Commit(outcome) } else { End::RollBack(outcome) })
         })
     }
 
@@ -74,7 +74,7 @@ impl Forest {
     ) -> Result<(u64, Version), Error> {
         self.transact(|transaction| {
             Ok(match transaction.delete_range(root, lower, upper)? {
-                0 => End::Refused(0),
+                0 => End::RollBack(0),
                 count => End::Commit(count),
             })
         })
@@ -96,7 +96,7 @@ impl Forest {
     /// Runs a transaction, from the beginning as often as another writer is in the way.
     pub(crate) fn transact<T>(
         &self,
-        mut run: impl FnMut(&mut WriteTransaction<'_>) -> Result<End<T>, Stop>,
+        mut run: impl FnMut(&mut WriteTransaction<'_>) -> Result<End<T>, Abort>,
     ) -> Result<(T, Version), Error> {
         for attempt in 0.. {
             // Its pin is over when its leaves are tended.
@@ -104,21 +104,21 @@ impl Forest {
             match attempted {
                 Ok((result, version, shrunk)) => {
                     if let Some(shrunk) = shrunk {
-                        self.tend(*shrunk);
+                        self.compact_sparse_leaves(*shrunk);
                     }
                     return Ok((result, version));
                 }
-                Err(stop) => self.begin_again(stop, attempt)?,
+                Err(stop) => self.retry(stop, attempt)?,
             }
         }
         unreachable!("attempts have no end")
     }
 
     /// Waits a little if another writer was in the way of an attempt.
-    pub(crate) fn begin_again(&self, stop: Stop, attempt: u32) -> Result<(), Error> {
+    pub(crate) fn retry(&self, stop: Abort, attempt: u32) -> Result<(), Error> {
         match stop {
-            Stop::Failed(error) => Err(error),
-            Stop::Busy => {
+            Abort::Failed(error) => Err(error),
+            Abort::Conflict => {
                 self.counters.restarts.add(1);
                 back_off(attempt);
                 Ok(())
@@ -130,13 +130,13 @@ impl Forest {
     pub(crate) fn attempt<'f, T>(
         &'f self,
         pin: &'f Pin<'f>,
-        run: impl FnOnce(&mut WriteTransaction<'f>) -> Result<End<T>, Stop>,
-    ) -> Result<(T, Version, Option<Box<Shrunk>>), Stop> {
+        run: impl FnOnce(&mut WriteTransaction<'f>) -> Result<End<T>, Abort>,
+    ) -> Result<(T, Version, Option<Box<Shrunk>>), Abort> {
         let mut transaction = WriteTransaction::new(self, pin);
         match run(&mut transaction)? {
             End::Commit(result) => Ok((result, transaction.commit(), transaction.take_shrunk())),
-            End::Refused(result) => {
-                transaction.refuse();
+            End::RollBack(result) => {
+                transaction.roll_back();
                 Ok((result, 0, None))
             }
         }
@@ -171,7 +171,7 @@ struct KeyLookup<'a> {
 
 /// Looks a key up; in its segment, if that is known.
 #[inline]
-fn find<'a>(leaf: View<'a>, suffix: &[u8], segment: Option<usize>) -> KeyLookup<'a> {
+fn look_up<'a>(leaf: View<'a>, suffix: &[u8], segment: Option<usize>) -> KeyLookup<'a> {
     let search_key = SearchKey::new(suffix);
     let segment = segment.unwrap_or_else(|| find_segment(leaf, &search_key));
     let place = lower_bound_in(leaf, &search_key, segment);
@@ -185,12 +185,12 @@ fn find<'a>(leaf: View<'a>, suffix: &[u8], segment: Option<usize>) -> KeyLookup<
 }
 
 /// The leaf of a key, held, and the key's segment there if that is known.
-pub(crate) struct Located {
+pub(crate) struct LeafLocation {
     leaf: Index,
     segment: Option<usize>,
 }
 
-impl Located {
+impl LeafLocation {
     pub(crate) fn at(leaf: Index) -> Self {
         Self { leaf, segment: None }
     }
@@ -201,17 +201,17 @@ impl<'f> WriteTransaction<'f> {
     pub(crate) fn apply(
         &mut self,
         root: Root,
-        Located { leaf, segment }: Located,
+        LeafLocation { leaf, segment }: LeafLocation,
         key: &[u8],
         operation: &Operation<'_>,
-    ) -> Result<Outcome, Stop> {
+    ) -> Result<Outcome, Abort> {
         let view = self.view(leaf);
         if segment.is_none() {
             // A writer looks at all of the log: it comes while the key's segment is being found.
             view.prefetch(view.sorted_end(), view.size());
         }
         let suffix = &key[view.prefix_length()..];
-        let found = find(view, suffix, segment);
+        let found = look_up(view, suffix, segment);
         let superseded = found.existing.as_ref().and_then(|existing| existing.item.reference());
         let existing_bytes = found.existing.as_ref().map_or(0, |existing| existing.item.bytes.len());
         let existing =
@@ -224,10 +224,10 @@ impl<'f> WriteTransaction<'f> {
         let KeyLookup { back_pointer, order_hint, replaces, repeats, .. } = found;
         let is_last = order_hint == view.log_count() && back_pointer == view.sorted_end();
         let room = self.log_room(view);
-        if self.is_bound()
+        if self.must_commit()
             && (superseded.is_some() || stored.as_ref().is_some_and(|value| self.is_long(value)))
         {
-            return Err(Stop::Busy);
+            return Err(Abort::Conflict);
         }
         let stored = match stored {
             Some(value) if self.is_long(&value) => Some(self.overflow(&value)?),
@@ -262,13 +262,13 @@ impl<'f> WriteTransaction<'f> {
     /// What an operation on a key would come to in the leaf of the key, if it were carried out.
     pub(crate) fn decide<'a>(&self, leaf: Index, key: &[u8], operation: &Operation<'a>) -> Decision<'a> {
         let view = self.view(leaf);
-        let existing = find(view, &key[view.prefix_length()..], None).existing;
+        let existing = look_up(view, &key[view.prefix_length()..], None).existing;
         decide(operation, existing.map(|existing| (self.value_of(existing.item), existing.version)))
     }
 
     /// The leaf, if it is to be tended for losing so many of its live bytes.
     #[cold]
-    fn becomes_sparse(&self, root: Root, leaf: Index, bytes: usize) -> Option<Sparse> {
+    fn becomes_sparse(&self, root: Root, leaf: Index, bytes: usize) -> Option<SparseLeaf> {
         let leaf = self.view(leaf);
         let before = Live::of(leaf).item_bytes(leaf);
         let is_sparse = becomes_sparse(self.forest.shape(), before, before - bytes);
@@ -287,7 +287,7 @@ impl<'f> WriteTransaction<'f> {
     }
 
     /// Puts a value into a buffer of its own.
-    fn overflow(&mut self, stored: &StoredValue<'_>) -> Result<StoredValue<'static>, Stop> {
+    fn overflow(&mut self, stored: &StoredValue<'_>) -> Result<StoredValue<'static>, Abort> {
         let value = self.forest.memory().allocate_value(stored.bytes())?;
         let reference = ValueReference { address: value.address(), length: value.len() };
         self.keep_value(value);
@@ -296,43 +296,43 @@ impl<'f> WriteTransaction<'f> {
 
     /// Carries out one operation in the leaf that its key was found to be routed to, under the pin of this
     /// transaction.
-    pub(crate) fn write_found(
+    pub(crate) fn write_target(
         &mut self,
         target: Target<'_>,
         BatchOperation { root, key, operation }: &BatchOperation<'_>,
-    ) -> Result<Outcome, Stop> {
-        let leaf = self.hold_found(*root, target)?;
+    ) -> Result<Outcome, Abort> {
+        let leaf = self.lock_target(*root, target)?;
         self.apply(*root, leaf, key, operation)
     }
 
     /// Locks a leaf that was found.
-    fn hold_found(&mut self, root: Root, target: Target<'_>) -> Result<Located, Stop> {
-        let index = self.hold_mapped(target.lid)?;
+    fn lock_target(&mut self, root: Root, target: Target<'_>) -> Result<LeafLocation, Abort> {
+        let index = self.lock_mapped(target.lid)?;
         let leaf = self.as_leaf(root, index)?;
         if self.is_removed(leaf) {
-            return Err(Stop::Busy);
+            return Err(Abort::Conflict);
         }
         // The sorted block of a buffer does not change.
         let segment = self.is_in_place(leaf, target.buffer).then_some(target.segment);
-        Ok(Located { leaf, segment })
+        Ok(LeafLocation { leaf, segment })
     }
 
     /// A node of a tree that was found under the pin of this transaction and is held now, if it is a leaf.
     #[inline]
-    fn as_leaf(&self, root: Root, index: Index) -> Result<Index, Stop> {
+    fn as_leaf(&self, root: Root, index: Index) -> Result<Index, Abort> {
         // The root can grow between the look and the lock; no other LID changes its level.
-        if self.lid(index) != root.0 || self.view(index).is_leaf() { Ok(index) } else { Err(Stop::Busy) }
+        if self.lid(index) != root.0 || self.view(index).is_leaf() { Ok(index) } else { Err(Abort::Conflict) }
     }
 
     /// Goes down to a leaf and locks it.
-    pub(crate) fn hold_leaf(&mut self, root: Root, toward: LeafPosition<'_>) -> Result<Index, Stop> {
+    pub(crate) fn lock_leaf(&mut self, root: Root, toward: LeafPosition<'_>) -> Result<Index, Abort> {
         let (top, lid) = (self.view_of(root.0), root.0);
-        let lid = if self.holds_any() {
+        let lid = if self.has_nodes() {
             leaf_toward(lid, top, toward, |lid| self.view_of(lid))
         } else {
             leaf_toward(lid, top, toward, |lid| self.view_ahead(lid))
         };
-        let index = self.hold(lid)?;
+        let index = self.lock(lid)?;
         self.as_leaf(root, index)
     }
 }

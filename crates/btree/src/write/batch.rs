@@ -16,12 +16,12 @@ use crate::forest::{Forest, Root};
 use crate::node::key::{common_length, head};
 use crate::node::view::View;
 use crate::read::reader::LeafPosition;
-use crate::write::apply::Located;
+use crate::write::apply::LeafLocation;
 use crate::write::operation::{
     BatchEntry, BatchOperation, BatchOutcome, Decision, Operation, Outcome, TreeRange,
 };
 use crate::write::range::KeyRange;
-use crate::write::transaction::{End, Stop, WriteTransaction};
+use crate::write::transaction::{Abort, End, WriteTransaction};
 
 /// Most entries of a batch.
 pub const BATCH_OPERATIONS_MAX: usize = 1 << 20;
@@ -66,20 +66,20 @@ impl Forest {
 
 /// The places of entries in the order of their keys, ranges before writes that begin alike.
 fn key_order(entries: &[BatchEntry<'_>]) -> Vec<usize> {
-    let key = |entry| place(entry).1;
+    let key = |entry| sort_key(entry).1;
     let first = entries.first().map_or(&[][..], key);
     let shared = entries.iter().map(|entry| common_length(first, key(entry))).min().unwrap_or(0);
     // What follows the beginning that all keys share decides mostly, and stands together.
-    let heads = entries.iter().map(|entry| (place(entry).0, head(&key(entry)[shared..])));
+    let heads = entries.iter().map(|entry| (sort_key(entry).0, head(&key(entry)[shared..])));
     let mut order: Vec<_> = heads.zip(0..).collect();
     order.sort_by(|(a, a_at), (b, b_at)| {
-        a.cmp(b).then_with(|| place(&entries[*a_at]).cmp(&place(&entries[*b_at])))
+        a.cmp(b).then_with(|| sort_key(&entries[*a_at]).cmp(&sort_key(&entries[*b_at])))
     });
     order.into_iter().map(|(_, index)| index).collect()
 }
 
 /// Where an entry belongs in the order of keys.
-fn place<'a>(entry: &BatchEntry<'a>) -> (Root, &'a [u8], bool) {
+fn sort_key<'a>(entry: &BatchEntry<'a>) -> (Root, &'a [u8], bool) {
     match *entry {
         BatchEntry::Write(BatchOperation { root, key, .. }) => (root, key, true),
         BatchEntry::Unchanged { range, .. } | BatchEntry::DeleteRange(range) => {
@@ -111,8 +111,8 @@ fn apply_order<'o>(entries: &[BatchEntry<'_>], order: &'o [usize]) -> Cow<'o, [u
 
 /// Whether a write is the first of its key in a batch.
 fn is_first(entries: &[BatchEntry<'_>], order: &[usize], index: usize) -> bool {
-    let wanted = place(&entries[index]);
-    let first = order.partition_point(|&other| place(&entries[other]) < wanted);
+    let wanted = sort_key(&entries[index]);
+    let first = order.partition_point(|&other| sort_key(&entries[other]) < wanted);
     order[first] == index
 }
 
@@ -133,9 +133,9 @@ impl WriteTransaction<'_> {
         &mut self,
         entries: &[BatchEntry<'_>],
         order: &[usize],
-    ) -> Result<End<BatchOutcome>, Stop> {
-        if let Some((index, outcome)) = self.find_unexpected(entries, order)? {
-            return Ok(End::Refused(BatchOutcome::Refused { index, outcome }));
+    ) -> Result<End<BatchOutcome>, Abort> {
+        if let Some((index, outcome)) = self.check_conditions(entries, order)? {
+            return Ok(End::RollBack(BatchOutcome::Refused { index, outcome }));
         }
         let mut outcomes = vec![Outcome::Absent; entries.len()];
         for &index in &*apply_order(entries, order) {
@@ -145,7 +145,7 @@ impl WriteTransaction<'_> {
                     let nothing_to_delete =
                         write.operation == Operation::Delete && outcome == Outcome::Absent;
                     if !outcome.wrote() && !nothing_to_delete {
-                        return Ok(End::Refused(BatchOutcome::Refused { index, outcome }));
+                        return Ok(End::RollBack(BatchOutcome::Refused { index, outcome }));
                     }
                     outcome
                 }
@@ -158,7 +158,7 @@ impl WriteTransaction<'_> {
         }
         let wrote = outcomes.iter().any(Outcome::wrote);
         let outcome = BatchOutcome::Applied { version: 0, outcomes };
-        Ok(if wrote { End::Commit(outcome) } else { End::Refused(outcome) })
+        Ok(if wrote { End::Commit(outcome) } else { End::RollBack(outcome) })
     }
 
     /// Carries out one write of a batch.
@@ -168,8 +168,8 @@ impl WriteTransaction<'_> {
         order: &[usize],
         index: usize,
         BatchOperation { root, key, operation }: &BatchOperation<'_>,
-    ) -> Result<Outcome, Stop> {
-        let leaf = self.hold_leaf(*root, LeafPosition::Key(key))?;
+    ) -> Result<Outcome, Abort> {
+        let leaf = self.lock_leaf(*root, LeafPosition::Key(key))?;
         let operation = match *operation {
             // Its version was compared.
             Operation::CompareVersionAndSwap { value, .. } if is_first(entries, order, index) => {
@@ -177,31 +177,31 @@ impl WriteTransaction<'_> {
             }
             _ => operation,
         };
-        self.apply(*root, Located::at(leaf), key, operation)
+        self.apply(*root, LeafLocation::at(leaf), key, operation)
     }
 
     /// The first condition that does not hold, or swap by version that finds another version than it expects,
     /// and why. All are looked at before anything is written: a leaf that the batch has merged has versions
     /// of its own. What was found stays so, for the leaves are locked.
-    fn find_unexpected(
+    fn check_conditions(
         &mut self,
         entries: &[BatchEntry<'_>],
         order: &[usize],
-    ) -> Result<Option<(usize, Outcome)>, Stop> {
+    ) -> Result<Option<(usize, Outcome)>, Abort> {
         let has_ranges = entries.iter().any(|entry| !matches!(entry, BatchEntry::Write(_)));
         for &index in order {
             let unexpected = match &entries[index] {
                 BatchEntry::Unchanged { range, since } => self
-                    .hold_range(range, |leaf, keys| changed_since(leaf, keys, *since))?
+                    .lock_range(range, |leaf, keys| changed_since(leaf, keys, *since))?
                     .map(|version| Outcome::Changed { version }),
-                BatchEntry::DeleteRange(range) => self.hold_range(range, |_, _| None)?,
+                BatchEntry::DeleteRange(range) => self.lock_range(range, |_, _| None)?,
                 BatchEntry::Write(BatchOperation { root, key, operation }) => {
                     let compares = matches!(operation, Operation::CompareVersionAndSwap { .. })
                         && is_first(entries, order, index);
                     if !has_ranges && !compares {
                         continue;
                     }
-                    let leaf = self.hold_leaf(*root, LeafPosition::Key(key))?;
+                    let leaf = self.lock_leaf(*root, LeafPosition::Key(key))?;
                     match compares.then(|| self.decide(leaf, key, operation)) {
                         Some(Decision::Keep(outcome)) => Some(outcome),
                         _ => None,
@@ -216,24 +216,24 @@ impl WriteTransaction<'_> {
     }
 
     /// Locks the leaves of a range from left to right, until `look` finds something in one of them.
-    fn hold_range<T>(
+    fn lock_range<T>(
         &mut self,
         &TreeRange { root, lower, upper }: &TreeRange<'_>,
-        look: impl Fn(View<'_>, KeyRange<'_>) -> Option<T>,
-    ) -> Result<Option<T>, Stop> {
+        inspect: impl Fn(View<'_>, KeyRange<'_>) -> Option<T>,
+    ) -> Result<Option<T>, Abort> {
         let keys = KeyRange { lower, upper };
         if keys.is_empty() {
             return Ok(None);
         }
-        let mut leaf = self.hold_leaf(root, keys.first_leaf())?;
+        let mut leaf = self.lock_leaf(root, keys.first_leaf())?;
         loop {
             let view = self.view(leaf);
-            let found = look(view, keys);
+            let found = inspect(view, keys);
             if found.is_some() || keys.ends_in(view) {
                 return Ok(found);
             }
-            let right = self.right_of(leaf).ok_or(Stop::Busy)?;
-            leaf = self.hold(right)?;
+            let right = self.right_of(leaf).ok_or(Abort::Conflict)?;
+            leaf = self.lock(right)?;
         }
     }
 }

@@ -39,7 +39,7 @@ use crate::read::search::{child_after, child_at, child_before};
 use crate::write::divide::log_room;
 use crate::write::restructure::Ends;
 use crate::write::sparse::Shrunk;
-use crate::write::transaction::{End, Stop, WriteTransaction};
+use crate::write::transaction::{Abort, End, WriteTransaction};
 
 /// What a step of a pass came to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -64,7 +64,7 @@ struct Step {
 }
 
 /// Leaves at the start of a list that can be replaced by fewer, or by as many with none of them empty.
-struct Join {
+struct MergePlan {
     count: usize,
     nodes: usize,
 }
@@ -76,15 +76,15 @@ impl Forest {
     ///
     /// # Errors [`Error::Memory`] if there is no room for a joined node. What was joined before stays so, and
     /// the pass can go on.
-    pub fn compact(&self, root: Root, place: &mut Vec<u8>, leaves: usize) -> Result<Compacted, Error> {
+    pub fn compact(&self, root: Root, position: &mut Vec<u8>, leaves: usize) -> Result<Compacted, Error> {
         let mut compacted = Compacted::default();
         while compacted.leaves < leaves && !compacted.is_done {
             let left = leaves - compacted.leaves;
-            let (step, _) = self.transact(|transaction| transaction.compact(root, place, left))?;
+            let (step, _) = self.transact(|transaction| transaction.compact(root, position, left))?;
             compacted.leaves += step.leaves;
             compacted.freed += step.freed;
             compacted.is_done = step.next.is_none();
-            *place = step.next.unwrap_or_default();
+            *position = step.next.unwrap_or_default();
         }
         Ok(compacted)
     }
@@ -92,7 +92,7 @@ impl Forest {
     /// Looks for joins of leaves that writes have left sparse. If there is no room for them they stay for the
     /// next pass.
     #[cold]
-    pub(crate) fn tend(&self, shrunk: Shrunk) {
+    pub(crate) fn compact_sparse_leaves(&self, shrunk: Shrunk) {
         for (root, key) in shrunk.sparse {
             let _ = self.transact(|transaction| {
                 let start = transaction.left_neighbour(root, &key)?;
@@ -104,33 +104,33 @@ impl Forest {
 
 impl WriteTransaction<'_> {
     /// Looks at some leaves from a key on, up to the first join.
-    fn compact(&mut self, root: Root, place: &[u8], leaves: usize) -> Result<End<Step>, Stop> {
-        let path = self.path(root, place, LEAF);
+    fn compact(&mut self, root: Root, position: &[u8], leaves: usize) -> Result<End<Step>, Abort> {
+        let path = self.path(root, position, LEAF);
         let Some(&parent) = path.last() else {
-            return Ok(End::Refused(Step { leaves: 1, freed: 0, next: None }));
+            return Ok(End::RollBack(Step { leaves: 1, freed: 0, next: None }));
         };
-        let children = self.children_from(parent, place, leaves + RUN_MAX)?;
+        let children = self.children_from(parent, position, leaves + RUN_MAX)?;
         let starts = children.len().min(leaves);
         for start in 0..starts {
-            let Some(Join { count, nodes }) = self.find_join(&children[start..]) else { continue };
+            let Some(MergePlan { count, nodes }) = self.find_merge(&children[start..]) else { continue };
             let run = &children[start..start + count];
             let (low, next) = (self.view_of(run[0]).low_fence().to_vec(), self.end_of(run[count - 1]));
-            let news = self.join(root, run, nodes)?;
+            let new_nodes = self.merge(root, run, nodes)?;
             let leaves = start + count;
-            return Ok(if news < count || news == nodes {
-                End::Commit(Step { leaves, freed: count - news, next: Some(low) })
+            return Ok(if new_nodes < count || new_nodes == nodes {
+                End::Commit(Step { leaves, freed: count - new_nodes, next: Some(low) })
             } else {
                 // They have grown meanwhile, or they do not fit as well with the fences that they have then.
-                End::Refused(Step { leaves, freed: 0, next })
+                End::RollBack(Step { leaves, freed: 0, next })
             });
         }
         let last = children[starts - 1];
         // What is below the parent is compact by now, and so is its left neighbour.
-        if starts == children.len() && self.join_interiors(root, &path)? {
+        if starts == children.len() && self.merge_interiors(root, &path)? {
             let low = self.view_of(last).low_fence().to_vec();
             return Ok(End::Commit(Step { leaves: starts + RUN_MAX, freed: 1, next: Some(low) }));
         }
-        Ok(End::Refused(Step { leaves: starts, freed: 0, next: self.end_of(last) }))
+        Ok(End::RollBack(Step { leaves: starts, freed: 0, next: self.end_of(last) }))
     }
 
     /// The first key that is routed to the right of a node.
@@ -139,7 +139,7 @@ impl WriteTransaction<'_> {
     }
 
     /// The children of a parent of leaves from the one of a key on: at most so many.
-    fn children_from(&self, parent: Lid, key: &[u8], most: usize) -> Result<Vec<Lid>, Stop> {
+    fn children_from(&self, parent: Lid, key: &[u8], most: usize) -> Result<Vec<Lid>, Abort> {
         let view = self.above_leaves(parent)?;
         let first = child_toward(view, LeafPosition::Key(key)).0;
         let positions = std::iter::successors(Some(first), |&position| child_after(view, position));
@@ -148,13 +148,13 @@ impl WriteTransaction<'_> {
 
     /// A node that was a parent of leaves when a path led to it. If it is the root, it can have become a leaf
     /// or have grown since: nothing on the path is locked.
-    fn above_leaves(&self, parent: Lid) -> Result<View<'_>, Stop> {
+    fn above_leaves(&self, parent: Lid) -> Result<View<'_>, Abort> {
         let view = self.view_of(parent);
-        if view.level() == LEAF + 1 { Ok(view) } else { Err(Stop::Busy) }
+        if view.level() == LEAF + 1 { Ok(view) } else { Err(Abort::Conflict) }
     }
 
     /// The low fence of the leaf left of the one of a key, if they have one parent; else of that one.
-    fn left_neighbour(&self, root: Root, key: &[u8]) -> Result<Vec<u8>, Stop> {
+    fn left_neighbour(&self, root: Root, key: &[u8]) -> Result<Vec<u8>, Abort> {
         let path = self.path(root, key, LEAF);
         let Some(&parent) = path.last() else { return Ok(Vec::new()) };
         let view = self.above_leaves(parent)?;
@@ -165,7 +165,7 @@ impl WriteTransaction<'_> {
 
     /// Whether leaves from the first of a list on fit into fewer: as many as fit into one, or else three into
     /// two. If an empty one does not even fit to a full one, they share what that has.
-    fn find_join(&self, leaves: &[Lid]) -> Option<Join> {
+    fn find_merge(&self, leaves: &[Lid]) -> Option<MergePlan> {
         let (shape, first) = (self.forest.shape(), self.view_of(*leaves.first()?));
         let (mut live, mut count, mut is_one_empty) = (Live::of(first), 1, false);
         for &lid in leaves.iter().take(RUN_MAX).skip(1) {
@@ -173,54 +173,56 @@ impl WriteTransaction<'_> {
             let more = Live::of(last);
             is_one_empty = live.is_empty() || more.is_empty();
             live = live.and(more);
-            let room = if is_one_empty { room(shape, LEAF) } else { goal(shape, LEAF) };
+            let room =
+                if is_one_empty { block_bytes_max(shape, LEAF) } else { merged_bytes_max(shape, LEAF) };
             if live.sorted_bytes(Fences::spanning(first, last)) > room {
                 break;
             }
             count += 1;
         }
         match count {
-            1 if is_one_empty => Some(Join { count: 2, nodes: 2 }),
+            1 if is_one_empty => Some(MergePlan { count: 2, nodes: 2 }),
             1 => self.three_into_two(first, live, *leaves.get(2)?),
-            _ => Some(Join { count, nodes: 1 }),
+            _ => Some(MergePlan { count, nodes: 1 }),
         }
     }
 
-    fn three_into_two(&self, first: View<'_>, two: Live, third: Lid) -> Option<Join> {
+    fn three_into_two(&self, first: View<'_>, two: Live, third: Lid) -> Option<MergePlan> {
         let last = self.view_of(third);
         let bytes = two.and(Live::of(last)).sorted_bytes(Fences::spanning(first, last));
-        (bytes <= 2 * goal(self.forest.shape(), LEAF)).then_some(Join { count: 3, nodes: 2 })
+        (bytes <= 2 * merged_bytes_max(self.forest.shape(), LEAF)).then_some(MergePlan { count: 3, nodes: 2 })
     }
 
     /// Replaces adjacent leaves by so many, if they fit: by how many it did. If they are not fewer, none of
     /// it is to be committed.
-    fn join(&mut self, root: Root, leaves: &[Lid], nodes: usize) -> Result<usize, Stop> {
-        let held = leaves.iter().map(|&lid| self.hold(lid)).collect::<Result<Vec<_>, _>>()?;
-        let news = self.join_leaves(root, &held, nodes)?;
-        if news < leaves.len() {
+    fn merge(&mut self, root: Root, leaves: &[Lid], nodes: usize) -> Result<usize, Abort> {
+        let held = leaves.iter().map(|&lid| self.lock(lid)).collect::<Result<Vec<_>, _>>()?;
+        let new_nodes = self.merge_leaves(root, &held, nodes)?;
+        if new_nodes < leaves.len() {
             self.forest.counters.compactions.add(1);
         }
-        Ok(news)
+        Ok(new_nodes)
     }
 
     /// Joins the last node of a path with its left neighbour, if they fit into one, or else the one above it
     /// if it ends where that does, and so on: whether it did.
-    fn join_interiors(&mut self, root: Root, path: &[Lid]) -> Result<bool, Stop> {
+    fn merge_interiors(&mut self, root: Root, path: &[Lid]) -> Result<bool, Abort> {
         for step in path.windows(2).rev() {
             let (parent, node) = (self.view_of(step[0]), self.view_of(step[1]));
             // The root can have grown or shrunk since the path was found.
             if parent.level() != node.level() + 1 {
-                return Err(Stop::Busy);
+                return Err(Abort::Conflict);
             }
             let position = child_toward(parent, LeafPosition::Key(node.low_fence())).0;
             if let Some(left) = child_before(parent, position) {
-                let (left, goal) = (child_at(parent, left), goal(self.forest.shape(), node.level()));
-                if joined_bytes(self.view_of(left), node) <= goal {
-                    let ends = Ends { first: self.hold(left)?, last: self.hold(step[1])? };
-                    if joined_bytes(self.view(ends.first), self.view(ends.last)) > goal {
-                        return Err(Stop::Busy);
+                let (left, goal) =
+                    (child_at(parent, left), merged_bytes_max(self.forest.shape(), node.level()));
+                if merged_bytes(self.view_of(left), node) <= goal {
+                    let ends = Ends { first: self.lock(left)?, last: self.lock(step[1])? };
+                    if merged_bytes(self.view(ends.first), self.view(ends.last)) > goal {
+                        return Err(Abort::Conflict);
                     }
-                    self.join_neighbours(root, ends)?;
+                    self.merge_interior_nodes(root, ends)?;
                     return Ok(true);
                 }
             }
@@ -233,18 +235,18 @@ impl WriteTransaction<'_> {
 }
 
 /// Bytes that a node may have after a join: as many as a loader gives it.
-fn goal(shape: &Shape, level: usize) -> usize {
-    (shape.block_bytes(level) * 9 / 10).min(room(shape, level))
+fn merged_bytes_max(shape: &Shape, level: usize) -> usize {
+    (shape.block_bytes(level) * 9 / 10).min(block_bytes_max(shape, level))
 }
 
 /// Bytes that a node may have: so many after a join with an empty one.
-fn room(shape: &Shape, level: usize) -> usize {
+fn block_bytes_max(shape: &Shape, level: usize) -> usize {
     shape.block_bytes(level) - log_room(shape, level)
 }
 
 /// No fewer bytes than the sorted block of two adjacent interior nodes takes as one. The fence between them
 /// becomes an item.
-fn joined_bytes(left: View<'_>, right: View<'_>) -> usize {
+fn merged_bytes(left: View<'_>, right: View<'_>) -> usize {
     let prefix = Fences::spanning(left, right).prefix_length();
     let bytes = |view: View<'_>| {
         let whole = view.sorted_end() - view.sorted_start();

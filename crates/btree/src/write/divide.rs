@@ -11,7 +11,7 @@ use crate::node::shape::Shape;
 
 /// How to divide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Share {
+pub(crate) enum Distribution {
     /// Into this many nodes of similar size, or more if they do not fit.
     Evenly(usize),
     /// All but the last item into the first node: keys are arriving in order.
@@ -19,14 +19,14 @@ pub(crate) enum Share {
 }
 
 /// What one of the new nodes will hold.
-pub(crate) struct Part<'a> {
+pub(crate) struct NodeContents<'a> {
     pub(crate) fences: OwnedFences,
     /// Interior nodes only.
     pub(crate) leftmost: Option<Lid>,
     pub(crate) items: Items<'a>,
 }
 
-impl Part<'_> {
+impl NodeContents<'_> {
     /// The node to build, with these siblings if it is a leaf.
     pub(crate) fn plan(&self, level: usize, left: Option<Lid>, right: Option<Lid>) -> Plan<'_> {
         let left = if level == 0 { left } else { self.leftmost };
@@ -53,18 +53,22 @@ struct Cut {
 }
 
 /// Divides a run among as many nodes as `share` says and as fit.
-pub(crate) fn divide<'a>(shape: &Shape, run: &NodeRun<'a>, share: Share) -> Vec<Part<'a>> {
-    let all_fit = |parts: &[Part<'_>], room| {
+pub(crate) fn divide<'a>(
+    shape: &Shape,
+    run: &NodeRun<'a>,
+    distribution: Distribution,
+) -> Vec<NodeContents<'a>> {
+    let all_fit = |parts: &[NodeContents<'_>], room| {
         parts.iter().all(|part| fits(shape, &part.plan(run.level, None, None), room))
     };
     let room = log_room(shape, run.level);
-    if share == Share::LastApart && run.items.tally.count > 1 {
+    if distribution == Distribution::LastApart && run.items.tally.count > 1 {
         let parts = run.parts(&[run.last_item()]);
         if all_fit(&parts, 0) {
             return parts;
         }
     }
-    let wanted = if let Share::Evenly(nodes) = share { nodes } else { 2 };
+    let wanted = if let Distribution::Evenly(nodes) = distribution { nodes } else { 2 };
     for nodes in wanted..=run.items.tally.count {
         let parts = run.parts(&run.cuts(nodes));
         if all_fit(&parts, room) {
@@ -133,7 +137,7 @@ impl<'a> NodeRun<'a> {
         None
     }
 
-    fn parts(&self, cuts: &[Cut]) -> Vec<Part<'a>> {
+    fn parts(&self, cuts: &[Cut]) -> Vec<NodeContents<'a>> {
         let mut parts = Vec::with_capacity(cuts.len() + 1);
         let (mut start, mut low, mut leftmost) =
             (Cut { item_run: 0, at: 0 }, self.fences.low.to_vec(), self.leftmost);
@@ -143,7 +147,7 @@ impl<'a> NodeRun<'a> {
             let fences = OwnedFences { low, high: Some(high.clone()) };
             let items = self.slice(start, Some(cut)).counted();
             rest -= items.tally;
-            parts.push(Part { fences, leftmost, items });
+            parts.push(NodeContents { fences, leftmost, items });
             (low, start) = (high, cut);
             if self.level > 0 {
                 // Between interior nodes the item at the cut moves up: its key is the fence, its child the
@@ -156,7 +160,7 @@ impl<'a> NodeRun<'a> {
         let fences = OwnedFences { low, high: self.fences.high.map(KeyParts::to_vec) };
         let mut items = self.slice(start, None);
         items.tally += rest;
-        parts.push(Part { fences, leftmost, items });
+        parts.push(NodeContents { fences, leftmost, items });
         parts
     }
 

@@ -17,7 +17,7 @@ use crate::read::descent::{Target, descend_together};
 use crate::read::reader::Reader;
 use crate::write::operation::{BatchOperation, Outcome};
 use crate::write::sparse::Shrunk;
-use crate::write::transaction::{Stop, WriteTransaction};
+use crate::write::transaction::{Abort, WriteTransaction};
 
 /// Writes whose leaves are on their way at once.
 const AHEAD: usize = 16;
@@ -36,7 +36,7 @@ impl Forest {
             let ahead = &operations[next..operations.len().min(next + AHEAD)];
             let (written, shrunk) = self.write_ahead(ahead, |index, result| done(next + index, result));
             if let Some(shrunk) = shrunk {
-                self.tend(*shrunk);
+                self.compact_sparse_leaves(*shrunk);
             }
             next += written;
             if written < ahead.len() {
@@ -57,48 +57,48 @@ impl Forest {
     ) -> (usize, Option<Box<Shrunk>>) {
         let reader = self.reader();
         let targets = targets(&reader, operations);
-        let mut group = Group::new(self, reader.pin(), done);
+        let mut group = WriteGroup::new(self, reader.pin(), done);
         for (operation, target) in operations.iter().zip(targets) {
             let Some(target) = target else { break };
             match group.write(target, operation) {
                 Ok(outcome) => group.keep(outcome),
-                Err(Stop::Busy | Stop::Failed(Error::Memory(MemoryError::Exhausted { .. }))) => break,
-                Err(Stop::Failed(error)) => group.fail(error),
+                Err(Abort::Conflict | Abort::Failed(Error::Memory(MemoryError::Exhausted { .. }))) => break,
+                Err(Abort::Failed(error)) => group.fail(error),
             }
         }
         group.commit();
-        (group.told, group.transaction.take_shrunk())
+        (group.reported, group.transaction.take_shrunk())
     }
 }
 
 /// Writes that become visible together.
-struct Group<'f, D> {
+struct WriteGroup<'f, D> {
     forest: &'f Forest,
     transaction: WriteTransaction<'f>,
     /// What came of the writes that are in the transaction.
     outcomes: SmallVec<[Outcome; AHEAD]>,
     /// How many were told `done` before them.
-    told: usize,
+    reported: usize,
     done: D,
 }
 
-impl<'f, D: FnMut(usize, Result<Outcome, Error>)> Group<'f, D> {
+impl<'f, D: FnMut(usize, Result<Outcome, Error>)> WriteGroup<'f, D> {
     fn new(forest: &'f Forest, pin: &'f Pin<'f>, done: D) -> Self {
         let transaction = WriteTransaction::with_capacity(forest, pin, AHEAD);
-        Self { forest, transaction, outcomes: SmallVec::new(), told: 0, done }
+        Self { forest, transaction, outcomes: SmallVec::new(), reported: 0, done }
     }
 
     /// Carries out one more write: with those before, or else after they are visible.
-    fn write(&mut self, target: Target<'_>, operation: &BatchOperation<'_>) -> Result<Outcome, Stop> {
+    fn write(&mut self, target: Target<'_>, operation: &BatchOperation<'_>) -> Result<Outcome, Abort> {
         self.forest.check(operation.key, &operation.operation)?;
-        if operation.operation.tells_version() {
+        if operation.operation.returns_version() {
             // Those before have no version yet.
             self.commit();
         }
-        match self.transaction.write_found(target, operation) {
-            Err(Stop::Busy) if !self.outcomes.is_empty() => {
+        match self.transaction.write_target(target, operation) {
+            Err(Abort::Conflict) if !self.outcomes.is_empty() => {
                 self.commit();
-                self.transaction.write_found(target, operation)
+                self.transaction.write_target(target, operation)
             }
             written => written,
         }
@@ -106,12 +106,12 @@ impl<'f, D: FnMut(usize, Result<Outcome, Error>)> Group<'f, D> {
 
     fn keep(&mut self, outcome: Outcome) {
         self.outcomes.push(outcome);
-        self.transaction.bind();
+        self.transaction.require_commit();
     }
 
     fn fail(&mut self, error: Error) {
         self.commit();
-        self.tell(Err(error));
+        self.report(Err(error));
     }
 
     /// Makes the writes visible, and tells what came of them.
@@ -119,16 +119,16 @@ impl<'f, D: FnMut(usize, Result<Outcome, Error>)> Group<'f, D> {
         if self.outcomes.iter().any(Outcome::wrote) {
             self.transaction.commit();
         } else {
-            self.transaction.refuse();
+            self.transaction.roll_back();
         }
         for outcome in std::mem::take(&mut self.outcomes) {
-            self.tell(Ok(outcome));
+            self.report(Ok(outcome));
         }
     }
 
-    fn tell(&mut self, result: Result<Outcome, Error>) {
-        (self.done)(self.told, result);
-        self.told += 1;
+    fn report(&mut self, result: Result<Outcome, Error>) {
+        (self.done)(self.reported, result);
+        self.reported += 1;
     }
 }
 

@@ -22,11 +22,11 @@ use crate::node::item_run::{ItemRun, Items, Tally};
 use crate::node::key::{KeyParts, separator};
 use crate::node::shape::LEAF;
 use crate::read::scan::Scan;
-use crate::write::divide::{NodeRun, Share, divide, log_room};
+use crate::write::divide::{Distribution, NodeRun, divide, log_room};
 use crate::write::operation::Operation;
 use crate::write::range::KeyRange;
 use crate::write::restructure::Edit;
-use crate::write::transaction::{End, Index, Stop, WriteTransaction};
+use crate::write::transaction::{Abort, End, Index, WriteTransaction};
 
 /// Pairs on their way into an empty tree. Dropped before [`Loader::finish`], it leaves nothing behind.
 pub struct Loader<'f> {
@@ -99,7 +99,7 @@ impl<'f> Loader<'f> {
         if self.pairs > 0 && key <= self.levels[LEAF].last_item().suffix() {
             return Err(Error::NotAscending { position: self.pairs });
         }
-        self.make_way(LEAF, key)?;
+        self.close_if_full(LEAF, key)?;
         if !self.forest.is_overflow(value.len()) {
             self.levels[LEAF].append(&encode(ItemHeader::new(key.len(), value.len()), key, value));
         } else {
@@ -134,7 +134,7 @@ impl<'f> Loader<'f> {
 
     /// Closes the node under way on a level before its last item, if with that it is too full. `next` is the
     /// key that comes after.
-    fn make_way(&mut self, height: usize, next: &[u8]) -> Result<(), Error> {
+    fn close_if_full(&mut self, height: usize, next: &[u8]) -> Result<(), Error> {
         let (level, shape) = (&self.levels[height], self.forest.shape());
         let block = shape.block_bytes(height);
         let goal = (block * self.fill_percent / 100).min(block - log_room(shape, height));
@@ -145,10 +145,10 @@ impl<'f> Loader<'f> {
         if level.run(height, level.items.len(), Some(&high)).bytes() <= goal {
             return Ok(());
         }
-        self.close(height)
+        self.close_node(height)
     }
 
-    fn close(&mut self, height: usize) -> Result<(), Error> {
+    fn close_node(&mut self, height: usize) -> Result<(), Error> {
         let level = &self.levels[height];
         let high = level.fence(Item::read(&level.items[level.last[0]..]), level.last_item().suffix());
         let next = self.forest.memory().reserve_lid()?;
@@ -157,7 +157,7 @@ impl<'f> Loader<'f> {
         let buffer = self.build(&run.plan(level.left, right))?;
         let (low, lid) = (level.low.clone(), level.lid.lid());
         self.add_child(height + 1, &low, lid)?;
-        self.levels[height].go_on(buffer, next, high);
+        self.levels[height].start_next(buffer, next, high);
         Ok(())
     }
 
@@ -173,7 +173,7 @@ impl<'f> Loader<'f> {
             self.levels.push(Level::new(self.forest.memory().reserve_lid()?, Some(child)));
             return Ok(());
         }
-        self.make_way(height, low)?;
+        self.close_if_full(height, low)?;
         self.levels[height].append(&encode_child(low, child));
         Ok(())
     }
@@ -183,7 +183,7 @@ impl<'f> Loader<'f> {
     fn close_last(&mut self, height: usize) -> Result<Option<NodeBuffer<'f>>, Error> {
         let level = &self.levels[height];
         let run = level.run(height, level.items.len(), None);
-        let parts = divide(self.forest.shape(), &run, Share::Evenly(1));
+        let parts = divide(self.forest.shape(), &run, Distribution::Evenly(1));
         if parts.len() == 1 && level.closed.is_empty() {
             return self.build(&parts[0].plan(height, None, None)).map(Some);
         }
@@ -211,22 +211,22 @@ impl<'f> Loader<'f> {
         for attempt in 0.. {
             let pin = forest.memory().pin();
             let published = forest.attempt(&pin, |transaction| {
-                let index = transaction.hold_empty(root)?;
+                let index = transaction.lock_empty_tree(root)?;
                 let (loader, top) = loaded.take().expect("nothing stops who holds the empty tree");
-                loader.give_to(transaction);
+                loader.move_into(transaction);
                 transaction.replace(index, top);
                 Ok(End::Commit(()))
             });
             drop(pin);
             match published {
                 Ok(_) => break,
-                Err(stop) => forest.begin_again(stop, attempt)?,
+                Err(stop) => forest.retry(stop, attempt)?,
             }
         }
         Ok(())
     }
 
-    fn give_to<'t>(self, transaction: &mut WriteTransaction<'t>)
+    fn move_into<'t>(self, transaction: &mut WriteTransaction<'t>)
     where
         'f: 't,
     {
@@ -274,7 +274,7 @@ impl<'f> Level<'f> {
     }
 
     /// Keeps a node that is closed, and goes on with its last item in the next one, whose low fence is `low`.
-    fn go_on(&mut self, buffer: NodeBuffer<'f>, next: LidReservation<'f>, low: Vec<u8>) {
+    fn start_next(&mut self, buffer: NodeBuffer<'f>, next: LidReservation<'f>, low: Vec<u8>) {
         self.keep(buffer, next);
         self.low = low;
         let first = self.items.split_off(self.last[1]);
@@ -295,15 +295,15 @@ impl<'f> Level<'f> {
 
 impl WriteTransaction<'_> {
     /// Locks the root of a tree without pairs, and takes away all that is under it.
-    fn hold_empty(&mut self, root: Root) -> Result<Index, Stop> {
+    fn lock_empty_tree(&mut self, root: Root) -> Result<Index, Abort> {
         let all = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
         if self.delete_range(root, all.lower, all.upper)? > 0 {
-            return Err(Stop::Failed(Error::NotEmpty));
+            return Err(Abort::Failed(Error::NotEmpty));
         }
-        let top = self.hold(root.lid())?;
+        let top = self.lock(root.lid())?;
         if !self.view(top).is_leaf() {
-            let first = self.hold_leaf(root, all.first_leaf())?;
-            let last = self.hold_leaf(root, all.last_leaf())?;
+            let first = self.lock_leaf(root, all.first_leaf())?;
+            let last = self.lock_leaf(root, all.last_leaf())?;
             self.rebuild(root, first, last, Edit::Remove(all))?;
         }
         Ok(top)

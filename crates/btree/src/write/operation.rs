@@ -57,7 +57,7 @@ impl<'a> Operation<'a> {
     }
 
     /// Whether the version of the pair may be part of what comes of it.
-    pub(crate) fn tells_version(&self) -> bool {
+    pub(crate) fn returns_version(&self) -> bool {
         matches!(
             self,
             Self::CompareAndSwap { .. } | Self::CompareAndDelete { .. } | Self::CompareVersionAndSwap { .. }

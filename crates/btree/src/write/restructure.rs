@@ -23,9 +23,9 @@ use crate::node::shape::LEAF;
 use crate::node::view::View;
 use crate::read::reader::LeafPosition;
 use crate::read::search::{LEFTMOST, child_after, child_at, child_before, child_for, end_of_child};
-use crate::write::divide::{NodeRun, Part, Share, divide, fits, log_room};
+use crate::write::divide::{Distribution, NodeContents, NodeRun, divide, fits, log_room};
 use crate::write::range::KeyRange;
-use crate::write::transaction::{Index, Stop, WriteTransaction};
+use crate::write::transaction::{Abort, Index, WriteTransaction};
 
 /// What changes in leaves that are rebuilt.
 #[derive(Clone, Copy)]
@@ -35,7 +35,7 @@ pub(crate) enum Edit<'a> {
     /// The keys of a range go.
     Remove(KeyRange<'a>),
     /// Nothing: what is between the ends of the run stays with it.
-    Join(&'a [Index]),
+    Merge(&'a [Index]),
 }
 
 impl<'a> Edit<'a> {
@@ -47,13 +47,13 @@ impl<'a> Edit<'a> {
         match *self {
             Edit::Change(changed, change) => leaf_items(leaf, (changed == index).then_some(change)),
             Edit::Remove(range) => range.outside(leaf),
-            Edit::Join(_) => leaf_items(leaf, None),
+            Edit::Merge(_) => leaf_items(leaf, None),
         }
     }
 
     /// The leaves between the ends of a run that keep their items.
     fn between(&self) -> &'a [Index] {
-        if let Edit::Join(between) = *self { between } else { &[] }
+        if let Edit::Merge(between) = *self { between } else { &[] }
     }
 
     fn is_append(&self) -> bool {
@@ -83,61 +83,66 @@ impl<'f> WriteTransaction<'f> {
         first: Index,
         last: Index,
         edit: Edit<'_>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Abort> {
         let mut ends = Ends { first, last };
         // All of the leaf is going to be read.
         self.view(first).prefetch(0, self.view(first).size());
         if let Some(buffer) = self.patched(first, &edit)? {
             self.forest.counters.patches.add(1);
-            return self.replace_merged(first, buffer);
+            return self.replace_consolidated(first, buffer);
         }
         let leaves = self.leaves(ends, &edit);
-        let plan = self.merged(first, &leaves);
+        let plan = self.consolidated(first, &leaves);
         let bytes = plan.sorted_bytes();
         let (full, small) = self.is_full_or_small(bytes);
         let append = full && edit.is_append() && self.view(last).high_fence().is_none();
-        let merged = (first == last && !full && !small).then(|| self.build(&plan)).transpose()?;
+        let consolidated = (first == last && !full && !small).then(|| self.build(&plan)).transpose()?;
         drop(leaves);
-        if let Some(buffer) = merged {
-            return self.replace_merged(first, buffer);
+        if let Some(buffer) = consolidated {
+            return self.replace_consolidated(first, buffer);
         }
-        if self.is_bound() {
-            return Err(Stop::Busy);
+        if self.must_commit() {
+            return Err(Abort::Conflict);
         }
         if first == last && !append {
-            ends = self.with_neighbour(root, first, bytes, full)?;
+            ends = self.add_neighbour(root, first, bytes, full)?;
             if !full && ends.first == ends.last {
-                let buffer = self.build(&self.merged(first, &self.leaves(ends, &edit)))?;
-                return self.replace_merged(first, buffer);
+                let buffer = self.build(&self.consolidated(first, &self.leaves(ends, &edit)))?;
+                return self.replace_consolidated(first, buffer);
             }
         }
         let block = self.forest.shape().block_bytes(LEAF);
-        let news = self.create_leaves(ends, &edit, |bytes| {
-            if append { Share::LastApart } else { share(block, ends, bytes, full) }
+        let new_nodes = self.create_leaves(ends, &edit, |bytes| {
+            if append { Distribution::LastApart } else { distribution(block, ends, bytes, full) }
         })?;
-        self.count_leaves(ends, news.len());
-        self.replace_run(root, ends, news)
+        self.count_leaves(ends, new_nodes.len());
+        self.replace_run(root, ends, new_nodes)
     }
 
     /// Replaces adjacent leaves by so many, or more if they do not fit: by how many.
-    pub(crate) fn join_leaves(&mut self, root: Root, leaves: &[Index], nodes: usize) -> Result<usize, Stop> {
+    pub(crate) fn merge_leaves(
+        &mut self,
+        root: Root,
+        leaves: &[Index],
+        nodes: usize,
+    ) -> Result<usize, Abort> {
         let (first, last) = (leaves[0], leaves[leaves.len() - 1]);
         let between = &leaves[1..leaves.len() - 1];
-        let (ends, edit) = (Ends { first, last }, Edit::Join(between));
-        let news = self.create_leaves(ends, &edit, |_| Share::Evenly(nodes))?;
-        let count = news.len();
-        self.replace_run(root, ends, news)?;
+        let (ends, edit) = (Ends { first, last }, Edit::Merge(between));
+        let new_nodes = self.create_leaves(ends, &edit, |_| Distribution::Evenly(nodes))?;
+        let count = new_nodes.len();
+        self.replace_run(root, ends, new_nodes)?;
         Ok(count)
     }
 
     /// Replaces two adjacent interior nodes under one parent by one that their children fit into.
-    pub(crate) fn join_neighbours(&mut self, root: Root, ends: Ends) -> Result<(), Stop> {
+    pub(crate) fn merge_interior_nodes(&mut self, root: Root, ends: Ends) -> Result<(), Abort> {
         let children = Children::of(self.view(ends.first)).followed_by(Children::of(self.view(ends.last)));
-        let parts = divide(self.forest.shape(), &children.run(), Share::Evenly(1));
+        let parts = divide(self.forest.shape(), &children.run(), Distribution::Evenly(1));
         let built = self.build_parts(children.level, &parts, None, None)?;
         self.forest.counters.interior_merges.add(1);
-        let news = self.create_all(built);
-        self.replace_run(root, ends, news)
+        let new_nodes = self.create_all(built);
+        self.replace_run(root, ends, new_nodes)
     }
 
     /// Whether a leaf with so many bytes in its sorted block is to share them, or is to be joined.
@@ -158,12 +163,12 @@ impl<'f> WriteTransaction<'f> {
     }
 
     /// One leaf for one leaf.
-    fn merged<'p>(&self, leaf: Index, run: &'p NodeRun<'_>) -> Plan<'p> {
+    fn consolidated<'p>(&self, leaf: Index, run: &'p NodeRun<'_>) -> Plan<'p> {
         let view = self.view(leaf);
         run.plan(view.left(), view.right())
     }
 
-    fn replace_merged(&mut self, leaf: Index, buffer: NodeBuffer<'f>) -> Result<(), Stop> {
+    fn replace_consolidated(&mut self, leaf: Index, buffer: NodeBuffer<'f>) -> Result<(), Abort> {
         self.replace(leaf, buffer);
         self.forest.counters.consolidations.add(1);
         Ok(())
@@ -190,17 +195,17 @@ impl<'f> WriteTransaction<'f> {
     }
 
     /// Takes a neighbour under the same parent into the run, if there is one whose lock can be had.
-    fn with_neighbour(&mut self, root: Root, leaf: Index, bytes: usize, full: bool) -> Result<Ends, Stop> {
+    fn add_neighbour(&mut self, root: Root, leaf: Index, bytes: usize, full: bool) -> Result<Ends, Abort> {
         let alone = Ends { first: leaf, last: leaf };
         let path = self.path(root, self.view(leaf).low_fence(), LEAF);
         let Some(&parent) = path.last() else { return Ok(alone) };
-        let Some((left, right)) = self.neighbours(parent, leaf) else { return Err(Stop::Busy) };
+        let Some((left, right)) = self.neighbours(parent, leaf) else { return Err(Abort::Conflict) };
         let used = |lid: &Lid| self.view_of(*lid).size();
         let Some(lid) = [left, right].into_iter().flatten().min_by_key(used) else { return Ok(alone) };
         if !full && bytes + used(&lid) > self.forest.shape().block_bytes(LEAF) * 3 / 4 {
             return Ok(alone);
         }
-        Ok(match self.hold(lid) {
+        Ok(match self.lock(lid) {
             Ok(other) if Some(lid) == left => Ends { first: other, last: leaf },
             Ok(other) => Ends { first: leaf, last: other },
             Err(_) => alone,
@@ -240,32 +245,32 @@ impl<'f> WriteTransaction<'f> {
         &mut self,
         ends: Ends,
         edit: &Edit<'_>,
-        share: impl FnOnce(usize) -> Share,
-    ) -> Result<Vec<NewChild>, Stop> {
+        distribution: impl FnOnce(usize) -> Distribution,
+    ) -> Result<Vec<NewChild>, Abort> {
         let (left, right) = (self.left_of(ends.first), self.right_of(ends.last));
-        let outer_left = left.map(|lid| self.hold(lid)).transpose()?;
-        let outer_right = right.map(|lid| self.hold(lid)).transpose()?;
+        let outer_left = left.map(|lid| self.lock(lid)).transpose()?;
+        let outer_right = right.map(|lid| self.lock(lid)).transpose()?;
         let run = self.leaves(ends, edit);
-        let parts = divide(self.forest.shape(), &run, share(run.bytes()));
+        let parts = divide(self.forest.shape(), &run, distribution(run.bytes()));
         let built = self.build_parts(0, &parts, left, right)?;
         drop((parts, run));
-        let news = self.create_all(built);
+        let new_nodes = self.create_all(built);
         if let Some(index) = outer_left {
-            self.set_right(index, news[0].lid);
+            self.set_right(index, new_nodes[0].lid);
         }
         if let Some(index) = outer_right {
-            self.set_left(index, news[news.len() - 1].lid);
+            self.set_left(index, new_nodes[new_nodes.len() - 1].lid);
         }
-        Ok(news)
+        Ok(new_nodes)
     }
 
     fn build_parts(
         &self,
         level: usize,
-        parts: &[Part<'_>],
+        parts: &[NodeContents<'_>],
         left: Option<Lid>,
         right: Option<Lid>,
-    ) -> Result<Vec<Built<'f>>, Error> {
+    ) -> Result<Vec<BuiltNode<'f>>, Error> {
         let memory = self.forest.memory();
         let reservations = parts.iter().map(|_| memory.reserve_lid()).collect::<Result<Vec<_>, _>>()?;
         let lids: Vec<Lid> = reservations.iter().map(LidReservation::lid).collect();
@@ -274,13 +279,13 @@ impl<'f> WriteTransaction<'f> {
             let left = if index == 0 { left } else { Some(lids[index - 1]) };
             let right = lids.get(index + 1).copied().or(right);
             let buffer = self.build(&part.plan(level, left, right))?;
-            built.push(Built { low: part.fences.low.clone(), buffer, reservation });
+            built.push(BuiltNode { low: part.fences.low.clone(), buffer, reservation });
         }
         Ok(built)
     }
 
-    fn create_all(&mut self, built: Vec<Built<'f>>) -> Vec<NewChild> {
-        let create = |node: Built<'f>| {
+    fn create_all(&mut self, built: Vec<BuiltNode<'f>>) -> Vec<NewChild> {
+        let create = |node: BuiltNode<'f>| {
             let lid = node.reservation.lid();
             self.create(node.buffer, node.reservation);
             NewChild { low: node.low, lid }
@@ -288,10 +293,10 @@ impl<'f> WriteTransaction<'f> {
         built.into_iter().map(create).collect()
     }
 
-    fn count_leaves(&self, ends: Ends, news: usize) {
+    fn count_leaves(&self, ends: Ends, new_nodes: usize) {
         let counters = &self.forest.counters;
         let olds = if ends.first == ends.last { 1 } else { 2 };
-        match news.cmp(&olds) {
+        match new_nodes.cmp(&olds) {
             std::cmp::Ordering::Greater => counters.leaf_splits.add(1),
             std::cmp::Ordering::Equal => counters.leaf_shares.add(1),
             std::cmp::Ordering::Less => counters.leaf_merges.add(1),
@@ -299,43 +304,46 @@ impl<'f> WriteTransaction<'f> {
     }
 
     /// Puts new nodes in the place of a run, from its parent upward until one node takes them in.
-    fn replace_run(&mut self, root: Root, mut ends: Ends, mut news: Vec<NewChild>) -> Result<(), Stop> {
+    fn replace_run(&mut self, root: Root, mut ends: Ends, mut new_nodes: Vec<NewChild>) -> Result<(), Abort> {
         let (first, last) = (self.view(ends.first), self.view(ends.last));
         let mut left_path = self.path(root, first.low_fence(), first.level());
         let mut right_path = self.path(root, last.low_fence(), last.level());
         loop {
             let (Some(left), Some(right)) = (left_path.pop(), right_path.pop()) else {
-                return self.grow(root, 1 + self.view(ends.first).level(), &news);
+                return self.grow(root, 1 + self.view(ends.first).level(), &new_nodes);
             };
-            let parents = Ends { first: self.hold(left)?, last: self.hold(right)? };
-            let children = self.children_after(parents, ends, &news)?;
+            let parents = Ends { first: self.lock(left)?, last: self.lock(right)? };
+            let children = self.children_after(parents, ends, &new_nodes)?;
             self.remove_run(parents, ends)?;
             let is_root = left == root.0;
             if is_root && children.item_runs.is_empty() {
-                return self.collapse(parents.first, news[0].lid);
+                return self.collapse(parents.first, new_nodes[0].lid);
             }
             if parents.first == parents.last && (is_root || !self.is_small(&children)) {
-                if self.take_in(parents.first, &children)? {
+                if self.try_replace_interior(parents.first, &children)? {
                     return Ok(());
                 }
                 self.forest.counters.interior_splits.add(1);
             }
             let level = children.level;
-            (ends, news) = self.replace_interiors(left_path.last().copied(), parents, children)?;
+            (ends, new_nodes) = self.replace_interiors(left_path.last().copied(), parents, children)?;
             if is_root {
-                return self.grow(root, level + 1, &news);
+                return self.grow(root, level + 1, &new_nodes);
             }
         }
     }
 
     /// The children of the parents of a run with the run replaced.
-    fn children_after(&self, parents: Ends, ends: Ends, news: &[NewChild]) -> Result<Children, Stop> {
+    fn children_after(&self, parents: Ends, ends: Ends, new_nodes: &[NewChild]) -> Result<Children, Abort> {
         let (left, right) = (self.view(parents.first), self.view(parents.last));
-        let first = self.position_of(left, ends.first).ok_or(Stop::Busy)?;
-        let last = self.position_of(right, ends.last).ok_or(Stop::Busy)?;
+        let first = self.position_of(left, ends.first).ok_or(Abort::Conflict)?;
+        let last = self.position_of(right, ends.last).ok_or(Abort::Conflict)?;
         let start = if first == LEFTMOST { left.items_start() } else { first };
-        let (leftmost, items) =
-            if first == LEFTMOST { (news[0].lid, &news[1..]) } else { (left.leftmost(), news) };
+        let (leftmost, items) = if first == LEFTMOST {
+            (new_nodes[0].lid, &new_nodes[1..])
+        } else {
+            (left.leftmost(), new_nodes)
+        };
         let mut children = Children::new(left.level(), Fences::spanning(left, right), leftmost);
         let end = end_of_child(right, last);
         children.push(ItemRun::sorted(left, left.items_start(), start));
@@ -358,7 +366,7 @@ impl<'f> WriteTransaction<'f> {
     }
 
     /// Takes away the nodes of a run: its ends and all that is between them.
-    fn remove_run(&mut self, parents: Ends, ends: Ends) -> Result<(), Stop> {
+    fn remove_run(&mut self, parents: Ends, ends: Ends) -> Result<(), Abort> {
         for lid in self.between(parents, ends)? {
             self.remove_subtree(lid)?;
         }
@@ -370,10 +378,10 @@ impl<'f> WriteTransaction<'f> {
     }
 
     /// The children of the parents of a run that lie between its ends.
-    fn between(&self, parents: Ends, ends: Ends) -> Result<Vec<Lid>, Stop> {
+    fn between(&self, parents: Ends, ends: Ends) -> Result<Vec<Lid>, Abort> {
         let (left, right) = (self.view(parents.first), self.view(parents.last));
-        let first = self.position_of(left, ends.first).ok_or(Stop::Busy)?;
-        let last = self.position_of(right, ends.last).ok_or(Stop::Busy)?;
+        let first = self.position_of(left, ends.first).ok_or(Abort::Conflict)?;
+        let last = self.position_of(right, ends.last).ok_or(Abort::Conflict)?;
         let after = |view, position| {
             std::iter::successors(child_after(view, position), move |&at| child_after(view, at))
         };
@@ -386,8 +394,8 @@ impl<'f> WriteTransaction<'f> {
         Ok(of_left.chain(of_right.map(|at| child_at(right, at))).collect())
     }
 
-    fn remove_subtree(&mut self, lid: Lid) -> Result<(), Stop> {
-        let index = self.hold(lid)?;
+    fn remove_subtree(&mut self, lid: Lid) -> Result<(), Abort> {
+        let index = self.lock(lid)?;
         let view = self.view(index);
         if !view.is_leaf() {
             let items = view.items_from(view.items_start()).map(|(_, item)| item.child());
@@ -401,7 +409,7 @@ impl<'f> WriteTransaction<'f> {
     }
 
     /// Rebuilds one interior node with its new children, if they fit.
-    fn take_in(&mut self, node: Index, children: &Children) -> Result<bool, Stop> {
+    fn try_replace_interior(&mut self, node: Index, children: &Children) -> Result<bool, Abort> {
         let run = children.run();
         let plan = run.plan(None, None);
         if !fits(self.forest.shape(), &plan, 0) {
@@ -422,32 +430,32 @@ impl<'f> WriteTransaction<'f> {
         grandparent: Option<Lid>,
         parents: Ends,
         mut children: Children,
-    ) -> Result<(Ends, Vec<NewChild>), Stop> {
+    ) -> Result<(Ends, Vec<NewChild>), Abort> {
         let mut ends = parents;
         if let Some(grandparent) = grandparent
             && parents.first == parents.last
             && self.is_small(&children)
         {
-            (ends, children) = self.join_interior(grandparent, parents.first, children)?;
+            (ends, children) = self.merge_with_neighbour(grandparent, parents.first, children)?;
         }
         let run = children.run();
         let nodes = if fits(self.forest.shape(), &run.plan(None, None), 0) { 1 } else { 2 };
-        let parts = divide(self.forest.shape(), &run, Share::Evenly(nodes));
+        let parts = divide(self.forest.shape(), &run, Distribution::Evenly(nodes));
         let built = self.build_parts(children.level, &parts, None, None)?;
         Ok((ends, self.create_all(built)))
     }
 
     /// Takes the children of a neighbour under the same parent, if there is one whose lock can be had.
-    fn join_interior(
+    fn merge_with_neighbour(
         &mut self,
         grandparent: Lid,
         node: Index,
         children: Children,
-    ) -> Result<(Ends, Children), Stop> {
+    ) -> Result<(Ends, Children), Abort> {
         let alone = Ends { first: node, last: node };
-        let (left, right) = self.neighbours(grandparent, node).ok_or(Stop::Busy)?;
+        let (left, right) = self.neighbours(grandparent, node).ok_or(Abort::Conflict)?;
         let Some(lid) = left.or(right) else { return Ok((alone, children)) };
-        let Ok(other) = self.hold(lid) else { return Ok((alone, children)) };
+        let Ok(other) = self.lock(lid) else { return Ok((alone, children)) };
         self.forest.counters.interior_merges.add(1);
         let theirs = Children::of(self.view(other));
         Ok(if left.is_some() {
@@ -458,25 +466,25 @@ impl<'f> WriteTransaction<'f> {
     }
 
     /// Makes the root the parent of new nodes: the tree gains a level.
-    fn grow(&mut self, root: Root, level: usize, news: &[NewChild]) -> Result<(), Stop> {
-        let mut children = Children::new(level, Fences::NONE, news[0].lid);
-        for child in &news[1..] {
+    fn grow(&mut self, root: Root, level: usize, new_nodes: &[NewChild]) -> Result<(), Abort> {
+        let mut children = Children::new(level, Fences::NONE, new_nodes[0].lid);
+        for child in &new_nodes[1..] {
             children.push(ItemRun::new(&[], &encode_child(&child.low, child.lid)));
         }
-        children.tally += Tally::new(news.len() - 1, &[]);
+        children.tally += Tally::new(new_nodes.len() - 1, &[]);
         self.forest.counters.root_growths.add(1);
-        let index = self.hold(root.0)?;
-        if self.take_in(index, &children)? {
+        let index = self.lock(root.0)?;
+        if self.try_replace_interior(index, &children)? {
             return Ok(());
         }
-        let parts = divide(self.forest.shape(), &children.run(), Share::Evenly(2));
+        let parts = divide(self.forest.shape(), &children.run(), Distribution::Evenly(2));
         let built = self.build_parts(level, &parts, None, None)?;
-        let news = self.create_all(built);
-        self.grow(root, level + 1, &news)
+        let new_nodes = self.create_all(built);
+        self.grow(root, level + 1, &new_nodes)
     }
 
     /// Makes an only child the root, and its only child, and so on: the tree loses levels.
-    fn collapse(&mut self, root: Index, mut child: Lid) -> Result<(), Stop> {
+    fn collapse(&mut self, root: Index, mut child: Lid) -> Result<(), Abort> {
         // An only child that was there before stays one: it has no private buffer that could become the
         // root's.
         while let Some(buffer) = self.take_created(child) {
@@ -492,7 +500,7 @@ impl<'f> WriteTransaction<'f> {
     }
 
     /// Removes a tree with everything in it.
-    pub(crate) fn drop_tree(&mut self, root: Root) -> Result<(), Stop> {
+    pub(crate) fn drop_tree(&mut self, root: Root) -> Result<(), Abort> {
         self.delete_range(root, Bound::Unbounded, Bound::Unbounded)?;
         self.remove_subtree(root.0)?;
         // There is nothing left to be tended.
@@ -506,13 +514,13 @@ impl<'f> WriteTransaction<'f> {
         root: Root,
         lower: Bound<&[u8]>,
         upper: Bound<&[u8]>,
-    ) -> Result<u64, Stop> {
+    ) -> Result<u64, Abort> {
         let range = KeyRange { lower, upper };
         if range.is_empty() {
             return Ok(0);
         }
-        let first = self.hold_leaf(root, range.first_leaf())?;
-        let last = self.hold_leaf(root, range.last_leaf())?;
+        let first = self.lock_leaf(root, range.first_leaf())?;
+        let last = self.lock_leaf(root, range.last_leaf())?;
         let (mut leaf, mut count) = (first, 0);
         loop {
             let (removed, values) = range.inside(self.view(leaf));
@@ -523,8 +531,8 @@ impl<'f> WriteTransaction<'f> {
             if leaf == last {
                 break;
             }
-            let right = self.right_of(leaf).ok_or(Stop::Busy)?;
-            leaf = self.hold(right)?;
+            let right = self.right_of(leaf).ok_or(Abort::Conflict)?;
+            leaf = self.lock(right)?;
         }
         if count > 0 {
             let sparse = Some((root, self.view(first).low_fence().to_vec()));
@@ -538,10 +546,10 @@ impl<'f> WriteTransaction<'f> {
 
 /// How many leaves a run of so many bytes becomes: full ones share with a neighbour, two full ones become
 /// three.
-fn share(block: usize, ends: Ends, bytes: usize, full: bool) -> Share {
+fn distribution(block: usize, ends: Ends, bytes: usize, full: bool) -> Distribution {
     let joins = bytes <= block * 3 / 4;
     let two = bytes <= 2 * block * 15 / 16;
-    Share::Evenly(match (joins, full, ends.first == ends.last, two) {
+    Distribution::Evenly(match (joins, full, ends.first == ends.last, two) {
         (true, false, ..) => 1,
         (_, _, true, _) | (.., true) => 2,
         _ => 3,
@@ -549,7 +557,7 @@ fn share(block: usize, ends: Ends, bytes: usize, full: bool) -> Share {
 }
 
 /// A node that is built and not yet part of the transaction.
-struct Built<'f> {
+struct BuiltNode<'f> {
     low: Vec<u8>,
     buffer: NodeBuffer<'f>,
     reservation: LidReservation<'f>,

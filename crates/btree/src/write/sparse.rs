@@ -4,14 +4,14 @@ use crate::forest::Root;
 use crate::node::shape::{LEAF, Shape};
 
 /// A leaf that a write has left sparse, by a key that leads there.
-pub(crate) type Sparse = (Root, Vec<u8>);
+pub(crate) type SparseLeaf = (Root, Vec<u8>);
 
 /// What writes take from the live bytes of leaves.
 #[derive(Default)]
 pub(crate) struct Shrunk {
     pub(crate) bytes: usize,
     /// The leaves that are to be tended.
-    pub(crate) sparse: Vec<Sparse>,
+    pub(crate) sparse: Vec<SparseLeaf>,
 }
 
 /// Whether a leaf that loses some of its live bytes is to be tended: when it becomes less than a quarter

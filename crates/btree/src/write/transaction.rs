@@ -29,18 +29,18 @@ use crate::node::key::tag;
 use crate::node::log_entry::{NOT_PUBLISHED, NewEntry, stamp_entries};
 use crate::node::shape::VERSION_SLACK;
 use crate::node::view::View;
-use crate::write::sparse::{Shrunk, Sparse};
+use crate::write::sparse::{Shrunk, SparseLeaf};
 use crate::write::stages::{Stage, reach};
 
 /// Why a transaction cannot go on.
 #[derive(Debug)]
-pub(crate) enum Stop {
+pub(crate) enum Abort {
     /// Another writer holds a lock: begin again.
-    Busy,
+    Conflict,
     Failed(Error),
 }
 
-impl<E: Into<Error>> From<E> for Stop {
+impl<E: Into<Error>> From<E> for Abort {
     fn from(error: E) -> Self {
         Self::Failed(error.into())
     }
@@ -50,7 +50,7 @@ impl<E: Into<Error>> From<E> for Stop {
 pub(crate) enum End<T> {
     Commit(T),
     /// Nothing to change, on account of what it saw.
-    Refused(T),
+    RollBack(T),
 }
 
 /// How long to wait for a lock before giving up all of one's own.
@@ -76,7 +76,7 @@ enum Body<'f> {
     Exchanged,
 }
 
-struct HeldNode<'f> {
+struct TransactionNode<'f> {
     lid: Lid,
     body: Body<'f>,
     /// Of a node changed in place: its size and log count with what was appended.
@@ -87,7 +87,7 @@ struct HeldNode<'f> {
     right: Option<Lid>,
 }
 
-impl HeldNode<'_> {
+impl TransactionNode<'_> {
     fn view(&self, forest: &Forest) -> View<'_> {
         match &self.body {
             Body::Replaced(_, buffer) | Body::Created(buffer, _) => View::private(forest.geometry(), buffer),
@@ -120,7 +120,7 @@ pub(crate) struct WriteTransaction<'f> {
     pub(crate) forest: &'f Forest,
     pin: &'f Pin<'f>,
     /// Most transactions hold one leaf.
-    held: SmallVec<[HeldNode<'f>; 1]>,
+    nodes: SmallVec<[TransactionNode<'f>; 1]>,
     /// Finds a LID in `held` once there are many.
     index: Option<HashMap<Lid, Index>>,
     values: Vec<ValueBuffer<'f>>,
@@ -128,7 +128,7 @@ pub(crate) struct WriteTransaction<'f> {
     /// What it takes from the live bytes of leaves; most take nothing.
     shrunk: Option<Box<Shrunk>>,
     /// Whether it holds what must be committed, even if what comes to it next stops.
-    is_bound: bool,
+    must_commit: bool,
 }
 
 impl<'f> WriteTransaction<'f> {
@@ -139,76 +139,76 @@ impl<'f> WriteTransaction<'f> {
     /// With room for so many nodes.
     #[inline]
     pub(crate) fn with_capacity(forest: &'f Forest, pin: &'f Pin<'f>, nodes: usize) -> Self {
-        let held = SmallVec::with_capacity(nodes);
+        let nodes = SmallVec::with_capacity(nodes);
         Self {
             forest,
             pin,
-            held,
+            nodes,
             index: None,
             values: Vec::new(),
             retired: Vec::new(),
             shrunk: None,
-            is_bound: false,
+            must_commit: false,
         }
     }
 
     /// Binds it to be committed: what comes to it from now on stops as busy before it does anything that
     /// could not stay if it failed after that.
-    pub(crate) fn bind(&mut self) {
-        self.is_bound = true;
+    pub(crate) fn require_commit(&mut self) {
+        self.must_commit = true;
     }
 
-    pub(crate) fn is_bound(&self) -> bool {
-        self.is_bound
+    pub(crate) fn must_commit(&self) -> bool {
+        self.must_commit
     }
 
     #[inline]
     fn find(&self, lid: Lid) -> Option<Index> {
         match &self.index {
-            None => self.held.iter().position(|held| held.lid == lid),
+            None => self.nodes.iter().position(|node| node.lid == lid),
             Some(index) => index.get(&lid).copied(),
         }
     }
 
     #[inline(always)]
-    fn push(&mut self, node: HeldNode<'f>) -> Index {
+    fn push(&mut self, node: TransactionNode<'f>) -> Index {
         const FEW: usize = 16;
-        let index = self.held.len();
+        let index = self.nodes.len();
         if index >= FEW {
-            let of_few = || self.held.iter().enumerate().map(|(index, held)| (held.lid, index)).collect();
+            let of_few = || self.nodes.iter().enumerate().map(|(index, node)| (node.lid, index)).collect();
             self.index.get_or_insert_with(of_few).insert(node.lid, index);
         }
-        self.held.push(node);
+        self.nodes.push(node);
         index
     }
 
     /// Locks a node, unless this transaction holds it already.
-    pub(crate) fn hold(&mut self, lid: Lid) -> Result<Index, Stop> {
+    pub(crate) fn lock(&mut self, lid: Lid) -> Result<Index, Abort> {
         match self.find(lid) {
             Some(index) => Ok(index),
-            None => self.lock(lid),
+            None => self.spin_lock(lid),
         }
     }
 
     /// As [`WriteTransaction::hold`], for a mapped node. Its lock is mostly free, and then nobody holds it.
     #[inline]
-    pub(crate) fn hold_mapped(&mut self, lid: Lid) -> Result<Index, Stop> {
+    pub(crate) fn lock_mapped(&mut self, lid: Lid) -> Result<Index, Abort> {
         match self.try_lock(lid) {
             Some(index) => Ok(index),
-            None => self.hold(lid),
+            None => self.lock(lid),
         }
     }
 
-    fn lock(&mut self, lid: Lid) -> Result<Index, Stop> {
+    fn spin_lock(&mut self, lid: Lid) -> Result<Index, Abort> {
         // Who is bound gets on by committing, and not by waiting.
-        let attempts = if self.is_bound { 1 } else { LOCK_ATTEMPTS };
+        let attempts = if self.must_commit { 1 } else { LOCK_ATTEMPTS };
         for _ in 0..attempts {
             if let Some(index) = self.try_lock(lid) {
                 return Ok(index);
             }
             honeycomb_memory::sync::hint::spin_loop();
         }
-        Err(Stop::Busy)
+        Err(Abort::Conflict)
     }
 
     #[inline]
@@ -218,7 +218,7 @@ impl<'f> WriteTransaction<'f> {
         let (size, log_count) = (locked.seen().size(), locked.seen().log_count());
         reach(Stage::Locked);
         let body = Body::Locked(locked);
-        Some(self.push(HeldNode { lid, body, size, log_count, left: None, right: None }))
+        Some(self.push(TransactionNode { lid, body, size, log_count, left: None, right: None }))
     }
 
     /// The node that a LID names for this transaction.
@@ -233,28 +233,28 @@ impl<'f> WriteTransaction<'f> {
     /// Whether this transaction takes away a node that it holds.
     #[inline]
     pub(crate) fn is_removed(&self, index: Index) -> bool {
-        matches!(&self.held[index].body, Body::Removed(_) | Body::Dropped { .. })
+        matches!(&self.nodes[index].body, Body::Removed(_) | Body::Dropped { .. })
     }
 
     /// Whether a node that this transaction holds is still in a buffer.
     #[inline]
     pub(crate) fn is_in_place(&self, index: Index, buffer: Node<'_>) -> bool {
-        matches!(&self.held[index].body, Body::Locked(locked) if locked.node().is(buffer))
+        matches!(&self.nodes[index].body, Body::Locked(locked) if locked.node().is(buffer))
     }
 
     /// A node that this transaction holds.
     #[inline(always)]
     pub(crate) fn view(&self, index: Index) -> View<'_> {
-        let held = &self.held[index];
-        match &held.body {
-            Body::Locked(locked) => held.view_in_place(self.forest, locked),
-            _ => held.view(self.forest),
+        let node = &self.nodes[index];
+        match &node.body {
+            Body::Locked(locked) => node.view_in_place(self.forest, locked),
+            _ => node.view(self.forest),
         }
     }
 
     /// Whether this transaction holds any nodes, so sees some otherwise than others do.
-    pub(crate) fn holds_any(&self) -> bool {
-        !self.held.is_empty()
+    pub(crate) fn has_nodes(&self) -> bool {
+        !self.nodes.is_empty()
     }
 
     /// The node that a LID names for everybody. Its header and shortcuts, which are adjacent lines, are asked
@@ -267,7 +267,7 @@ impl<'f> WriteTransaction<'f> {
     }
 
     pub(crate) fn lid(&self, index: Index) -> Lid {
-        self.held[index].lid
+        self.nodes[index].lid
     }
 
     /// The bytes of an out-of-line value.
@@ -286,7 +286,7 @@ impl<'f> WriteTransaction<'f> {
     }
 
     /// Notes what the transaction takes from the live bytes of a leaf, and whether that is to be tended.
-    pub(crate) fn note_shrunk(&mut self, bytes: usize, sparse: Option<Sparse>) {
+    pub(crate) fn note_shrunk(&mut self, bytes: usize, sparse: Option<SparseLeaf>) {
         let shrunk = self.shrunk.get_or_insert_default();
         shrunk.bytes += bytes;
         shrunk.sparse.extend(sparse);
@@ -315,16 +315,16 @@ impl<'f> WriteTransaction<'f> {
 
     /// Appends to a leaf's log an entry that there is room for.
     pub(crate) fn append(&mut self, index: Index, entry: &NewEntry<'_>) {
-        let held = &mut self.held[index];
-        match &mut held.body {
+        let node = &mut self.nodes[index];
+        match &mut node.body {
             Body::Locked(locked) => {
-                entry.write(locked.tail_mut(held.size), NOT_PUBLISHED);
+                entry.write(locked.tail_mut(node.size), NOT_PUBLISHED);
                 // Readers look at as many tags as there are published entries.
-                if let Some(tag) = TagPlace::of(held.log_count) {
+                if let Some(tag) = TagPlace::of(node.log_count) {
                     locked.set_word(tag.offset, tag.put(locked.node().word(tag.offset), entry.item.suffix));
                 }
-                held.size += entry.bytes();
-                held.log_count += 1;
+                node.size += entry.bytes();
+                node.log_count += 1;
                 reach(Stage::Appended);
             }
             Body::Replaced(_, buffer) | Body::Created(buffer, _) => append_private(buffer, entry),
@@ -337,8 +337,8 @@ impl<'f> WriteTransaction<'f> {
     /// Gives a node a new buffer under the same LID.
     pub(crate) fn replace(&mut self, index: Index, buffer: NodeBuffer<'f>) {
         reach(Stage::Built);
-        let held = &mut self.held[index];
-        held.body = match std::mem::replace(&mut held.body, Body::Exchanged) {
+        let node = &mut self.nodes[index];
+        node.body = match std::mem::replace(&mut node.body, Body::Exchanged) {
             Body::Locked(locked) | Body::Replaced(locked, _) => Body::Replaced(locked, buffer),
             Body::Created(_, reservation) => Body::Created(buffer, reservation),
             Body::Removed(_) | Body::Dropped { .. } | Body::Exchanged => {
@@ -349,8 +349,8 @@ impl<'f> WriteTransaction<'f> {
 
     /// Takes a node away, LID and all.
     pub(crate) fn remove(&mut self, index: Index) {
-        let held = &mut self.held[index];
-        held.body = match std::mem::replace(&mut held.body, Body::Exchanged) {
+        let node = &mut self.nodes[index];
+        node.body = match std::mem::replace(&mut node.body, Body::Exchanged) {
             Body::Locked(locked) | Body::Replaced(locked, _) => Body::Removed(locked),
             Body::Created(_, reservation) => Body::Dropped { _reservation: reservation },
             Body::Removed(_) | Body::Dropped { .. } | Body::Exchanged => {
@@ -362,20 +362,20 @@ impl<'f> WriteTransaction<'f> {
     /// Adds a node under a LID of its own.
     pub(crate) fn create(&mut self, buffer: NodeBuffer<'f>, reservation: LidReservation<'f>) -> Index {
         let (lid, body) = (reservation.lid(), Body::Created(buffer, reservation));
-        self.push(HeldNode { lid, body, size: 0, log_count: 0, left: None, right: None })
+        self.push(TransactionNode { lid, body, size: 0, log_count: 0, left: None, right: None })
     }
 
     /// Takes back the buffer of a node, without the node, if this transaction created it.
     pub(crate) fn take_created(&mut self, lid: Lid) -> Option<NodeBuffer<'f>> {
         let index = self.find(lid)?;
-        let held = &mut self.held[index];
-        match std::mem::replace(&mut held.body, Body::Exchanged) {
+        let node = &mut self.nodes[index];
+        match std::mem::replace(&mut node.body, Body::Exchanged) {
             Body::Created(buffer, reservation) => {
-                held.body = Body::Dropped { _reservation: reservation };
+                node.body = Body::Dropped { _reservation: reservation };
                 Some(buffer)
             }
             other => {
-                held.body = other;
+                node.body = other;
                 None
             }
         }
@@ -383,22 +383,22 @@ impl<'f> WriteTransaction<'f> {
 
     /// Sets a leaf's left sibling.
     pub(crate) fn set_left(&mut self, index: Index, left: Lid) {
-        self.held[index].left = Some(left);
+        self.nodes[index].left = Some(left);
     }
 
     /// Sets a leaf's right sibling.
     pub(crate) fn set_right(&mut self, index: Index, right: Lid) {
-        self.held[index].right = Some(right);
+        self.nodes[index].right = Some(right);
     }
 
     /// The left sibling a leaf has for this transaction.
     pub(crate) fn left_of(&self, index: Index) -> Option<Lid> {
-        self.held[index].left.or_else(|| self.view(index).left())
+        self.nodes[index].left.or_else(|| self.view(index).left())
     }
 
     /// The right sibling a leaf has for this transaction.
     pub(crate) fn right_of(&self, index: Index) -> Option<Lid> {
-        self.held[index].right.or_else(|| self.view(index).right())
+        self.nodes[index].right.or_else(|| self.view(index).right())
     }
 
     /// Makes all of it visible at once and returns its version, when every new reader sees it.
@@ -411,8 +411,8 @@ impl<'f> WriteTransaction<'f> {
         reach(Stage::VersionTaken);
         // Created nodes first: nothing leads to them before a published node does.
         for created in [true, false] {
-            let is_now = |held: &&mut HeldNode<'_>| matches!(held.body, Body::Created(..)) == created;
-            for node in self.held.iter_mut().filter(is_now) {
+            let is_now = |node: &&mut TransactionNode<'_>| matches!(node.body, Body::Created(..)) == created;
+            for node in self.nodes.iter_mut().filter(is_now) {
                 publish(forest, node, version, &mut self.retired);
                 reach(Stage::Published);
             }
@@ -429,21 +429,21 @@ impl<'f> WriteTransaction<'f> {
         if let Some(shrunk) = &self.shrunk {
             forest.counters.shrunk_bytes.add(shrunk.bytes as u64);
         }
-        self.let_go();
+        self.clear();
         version
     }
 
     /// Undoes all of it, and returns when every new reader sees what this transaction saw.
-    pub(crate) fn refuse(&mut self) {
-        let seen = self.held.iter().filter_map(|held| held.newest_version(self.forest)).max();
-        self.let_go();
+    pub(crate) fn roll_back(&mut self) {
+        let seen = self.nodes.iter().filter_map(|node| node.newest_version(self.forest)).max();
+        self.clear();
         self.forest.versions.wait_for(seen.unwrap_or(0));
     }
 
     /// Makes an empty transaction of it.
-    fn let_go(&mut self) {
-        self.held.clear();
-        (self.index, self.is_bound) = (None, false);
+    fn clear(&mut self) {
+        self.nodes.clear();
+        (self.index, self.must_commit) = (None, false);
         if let Some(shrunk) = &mut self.shrunk {
             shrunk.bytes = 0;
         }
@@ -454,8 +454,8 @@ impl<'f> WriteTransaction<'f> {
 
 /// Publishes a node; once that is done, there is nothing left of it to publish.
 #[inline(always)]
-fn publish(forest: &Forest, node: &mut HeldNode<'_>, version: Version, retired: &mut Vec<Retired>) {
-    let HeldNode { lid, ref mut body, size, log_count, left, right } = *node;
+fn publish(forest: &Forest, node: &mut TransactionNode<'_>, version: Version, retired: &mut Vec<Retired>) {
+    let TransactionNode { lid, ref mut body, size, log_count, left, right } = *node;
     let body = std::mem::replace(body, Body::Exchanged);
     let siblings = [(node_header::LEFT_OFFSET, left), (node_header::RIGHT_OFFSET, right)];
     match body {
