@@ -12,10 +12,10 @@ use crate::read::reader::LookupResult;
 use crate::read::search::{find_segment, refine_segment};
 
 impl<'r> Descent<'r, '_> {
-    /// The value of the key, once it has landed.
+    /// Returns the value of the key.
     ///
     /// # Panics
-    /// If it has not.
+    /// If the descent is not complete.
     #[must_use]
     #[inline]
     pub fn get(&self) -> Option<LookupResult<'r>> {
@@ -36,12 +36,12 @@ impl<'r> Descent<'r, '_> {
     }
 }
 
-/// The sorted item of a key in the segment where it would be.
+/// Returns the sorted item of a key, which can only be in this segment.
 #[inline]
 fn item_in<'a>(leaf: View<'a>, search_key: &SearchKey<'_>, segment: usize) -> Option<Item<'a>> {
     let (segment, start) = refine_segment(leaf, search_key, segment);
     let items = leaf.sorted_from(start);
-    // The next segment begins with a greater key, so it is here or nowhere.
+    // The next segment starts with a greater key.
     let end = leaf.segment(segment + 1) - start;
     let mut at = search_key.skip_smaller(items, ItemHeader::item_bytes).end;
     while at < end {
@@ -54,7 +54,8 @@ fn item_in<'a>(leaf: View<'a>, search_key: &SearchKey<'_>, segment: usize) -> Op
     None
 }
 
-/// The sorted item of a key, of which the line of the leaf's tag directory has named some entries.
+/// Returns the sorted item of a key. `named` has the entries of the key's directory line with its
+/// fingerprint.
 #[inline]
 fn item_named<'a>(
     leaf: View<'a>,
@@ -64,7 +65,7 @@ fn item_named<'a>(
 ) -> Option<Item<'a>> {
     let mut items = line.offsets(named).map(|offset| leaf.item(offset));
     let found = items.find(|item| item.suffix() == search_key.suffix);
-    // Entries of other keys with the tag can have hidden that the line may lack this one.
+    // Entries of other keys had the fingerprint, but the line does not cover all items.
     if found.is_none() && !line.is_whole() {
         item_in(leaf, search_key, find_segment(leaf, search_key))
     } else {
@@ -72,7 +73,7 @@ fn item_named<'a>(
     }
 }
 
-/// The newest log entry of a key that a read version sees, and its version.
+/// Returns the newest log entry of a key that `read_version` sees, and its version.
 fn newest_in_log<'a>(
     leaf: View<'a>,
     suffix: &[u8],

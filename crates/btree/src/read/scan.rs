@@ -1,4 +1,4 @@
-//! Scans: the pairs between two bounds, in order, all of one version.
+//! Scans: the pairs between two bounds, in order, all at one version.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -14,25 +14,24 @@ use crate::read::cursor::Cursor;
 use crate::read::descent::{Descent, Landing};
 use crate::read::pair::Pair;
 use crate::read::reader::{LeafPosition, Reader};
-use crate::read::run::{Emit, OneByOne, Run};
+use crate::read::run::{Emit, OneByOne, PairRun};
 use crate::read::search::lower_bound;
 
-/// Which pairs to scan, and how.
+/// The parameters of a scan.
 #[derive(Debug, Clone, Copy)]
 pub struct Scan<'a> {
-    /// Where the range begins.
+    /// The lower bound of the range.
     pub lower: Bound<&'a [u8]>,
-    /// Where the range ends.
+    /// The upper bound of the range.
     pub upper: Bound<&'a [u8]>,
-    /// Forward scans only: start at the largest key not greater than the key of `lower`, included or not, if
-    /// there is one, although it may lie before the range (Honeycomb, section 3: what a map of file offsets
-    /// needs).
+    /// Forward scans only: start at the largest key that is not greater than the key of `lower`, even if that
+    /// key is outside the range. A map of file offsets needs this (Honeycomb, section 3).
     pub floor_start: bool,
-    /// From the end of the range to its beginning.
+    /// Scan from the upper bound to the lower bound.
     pub backward: bool,
-    /// Leave out the values.
+    /// Omit the values.
     pub keys_only: bool,
-    /// Most pairs.
+    /// Maximum number of pairs.
     pub limit: usize,
 }
 
@@ -50,7 +49,7 @@ impl Default for Scan<'_> {
 }
 
 impl<'a> Scan<'a> {
-    /// The key that leads to the first leaf; none if the scan starts at an end of the tree.
+    /// Returns the key that selects the first leaf; `None` if the scan starts at an end of the tree.
     #[must_use]
     pub fn start(&self) -> Option<&'a [u8]> {
         match if self.backward { self.upper } else { self.lower } {
@@ -61,11 +60,11 @@ impl<'a> Scan<'a> {
 }
 
 impl<'r> Descent<'r, '_> {
-    /// Scans a range whose [`Scan::start`] is the key of this descent, once it has landed, handing the pairs
-    /// to `emit` until it breaks or the limit is reached.
+    /// Scans a range and emits its pairs until `emit` breaks or the limit is reached. The key of this descent
+    /// must be the [`Scan::start`] of `scan`.
     ///
     /// # Panics
-    /// If it has not landed.
+    /// If the descent is not complete.
     pub fn scan_into(&self, scan: &Scan<'_>, emit: &mut impl Emit) {
         debug_assert_eq!(scan.start(), Some(self.key()));
         let (reader, root) = (self.reader(), self.root());
@@ -76,12 +75,12 @@ impl<'r> Descent<'r, '_> {
 }
 
 impl Reader<'_> {
-    /// Scans a range, handing each pair to `emit` until it breaks or the limit is reached.
+    /// Scans a range and calls `emit` with each pair until it breaks or the limit is reached.
     pub fn scan(&self, root: Root, scan: &Scan<'_>, emit: impl FnMut(&Pair<'_>) -> ControlFlow<()>) {
         self.scan_into(root, scan, &mut OneByOne(emit));
     }
 
-    /// Scans a range, handing the pairs to `emit` until it breaks or the limit is reached.
+    /// Scans a range and emits its pairs until `emit` breaks or the limit is reached.
     pub fn scan_into(&self, root: Root, scan: &Scan<'_>, emit: &mut impl Emit) {
         match scan.start() {
             Some(key) => self.descend_to_scan(root, key, scan.limit).descend().scan_into(scan, emit),
@@ -91,7 +90,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The leaf right of `leaf` at this reader's version.
+    /// Returns the right sibling of a leaf at this reader's version.
     fn right_of<'s>(&'s self, root: Root, leaf: View<'s>) -> Option<View<'s>> {
         let sibling = leaf.right()?;
         self.node(sibling).or_else(|| {
@@ -101,7 +100,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The leaf left of `leaf` at this reader's version.
+    /// Returns the left sibling of a leaf at this reader's version.
     fn left_of<'s>(&'s self, root: Root, leaf: View<'s>) -> Option<View<'s>> {
         let sibling = leaf.left()?;
         self.node(sibling).or_else(|| {
@@ -111,28 +110,28 @@ impl Reader<'_> {
     }
 }
 
-/// Bytes that a pair is taken to have, when it is said whether a scan goes beyond a leaf.
+/// Assumed bytes of a pair, to estimate whether a scan continues beyond a leaf.
 const PAIR_BYTES: usize = 32;
-/// Bytes of a sorted block that are asked for before a scan comes to its leaf.
+/// Bytes of the next leaf's sorted block to prefetch.
 const FIRST_PAIRS_BYTES: usize = 256;
 
-/// A scan under way.
+/// A scan in progress.
 struct RunningScan<'s, 'q, 'e, E> {
     reader: &'s Reader<'s>,
     root: Root,
     scan: &'q Scan<'q>,
-    /// The leaf that it starts in, if a key leads there.
+    /// The first leaf if a key selects it.
     landing: Option<Landing<'s>>,
-    /// Pairs that may still be emitted.
+    /// Number of pairs that the scan may still emit.
     remaining: usize,
     emit: &'e mut E,
 }
 
-/// A bound, seen from one leaf.
+/// A bound of the scan relative to one leaf.
 enum LeafBound<'q> {
-    /// Every key of the leaf is on the inner side of the bound.
+    /// All keys of the leaf are inside the bound.
     Inside,
-    /// The bound lies among the leaf's keys, at this suffix, which it excludes or not.
+    /// The bound is at this suffix; `excluded` if the range excludes its key.
     At { suffix: &'q [u8], excluded: bool },
 }
 
@@ -189,7 +188,7 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
         }
     }
 
-    /// Asks for the beginning of the next leaf, if the scan is likely to get there.
+    /// Prefetches the beginning of the next leaf if the scan is likely to reach it.
     #[inline]
     fn prefetch_right_of(&self, leaf: View<'s>, cursor: &Cursor<'s>) {
         if cursor.bytes_left() / PAIR_BYTES < self.remaining
@@ -202,7 +201,7 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
         }
     }
 
-    /// Offset up to which sorted items of a leaf need no look at the upper bound.
+    /// Returns the offset up to which sorted items are inside the upper bound without a comparison.
     #[inline]
     fn run_end(&self, leaf: View<'s>, upper: &LeafBound<'_>) -> usize {
         match upper {
@@ -212,7 +211,7 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
         }
     }
 
-    /// Offers sorted items up to an offset that no log entry is in the way of.
+    /// Emits sorted items as a run, up to `end` or the next log entry.
     #[inline]
     fn emit_run(
         &mut self,
@@ -223,7 +222,7 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
     ) -> ControlFlow<()> {
         let (start, end) = cursor.sorted_run(end);
         if start < end {
-            let mut run = Run::new(prefix, leaf.from(start), end - start, self.remaining);
+            let mut run = PairRun::new(prefix, leaf.from(start), end - start, self.remaining);
             self.emit.run(&mut run);
             cursor.skip_to(end - run.bytes_left());
             self.remaining = run.pairs_left();
@@ -240,7 +239,7 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
         if self.remaining == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// Where a forward scan starts.
+    /// Returns the leaf and the cursor at which a forward scan starts.
     fn first(&self) -> Option<(View<'s>, Cursor<'s>)> {
         let version = self.reader.version();
         let (Some(landing), Bound::Included(key) | Bound::Excluded(key)) = (self.landing, self.scan.lower)
@@ -253,7 +252,8 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
         floor.or_else(|| Some((landing.leaf, Cursor::at_key(landing, version, key, after))))
     }
 
-    /// Before the largest key not greater than `key`, in this leaf or one on its left.
+    /// Returns a cursor before the largest key that is not greater than `key`, in this leaf or one to its
+    /// left.
     fn floor(&self, landing: Landing<'s>, key: &[u8]) -> Option<(View<'s>, Cursor<'s>)> {
         let version = self.reader.version();
         let (mut leaf, mut cursor) = (landing.leaf, Cursor::at_key(landing, version, key, true));
@@ -264,7 +264,7 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
         Some((leaf, cursor))
     }
 
-    /// Where a backward scan starts.
+    /// Returns the leaf and the cursor at which a backward scan starts.
     fn last(&self) -> Option<(View<'s>, Cursor<'s>)> {
         let version = self.reader.version();
         let (Some(landing), Bound::Included(key) | Bound::Excluded(key)) = (self.landing, self.scan.upper)
@@ -277,7 +277,7 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
     }
 }
 
-/// Whether `key` lies after `bound`, or at it if the bound is excluded.
+/// Returns whether `key` is beyond `bound`: after it, or equal to it if the bound is excluded.
 #[inline]
 fn is_beyond(key: &[u8], bound: &[u8], excluded: bool) -> bool {
     if excluded { key >= bound } else { key > bound }
@@ -293,7 +293,7 @@ fn upper_in_leaf<'q>(leaf: View<'_>, upper: Bound<&'q [u8]>) -> LeafBound<'q> {
     if beyond_leaf {
         return LeafBound::Inside;
     }
-    // A key below the low fence ends the scan at the first pair, as the smallest suffix does.
+    // A bound below the low fence ends the scan at the first pair, like the smallest suffix.
     let suffix = key.strip_prefix(leaf.prefix()).unwrap_or(&[]);
     LeafBound::At { suffix, excluded: excluded || key < leaf.low_fence() }
 }
@@ -309,10 +309,10 @@ fn lower_in_leaf<'q>(leaf: View<'_>, lower: Bound<&'q [u8]>) -> LeafBound<'q> {
     }
     match key.strip_prefix(leaf.prefix()) {
         Some(suffix) => LeafBound::At { suffix, excluded },
-        // Beyond the high fence: no key of the leaf is in the range.
+        // The bound is beyond the high fence: no key of the leaf is in the range.
         None => LeafBound::At { suffix: BEYOND_ALL, excluded: true },
     }
 }
 
-/// Not smaller than any key suffix.
+/// A suffix that is not smaller than any key suffix.
 const BEYOND_ALL: &[u8] = &[0xff; honeycomb_layout::KEY_BYTES_MAX + 1];
