@@ -16,7 +16,7 @@
 //! | at | reads | prefetches |
 //! |---|---|---|
 //! | the leaf as a child | the page table | its header and the directory line of the key |
-//! | the leaf | header and line | items with the key's fingerprint, else the shortcuts; the log block if it is needed |
+//! | the leaf | header and line | items with the key's fingerprint, else the shortcuts; maybe the log block |
 //! | its shortcuts | the shortcuts | the key's segment |
 //!
 //! A single operation executes its steps one after the other. Several operations execute each step together.

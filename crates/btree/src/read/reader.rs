@@ -54,8 +54,7 @@ impl Forest {
     #[must_use]
     pub fn reader(&self) -> Reader<'_> {
         let pin = self.memory().pin();
-        // After the pin, so that any buffer that this version needs is released as replaced, and so retired,
-        // only later.
+        // Pin first: buffers that this version needs are retired only after their replacements are released.
         let version = self.read_version();
         Reader { forest: self, pin: ReaderPin::Own(pin), version, access_stats: None }
     }

@@ -19,8 +19,8 @@ const ATTEMPTS: usize = 8;
 
 impl Reader<'_> {
     /// Calls `emit` with up to `max` different random pairs of one leaf, in key order, and returns their
-    /// number. It returns 0 only if the tree has no pairs or `max` is 0. `draw(n)` must return a uniformly distributed
-    /// number below `n`.
+    /// number. It returns 0 only if the tree has no pairs or `max` is 0. `draw(n)` must return a uniformly
+    /// distributed number below `n`.
     pub fn sample(
         &self,
         root: Root,

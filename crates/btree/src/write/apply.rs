@@ -1,8 +1,8 @@
-//! Writes: one operation, as it is carried out alone and in a batch.
+//! Execution of single operations, alone and in a batch.
 //!
-//! A writer goes down without locks, locks the leaf, and searches it under the lock. A leaf whose lock it got
-//! is current and holds every key routed to its LID, however old the way there was: a LID's key range never
-//! changes.
+//! A writer descends without locks, locks the leaf, and searches it under the lock. A leaf that a writer has
+//! locked is current, and contains every key that is routed to its LID, even if the descent used old nodes:
+//! the key range of a LID never changes.
 
 use std::ops::Bound;
 
@@ -26,19 +26,20 @@ use crate::write::sparse::{Shrunk, SparseLeaf, becomes_sparse};
 use crate::write::transaction::{Abort, End, Index, WriteTransaction};
 
 impl Forest {
-    /// Carries out one operation and returns when every new reader sees it.
+    /// Executes one operation and returns when every new reader sees its effect.
     ///
     /// # Errors
-    /// [`Error::KeyLength`], [`Error::ValueLength`]; [`Error::Memory`] if there is no room. Nothing has
-    /// changed then.
+    /// [`Error::KeyLength`], [`Error::ValueLength`]; [`Error::Memory`] if the arena is full. A failed
+    /// operation has changed nothing.
     pub fn write(&self, root: Root, key: &[u8], operation: Operation<'_>) -> Result<Outcome, Error> {
         self.write_versioned(root, key, operation).map(|(outcome, _)| outcome)
     }
 
-    /// As [`Forest::write`], with the write's version: 0 if nothing was written, or without MVCC.
+    /// Like [`Forest::write`], but also returns the version of the write: 0 if nothing was written, or
+    /// without MVCC.
     ///
     /// # Errors
-    /// As [`Forest::write`].
+    /// Those of [`Forest::write`].
     pub fn write_versioned(
         &self,
         root: Root,
@@ -53,19 +54,20 @@ impl Forest {
         })
     }
 
-    /// Removes every pair in a range, at one version, and says how many there were.
+    /// Deletes all pairs of a range, at one version, and returns their number.
     ///
     /// # Errors
-    /// [`Error::Memory`] if there is no room for the new nodes at the range's ends. Nothing has changed then.
+    /// [`Error::Memory`] if there is no memory for the new nodes at the ends of the range. A failed deletion
+    /// has changed nothing.
     pub fn delete_range(&self, root: Root, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<u64, Error> {
         self.delete_range_versioned(root, lower, upper).map(|(count, _)| count)
     }
 
-    /// As [`Forest::delete_range`], with the version of the deletion: 0 if there was nothing to delete, or
-    /// without MVCC.
+    /// Like [`Forest::delete_range`], but also returns the version of the deletion: 0 if there was nothing to
+    /// delete, or without MVCC.
     ///
     /// # Errors
-    /// As [`Forest::delete_range`].
+    /// Those of [`Forest::delete_range`].
     pub fn delete_range_versioned(
         &self,
         root: Root,
@@ -80,10 +82,10 @@ impl Forest {
         })
     }
 
-    /// Removes a tree and all in it. Nobody may use its root afterwards.
+    /// Removes a tree and all its pairs. Its root must not be used afterwards.
     ///
     /// # Errors
-    /// As [`Forest::delete_range`].
+    /// Those of [`Forest::delete_range`].
     pub fn drop_tree(&self, root: Root) -> Result<(), Error> {
         self.transact(|transaction| transaction.drop_tree(root).map(End::Commit)).map(|(done, _)| done)
     }
@@ -93,13 +95,13 @@ impl Forest {
         operation.value().map_or(Ok(()), |value| self.check_value(value))
     }
 
-    /// Runs a transaction, from the beginning as often as another writer is in the way.
+    /// Runs a transaction, and retries it after each conflict.
     pub(crate) fn transact<T>(
         &self,
         mut run: impl FnMut(&mut WriteTransaction<'_>) -> Result<End<T>, Abort>,
     ) -> Result<(T, Version), Error> {
         for attempt in 0.. {
-            // Its pin is over when its leaves are tended.
+            // The pin ends with the attempt, before the compaction of sparse leaves.
             let attempted = self.attempt(&self.memory().pin(), &mut run);
             match attempted {
                 Ok((result, version, shrunk)) => {
@@ -111,10 +113,10 @@ impl Forest {
                 Err(stop) => self.retry(stop, attempt)?,
             }
         }
-        unreachable!("attempts have no end")
+        unreachable!("the number of attempts is unlimited")
     }
 
-    /// Waits a little if another writer was in the way of an attempt.
+    /// Waits before a retry if the abort is a conflict; returns any other error.
     pub(crate) fn retry(&self, stop: Abort, attempt: u32) -> Result<(), Error> {
         match stop {
             Abort::Failed(error) => Err(error),
@@ -126,7 +128,7 @@ impl Forest {
         }
     }
 
-    /// Runs a transaction once. What it took from leaves is to be tended once the pin is over.
+    /// Runs a transaction once. The caller compacts the returned sparse leaves after the end of the pin.
     pub(crate) fn attempt<'f, T>(
         &'f self,
         pin: &'f Pin<'f>,
@@ -143,7 +145,7 @@ impl Forest {
     }
 }
 
-/// Waits a little, longer each time, so that the writer in the way gets on.
+/// Waits for a short time that grows with the number of attempts.
 fn back_off(attempt: u32) {
     if attempt < 4 {
         (0..16 << attempt).for_each(|_| honeycomb_memory::sync::hint::spin_loop());
@@ -152,13 +154,14 @@ fn back_off(attempt: u32) {
     }
 }
 
-/// A pair as a writer finds it in a leaf.
+/// The existing pair of a key in a leaf.
 struct Existing<'a> {
     item: Item<'a>,
     version: Version,
 }
 
-/// Where a key is in a leaf: in its sorted block, in its log, in the order of its log.
+/// The result of the search for a key in a leaf: its position in the sorted block and in the order of the log
+/// block.
 struct KeyLookup<'a> {
     back_pointer: usize,
     /// Whether the sorted item at the back pointer has the key.
@@ -169,7 +172,7 @@ struct KeyLookup<'a> {
     existing: Option<Existing<'a>>,
 }
 
-/// Looks a key up; in its segment, if that is known.
+/// Searches for a key in a leaf, in its segment if that is known.
 #[inline]
 fn look_up<'a>(leaf: View<'a>, suffix: &[u8], segment: Option<usize>) -> KeyLookup<'a> {
     let search_key = SearchKey::new(suffix);
@@ -184,7 +187,7 @@ fn look_up<'a>(leaf: View<'a>, suffix: &[u8], segment: Option<usize>) -> KeyLook
     KeyLookup { back_pointer: place.offset, replaces: place.found, repeats, order_hint: log.rank, existing }
 }
 
-/// The leaf of a key, held, and the key's segment there if that is known.
+/// The locked leaf of a key, and the key's segment if it is known.
 pub(crate) struct LeafLocation {
     leaf: Index,
     segment: Option<usize>,
@@ -197,7 +200,7 @@ impl LeafLocation {
 }
 
 impl<'f> WriteTransaction<'f> {
-    /// Carries out one operation in the leaf of its key.
+    /// Executes one operation in the leaf of its key.
     pub(crate) fn apply(
         &mut self,
         root: Root,
@@ -207,7 +210,7 @@ impl<'f> WriteTransaction<'f> {
     ) -> Result<Outcome, Abort> {
         let view = self.view(leaf);
         if segment.is_none() {
-            // A writer looks at all of the log: it comes while the key's segment is being found.
+            // A writer reads the whole log block. Prefetch it while the search finds the segment.
             view.prefetch(view.sorted_end(), view.size());
         }
         let suffix = &key[view.prefix_length()..];
@@ -245,7 +248,7 @@ impl<'f> WriteTransaction<'f> {
         if superseded.is_none() && entry.bytes() <= room {
             self.append(leaf, &entry);
         } else {
-            // A superseded out-of-line value goes at once: a log full of them would pin memory.
+            // A log entry would keep a superseded overflow value allocated until the next consolidation.
             if let Some(reference) = superseded {
                 self.retire(Retired::Value(reference.address, reference.length));
             }
@@ -259,14 +262,14 @@ impl<'f> WriteTransaction<'f> {
         Ok(outcome)
     }
 
-    /// What an operation on a key would come to in the leaf of the key, if it were carried out.
+    /// Decides the effect of an operation on the leaf of its key without executing it.
     pub(crate) fn decide<'a>(&self, leaf: Index, key: &[u8], operation: &Operation<'a>) -> Decision<'a> {
         let view = self.view(leaf);
         let existing = look_up(view, &key[view.prefix_length()..], None).existing;
         decide(operation, existing.map(|existing| (self.value_of(existing.item), existing.version)))
     }
 
-    /// The leaf, if it is to be tended for losing so many of its live bytes.
+    /// Returns the leaf if it becomes sparse by the loss of `bytes` live bytes.
     #[cold]
     fn becomes_sparse(&self, root: Root, leaf: Index, bytes: usize) -> Option<SparseLeaf> {
         let leaf = self.view(leaf);
@@ -275,18 +278,18 @@ impl<'f> WriteTransaction<'f> {
         is_sparse.then(|| (root, leaf.low_fence().to_vec()))
     }
 
-    /// The bytes of an item's value, wherever they are.
+    /// Returns the bytes of an item's value, inline or overflow.
     #[inline]
     fn value_of<'a>(&'a self, item: Item<'a>) -> &'a [u8] {
         item.reference().map_or(item.value(), |reference| self.value(reference))
     }
 
-    /// Whether a value is too long for an item.
+    /// Returns whether a value is too long for an item.
     fn is_long(&self, value: &StoredValue<'_>) -> bool {
         self.forest.is_overflow(value.bytes().len())
     }
 
-    /// Puts a value into a buffer of its own.
+    /// Stores a value as an overflow value.
     fn overflow(&mut self, stored: &StoredValue<'_>) -> Result<StoredValue<'static>, Abort> {
         let value = self.forest.memory().allocate_value(stored.bytes())?;
         let reference = ValueReference { address: value.address(), length: value.len() };
@@ -294,8 +297,7 @@ impl<'f> WriteTransaction<'f> {
         Ok(StoredValue::Reference(reference.to_bytes()))
     }
 
-    /// Carries out one operation in the leaf that its key was found to be routed to, under the pin of this
-    /// transaction.
+    /// Executes one operation in the leaf that a descent under this transaction's pin has found.
     pub(crate) fn write_target(
         &mut self,
         target: Target<'_>,
@@ -305,26 +307,26 @@ impl<'f> WriteTransaction<'f> {
         self.apply(*root, leaf, key, operation)
     }
 
-    /// Locks a leaf that was found.
+    /// Locks the leaf that a descent has found.
     fn lock_target(&mut self, root: Root, target: Target<'_>) -> Result<LeafLocation, Abort> {
         let index = self.lock_mapped(target.lid)?;
         let leaf = self.as_leaf(root, index)?;
         if self.is_removed(leaf) {
             return Err(Abort::Conflict);
         }
-        // The sorted block of a buffer does not change.
+        // The segment is valid only in this buffer, whose sorted block never changes.
         let segment = self.is_in_place(leaf, target.buffer).then_some(target.segment);
         Ok(LeafLocation { leaf, segment })
     }
 
-    /// A node of a tree that was found under the pin of this transaction and is held now, if it is a leaf.
+    /// Returns a locked node if it is a leaf. It was found under the pin of this transaction.
     #[inline]
     fn as_leaf(&self, root: Root, index: Index) -> Result<Index, Abort> {
-        // The root can grow between the look and the lock; no other LID changes its level.
+        // The root can grow between the descent and the lock; all other LIDs keep their level.
         if self.lid(index) != root.0 || self.view(index).is_leaf() { Ok(index) } else { Err(Abort::Conflict) }
     }
 
-    /// Goes down to a leaf and locks it.
+    /// Descends to a leaf and locks it.
     pub(crate) fn lock_leaf(&mut self, root: Root, toward: LeafPosition<'_>) -> Result<Index, Abort> {
         let (top, lid) = (self.view_of(root.0), root.0);
         let lid = if self.has_nodes() {
@@ -337,7 +339,7 @@ impl<'f> WriteTransaction<'f> {
     }
 }
 
-/// The leaf on the way down from a node.
+/// Returns the leaf at the end of the descent from a node.
 #[inline(always)]
 fn leaf_toward<'a>(
     mut lid: Lid,

@@ -1,10 +1,10 @@
-//! Batches: writes under one version, and what must hold so that they are carried out.
+//! Batches: writes at one version, with optional conditions.
 //!
-//! A batch of writes to single keys locks and writes leaf by leaf, in key order. A batch with ranges first
-//! locks all its leaves, in key order too, so that batches wait for each other and not in circles. A
-//! condition is checked as soon as its leaves are locked, before anything is written, and stays true until
-//! the commit: whoever writes to the range needs one of these locks. That includes a pair that is not there
-//! yet, since the leaves of a range tile it without gaps.
+//! A batch of writes to single keys locks and writes one leaf after the other, in key order. A batch with
+//! ranges first locks all its leaves, also in key order. So batches cannot deadlock. A condition is checked
+//! as soon as its leaves are locked and before the batch writes anything. It stays true until the commit
+//! because any write to the range needs one of these locks. That includes the insertion of a new key: the
+//! leaves of a range tile it without gaps.
 
 use std::borrow::Cow;
 use std::ops::Bound;
@@ -23,25 +23,26 @@ use crate::write::operation::{
 use crate::write::range::KeyRange;
 use crate::write::transaction::{Abort, End, WriteTransaction};
 
-/// Most entries of a batch.
+/// Maximum number of entries in a batch.
 pub const BATCH_OPERATIONS_MAX: usize = 1 << 20;
 
 impl Forest {
-    /// Carries out all operations under one version, or none. Operations on one key see those before them.
+    /// Executes all operations at one version, or none of them. An operation sees the effects of earlier
+    /// operations on its key.
     ///
     /// # Errors
-    /// As [`Forest::write`], and [`Error::BatchTooLarge`]. Nothing has changed then.
+    /// Those of [`Forest::write`], and [`Error::BatchTooLarge`]. A failed batch has changed nothing.
     pub fn apply(&self, operations: &[BatchOperation<'_>]) -> Result<BatchOutcome, Error> {
         let entries: Vec<_> = operations.iter().copied().map(BatchEntry::Write).collect();
         self.apply_entries(&entries)
     }
 
-    /// Carries out all entries under one version, or none. Writes and removals of ranges see the entries
-    /// before them; conditions see what was there before the batch.
+    /// Executes all entries at one version, or none of them. Writes and range deletions see the effects of
+    /// earlier entries; conditions see the state before the batch.
     ///
     /// # Errors
-    /// As [`Forest::write`], [`Error::BatchTooLarge`], and [`Error::NoVersions`] if there are conditions
-    /// without MVCC. Nothing has changed then.
+    /// Those of [`Forest::write`], [`Error::BatchTooLarge`], and [`Error::NoVersions`] for a condition
+    /// without MVCC. A failed batch has changed nothing.
     pub fn apply_entries(&self, entries: &[BatchEntry<'_>]) -> Result<BatchOutcome, Error> {
         if entries.len() > BATCH_OPERATIONS_MAX {
             return Err(Error::BatchTooLarge { operations: entries.len(), max: BATCH_OPERATIONS_MAX });
@@ -64,12 +65,13 @@ impl Forest {
     }
 }
 
-/// The places of entries in the order of their keys, ranges before writes that begin alike.
+/// Returns the indexes of the entries in key order. A range precedes a write at its lower bound.
 fn key_order(entries: &[BatchEntry<'_>]) -> Vec<usize> {
     let key = |entry| sort_key(entry).1;
     let first = entries.first().map_or(&[][..], key);
     let shared = entries.iter().map(|entry| common_length(first, key(entry))).min().unwrap_or(0);
-    // What follows the beginning that all keys share decides mostly, and stands together.
+    // The bytes after the common beginning of all keys usually decide. Compare these heads first: they are
+    // adjacent in memory.
     let heads = entries.iter().map(|entry| (sort_key(entry).0, head(&key(entry)[shared..])));
     let mut order: Vec<_> = heads.zip(0..).collect();
     order.sort_by(|(a, a_at), (b, b_at)| {
@@ -78,7 +80,7 @@ fn key_order(entries: &[BatchEntry<'_>]) -> Vec<usize> {
     order.into_iter().map(|(_, index)| index).collect()
 }
 
-/// Where an entry belongs in the order of keys.
+/// Returns the sort key of an entry: tree, key or lower bound, and whether it is a write.
 fn sort_key<'a>(entry: &BatchEntry<'a>) -> (Root, &'a [u8], bool) {
     match *entry {
         BatchEntry::Write(BatchOperation { root, key, .. }) => (root, key, true),
@@ -92,7 +94,7 @@ fn sort_key<'a>(entry: &BatchEntry<'a>) -> (Root, &'a [u8], bool) {
     }
 }
 
-/// The order in which entries are carried out: by key, but those after the removal of a range after it.
+/// Returns the execution order: key order, but no entry moves across a range deletion.
 fn apply_order<'o>(entries: &[BatchEntry<'_>], order: &'o [usize]) -> Cow<'o, [usize]> {
     let is_removal = |entry: &BatchEntry<'_>| matches!(entry, BatchEntry::DeleteRange(_));
     if !entries.iter().any(is_removal) {
@@ -109,17 +111,19 @@ fn apply_order<'o>(entries: &[BatchEntry<'_>], order: &'o [usize]) -> Cow<'o, [u
     Cow::Owned(order)
 }
 
-/// Whether a write is the first of its key in a batch.
+/// Returns whether a write is the first of its key in a batch.
 fn is_first(entries: &[BatchEntry<'_>], order: &[usize], index: usize) -> bool {
     let wanted = sort_key(&entries[index]);
     let first = order.partition_point(|&other| sort_key(&entries[other]) < wanted);
     order[first] == index
 }
 
-/// The version at which a pair of a range may have been written in a leaf, if that may be after `since`.
+/// Returns the newest version after `since` at which the leaf may have changed a pair of the range, if there
+/// is one.
 fn changed_since(leaf: View<'_>, keys: KeyRange<'_>, since: Version) -> Option<Version> {
     let node_version = leaf.node_version();
-    // A buffer has the version of the write that made it. What else was written between is not known.
+    // The node version is that of the write that built the buffer. The versions of its sorted items are
+    // unknown.
     if node_version > since {
         return Some(node_version);
     }
@@ -128,7 +132,7 @@ fn changed_since(leaf: View<'_>, keys: KeyRange<'_>, since: Version) -> Option<V
 }
 
 impl WriteTransaction<'_> {
-    /// Carries out the entries of a batch, whose places in the order of their keys are given.
+    /// Executes the entries of a batch. `order` has their indexes in key order.
     fn apply_batch(
         &mut self,
         entries: &[BatchEntry<'_>],
@@ -161,7 +165,7 @@ impl WriteTransaction<'_> {
         Ok(if wrote { End::Commit(outcome) } else { End::RollBack(outcome) })
     }
 
-    /// Carries out one write of a batch.
+    /// Executes one write of a batch.
     fn apply_in_batch(
         &mut self,
         entries: &[BatchEntry<'_>],
@@ -171,7 +175,7 @@ impl WriteTransaction<'_> {
     ) -> Result<Outcome, Abort> {
         let leaf = self.lock_leaf(*root, LeafPosition::Key(key))?;
         let operation = match *operation {
-            // Its version was compared.
+            // check_conditions has compared the version.
             Operation::CompareVersionAndSwap { value, .. } if is_first(entries, order, index) => {
                 &Operation::Update(value)
             }
@@ -180,9 +184,9 @@ impl WriteTransaction<'_> {
         self.apply(*root, LeafLocation::at(leaf), key, operation)
     }
 
-    /// The first condition that does not hold, or swap by version that finds another version than it expects,
-    /// and why. All are looked at before anything is written: a leaf that the batch has merged has versions
-    /// of its own. What was found stays so, for the leaves are locked.
+    /// Returns the index and outcome of the first failed condition, or of the first swap by version whose
+    /// pair has another version. All are checked before anything is written: a leaf that this batch
+    /// consolidates gets a new node version. The result stays valid because the leaves are locked.
     fn check_conditions(
         &mut self,
         entries: &[BatchEntry<'_>],
@@ -215,7 +219,7 @@ impl WriteTransaction<'_> {
         Ok(None)
     }
 
-    /// Locks the leaves of a range from left to right, until `look` finds something in one of them.
+    /// Locks the leaves of a range from left to right until `inspect` returns a result for one of them.
     fn lock_range<T>(
         &mut self,
         &TreeRange { root, lower, upper }: &TreeRange<'_>,

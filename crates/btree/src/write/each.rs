@@ -1,12 +1,13 @@
-//! Many writes, each for itself: while some are carried out, the leaves of those after them are on their way.
+//! Groups of independent writes. While one write executes, the descents of the next ones overlap with it.
 //!
-//! The leaves are found as reads find them, without locks. A leaf's key range never changes while its LID is
-//! mapped, and the pin of the reader keeps the LID from being reclaimed: so whoever gets the lock has the
-//! right leaf. Who does not, because it is locked or was replaced, writes like everybody else.
+//! The descents find the leaves like reads, without locks. The key range of a leaf never changes while its
+//! LID is mapped, and the reader's pin keeps the LID from being reclaimed. So a leaf that the write can lock
+//! is the correct one. If it cannot lock the leaf, because the leaf is locked or was replaced, the write
+//! executes alone.
 //!
-//! Writes that follow each other become visible together, under one version, as long as each can stop without
-//! a trace of it: those that add an entry to a log or merge one leaf. Their leaves stay locked until then.
-//! None of them waits for a lock, so no two groups wait for each other.
+//! Consecutive writes commit together, at one version, as long as each of them can still fail without an
+//! effect: those that append a log entry or consolidate one leaf. Their leaves stay locked until the commit.
+//! A write of a group never waits for a lock, so two groups cannot deadlock.
 
 use honeycomb_memory::{MemoryError, Pin};
 use smallvec::SmallVec;
@@ -19,13 +20,13 @@ use crate::write::operation::{BatchOperation, Outcome};
 use crate::write::sparse::Shrunk;
 use crate::write::transaction::{Abort, WriteTransaction};
 
-/// Writes whose leaves are on their way at once.
+/// Maximum number of descents that overlap.
 const AHEAD: usize = 16;
 
 impl Forest {
-    /// Carries out operations one after the other, as [`Forest::write`] does, and tells `done` what came of
-    /// each, in their order. It takes less time than that: what they read is asked for ahead, and those that
-    /// follow each other may become visible at the same moment.
+    /// Executes operations in order, like calls of [`Forest::write`], and calls `done` with each index and
+    /// result, in the same order. It is faster than single calls: it prefetches for later operations, and
+    /// consecutive operations may become visible together.
     pub fn write_each(
         &self,
         operations: &[BatchOperation<'_>],
@@ -40,7 +41,8 @@ impl Forest {
             }
             next += written;
             if written < ahead.len() {
-                // Without the pin, which might hold back the memory that it needs or whom it waits for.
+                // Without the pin, which could block the reclamation of memory that this write needs, or
+                // another writer.
                 let BatchOperation { root, key, operation } = operations[next];
                 done(next, self.write(root, key, operation));
                 next += 1;
@@ -48,8 +50,8 @@ impl Forest {
         }
     }
 
-    /// Carries out operations up to one that cannot be done under a pin: how many, and what is to be tended
-    /// for them.
+    /// Executes operations up to the first one that cannot execute under a pin. Returns their number, and the
+    /// sparse leaves to compact.
     fn write_ahead(
         &self,
         operations: &[BatchOperation<'_>],
@@ -71,13 +73,13 @@ impl Forest {
     }
 }
 
-/// Writes that become visible together.
+/// Writes that commit together.
 struct WriteGroup<'f, D> {
     forest: &'f Forest,
     transaction: WriteTransaction<'f>,
-    /// What came of the writes that are in the transaction.
+    /// The outcomes of the writes in the transaction.
     outcomes: SmallVec<[Outcome; AHEAD]>,
-    /// How many were told `done` before them.
+    /// Number of earlier writes whose results were passed to `done`.
     reported: usize,
     done: D,
 }
@@ -88,11 +90,11 @@ impl<'f, D: FnMut(usize, Result<Outcome, Error>)> WriteGroup<'f, D> {
         Self { forest, transaction, outcomes: SmallVec::new(), reported: 0, done }
     }
 
-    /// Carries out one more write: with those before, or else after they are visible.
+    /// Executes one more write in this group, or after a commit of the group.
     fn write(&mut self, target: Target<'_>, operation: &BatchOperation<'_>) -> Result<Outcome, Abort> {
         self.forest.check(operation.key, &operation.operation)?;
         if operation.operation.returns_version() {
-            // Those before have no version yet.
+            // The earlier writes have no version yet.
             self.commit();
         }
         match self.transaction.write_target(target, operation) {
@@ -114,7 +116,7 @@ impl<'f, D: FnMut(usize, Result<Outcome, Error>)> WriteGroup<'f, D> {
         self.report(Err(error));
     }
 
-    /// Makes the writes visible, and tells what came of them.
+    /// Makes the writes visible and reports their outcomes.
     fn commit(&mut self) {
         if self.outcomes.iter().any(Outcome::wrote) {
             self.transaction.commit();
@@ -132,7 +134,7 @@ impl<'f, D: FnMut(usize, Result<Outcome, Error>)> WriteGroup<'f, D> {
     }
 }
 
-/// Where the keys lead to, with what a write reads of it asked for; none if the tree is younger than the
+/// Descends to the leaves of the keys and prefetches them. An element is `None` if its tree is newer than the
 /// reader.
 fn targets<'r>(
     reader: &'r Reader<'r>,

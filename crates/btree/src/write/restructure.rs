@@ -1,10 +1,10 @@
-//! Merges, splits, joins, range deletes: one operation.
+//! Consolidations, splits, merges, redistributions and range deletions, all as one operation.
 //!
-//! A run of adjacent leaves, mostly a run of one, is replaced by a new run with the same key range. If that
-//! is one leaf for one leaf, it keeps its LID. Otherwise the new leaves get LIDs of their own and the run's
-//! parent is rebuilt with them; if it must be split, so is its parent, and so on. Only the topmost rebuilt
-//! node, the root of the split, keeps its LID: one store into the page table makes the change visible to
-//! traversals, and versions hide it from older readers. A LID's key range never changes.
+//! A run of adjacent leaves, usually a single leaf, is replaced by a new run with the same key range. If one
+//! leaf replaces one leaf, it keeps its LID. Otherwise the new leaves get new LIDs, and their parent is
+//! rebuilt with these. If the parent must be split, its parent is rebuilt too, and so on. Only the topmost
+//! rebuilt node, the root of the split, keeps its LID: one store to the page table makes the change visible
+//! to traversals, and versions hide it from older readers. The key range of a LID never changes.
 
 use std::ops::Bound;
 
@@ -27,19 +27,19 @@ use crate::write::divide::{Distribution, NodeContents, NodeRun, divide, fits, lo
 use crate::write::range::KeyRange;
 use crate::write::transaction::{Abort, Index, WriteTransaction};
 
-/// What changes in leaves that are rebuilt.
+/// The change to the items of leaves that are rebuilt.
 #[derive(Clone, Copy)]
 pub(crate) enum Edit<'a> {
-    /// One key of one leaf.
+    /// Changes one key of one leaf.
     Change(Index, &'a Change<'a>),
-    /// The keys of a range go.
+    /// Deletes the keys of a range.
     Remove(KeyRange<'a>),
-    /// Nothing: what is between the ends of the run stays with it.
+    /// Changes no item. The leaves between the ends of the run keep their items in the new run.
     Merge(&'a [Index]),
 }
 
 impl<'a> Edit<'a> {
-    /// The items of a leaf after the edit.
+    /// Returns the items of a leaf after the edit.
     fn items<'p>(&'p self, index: Index, leaf: View<'p>) -> Items<'p>
     where
         'a: 'p,
@@ -51,7 +51,7 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// The leaves between the ends of a run that keep their items.
+    /// Returns the leaves between the ends of a run that keep their items.
     fn between(&self) -> &'a [Index] {
         if let Edit::Merge(between) = *self { between } else { &[] }
     }
@@ -61,14 +61,14 @@ impl<'a> Edit<'a> {
     }
 }
 
-/// A node that a run is replaced by.
+/// A node of a new run.
 struct NewChild {
-    /// Its low fence.
+    /// The low fence key.
     low: Vec<u8>,
     lid: Lid,
 }
 
-/// The first and the last of adjacent nodes of one level that are replaced.
+/// The first and the last of the adjacent nodes of one level to replace.
 #[derive(Clone, Copy)]
 pub(crate) struct Ends {
     pub(crate) first: Index,
@@ -76,7 +76,7 @@ pub(crate) struct Ends {
 }
 
 impl<'f> WriteTransaction<'f> {
-    /// Rebuilds the leaves from `first` to `last` with an edit; those between them go away.
+    /// Rebuilds the leaves from `first` to `last` with an edit. Leaves between them are removed.
     pub(crate) fn rebuild(
         &mut self,
         root: Root,
@@ -85,7 +85,7 @@ impl<'f> WriteTransaction<'f> {
         edit: Edit<'_>,
     ) -> Result<(), Abort> {
         let mut ends = Ends { first, last };
-        // All of the leaf is going to be read.
+        // The whole leaf will be read.
         self.view(first).prefetch(0, self.view(first).size());
         if let Some(buffer) = self.patched(first, &edit)? {
             self.forest.counters.patches.add(1);
@@ -119,7 +119,7 @@ impl<'f> WriteTransaction<'f> {
         self.replace_run(root, ends, new_nodes)
     }
 
-    /// Replaces adjacent leaves by so many, or more if they do not fit: by how many.
+    /// Replaces adjacent leaves by `nodes` leaves, or more if they do not fit, and returns their number.
     pub(crate) fn merge_leaves(
         &mut self,
         root: Root,
@@ -135,7 +135,7 @@ impl<'f> WriteTransaction<'f> {
         Ok(count)
     }
 
-    /// Replaces two adjacent interior nodes under one parent by one that their children fit into.
+    /// Merges two adjacent interior nodes under one parent. Their children must fit into one node.
     pub(crate) fn merge_interior_nodes(&mut self, root: Root, ends: Ends) -> Result<(), Abort> {
         let children = Children::of(self.view(ends.first)).followed_by(Children::of(self.view(ends.last)));
         let parts = divide(self.forest.shape(), &children.run(), Distribution::Evenly(1));
@@ -145,13 +145,14 @@ impl<'f> WriteTransaction<'f> {
         self.replace_run(root, ends, new_nodes)
     }
 
-    /// Whether a leaf with so many bytes in its sorted block is to share them, or is to be joined.
+    /// Returns whether a sorted block of this size is too large for a leaf, and whether it is so small that
+    /// the leaf should be merged.
     fn is_full_or_small(&self, bytes: usize) -> (bool, bool) {
         let (shape, block) = (self.forest.shape(), self.forest.shape().block_bytes(LEAF));
         (bytes + log_room(shape, LEAF) > block, bytes < block / 4)
     }
 
-    /// A leaf after a change, if nothing in it moves.
+    /// Returns the buffer of a leaf after a change, if no item moves.
     fn patched(&self, leaf: Index, edit: &Edit<'_>) -> Result<Option<NodeBuffer<'f>>, Error> {
         let Edit::Change(changed, change) = *edit else { return Ok(None) };
         debug_assert_eq!(changed, leaf);
@@ -162,7 +163,7 @@ impl<'f> WriteTransaction<'f> {
         Ok(Some(buffer))
     }
 
-    /// One leaf for one leaf.
+    /// Returns the plan of the consolidated leaf.
     fn consolidated<'p>(&self, leaf: Index, run: &'p NodeRun<'_>) -> Plan<'p> {
         let view = self.view(leaf);
         run.plan(view.left(), view.right())
@@ -181,7 +182,7 @@ impl<'f> WriteTransaction<'f> {
         Ok(buffer)
     }
 
-    /// What the leaves of a run hold after an edit.
+    /// Returns the contents of a run of leaves after an edit.
     fn leaves<'p>(&'p self, ends: Ends, edit: &'p Edit<'_>) -> NodeRun<'p> {
         let (first, last) = (self.view(ends.first), self.view(ends.last));
         let mut items = edit.items(ends.first, first);
@@ -194,7 +195,7 @@ impl<'f> WriteTransaction<'f> {
         NodeRun { level: 0, fences: Fences::spanning(first, last), leftmost: None, items }
     }
 
-    /// Takes a neighbour under the same parent into the run, if there is one whose lock can be had.
+    /// Adds a neighbour under the same parent to the run, if its lock is free.
     fn add_neighbour(&mut self, root: Root, leaf: Index, bytes: usize, full: bool) -> Result<Ends, Abort> {
         let alone = Ends { first: leaf, last: leaf };
         let path = self.path(root, self.view(leaf).low_fence(), LEAF);
@@ -212,7 +213,8 @@ impl<'f> WriteTransaction<'f> {
         })
     }
 
-    /// The children of `parent` beside one of them; none if that is not its child any more.
+    /// Returns the left and the right neighbour of a child under its parent; `None` if it is no longer a
+    /// child of this node.
     fn neighbours(&self, parent: Lid, child: Index) -> Option<(Option<Lid>, Option<Lid>)> {
         let view = self.view_of(parent);
         let position = self.position_of(view, child)?;
@@ -220,14 +222,14 @@ impl<'f> WriteTransaction<'f> {
         Some((at(child_before(view, position)), at(child_after(view, position))))
     }
 
-    /// The position of a held node among the children of a node.
+    /// Returns the position of a locked node among the children of a node.
     fn position_of(&self, parent: View<'_>, child: Index) -> Option<usize> {
         let suffix = self.view(child).low_fence().strip_prefix(parent.prefix())?;
         let (position, lid) = child_for(parent, &SearchKey::new(suffix));
         (lid == self.lid(child)).then_some(position)
     }
 
-    /// The nodes from the root down to a key that are above a level.
+    /// Returns the nodes above `level` on the path from the root to a key.
     pub(crate) fn path(&self, root: Root, key: &[u8], level: usize) -> Vec<Lid> {
         let (mut path, mut lid) = (Vec::new(), root.0);
         loop {
@@ -240,7 +242,7 @@ impl<'f> WriteTransaction<'f> {
         }
     }
 
-    /// Builds the leaves that replace a run, linked among themselves and with the leaves beside the run.
+    /// Builds the leaves that replace a run, and links them with each other and with the siblings of the run.
     fn create_leaves(
         &mut self,
         ends: Ends,
@@ -303,7 +305,7 @@ impl<'f> WriteTransaction<'f> {
         }
     }
 
-    /// Puts new nodes in the place of a run, from its parent upward until one node takes them in.
+    /// Replaces a run by new nodes, and rebuilds its ancestors up to the first one that can keep its LID.
     fn replace_run(&mut self, root: Root, mut ends: Ends, mut new_nodes: Vec<NewChild>) -> Result<(), Abort> {
         let (first, last) = (self.view(ends.first), self.view(ends.last));
         let mut left_path = self.path(root, first.low_fence(), first.level());
@@ -333,7 +335,7 @@ impl<'f> WriteTransaction<'f> {
         }
     }
 
-    /// The children of the parents of a run with the run replaced.
+    /// Returns the children of a run's parents after the run was replaced.
     fn children_after(&self, parents: Ends, ends: Ends, new_nodes: &[NewChild]) -> Result<Children, Abort> {
         let (left, right) = (self.view(parents.first), self.view(parents.last));
         let first = self.position_of(left, ends.first).ok_or(Abort::Conflict)?;
@@ -351,7 +353,7 @@ impl<'f> WriteTransaction<'f> {
             children.push(ItemRun::new(&[], &encode_child(&child.low, child.lid)));
         }
         children.push(ItemRun::sorted(right, end, right.sorted_end()));
-        // What goes is little, and counted rather than what stays.
+        // Count the few items that are removed instead of the ones that stay.
         let stays = |view: View<'_>, from, to| {
             Tally::new(view.sorted_count() - ItemRun::sorted(view, from, to).count(), view.prefix())
         };
@@ -365,7 +367,7 @@ impl<'f> WriteTransaction<'f> {
         Ok(children)
     }
 
-    /// Takes away the nodes of a run: its ends and all that is between them.
+    /// Removes the nodes of a run: its ends, and the subtrees between them.
     fn remove_run(&mut self, parents: Ends, ends: Ends) -> Result<(), Abort> {
         for lid in self.between(parents, ends)? {
             self.remove_subtree(lid)?;
@@ -377,7 +379,7 @@ impl<'f> WriteTransaction<'f> {
         Ok(())
     }
 
-    /// The children of the parents of a run that lie between its ends.
+    /// Returns the children of a run's parents between the ends of the run.
     fn between(&self, parents: Ends, ends: Ends) -> Result<Vec<Lid>, Abort> {
         let (left, right) = (self.view(parents.first), self.view(parents.last));
         let first = self.position_of(left, ends.first).ok_or(Abort::Conflict)?;
@@ -408,7 +410,7 @@ impl<'f> WriteTransaction<'f> {
         Ok(())
     }
 
-    /// Rebuilds one interior node with its new children, if they fit.
+    /// Rebuilds an interior node with new children. Returns false if they do not fit.
     fn try_replace_interior(&mut self, node: Index, children: &Children) -> Result<bool, Abort> {
         let run = children.run();
         let plan = run.plan(None, None);
@@ -424,7 +426,8 @@ impl<'f> WriteTransaction<'f> {
         children.run().bytes() < self.forest.shape().block_bytes(children.level) / 4
     }
 
-    /// Replaces one interior node, and a neighbour if it is small, or two and all between them, by new ones.
+    /// Replaces interior nodes by new ones: `parents` and all nodes between them. A single small node is
+    /// merged with a neighbour.
     fn replace_interiors(
         &mut self,
         grandparent: Option<Lid>,
@@ -445,7 +448,7 @@ impl<'f> WriteTransaction<'f> {
         Ok((ends, self.create_all(built)))
     }
 
-    /// Takes the children of a neighbour under the same parent, if there is one whose lock can be had.
+    /// Adds the children of a neighbour under the same parent, if its lock is free.
     fn merge_with_neighbour(
         &mut self,
         grandparent: Lid,
@@ -465,7 +468,7 @@ impl<'f> WriteTransaction<'f> {
         })
     }
 
-    /// Makes the root the parent of new nodes: the tree gains a level.
+    /// Makes the root the parent of new nodes. The tree gains a level.
     fn grow(&mut self, root: Root, level: usize, new_nodes: &[NewChild]) -> Result<(), Abort> {
         let mut children = Children::new(level, Fences::NONE, new_nodes[0].lid);
         for child in &new_nodes[1..] {
@@ -483,10 +486,9 @@ impl<'f> WriteTransaction<'f> {
         self.grow(root, level + 1, &new_nodes)
     }
 
-    /// Makes an only child the root, and its only child, and so on: the tree loses levels.
+    /// Makes an only child the root, then its only child, and so on. The tree loses levels.
     fn collapse(&mut self, root: Index, mut child: Lid) -> Result<(), Abort> {
-        // An only child that was there before stays one: it has no private buffer that could become the
-        // root's.
+        // Stop at a child that existed before this transaction: it has no private buffer to give to the root.
         while let Some(buffer) = self.take_created(child) {
             self.replace(root, buffer);
             self.forest.counters.root_collapses.add(1);
@@ -499,16 +501,16 @@ impl<'f> WriteTransaction<'f> {
         Ok(())
     }
 
-    /// Removes a tree with everything in it.
+    /// Removes a tree with all its nodes.
     pub(crate) fn drop_tree(&mut self, root: Root) -> Result<(), Abort> {
         self.delete_range(root, Bound::Unbounded, Bound::Unbounded)?;
         self.remove_subtree(root.0)?;
-        // There is nothing left to be tended.
+        // No leaf is left to compact.
         self.take_shrunk();
         Ok(())
     }
 
-    /// Removes the pairs in a range: how many.
+    /// Deletes the pairs of a range and returns their number.
     pub(crate) fn delete_range(
         &mut self,
         root: Root,
@@ -537,15 +539,15 @@ impl<'f> WriteTransaction<'f> {
         if count > 0 {
             let sparse = Some((root, self.view(first).low_fence().to_vec()));
             self.rebuild(root, first, last, Edit::Remove(range))?;
-            // What it leaves at both ends has no more room than that without use.
+            // The leaves at both ends together have at most one block of unused space.
             self.note_shrunk(self.forest.shape().block_bytes(LEAF), sparse);
         }
         Ok(count)
     }
 }
 
-/// How many leaves a run of so many bytes becomes: full ones share with a neighbour, two full ones become
-/// three.
+/// Returns the number of leaves for the contents of a run: a small leaf and its neighbour become one, a full
+/// leaf and its neighbour stay two, and two full leaves become three.
 fn distribution(block: usize, ends: Ends, bytes: usize, full: bool) -> Distribution {
     let joins = bytes <= block * 3 / 4;
     let two = bytes <= 2 * block * 15 / 16;
@@ -556,14 +558,14 @@ fn distribution(block: usize, ends: Ends, bytes: usize, full: bool) -> Distribut
     })
 }
 
-/// A node that is built and not yet part of the transaction.
+/// A node that was built but is not yet part of the transaction.
 struct BuiltNode<'f> {
     low: Vec<u8>,
     buffer: NodeBuffer<'f>,
     reservation: LidReservation<'f>,
 }
 
-/// The children of interior nodes to be built, in memory of their own.
+/// The children of interior nodes to build, in owned memory.
 struct Children {
     level: usize,
     fences: OwnedFences,
@@ -572,7 +574,7 @@ struct Children {
     tally: Tally,
 }
 
-/// A piece in memory of its own.
+/// An [`ItemRun`] in owned memory.
 struct OwnedItemRun {
     prefix: Vec<u8>,
     bytes: ItemBytes,
@@ -599,7 +601,7 @@ impl Children {
         children
     }
 
-    /// Adds a piece, unless it is empty. Its items are to be added to the tally.
+    /// Adds an item run unless it is empty. The caller adds its items to the tally.
     fn push(&mut self, item_run: ItemRun<'_>) {
         if !item_run.bytes.is_empty() {
             self.item_runs.push(OwnedItemRun {
@@ -611,7 +613,7 @@ impl Children {
         }
     }
 
-    /// These children and, to the right of them, others: the first of those had no item.
+    /// Returns these children followed by others. The leftmost of the others gets an item with its fence key.
     fn followed_by(mut self, other: Self) -> Self {
         self.push(ItemRun::new(&[], &encode_child(&other.fences.low, other.leftmost)));
         self.item_runs.extend(other.item_runs);

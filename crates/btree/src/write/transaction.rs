@@ -1,17 +1,18 @@
-//! A write under way: the nodes it has locked, what it has changed of them, and the one moment it becomes
-//! visible.
+//! A write transaction: the nodes that it has locked, its changes to them, and the commit that makes the
+//! changes visible.
 //!
-//! Until `commit` nothing that a reader can see has changed, and dropping the transaction undoes everything:
-//! locks are released, private buffers, LIDs and values go back. All memory is taken before the commit, which
+//! Until `commit` nothing changes that a reader can see. Dropping the transaction undoes everything: it
+//! releases locks, private buffers, LIDs and values. All memory is allocated before the commit, so a commit
 //! cannot fail.
 //!
-//! Who may touch what, of the nodes of a transaction:
-//! 1. a published node's bytes past its size, its tags and its siblings: the transaction that locked it;
-//! 2. a private buffer: the transaction that made it, until `commit` maps it;
-//! 3. a buffer that was replaced or removed stays locked for ever: a writer that locks a node knows that it
-//!    is current.
+//! Rules for access to the nodes of a transaction:
+//! 1. Only the transaction that has locked a published node writes its bytes past the published size, its
+//!    fingerprints and its siblings.
+//! 2. Only the transaction that has allocated a private buffer accesses it, until `commit` maps it.
+//! 3. A buffer that was replaced or removed stays locked forever. So a writer that has locked a node knows
+//!    that it is current.
 //!
-//! A transaction sees its own changes: views come from here, not from the page table.
+//! A transaction sees its own changes: its views come from here and not from the page table.
 
 use std::collections::HashMap;
 
@@ -32,10 +33,10 @@ use crate::node::view::View;
 use crate::write::sparse::{Shrunk, SparseLeaf};
 use crate::write::stages::{Stage, reach};
 
-/// Why a transaction cannot go on.
+/// The reason that a transaction cannot continue.
 #[derive(Debug)]
 pub(crate) enum Abort {
-    /// Another writer holds a lock: begin again.
+    /// Another writer has locked a node. Retry the transaction.
     Conflict,
     Failed(Error),
 }
@@ -46,43 +47,43 @@ impl<E: Into<Error>> From<E> for Abort {
     }
 }
 
-/// How a transaction's work ended.
+/// The end of a transaction.
 pub(crate) enum End<T> {
     Commit(T),
-    /// Nothing to change, on account of what it saw.
+    /// Nothing to change in the state that the transaction has read.
     RollBack(T),
 }
 
-/// How long to wait for a lock before giving up all of one's own.
+/// Attempts to acquire a lock before the transaction gives up and releases its own locks.
 const LOCK_ATTEMPTS: u32 = 128;
 
-/// A node of this transaction, by its place in `held`.
+/// Index of a node in `nodes` of its transaction.
 pub(crate) type Index = usize;
 
-/// Where a node's changed bytes are.
+/// The changed bytes of a node.
 enum Body<'f> {
-    /// In place, under the lock: entries have been appended to the log block.
+    /// The published buffer, locked; entries may have been appended to the log block.
     Locked(LockedNode<'f>),
-    /// In a new buffer, which will replace the one that is locked.
+    /// A new buffer that replaces the locked one.
     Replaced(LockedNode<'f>, NodeBuffer<'f>),
-    /// In a buffer for a LID of its own.
+    /// A buffer for a new LID.
     Created(NodeBuffer<'f>, LidReservation<'f>),
-    /// Nowhere: the node goes away.
+    /// The node is removed.
     Removed(LockedNode<'f>),
-    /// A created node that went away before anybody saw it. Its LID stays reserved, so that it names nothing
-    /// else here.
+    /// A created node that was removed before the commit. Its LID stays reserved, so that this transaction
+    /// does not use it again.
     Dropped { _reservation: LidReservation<'f> },
-    /// While a body is exchanged, and after it was published.
+    /// Placeholder during a change of state, and after publication.
     Exchanged,
 }
 
 struct TransactionNode<'f> {
     lid: Lid,
     body: Body<'f>,
-    /// Of a node changed in place: its size and log count with what was appended.
+    /// For a node changed in place: its size and number of log entries, including the appended ones.
     size: usize,
     log_count: usize,
-    /// New siblings of a leaf, wherever its bytes are.
+    /// New siblings of a leaf.
     left: Option<Lid>,
     right: Option<Lid>,
 }
@@ -93,12 +94,12 @@ impl TransactionNode<'_> {
             Body::Replaced(_, buffer) | Body::Created(buffer, _) => View::private(forest.geometry(), buffer),
             Body::Locked(locked) | Body::Removed(locked) => self.view_in_place(forest, locked),
             Body::Dropped { .. } | Body::Exchanged => {
-                unreachable!("a node that was dropped is not asked for again")
+                unreachable!("a dropped node is not accessed again")
             }
         }
     }
 
-    /// The newest version in the node when it was locked; none if the transaction made it.
+    /// Returns the newest version in the node when it was locked; `None` for a created node.
     fn newest_version(&self, forest: &Forest) -> Option<Version> {
         let (Body::Locked(locked) | Body::Replaced(locked, _) | Body::Removed(locked)) = &self.body else {
             return None;
@@ -119,15 +120,16 @@ impl TransactionNode<'_> {
 pub(crate) struct WriteTransaction<'f> {
     pub(crate) forest: &'f Forest,
     pin: &'f Pin<'f>,
-    /// Most transactions hold one leaf.
+    /// The nodes of this transaction. Most transactions have one leaf.
     nodes: SmallVec<[TransactionNode<'f>; 1]>,
-    /// Finds a LID in `held` once there are many.
+    /// Maps LIDs to indexes in `nodes` once there are many.
     index: Option<HashMap<Lid, Index>>,
     values: Vec<ValueBuffer<'f>>,
     retired: Vec<Retired>,
-    /// What it takes from the live bytes of leaves; most take nothing.
+    /// Live bytes that the transaction removes from leaves. Most transactions remove none.
     shrunk: Option<Box<Shrunk>>,
-    /// Whether it holds what must be committed, even if what comes to it next stops.
+    /// Whether the transaction contains complete writes, so that it must commit even if its next write
+    /// aborts.
     must_commit: bool,
 }
 
@@ -136,7 +138,7 @@ impl<'f> WriteTransaction<'f> {
         Self::with_capacity(forest, pin, 1)
     }
 
-    /// With room for so many nodes.
+    /// Returns a transaction with capacity for `nodes` nodes.
     #[inline]
     pub(crate) fn with_capacity(forest: &'f Forest, pin: &'f Pin<'f>, nodes: usize) -> Self {
         let nodes = SmallVec::with_capacity(nodes);
@@ -152,8 +154,8 @@ impl<'f> WriteTransaction<'f> {
         }
     }
 
-    /// Binds it to be committed: what comes to it from now on stops as busy before it does anything that
-    /// could not stay if it failed after that.
+    /// Declares the writes so far complete: the transaction must commit. From now on a write aborts with a
+    /// conflict before any change that an abort could not undo separately.
     pub(crate) fn require_commit(&mut self) {
         self.must_commit = true;
     }
@@ -182,7 +184,7 @@ impl<'f> WriteTransaction<'f> {
         index
     }
 
-    /// Locks a node, unless this transaction holds it already.
+    /// Locks a node unless this transaction has locked it already.
     pub(crate) fn lock(&mut self, lid: Lid) -> Result<Index, Abort> {
         match self.find(lid) {
             Some(index) => Ok(index),
@@ -190,7 +192,8 @@ impl<'f> WriteTransaction<'f> {
         }
     }
 
-    /// As [`WriteTransaction::hold`], for a mapped node. Its lock is mostly free, and then nobody holds it.
+    /// Like [`WriteTransaction::lock`], for a mapped node. Tries the lock first because it is usually free;
+    /// then the transaction does not have the node yet.
     #[inline]
     pub(crate) fn lock_mapped(&mut self, lid: Lid) -> Result<Index, Abort> {
         match self.try_lock(lid) {
@@ -200,7 +203,7 @@ impl<'f> WriteTransaction<'f> {
     }
 
     fn spin_lock(&mut self, lid: Lid) -> Result<Index, Abort> {
-        // Who is bound gets on by committing, and not by waiting.
+        // A transaction that must commit resolves the conflict by a commit and does not wait.
         let attempts = if self.must_commit { 1 } else { LOCK_ATTEMPTS };
         for _ in 0..attempts {
             if let Some(index) = self.try_lock(lid) {
@@ -221,7 +224,7 @@ impl<'f> WriteTransaction<'f> {
         Some(self.push(TransactionNode { lid, body, size, log_count, left: None, right: None }))
     }
 
-    /// The node that a LID names for this transaction.
+    /// Returns the node of a LID as this transaction sees it.
     #[inline(always)]
     pub(crate) fn view_of(&self, lid: Lid) -> View<'_> {
         match self.find(lid) {
@@ -230,19 +233,19 @@ impl<'f> WriteTransaction<'f> {
         }
     }
 
-    /// Whether this transaction takes away a node that it holds.
+    /// Returns whether this transaction removes a node.
     #[inline]
     pub(crate) fn is_removed(&self, index: Index) -> bool {
         matches!(&self.nodes[index].body, Body::Removed(_) | Body::Dropped { .. })
     }
 
-    /// Whether a node that this transaction holds is still in a buffer.
+    /// Returns whether a node of this transaction still uses `buffer`.
     #[inline]
     pub(crate) fn is_in_place(&self, index: Index, buffer: Node<'_>) -> bool {
         matches!(&self.nodes[index].body, Body::Locked(locked) if locked.node().is(buffer))
     }
 
-    /// A node that this transaction holds.
+    /// Returns a node of this transaction.
     #[inline(always)]
     pub(crate) fn view(&self, index: Index) -> View<'_> {
         let node = &self.nodes[index];
@@ -252,13 +255,14 @@ impl<'f> WriteTransaction<'f> {
         }
     }
 
-    /// Whether this transaction holds any nodes, so sees some otherwise than others do.
+    /// Returns whether this transaction has any nodes. If so, its view of the tree may differ from the page
+    /// table.
     pub(crate) fn has_nodes(&self) -> bool {
         !self.nodes.is_empty()
     }
 
-    /// The node that a LID names for everybody. Its header and shortcuts, which are adjacent lines, are asked
-    /// for at once.
+    /// Returns the published node of a LID, and prefetches its header and shortcuts, which are adjacent cache
+    /// lines.
     #[inline(always)]
     pub(crate) fn view_ahead(&self, lid: Lid) -> View<'_> {
         let node = self.forest.node(self.pin, lid);
@@ -270,34 +274,34 @@ impl<'f> WriteTransaction<'f> {
         self.nodes[index].lid
     }
 
-    /// The bytes of an out-of-line value.
+    /// Returns the bytes of an overflow value.
     pub(crate) fn value(&self, reference: ValueReference) -> &[u8] {
         self.forest.memory().value(self.pin, reference.address, reference.length)
     }
 
-    /// Keeps a value's buffer if the transaction commits.
+    /// Adds the buffer of an overflow value, which a commit publishes.
     pub(crate) fn keep_value(&mut self, value: ValueBuffer<'f>) {
         self.values.push(value);
     }
 
-    /// Retires something once the transaction is visible.
+    /// Retires memory or a LID after the commit.
     pub(crate) fn retire(&mut self, retired: Retired) {
         self.retired.push(retired);
     }
 
-    /// Notes what the transaction takes from the live bytes of a leaf, and whether that is to be tended.
+    /// Records live bytes that the transaction removes from a leaf, and the leaf if it becomes sparse.
     pub(crate) fn note_shrunk(&mut self, bytes: usize, sparse: Option<SparseLeaf>) {
         let shrunk = self.shrunk.get_or_insert_default();
         shrunk.bytes += bytes;
         shrunk.sparse.extend(sparse);
     }
 
-    /// Takes what is to be tended once all is committed.
+    /// Returns the sparse leaves to compact after the commit.
     pub(crate) fn take_shrunk(&mut self) -> Option<Box<Shrunk>> {
         self.shrunk.take()
     }
 
-    /// Bytes that one more entry in a leaf's log may have; 0 if there can be none.
+    /// Returns the maximum size of another log entry in a leaf; 0 if it can have no more.
     pub(crate) fn log_room(&self, leaf: View<'_>) -> usize {
         if leaf.log_count() == honeycomb_layout::LOG_ENTRIES_MAX || !self.fits_delta(leaf) {
             return 0;
@@ -307,19 +311,19 @@ impl<'f> WriteTransaction<'f> {
         below_threshold.min(shape.node_bytes - leaf.size())
     }
 
-    /// Whether the version this transaction will take is near enough to the node's.
+    /// Returns whether the version of this transaction will be close enough to the node version.
     fn fits_delta(&self, view: View<'_>) -> bool {
         let latest = self.forest.versions.newest() + VERSION_SLACK;
         latest.saturating_sub(view.node_version()) <= self.forest.shape().version_delta_max
     }
 
-    /// Appends to a leaf's log an entry that there is room for.
+    /// Appends an entry to the log block of a leaf, which must have space for it.
     pub(crate) fn append(&mut self, index: Index, entry: &NewEntry<'_>) {
         let node = &mut self.nodes[index];
         match &mut node.body {
             Body::Locked(locked) => {
                 entry.write(locked.tail_mut(node.size), NOT_PUBLISHED);
-                // Readers look at as many tags as there are published entries.
+                // Readers use only the fingerprints of published entries.
                 if let Some(tag) = TagPlace::of(node.log_count) {
                     locked.set_word(tag.offset, tag.put(locked.node().word(tag.offset), entry.item.suffix));
                 }
@@ -329,12 +333,12 @@ impl<'f> WriteTransaction<'f> {
             }
             Body::Replaced(_, buffer) | Body::Created(buffer, _) => append_private(buffer, entry),
             Body::Removed(_) | Body::Dropped { .. } | Body::Exchanged => {
-                unreachable!("a removed node takes no entries")
+                unreachable!("a removed node gets no entries")
             }
         }
     }
 
-    /// Gives a node a new buffer under the same LID.
+    /// Replaces the buffer of a node, which keeps its LID.
     pub(crate) fn replace(&mut self, index: Index, buffer: NodeBuffer<'f>) {
         reach(Stage::Built);
         let node = &mut self.nodes[index];
@@ -342,30 +346,31 @@ impl<'f> WriteTransaction<'f> {
             Body::Locked(locked) | Body::Replaced(locked, _) => Body::Replaced(locked, buffer),
             Body::Created(_, reservation) => Body::Created(buffer, reservation),
             Body::Removed(_) | Body::Dropped { .. } | Body::Exchanged => {
-                unreachable!("a removed node is not replaced")
+                unreachable!("a removed node gets no buffer")
             }
         };
     }
 
-    /// Takes a node away, LID and all.
+    /// Removes a node and its LID.
     pub(crate) fn remove(&mut self, index: Index) {
         let node = &mut self.nodes[index];
         node.body = match std::mem::replace(&mut node.body, Body::Exchanged) {
             Body::Locked(locked) | Body::Replaced(locked, _) => Body::Removed(locked),
             Body::Created(_, reservation) => Body::Dropped { _reservation: reservation },
             Body::Removed(_) | Body::Dropped { .. } | Body::Exchanged => {
-                unreachable!("a node is removed once")
+                unreachable!("a node is removed only once")
             }
         };
     }
 
-    /// Adds a node under a LID of its own.
+    /// Creates a node with a new LID.
     pub(crate) fn create(&mut self, buffer: NodeBuffer<'f>, reservation: LidReservation<'f>) -> Index {
         let (lid, body) = (reservation.lid(), Body::Created(buffer, reservation));
         self.push(TransactionNode { lid, body, size: 0, log_count: 0, left: None, right: None })
     }
 
-    /// Takes back the buffer of a node, without the node, if this transaction created it.
+    /// Removes a node that this transaction has created, and returns its buffer. Returns `None` for other
+    /// nodes.
     pub(crate) fn take_created(&mut self, lid: Lid) -> Option<NodeBuffer<'f>> {
         let index = self.find(lid)?;
         let node = &mut self.nodes[index];
@@ -391,17 +396,17 @@ impl<'f> WriteTransaction<'f> {
         self.nodes[index].right = Some(right);
     }
 
-    /// The left sibling a leaf has for this transaction.
+    /// Returns the left sibling of a leaf as this transaction sees it.
     pub(crate) fn left_of(&self, index: Index) -> Option<Lid> {
         self.nodes[index].left.or_else(|| self.view(index).left())
     }
 
-    /// The right sibling a leaf has for this transaction.
+    /// Returns the right sibling of a leaf as this transaction sees it.
     pub(crate) fn right_of(&self, index: Index) -> Option<Lid> {
         self.nodes[index].right.or_else(|| self.view(index).right())
     }
 
-    /// Makes all of it visible at once and returns its version, when every new reader sees it.
+    /// Makes all changes visible at one version. Returns the version once every new reader sees it.
     pub(crate) fn commit(&mut self) -> Version {
         let forest = self.forest;
         while let Some(value) = self.values.pop() {
@@ -409,7 +414,7 @@ impl<'f> WriteTransaction<'f> {
         }
         let version = if forest.mvcc() { forest.versions.take() } else { 0 };
         reach(Stage::VersionTaken);
-        // Created nodes first: nothing leads to them before a published node does.
+        // Created nodes first: they are unreachable until other nodes are published.
         for created in [true, false] {
             let is_now = |node: &&mut TransactionNode<'_>| matches!(node.body, Body::Created(..)) == created;
             for node in self.nodes.iter_mut().filter(is_now) {
@@ -422,7 +427,7 @@ impl<'f> WriteTransaction<'f> {
             forest.versions.wait_for(version);
         }
         reach(Stage::Released);
-        // Readers that began before the read version reached this one may still need what was replaced.
+        // Readers with an older read version may still need the replaced buffers, so retire them only now.
         if !self.retired.is_empty() {
             forest.memory().retire(self.retired.drain(..));
         }
@@ -433,14 +438,14 @@ impl<'f> WriteTransaction<'f> {
         version
     }
 
-    /// Undoes all of it, and returns when every new reader sees what this transaction saw.
+    /// Undoes all changes. Returns once every new reader sees the state that this transaction has read.
     pub(crate) fn roll_back(&mut self) {
         let seen = self.nodes.iter().filter_map(|node| node.newest_version(self.forest)).max();
         self.clear();
         self.forest.versions.wait_for(seen.unwrap_or(0));
     }
 
-    /// Makes an empty transaction of it.
+    /// Resets the transaction to an empty one.
     fn clear(&mut self) {
         self.nodes.clear();
         (self.index, self.must_commit) = (None, false);
@@ -452,7 +457,7 @@ impl<'f> WriteTransaction<'f> {
     }
 }
 
-/// Publishes a node; once that is done, there is nothing left of it to publish.
+/// Publishes a node. Its body becomes `Exchanged`.
 #[inline(always)]
 fn publish(forest: &Forest, node: &mut TransactionNode<'_>, version: Version, retired: &mut Vec<Retired>) {
     let TransactionNode { lid, ref mut body, size, log_count, left, right } = *node;
@@ -486,7 +491,7 @@ fn publish(forest: &Forest, node: &mut TransactionNode<'_>, version: Version, re
     }
 }
 
-/// New siblings, each with the header word it belongs to.
+/// New siblings, each with the offset of its header word.
 type Siblings = [(usize, Option<Lid>); 2];
 
 fn stamp(buffer: &mut [u8], version: Version, siblings: Siblings) {
@@ -519,7 +524,7 @@ fn publish_in_place(
 
 fn append_private(buffer: &mut [u8], entry: &NewEntry<'_>) {
     let state = LockAndSize::from(read_word(buffer, node_header::LOCK_AND_SIZE_OFFSET));
-    // The node gets the transaction's own version when it is published, so the delta is and stays zero.
+    // Publication gives the node the version of this transaction, so the delta is zero.
     entry.write(&mut buffer[state.size()..], 0);
     if let Some(tag) = TagPlace::of(state.log_count()) {
         let tags = tag.put(read_word(buffer, tag.offset), entry.item.suffix);
@@ -529,20 +534,20 @@ fn append_private(buffer: &mut [u8], entry: &NewEntry<'_>) {
     write_word(buffer, node_header::LOCK_AND_SIZE_OFFSET, u64::from(state));
 }
 
-/// Where the tag of a log entry is: the offset of a word of the header, and the tag's place in it.
+/// The location of the fingerprint of a log entry: the offset of a header word, and the bit position in it.
 struct TagPlace {
     offset: usize,
     shift: usize,
 }
 
 impl TagPlace {
-    /// None if the entry, by its place in the log, is one of those without a tag.
+    /// Returns the location for the log entry with this index; `None` if it has no fingerprint.
     fn of(entry: usize) -> Option<Self> {
         let offset = node_header::TAGS_OFFSET + entry / 8 * 8;
         (entry < node_header::TAGS_COUNT).then_some(Self { offset, shift: entry % 8 * 8 })
     }
 
-    /// The word with the tag of a key suffix.
+    /// Returns `word` with the fingerprint of a key suffix.
     fn put(&self, word: u64, suffix: &[u8]) -> u64 {
         word & !(0xff << self.shift) | u64::from(tag(suffix)) << self.shift
     }

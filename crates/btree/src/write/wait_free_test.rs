@@ -1,5 +1,5 @@
-//! A writer is stopped at every stage of every kind of write, and readers go on: they see the state before it
-//! until its version is released, and the state after it from then on.
+//! Stops a writer at each stage of each kind of write. Readers must continue: they see the state before the
+//! write until its version is released, and the state after it from then on.
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
@@ -50,8 +50,8 @@ fn contents(forest: &Forest, root: Root) -> Model {
     forward
 }
 
-/// A writer that stops at its `nth` stage until it is told to go on. It says which one that is, and whether
-/// it has released a version by then.
+/// Makes this thread's writer stop at its `nth` stage until it receives a message on `resumed`. It sends the
+/// stage and whether it has released a version.
 fn stop_at(nth: usize, stopped: Sender<(Stage, bool)>, resumed: Receiver<()>) {
     let (mut passed, mut released) = (0, false);
     hook::set(move |stage| {
@@ -64,7 +64,7 @@ fn stop_at(nth: usize, stopped: Sender<(Stage, bool)>, resumed: Receiver<()>) {
     });
 }
 
-/// A forest of `count` pairs.
+/// Returns a forest of `count` pairs.
 fn filled_forest(count: u32) -> (Forest, Root) {
     let forest = forest();
     let root = forest.create_tree().unwrap();
@@ -74,8 +74,8 @@ fn filled_forest(count: u32) -> (Forest, Root) {
     (forest, root)
 }
 
-/// Runs `write` on a forest of `count` pairs once for every stage it has, stopped there; says how many there
-/// were.
+/// Runs `write` once for each of its stages, stopped there, on a forest of `count` pairs. Returns the number
+/// of stages.
 fn stopped_everywhere(count: u32, write: fn(&Forest, Root)) -> usize {
     for nth in 0.. {
         let (forest, root) = filled_forest(count);
@@ -103,7 +103,7 @@ fn stopped_everywhere(count: u32, write: fn(&Forest, Root)) -> usize {
             return nth;
         }
     }
-    unreachable!("a write has an end")
+    unreachable!("every write has a last stage")
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn a_batch_over_many_leaves() {
     });
 }
 
-/// Readers see the same whatever a pass has come to.
+/// A compaction pass never changes what readers see.
 #[test]
 fn a_pass_that_merges_leaves_and_interior_nodes() {
     for nth in (0..).step_by(3) {
