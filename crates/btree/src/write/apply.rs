@@ -110,15 +110,15 @@ impl Forest {
                     }
                     return Ok((result, version));
                 }
-                Err(stop) => self.retry(stop, attempt)?,
+                Err(abort) => self.retry(abort, attempt)?,
             }
         }
         unreachable!("the number of attempts is unlimited")
     }
 
     /// Waits before a retry if the abort is a conflict; returns any other error.
-    pub(crate) fn retry(&self, stop: Abort, attempt: u32) -> Result<(), Error> {
-        match stop {
+    pub(crate) fn retry(&self, abort: Abort, attempt: u32) -> Result<(), Error> {
+        match abort {
             Abort::Failed(error) => Err(error),
             Abort::Conflict => {
                 self.counters.restarts.add(1);
@@ -155,7 +155,7 @@ fn back_off(attempt: u32) {
 }
 
 /// The existing pair of a key in a leaf.
-struct Existing<'a> {
+struct ExistingPair<'a> {
     item: Item<'a>,
     version: Version,
 }
@@ -169,7 +169,7 @@ struct KeyLookup<'a> {
     /// Whether a log entry has the key.
     repeats: bool,
     order_hint: usize,
-    existing: Option<Existing<'a>>,
+    existing: Option<ExistingPair<'a>>,
 }
 
 /// Searches for a key in a leaf, in its segment if that is known.
@@ -177,14 +177,22 @@ struct KeyLookup<'a> {
 fn look_up<'a>(leaf: View<'a>, suffix: &[u8], segment: Option<usize>) -> KeyLookup<'a> {
     let search_key = SearchKey::new(suffix);
     let segment = segment.unwrap_or_else(|| find_segment(leaf, &search_key));
-    let place = lower_bound_in(leaf, &search_key, segment);
-    let log = find_in_log(leaf, &search_key, place.offset);
+    let position = lower_bound_in(leaf, &search_key, segment);
+    let log = find_in_log(leaf, &search_key, position.offset);
     let node_version = leaf.node_version();
-    let sorted = place.found.then(|| Existing { item: leaf.item(place.offset), version: node_version });
-    let newest = |entry: LogEntry<'a>| Existing { item: entry.item, version: entry.version(node_version) };
+    let sorted =
+        position.found.then(|| ExistingPair { item: leaf.item(position.offset), version: node_version });
+    let newest =
+        |entry: LogEntry<'a>| ExistingPair { item: entry.item, version: entry.version(node_version) };
     let repeats = log.newest.is_some();
     let existing = log.newest.map(newest).or(sorted).filter(|existing| !existing.item.header.tombstone());
-    KeyLookup { back_pointer: place.offset, replaces: place.found, repeats, order_hint: log.rank, existing }
+    KeyLookup {
+        back_pointer: position.offset,
+        replaces: position.found,
+        repeats,
+        order_hint: log.rank,
+        existing,
+    }
 }
 
 /// The locked leaf of a key, and the key's segment if it is known.
@@ -214,26 +222,26 @@ impl<'f> WriteTransaction<'f> {
             view.prefetch(view.sorted_end(), view.size());
         }
         let suffix = &key[view.prefix_length()..];
-        let found = look_up(view, suffix, segment);
-        let superseded = found.existing.as_ref().and_then(|existing| existing.item.reference());
-        let existing_bytes = found.existing.as_ref().map_or(0, |existing| existing.item.bytes.len());
+        let lookup = look_up(view, suffix, segment);
+        let superseded = lookup.existing.as_ref().and_then(|existing| existing.item.reference());
+        let existing_bytes = lookup.existing.as_ref().map_or(0, |existing| existing.item.bytes.len());
         let existing =
-            found.existing.as_ref().map(|existing| (self.value_of(existing.item), existing.version));
+            lookup.existing.as_ref().map(|existing| (self.value_of(existing.item), existing.version));
         let (stored, outcome) = match decide(operation, existing) {
             Decision::Keep(outcome) => return Ok(outcome),
             Decision::Remove => (None, Outcome::Deleted),
             Decision::Store(value, outcome) => (Some(value), outcome),
         };
-        let KeyLookup { back_pointer, order_hint, replaces, repeats, .. } = found;
+        let KeyLookup { back_pointer, order_hint, replaces, repeats, .. } = lookup;
         let is_last = order_hint == view.log_count() && back_pointer == view.sorted_end();
         let room = self.log_room(view);
         if self.must_commit()
-            && (superseded.is_some() || stored.as_ref().is_some_and(|value| self.is_long(value)))
+            && (superseded.is_some() || stored.as_ref().is_some_and(|value| self.is_overflow(value)))
         {
             return Err(Abort::Conflict);
         }
         let stored = match stored {
-            Some(value) if self.is_long(&value) => Some(self.overflow(&value)?),
+            Some(value) if self.is_overflow(&value) => Some(self.store_overflow_value(&value)?),
             stored => stored,
         };
         let value = stored.as_ref().map_or(&[][..], StoredValue::bytes);
@@ -285,12 +293,12 @@ impl<'f> WriteTransaction<'f> {
     }
 
     /// Returns whether a value is too long for an item.
-    fn is_long(&self, value: &StoredValue<'_>) -> bool {
+    fn is_overflow(&self, value: &StoredValue<'_>) -> bool {
         self.forest.is_overflow(value.bytes().len())
     }
 
     /// Stores a value as an overflow value.
-    fn overflow(&mut self, stored: &StoredValue<'_>) -> Result<StoredValue<'static>, Abort> {
+    fn store_overflow_value(&mut self, stored: &StoredValue<'_>) -> Result<StoredValue<'static>, Abort> {
         let value = self.forest.memory().allocate_value(stored.bytes())?;
         let reference = ValueReference { address: value.address(), length: value.len() };
         self.keep_value(value);
@@ -310,7 +318,7 @@ impl<'f> WriteTransaction<'f> {
     /// Locks the leaf that a descent has found.
     fn lock_target(&mut self, root: Root, target: Target<'_>) -> Result<LeafLocation, Abort> {
         let index = self.lock_mapped(target.lid)?;
-        let leaf = self.as_leaf(root, index)?;
+        let leaf = self.check_is_leaf(root, index)?;
         if self.is_removed(leaf) {
             return Err(Abort::Conflict);
         }
@@ -321,7 +329,7 @@ impl<'f> WriteTransaction<'f> {
 
     /// Returns a locked node if it is a leaf. It was found under the pin of this transaction.
     #[inline]
-    fn as_leaf(&self, root: Root, index: Index) -> Result<Index, Abort> {
+    fn check_is_leaf(&self, root: Root, index: Index) -> Result<Index, Abort> {
         // The root can grow between the descent and the lock; all other LIDs keep their level.
         if self.lid(index) != root.0 || self.view(index).is_leaf() { Ok(index) } else { Err(Abort::Conflict) }
     }
@@ -335,7 +343,7 @@ impl<'f> WriteTransaction<'f> {
             leaf_toward(lid, top, toward, |lid| self.view_ahead(lid))
         };
         let index = self.lock(lid)?;
-        self.as_leaf(root, index)
+        self.check_is_leaf(root, index)
     }
 }
 

@@ -201,8 +201,8 @@ impl WriteTransaction<'_> {
 
     /// Replaces adjacent leaves by `nodes` leaves, or more if they do not fit, and returns their number.
     fn merge(&mut self, root: Root, leaves: &[Lid], nodes: usize) -> Result<usize, Abort> {
-        let held = leaves.iter().map(|&lid| self.lock(lid)).collect::<Result<Vec<_>, _>>()?;
-        let new_nodes = self.merge_leaves(root, &held, nodes)?;
+        let locked = leaves.iter().map(|&lid| self.lock(lid)).collect::<Result<Vec<_>, _>>()?;
+        let new_nodes = self.merge_leaves(root, &locked, nodes)?;
         if new_nodes < leaves.len() {
             self.forest.counters.compactions.add(1);
         }

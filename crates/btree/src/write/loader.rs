@@ -222,7 +222,7 @@ impl<'f> Loader<'f> {
             drop(pin);
             match published {
                 Ok(_) => break,
-                Err(stop) => forest.retry(stop, attempt)?,
+                Err(abort) => forest.retry(abort, attempt)?,
             }
         }
         Ok(())

@@ -295,10 +295,10 @@ impl<'f> WriteTransaction<'f> {
         built.into_iter().map(create).collect()
     }
 
-    fn count_leaves(&self, ends: Ends, new_nodes: usize) {
+    fn count_leaves(&self, ends: Ends, new_count: usize) {
         let counters = &self.forest.counters;
-        let olds = if ends.first == ends.last { 1 } else { 2 };
-        match new_nodes.cmp(&olds) {
+        let old_count = if ends.first == ends.last { 1 } else { 2 };
+        match new_count.cmp(&old_count) {
             std::cmp::Ordering::Greater => counters.leaf_splits.add(1),
             std::cmp::Ordering::Equal => counters.leaf_shares.add(1),
             std::cmp::Ordering::Less => counters.leaf_merges.add(1),
@@ -549,9 +549,9 @@ impl<'f> WriteTransaction<'f> {
 /// Returns the number of leaves for the contents of a run: a small leaf and its neighbour become one, a full
 /// leaf and its neighbour stay two, and two full leaves become three.
 fn distribution(block: usize, ends: Ends, bytes: usize, full: bool) -> Distribution {
-    let joins = bytes <= block * 3 / 4;
+    let merges = bytes <= block * 3 / 4;
     let two = bytes <= 2 * block * 15 / 16;
-    Distribution::Evenly(match (joins, full, ends.first == ends.last, two) {
+    Distribution::Evenly(match (merges, full, ends.first == ends.last, two) {
         (true, false, ..) => 1,
         (_, _, true, _) | (.., true) => 2,
         _ => 3,

@@ -324,8 +324,9 @@ impl<'f> WriteTransaction<'f> {
             Body::Locked(locked) => {
                 entry.write(locked.tail_mut(node.size), NOT_PUBLISHED);
                 // Readers use only the fingerprints of published entries.
-                if let Some(tag) = TagPlace::of(node.log_count) {
-                    locked.set_word(tag.offset, tag.put(locked.node().word(tag.offset), entry.item.suffix));
+                if let Some(slot) = FingerprintSlot::of(node.log_count) {
+                    locked
+                        .set_word(slot.offset, slot.put(locked.node().word(slot.offset), entry.item.suffix));
                 }
                 node.size += entry.bytes();
                 node.log_count += 1;
@@ -526,21 +527,21 @@ fn append_private(buffer: &mut [u8], entry: &NewEntry<'_>) {
     let state = LockAndSize::from(read_word(buffer, node_header::LOCK_AND_SIZE_OFFSET));
     // Publication gives the node the version of this transaction, so the delta is zero.
     entry.write(&mut buffer[state.size()..], 0);
-    if let Some(tag) = TagPlace::of(state.log_count()) {
-        let tags = tag.put(read_word(buffer, tag.offset), entry.item.suffix);
-        write_word(buffer, tag.offset, tags);
+    if let Some(slot) = FingerprintSlot::of(state.log_count()) {
+        let fingerprints = slot.put(read_word(buffer, slot.offset), entry.item.suffix);
+        write_word(buffer, slot.offset, fingerprints);
     }
     let state = LockAndSize::new(state.size() + entry.bytes(), state.log_count() + 1);
     write_word(buffer, node_header::LOCK_AND_SIZE_OFFSET, u64::from(state));
 }
 
 /// The location of the fingerprint of a log entry: the offset of a header word, and the bit position in it.
-struct TagPlace {
+struct FingerprintSlot {
     offset: usize,
     shift: usize,
 }
 
-impl TagPlace {
+impl FingerprintSlot {
     /// Returns the location for the log entry with this index; `None` if it has no fingerprint.
     fn of(entry: usize) -> Option<Self> {
         let offset = node_header::TAGS_OFFSET + entry / 8 * 8;
