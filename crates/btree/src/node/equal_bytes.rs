@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_bytes_are_found_wherever_they_are() {
+    fn equal_bytes_are_found_at_every_position() {
         for places in 0..=u8::MAX {
             for (byte, other) in [(0, 1), (1, 0), (0x80, 0), (0, 0x80), (0xff, 0x7f), (0x7f, 0x80)] {
                 let bytes = std::array::from_fn(|index| if places >> index & 1 == 1 { byte } else { other });

@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_those_that_bytes_lie_in() {
+    fn lines_are_counted_by_byte_range() {
         let stats = AccessStats::default();
         assert!(stats.counts().levels.is_empty());
         stats.node(1);

@@ -96,14 +96,14 @@ fn sort_key<'a>(entry: &BatchEntry<'a>) -> (Root, &'a [u8], bool) {
 
 /// Returns the execution order: key order, but no entry moves across a range deletion.
 fn apply_order<'o>(entries: &[BatchEntry<'_>], order: &'o [usize]) -> Cow<'o, [usize]> {
-    let is_removal = |entry: &BatchEntry<'_>| matches!(entry, BatchEntry::DeleteRange(_));
-    if !entries.iter().any(is_removal) {
+    let is_range_deletion = |entry: &BatchEntry<'_>| matches!(entry, BatchEntry::DeleteRange(_));
+    if !entries.iter().any(is_range_deletion) {
         return Cow::Borrowed(order);
     }
-    let mut removals = 0;
+    let mut deletions = 0;
     let stage = |entry| {
-        removals += usize::from(is_removal(entry));
-        2 * removals - usize::from(is_removal(entry))
+        deletions += usize::from(is_range_deletion(entry));
+        2 * deletions - usize::from(is_range_deletion(entry))
     };
     let stages: Vec<usize> = entries.iter().map(stage).collect();
     let mut order = order.to_vec();
