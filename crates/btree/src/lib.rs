@@ -26,11 +26,11 @@ pub use crate::{
     forest::{Config, Forest, Root},
     node::shape::Shape,
     read::{
-        access_stats::{AccessCounts as TouchedCounts, AccessStats as Touched, BlockCounts, LevelCounts},
+        access_stats::{AccessCounts, AccessStats, BlockCounts, LevelCounts},
         descent::{Descent, descend_together},
         pair::Pair,
         reader::{LookupResult, Reader},
-        run::{Emit, PairRun as Run, WrittenPairs as Written},
+        run::{Emit, PairRun, WrittenPairs},
         scan::Scan,
     },
     verify::{Verified, Violation},

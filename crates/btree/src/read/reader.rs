@@ -69,7 +69,7 @@ impl Forest {
 impl<'a> Reader<'a> {
     /// Makes the reader count its memory accesses in `access_stats`, if given.
     #[must_use]
-    pub fn counting(self, access_stats: Option<&'a AccessStats>) -> Self {
+    pub fn with_access_stats(self, access_stats: Option<&'a AccessStats>) -> Self {
         Self { access_stats, ..self }
     }
 
