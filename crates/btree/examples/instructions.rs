@@ -5,9 +5,9 @@
 //! valgrind --tool=callgrind --toggle-collect="*measured*" \
 //!   target/release/examples/instructions get 200000 20000
 //! ```
-//! Arguments: kind (`get`, `update`, `insert`, `delete`, `scan4`, `scan50`; `updates` or `inserts` in groups of
-//! 64); number of pairs; number of operations; bytes of the log threshold, of the smallest segment, and of the
-//! fingerprint directory. Divide the instruction count by the number of operations.
+//! Arguments: kind (`get`, `update`, `insert`, `delete`, `scan4`, `scan50`; `updates` or `inserts` in groups
+//! of 64); number of pairs; number of operations; bytes of the log threshold, of the smallest segment, and of
+//! the fingerprint directory. Divide the instruction count by the number of operations.
 
 use std::hint::black_box;
 use std::ops::{Bound, ControlFlow, Range};

@@ -18,7 +18,7 @@ pub(crate) struct Patch<'a> {
 }
 
 impl<'a> Patch<'a> {
-    /// Returns `None` if an item would move.
+    /// Returns `None` when an item would move.
     pub(crate) fn of(leaf: View<'a>, change: &'a Change<'a>) -> Option<Self> {
         let patch = Self { leaf, change };
         patch.changes().all(|(offset, item)| fits(leaf, offset, item.header)).then_some(patch)

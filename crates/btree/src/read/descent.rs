@@ -59,7 +59,7 @@ pub struct Descent<'r, 'k> {
     segment: usize,
     /// In state `Leaf`: the log entries to read.
     candidates: Candidates,
-    /// In state `Leaf`: the offset of the directory line and its entries to read. `None` if the segment is
+    /// In state `Leaf`: the offset of the directory line and its entries to read. `None` when the segment is
     /// read instead.
     named: Option<(usize, Named)>,
 }
@@ -188,7 +188,7 @@ impl<'r, 'k> Descent<'r, 'k> {
         self
     }
 
-    /// Returns the result of a complete descent; `None` if the tree is newer than the reader.
+    /// Returns the result of a complete descent; `None` when the tree is newer than the reader.
     #[inline]
     pub(crate) fn landing(&self) -> Option<Landing<'r>> {
         let State::Leaf(published) = self.state else {
@@ -200,7 +200,7 @@ impl<'r, 'k> Descent<'r, 'k> {
         Some(Landing { leaf, named, segment, candidates })
     }
 
-    /// Returns the target of a complete descent; `None` if the tree is newer than the reader.
+    /// Returns the target of a complete descent; `None` when the tree is newer than the reader.
     #[inline]
     pub(crate) fn target(&self) -> Option<Target<'r>> {
         let State::Leaf(published) = self.state else { return None };

@@ -122,7 +122,7 @@ impl Reader<'_> {
         self.forest.memory().value(self.pin(), at.address, at.length)
     }
 
-    /// Returns the node of a LID at this reader's version; `None` if the LID is newer.
+    /// Returns the node of a LID at this reader's version; `None` when the LID is newer.
     #[inline]
     pub(crate) fn node(&self, lid: Lid) -> Option<View<'_>> {
         self.at_version(self.current(lid)).map(|published| self.forest.view_of(published))
@@ -134,7 +134,7 @@ impl Reader<'_> {
         self.forest.node(self.pin(), lid)
     }
 
-    /// Returns the node as it was at this reader's version; `None` if it is newer.
+    /// Returns the node as it was at this reader's version; `None` when it is newer.
     #[inline]
     pub(crate) fn at_version<'s>(&'s self, node: Node<'s>) -> Option<Published<'s>> {
         if node.word(node_header::NODE_VERSION_OFFSET) <= self.version {

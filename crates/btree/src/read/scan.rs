@@ -49,7 +49,7 @@ impl Default for Scan<'_> {
 }
 
 impl<'a> Scan<'a> {
-    /// Returns the key that selects the first leaf; `None` if the scan starts at an end of the tree.
+    /// Returns the key that selects the first leaf; `None` when the scan starts at an end of the tree.
     #[must_use]
     pub fn start(&self) -> Option<&'a [u8]> {
         match if self.backward { self.upper } else { self.lower } {

@@ -134,7 +134,7 @@ impl<'f, D: FnMut(usize, Result<Outcome, Error>)> WriteGroup<'f, D> {
     }
 }
 
-/// Descends to the leaves of the keys and prefetches them. An element is `None` if its tree is newer than the
+/// Descends to the leaves of the keys and prefetches them. An element is `None` when its tree is newer than the
 /// reader.
 fn targets<'r>(
     reader: &'r Reader<'r>,

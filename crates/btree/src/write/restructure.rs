@@ -213,7 +213,7 @@ impl<'f> WriteTransaction<'f> {
         })
     }
 
-    /// Returns the left and the right neighbour of a child under its parent; `None` if it is no longer a
+    /// Returns the left and the right neighbour of a child under its parent; `None` when it is no longer a
     /// child of this node.
     fn neighbours(&self, parent: Lid, child: Index) -> Option<(Option<Lid>, Option<Lid>)> {
         let view = self.view_of(parent);

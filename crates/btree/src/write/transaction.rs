@@ -542,7 +542,7 @@ struct FingerprintSlot {
 }
 
 impl FingerprintSlot {
-    /// Returns the location for the log entry with this index; `None` if it has no fingerprint.
+    /// Returns the location for the log entry with this index; `None` when it has no fingerprint.
     fn of(entry: usize) -> Option<Self> {
         let offset = node_header::TAGS_OFFSET + entry / 8 * 8;
         (entry < node_header::TAGS_COUNT).then_some(Self { offset, shift: entry % 8 * 8 })
