@@ -134,8 +134,8 @@ impl<'f, D: FnMut(usize, Result<Outcome, Error>)> WriteGroup<'f, D> {
     }
 }
 
-/// Descends to the leaves of the keys and prefetches them. An element is `None` when its tree is newer than the
-/// reader.
+/// Descends to the leaves of the keys and prefetches them. An element is `None` when its tree is newer than
+/// the reader.
 fn targets<'r>(
     reader: &'r Reader<'r>,
     operations: &[BatchOperation<'_>],

@@ -213,8 +213,8 @@ impl<'f> WriteTransaction<'f> {
         })
     }
 
-    /// Returns the left and the right neighbour of a child under its parent; `None` when it is no longer a
-    /// child of this node.
+    /// Returns the left and the right neighbour of a child under its parent; `None` when the child has
+    /// another parent by now.
     fn neighbours(&self, parent: Lid, child: Index) -> Option<(Option<Lid>, Option<Lid>)> {
         let view = self.view_of(parent);
         let position = self.position_of(view, child)?;
