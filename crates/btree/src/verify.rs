@@ -246,7 +246,7 @@ impl<'f> Check<'f> {
             let hash = KeyHash::of(&view.key(item).to_vec());
             let line_offset = view.geometry().directory_line(hash);
             let line = Line::read(view.from(line_offset));
-            let entries = line.offsets(line.named(hash)).filter(|&offset| offset == at).count();
+            let entries = line.offsets(line.matching(hash)).filter(|&offset| offset == at).count();
             check!(self, entries <= 1, "item at {at} has {entries} entries in the fingerprint directory");
             let (items, named) = lines.entry(line_offset).or_default();
             (*items, *named) = (*items + 1, *named + entries);

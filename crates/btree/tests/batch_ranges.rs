@@ -156,7 +156,7 @@ fn range_deletions_see_earlier_entries() {
 }
 
 /// Random batches in tiny nodes, compared with a map and with the version of the last write of each key.
-struct Run {
+struct BatchTest {
     forest: Forest,
     root: Root,
     keys: Keys,
@@ -171,7 +171,7 @@ struct Run {
     unnecessary: u64,
 }
 
-impl Run {
+impl BatchTest {
     fn new(shape: Shape, keys: Keys, seed: u64) -> Self {
         let forest = forest(shape, 256 * MIB, true);
         let root = forest.create_tree().unwrap();
@@ -344,12 +344,12 @@ impl OwnedEntry {
 
 #[test]
 fn random_batches_in_tiny_nodes() {
-    Run::new(tiny(128), Keys::Random, seed_or(1)).run(8_000);
-    Run::new(tiny(256), Keys::AnyLength, seed_or(2)).run(8_000);
+    BatchTest::new(tiny(128), Keys::Random, seed_or(1)).run(8_000);
+    BatchTest::new(tiny(256), Keys::AnyLength, seed_or(2)).run(8_000);
 }
 
 #[test]
 fn random_batches_of_paths() {
-    Run::new(tiny(160), Keys::Paths, seed_or(3)).run(8_000);
-    Run::new(Shape::default(), Keys::EqualHeads, seed_or(4)).run(8_000);
+    BatchTest::new(tiny(160), Keys::Paths, seed_or(3)).run(8_000);
+    BatchTest::new(Shape::default(), Keys::EqualHeads, seed_or(4)).run(8_000);
 }

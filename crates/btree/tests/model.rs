@@ -19,7 +19,7 @@ struct Kept {
     model: Model,
 }
 
-struct Run {
+struct ModelTest {
     forest: Forest,
     root: Root,
     model: Model,
@@ -29,7 +29,7 @@ struct Run {
     kept: Vec<Kept>,
 }
 
-impl Run {
+impl ModelTest {
     fn new(shape: Shape, mvcc: bool, keys: Keys, key_count: u64, seed: u64) -> Self {
         let forest = forest(shape, 256 * MIB, mvcc);
         let root = forest.create_tree().unwrap();
@@ -258,7 +258,7 @@ fn model_batch(model: &Model, batch: &[BatchOperation<'_>]) -> (Result<Vec<Outco
 const STEPS: u64 = 500_000;
 
 fn run(shape: Shape, mvcc: bool, keys: Keys, key_count: u64, default_seed: u64) {
-    Run::new(shape, mvcc, keys, key_count, seed_or(default_seed)).run(STEPS);
+    ModelTest::new(shape, mvcc, keys, key_count, seed_or(default_seed)).run(STEPS);
 }
 
 #[test]

@@ -218,24 +218,24 @@ pub(crate) struct Change<'a> {
 /// Returns the items of a consolidated leaf: its sorted block, its log block and one more change.
 pub(crate) fn leaf_items<'a>(view: View<'a>, change: Option<&'a Change<'a>>) -> Items<'a> {
     let overlay = Overlay::new(view, u64::MAX);
-    let mut merge = Merge::new(view, overlay.len() + 1);
+    let mut consolidation = Consolidation::new(view, overlay.len() + 1);
     match change {
-        None => merge.lay_all(&overlay, 0..overlay.len()),
+        None => consolidation.lay_all(&overlay, 0..overlay.len()),
         Some(change) => {
             let item = Item::read(change.item);
             let search_key = SearchKey::new(item.suffix());
             let before = overlay.before(&search_key, false);
-            merge.lay_all(&overlay, 0..before);
-            merge.lay(change.back_pointer, item);
+            consolidation.lay_all(&overlay, 0..before);
+            consolidation.lay(change.back_pointer, item);
             // Skip the entry whose key this change repeats.
-            merge.lay_all(&overlay, before + usize::from(item.header.repeats())..overlay.len());
+            consolidation.lay_all(&overlay, before + usize::from(item.header.repeats())..overlay.len());
         }
     }
-    merge.finish()
+    consolidation.finish()
 }
 
 /// A consolidation in progress: changes are added to the items of the sorted block in key order.
-struct Merge<'a> {
+struct Consolidation<'a> {
     view: View<'a>,
     prefix: &'a [u8],
     /// Offset of the first sorted item that was not added yet.
@@ -247,7 +247,7 @@ struct Merge<'a> {
     count: usize,
 }
 
-impl<'a> Merge<'a> {
+impl<'a> Consolidation<'a> {
     fn new(view: View<'a>, changes: usize) -> Self {
         let (offset, starts) = (view.items_start(), Starts::of(view));
         let items = Items::with_capacity(2 * changes + 1);

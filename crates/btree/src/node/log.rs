@@ -16,7 +16,7 @@ use crate::node::log_entry::{EntryWord, LogEntry};
 use crate::node::view::View;
 
 /// The position of a key in the order of a leaf's log block.
-pub(crate) struct InLog<'a> {
+pub(crate) struct LogPosition<'a> {
     /// Number of entries with smaller keys.
     pub(crate) rank: usize,
     /// The newest entry of the key.
@@ -26,8 +26,12 @@ pub(crate) struct InLog<'a> {
 /// Searches for a key among all entries, regardless of their versions. `back_pointer` is that of the key. An
 /// entry with another back pointer is ordered by it, so few keys are compared.
 #[inline]
-pub(crate) fn find_in_log<'a>(view: View<'a>, search_key: &SearchKey<'_>, back_pointer: usize) -> InLog<'a> {
-    let mut found = InLog { rank: 0, newest: None };
+pub(crate) fn find_in_log<'a>(
+    view: View<'a>,
+    search_key: &SearchKey<'_>,
+    back_pointer: usize,
+) -> LogPosition<'a> {
+    let mut found = LogPosition { rank: 0, newest: None };
     let mut rest = view.from(view.sorted_end());
     for _ in 0..view.log_count() {
         let (word, item) = (EntryWord::read(rest), &rest[header::SIZE..]);
@@ -47,12 +51,12 @@ pub(crate) fn find_in_log<'a>(view: View<'a>, search_key: &SearchKey<'_>, back_p
 /// The entries of a log block in key order, one for each key. They override the sorted block.
 pub(crate) struct Overlay<'a> {
     view: View<'a>,
-    order: SmallVec<[Laid; 16]>,
+    order: SmallVec<[OverlayEntry; 16]>,
 }
 
 /// One entry of an overlay, by its offset in the node.
 #[derive(Clone, Copy)]
-struct Laid {
+struct OverlayEntry {
     back_pointer: u16,
     item: u16,
 }
@@ -81,7 +85,8 @@ impl<'a> Overlay<'a> {
             let header = ItemHeader::read(&rest[header::SIZE..]);
             repeats |= header.repeats();
             let item = (self.view.size() - rest.len() + header::SIZE) as u16;
-            self.order.insert(word.order_hint(), Laid { back_pointer: word.back_pointer() as u16, item });
+            self.order
+                .insert(word.order_hint(), OverlayEntry { back_pointer: word.back_pointer() as u16, item });
             rest = &rest[header::SIZE + header.item_bytes()..];
         }
         repeats

@@ -23,9 +23,9 @@ pub(crate) struct Line<'a>(&'a [u8; SIZE]);
 
 /// The entries of a line that may have a key, one bit each.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Named(u32);
+pub(crate) struct MatchingEntries(u32);
 
-impl Named {
+impl MatchingEntries {
     #[inline]
     pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
@@ -53,17 +53,17 @@ impl<'a> Line<'a> {
 
     /// Returns the entries with the fingerprint of this hash.
     #[inline]
-    pub(crate) fn named(self, hash: KeyHash) -> Named {
+    pub(crate) fn matching(self, hash: KeyHash) -> MatchingEntries {
         let word = |index| u64::from_le_bytes(self.0[TAGS_OFFSET..].as_chunks().0[index]);
         let equal = |index| equal_bytes(word(index), hash.tag());
         let equal = equal(0) | equal(1) << 8 | equal(2) << 16;
-        Named(equal & ((1 << self.count().min(TAGS_COUNT)) - 1))
+        MatchingEntries(equal & ((1 << self.count().min(TAGS_COUNT)) - 1))
     }
 
     /// Returns the offsets of the items of some entries.
     #[inline]
-    pub(crate) fn offsets(self, named: Named) -> impl Iterator<Item = usize> + 'a {
-        let mut left = named.0;
+    pub(crate) fn offsets(self, matching: MatchingEntries) -> impl Iterator<Item = usize> + 'a {
+        let mut left = matching.0;
         std::iter::from_fn(move || {
             let index = left.trailing_zeros() as usize;
             (left != 0).then(|| {

@@ -11,18 +11,18 @@ const LEVELS: usize = 8;
 /// first segment.
 #[derive(Debug, Default)]
 pub struct AccessStats {
-    levels: [Level; LEVELS],
+    levels: [LevelCounters; LEVELS],
     log_blocks_skipped: AtomicU64,
 }
 
 #[derive(Debug, Default)]
-struct Level {
+struct LevelCounters {
     nodes: AtomicU64,
-    blocks: [Block; PARTS],
+    blocks: [PartCounters; PARTS],
 }
 
 #[derive(Debug, Default)]
-struct Block {
+struct PartCounters {
     bytes: AtomicU64,
     lines: AtomicU64,
 }
@@ -90,7 +90,7 @@ impl AccessStats {
     /// Returns a snapshot of the counters.
     #[must_use]
     pub fn counts(&self) -> AccessCounts {
-        let levels: Vec<LevelCounts> = self.levels.iter().map(Level::counts).collect();
+        let levels: Vec<LevelCounts> = self.levels.iter().map(LevelCounters::counts).collect();
         let reached = levels.iter().rposition(|level| level.nodes > 0).map_or(0, |highest| highest + 1);
         let log_blocks_skipped = self.log_blocks_skipped.load(Ordering::Relaxed);
         AccessCounts { levels: levels[..reached].to_vec(), log_blocks_skipped }
@@ -116,7 +116,7 @@ impl AccessStats {
     }
 }
 
-impl Level {
+impl LevelCounters {
     fn counts(&self) -> LevelCounts {
         let [shortcuts, tag_directory, segments, log] = std::array::from_fn(|part| BlockCounts {
             bytes: self.blocks[part].bytes.load(Ordering::Relaxed),

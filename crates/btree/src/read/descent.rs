@@ -28,7 +28,7 @@ use crate::node::candidates::Candidates;
 use crate::node::key::SearchKey;
 use crate::node::key_hash::KeyHash;
 use crate::node::shape::LEAF;
-use crate::node::tag_directory::{Line, Named};
+use crate::node::tag_directory::{Line, MatchingEntries};
 use crate::node::view::View;
 use crate::read::access_stats::{AccessStats, NodePart};
 use crate::read::reader::Reader;
@@ -61,7 +61,7 @@ pub struct Descent<'r, 'k> {
     candidates: Candidates,
     /// In state `Leaf`: the offset of the directory line and its entries to read. `None` when the segment is
     /// read instead.
-    named: Option<(usize, Named)>,
+    matching: Option<(usize, MatchingEntries)>,
 }
 
 /// The purpose of a descent, which determines the bytes of the leaf to prefetch.
@@ -101,8 +101,8 @@ enum State<'r> {
 pub(crate) struct Landing<'r> {
     pub(crate) leaf: View<'r>,
     /// The offset of the key's directory line, and its entries with the key's fingerprint.
-    pub(crate) named: Option<(usize, Named)>,
-    /// The segment of the key if `named` is `None`.
+    pub(crate) matching: Option<(usize, MatchingEntries)>,
+    /// The segment of the key if `matching` is `None`.
     pub(crate) segment: usize,
     /// The log entries that may have the key, or all entries.
     pub(crate) candidates: Candidates,
@@ -177,7 +177,7 @@ impl<'r, 'k> Descent<'r, 'k> {
         let by_hash = purpose == Purpose::Get && reader.forest().geometry().has_tag_directory();
         let hash = by_hash.then(|| KeyHash::of(key));
         let candidates = Candidates::ALL;
-        Self { reader, root, key, purpose, hash, lid: root.0, state, segment: 0, candidates, named: None }
+        Self { reader, root, key, purpose, hash, lid: root.0, state, segment: 0, candidates, matching: None }
     }
 
     /// Executes all steps.
@@ -196,8 +196,8 @@ impl<'r, 'k> Descent<'r, 'k> {
             return None;
         };
         let leaf = self.reader.forest().view_of(published);
-        let Self { named, segment, candidates, .. } = *self;
-        Some(Landing { leaf, named, segment, candidates })
+        let Self { matching, segment, candidates, .. } = *self;
+        Some(Landing { leaf, matching, segment, candidates })
     }
 
     /// Returns the target of a complete descent; `None` when the tree is newer than the reader.
@@ -288,25 +288,25 @@ impl<'r, 'k> Descent<'r, 'k> {
         let (view, at) = (self.reader.forest().view_of(published), self.line(hash));
         self.prefetch_log(view, &self.search_key(view));
         let line = Line::read(view.from(at));
-        let named = line.named(hash);
-        line.offsets(named).for_each(|offset| view.prefetch(offset, offset + ITEM_BYTES));
-        (self.state, self.named) = (State::Leaf(published), Some((at, named)));
-        if named.is_empty() && !line.is_whole() {
-            (self.state, self.named) = (State::Shortcuts(published), None);
+        let matching = line.matching(hash);
+        line.offsets(matching).for_each(|offset| view.prefetch(offset, offset + ITEM_BYTES));
+        (self.state, self.matching) = (State::Leaf(published), Some((at, matching)));
+        if matching.is_empty() && !line.is_whole() {
+            (self.state, self.matching) = (State::Shortcuts(published), None);
             view.prefetch(LINE_BYTES, view.geometry().shortcuts_end());
         }
         if let Some(stats) = self.reader.access_stats() {
-            self.count_by_hash(stats, view, at, named);
+            self.count_by_hash(stats, view, at, matching);
         }
     }
 
     /// Counts the accesses to a leaf through its fingerprint directory.
     #[cold]
-    fn count_by_hash(&self, stats: &AccessStats, view: View<'_>, line: usize, named: Named) {
+    fn count_by_hash(&self, stats: &AccessStats, view: View<'_>, line: usize, matching: MatchingEntries) {
         stats.node(LEAF);
         stats.bytes(LEAF, NodePart::Shortcuts, 0, LINE_BYTES);
         stats.bytes(LEAF, NodePart::TagDirectory, line, line + LINE_BYTES);
-        for offset in Line::read(view.from(line)).offsets(named) {
+        for offset in Line::read(view.from(line)).offsets(matching) {
             stats.bytes(LEAF, NodePart::Segments, offset, offset + view.item(offset).bytes.len());
         }
         self.count_log(stats, view);

@@ -5,7 +5,7 @@ use honeycomb_memory::Version;
 use crate::node::candidates::Candidates;
 use crate::node::item::{Item, ItemHeader};
 use crate::node::key::SearchKey;
-use crate::node::tag_directory::{Line, Named};
+use crate::node::tag_directory::{Line, MatchingEntries};
 use crate::node::view::View;
 use crate::read::descent::{Descent, Landing};
 use crate::read::reader::LookupResult;
@@ -20,7 +20,7 @@ impl<'r> Descent<'r, '_> {
     #[inline]
     pub fn get(&self) -> Option<LookupResult<'r>> {
         let (reader, key) = (self.reader(), self.key());
-        let Landing { leaf, named, segment, candidates, .. } = self.landing()?;
+        let Landing { leaf, matching, segment, candidates, .. } = self.landing()?;
         let search_key = SearchKey::new(&key[leaf.prefix_length()..]);
         if !candidates.is_empty()
             && let Some((item, version)) =
@@ -28,9 +28,11 @@ impl<'r> Descent<'r, '_> {
         {
             return (!item.header.tombstone()).then(|| LookupResult { value: reader.value(item), version });
         }
-        let item = match named {
-            None => item_in(leaf, &search_key, segment),
-            Some((line, named)) => item_named(leaf, &search_key, Line::read(leaf.from(line)), named),
+        let item = match matching {
+            None => item_in_segment(leaf, &search_key, segment),
+            Some((line, matching)) => {
+                item_in_directory(leaf, &search_key, Line::read(leaf.from(line)), matching)
+            }
         };
         item.map(|item| LookupResult { value: reader.value(item), version: leaf.node_version() })
     }
@@ -38,7 +40,7 @@ impl<'r> Descent<'r, '_> {
 
 /// Returns the sorted item of a key, which can only be in this segment.
 #[inline]
-fn item_in<'a>(leaf: View<'a>, search_key: &SearchKey<'_>, segment: usize) -> Option<Item<'a>> {
+fn item_in_segment<'a>(leaf: View<'a>, search_key: &SearchKey<'_>, segment: usize) -> Option<Item<'a>> {
     let (segment, start) = refine_segment(leaf, search_key, segment);
     let items = leaf.sorted_from(start);
     // The next segment starts with a greater key.
@@ -54,20 +56,20 @@ fn item_in<'a>(leaf: View<'a>, search_key: &SearchKey<'_>, segment: usize) -> Op
     None
 }
 
-/// Returns the sorted item of a key. `named` has the entries of the key's directory line with its
+/// Returns the sorted item of a key. `matching` has the entries of the key's directory line with its
 /// fingerprint.
 #[inline]
-fn item_named<'a>(
+fn item_in_directory<'a>(
     leaf: View<'a>,
     search_key: &SearchKey<'_>,
     line: Line<'_>,
-    named: Named,
+    matching: MatchingEntries,
 ) -> Option<Item<'a>> {
-    let mut items = line.offsets(named).map(|offset| leaf.item(offset));
+    let mut items = line.offsets(matching).map(|offset| leaf.item(offset));
     let found = items.find(|item| item.suffix() == search_key.suffix);
     // Entries of other keys had the fingerprint, but the line does not cover all items.
     if found.is_none() && !line.is_whole() {
-        item_in(leaf, search_key, find_segment(leaf, search_key))
+        item_in_segment(leaf, search_key, find_segment(leaf, search_key))
     } else {
         found
     }

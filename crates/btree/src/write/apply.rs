@@ -23,7 +23,7 @@ use crate::read::search::{find_segment, lower_bound_in};
 use crate::write::operation::{BatchOperation, Decision, Operation, Outcome, StoredValue, decide};
 use crate::write::restructure::Edit;
 use crate::write::sparse::{Shrunk, SparseLeaf, becomes_sparse};
-use crate::write::transaction::{Abort, End, Index, WriteTransaction};
+use crate::write::transaction::{Abort, End, NodeIndex, WriteTransaction};
 
 impl Forest {
     /// Executes one operation and returns when every new reader sees its effect.
@@ -197,12 +197,12 @@ fn look_up<'a>(leaf: View<'a>, suffix: &[u8], segment: Option<usize>) -> KeyLook
 
 /// The locked leaf of a key, and the key's segment if it is known.
 pub(crate) struct LeafLocation {
-    leaf: Index,
+    leaf: NodeIndex,
     segment: Option<usize>,
 }
 
 impl LeafLocation {
-    pub(crate) fn at(leaf: Index) -> Self {
+    pub(crate) fn at(leaf: NodeIndex) -> Self {
         Self { leaf, segment: None }
     }
 }
@@ -271,7 +271,7 @@ impl<'f> WriteTransaction<'f> {
     }
 
     /// Decides the effect of an operation on the leaf of its key without executing it.
-    pub(crate) fn decide<'a>(&self, leaf: Index, key: &[u8], operation: &Operation<'a>) -> Decision<'a> {
+    pub(crate) fn decide<'a>(&self, leaf: NodeIndex, key: &[u8], operation: &Operation<'a>) -> Decision<'a> {
         let view = self.view(leaf);
         let existing = look_up(view, &key[view.prefix_length()..], None).existing;
         decide(operation, existing.map(|existing| (self.value_of(existing.item), existing.version)))
@@ -279,7 +279,7 @@ impl<'f> WriteTransaction<'f> {
 
     /// Returns the leaf if it becomes sparse by the loss of `bytes` live bytes.
     #[cold]
-    fn becomes_sparse(&self, root: Root, leaf: Index, bytes: usize) -> Option<SparseLeaf> {
+    fn becomes_sparse(&self, root: Root, leaf: NodeIndex, bytes: usize) -> Option<SparseLeaf> {
         let leaf = self.view(leaf);
         let before = Live::of(leaf).item_bytes(leaf);
         let is_sparse = becomes_sparse(self.forest.shape(), before, before - bytes);
@@ -329,13 +329,13 @@ impl<'f> WriteTransaction<'f> {
 
     /// Returns a locked node if it is a leaf. It was found under the pin of this transaction.
     #[inline]
-    fn check_is_leaf(&self, root: Root, index: Index) -> Result<Index, Abort> {
+    fn check_is_leaf(&self, root: Root, index: NodeIndex) -> Result<NodeIndex, Abort> {
         // The root can grow between the descent and the lock; all other LIDs keep their level.
         if self.lid(index) != root.0 || self.view(index).is_leaf() { Ok(index) } else { Err(Abort::Conflict) }
     }
 
     /// Descends to a leaf and locks it.
-    pub(crate) fn lock_leaf(&mut self, root: Root, toward: LeafPosition<'_>) -> Result<Index, Abort> {
+    pub(crate) fn lock_leaf(&mut self, root: Root, toward: LeafPosition<'_>) -> Result<NodeIndex, Abort> {
         let (top, lid) = (self.view_of(root.0), root.0);
         let lid = if self.has_nodes() {
             leaf_toward(lid, top, toward, |lid| self.view_of(lid))

@@ -27,7 +27,7 @@ use crate::write::divide::{Distribution, NodeRun, divide, log_room};
 use crate::write::operation::Operation;
 use crate::write::range::KeyRange;
 use crate::write::restructure::Edit;
-use crate::write::transaction::{Abort, End, Index, WriteTransaction};
+use crate::write::transaction::{Abort, End, NodeIndex, WriteTransaction};
 
 /// A bulk load into an empty tree. Dropping it before [`Loader::finish`] discards all its pairs.
 pub struct Loader<'f> {
@@ -35,13 +35,13 @@ pub struct Loader<'f> {
     root: Root,
     fill_percent: usize,
     /// All levels, leaves first.
-    levels: Vec<Level<'f>>,
+    levels: Vec<LevelBuilder<'f>>,
     values: Vec<ValueBuffer<'f>>,
     pairs: u64,
 }
 
 /// The nodes of one level.
-struct Level<'f> {
+struct LevelBuilder<'f> {
     closed: Vec<(LidReservation<'f>, NodeBuffer<'f>)>,
     /// The LID of the open node.
     lid: LidReservation<'f>,
@@ -69,7 +69,7 @@ impl Forest {
         if self.has_pairs(root) {
             return Err(Error::NotEmpty);
         }
-        let leaves = Level::new(self.memory().reserve_lid()?, None);
+        let leaves = LevelBuilder::new(self.memory().reserve_lid()?, None);
         Ok(Loader { forest: self, root, fill_percent, levels: vec![leaves], values: Vec::new(), pairs: 0 })
     }
 
@@ -171,7 +171,7 @@ impl<'f> Loader<'f> {
     /// Adds a child to the open node of a level.
     fn add_child(&mut self, height: usize, low: &[u8], child: Lid) -> Result<(), Error> {
         if height == self.levels.len() {
-            self.levels.push(Level::new(self.forest.memory().reserve_lid()?, Some(child)));
+            self.levels.push(LevelBuilder::new(self.forest.memory().reserve_lid()?, Some(child)));
             return Ok(());
         }
         self.close_if_full(height, low)?;
@@ -239,7 +239,7 @@ impl<'f> Loader<'f> {
     }
 }
 
-impl<'f> Level<'f> {
+impl<'f> LevelBuilder<'f> {
     fn new(lid: LidReservation<'f>, leftmost: Option<Lid>) -> Self {
         let (low, items) = (Vec::new(), Vec::new());
         Self { closed: Vec::new(), lid, left: None, low, leftmost, items, count: 0, last: [0; 2] }
@@ -298,7 +298,7 @@ impl<'f> Level<'f> {
 
 impl WriteTransaction<'_> {
     /// Locks the root of a tree without pairs and removes all nodes below it.
-    fn lock_empty_tree(&mut self, root: Root) -> Result<Index, Abort> {
+    fn lock_empty_tree(&mut self, root: Root) -> Result<NodeIndex, Abort> {
         let all = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
         if self.delete_range(root, all.lower, all.upper)? > 0 {
             return Err(Abort::Failed(Error::NotEmpty));

@@ -25,22 +25,22 @@ use crate::read::reader::LeafPosition;
 use crate::read::search::{LEFTMOST, child_after, child_at, child_before, child_for, end_of_child};
 use crate::write::divide::{Distribution, NodeContents, NodeRun, divide, fits, log_room};
 use crate::write::range::KeyRange;
-use crate::write::transaction::{Abort, Index, WriteTransaction};
+use crate::write::transaction::{Abort, NodeIndex, WriteTransaction};
 
 /// The change to the items of leaves that are rebuilt.
 #[derive(Clone, Copy)]
 pub(crate) enum Edit<'a> {
     /// Changes one key of one leaf.
-    Change(Index, &'a Change<'a>),
+    Change(NodeIndex, &'a Change<'a>),
     /// Deletes the keys of a range.
     Remove(KeyRange<'a>),
     /// Changes no item. The leaves between the ends of the run keep their items in the new run.
-    Merge(&'a [Index]),
+    Merge(&'a [NodeIndex]),
 }
 
 impl<'a> Edit<'a> {
     /// Returns the items of a leaf after the edit.
-    fn items<'p>(&'p self, index: Index, leaf: View<'p>) -> Items<'p>
+    fn items<'p>(&'p self, index: NodeIndex, leaf: View<'p>) -> Items<'p>
     where
         'a: 'p,
     {
@@ -52,7 +52,7 @@ impl<'a> Edit<'a> {
     }
 
     /// Returns the leaves between the ends of a run that keep their items.
-    fn between(&self) -> &'a [Index] {
+    fn between(&self) -> &'a [NodeIndex] {
         if let Edit::Merge(between) = *self { between } else { &[] }
     }
 
@@ -71,8 +71,8 @@ struct NewChild {
 /// The first and the last of the adjacent nodes of one level to replace.
 #[derive(Clone, Copy)]
 pub(crate) struct Ends {
-    pub(crate) first: Index,
-    pub(crate) last: Index,
+    pub(crate) first: NodeIndex,
+    pub(crate) last: NodeIndex,
 }
 
 impl<'f> WriteTransaction<'f> {
@@ -80,8 +80,8 @@ impl<'f> WriteTransaction<'f> {
     pub(crate) fn rebuild(
         &mut self,
         root: Root,
-        first: Index,
-        last: Index,
+        first: NodeIndex,
+        last: NodeIndex,
         edit: Edit<'_>,
     ) -> Result<(), Abort> {
         let mut ends = Ends { first, last };
@@ -123,7 +123,7 @@ impl<'f> WriteTransaction<'f> {
     pub(crate) fn merge_leaves(
         &mut self,
         root: Root,
-        leaves: &[Index],
+        leaves: &[NodeIndex],
         nodes: usize,
     ) -> Result<usize, Abort> {
         let (first, last) = (leaves[0], leaves[leaves.len() - 1]);
@@ -153,7 +153,7 @@ impl<'f> WriteTransaction<'f> {
     }
 
     /// Returns the buffer of a leaf after a change, if no item moves.
-    fn patched(&self, leaf: Index, edit: &Edit<'_>) -> Result<Option<NodeBuffer<'f>>, Error> {
+    fn patched(&self, leaf: NodeIndex, edit: &Edit<'_>) -> Result<Option<NodeBuffer<'f>>, Error> {
         let Edit::Change(changed, change) = *edit else { return Ok(None) };
         debug_assert_eq!(changed, leaf);
         let stays = |patch: &Patch<'_>| self.is_full_or_small(patch.sorted_bytes()) == (false, false);
@@ -164,12 +164,12 @@ impl<'f> WriteTransaction<'f> {
     }
 
     /// Returns the plan of the consolidated leaf.
-    fn consolidated<'p>(&self, leaf: Index, run: &'p NodeRun<'_>) -> Plan<'p> {
+    fn consolidated<'p>(&self, leaf: NodeIndex, run: &'p NodeRun<'_>) -> Plan<'p> {
         let view = self.view(leaf);
         run.plan(view.left(), view.right())
     }
 
-    fn replace_consolidated(&mut self, leaf: Index, buffer: NodeBuffer<'f>) -> Result<(), Abort> {
+    fn replace_consolidated(&mut self, leaf: NodeIndex, buffer: NodeBuffer<'f>) -> Result<(), Abort> {
         self.replace(leaf, buffer);
         self.forest.counters.consolidations.add(1);
         Ok(())
@@ -196,7 +196,13 @@ impl<'f> WriteTransaction<'f> {
     }
 
     /// Adds a neighbour under the same parent to the run, if its lock is free.
-    fn add_neighbour(&mut self, root: Root, leaf: Index, bytes: usize, full: bool) -> Result<Ends, Abort> {
+    fn add_neighbour(
+        &mut self,
+        root: Root,
+        leaf: NodeIndex,
+        bytes: usize,
+        full: bool,
+    ) -> Result<Ends, Abort> {
         let alone = Ends { first: leaf, last: leaf };
         let path = self.path(root, self.view(leaf).low_fence(), LEAF);
         let Some(&parent) = path.last() else { return Ok(alone) };
@@ -215,7 +221,7 @@ impl<'f> WriteTransaction<'f> {
 
     /// Returns the left and the right neighbour of a child under its parent; `None` when the child has
     /// another parent by now.
-    fn neighbours(&self, parent: Lid, child: Index) -> Option<(Option<Lid>, Option<Lid>)> {
+    fn neighbours(&self, parent: Lid, child: NodeIndex) -> Option<(Option<Lid>, Option<Lid>)> {
         let view = self.view_of(parent);
         let position = self.position_of(view, child)?;
         let at = |position: Option<usize>| position.map(|position| child_at(view, position));
@@ -223,7 +229,7 @@ impl<'f> WriteTransaction<'f> {
     }
 
     /// Returns the position of a locked node among the children of a node.
-    fn position_of(&self, parent: View<'_>, child: Index) -> Option<usize> {
+    fn position_of(&self, parent: View<'_>, child: NodeIndex) -> Option<usize> {
         let suffix = self.view(child).low_fence().strip_prefix(parent.prefix())?;
         let (position, lid) = child_for(parent, &SearchKey::new(suffix));
         (lid == self.lid(child)).then_some(position)
@@ -411,7 +417,7 @@ impl<'f> WriteTransaction<'f> {
     }
 
     /// Rebuilds an interior node with new children. Returns false if they do not fit.
-    fn try_replace_interior(&mut self, node: Index, children: &Children) -> Result<bool, Abort> {
+    fn try_replace_interior(&mut self, node: NodeIndex, children: &Children) -> Result<bool, Abort> {
         let run = children.run();
         let plan = run.plan(None, None);
         if !fits(self.forest.shape(), &plan, 0) {
@@ -452,7 +458,7 @@ impl<'f> WriteTransaction<'f> {
     fn merge_with_neighbour(
         &mut self,
         grandparent: Lid,
-        node: Index,
+        node: NodeIndex,
         children: Children,
     ) -> Result<(Ends, Children), Abort> {
         let alone = Ends { first: node, last: node };
@@ -487,7 +493,7 @@ impl<'f> WriteTransaction<'f> {
     }
 
     /// Makes an only child the root, then its only child, and so on. The tree loses levels.
-    fn collapse(&mut self, root: Index, mut child: Lid) -> Result<(), Abort> {
+    fn collapse(&mut self, root: NodeIndex, mut child: Lid) -> Result<(), Abort> {
         // Stop at a child that existed before this transaction: it has no private buffer to give to the root.
         while let Some(buffer) = self.take_created(child) {
             self.replace(root, buffer);

@@ -38,6 +38,7 @@ use crate::write::stages::{Stage, reach};
 pub(crate) enum Abort {
     /// Another writer has locked a node. Retry the transaction.
     Conflict,
+    /// An operation has failed.
     Failed(Error),
 }
 
@@ -58,7 +59,7 @@ pub(crate) enum End<T> {
 const LOCK_ATTEMPTS: u32 = 128;
 
 /// Index of a node in `nodes` of its transaction.
-pub(crate) type Index = usize;
+pub(crate) type NodeIndex = usize;
 
 /// The changed bytes of a node.
 enum Body<'f> {
@@ -74,7 +75,7 @@ enum Body<'f> {
     /// does not use it again.
     Dropped { _reservation: LidReservation<'f> },
     /// Placeholder during a change of state, and after publication.
-    Exchanged,
+    Placeholder,
 }
 
 struct TransactionNode<'f> {
@@ -93,7 +94,7 @@ impl TransactionNode<'_> {
         match &self.body {
             Body::Replaced(_, buffer) | Body::Created(buffer, _) => View::private(forest.geometry(), buffer),
             Body::Locked(locked) | Body::Removed(locked) => self.view_in_place(forest, locked),
-            Body::Dropped { .. } | Body::Exchanged => {
+            Body::Dropped { .. } | Body::Placeholder => {
                 unreachable!("a dropped node is not accessed again")
             }
         }
@@ -117,13 +118,14 @@ impl TransactionNode<'_> {
     }
 }
 
+/// A write transaction in progress.
 pub(crate) struct WriteTransaction<'f> {
     pub(crate) forest: &'f Forest,
     pin: &'f Pin<'f>,
     /// The nodes of this transaction. Most transactions have one leaf.
     nodes: SmallVec<[TransactionNode<'f>; 1]>,
     /// Maps LIDs to indexes in `nodes` once there are many.
-    index: Option<HashMap<Lid, Index>>,
+    index: Option<HashMap<Lid, NodeIndex>>,
     values: Vec<ValueBuffer<'f>>,
     retired: Vec<Retired>,
     /// Live bytes that the transaction removes from leaves. Most transactions remove none.
@@ -165,7 +167,7 @@ impl<'f> WriteTransaction<'f> {
     }
 
     #[inline]
-    fn find(&self, lid: Lid) -> Option<Index> {
+    fn find(&self, lid: Lid) -> Option<NodeIndex> {
         match &self.index {
             None => self.nodes.iter().position(|node| node.lid == lid),
             Some(index) => index.get(&lid).copied(),
@@ -173,19 +175,19 @@ impl<'f> WriteTransaction<'f> {
     }
 
     #[inline(always)]
-    fn push(&mut self, node: TransactionNode<'f>) -> Index {
-        const FEW: usize = 16;
+    fn push(&mut self, node: TransactionNode<'f>) -> NodeIndex {
+        const INDEX_MIN: usize = 16;
         let index = self.nodes.len();
-        if index >= FEW {
-            let of_few = || self.nodes.iter().enumerate().map(|(index, node)| (node.lid, index)).collect();
-            self.index.get_or_insert_with(of_few).insert(node.lid, index);
+        if index >= INDEX_MIN {
+            let index_all = || self.nodes.iter().enumerate().map(|(index, node)| (node.lid, index)).collect();
+            self.index.get_or_insert_with(index_all).insert(node.lid, index);
         }
         self.nodes.push(node);
         index
     }
 
     /// Locks a node unless this transaction has locked it already.
-    pub(crate) fn lock(&mut self, lid: Lid) -> Result<Index, Abort> {
+    pub(crate) fn lock(&mut self, lid: Lid) -> Result<NodeIndex, Abort> {
         match self.find(lid) {
             Some(index) => Ok(index),
             None => self.spin_lock(lid),
@@ -195,14 +197,14 @@ impl<'f> WriteTransaction<'f> {
     /// Like [`WriteTransaction::lock`], for a mapped node. Tries the lock first because it is usually free;
     /// then the transaction does not have the node yet.
     #[inline]
-    pub(crate) fn lock_mapped(&mut self, lid: Lid) -> Result<Index, Abort> {
+    pub(crate) fn lock_mapped(&mut self, lid: Lid) -> Result<NodeIndex, Abort> {
         match self.try_lock(lid) {
             Some(index) => Ok(index),
             None => self.lock(lid),
         }
     }
 
-    fn spin_lock(&mut self, lid: Lid) -> Result<Index, Abort> {
+    fn spin_lock(&mut self, lid: Lid) -> Result<NodeIndex, Abort> {
         // A transaction that must commit resolves the conflict by a commit and does not wait.
         let attempts = if self.must_commit { 1 } else { LOCK_ATTEMPTS };
         for _ in 0..attempts {
@@ -215,7 +217,7 @@ impl<'f> WriteTransaction<'f> {
     }
 
     #[inline]
-    fn try_lock(&mut self, lid: Lid) -> Option<Index> {
+    fn try_lock(&mut self, lid: Lid) -> Option<NodeIndex> {
         let node = self.forest.node(self.pin, lid);
         let locked = node.try_lock(node.lock_and_size())?;
         let (size, log_count) = (locked.seen().size(), locked.seen().log_count());
@@ -235,19 +237,19 @@ impl<'f> WriteTransaction<'f> {
 
     /// Returns whether this transaction removes a node.
     #[inline]
-    pub(crate) fn is_removed(&self, index: Index) -> bool {
+    pub(crate) fn is_removed(&self, index: NodeIndex) -> bool {
         matches!(&self.nodes[index].body, Body::Removed(_) | Body::Dropped { .. })
     }
 
     /// Returns whether a node of this transaction still uses `buffer`.
     #[inline]
-    pub(crate) fn is_in_place(&self, index: Index, buffer: Node<'_>) -> bool {
+    pub(crate) fn is_in_place(&self, index: NodeIndex, buffer: Node<'_>) -> bool {
         matches!(&self.nodes[index].body, Body::Locked(locked) if locked.node().is(buffer))
     }
 
     /// Returns a node of this transaction.
     #[inline(always)]
-    pub(crate) fn view(&self, index: Index) -> View<'_> {
+    pub(crate) fn view(&self, index: NodeIndex) -> View<'_> {
         let node = &self.nodes[index];
         match &node.body {
             Body::Locked(locked) => node.view_in_place(self.forest, locked),
@@ -270,7 +272,7 @@ impl<'f> WriteTransaction<'f> {
         self.forest.view(node)
     }
 
-    pub(crate) fn lid(&self, index: Index) -> Lid {
+    pub(crate) fn lid(&self, index: NodeIndex) -> Lid {
         self.nodes[index].lid
     }
 
@@ -279,7 +281,7 @@ impl<'f> WriteTransaction<'f> {
         self.forest.memory().value(self.pin, reference.address, reference.length)
     }
 
-    /// Adds the buffer of an overflow value, which a commit publishes.
+    /// Adds the buffer of an overflow value, which becomes live with the commit.
     pub(crate) fn keep_value(&mut self, value: ValueBuffer<'f>) {
         self.values.push(value);
     }
@@ -318,7 +320,7 @@ impl<'f> WriteTransaction<'f> {
     }
 
     /// Appends an entry to the log block of a leaf, which must have space for it.
-    pub(crate) fn append(&mut self, index: Index, entry: &NewEntry<'_>) {
+    pub(crate) fn append(&mut self, index: NodeIndex, entry: &NewEntry<'_>) {
         let node = &mut self.nodes[index];
         match &mut node.body {
             Body::Locked(locked) => {
@@ -333,39 +335,39 @@ impl<'f> WriteTransaction<'f> {
                 reach(Stage::Appended);
             }
             Body::Replaced(_, buffer) | Body::Created(buffer, _) => append_private(buffer, entry),
-            Body::Removed(_) | Body::Dropped { .. } | Body::Exchanged => {
+            Body::Removed(_) | Body::Dropped { .. } | Body::Placeholder => {
                 unreachable!("a removed node gets no entries")
             }
         }
     }
 
     /// Replaces the buffer of a node, which keeps its LID.
-    pub(crate) fn replace(&mut self, index: Index, buffer: NodeBuffer<'f>) {
+    pub(crate) fn replace(&mut self, index: NodeIndex, buffer: NodeBuffer<'f>) {
         reach(Stage::Built);
         let node = &mut self.nodes[index];
-        node.body = match std::mem::replace(&mut node.body, Body::Exchanged) {
+        node.body = match std::mem::replace(&mut node.body, Body::Placeholder) {
             Body::Locked(locked) | Body::Replaced(locked, _) => Body::Replaced(locked, buffer),
             Body::Created(_, reservation) => Body::Created(buffer, reservation),
-            Body::Removed(_) | Body::Dropped { .. } | Body::Exchanged => {
+            Body::Removed(_) | Body::Dropped { .. } | Body::Placeholder => {
                 unreachable!("a removed node gets no buffer")
             }
         };
     }
 
     /// Removes a node and its LID.
-    pub(crate) fn remove(&mut self, index: Index) {
+    pub(crate) fn remove(&mut self, index: NodeIndex) {
         let node = &mut self.nodes[index];
-        node.body = match std::mem::replace(&mut node.body, Body::Exchanged) {
+        node.body = match std::mem::replace(&mut node.body, Body::Placeholder) {
             Body::Locked(locked) | Body::Replaced(locked, _) => Body::Removed(locked),
             Body::Created(_, reservation) => Body::Dropped { _reservation: reservation },
-            Body::Removed(_) | Body::Dropped { .. } | Body::Exchanged => {
+            Body::Removed(_) | Body::Dropped { .. } | Body::Placeholder => {
                 unreachable!("a node is removed only once")
             }
         };
     }
 
     /// Creates a node with a new LID.
-    pub(crate) fn create(&mut self, buffer: NodeBuffer<'f>, reservation: LidReservation<'f>) -> Index {
+    pub(crate) fn create(&mut self, buffer: NodeBuffer<'f>, reservation: LidReservation<'f>) -> NodeIndex {
         let (lid, body) = (reservation.lid(), Body::Created(buffer, reservation));
         self.push(TransactionNode { lid, body, size: 0, log_count: 0, left: None, right: None })
     }
@@ -375,7 +377,7 @@ impl<'f> WriteTransaction<'f> {
     pub(crate) fn take_created(&mut self, lid: Lid) -> Option<NodeBuffer<'f>> {
         let index = self.find(lid)?;
         let node = &mut self.nodes[index];
-        match std::mem::replace(&mut node.body, Body::Exchanged) {
+        match std::mem::replace(&mut node.body, Body::Placeholder) {
             Body::Created(buffer, reservation) => {
                 node.body = Body::Dropped { _reservation: reservation };
                 Some(buffer)
@@ -388,22 +390,22 @@ impl<'f> WriteTransaction<'f> {
     }
 
     /// Sets a leaf's left sibling.
-    pub(crate) fn set_left(&mut self, index: Index, left: Lid) {
+    pub(crate) fn set_left(&mut self, index: NodeIndex, left: Lid) {
         self.nodes[index].left = Some(left);
     }
 
     /// Sets a leaf's right sibling.
-    pub(crate) fn set_right(&mut self, index: Index, right: Lid) {
+    pub(crate) fn set_right(&mut self, index: NodeIndex, right: Lid) {
         self.nodes[index].right = Some(right);
     }
 
     /// Returns the left sibling of a leaf as this transaction sees it.
-    pub(crate) fn left_of(&self, index: Index) -> Option<Lid> {
+    pub(crate) fn left_of(&self, index: NodeIndex) -> Option<Lid> {
         self.nodes[index].left.or_else(|| self.view(index).left())
     }
 
     /// Returns the right sibling of a leaf as this transaction sees it.
-    pub(crate) fn right_of(&self, index: Index) -> Option<Lid> {
+    pub(crate) fn right_of(&self, index: NodeIndex) -> Option<Lid> {
         self.nodes[index].right.or_else(|| self.view(index).right())
     }
 
@@ -458,11 +460,11 @@ impl<'f> WriteTransaction<'f> {
     }
 }
 
-/// Publishes a node. Its body becomes `Exchanged`.
+/// Publishes a node. Its body becomes `Placeholder`.
 #[inline(always)]
 fn publish(forest: &Forest, node: &mut TransactionNode<'_>, version: Version, retired: &mut Vec<Retired>) {
     let TransactionNode { lid, ref mut body, size, log_count, left, right } = *node;
-    let body = std::mem::replace(body, Body::Exchanged);
+    let body = std::mem::replace(body, Body::Placeholder);
     let siblings = [(node_header::LEFT_OFFSET, left), (node_header::RIGHT_OFFSET, right)];
     match body {
         Body::Created(mut buffer, reservation) => {
@@ -488,7 +490,7 @@ fn publish(forest: &Forest, node: &mut TransactionNode<'_>, version: Version, re
                 publish_in_place(locked, version, size, log_count, siblings);
             }
         }
-        Body::Dropped { .. } | Body::Exchanged => {}
+        Body::Dropped { .. } | Body::Placeholder => {}
     }
 }
 
