@@ -36,8 +36,8 @@ impl<'a> InNode<'a> {
         }
     }
 
-    /// Returns a chunk of `N` bytes that starts with these bytes, if they are not longer and the node does
-    /// not end before.
+    /// Returns a chunk of `N` bytes that starts with these bytes, if they fit into it and the node has that
+    /// many bytes left.
     #[inline]
     pub(crate) fn chunk<const N: usize>(self) -> Option<&'a [u8; N]> {
         self.from.first_chunk().filter(|_| self.length <= N)
