@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use honeycomb_btree::{Forest, Root, TouchedCounts, Version};
+use honeycomb_btree::{AccessCounts, Forest, Root, Version};
 use honeycomb_memory::Lease;
 
 use crate::completion::Completions;
@@ -34,7 +34,7 @@ pub trait Accelerator: Debug + Send + Sync {
     fn let_go(&self, version: Version, lease: &Arc<Lease>);
 
     /// What looking for keys has touched of memory so far, if the accelerator counts it.
-    fn touched(&self) -> Option<TouchedCounts>;
+    fn touched(&self) -> Option<AccessCounts>;
 
     /// A queue for one reader.
     fn queue(&self) -> Box<dyn Queue>;

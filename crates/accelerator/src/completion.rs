@@ -5,7 +5,7 @@
 //! | completion, 32 bytes | pair, 8 bytes | key | value | ...  | zeros up to a multiple of 8 |    a scan
 //! ```
 
-use honeycomb_btree::{Pair, Run, Version, Written};
+use honeycomb_btree::{Pair, PairRun, Version, WrittenPairs};
 use honeycomb_layout::{
     completion as layout, completion_outcome as outcome, completion_pair as layout_of_pair,
 };
@@ -330,7 +330,7 @@ impl ScanWriter<'_> {
 
     /// Appends pairs of a run, as far as they can be appended fast and keep these limits.
     #[inline]
-    pub(crate) fn push_run(&mut self, run: &mut Run<'_>, pairs: usize, bytes: usize) -> Written {
+    pub(crate) fn push_run(&mut self, run: &mut PairRun<'_>, pairs: usize, bytes: usize) -> WrittenPairs {
         let room = self.room(RUN_BYTES);
         let most = room.len().min(bytes).min(RUN_BYTES);
         let written = run.write_to(&mut room[..most], pairs, pair_header);

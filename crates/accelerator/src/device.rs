@@ -25,7 +25,7 @@ mod runner;
 use std::fmt;
 use std::sync::Arc;
 
-use honeycomb_btree::{Forest, Root, TouchedCounts, Version};
+use honeycomb_btree::{AccessCounts, Forest, Root, Version};
 use honeycomb_memory::Lease;
 
 use crate::accelerator::{Accelerator, Backend, Error, Queue};
@@ -89,7 +89,7 @@ impl Accelerator for DeviceAccelerator {
         self.shared.known.held.let_go(version, lease);
     }
 
-    fn touched(&self) -> Option<TouchedCounts> {
+    fn touched(&self) -> Option<AccessCounts> {
         None
     }
 

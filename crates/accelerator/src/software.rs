@@ -9,7 +9,7 @@ mod pipeline;
 
 use std::sync::Arc;
 
-use honeycomb_btree::{Forest, Reader, Root, Touched, TouchedCounts, Version};
+use honeycomb_btree::{AccessCounts, AccessStats, Forest, Reader, Root, Version};
 use honeycomb_memory::{Lease, LeaseUse};
 
 use crate::accelerator::{Accelerator, Backend, Error, Queue};
@@ -58,7 +58,7 @@ impl Software {
 impl Backend for Software {
     fn attach(&self, forest: &Arc<Forest>) -> Result<Box<dyn Accelerator>, Error> {
         self.check()?;
-        let touched = self.count_touched.then(|| Arc::new(Touched::default()));
+        let touched = self.count_touched.then(|| Arc::new(AccessStats::default()));
         Ok(Box::new(SoftwareAccelerator { parameters: *self, known: Arc::new(Known::new(forest)), touched }))
     }
 }
@@ -68,7 +68,7 @@ impl Backend for Software {
 struct SoftwareAccelerator {
     parameters: Software,
     known: Arc<Known>,
-    touched: Option<Arc<Touched>>,
+    touched: Option<Arc<AccessStats>>,
 }
 
 impl Accelerator for SoftwareAccelerator {
@@ -84,7 +84,7 @@ impl Accelerator for SoftwareAccelerator {
         self.known.held.let_go(version, lease);
     }
 
-    fn touched(&self) -> Option<TouchedCounts> {
+    fn touched(&self) -> Option<AccessCounts> {
         self.touched.as_ref().map(|touched| touched.counts())
     }
 
@@ -101,7 +101,7 @@ impl SoftwareAccelerator {
             Some((in_use, version)) => forest.reader_at(in_use, version),
             None => forest.reader(),
         };
-        reader.counting(self.touched.as_deref())
+        reader.with_access_stats(self.touched.as_deref())
     }
 }
 

@@ -1,13 +1,13 @@
-//! One kind of operation, many times, on one thread: to count its instructions where clocks are noisy.
+//! Repeats one kind of operation in one thread, to count its instructions on machines where times vary.
 //!
 //! ```text
 //! cargo build --release -p honeycomb-btree --example instructions
 //! valgrind --tool=callgrind --toggle-collect="*measured*" \
 //!   target/release/examples/instructions get 200000 20000
 //! ```
-//! Arguments: get, update, insert, delete, scan4 or scan50, updates or inserts (64 together); pairs loaded;
-//! operations; bytes of the log threshold; bytes of the smallest segment; bytes of the tag directory; bytes
-//! of an interior node. Divide what it prints by the operations.
+//! Arguments: kind (`get`, `update`, `insert`, `delete`, `scan4`, `scan50`; `updates` or `inserts` in groups
+//! of 64); number of pairs; number of operations; bytes of the log threshold, of the smallest segment, and of
+//! the fingerprint directory. Divide the instruction count by the number of operations.
 
 use std::hint::black_box;
 use std::ops::{Bound, ControlFlow, Range};
@@ -19,7 +19,7 @@ type Key = [u8; 16];
 use honeycomb_btree::{BatchOperation, Config, Forest, Operation, Root, Scan, Shape};
 use honeycomb_memory::MemoryConfig;
 
-/// Writes that run together.
+/// Number of writes in a group.
 const TOGETHER: u64 = 64;
 
 #[inline(never)]

@@ -1,10 +1,10 @@
-//! Counts of what happens seldom enough to be counted in shared words.
+//! Counters of rare events, in words that all threads share.
 
 use std::fmt::Debug;
 
 use honeycomb_memory::sync::{AtomicU64, Ordering};
 
-/// One count.
+/// One counter.
 #[derive(Default)]
 pub(crate) struct Counter(AtomicU64);
 
@@ -13,7 +13,7 @@ impl Counter {
         self.0.fetch_add(count, Ordering::Relaxed);
     }
 
-    pub(crate) fn at_least(&self, count: u64) {
+    pub(crate) fn raise_to(&self, count: u64) {
         self.0.fetch_max(count, Ordering::Relaxed);
     }
 
@@ -24,13 +24,13 @@ impl Counter {
 
 macro_rules! counters {
     ($($(#[$about:meta])* $name:ident,)*) => {
-        /// The counts of a forest.
+        /// The counters of a forest.
         #[derive(Default)]
         pub(crate) struct Counters {
             $(pub(crate) $name: Counter,)*
         }
 
-        /// What happened in a forest since it was made.
+        /// Counters of a forest since its creation.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct Statistics {
@@ -46,34 +46,34 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Leaves whose log was merged into a new sorted block.
+    /// Leaves whose log block was consolidated into a new sorted block.
     consolidations,
-    /// Those of them in which no item moved.
+    /// Consolidations in which no item moved.
     patches,
-    /// Times that leaves were replaced by more leaves.
+    /// Times that a run of leaves was replaced by more leaves.
     leaf_splits,
-    /// Times that leaves were replaced by as many.
+    /// Times that a run of leaves was replaced by the same number of leaves.
     leaf_shares,
-    /// Times that leaves were replaced by fewer.
+    /// Times that a run of leaves was replaced by fewer leaves.
     leaf_merges,
-    /// Times that compaction replaced leaves by fewer.
+    /// Times that compaction replaced a run of leaves by fewer leaves.
     compactions,
-    /// Bytes of pairs that deletes and shorter values have left without use in leaves that stayed.
+    /// Bytes that deletes and shorter values have freed inside leaves that still exist.
     shrunk_bytes,
-    /// Interior nodes that were split.
+    /// Splits of interior nodes.
     interior_splits,
-    /// Interior nodes that were joined with a neighbour.
+    /// Merges of an interior node with a neighbour.
     interior_merges,
-    /// Times a tree grew a level.
+    /// Times that a tree gained a level.
     root_growths,
-    /// Times a tree lost a level.
+    /// Times that a tree lost a level.
     root_collapses,
-    /// Writes that began again because another writer held a lock they needed.
+    /// Retries of writes because another writer held a lock that they needed.
     restarts,
-    /// Steps from a node to its previous version, by readers.
+    /// Steps of readers from a node to its previous version.
     version_chain_steps,
-    /// Most such steps for one node.
+    /// Most such steps of one read of a node.
     version_chain_max,
-    /// Times a scan went back to the root because a sibling was younger than its read version.
+    /// Times that a scan descended again from the root because a sibling was newer than its read version.
     scan_descents,
 }

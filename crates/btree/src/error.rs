@@ -1,19 +1,19 @@
-//! What can go wrong with an operation on a tree.
+//! Errors of operations on a tree.
 
 use honeycomb_memory::MemoryError;
 use thiserror::Error;
 
-/// An operation that was not carried out; nothing of what was stored has changed.
+/// The reason that an operation failed. A failed operation has changed nothing.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The arena has no room, or could not be made.
+    /// The arena is full or could not be reserved.
     #[error(transparent)]
     Memory(#[from] MemoryError),
     /// A key is empty or too long.
     #[error("key of {bytes} bytes: a key has 1 to {max} bytes")]
     KeyLength {
-        /// Bytes of the key given.
+        /// Bytes of the key.
         bytes: usize,
         /// Longest key allowed with this node size.
         max: usize,
@@ -21,7 +21,7 @@ pub enum Error {
     /// A value is too long.
     #[error("value of {bytes} bytes: a value has at most {max} bytes")]
     ValueLength {
-        /// Bytes of the value given.
+        /// Bytes of the value.
         bytes: usize,
         /// Longest value allowed.
         max: usize,
@@ -29,33 +29,33 @@ pub enum Error {
     /// A batch has too many operations.
     #[error("batch of {operations} operations: a batch has at most {max}")]
     BatchTooLarge {
-        /// Operations given.
+        /// Operations in the batch.
         operations: usize,
         /// Most operations allowed.
         max: usize,
     },
-    /// A batch has a condition on versions, and there are none.
-    #[error("entry {entry} needs the versions of writes, and this forest has none: it was made without MVCC")]
+    /// A batch has a condition on versions, but the forest has no versions.
+    #[error("entry {entry} needs the versions of writes, but the forest was created without MVCC")]
     NoVersions {
-        /// The entry, by its place in the batch.
+        /// Index of the entry in the batch.
         entry: usize,
     },
-    /// Pairs are loaded into a tree that has some.
-    #[error("the tree has pairs: only an empty one can be loaded")]
+    /// A bulk load into a tree that is not empty.
+    #[error("the tree has pairs: bulk load needs an empty tree")]
     NotEmpty,
-    /// Pairs that are loaded do not come in the order of their keys.
+    /// The keys of a bulk load are not in ascending order.
     #[error("pair {position} is not greater than pair {}, counted from 0: keys must ascend", position - 1)]
     NotAscending {
-        /// How many pairs come before the one whose key is not greater than the one right before it.
+        /// Index of the pair whose key is not greater than the key before it.
         position: u64,
     },
-    /// Nodes are to be filled to a share that is not allowed.
-    #[error("nodes filled to {percent} %: allowed are 10 to 100 %")]
+    /// The fill factor of a bulk load is out of range.
+    #[error("fill factor of {percent} %: allowed are 10 to 100 %")]
     FillPercent {
-        /// The share given.
+        /// The fill factor given, in percent.
         percent: usize,
     },
-    /// A parameter of the nodes is not allowed.
+    /// A parameter of the nodes is invalid.
     #[error("invalid shape: {0}")]
     InvalidShape(String),
 }

@@ -1,4 +1,4 @@
-//! What the trees of a store share: memory, versions, the shape of nodes, counters.
+//! The state that all trees of a store share: memory, versions, the shape of nodes, counters.
 
 use std::sync::Arc;
 
@@ -11,14 +11,15 @@ use crate::node::builder::Plan;
 use crate::node::shape::{Geometry, Shape};
 use crate::node::view::View;
 
-/// How a forest is made.
+/// The configuration of a forest.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The arena; its node size is taken from `shape`.
+    /// The arena. `shape` overrides its node size.
     pub memory: MemoryConfig,
-    /// The nodes.
+    /// The sizes of nodes and of their blocks.
     pub shape: Shape,
-    /// Whether writes have versions. Without, scans and batches are not linearizable; everything else is.
+    /// Whether writes have versions. Without versions, scans and batches are not linearizable; all other
+    /// operations are.
     pub mvcc: bool,
 }
 
@@ -28,34 +29,34 @@ impl Default for Config {
     }
 }
 
-/// The version of what is there before the first write. Not 0: a request that names version 0 reads what is
-/// visible now.
+/// The version of the state before the first write. It is not 0 because a request with version 0 reads at the
+/// current read version.
 const FIRST_VERSION: Version = 1;
 
-/// Names a tree: the LID of its root, which never changes.
+/// Identifies a tree by the LID of its root, which never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Root(pub(crate) Lid);
 
 impl Root {
-    /// The tree whose root has this LID.
+    /// Returns the tree whose root has this LID.
     #[must_use]
     pub fn at(lid: Lid) -> Self {
         Self(lid)
     }
 
-    /// The root's LID.
+    /// Returns the LID of the root.
     #[must_use]
     pub fn lid(self) -> Lid {
         self.0
     }
 }
 
-/// B+trees over one arena, with one order of versions.
+/// B+trees in one arena that share one order of versions.
 pub struct Forest {
     memory: Memory,
     shape: Shape,
     geometry: Geometry,
-    /// What the shape says, kept since each write asks for it.
+    /// Limits derived from the shape, cached because every write checks them.
     key_bytes_max: usize,
     inline_value_bytes_max: usize,
     mvcc: bool,
@@ -64,11 +65,10 @@ pub struct Forest {
 }
 
 impl Forest {
-    /// Reserves the arena.
+    /// Creates a forest without trees and reserves its arena.
     ///
     /// # Errors
-    /// [`Error::InvalidShape`] and [`Error::Memory`] say which parameter is not allowed, or that there is no
-    /// memory.
+    /// [`Error::InvalidShape`] names an invalid parameter; [`Error::Memory`] if the arena cannot be reserved.
     pub fn new(config: Config) -> Result<Self, Error> {
         config.shape.check()?;
         let memory = MemoryConfig { node_bytes: config.shape.node_bytes, ..config.memory };
@@ -84,10 +84,10 @@ impl Forest {
         })
     }
 
-    /// A new, empty tree.
+    /// Creates an empty tree.
     ///
     /// # Errors
-    /// [`Error::Memory`] if there is no room for its root.
+    /// [`Error::Memory`] if there is no memory for its root.
     pub fn create_tree(&self) -> Result<Root, Error> {
         let lid = self.memory.reserve_lid()?;
         let mut buffer = self.memory.allocate_node()?;
@@ -97,57 +97,58 @@ impl Forest {
         Ok(Root(lid))
     }
 
-    /// Registers a device that is to be told of mappings and versions, and tells it what version is visible.
+    /// Registers a device that receives all mappings and versions from now on, and sends it the current read
+    /// version.
     ///
     /// # Errors
-    /// [`Error::Memory`] if a tree was planted already, or there are too many devices.
+    /// [`Error::Memory`] if a tree exists already, or too many devices are registered.
     pub fn register(&self, control: Arc<dyn Control>) -> Result<(), Error> {
         self.memory.register(control.clone())?;
         control.publish(self.read_version());
         Ok(())
     }
 
-    /// Makes a version that a device was told of visible to new readers, if it is not yet. It waits for
-    /// nobody: who told the device has found it done.
+    /// Releases all versions up to one that a device has received, unless they are already visible to new
+    /// readers. Never blocks: a device receives a version only after all writes up to it are done.
     pub fn release_up_to(&self, version: Version) {
         if self.read_version() < version {
             self.versions.advance(|version| self.memory.publish(version));
         }
     }
 
-    /// The arena and its accounting.
+    /// Returns the arena and its accounting.
     #[must_use]
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
 
-    /// The parameters of the nodes.
+    /// Returns the shape of the nodes.
     #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// Whether writes have versions.
+    /// Returns whether writes have versions.
     #[must_use]
     pub fn mvcc(&self) -> bool {
         self.mvcc
     }
 
-    /// The newest version of which every write is visible to new readers.
+    /// Returns the newest version whose writes are all visible to new readers.
     #[must_use]
     pub fn read_version(&self) -> Version {
         self.versions.read_version()
     }
 
-    /// What happened since the forest was made.
+    /// Returns the counters since the forest was created.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         self.counters.statistics()
     }
 
-    /// Bytes of pairs that were deleted or made shorter in leaves that stayed: a part of
-    /// [`Forest::statistics`]. The more were added since a pass of [`Forest::compact`] began, the more the
-    /// next one may free.
+    /// Returns the bytes that deletes and shorter values have freed inside leaves that still exist; part of
+    /// [`Forest::statistics`]. The more it has grown since a pass of [`Forest::compact`] started, the more
+    /// memory the next pass may free.
     #[must_use]
     #[inline]
     pub fn shrunk_bytes(&self) -> u64 {
@@ -159,31 +160,31 @@ impl Forest {
         self.geometry
     }
 
-    /// A published node as it is now.
+    /// Returns a view of the current published state of a node.
     #[inline]
     pub(crate) fn view<'a>(&'a self, node: Node<'a>) -> View<'a> {
         self.view_of(node.published())
     }
 
-    /// A published node as it was.
+    /// Returns a view of a node as it was when it was loaded.
     #[inline]
     pub(crate) fn view_of<'a>(&'a self, published: Published<'a>) -> View<'a> {
         View::published(self.geometry, published)
     }
 
-    /// The current buffer of a LID.
+    /// Returns the current buffer of a LID.
     #[inline]
     pub(crate) fn node<'a>(&'a self, pin: &'a Pin<'_>, lid: Lid) -> Node<'a> {
         self.memory.node(pin, lid)
     }
 
-    /// Asks for a node's header and shortcuts at once: they are adjacent lines.
+    /// Prefetches a node's header and shortcuts, which are adjacent cache lines.
     #[inline]
     pub(crate) fn prefetch(&self, node: Node<'_>) {
         node.prefetch(0, self.geometry.shortcuts_end());
     }
 
-    /// Whether a value of so many bytes has a buffer of its own.
+    /// Returns whether a value of this size is an overflow value.
     #[inline]
     pub(crate) fn is_overflow(&self, value_bytes: usize) -> bool {
         value_bytes > self.inline_value_bytes_max

@@ -1,12 +1,13 @@
-//! Honeycomb's ordered index: B+trees of fixed-size nodes that readers walk wait-free, at one version.
+//! Honeycomb's ordered index: B+trees of fixed-size nodes, with wait-free readers that read at one version.
 //!
-//! - `node` defines the layout of a node: it reads, searches and builds the bytes of one node.
-//! - `read` finds keys and scans ranges without locks, at one version. It starts at [`Forest::reader`].
-//! - `write` locks, changes and publishes nodes. It starts at [`Forest::write`].
-//! - `verify` checks every invariant of a forest that nobody else uses.
+//! - `node` defines the layout of a node. It reads, searches and builds the bytes of one node.
+//! - `read` finds keys and scans ranges at one version, without locks. Start at [`Forest::reader`].
+//! - `write` locks, changes and publishes nodes. Start at [`Forest::write`].
+//! - `verify` checks every invariant of a forest while no other thread uses it.
 //!
-//! A module imports only its own room and those before it. `docs/design/node.md` describes the layout of a
-//! node, `docs/design/versions.md` the versions, and `docs/design/structure.md` splits and merges.
+//! A module imports only from its own folder and from the folders listed before it. `docs/design/node.md`
+//! describes the layout of a node, `docs/design/versions.md` the versions, and `docs/design/structure.md`
+//! splits and merges.
 #![forbid(unsafe_code)]
 
 mod counters;
@@ -25,12 +26,12 @@ pub use crate::{
     forest::{Config, Forest, Root},
     node::shape::Shape,
     read::{
+        access_stats::{AccessCounts, AccessStats, BlockCounts, LevelCounts},
         descent::{Descent, descend_together},
         pair::Pair,
         reader::{LookupResult, Reader},
-        run::{Emit, Run, Written},
+        run::{Emit, PairRun, WrittenPairs},
         scan::Scan,
-        touched::{BlockCounts, LevelCounts, Touched, TouchedCounts},
     },
     verify::{Verified, Violation},
     write::{

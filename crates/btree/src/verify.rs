@@ -1,5 +1,5 @@
-//! Checks every invariant of a forest that nobody else is using: nodes, order, links, versions, and every
-//! byte's owner.
+//! Checks every invariant of an idle forest: the bytes of each node, key order, links, versions, and that
+//! each LID and each byte of the arena has exactly one owner.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,7 +20,7 @@ use crate::node::tag_directory::Line;
 use crate::node::view::View;
 use crate::read::search::lower_bound;
 
-/// What a clean verification counted.
+/// Counts from a verification that found no violation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verified {
@@ -30,29 +30,29 @@ pub struct Verified {
     pub leaves: u64,
     /// Interior nodes.
     pub interior_nodes: u64,
-    /// Levels of the highest tree; a lone leaf is 1.
+    /// Levels of the tallest tree; a single leaf counts as 1.
     pub height: u64,
-    /// Log entries, delete markers among them.
+    /// Log entries, including tombstones.
     pub log_entries: u64,
     /// Bytes of all keys.
     pub key_bytes: u64,
     /// Bytes of all values.
     pub value_bytes: u64,
-    /// Out-of-line values.
+    /// Overflow values.
     pub overflow_values: u64,
-    /// Bytes of the leaves' buffers that hold header, shortcuts, items or log entries.
+    /// Bytes of the leaves' buffers in use by headers, shortcuts, items and log entries.
     pub leaf_bytes_used: u64,
     /// Leaves without a pair.
     pub empty_leaves: u64,
 }
 
-/// An invariant that does not hold.
+/// A violated invariant.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("node of LID {lid}: {what}")]
 pub struct Violation {
-    /// The node; 0 if it is not about one node.
+    /// The LID of the node; 0 if the violation does not concern one node.
     pub lid: u64,
-    /// What is wrong with it.
+    /// Describes the violation.
     pub what: String,
 }
 
@@ -65,8 +65,8 @@ macro_rules! check {
 }
 
 impl Forest {
-    /// Walks every tree and checks it. `roots` must name all trees there are, and nobody may write meanwhile:
-    /// what is being written would be found missing or wrong.
+    /// Walks every tree and checks every invariant. `roots` must name all trees of the forest, and no other
+    /// thread may write meanwhile: a write in progress would look like a violation.
     ///
     /// # Errors
     /// The first [`Violation`] found.
@@ -78,14 +78,14 @@ impl Forest {
             pin: &pin,
             lid: 0,
             seen: HashSet::new(),
-            found: Verified::default(),
+            counts: Verified::default(),
             value_units: 0,
         };
         for root in roots {
             check.tree(*root)?;
         }
         check.accounting()?;
-        Ok(check.found)
+        Ok(check.counts)
     }
 }
 
@@ -95,12 +95,12 @@ struct Check<'f> {
     /// The node being checked.
     lid: u64,
     seen: HashSet<Lid>,
-    found: Verified,
-    /// Bytes of the buffers of out-of-line values.
+    counts: Verified,
+    /// Bytes of the buffers of overflow values.
     value_units: u64,
 }
 
-/// What a node's parent says of it.
+/// The properties of a node that follow from its parent.
 struct Expected {
     level: usize,
     low: Vec<u8>,
@@ -110,7 +110,7 @@ struct Expected {
 impl<'f> Check<'f> {
     fn tree(&mut self, root: Root) -> Result<(), Violation> {
         let level = self.forest.view(self.forest.node(self.pin, root.0)).level();
-        self.found.height = self.found.height.max(level as u64 + 1);
+        self.counts.height = self.counts.height.max(level as u64 + 1);
         let mut leaves = Vec::new();
         self.subtree(root.0, Expected { level, low: Vec::new(), high: None }, &mut leaves)?;
         self.siblings(&leaves)
@@ -120,9 +120,9 @@ impl<'f> Check<'f> {
         self.lid = lid.get();
         check!(self, self.seen.insert(lid), "is reached twice");
         let node = self.forest.node(self.pin, lid);
-        check!(self, !node.lock_and_size().locked(), "is locked although nobody writes");
+        check!(self, !node.lock_and_size().locked(), "is locked although there is no writer");
         let view = self.forest.view(node);
-        self.frame(view, &expected)?;
+        self.header(view, &expected)?;
         self.sorted_block(view)?;
         self.shortcuts(view)?;
         if view.is_leaf() {
@@ -132,8 +132,8 @@ impl<'f> Check<'f> {
         self.children(view, &expected, leaves)
     }
 
-    /// Header and fences.
-    fn frame(&self, view: View<'_>, expected: &Expected) -> Result<(), Violation> {
+    /// Checks header and fence keys.
+    fn header(&self, view: View<'_>, expected: &Expected) -> Result<(), Violation> {
         let shape = self.forest.shape();
         check!(
             self,
@@ -142,7 +142,7 @@ impl<'f> Check<'f> {
             view.level(),
             expected.level + 1
         );
-        check!(self, view.size() <= shape.node_bytes, "size {} is beyond the node", view.size());
+        check!(self, view.size() <= shape.node_bytes, "size {} exceeds the node", view.size());
         check!(
             self,
             view.node_version() <= self.forest.read_version(),
@@ -178,16 +178,21 @@ impl<'f> Check<'f> {
             check!(
                 self,
                 item.header == item.header.without_log_flags(),
-                "item at {at} has a log entry's flags"
+                "item at {at} has flags of a log entry"
             );
-            check!(self, !item.header.tombstone(), "item at {at} is a delete marker");
+            check!(self, !item.header.tombstone(), "item at {at} is a tombstone");
             check!(self, last.is_none_or(|last| last < item.suffix()), "item at {at} is out of order");
             self.in_fences(view, item, at)?;
             (offset, last) = (at + item.bytes.len(), Some(item.suffix()));
             count += 1;
         }
         check!(self, offset == view.sorted_end(), "items end at {offset}, not at {}", view.sorted_end());
-        check!(self, count == view.sorted_count(), "{count} items, header says {}", view.sorted_count());
+        check!(
+            self,
+            count == view.sorted_count(),
+            "{count} items, but the header has {}",
+            view.sorted_count()
+        );
         Ok(())
     }
 
@@ -209,7 +214,11 @@ impl<'f> Check<'f> {
             "{count} shortcuts for {} items",
             view.sorted_count()
         );
-        check!(self, count == 0 || view.segment(0) == view.items_start(), "the first segment starts late");
+        check!(
+            self,
+            count == 0 || view.segment(0) == view.items_start(),
+            "the first segment does not start at the first item"
+        );
         let boundaries: HashSet<usize> = view.items_from(view.items_start()).map(|(at, _)| at).collect();
         let even = even_bytes(self.forest.shape(), view.sorted_end() - view.items_start());
         for index in 0..count {
@@ -227,67 +236,73 @@ impl<'f> Check<'f> {
         Ok(())
     }
 
-    /// Each line of a leaf's tag directory counts its items, and has an entry for each of the first of them.
-    fn tag_directory(&self, view: View<'_>) -> Result<(), Violation> {
-        let places = view.geometry().tag_directory().step_by(directory_line::SIZE);
-        let mut lines: HashMap<usize, (usize, usize)> = places.map(|place| (place, (0, 0))).collect();
+    /// Checks the fingerprint directory of a leaf: each line counts its items and has an entry for each of
+    /// the first ones that fit.
+    fn fingerprint_directory(&self, view: View<'_>) -> Result<(), Violation> {
+        let line_offsets = view.geometry().tag_directory().step_by(directory_line::SIZE);
+        let mut lines: HashMap<usize, (usize, usize)> =
+            line_offsets.map(|line_offset| (line_offset, (0, 0))).collect();
         for (at, item) in view.items_from(view.items_start()) {
             let hash = KeyHash::of(&view.key(item).to_vec());
-            let place = view.geometry().directory_line(hash);
-            let line = Line::read(view.from(place));
-            let entries = line.offsets(line.named(hash)).filter(|&offset| offset == at).count();
-            check!(self, entries <= 1, "the item at {at} has {entries} entries in the tag directory");
-            let (items, named) = lines.entry(place).or_default();
+            let line_offset = view.geometry().directory_line(hash);
+            let line = Line::read(view.from(line_offset));
+            let entries = line.offsets(line.matching(hash)).filter(|&offset| offset == at).count();
+            check!(self, entries <= 1, "item at {at} has {entries} entries in the fingerprint directory");
+            let (items, named) = lines.entry(line_offset).or_default();
             (*items, *named) = (*items + 1, *named + entries);
         }
-        for (place, (items, named)) in lines {
-            let count = Line::read(view.from(place)).count();
+        for (line_offset, (items, named)) in lines {
+            let count = Line::read(view.from(line_offset)).count();
             check!(
                 self,
                 count == items.min(255),
-                "directory line at {place} counts {count} of {items} items"
+                "directory line at {line_offset} counts {count} of {items} items"
             );
             let entries = items.min(directory_line::TAGS_COUNT);
-            check!(self, named == entries, "directory line at {place} names {named} of {entries} items");
+            check!(
+                self,
+                named == entries,
+                "directory line at {line_offset} has {named} of {entries} entries"
+            );
         }
         Ok(())
     }
 
     fn leaf(&mut self, view: View<'_>) -> Result<(), Violation> {
         if view.geometry().has_tag_directory() {
-            self.tag_directory(view)?;
+            self.fingerprint_directory(view)?;
         }
         self.log(view)?;
-        self.found.leaves += 1;
-        self.found.leaf_bytes_used += view.size() as u64;
-        self.found.log_entries += view.log_count() as u64;
-        let pairs = self.found.pairs;
+        self.counts.leaves += 1;
+        self.counts.leaf_bytes_used += view.size() as u64;
+        self.counts.log_entries += view.log_count() as u64;
+        let pairs = self.counts.pairs;
         let mut cursor = crate::read::cursor::Cursor::at_start(view, u64::MAX);
         while let Some(item) = cursor.next() {
             self.pair(view, item)?;
         }
-        let count = self.found.pairs - pairs;
+        let count = self.counts.pairs - pairs;
         check!(self, Live::of(view).count() as u64 == count, "{:?} for {count} pairs", Live::of(view));
-        self.found.empty_leaves += u64::from(count == 0);
+        self.counts.empty_leaves += u64::from(count == 0);
         Ok(())
     }
 
     fn pair(&mut self, view: View<'_>, item: Item<'_>) -> Result<(), Violation> {
-        self.found.pairs += 1;
-        self.found.key_bytes += view.key(item).len() as u64;
+        self.counts.pairs += 1;
+        self.counts.key_bytes += view.key(item).len() as u64;
         let Some(value) = item.reference() else {
-            self.found.value_bytes += item.value().len() as u64;
+            self.counts.value_bytes += item.value().len() as u64;
             return Ok(());
         };
         let inline = self.forest.shape().inline_value_bytes_max();
         check!(
             self,
             value.length > inline && value.length <= layout::VALUE_BYTES_MAX,
-            "value of {} bytes out of line",
+            "overflow value of {} bytes",
             value.length
         );
-        self.found.value_bytes += value.length as u64;
-        self.found.overflow_values += 1;
+        self.counts.value_bytes += value.length as u64;
+        self.counts.overflow_values += 1;
         self.value_units += value.length.next_multiple_of(layout::ALLOCATION_UNIT_BYTES) as u64;
         Ok(())
     }
@@ -304,22 +319,22 @@ impl<'f> Check<'f> {
         let mut newest = 0;
         for (index, entry) in view.log_entries().enumerate() {
             self.entry(view, &order, entry, index)?;
-            check!(self, entry.version_delta >= newest, "log entry {index} is older than the one before");
+            check!(self, entry.version_delta >= newest, "log entry {index} is older than its predecessor");
             newest = entry.version_delta;
             order.insert(entry.order_hint, entry);
         }
         let released = view.node_version() + newest <= self.forest.read_version();
-        check!(self, released, "a log entry's version is not released");
+        check!(self, released, "the version of a log entry is not released");
         let sorted = order.windows(2).all(|pair| pair[0].item.suffix() <= pair[1].item.suffix());
-        check!(self, sorted, "order hints do not sort the log");
+        check!(self, sorted, "the order hints do not sort the log block");
         let overlay = Overlay::new(view, u64::MAX);
         let keys: Vec<&[u8]> = (0..overlay.len()).map(|index| overlay.item(index).suffix()).collect();
         let unique = keys.windows(2).all(|pair| pair[0] < pair[1]);
-        check!(self, unique, "the log's newest entries are not one a key");
+        check!(self, unique, "the log block has several newest entries for one key");
         Ok(())
     }
 
-    /// One log entry, given those before it in key order.
+    /// Checks one log entry. `before` has the earlier entries in key order.
     fn entry(
         &self,
         view: View<'_>,
@@ -335,26 +350,30 @@ impl<'f> Check<'f> {
             "order hint of log entry {index} is {}, not {rank}",
             entry.order_hint
         );
-        let place = lower_bound(view, &SearchKey::new(suffix));
+        let position = lower_bound(view, &SearchKey::new(suffix));
         check!(
             self,
-            entry.back_pointer == place.offset,
+            entry.back_pointer == position.offset,
             "back pointer of log entry {index} is {}, not {}",
             entry.back_pointer,
-            place.offset
+            position.offset
         );
         check!(
             self,
-            header.replaces() == place.found,
-            "log entry {index} replaces nothing, or does not say so"
+            header.replaces() == position.found,
+            "the replace flag of log entry {index} does not match the sorted block"
         );
         let repeats = before.iter().any(|other| other.item.suffix() == suffix);
-        check!(self, header.repeats() == repeats, "log entry {index} repeats nothing, or does not say so");
+        check!(
+            self,
+            header.repeats() == repeats,
+            "the repeat flag of log entry {index} does not match the log block"
+        );
         check!(self, header.padding() == 0, "padding of log entry {index} is not zero");
-        let marker = !header.tombstone() || header == tombstone(header);
-        check!(self, marker, "delete marker {index} has a value");
-        let tag_stands = view.tags().get(index).is_none_or(|&other| other == tag(suffix));
-        check!(self, tag_stands, "tag of log entry {index} is not its key's");
+        let tombstone_is_empty = !header.tombstone() || header == tombstone(header);
+        check!(self, tombstone_is_empty, "tombstone {index} has a value");
+        let fingerprint_matches = view.tags().get(index).is_none_or(|&other| other == tag(suffix));
+        check!(self, fingerprint_matches, "fingerprint of log entry {index} does not match its key");
         self.in_fences(view, entry.item, index)
     }
 
@@ -364,14 +383,14 @@ impl<'f> Check<'f> {
         expected: &Expected,
         leaves: &mut Vec<Lid>,
     ) -> Result<(), Violation> {
-        check!(self, view.log_count() == 0 && view.log_bytes() == 0, "an interior node has a log");
+        check!(self, view.log_count() == 0 && view.log_bytes() == 0, "an interior node has a log block");
         check!(self, view.right().is_none(), "an interior node has a right sibling");
-        self.found.interior_nodes += 1;
+        self.counts.interior_nodes += 1;
         let lid = self.lid;
         let mut low = view.low_fence().to_vec();
         let mut child = view.leftmost();
         for (at, item) in view.items_from(view.items_start()) {
-            check!(self, item.value().len() == layout::child::SIZE, "item at {at} is no child");
+            check!(self, item.value().len() == layout::child::SIZE, "item at {at} has no child LID");
             let next = view.key(item).to_vec();
             let high = Some(next.clone());
             self.subtree(child, Expected { level: expected.level - 1, low, high }, leaves)?;
@@ -394,11 +413,11 @@ impl<'f> Check<'f> {
         Ok(())
     }
 
-    /// Every buffer, LID and value that memory calls live was reached.
+    /// Checks that every live buffer, LID and value of the arena belongs to a tree.
     fn accounting(&mut self) -> Result<(), Violation> {
         self.lid = 0;
         let live = self.forest.memory().accounting();
-        let nodes = self.found.leaves + self.found.interior_nodes;
+        let nodes = self.counts.leaves + self.counts.interior_nodes;
         check!(self, live.live_nodes as u64 == nodes, "{} live buffers, {nodes} reached", live.live_nodes);
         check!(self, live.live_lids as u64 == nodes, "{} live LIDs, {nodes} reached", live.live_lids);
         let bytes = self.value_units;

@@ -1,4 +1,4 @@
-//! Batches with conditions on ranges and with removals of ranges.
+//! Batches with conditions on ranges and with range deletions.
 #![allow(missing_docs)]
 
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ fn write<'a>(root: Root, key: &'a [u8], operation: Operation<'a>) -> BatchEntry<
     BatchEntry::Write(BatchOperation { root, key, operation })
 }
 
-fn holds(forest: &Forest, root: Root, range: Bounds<'_>, since: u64) -> bool {
+fn is_unchanged(forest: &Forest, root: Root, range: Bounds<'_>, since: u64) -> bool {
     match forest.apply_entries(&[unchanged(root, range, since)]).unwrap() {
         BatchOutcome::Applied { version, outcomes } => {
             assert_eq!((version, outcomes), (0, vec![Outcome::Unchanged]));
@@ -43,7 +43,7 @@ fn between<'a>(lower: &'a [u8], upper: &'a [u8]) -> Bounds<'a> {
 }
 
 #[test]
-fn a_condition_tells_each_kind_of_write() {
+fn a_condition_detects_every_kind_of_write() {
     let forest = forest(Shape::default(), 16 * MIB, true);
     let root = forest.create_tree().unwrap();
     let put = |key: &[u8], value: &[u8]| forest.write(root, key, Operation::Put(value)).unwrap();
@@ -58,41 +58,41 @@ fn a_condition_tells_each_kind_of_write() {
     ];
     for (key, operation) in writes {
         let since = forest.read_version();
-        assert!(holds(&forest, root, between(b"b", b"d"), since));
+        assert!(is_unchanged(&forest, root, between(b"b", b"d"), since));
         assert!(forest.write(root, key, operation).unwrap().wrote());
-        assert!(!holds(&forest, root, between(b"b", b"d"), since), "{operation:?}");
-        assert!(!holds(&forest, root, (Unbounded, Unbounded), since));
-        assert!(holds(&forest, root, between(b"b", b"d"), forest.read_version()));
+        assert!(!is_unchanged(&forest, root, between(b"b", b"d"), since), "{operation:?}");
+        assert!(!is_unchanged(&forest, root, (Unbounded, Unbounded), since));
+        assert!(is_unchanged(&forest, root, between(b"b", b"d"), forest.read_version()));
     }
     let since = forest.read_version();
     forest.delete_range(root, Unbounded, Unbounded).unwrap();
-    assert!(!holds(&forest, root, between(b"b", b"e"), since));
+    assert!(!is_unchanged(&forest, root, between(b"b", b"e"), since));
 }
 
 #[test]
-fn writes_beside_the_range_do_not_count() {
+fn writes_outside_the_range_do_not_count() {
     let forest = forest(Shape::default(), 16 * MIB, true);
     let root = forest.create_tree().unwrap();
     let since = forest.read_version();
     for key in [b"a", b"d"] {
         forest.write(root, key, Operation::Put(b"")).unwrap();
     }
-    assert!(holds(&forest, root, between(b"b", b"d"), since));
-    assert!(holds(&forest, root, (Excluded(b"a"), Excluded(b"d")), since));
-    assert!(!holds(&forest, root, (Included(b"a"), Excluded(b"d")), since));
-    assert!(!holds(&forest, root, (Excluded(b"a"), Included(b"d")), since));
-    // No key can be in these.
+    assert!(is_unchanged(&forest, root, between(b"b", b"d"), since));
+    assert!(is_unchanged(&forest, root, (Excluded(b"a"), Excluded(b"d")), since));
+    assert!(!is_unchanged(&forest, root, (Included(b"a"), Excluded(b"d")), since));
+    assert!(!is_unchanged(&forest, root, (Excluded(b"a"), Included(b"d")), since));
+    // No key can be in these ranges.
     for bounds in [between(b"d", b"a"), (Excluded(b"d"), Included(b"d")), (Excluded(b"a"), Excluded(b"a"))] {
-        assert!(holds(&forest, root, bounds, 0));
+        assert!(is_unchanged(&forest, root, bounds, 0));
     }
-    // Deleting what is absent, and writes that are refused, change nothing.
+    // Deletions of absent keys and refused writes change nothing.
     assert_eq!(forest.write(root, b"b", Operation::Delete).unwrap(), Outcome::Absent);
     assert_eq!(forest.write(root, b"b", Operation::Update(b"")).unwrap(), Outcome::Absent);
-    assert!(holds(&forest, root, between(b"b", b"d"), since));
+    assert!(is_unchanged(&forest, root, between(b"b", b"d"), since));
 }
 
 #[test]
-fn a_condition_refuses_all_of_a_batch_and_is_told() {
+fn a_failed_condition_refuses_the_whole_batch() {
     let forest = forest(Shape::default(), 16 * MIB, true);
     let root = forest.create_tree().unwrap();
     let since = forest.read_version();
@@ -101,7 +101,7 @@ fn a_condition_refuses_all_of_a_batch_and_is_told() {
         unchanged(root, between(b"b", b"c"), since),
         write(root, b"bb", Operation::Put(b"2")),
     ];
-    // What the batch itself writes does not count.
+    // Writes of the batch itself do not count.
     let BatchOutcome::Applied { version, outcomes } = forest.apply_entries(&batch).unwrap() else { panic!() };
     assert_eq!(outcomes, [Outcome::Inserted, Outcome::Unchanged, Outcome::Inserted]);
     assert_eq!(version, forest.read_version());
@@ -111,33 +111,33 @@ fn a_condition_refuses_all_of_a_batch_and_is_told() {
 }
 
 #[test]
-fn without_versions_there_are_no_conditions() {
+fn conditions_need_versions() {
     let forest = forest(Shape::default(), 16 * MIB, false);
     let root = forest.create_tree().unwrap();
     let batch = [write(root, b"a", Operation::Put(b"1")), unchanged(root, (Unbounded, Unbounded), 0)];
     let error = forest.apply_entries(&batch).unwrap_err();
     assert!(matches!(error, Error::NoVersions { entry: 1 }), "{error}");
     assert!(everything(&forest.reader(), root).is_empty());
-    let removal = BatchEntry::DeleteRange(TreeRange { root, lower: Unbounded, upper: Unbounded });
-    let outcome = forest.apply_entries(&[batch[0], removal]).unwrap();
+    let deletion = BatchEntry::DeleteRange(TreeRange { root, lower: Unbounded, upper: Unbounded });
+    let outcome = forest.apply_entries(&[batch[0], deletion]).unwrap();
     let outcomes = vec![Outcome::Inserted, Outcome::RangeDeleted { pairs: 1 }];
     assert_eq!(outcome, BatchOutcome::Applied { version: 0, outcomes });
 }
 
 #[test]
-fn removals_of_ranges_see_what_comes_before_them() {
+fn range_deletions_see_earlier_entries() {
     let forest = forest(Shape::default(), 16 * MIB, true);
     let root = forest.create_tree().unwrap();
     forest.write(root, b"b", Operation::Put(&[1; 1000])).unwrap();
     let version = forest.reader().get(root, b"b").unwrap().version;
     let swap = Operation::CompareVersionAndSwap { version, value: b"swapped" };
-    let removal = BatchEntry::DeleteRange(TreeRange { root, lower: Included(b"b"), upper: Excluded(b"d") });
+    let deletion = BatchEntry::DeleteRange(TreeRange { root, lower: Included(b"b"), upper: Excluded(b"d") });
     let batch = [
         write(root, b"c", Operation::Insert(&[2; 1000])),
         write(root, b"b", swap),
-        removal,
+        deletion,
         write(root, b"c", Operation::Insert(b"after")),
-        removal,
+        deletion,
         write(root, b"c", Operation::Insert(b"last")),
     ];
     let BatchOutcome::Applied { outcomes, .. } = forest.apply_entries(&batch).unwrap() else { panic!() };
@@ -147,16 +147,16 @@ fn removals_of_ranges_see_what_comes_before_them() {
         [inserted.clone(), Outcome::Updated, removed(2), inserted.clone(), removed(1), inserted]
     );
     assert_eq!(everything(&forest.reader(), root), [(b"c".to_vec(), b"last".to_vec())]);
-    // A swap of what the batch has removed finds nothing.
+    // The batch has deleted the pair that the swap expects.
     let version = forest.reader().get(root, b"c").unwrap().version;
     let swap = Operation::CompareVersionAndSwap { version, value: b"swapped" };
     let refused = BatchOutcome::Refused { index: 1, outcome: Outcome::Absent };
-    assert_eq!(forest.apply_entries(&[removal, write(root, b"c", swap)]).unwrap(), refused);
+    assert_eq!(forest.apply_entries(&[deletion, write(root, b"c", swap)]).unwrap(), refused);
     assert_eq!(everything(&forest.reader(), root).len(), 1);
 }
 
-/// Random batches in tiny nodes, beside a map and the versions at which each key was last written.
-struct Run {
+/// Random batches in tiny nodes, compared with a map and with the version of the last write of each key.
+struct BatchTest {
     forest: Forest,
     root: Root,
     keys: Keys,
@@ -167,17 +167,17 @@ struct Run {
     versions: Vec<u64>,
     applied: u64,
     refused: u64,
-    /// Refused although no pair of a range had been written.
-    in_vain: u64,
+    /// Refused batches although no pair of a range had changed.
+    unnecessary: u64,
 }
 
-impl Run {
+impl BatchTest {
     fn new(shape: Shape, keys: Keys, seed: u64) -> Self {
         let forest = forest(shape, 256 * MIB, true);
         let root = forest.create_tree().unwrap();
         let (rng, versions) = (StdRng::seed_from_u64(seed), vec![forest.read_version()]);
         let (model, written) = (Model::new(), BTreeMap::new());
-        Self { forest, root, keys, rng, model, written, versions, applied: 0, refused: 0, in_vain: 0 }
+        Self { forest, root, keys, rng, model, written, versions, applied: 0, refused: 0, unnecessary: 0 }
     }
 
     fn key(&mut self) -> Vec<u8> {
@@ -185,7 +185,7 @@ impl Run {
         key(self.keys, number, self.forest.shape().key_bytes_max())
     }
 
-    /// Mostly a short range, at times any.
+    /// Returns a random range, usually a short one.
     fn range(&mut self) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
         let low = self.key();
         if self.rng.random_bool(0.05) {
@@ -198,7 +198,7 @@ impl Run {
         (if self.rng.random_bool(0.5) { Included(low) } else { Excluded(low) }, upper)
     }
 
-    /// A version, mostly of late.
+    /// Returns a random visible version, usually a recent one.
     fn since(&mut self) -> u64 {
         let back = *pick(&mut self.rng, &[1, 1, 2, 3, 5, 10, 30, 300]);
         self.versions[self.versions.len().saturating_sub(back)]
@@ -206,14 +206,14 @@ impl Run {
 
     fn step(&mut self) {
         let root = self.root;
-        let parts: Vec<_> = (0..self.rng.random_range(1..6)).map(|_| self.part()).collect();
-        let batch: Vec<BatchEntry<'_>> = parts.iter().map(|part| part.entry(root)).collect();
+        let entries: Vec<_> = (0..self.rng.random_range(1..6)).map(|_| self.entry()).collect();
+        let batch: Vec<BatchEntry<'_>> = entries.iter().map(|entry| entry.borrow(root)).collect();
         let (outcomes, model) = self.expected(&batch);
         match self.forest.apply_entries(&batch).unwrap() {
-            BatchOutcome::Applied { version, outcomes: told } => {
-                assert_eq!(Ok(&told), outcomes.as_ref());
+            BatchOutcome::Applied { version, outcomes: returned } => {
+                assert_eq!(Ok(&returned), outcomes.as_ref());
                 self.applied += 1;
-                self.note(batch.iter().zip(&told), version, model);
+                self.note(batch.iter().zip(&returned), version, model);
             }
             BatchOutcome::Refused { index, outcome: Outcome::Changed { version } } => {
                 let BatchEntry::Unchanged { range, since } = batch[index] else {
@@ -221,7 +221,7 @@ impl Run {
                 };
                 assert!(version > since && since < self.forest.read_version());
                 self.refused += 1;
-                self.in_vain += u64::from(self.newest_in(range) <= since);
+                self.unnecessary += u64::from(self.newest_in(range) <= since);
             }
             BatchOutcome::Refused { index, outcome } => {
                 assert!(outcomes.is_err(), "{index} {outcome:?}");
@@ -229,14 +229,14 @@ impl Run {
         }
     }
 
-    fn part(&mut self) -> Part {
+    fn entry(&mut self) -> OwnedEntry {
         let value = value(&mut self.rng, self.forest.shape().inline_value_bytes_max());
         match self.rng.random_range(0..100) {
-            0..25 => Part::Unchanged(self.range(), self.since()),
-            25..30 => Part::DeleteRange(self.range()),
-            30..60 => Part::Put(self.key(), value),
-            60..65 => Part::Insert(self.key(), value),
-            _ => Part::Delete(self.key()),
+            0..25 => OwnedEntry::Unchanged(self.range(), self.since()),
+            25..30 => OwnedEntry::DeleteRange(self.range()),
+            30..60 => OwnedEntry::Put(self.key(), value),
+            60..65 => OwnedEntry::Insert(self.key(), value),
+            _ => OwnedEntry::Delete(self.key()),
         }
     }
 
@@ -248,7 +248,7 @@ impl Run {
         self.written.range((from, to)).map(|(_, &version)| version).max().unwrap_or(0)
     }
 
-    /// What comes of a batch, if not refused without need, and the model after it.
+    /// Returns the outcomes of a batch that is not refused unnecessarily, and the model after it.
     fn expected(&self, batch: &[BatchEntry<'_>]) -> (Result<Vec<Outcome>, Outcome>, Model) {
         let mut after = self.model.clone();
         let mut outcomes = Vec::new();
@@ -309,18 +309,18 @@ impl Run {
                 self.forest.verify(&[self.root]).unwrap();
             }
         }
-        println!("{} applied, {} refused, {} in vain", self.applied, self.refused, self.in_vain);
+        println!("{} applied, {} refused, {} unnecessary", self.applied, self.refused, self.unnecessary);
         assert!(self.applied > steps as u64 / 2 && self.refused > steps as u64 / 100);
-        // As leaves are tiny they are rebuilt every few writes.
-        assert!(self.in_vain < self.refused * 3 / 4);
+        // Tiny leaves are rebuilt every few writes.
+        assert!(self.unnecessary < self.refused * 3 / 4);
         self.forest.drop_tree(self.root).unwrap();
         self.forest.memory().reclaim();
         self.forest.verify(&[]).unwrap();
     }
 }
 
-/// An entry in memory of its own.
-enum Part {
+/// A [`BatchEntry`] in owned memory.
+enum OwnedEntry {
     Unchanged((Bound<Vec<u8>>, Bound<Vec<u8>>), u64),
     DeleteRange((Bound<Vec<u8>>, Bound<Vec<u8>>)),
     Put(Vec<u8>, Vec<u8>),
@@ -328,8 +328,8 @@ enum Part {
     Delete(Vec<u8>),
 }
 
-impl Part {
-    fn entry(&self, root: Root) -> BatchEntry<'_> {
+impl OwnedEntry {
+    fn borrow(&self, root: Root) -> BatchEntry<'_> {
         match self {
             Self::Unchanged((lower, upper), since) => unchanged(root, (borrow(lower), borrow(upper)), *since),
             Self::DeleteRange((lower, upper)) => {
@@ -344,12 +344,12 @@ impl Part {
 
 #[test]
 fn random_batches_in_tiny_nodes() {
-    Run::new(tiny(128), Keys::Random, seed_or(1)).run(8_000);
-    Run::new(tiny(256), Keys::AnyLength, seed_or(2)).run(8_000);
+    BatchTest::new(tiny(128), Keys::Random, seed_or(1)).run(8_000);
+    BatchTest::new(tiny(256), Keys::AnyLength, seed_or(2)).run(8_000);
 }
 
 #[test]
 fn random_batches_of_paths() {
-    Run::new(tiny(160), Keys::Paths, seed_or(3)).run(8_000);
-    Run::new(Shape::default(), Keys::EqualHeads, seed_or(4)).run(8_000);
+    BatchTest::new(tiny(160), Keys::Paths, seed_or(3)).run(8_000);
+    BatchTest::new(Shape::default(), Keys::EqualHeads, seed_or(4)).run(8_000);
 }

@@ -1,5 +1,5 @@
-//! Deletes give memory back: whatever was deleted, in whatever order, a tree has at most twice the nodes that
-//! the pairs that are left take when they are loaded.
+//! Deletions free memory: whichever pairs were deleted, in whatever order, a tree has at most twice as many
+//! nodes as a bulk load of the remaining pairs.
 #![allow(missing_docs)]
 
 use std::ops::{Bound, ControlFlow};
@@ -13,7 +13,7 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 
-/// What a tree may have beyond twice the nodes of one that is loaded.
+/// Bytes that a tree may use beyond twice the nodes of a bulk load.
 const CONSTANT: usize = 64 << 10;
 
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +21,7 @@ enum Order {
     Sequential,
     Reverse,
     Random,
-    /// Evenly over all keys.
+    /// Evenly spread over all keys.
     Spread,
 }
 
@@ -32,7 +32,7 @@ fn key(number: usize) -> [u8; 8] {
     (number as u64).to_be_bytes()
 }
 
-/// The numbers of pairs that go, in the order in which they do.
+/// Returns the numbers of the pairs to delete, in order of deletion.
 fn doomed(order: Order, count: usize, percent: usize) -> Vec<usize> {
     let mut numbers: Vec<usize> = (0..count).collect();
     match order {
@@ -48,7 +48,7 @@ fn doomed(order: Order, count: usize, percent: usize) -> Vec<usize> {
     numbers
 }
 
-/// A tree of so many pairs, put in random or ascending order.
+/// Returns a tree of `count` pairs, inserted in random or ascending order.
 fn filled(count: usize, value: &[u8], ascending: bool) -> (Forest, Root) {
     let forest = forest(Shape::default(), 64 * MIB, true);
     let root = forest.create_tree().unwrap();
@@ -68,19 +68,19 @@ fn delete(forest: &Forest, root: Root, numbers: &[usize]) {
     }
 }
 
-/// A whole pass.
+/// Runs a complete compaction pass.
 fn compact(forest: &Forest, root: Root) {
-    let mut place = Vec::new();
-    while !forest.compact(root, &mut place, 16).unwrap().is_done {}
+    let mut position = Vec::new();
+    while !forest.compact(root, &mut position, 16).unwrap().is_done {}
     forest.memory().reclaim();
 }
 
-/// Bytes of the nodes of all trees.
+/// Returns the bytes of the nodes of all trees.
 fn node_bytes(forest: &Forest) -> usize {
     forest.memory().accounting().live_node_bytes
 }
 
-/// Bytes of the nodes that the pairs of a tree take when they are loaded.
+/// Returns the bytes of the nodes of a bulk load of a tree's pairs.
 fn loaded_bytes(tree: &Forest, root: Root) -> usize {
     let fresh = forest(*tree.shape(), 64 * MIB, true);
     let fresh_root = fresh.create_tree().unwrap();
@@ -116,20 +116,24 @@ fn deleted_pairs_leave_no_nodes(value_bytes: usize) {
             assert_compact(&forest, root, &what);
             assert_eq!(everything(&forest.reader(), root).len(), count - doomed.len());
             let most = loaded_bytes(&forest, root) * 3 / 2 + CONSTANT;
-            assert!(node_bytes(&forest) <= most, "{what}: three leaves that fit into two are two");
+            assert!(node_bytes(&forest) <= most, "{what}: three leaves were not merged into two");
             if percent == 100 {
-                assert!(before <= CONSTANT, "{what}: writes alone leave {before} bytes of nodes");
+                assert!(before <= CONSTANT, "{what}: writes without a pass leave {before} bytes of nodes");
             }
             if percent == 100 {
-                assert!(before <= CONSTANT, "{what}: writes alone leave {before} bytes");
-                assert_eq!(node_bytes(&forest), forest.memory().node_bytes(), "{what}: one empty leaf");
+                assert!(before <= CONSTANT, "{what}: writes without a pass leave {before} bytes");
+                assert_eq!(
+                    node_bytes(&forest),
+                    forest.memory().node_bytes(),
+                    "{what}: more than one empty leaf"
+                );
             }
         }
     }
 }
 
 #[test]
-fn deleted_pairs_leave_no_nodes_whatever_their_size() {
+fn deleted_short_pairs_leave_no_nodes() {
     VALUE_BYTES[..5].iter().for_each(|&bytes| deleted_pairs_leave_no_nodes(bytes));
 }
 
@@ -138,7 +142,7 @@ fn deleted_long_pairs_leave_no_nodes() {
     VALUE_BYTES[5..].iter().for_each(|&bytes| deleted_pairs_leave_no_nodes(bytes));
 }
 
-/// Values that become shorter leave their leaves sparse as well.
+/// Shorter values leave sparse leaves too.
 #[test]
 fn shorter_values_leave_no_nodes() {
     let (forest, root) = filled(4_000, &[7; 400], true);
@@ -150,9 +154,9 @@ fn shorter_values_leave_no_nodes() {
     assert_compact(&forest, root, "shorter values");
 }
 
-/// What ranges leave between them.
+/// Deleted ranges leave few pairs between them.
 #[test]
-fn ranges_that_are_deleted_leave_no_nodes() {
+fn deleted_ranges_leave_no_nodes() {
     for together in [20, 50, 300] {
         let (forest, root) = filled(20_000, &[7; 100], true);
         for first in (0..20_000).step_by(together) {
@@ -164,9 +168,9 @@ fn ranges_that_are_deleted_leave_no_nodes() {
     }
 }
 
-/// Long keys that differ late make interior nodes of few children: these are joined too.
+/// Long keys that differ only at the end lead to interior nodes with few children, which a pass merges too.
 #[test]
-fn interior_nodes_are_joined() {
+fn interior_nodes_are_merged() {
     let long = |number: usize| [&[number as u8 ^ 0x5a; 120][..], &key(number)].concat();
     let forest =
         forest(Shape { node_bytes: 2048, shortcut_block_bytes: 64, ..Shape::default() }, 64 * MIB, true);
@@ -175,7 +179,7 @@ fn interior_nodes_are_joined() {
         forest.write(root, &long(number), Operation::Insert(b"value")).unwrap();
     }
     let high = forest.verify(&[root]).unwrap();
-    // So that each interior node has more than the quarter below which a write joins it.
+    // Keeps each interior node above the quarter below which a write merges it.
     for number in (0..6_000).filter(|number| number % 5 > 1) {
         forest.write(root, &long(number), Operation::Delete).unwrap();
     }
@@ -190,9 +194,9 @@ fn interior_nodes_are_joined() {
     assert_compact(&forest, root, "long keys");
 }
 
-/// Whatever was done, a pass is enough: leaves need not be written to.
+/// A single pass is sufficient after any writes.
 #[test]
-fn a_pass_is_enough_after_anything() {
+fn one_pass_compacts_any_tree() {
     let first_seed = seed_or(1);
     for (offset, keys) in [Keys::Random, Keys::AnyLength, Keys::Paths, Keys::Counting].into_iter().enumerate()
     {
@@ -214,9 +218,9 @@ fn a_pass_is_enough_after_anything() {
     }
 }
 
-/// Pushes at the end, pops at the front: writes alone see to it that nothing dead is there to be passed.
+/// A queue inserts at its end and deletes at its front. Its own writes merge the empty leaves.
 #[test]
-fn a_queue_has_no_dead_leaves() {
+fn a_queue_leaves_no_empty_leaves() {
     for (value_bytes, together) in [(107, 1), (107, 30), (16, 1), (400, 7)] {
         let forest = forest(Shape::default(), 16 * MIB, true);
         let root = forest.create_tree().unwrap();
@@ -237,14 +241,14 @@ fn a_queue_has_no_dead_leaves() {
     }
 }
 
-/// A step of a pass looks at few leaves, and a pass over what is compact changes nothing.
+/// A step of a pass checks a limited number of leaves, and a pass over a compact tree changes nothing.
 #[test]
 fn steps_are_bounded() {
     let (forest, root) = filled(20_000, &[7; 100], true);
     delete(&forest, root, &doomed(Order::Spread, 20_000, 66));
     for leaves in [1, 2, 10] {
-        let mut place = Vec::new();
-        let step = forest.compact(root, &mut place, leaves).unwrap();
+        let mut position = Vec::new();
+        let step = forest.compact(root, &mut position, leaves).unwrap();
         assert!(step.leaves >= leaves && step.leaves < leaves + 16 && !step.is_done, "{step:?}");
     }
     compact(&forest, root);
@@ -254,9 +258,9 @@ fn steps_are_bounded() {
     assert!(before.compactions > 50);
 }
 
-/// Passes beside writers, who never find a pair missing.
+/// Writers never miss a pair while compaction passes run.
 #[test]
-fn passes_go_on_beside_writers() {
+fn passes_run_concurrently_with_writers() {
     const PAIRS: usize = 20_000;
     let (forest, root) = filled(PAIRS, &[7; 60], true);
     let end = AtomicBool::new(false);

@@ -1,4 +1,4 @@
-//! What writers tell devices, and when.
+//! Notification of devices by writers: contents and order.
 #![allow(missing_docs)]
 
 use std::collections::HashMap;
@@ -14,21 +14,21 @@ use honeycomb_testing::seed_or;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-/// The copies of a device.
+/// The page table and the read version of a device.
 #[derive(Debug, Default)]
 struct Copies {
     mappings: Mutex<HashMap<Lid, BusAddress>>,
     version: AtomicU64,
-    /// If it is to look at the forest while it is told.
-    watched: Mutex<Weak<Forest>>,
+    /// The forest to check at each notification.
+    checked_forest: Mutex<Weak<Forest>>,
 }
 
 impl Copies {
-    fn watched(&self) -> Option<Arc<Forest>> {
-        self.watched.lock().unwrap().upgrade()
+    fn checked_forest(&self) -> Option<Arc<Forest>> {
+        self.checked_forest.lock().unwrap().upgrade()
     }
 
-    /// Whether they are what the CPU has. Nothing was reclaimed, so each LID is still mapped.
+    /// Checks that the copies match the CPU. No memory was reclaimed, so each LID is still mapped.
     fn check(&self, forest: &Forest) {
         let pin = forest.memory().pin();
         for (&lid, &address) in &*self.mappings.lock().unwrap() {
@@ -41,22 +41,22 @@ impl Copies {
 impl Control for Copies {
     fn map(&self, lid: Lid, address: BusAddress) {
         let replaced = self.mappings.lock().unwrap().insert(lid, address);
-        if let (Some(forest), Some(replaced)) = (self.watched(), replaced) {
+        if let (Some(forest), Some(replaced)) = (self.checked_forest(), replaced) {
             let node = forest.memory().node(&forest.memory().pin(), lid).address();
-            assert_eq!(node, replaced, "a mapping is told before the page table has it");
+            assert_eq!(node, replaced, "the device is notified after the page table");
         }
     }
 
     fn publish(&self, version: u64) {
         let before = self.version.fetch_max(version, Ordering::SeqCst);
-        if let Some(forest) = self.watched() {
-            assert_eq!(forest.read_version(), before, "a version is told before readers have it");
+        if let Some(forest) = self.checked_forest() {
+            assert_eq!(forest.read_version(), before, "the device is notified after readers");
             assert_eq!(version, before + 1);
         }
     }
 }
 
-/// A forest of which nothing is reclaimed, with a tree, and a device's copies.
+/// Returns a forest that never reclaims memory, a tree, and the copies of a device.
 fn registered(mvcc: bool) -> (Arc<Forest>, Root, Arc<Copies>) {
     let forest = Arc::new(forest(tiny(128), 512 * MIB, mvcc));
     let copies = Arc::new(Copies::default());
@@ -91,22 +91,22 @@ fn write(forest: &Forest, root: Root, rng: &mut StdRng, steps: usize) {
 }
 
 #[test]
-fn a_device_is_told_before_others_on_the_cpu_can_see_it() {
+fn a_device_is_notified_before_readers_on_the_cpu() {
     for mvcc in [true, false] {
         let (forest, root, copies) = registered(mvcc);
-        let _keeps_all = forest.memory().lease().unwrap();
-        *copies.watched.lock().unwrap() = Arc::downgrade(&forest);
+        let _no_reclamation = forest.memory().lease().unwrap();
+        *copies.checked_forest.lock().unwrap() = Arc::downgrade(&forest);
         write(&forest, root, &mut StdRng::seed_from_u64(seed_or(1)), 5_000);
         copies.check(&forest);
         assert!(forest.statistics().leaf_splits > 0 && forest.statistics().consolidations > 0);
     }
 }
 
-/// Several writers in few leaves: of one LID, the mapping that is told last is the last one.
+/// With several writers in few leaves, the last mapping that a device receives for a LID is the current one.
 #[test]
-fn a_device_has_what_the_cpu_has_when_several_write() {
+fn a_device_matches_the_cpu_under_several_writers() {
     let (forest, root, copies) = registered(true);
-    let _keeps_all = forest.memory().lease().unwrap();
+    let _no_reclamation = forest.memory().lease().unwrap();
     let first_seed = seed_or(1);
     thread::scope(|scope| {
         for thread in 0..4 {
@@ -125,20 +125,20 @@ fn a_device_has_what_the_cpu_has_when_several_write() {
 }
 
 #[test]
-fn who_waits_for_a_version_may_release_it() {
+fn a_waiter_may_release_a_version() {
     let (forest, root, copies) = registered(true);
     forest.write(root, b"key", Operation::Put(b"1")).unwrap();
     let visible = forest.read_version();
     forest.release_up_to(visible + 1);
-    assert_eq!(forest.read_version(), visible, "a version that is not done is not released");
-    *copies.watched.lock().unwrap() = Arc::downgrade(&forest);
+    assert_eq!(forest.read_version(), visible, "a version was released before its write was done");
+    *copies.checked_forest.lock().unwrap() = Arc::downgrade(&forest);
     forest.write(root, b"key", Operation::Put(b"2")).unwrap();
     forest.release_up_to(visible + 1);
     assert_eq!(forest.read_version(), visible + 1);
 }
 
 #[test]
-fn a_device_comes_before_the_first_tree() {
+fn devices_register_before_the_first_tree() {
     let (forest, ..) = registered(true);
     let refused = forest.register(Arc::new(Copies::default()));
     assert!(matches!(refused, Err(Error::Memory(MemoryError::RegisteredTooLate))), "{refused:?}");

@@ -1,4 +1,5 @@
-//! Memory that runs out, at every allocation of every kind of write: an error, nothing lost, nothing leaked.
+//! Allocation failures at each allocation of each kind of write: the write returns an error and neither loses
+//! nor leaks anything.
 #![allow(missing_docs)]
 
 use std::ops::Bound;
@@ -7,7 +8,7 @@ use honeycomb_btree::{BatchEntry, BatchOperation, Config, Error, Forest, Operati
 use honeycomb_memory::{Faults, MemoryConfig};
 use honeycomb_testing::index::{Keys, MIB, Pairs, everything, key, tiny};
 
-/// A forest of two levels of interior nodes, and the faults it will meet.
+/// Returns a forest with a tree of three levels, and the faults of its allocations.
 fn prepared(pairs: u64) -> (Forest, Root, Faults) {
     let faults = Faults::default();
     let memory = MemoryConfig {
@@ -30,8 +31,8 @@ fn contents(forest: &Forest, root: Root) -> Pairs {
     everything(&forest.reader(), root)
 }
 
-/// Fails the first allocation of a write, then the second, and so on until it succeeds; says how many it
-/// makes.
+/// Lets the first allocation of a write fail, then the second, and so on until the write succeeds. Returns
+/// the number of its allocations.
 fn failing_everywhere(pairs: u64, write: fn(&Forest, Root) -> Result<(), Error>) -> u64 {
     for nth in 0.. {
         let (forest, root, faults) = prepared(pairs);
@@ -50,22 +51,22 @@ fn failing_everywhere(pairs: u64, write: fn(&Forest, Root) -> Result<(), Error>)
                 assert_eq!(contents(&forest, root), before, "allocation {nth} failed");
             }
         }
-        // What failed for want of memory succeeds once there is some.
+        // The same write succeeds once memory is available.
         write(&forest, root).unwrap();
         forest.verify(&[root]).unwrap();
     }
-    unreachable!("a write has an end")
+    unreachable!("every write succeeds in the end")
 }
 
 #[test]
-fn puts_that_merge_and_split() {
+fn puts_that_consolidate_and_split() {
     let mut most = 0;
     for pairs in 380..420 {
         most = most.max(failing_everywhere(pairs, |forest, root| {
             forest.write(root, &key(Keys::Random, 5_000, 128), Operation::Put(&[9; 90])).map(drop)
         }));
     }
-    assert!(most >= 6, "a split allocates leaves, LIDs and parents: {most}");
+    assert!(most >= 6, "a split allocates leaves, LIDs and parents, not {most}");
 }
 
 #[test]
@@ -77,7 +78,7 @@ fn large_values() {
 }
 
 #[test]
-fn other_operations_that_write() {
+fn other_writes() {
     failing_everywhere(200, |forest, root| {
         forest.write(root, b"fresh", Operation::Insert(&[1; 300])).map(drop)
     });
@@ -139,9 +140,10 @@ fn batches_with_ranges() {
     assert!(allocations > 5);
 }
 
-/// A write that finds no room among others is tried again alone; if it finds none then, the others are done.
+/// A write of a group that fails for lack of memory is retried alone. If the retry fails too, all other
+/// writes succeed.
 #[test]
-fn writes_that_come_together() {
+fn grouped_writes() {
     let keys: Vec<Vec<u8>> = (300..340).map(|number| key(Keys::Random, number, 128)).collect();
     for (nth, length) in (0..60).flat_map(|nth| [(nth, 90), (nth, 600)]) {
         let (forest, root, faults) = prepared(300);
@@ -165,7 +167,7 @@ fn writes_that_come_together() {
 }
 
 #[test]
-fn range_deletes_and_joins() {
+fn range_deletions_and_merges() {
     let allocations = failing_everywhere(400, |forest, root| {
         let bounds = (Bound::Included(&[0x20][..]), Bound::Excluded(&[0xd0][..]));
         forest.delete_range(root, bounds.0, bounds.1).map(drop)
@@ -173,8 +175,8 @@ fn range_deletes_and_joins() {
     assert!(allocations >= 2);
 }
 
-/// A tree that deletes have left sparse: most leaves hold a third of what they might, and more than a write
-/// would tend them for.
+/// Returns a tree that deletions have left sparse: most leaves are a third full, which is more than the limit
+/// below which a write merges them.
 fn sparse() -> (Forest, Root, Faults) {
     let (forest, root, faults) = prepared(400);
     for number in (0..400).filter(|number| number % 5 > 1) {
@@ -189,24 +191,24 @@ fn passes() {
         let (forest, root, faults) = sparse();
         let before = contents(&forest, root);
         faults.set(nth);
-        let mut place = Vec::new();
-        let result = forest.compact(root, &mut place, 1000);
+        let mut position = Vec::new();
+        let result = forest.compact(root, &mut position, 1000);
         faults.clear();
         forest.verify(&[root]).unwrap();
         assert_eq!(contents(&forest, root), before, "allocation {nth} failed");
         if let Ok(compacted) = result {
             assert!(compacted.is_done && compacted.freed > 5, "{compacted:?}");
-            assert!(nth > 20, "joins allocate leaves, LIDs and parents: {nth}");
+            assert!(nth > 20, "merges allocate leaves, LIDs and parents, not {nth}");
             break;
         }
-        // A pass goes on where it was.
-        assert!(forest.compact(root, &mut place, 1000).unwrap().is_done);
+        // A pass continues at the same position.
+        assert!(forest.compact(root, &mut position, 1000).unwrap().is_done);
         forest.verify(&[root]).unwrap();
         assert_eq!(contents(&forest, root), before);
     }
 }
 
-/// A delete is done although there is no room to join what it leaves.
+/// A deletion succeeds even if there is no memory to merge its sparse leaf.
 #[test]
 fn deletes_that_leave_sparse_leaves() {
     for nth in 0..40 {
@@ -241,7 +243,7 @@ fn new_trees() {
     forest.verify(&[root, second]).unwrap();
 }
 
-/// A store that is full refuses writes, answers reads, and takes writes again once something was deleted.
+/// A full store refuses writes, executes reads, and accepts writes again after a deletion.
 #[test]
 fn a_full_arena_recovers() {
     let memory = MemoryConfig { arena_bytes: MIB, huge_pages: false, ..MemoryConfig::default() };

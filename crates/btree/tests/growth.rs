@@ -1,5 +1,5 @@
-//! Trees whose roots grow under writers: what one finds on its way down may be on another level by the time
-//! it gets there.
+//! Roots that grow under concurrent writers: a node that a descent has found may be on another level when the
+//! writer locks it.
 #![allow(missing_docs)]
 
 use std::hint;
@@ -16,17 +16,17 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 const RUN: Duration = Duration::from_millis(500);
-/// Enough for what is retired while the system lets an operation in flight wait for all of the test.
+/// Enough for all retired memory if the scheduler suspends an operation in flight during the whole test.
 const ARENA: usize = 1024 * MIB;
 const THREADS: u8 = 3;
 
-/// Keys that in pairs differ in their last byte alone: fences are long, so that interior nodes have few
-/// children, and trees are high.
+/// Returns long keys that differ pairwise only in the last byte. Their fence keys are long too, so interior
+/// nodes have few children and trees are tall.
 fn key(thread: u8, number: u8) -> Vec<u8> {
     [&[thread][..], &[number / 2; 120], &[number]].concat()
 }
 
-/// Adds pairs in a range that nobody else touches, sees that they are there, and takes them away.
+/// Inserts pairs in a range that no other thread uses, reads them, and deletes them.
 fn add_and_remove(forest: &Forest, root: Root, thread: u8, count: u8) {
     let keys: Vec<_> = (0..count).map(|number| key(thread, number)).collect();
     for key in &keys {
@@ -40,7 +40,7 @@ fn add_and_remove(forest: &Forest, root: Root, thread: u8, count: u8) {
     assert_eq!(forest.delete_range(root, bounds.0, bounds.1).unwrap(), u64::from(count));
 }
 
-/// Each thread has up to `most` pairs in the tree.
+/// Runs all threads, each with up to `most` pairs in the tree.
 fn run(most: u8) {
     let forest = forest(tiny(128), ARENA, true);
     let root = forest.create_tree().unwrap();
@@ -64,12 +64,12 @@ fn run(most: u8) {
 
 #[test]
 fn a_tree_grows_and_shrinks_under_writers() {
-    // Between one leaf and a few; between two levels and three.
+    // The first run varies between one leaf and several, the second between two and three levels.
     run(4);
     run(40);
 }
 
-/// A private copy of a node.
+/// Returns a private copy of a node.
 fn copy_of<'m>(forest: &'m Forest, node: Node<'_>) -> NodeBuffer<'m> {
     let mut buffer = forest.memory().allocate_node().unwrap();
     let (seen, bytes) = (node.published().state(), node.published().bytes());
@@ -86,9 +86,9 @@ fn put(buffer: &mut [u8], offset: usize, word: u64) {
     buffer[offset..offset + 8].copy_from_slice(&word.to_le_bytes());
 }
 
-/// Writes to a tree of some pairs while its root is locked. While a writer waits for the lock, a new root
-/// over a copy of the old one takes its place; in each round a little later, so that in some the writer is
-/// just about to get it.
+/// Writes to a tree of `pairs` pairs while its root is locked. While the writer waits for the lock, a new
+/// root above a copy of the old one replaces it. The replacement happens later in each round, so that in some
+/// rounds the writer is about to acquire the lock.
 fn grow_under_a_waiting_writer(pairs: u8, round: u32) {
     let forest = forest(tiny(0), 4 * MIB, false);
     let (root, empty) = (forest.create_tree().unwrap(), forest.create_tree().unwrap());
@@ -105,7 +105,7 @@ fn grow_under_a_waiting_writer(pairs: u8, round: u32) {
     let before = restarts();
     thread::scope(|scope| {
         scope.spawn(|| (0..pairs).map(|number| 20 * number + 1).for_each(insert));
-        // No yields: the writer yields too, once it has waited for long.
+        // Do not yield here: the writer yields too after it has waited for a while.
         while restarts() == before {}
         (0..16 * round).for_each(|_| hint::spin_loop());
         memory.map(lid, below);
@@ -118,12 +118,12 @@ fn grow_under_a_waiting_writer(pairs: u8, round: u32) {
 }
 
 #[test]
-fn a_root_that_grew_is_no_leaf() {
+fn a_grown_root_is_not_used_as_a_leaf() {
     (0..100).for_each(|round| grow_under_a_waiting_writer(2, round));
 }
 
 #[test]
-fn a_root_that_grew_is_no_parent_of_leaves() {
-    // Two levels: a leaf that is to be split asks for the root's lock.
+fn a_grown_root_is_not_used_as_a_parent_of_leaves() {
+    // Two levels: a leaf that must be split needs the lock of the root.
     (0..100).for_each(|round| grow_under_a_waiting_writer(10, round));
 }

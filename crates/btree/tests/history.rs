@@ -1,14 +1,15 @@
-//! Concurrent histories, checked: every result is the state at its version, and versions respect real time.
+//! Checks concurrent histories: each result matches the state at its version, and versions respect real time.
 //!
-//! Threads do random operations on few keys in tiny nodes, so that merges, splits, joins, range deletes and
-//! compaction race with everything. Readers stop here and there, so that much happens between their steps;
-//! large batches take long, so that what comes after them waits to be released; what may be reclaimed is
-//! reclaimed at once. Each thread records what it did, what came of it, at which version, and when it began
-//! and ended. Afterwards:
-//! 1. the writes, replayed in the order of their versions, have the outcomes they had;
-//! 2. each get and scan shows exactly the state at its read version;
-//! 3. an operation that began after another had ended has a version that is not older (of a write: newer);
-//! 4. an operation that was refused was right at some version between those that it overlapped.
+//! Threads execute random operations on few keys in tiny nodes, so that consolidations, splits, merges, range
+//! deletions and compaction race with all other operations. Readers pause at times, so that the tree changes
+//! between their steps. Large batches take long, so that later versions wait for their release. Memory is
+//! reclaimed as soon as possible. Each thread records its operations, their outcomes, their versions, and
+//! their start and end times. Afterwards the test checks:
+//! 1. The writes, replayed in version order, have the recorded outcomes.
+//! 2. Each get and each scan returns exactly the state at its read version.
+//! 3. An operation that started after the end of another one has a version that is not older; a write has a
+//!    newer one.
+//! 4. A refused operation is correct at some version that was current during its execution.
 //!
 //! `HONEYCOMB_SOAK_SECONDS=3600` runs rounds of it for an hour.
 #![allow(missing_docs)]
@@ -29,14 +30,14 @@ use rand::{Rng, SeedableRng};
 
 #[derive(Debug, Clone)]
 enum Event {
-    /// A write, or a batch of them, at one version.
+    /// A write or a batch of writes, at one version.
     Wrote(Vec<(Vec<u8>, Write, Outcome)>),
     DeletedRange {
         lower: Vec<u8>,
         upper: Vec<u8>,
         count: u64,
     },
-    /// A write that was refused because of the pair as it was.
+    /// A write that was refused because of the existing pair.
     Refused {
         key: Vec<u8>,
         write: Write,
@@ -87,7 +88,7 @@ impl Write {
 struct Record {
     began: Instant,
     ended: Instant,
-    /// Of a refused operation: what was released before it began, and after it ended.
+    /// Of a refused operation: the read versions before its start and after its end.
     versions: (u64, u64),
     event: Event,
 }
@@ -107,7 +108,7 @@ impl Worker<'_> {
         key(self.round.keys, number, self.forest.shape().key_bytes_max())
     }
 
-    /// A value nobody else writes; at times one that is out of line.
+    /// Returns a unique value, sometimes an overflow value.
     fn value(&mut self) -> Vec<u8> {
         self.number += 1;
         let mut value = self.number.to_le_bytes().to_vec();
@@ -150,8 +151,8 @@ impl Worker<'_> {
             self.forest.memory().reclaim();
         }
         if self.rng.random_bool(0.02) {
-            let mut place = self.key();
-            self.forest.compact(self.root, &mut place, 4).unwrap();
+            let mut position = self.key();
+            self.forest.compact(self.root, &mut position, 4).unwrap();
         }
     }
 
@@ -229,7 +230,7 @@ impl Worker<'_> {
     }
 }
 
-/// Stops at times, so that others run.
+/// Yields at random to other threads.
 fn pause(rng: &mut StdRng) {
     if rng.random_bool(0.02) {
         thread::yield_now();
@@ -247,7 +248,7 @@ fn scan_of<'a>(
     Scan { lower, upper, backward, floor_start, limit, ..Scan::default() }
 }
 
-/// Checks a whole history.
+/// Checks a complete history.
 fn check(records: &[Record]) {
     check_real_time(records);
     let mut writes: Vec<&Record> = records.iter().filter(|record| is_write(record)).collect();
@@ -289,7 +290,7 @@ fn check_real_time(records: &[Record]) {
         }
         let version = record.versions.1;
         let fine = if is_write(record) { version > newest } else { version >= newest };
-        assert!(fine, "version {newest} was answered before this began: {record:?}");
+        assert!(fine, "version {newest} was returned before the start of {record:?}");
     }
 }
 
@@ -331,7 +332,7 @@ fn replay(model: &mut Model, record: &Record, histories: &mut Histories) {
     }
 }
 
-/// The values a key had between two versions.
+/// Returns the values of a key between two versions.
 fn values_between<'h>(histories: &'h Histories, key: &[u8], from: u64, to: u64) -> Vec<Option<&'h Vec<u8>>> {
     let Some(history) = histories.get(key) else { return vec![None] };
     let start = history.partition_point(|(version, _)| *version <= from);
@@ -356,14 +357,14 @@ fn check_refused(histories: &Histories, record: &Record) {
             let keys = histories.range(lower.clone()..upper.clone()).map(|(key, _)| key);
             for key in keys {
                 let absent = values_between(histories, key, from, to).contains(&None);
-                assert!(absent, "{key:?} was there from {from} to {to}: {record:?}");
+                assert!(absent, "{key:?} existed from {from} to {to}: {record:?}");
             }
         }
         _ => {}
     }
 }
 
-/// Enough for what is retired while the system lets an operation in flight wait for all of the test.
+/// Enough for all retired memory if the scheduler suspends an operation in flight during the whole test.
 const ARENA: usize = 1024 * MIB;
 struct Round {
     log_bytes: usize,
@@ -374,7 +375,7 @@ struct Round {
     steps: usize,
 }
 
-/// One round: threads start together; the history is checked, and the forest verified.
+/// Runs one round: starts the threads together, checks the history, and verifies the forest.
 fn run(round: &Round, seed: u64) -> usize {
     let tag_directory_bytes = some_directory(seed);
     let forest = forest(Shape { tag_directory_bytes, ..tiny(round.log_bytes) }, ARENA, true);

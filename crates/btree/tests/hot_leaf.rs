@@ -1,4 +1,4 @@
-//! One leaf where all write and read at once, so that steps meet which a few instructions part.
+//! All threads read and write one leaf, so that races of a few instructions occur.
 #![allow(missing_docs)]
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use honeycomb_btree::{Forest, Operation, Outcome, Root};
 use honeycomb_testing::index::{MIB, everything, forest, tiny};
 
 const RUN: Duration = Duration::from_millis(300);
-/// Enough for what is retired while the system lets an operation in flight wait for all of the test.
+/// Enough for all retired memory if the scheduler suspends an operation in flight during the whole test.
 const ARENA: usize = 1024 * MIB;
 const WRITERS: u64 = 3;
 const COUNTERS: u64 = 3;
@@ -18,7 +18,7 @@ fn key(counter: u64) -> Vec<u8> {
     counter.to_be_bytes().to_vec()
 }
 
-/// Adds one, to one counter after the other; says how often.
+/// Adds one to each counter in turn and returns the number of additions.
 fn add(forest: &Forest, root: Root, done: &AtomicBool) -> u64 {
     let mut additions = 0;
     while !done.load(Ordering::Relaxed) {
@@ -29,7 +29,7 @@ fn add(forest: &Forest, root: Root, done: &AtomicBool) -> u64 {
     additions
 }
 
-/// Reads one counter by a get and all by a scan; none ever goes back.
+/// Reads one counter with a get and all counters with a scan. The counter never decreases.
 fn read(forest: &Forest, root: Root, done: &AtomicBool) {
     let mut before = 0;
     while !done.load(Ordering::Relaxed) {

@@ -1,4 +1,4 @@
-//! Pairs loaded in the order of their keys: all of them, in a tree that passes every check, or nothing.
+//! Bulk loads: all pairs in a tree that passes verification, or no change.
 #![allow(missing_docs)]
 
 use std::ops::Bound;
@@ -7,7 +7,7 @@ use honeycomb_btree::{Config, Error, Forest, Loader, Operation, Root, Shape};
 use honeycomb_memory::{Faults, MemoryConfig};
 use honeycomb_testing::index::{Keys, MIB, Model, Pairs, everything, forest, key, some_directory, tiny};
 
-/// So many pairs, some with values out of line.
+/// Returns `pairs` pairs, some with overflow values.
 fn model(keys: Keys, pairs: u64, key_bytes_max: usize) -> Model {
     let value = |number: u64| vec![number as u8; if number % 50 == 7 { 700 } else { number as usize % 40 }];
     (0..pairs).map(|number| (key(keys, number, key_bytes_max), value(number))).collect()
@@ -23,7 +23,7 @@ fn load(forest: &Forest, root: Root, model: &Model, fill_percent: usize) -> Resu
     loader.finish()
 }
 
-/// Bytes and LIDs that are not free.
+/// Returns the numbers of bytes and LIDs that are not free.
 fn in_use(forest: &Forest) -> (usize, usize) {
     let now = forest.memory().accounting();
     (
@@ -36,14 +36,18 @@ fn contents(forest: &Forest, root: Root) -> Pairs {
     everything(&forest.reader(), root)
 }
 
-/// Loads a tree, reads it in every way, and writes to it.
+/// Loads a tree, reads it with all kinds of reads, and writes to it.
 fn check(shape: Shape, keys: Keys, pairs: u64, fill_percent: usize) {
     let forest = forest(shape, 64 * MIB, true);
     let root = forest.create_tree().unwrap();
     let mut model = model(keys, pairs, shape.key_bytes_max());
     let before = forest.reader().version();
     assert_eq!(load(&forest, root, &model, fill_percent).unwrap(), model.len() as u64);
-    assert_eq!(forest.reader().version(), before + u64::from(!model.is_empty()), "one version for all");
+    assert_eq!(
+        forest.reader().version(),
+        before + u64::from(!model.is_empty()),
+        "all pairs have one version"
+    );
     let verified =
         forest.verify(&[root]).unwrap_or_else(|wrong| panic!("{shape:?} {keys:?} {pairs}: {wrong}"));
     assert_eq!(verified.pairs, model.len() as u64);
@@ -80,7 +84,7 @@ fn trees_of_every_size_pass_every_check() {
 }
 
 #[test]
-fn leaves_are_as_full_as_is_asked_for() {
+fn leaves_have_the_requested_fill_factor() {
     let shape = Shape::default();
     for (fill_percent, least, most) in [(50, 0.49, 0.51), (90, 0.89, 0.91), (100, 0.96, 0.985)] {
         let forest = forest(shape, 64 * MIB, true);
@@ -96,7 +100,7 @@ fn leaves_are_as_full_as_is_asked_for() {
 }
 
 #[test]
-fn nobody_sees_a_pair_before_all() {
+fn no_pair_is_visible_before_all_are() {
     let forest = forest(tiny(128), 64 * MIB, true);
     let root = forest.create_tree().unwrap();
     let (model, before) = (model(Keys::Random, 500, 128), forest.reader());
@@ -106,11 +110,11 @@ fn nobody_sees_a_pair_before_all() {
     assert!(contents(&forest, root).is_empty());
     loader.finish().unwrap();
     assert_eq!(contents(&forest, root).len(), 500);
-    assert!(everything(&before, root).is_empty(), "a reader from before reads what was before");
+    assert!(everything(&before, root).is_empty(), "an older reader sees an empty tree");
 }
 
 #[test]
-fn what_does_not_ascend_is_refused() {
+fn keys_that_do_not_ascend_are_refused() {
     let forest = forest(tiny(128), 4 * MIB, true);
     let root = forest.create_tree().unwrap();
     let before = in_use(&forest);
@@ -148,7 +152,7 @@ fn trees_that_have_pairs_are_refused() {
     assert!(matches!(forest.loader(root, 90), Err(Error::NotEmpty)));
 }
 
-/// Trees all of whose pairs were deleted have interior nodes until their leaves are merged.
+/// A tree whose pairs were all deleted has interior nodes until its leaves are merged.
 #[test]
 fn trees_whose_pairs_were_deleted_are_empty() {
     for pairs in (0..60).step_by(4) {
@@ -177,9 +181,9 @@ fn with_faults(arena_bytes: usize) -> (Forest, Root, Faults) {
     (forest, root, faults)
 }
 
-/// Fails the first allocation of a load, then the second, and so on until it succeeds.
+/// Lets the first allocation of a load fail, then the second, and so on until the load succeeds.
 #[test]
-fn memory_that_runs_out_leaves_nothing_behind() {
+fn a_load_that_runs_out_of_memory_leaks_nothing() {
     let model = model(Keys::Random, 900, 128);
     for nth in 0.. {
         let (forest, root, faults) = with_faults(4 * MIB);
@@ -201,7 +205,7 @@ fn memory_that_runs_out_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_pair_that_found_no_room_can_be_pushed_again() {
+fn a_pair_can_be_pushed_again_after_an_allocation_failure() {
     let model = model(Keys::Paths, 900, 128);
     for nth in (0..150).step_by(3) {
         let (forest, root, faults) = with_faults(4 * MIB);
@@ -223,7 +227,7 @@ fn a_pair_that_found_no_room_can_be_pushed_again() {
 }
 
 #[test]
-fn an_arena_that_is_too_small_is_as_it_was() {
+fn a_failed_load_leaves_the_arena_unchanged() {
     let (forest, root, _) = with_faults(MIB);
     let before = in_use(&forest);
     assert!(matches!(load(&forest, root, &model(Keys::Random, 100_000, 128), 90), Err(Error::Memory(_))));

@@ -1,4 +1,4 @@
-//! A leaf that stays locked: readers do not care, and writers hold nothing while they wait for it.
+//! A leaf that stays locked does not affect readers, and writers that wait for it hold no other locks.
 #![allow(missing_docs)]
 
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use honeycomb_btree::{BatchOperation, Forest, Operation, Root};
 use honeycomb_memory::{LockedNode, Node, Pin};
 use honeycomb_testing::index::{MIB, everything, forest, tiny};
 
-/// What is to happen has happened by then.
+/// Time within which an expected event must occur.
 const SOON: Duration = Duration::from_secs(3);
 
-/// Two trees of one leaf each.
+/// Returns a forest with two trees of one leaf each.
 fn two_trees() -> (Arc<Forest>, Root, Root) {
     let forest = Arc::new(forest(tiny(128), 4 * MIB, true));
     let (first, second) = (forest.create_tree().unwrap(), forest.create_tree().unwrap());
@@ -63,7 +63,7 @@ fn readers_do_not_wait_for_a_lock() {
 }
 
 #[test]
-fn a_writer_that_waits_for_a_lock_gives_up_its_own() {
+fn a_writer_releases_its_locks_before_it_waits() {
     let (forest, first, second) = two_trees();
     let pin = forest.memory().pin();
     let locked = lock(&forest, &pin, second);
@@ -71,7 +71,8 @@ fn a_writer_that_waits_for_a_lock_gives_up_its_own() {
         let put = |root| BatchOperation { root, key: b"key", operation: Operation::Put(b"new") };
         forest.apply(&[put(first), put(second)]).unwrap();
     });
-    // It has locked the first leaf and not got the second. To see it hold the first is a matter of luck.
+    // The batch locks the first leaf, fails to lock the second, and releases the first. The test may not
+    // observe the first lock.
     wait_until(|| forest.statistics().restarts > 0);
     wait_until(|| !leaf(&forest, &pin, first).lock_and_size().locked());
     assert_eq!(forest.reader().get(first, b"key").unwrap().value, b"value");

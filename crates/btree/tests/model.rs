@@ -1,4 +1,4 @@
-//! Random operations on tiny nodes, compared with a `BTreeMap` one by one, and a clean `verify` throughout.
+//! Random operations on tiny nodes, each compared with a `BTreeMap`, with a verification at intervals.
 #![allow(missing_docs)]
 
 use std::ops::Bound;
@@ -12,14 +12,14 @@ use honeycomb_testing::seed_or;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-/// A version under a lease, and what the tree held at it.
+/// A version under a lease, and the contents of the tree at that version.
 struct Kept {
     lease: Lease,
     version: u64,
     model: Model,
 }
 
-struct Run {
+struct ModelTest {
     forest: Forest,
     root: Root,
     model: Model,
@@ -29,7 +29,7 @@ struct Run {
     kept: Vec<Kept>,
 }
 
-impl Run {
+impl ModelTest {
     fn new(shape: Shape, mvcc: bool, keys: Keys, key_count: u64, seed: u64) -> Self {
         let forest = forest(shape, 256 * MIB, mvcc);
         let root = forest.create_tree().unwrap();
@@ -174,11 +174,11 @@ impl Run {
         }
     }
 
-    /// A part of a pass, from anywhere.
+    /// Runs a part of a compaction pass from a random position.
     fn compact(&mut self) {
-        let mut place = self.key();
+        let mut position = self.key();
         let leaves = *pick(&mut self.rng, &[1, 3, 20]);
-        let compacted = self.forest.compact(self.root, &mut place, leaves).unwrap();
+        let compacted = self.forest.compact(self.root, &mut position, leaves).unwrap();
         assert!(compacted.leaves >= leaves || compacted.is_done);
     }
 
@@ -222,7 +222,7 @@ impl Run {
         self.empty_out();
     }
 
-    /// Everything is removed, and every byte comes back.
+    /// Removes the tree and checks that all memory was freed.
     fn empty_out(mut self) {
         while !self.kept.is_empty() {
             self.check_kept();
@@ -236,8 +236,8 @@ impl Run {
     }
 }
 
-/// The outcomes of a batch on a model, or the one that refuses it, and the model after it. Operations are
-/// looked at in the order of their keys, which decides only which refusal is reported.
+/// Returns the outcomes of a batch on a model, or the outcome that refuses it, and the model after it. The
+/// execution in key order affects only the choice of the refusal.
 fn model_batch(model: &Model, batch: &[BatchOperation<'_>]) -> (Result<Vec<Outcome>, Outcome>, Model) {
     let mut after = model.clone();
     let mut outcomes = vec![Outcome::Absent; batch.len()];
@@ -254,11 +254,11 @@ fn model_batch(model: &Model, batch: &[BatchOperation<'_>]) -> (Result<Vec<Outco
     (Ok(outcomes), after)
 }
 
-/// Steps of each run: fourteen runs make seven million.
+/// Steps of each run. Fourteen runs execute seven million steps.
 const STEPS: u64 = 500_000;
 
 fn run(shape: Shape, mvcc: bool, keys: Keys, key_count: u64, default_seed: u64) {
-    Run::new(shape, mvcc, keys, key_count, seed_or(default_seed)).run(STEPS);
+    ModelTest::new(shape, mvcc, keys, key_count, seed_or(default_seed)).run(STEPS);
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn paths_share_prefixes() {
 }
 
 #[test]
-fn equal_heads_are_settled_by_keys() {
+fn keys_with_equal_heads() {
     run(tiny(128), true, Keys::EqualHeads, 4_000, 6);
 }
 
@@ -304,19 +304,19 @@ fn the_default_shape() {
 }
 
 #[test]
-fn tag_directories_that_lack_items() {
+fn fingerprint_directories_that_lack_items() {
     let shape = Shape { tag_directory_bytes: 64, ..tiny(128) };
     run(shape, true, Keys::Random, 2_000, 11);
     run(shape, true, Keys::AnyLength, 1_500, 12);
 }
 
 #[test]
-fn tag_directories_and_prefixes() {
+fn fingerprint_directories_and_prefixes() {
     run(Shape { tag_directory_bytes: 192, ..tiny(160) }, true, Keys::Paths, 1_500, 13);
 }
 
 #[test]
-fn tag_directories_of_the_default_shape() {
+fn fingerprint_directories_of_the_default_shape() {
     run(Shape { tag_directory_bytes: 512, ..Shape::default() }, true, Keys::Random, 6_000, 14);
 }
 
@@ -326,7 +326,7 @@ fn without_mvcc() {
 }
 
 #[test]
-fn version_deltas_that_overflow_force_merges() {
+fn version_delta_overflow_forces_consolidation() {
     let shape = Shape { version_delta_max: 1100, ..tiny(512) };
     run(shape, true, Keys::Paths, 800, 10);
 }

@@ -1,7 +1,7 @@
-//! A version that was taken and is never released, since its writer broke down in between. All later writes
-//! are published and wait behind it: here one sees who waits and who does not.
+//! A write version that is never released because its writer has panicked. All later writes are published but
+//! stay invisible. The test checks which operations wait and which do not.
 //!
-//! Nothing that a caller does makes a writer break down: the test retires the LID of a tree's root under it.
+//! No API call makes a writer panic: the test retires the LID of a tree's root during a write.
 #![allow(missing_docs)]
 
 use std::ops::Bound;
@@ -14,17 +14,17 @@ use honeycomb_btree::{BatchOperation, Forest, Operation, Root};
 use honeycomb_memory::Retired;
 use honeycomb_testing::index::{MIB, everything, forest, tiny};
 
-/// How long one looks at what must wait.
+/// Time for which the test observes an operation that must wait.
 const WHILE: Duration = Duration::from_millis(100);
-/// What is published takes less.
+/// Time within which a write must be published.
 const SOON: Duration = Duration::from_secs(10);
 
-/// Does not fit the log: the leaf is merged.
+/// A value that does not fit the log block, so the leaf is consolidated.
 const LONG: [u8; 120] = [7; 120];
 
 struct Open {
     forest: Arc<Forest>,
-    /// Three pairs in one leaf.
+    /// A tree of three pairs in one leaf.
     root: Root,
     /// The version before the open one.
     version: u64,
@@ -42,7 +42,8 @@ impl Open {
         Self { forest, root, version }
     }
 
-    /// Begins something in a thread of its own, which may never end; says when it does.
+    /// Starts an operation in a separate thread, which may never end. The channel receives a message at its
+    /// end.
     fn begin(&self, work: fn(&Forest, Root)) -> Receiver<()> {
         let (forest, root) = (self.forest.clone(), self.root);
         let (sender, receiver) = channel();
@@ -53,7 +54,7 @@ impl Open {
         receiver
     }
 
-    /// Begins a write and waits until it is published.
+    /// Starts a write and waits until it is published.
     fn publish(&self, write: fn(&Forest, Root)) -> Receiver<()> {
         let state = || {
             let pin = self.forest.memory().pin();
@@ -61,21 +62,21 @@ impl Open {
             (leaf.address(), leaf.lock_and_size().sequence())
         };
         let (before, began) = (state(), Instant::now());
-        let answer = self.begin(write);
+        let operation = self.begin(write);
         while state() == before {
             assert!(began.elapsed() < SOON, "the write is not published");
             thread::yield_now();
         }
-        answer
+        operation
     }
 
-    fn waits(&self, answer: &Receiver<()>) {
-        assert!(answer.recv_timeout(WHILE).is_err(), "answered, although what it saw or did is not visible");
+    fn waits(&self, operation: &Receiver<()>) {
+        assert!(operation.recv_timeout(WHILE).is_err(), "completed before its effect or reason was visible");
         assert_eq!(self.forest.read_version(), self.version);
     }
 }
 
-/// Has a writer take a version and panic before it has published anything.
+/// Makes a writer take a version and panic before it publishes anything.
 fn break_a_writer(forest: &Arc<Forest>) {
     let broken = forest.create_tree().unwrap();
     let _pin = forest.memory().pin();
@@ -115,7 +116,7 @@ fn put_each(forest: &Forest, root: Root) {
     forest.write_each(&[one(&b"a"[..]), one(b"b")], |_, outcome| drop(outcome.unwrap()));
 }
 
-/// A batch that changes the leaf before one of its operations is refused.
+/// Executes a batch that changes the leaf before one of its operations is refused.
 fn after_others(forest: &Forest, root: Root, value: &[u8]) {
     let one = |key, operation| BatchOperation { root, key, operation };
     let batch = [one(&b"Z"[..], Operation::Put(value)), one(b"a", Operation::Insert(b""))];
@@ -128,9 +129,9 @@ fn a_write_waits_to_be_visible() {
         let open = Open::new();
         let retired = || open.forest.memory().accounting().retired_nodes;
         let before = retired();
-        let answer = open.publish(write);
-        open.waits(&answer);
-        assert_eq!(retired(), before, "who begins now still needs the buffer that was replaced");
+        let operation = open.publish(write);
+        open.waits(&operation);
+        assert_eq!(retired(), before, "a new reader still needs the replaced buffer");
         let reader = open.forest.reader();
         assert_eq!(reader.get(open.root, b"a").unwrap().value, b"old");
         assert!(everything(&reader, open.root).iter().all(|(_, value)| value == b"old"));
@@ -138,7 +139,7 @@ fn a_write_waits_to_be_visible() {
 }
 
 #[test]
-fn a_refused_write_waits_for_its_reason() {
+fn a_refused_write_waits_until_its_reason_is_visible() {
     for write in [put_short, put_long] {
         let open = Open::new();
         open.publish(write);
@@ -149,13 +150,13 @@ fn a_refused_write_waits_for_its_reason() {
             |forest: &Forest, root| after_others(forest, root, b"other"),
             |forest: &Forest, root| after_others(forest, root, &LONG),
         ];
-        let answers = refused.map(|write| open.begin(write));
-        answers.iter().for_each(|answer| open.waits(answer));
+        let operations = refused.map(|write| open.begin(write));
+        operations.iter().for_each(|operation| open.waits(operation));
     }
 }
 
 #[test]
-fn a_delete_of_nothing_waits_for_its_reason() {
+fn a_delete_of_an_absent_key_waits_until_the_absence_is_visible() {
     let open = Open::new();
     open.publish(delete);
     let delete_range = |forest: &Forest, root| {
@@ -163,6 +164,6 @@ fn a_delete_of_nothing_waits_for_its_reason() {
         forest.delete_range(root, bounds.0, bounds.1).unwrap();
     };
     let absent = [delete, delete_range, |forest: &Forest, root| apply(forest, root, Operation::Delete)];
-    let answers = absent.map(|delete| open.begin(delete));
-    answers.iter().for_each(|answer| open.waits(answer));
+    let operations = absent.map(|delete| open.begin(delete));
+    operations.iter().for_each(|operation| open.waits(operation));
 }

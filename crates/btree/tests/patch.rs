@@ -1,5 +1,5 @@
-//! Updates whose values are as long as those they replace, among which some are not, compared with a
-//! `BTreeMap`: merges in which nothing moves, and those between them.
+//! Updates, most of them with values of unchanged length, compared with a `BTreeMap`: consolidations in which
+//! no item moves, and others between them.
 #![allow(missing_docs)]
 
 use honeycomb_btree::{Operation, Scan, Shape};
@@ -13,7 +13,7 @@ use rand::{Rng, SeedableRng};
 const KEYS: u64 = 300;
 const STEPS: u64 = 60_000;
 
-/// Mostly a value of the length that values of a key have: with some keys nothing.
+/// Returns a random operation, usually a put of a value with the usual length for this key.
 fn operation<'v>(rng: &mut StdRng, key: &[u8], value: &'v [u8]) -> Operation<'v> {
     let length = if key[key.len() - 1].is_multiple_of(4) { 0 } else { 8 };
     match rng.random_range(0..1000) {
@@ -50,18 +50,18 @@ fn run(shape: Shape, mvcc: bool, keys: Keys, default_seed: u64) {
 }
 
 #[test]
-fn items_stay_where_they_are_in_tiny_nodes() {
+fn items_do_not_move_in_tiny_nodes() {
     run(tiny(200), true, Keys::Random, 1);
     run(Shape { tag_directory_bytes: 64, ..tiny(200) }, true, Keys::Counting, 2);
 }
 
 #[test]
-fn items_stay_where_they_are_in_nodes_of_the_default_shape() {
+fn items_do_not_move_in_nodes_of_the_default_shape() {
     run(Shape::default(), true, Keys::Counting, 3);
     run(Shape { tag_directory_bytes: 512, ..Shape::default() }, false, Keys::Random, 4);
 }
 
 #[test]
-fn items_stay_where_they_are_though_keys_begin_alike() {
+fn items_do_not_move_with_common_prefixes() {
     run(tiny(128), true, Keys::Paths, 5);
 }

@@ -1,5 +1,5 @@
-//! Transactions that read a range and write if it is unchanged, by several threads, while others change the
-//! tree's structure around them: what came of them must be what some order of them one after the other gives.
+//! Concurrent transactions that read a range and write if it is unchanged, while another thread changes the
+//! structure of the tree. Their outcomes must match some serial order.
 #![allow(missing_docs)]
 
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
@@ -29,14 +29,14 @@ impl Store {
         Self { forest, root, applied: AtomicU64::new(0), refused: AtomicU64::new(0) }
     }
 
-    /// The pairs of a range, and the version that they are of.
+    /// Returns the pairs of a range and their read version.
     fn read(&self, lower: &[u8], upper: &[u8]) -> (Pairs, u64) {
         let reader = self.forest.reader();
         let (lower, upper) = (Included(lower), Excluded(upper));
         (scan(&reader, self.root, &Scan { lower, upper, ..Scan::default() }), reader.version())
     }
 
-    /// Writes, if no pair of the range was written since a version.
+    /// Executes a write if no pair of the range was written after a version. Returns whether it was executed.
     fn write_if(
         &self,
         (lower, upper): (Bound<&[u8]>, Bound<&[u8]>),
@@ -53,18 +53,18 @@ impl Store {
         applied
     }
 
-    /// Adds and removes pairs beside the ranges, so that leaves are split, joined and shared.
+    /// Inserts and deletes pairs next to the ranges, so that leaves are split, merged and redistributed.
     fn churn(&self, rng: &mut StdRng) {
-        let place = rng.random_range(0..10_u8);
+        let digit = rng.random_range(0..10_u8);
         for number in 0..rng.random_range(1..40_u8) {
-            let key = [b'0' + place, b'~', number];
+            let key = [b'0' + digit, b'~', number];
             self.forest.write(self.root, &key, Operation::Put(&[7; 40])).unwrap();
         }
-        let (lower, upper) = ([b'0' + place, b'~'], [b'0' + place, b'~', rng.random_range(0..60)]);
+        let (lower, upper) = ([b'0' + digit, b'~'], [b'0' + digit, b'~', rng.random_range(0..60)]);
         self.forest.delete_range(self.root, Included(&lower), Excluded(&upper)).unwrap();
     }
 
-    /// Threads that each carry out so many transactions, and one that changes the structure.
+    /// Runs the transactions in several threads, and `churn` in another thread.
     fn run(&mut self, transaction: impl Fn(&Self, &mut StdRng, u64) + Sync) {
         let (done, first) = (AtomicBool::new(false), seed_or(1));
         let this = &*self;
@@ -83,7 +83,7 @@ impl Store {
                     this.churn(&mut rng);
                 }
             });
-            // A thread that panics must not leave the other one running.
+            // If a thread panics, stop the other one.
             let ends: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
             done.store(true, Ordering::Relaxed);
             ends.into_iter().for_each(|end| end.unwrap());
@@ -95,24 +95,24 @@ impl Store {
     }
 }
 
-/// The ends of a group of keys, which has one byte.
-fn group(place: u8) -> ([u8; 2], [u8; 2]) {
-    ([place, b'a'], [place, b'b'])
+/// Returns the bounds of a group of keys, identified by one byte.
+fn group(digit: u8) -> ([u8; 2], [u8; 2]) {
+    ([digit, b'a'], [digit, b'b'])
 }
 
 #[test]
-fn a_range_that_is_counted_gets_no_phantoms() {
+fn counted_ranges_have_no_phantoms() {
     const MOST: usize = 12;
     Store::new().run(|store, rng, _| {
-        let place = b'0' + rng.random_range(0..10);
-        let (lower, upper) = group(place);
+        let digit = b'0' + rng.random_range(0..10);
+        let (lower, upper) = group(digit);
         let (pairs, since) = store.read(&lower, &upper);
-        assert!(pairs.len() <= MOST, "{} pairs where only {MOST} may be", pairs.len());
+        assert!(pairs.len() <= MOST, "{} pairs, more than {MOST}", pairs.len());
         if pairs.len() == MOST {
             let (doomed, _) = &pairs[rng.random_range(0..MOST)];
             store.forest.write(store.root, doomed, Operation::Delete).unwrap();
         } else {
-            let key = [place, b'a', rng.random(), rng.random()];
+            let key = [digit, b'a', rng.random(), rng.random()];
             let value = vec![0; rng.random_range(0..120)];
             store.write_if((Included(&lower), Excluded(&upper)), since, &key, Operation::Put(&value));
         }
@@ -120,14 +120,14 @@ fn a_range_that_is_counted_gets_no_phantoms() {
 }
 
 #[test]
-fn of_those_on_call_one_stays() {
+fn at_least_one_stays_on_call() {
     Store::new().run(|store, rng, thread| {
-        let place = b'0' + rng.random_range(0..10);
-        let (lower, upper) = group(place);
-        let me = [place, b'a', thread as u8];
+        let digit = b'0' + rng.random_range(0..10);
+        let (lower, upper) = group(digit);
+        let me = [digit, b'a', thread as u8];
         let (on_call, since) = store.read(&lower, &upper);
         let i_am = on_call.iter().any(|(key, _)| *key == me);
-        // The first one of all comes; from then on there is always one.
+        // Once the first one has arrived, the group is never empty.
         if !i_am {
             store.forest.write(store.root, &me, Operation::Put(b"on call")).unwrap();
         } else if on_call.len() > 1
@@ -139,14 +139,14 @@ fn of_those_on_call_one_stays() {
 }
 
 #[test]
-fn numbers_that_count_up_are_taken_once() {
+fn sequence_numbers_are_unique() {
     let mut store = Store::new();
     store.run(|store, rng, thread| {
         let lower = [b'5', b'a'];
         let (numbers, since) = store.read(&lower, b"5b");
         let last = numbers.last().map_or(0, |(key, _)| u32::from_be_bytes(*key.last_chunk().unwrap()));
         let key = [&lower[..], &(last + 1).to_be_bytes()].concat();
-        // Nobody may have come after the last one: a range without pairs.
+        // The condition detects an insertion after the last pair: its range is empty.
         let after = [&lower[..], &last.to_be_bytes()].concat();
         let range =
             (Excluded(&after[..]), if rng.random_bool(0.5) { Excluded(&b"5b"[..]) } else { Unbounded });

@@ -1,9 +1,8 @@
-//! Without MVCC single operations stay linearizable: counters under several writers, in nodes that are
-//! merged, split and joined all the time.
+//! Without MVCC, single operations stay linearizable. The test uses counters under several writers, in nodes
+//! that are permanently consolidated, split and merged.
 //!
-//! Every addition returns a sum that no other returns, so the sums of a counter are its versions. An
-//! operation that began after another had ended must not have an older sum (an addition: must have a newer
-//! one).
+//! Each addition returns a unique sum, so the sums of a counter are its versions. An operation that started
+//! after the end of another one must not have an older sum; an addition must have a newer one.
 #![allow(missing_docs)]
 
 use std::time::Instant;
@@ -14,7 +13,7 @@ use honeycomb_testing::seed_or;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-/// Enough for what is retired while the system lets an operation in flight wait for all of the test.
+/// Enough for all retired memory if the scheduler suspends an operation in flight during the whole test.
 const ARENA: usize = 1024 * MIB;
 const THREADS: u64 = 4;
 const COUNTERS: u64 = 6;
@@ -48,7 +47,7 @@ fn step(forest: &Forest, root: Root, rng: &mut StdRng) -> Record {
     Record { began, ended: Instant::now(), counter, sum, added }
 }
 
-/// Writes beside the counters that keep their leaves changing.
+/// Writes pairs near the counters, so that the leaves of the counters change.
 fn disturb(forest: &Forest, root: Root, rng: &mut StdRng) {
     let key = key(Keys::Random, rng.random_range(0..400), 128);
     let value = [7; 60];
@@ -67,11 +66,11 @@ fn check(mut records: Vec<Record>) {
             newest = newest.max(earlier.sum);
         }
         let fine = if record.added { record.sum > newest } else { record.sum >= newest };
-        assert!(fine, "{newest} was answered before {} of counter {}", record.sum, record.counter);
+        assert!(fine, "{newest} was returned before {} of counter {}", record.sum, record.counter);
     }
     let mut sums: Vec<u64> = records.iter().filter(|record| record.added).map(|record| record.sum).collect();
     sums.sort_unstable();
-    assert_eq!(sums, (1..=sums.len() as u64).collect::<Vec<_>>(), "an addition was lost or doubled");
+    assert_eq!(sums, (1..=sums.len() as u64).collect::<Vec<_>>(), "an addition was lost or repeated");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Versions: when readers take theirs, what they see at it, and how far apart versions in a node may be.
+//! Versions: the read version of a reader, the state at it, and the maximum version delta in a node.
 #![allow(missing_docs)]
 
 use std::ops::Bound;
@@ -11,8 +11,8 @@ use honeycomb_btree::{
 use honeycomb_memory::MemoryConfig;
 use honeycomb_testing::index::{MIB, Model, Pairs, everything, forest, scan, tiny};
 
-/// With room for one operation in flight, a reader waits for its pin while a batch is under way; its version
-/// is of the time after.
+/// With only one operation in flight at a time, a reader waits for its pin during a batch. Its read version
+/// must be taken after that wait.
 #[test]
 fn a_reader_takes_its_version_under_its_pin() {
     let memory =
@@ -35,7 +35,7 @@ fn a_reader_takes_its_version_under_its_pin() {
     });
 }
 
-/// A tree of four levels, for its keys are long, and fences are too: they differ in their last byte alone.
+/// A tree of four levels. Its keys are long and differ only in the last byte, so fence keys are long too.
 struct Tall {
     forest: Forest,
     root: Root,
@@ -80,8 +80,8 @@ fn check(reader: &Reader<'_>, root: Root, expected: &Model) {
     }
 }
 
-/// Readers stay while the tree grows, changes, shrinks and grows again: each sees what was there when it
-/// began.
+/// Each reader sees the tree as it was at its version, while the tree grows, changes, shrinks and grows
+/// again.
 #[test]
 fn readers_see_the_tree_as_it_was() {
     let forest = forest(tiny(400), 16 * MIB, true);
@@ -112,7 +112,7 @@ fn readers_see_the_tree_as_it_was() {
 }
 
 #[test]
-fn an_entry_too_far_from_its_node_forces_a_merge() {
+fn a_large_version_delta_forces_a_consolidation() {
     let forest = forest(Shape { version_delta_max: 2_000, ..tiny(512) }, 4 * MIB, true);
     let (seldom, often) = (forest.create_tree().unwrap(), forest.create_tree().unwrap());
     let put = |root| forest.write(root, b"key", Operation::Put(b"value")).map(drop).unwrap();
@@ -120,14 +120,14 @@ fn an_entry_too_far_from_its_node_forces_a_merge() {
     (0..900).for_each(|_| forest.write(often, b"counter", Operation::Add(1)).map(drop).unwrap());
     let consolidations = forest.statistics().consolidations;
     put(seldom);
-    assert_eq!(forest.statistics().consolidations, consolidations, "near enough");
+    assert_eq!(forest.statistics().consolidations, consolidations, "the delta fits");
     (0..200).for_each(|_| forest.write(often, b"counter", Operation::Add(1)).map(drop).unwrap());
     let consolidations = forest.statistics().consolidations;
     put(seldom);
-    assert_eq!(forest.statistics().consolidations, consolidations + 1, "not near enough");
+    assert_eq!(forest.statistics().consolidations, consolidations + 1, "the delta does not fit");
 }
 
-/// Of a pair that a batch has changed no version is known, so none is the one that was read before.
+/// A pair that a batch has changed has no version yet, so a swap with the version from before must fail.
 #[test]
 fn a_batch_does_not_swap_what_it_changed() {
     let forest = forest(tiny(128), MIB, true);
@@ -149,10 +149,10 @@ fn a_batch_does_not_swap_what_it_changed() {
     }
 }
 
-/// A leaf that a batch merges has its versions from the batch; what the other swaps of it expect are those of
-/// before.
+/// If a batch consolidates a leaf, the leaf gets the version of the batch. The other swaps of the batch still
+/// expect versions from before it.
 #[test]
-fn swaps_of_one_batch_find_the_versions_of_before_it() {
+fn swaps_of_a_batch_compare_versions_from_before_it() {
     let forest = forest(tiny(128), 4 * MIB, true);
     let root = forest.create_tree().unwrap();
     let keys: Vec<[u8; 2]> = (0..20_u16).map(u16::to_be_bytes).collect();

@@ -1,6 +1,6 @@
 //! What looking for keys touches of a Honeycomb's memory, counted and not timed: the same on every machine.
 
-use honeycomb_store::TouchedCounts;
+use honeycomb_store::AccessCounts;
 use honeycomb_workload::{Distribution, Sizes, Stream, Workload};
 use serde::{Deserialize, Serialize};
 
@@ -63,7 +63,7 @@ struct Total {
 }
 
 impl Total {
-    fn of(counts: Option<TouchedCounts>) -> Total {
+    fn of(counts: Option<AccessCounts>) -> Total {
         let levels = counts.map_or_else(Vec::new, |counts| counts.levels);
         let blocks = || levels.iter().flat_map(|level| [level.shortcuts, level.segments, level.log]);
         Total {

@@ -4,7 +4,7 @@ use std::fmt::Error;
 use std::sync::Arc;
 
 use honeycomb_memory::sync::Ordering;
-use honeycomb_store::{Statistics, TableStatistics, TouchedCounts};
+use honeycomb_store::{AccessCounts, Statistics, TableStatistics};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
@@ -172,7 +172,7 @@ fn store(writer: &mut Writer<'_, '_>, statistics: &Statistics) -> Result<(), Err
     Ok(())
 }
 
-fn accelerator(writer: &mut Writer<'_, '_>, touched: &TouchedCounts) -> Result<(), Error> {
+fn accelerator(writer: &mut Writer<'_, '_>, touched: &AccessCounts) -> Result<(), Error> {
     let about = "Nodes that a key was looked for in, by level; leaves are level 0";
     let mut family = writer.family("accelerator_nodes", about, MetricType::Counter)?;
     for (level, counts) in touched.levels.iter().enumerate() {

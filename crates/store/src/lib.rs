@@ -69,9 +69,7 @@ pub use config::{Config, LeaseLimits};
 pub use directory::TABLE_NAME_BYTES_MAX;
 pub use error::{Error, ImageError};
 pub use honeycomb_accelerator::{Accelerator, Backend, Software};
-pub use honeycomb_btree::{
-    BatchOutcome, BlockCounts, LevelCounts, Outcome, TouchedCounts, Verified, Version,
-};
+pub use honeycomb_btree::{AccessCounts, BatchOutcome, BlockCounts, LevelCounts, Outcome, Verified, Version};
 pub use honeycomb_memory::Faults;
 pub use iter::Iter;
 pub use loader::Loader;

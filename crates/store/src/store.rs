@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use honeycomb_btree::{BatchOutcome, Forest, Outcome, TouchedCounts, Verified};
+use honeycomb_btree::{AccessCounts, BatchOutcome, Forest, Outcome, Verified};
 
 use crate::batch::Batch;
 use crate::config::{Config, LeaseLimits};
@@ -220,7 +220,7 @@ impl Store {
     ///
     /// [`Software::count_touched`]: crate::Software::count_touched
     #[must_use]
-    pub fn touched(&self) -> Option<TouchedCounts> {
+    pub fn touched(&self) -> Option<AccessCounts> {
         self.shared.lanes.accelerator().touched()
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 
-use honeycomb_btree::{Config, Emit, Forest, Operation, Outcome, Pair, Reader, Root, Run, Scan, Shape};
+use honeycomb_btree::{Config, Emit, Forest, Operation, Outcome, Pair, PairRun, Reader, Root, Scan, Shape};
 use honeycomb_memory::MemoryConfig;
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -175,7 +175,7 @@ impl Emit for Taken {
         ControlFlow::Continue(())
     }
 
-    fn run(&mut self, run: &mut Run<'_>) {
+    fn run(&mut self, run: &mut PairRun<'_>) {
         const LENGTHS: usize = 8;
         let mut out = [0; 512];
         // Not more than three, and sometimes none.

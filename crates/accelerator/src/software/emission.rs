@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use honeycomb_btree::{Emit, Pair, Run, Scan, Version};
+use honeycomb_btree::{Emit, Pair, PairRun, Scan, Version};
 
 use crate::completion::{Completions, ScanWriter};
 use crate::long_scan::Limits;
@@ -85,7 +85,7 @@ impl Emit for Emission<'_> {
     }
 
     #[inline]
-    fn run(&mut self, run: &mut Run<'_>) {
+    fn run(&mut self, run: &mut PairRun<'_>) {
         let Limits { pairs, bytes } = self.left;
         let written = self.writer.push_run(run, pairs, bytes);
         self.left = Limits { pairs: pairs - written.pairs, bytes: bytes - written.pair_bytes() };

@@ -1,4 +1,4 @@
-//! Builds a node in a private buffer: fences, items, shortcuts, header.
+//! Builds a node in a private buffer: fence keys, items, shortcuts, header.
 
 use honeycomb_layout::node_header;
 use honeycomb_memory::{Lid, LockAndSize};
@@ -9,12 +9,12 @@ use crate::node::segments::Segments;
 use crate::node::shape::{LEAF, Shape};
 use crate::node::tag_directory;
 
-/// All that makes a node, but for its version, which is stamped when it is published.
+/// The complete contents of a node, except its version, which publication sets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan<'a> {
     level: usize,
     fences: Fences<'a>,
-    /// Left sibling of a leaf, leftmost child of an interior node.
+    /// The left sibling of a leaf, or the leftmost child of an interior node.
     left: Option<Lid>,
     right: Option<Lid>,
     item_runs: &'a [ItemRun<'a>],
@@ -40,12 +40,12 @@ impl<'a> Plan<'a> {
         self.level
     }
 
-    /// Bytes of the sorted block.
+    /// Returns the bytes of the sorted block.
     pub(crate) fn sorted_bytes(&self) -> usize {
         self.fences.bytes() + self.items_bytes
     }
 
-    /// Writes the node.
+    /// Writes the node to `buffer`.
     pub(crate) fn build(&self, shape: &Shape, buffer: &mut [u8]) {
         let geometry = shape.geometry();
         let mut at = geometry.sorted_start(self.level);
@@ -70,7 +70,8 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Writes the header of a node without a log: its size, its siblings or leftmost child, its word of counts.
+/// Writes the header of a node without log entries. `links` are its siblings, or its leftmost child; `counts`
+/// is the header word with the counts.
 pub(crate) fn write_header(buffer: &mut [u8], sorted_end: usize, links: [Option<Lid>; 2], counts: u64) {
     let [left, right] = links.map(|link| link.map_or(0, Lid::get));
     write_word(buffer, node_header::LOCK_AND_SIZE_OFFSET, u64::from(LockAndSize::new(sorted_end, 0)));
@@ -83,23 +84,23 @@ pub(crate) fn write_header(buffer: &mut [u8], sorted_end: usize, links: [Option<
     write_word(buffer, node_header::TAGS_OFFSET + 8, 0);
 }
 
-/// A field of the header's word of counts.
+/// Returns a field of the header word with the counts.
 fn count_field(offset: usize, value: usize) -> u64 {
     (value as u64) << (8 * (offset - node_header::SORTED_END_OFFSET))
 }
 
-/// Loads a word of a private buffer.
+/// Loads a word from a private buffer.
 pub(crate) fn read_word(buffer: &[u8], offset: usize) -> u64 {
     u64::from_le_bytes(*buffer[offset..].first_chunk().expect("eight bytes"))
 }
 
-/// Stores a word of a private buffer.
+/// Stores a word in a private buffer.
 pub(crate) fn write_word(buffer: &mut [u8], offset: usize, value: u64) {
     buffer[offset..offset + 8].copy_from_slice(&value.to_le_bytes());
 }
 
 impl Plan<'static> {
-    /// An empty leaf without siblings: what a tree begins with.
+    /// An empty leaf without siblings, the root of a new tree.
     pub(crate) const EMPTY_LEAF: Self = Self {
         level: 0,
         fences: Fences::NONE,

@@ -1,5 +1,4 @@
-//! Which log entries may be of a key: those with its tag, and those whose tags are not there or not looked
-//! at.
+//! The log entries that may have a key: those with its fingerprint, and those whose fingerprint is unknown.
 
 use honeycomb_layout::node_header::TAGS_COUNT;
 
@@ -10,9 +9,9 @@ use crate::node::view::View;
 /// A set of log entries.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Candidates {
-    /// A bit for each of the first entries.
+    /// One bit for each of the first entries, which have fingerprints.
     tagged: u32,
-    /// Whether the entries after those are in the set.
+    /// Whether all later entries are in the set.
     untagged: bool,
 }
 
@@ -21,7 +20,7 @@ impl Candidates {
     pub(crate) const ALL: Self = Self { tagged: u32::MAX, untagged: true };
     const NONE: Self = Self { tagged: 0, untagged: false };
 
-    /// The entries of a leaf that may be of a key, by the tags of those that have one.
+    /// Returns the entries of a leaf that may have a key.
     #[inline]
     pub(crate) fn of(leaf: View<'_>, search_key: &SearchKey<'_>) -> Self {
         let count = leaf.log_count();

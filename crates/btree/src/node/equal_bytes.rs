@@ -1,14 +1,15 @@
-//! Compares the eight bytes of a word with one value at once: no loop and no branch.
+//! Compares all bytes of a word with one value, without a loop or a branch.
 
-/// A bit for each byte of a word that has a value, that of the lowest byte first.
+/// Returns one bit for each byte of a word, set if the byte equals `byte`. The lowest byte has the lowest
+/// bit.
 #[inline]
 pub(crate) fn equal_bytes(word: u64, byte: u8) -> u32 {
     const LOW: u64 = u64::MAX / 0xff;
     const HIGH: u64 = LOW << 7;
     let difference = word ^ (LOW * u64::from(byte));
-    // The high bit of each byte that is not zero, and no carry from one to the next.
+    // Sets the high bit of each byte that is not zero. No addition carries into the next byte.
     let differs = ((difference & !HIGH) + !HIGH) | difference;
-    // Brings the eight high bits together in the top byte.
+    // Collects the eight high bits in the top byte.
     (((!differs & HIGH) >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32
 }
 
@@ -17,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_bytes_are_found_wherever_they_are() {
+    fn equal_bytes_are_found_at_every_position() {
         for places in 0..=u8::MAX {
             for (byte, other) in [(0, 1), (1, 0), (0x80, 0), (0, 0x80), (0xff, 0x7f), (0x7f, 0x80)] {
                 let bytes = std::array::from_fn(|index| if places >> index & 1 == 1 { byte } else { other });

@@ -1,29 +1,29 @@
-//! The fences of a node that is built: the bounds of its keys, and the prefix that they share.
+//! The fence keys of a new node: the bounds of its key range, which determine the common prefix of its keys.
 
 use honeycomb_layout::fences as layout;
 
 use crate::node::key::{KeyParts, common_length};
 use crate::node::view::View;
 
-/// The fences of a node.
+/// The fence keys of a node.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fences<'a> {
-    /// Smallest key routed here; empty for the leftmost node of a level.
+    /// The smallest key routed to this node; empty for the leftmost node of a level.
     pub(crate) low: &'a [u8],
-    /// Smallest key routed to the right of here; none for the rightmost node of a level.
+    /// The smallest key routed to the right of this node; `None` for the rightmost node of a level.
     pub(crate) high: Option<KeyParts<'a>>,
 }
 
 impl<'a> Fences<'a> {
-    /// Those of a whole level.
+    /// The fence keys of a node that is alone on its level.
     pub(crate) const NONE: Self = Self { low: &[], high: None };
 
-    /// From the low fence of `first` to the high fence of `last`.
+    /// Returns the low fence key of `first` and the high fence key of `last`.
     pub(crate) fn spanning(first: View<'a>, last: View<'a>) -> Self {
         Self { low: first.low_fence(), high: last.high_fence() }
     }
 
-    /// Length of the prefix that all keys between them have.
+    /// Returns the length of the common prefix of all keys between the fence keys.
     pub(crate) fn prefix_length(self) -> usize {
         let Some(high) = self.high else { return 0 };
         let shared = common_length(self.low, high.prefix);
@@ -34,12 +34,12 @@ impl<'a> Fences<'a> {
         }
     }
 
-    /// Bytes they take at the start of a sorted block.
+    /// Returns the bytes that the fence keys occupy at the start of a sorted block.
     pub(crate) fn bytes(self) -> usize {
         layout::SIZE + self.low.len() + self.high.map_or(0, |high| high.len() - self.prefix_length())
     }
 
-    /// Writes them, and says how many bytes they took.
+    /// Writes the fence keys and returns the number of bytes written.
     pub(crate) fn write(self, out: &mut [u8]) -> usize {
         let high = self.high.unwrap_or(KeyParts { prefix: &[], suffix: &[] });
         let (first, second) = high.skip(self.prefix_length());
@@ -55,7 +55,7 @@ impl<'a> Fences<'a> {
     }
 }
 
-/// Fences in memory of their own.
+/// Fence keys in owned memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OwnedFences {
     pub(crate) low: Vec<u8>,

@@ -1,7 +1,8 @@
-//! Bytes that stand in a node, copied in chunks of a fixed size: most are short, and a call of `memcpy` takes
-//! as long as copying them.
+//! Byte strings inside a node that are copied in chunks of a fixed size. Most are short, so a call of
+//! `memcpy` would cost as much as the copy.
 
-/// Some bytes of a node, and what stands behind them, which may be copied with them and is cut off again.
+/// A byte string inside a node and the bytes after it. A chunk copies some of those too; the next write
+/// overwrites them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct InNode<'a> {
     from: &'a [u8],
@@ -9,7 +10,7 @@ pub(crate) struct InNode<'a> {
 }
 
 impl<'a> InNode<'a> {
-    /// The first `length` of the bytes `from` some place on.
+    /// Returns the first `length` bytes of `from`.
     #[inline]
     pub(crate) fn new(from: &'a [u8], length: usize) -> Self {
         debug_assert!(length <= from.len());
@@ -26,7 +27,7 @@ impl<'a> InNode<'a> {
         self.length
     }
 
-    /// Writes the bytes to the start of `out`, and if there is room others behind them.
+    /// Writes the bytes to the start of `out`. If there is space, it also overwrites bytes after them.
     #[inline]
     pub(crate) fn write_to(self, out: &mut [u8]) {
         match (self.chunk::<64>(), out.first_chunk_mut()) {
@@ -35,7 +36,8 @@ impl<'a> InNode<'a> {
         }
     }
 
-    /// The bytes and those behind them in a chunk, if they are not more and there are as many.
+    /// Returns a chunk of `N` bytes that starts with these bytes, if they fit into it and the node has that
+    /// many bytes left.
     #[inline]
     pub(crate) fn chunk<const N: usize>(self) -> Option<&'a [u8; N]> {
         self.from.first_chunk().filter(|_| self.length <= N)

@@ -3,8 +3,8 @@
 //! ```text
 //! | item header, 3 | key suffix, 0..=460 | value, 0..=469 |
 //! ```
-//! The value of a leaf's item is the value's bytes or a `value_reference`; that of an interior node's is a
-//! `child`.
+//! The value of a leaf's item is the value itself or a `value_reference`; that of an interior node's item is
+//! a `child`.
 
 use honeycomb_layout::{child, item_header, value_reference};
 use honeycomb_memory::{BusAddress, Lid};
@@ -29,8 +29,8 @@ impl ItemHeader {
 
     #[inline]
     pub(crate) fn read(bytes: &[u8]) -> Self {
-        // One load where a fourth byte is there to be loaded with it; only an empty last item has none after
-        // it.
+        // Load four bytes at once if there is a fourth byte. Only an empty item at the end of a node has none
+        // after it.
         let word =
             bytes.first_chunk::<4>().map_or_else(|| Self::read_last(bytes), |four| u32::from_le_bytes(*four));
         Self(u64::from(word) & ((1 << item_header::BITS) - 1))
@@ -55,13 +55,13 @@ impl ItemHeader {
         item_header::value_length(self.0) as usize
     }
 
-    /// Bytes of the whole item.
+    /// Returns the bytes of the whole item.
     #[inline]
     pub(crate) fn item_bytes(self) -> usize {
         HEADER_BYTES + self.suffix_bytes() + self.value_bytes()
     }
 
-    /// The same of an interior node's item, whose value is a child: told with less.
+    /// Like [`ItemHeader::item_bytes`], but only for items of interior nodes. It takes fewer instructions.
     #[inline]
     pub(crate) fn child_item_bytes(self) -> usize {
         debug_assert_eq!(self.value_bytes(), child::SIZE);
@@ -101,7 +101,7 @@ impl ItemHeader {
         Self(item_header::with_repeats(word, u64::from(repeats)))
     }
 
-    /// The header of the same item in a sorted block.
+    /// Returns the header of the same item in a sorted block.
     pub(crate) fn without_log_flags(self) -> Self {
         Self(self.0 & !LOG_FLAGS)
     }
@@ -111,18 +111,18 @@ impl ItemHeader {
     }
 }
 
-/// An item where it stands in a node.
+/// An item in a node.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Item<'a> {
     pub(crate) header: ItemHeader,
     /// The whole item: header, key suffix, value.
     pub(crate) bytes: &'a [u8],
-    /// The item and what stands behind it.
+    /// The item and the bytes after it.
     from: &'a [u8],
 }
 
 impl<'a> Item<'a> {
-    /// The item at the start of `bytes`, which may go on after it.
+    /// Returns the item at the start of `bytes`.
     #[inline]
     pub(crate) fn read(bytes: &'a [u8]) -> Self {
         let header = ItemHeader::read(bytes);
@@ -139,18 +139,18 @@ impl<'a> Item<'a> {
         &self.bytes[HEADER_BYTES + self.header.suffix_bytes()..]
     }
 
-    /// The first bytes after the header: the suffix, and the value if `length` says so.
+    /// Returns the first `length` bytes after the header: suffix, or suffix and value.
     #[inline]
     pub(crate) fn after_header(self, length: usize) -> InNode<'a> {
         InNode::new(&self.from[HEADER_BYTES..], length)
     }
 
-    /// Address and length of an out-of-line value.
+    /// Returns the reference to the item's overflow value, if it has one.
     pub(crate) fn reference(self) -> Option<ValueReference> {
         self.header.overflow().then(|| ValueReference::read(self.value()))
     }
 
-    /// The child that an interior node's item names.
+    /// Returns the child of an interior node's item.
     #[inline]
     pub(crate) fn child(self) -> Lid {
         debug_assert_eq!(self.header.value_bytes(), child::SIZE);
@@ -158,14 +158,15 @@ impl<'a> Item<'a> {
     }
 }
 
-/// The LID of an interior node's item that ends with these bytes: in one load, since no item is shorter.
+/// Returns the LID of an interior node's item that ends with these bytes. One load is enough because no item
+/// is shorter.
 #[inline(always)]
 pub(crate) fn last_lid(bytes: [u8; 8]) -> Lid {
     const _: () = assert!(child::SIZE == child::LID_BYTES && HEADER_BYTES + child::SIZE >= 8);
     Lid::new(u64::from_le_bytes(bytes) >> (8 * (8 - child::LID_BYTES))).expect("a child's LID is never zero")
 }
 
-/// Where an out-of-line value is.
+/// The location of an overflow value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ValueReference {
     pub(crate) address: BusAddress,
@@ -193,7 +194,7 @@ impl ValueReference {
     }
 }
 
-/// Builds an item in memory of its own.
+/// Returns an encoded item.
 pub(crate) fn encode(header: ItemHeader, suffix: &[u8], value: &[u8]) -> ItemBytes {
     debug_assert_eq!((header.suffix_bytes(), header.value_bytes()), (suffix.len(), value.len()));
     let mut bytes = ItemBytes::new();
@@ -204,12 +205,12 @@ pub(crate) fn encode(header: ItemHeader, suffix: &[u8], value: &[u8]) -> ItemByt
     bytes
 }
 
-/// An interior node's item.
+/// Returns the encoded item of an interior node.
 pub(crate) fn encode_child(suffix: &[u8], lid: Lid) -> ItemBytes {
     encode(ItemHeader::new(suffix.len(), child::SIZE), suffix, &lid.get().to_le_bytes()[..child::LID_BYTES])
 }
 
-/// An encoded item: most are short.
+/// An encoded item. Most items are short.
 pub(crate) type ItemBytes = smallvec::SmallVec<[u8; 64]>;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! Pieces: the items of a node to be built, as runs of bytes in the nodes they come from.
+//! Item runs: the items of a new node, as byte strings in the nodes from which they come.
 //!
-//! A merge or a split mostly moves items that do not change. A run of them is one copy as long as the node's
-//! prefix stays the same; where it changes, each item is written anew.
+//! A consolidation or split mostly copies items without a change. A run of them is a single copy if the
+//! node's prefix stays the same; otherwise each item is encoded again.
 
 use std::ops::{AddAssign, Range, SubAssign};
 
@@ -11,38 +11,38 @@ use crate::node::log::Overlay;
 use crate::node::segments::Starts;
 use crate::node::view::View;
 
-/// Whole items, one after the other, whose keys lack `prefix`.
+/// Adjacent whole items whose keys lack `prefix`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ItemRun<'a> {
     pub(crate) prefix: &'a [u8],
     pub(crate) bytes: &'a [u8],
-    /// Offset of the first item in the node that the items come from, or whose place it takes.
+    /// Offset of the first item in its node, or of the item that it replaces.
     pub(crate) offset: usize,
-    /// The starts of segments of that node that are among these items.
+    /// The segment starts of that node among these items.
     pub(crate) starts: Starts<'a>,
 }
 
 /// Items in key order.
 #[derive(Debug, Default)]
 pub(crate) struct Items<'a> {
-    /// None is empty.
+    /// The runs; none of them is empty.
     pub(crate) item_runs: Vec<ItemRun<'a>>,
     pub(crate) tally: Tally,
-    /// Bytes of all pieces.
+    /// Bytes of all runs.
     bytes: usize,
 }
 
-/// What is known of items without a look at them.
+/// Counts of items that are known without reading them.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Tally {
-    /// How many items there are.
+    /// Number of items.
     pub(crate) count: usize,
-    /// Bytes of the prefixes that they lack.
+    /// Bytes of the prefixes that the items lack.
     prefix_bytes: usize,
 }
 
 impl Tally {
-    /// Of so many items that lack this prefix.
+    /// Returns the tally of `count` items that lack this prefix.
     pub(crate) fn new(count: usize, prefix: &[u8]) -> Self {
         Self { count, prefix_bytes: count * prefix.len() }
     }
@@ -63,12 +63,12 @@ impl AddAssign for Tally {
 }
 
 impl<'a> Items<'a> {
-    /// No items, with room for so many pieces.
+    /// Returns no items, with capacity for `item_runs` runs.
     pub(crate) fn with_capacity(item_runs: usize) -> Self {
         Self { item_runs: Vec::with_capacity(item_runs), ..Self::default() }
     }
 
-    /// Adds a piece, unless it is empty. Its items are to be added to the tally.
+    /// Adds a run unless it is empty. The caller adds its items to the tally.
     #[inline]
     pub(crate) fn push(&mut self, item_run: ItemRun<'a>) {
         if !item_run.bytes.is_empty() {
@@ -77,7 +77,7 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// With all items in the tally, which is empty.
+    /// Adds all items to the tally, which must be empty.
     pub(crate) fn counted(mut self) -> Self {
         self.item_runs
             .iter()
@@ -85,26 +85,26 @@ impl<'a> Items<'a> {
         self
     }
 
-    /// Adds the items of a node to the right.
+    /// Appends the items of the next node to the right.
     pub(crate) fn extend(&mut self, others: Self) {
         self.item_runs.extend(others.item_runs);
         self.bytes += others.bytes;
         self.tally += others.tally;
     }
 
-    /// Bytes that all items take in a node with a prefix of `prefix_length` bytes.
+    /// Returns the bytes of all items in a node with a prefix of `prefix_length` bytes.
     pub(crate) fn bytes_with_prefix(&self, prefix_length: usize) -> usize {
         self.bytes + self.tally.prefix_bytes - self.tally.count * prefix_length
     }
 }
 
 impl<'a> ItemRun<'a> {
-    /// Items that no segment is known to start at.
+    /// Returns a run without known segment starts.
     pub(crate) fn new(prefix: &'a [u8], bytes: &'a [u8]) -> Self {
         Self { prefix, bytes, offset: 0, starts: Starts::default() }
     }
 
-    /// The sorted items of a node from one offset to another.
+    /// Returns the sorted items of a node from offset `from` up to `to`.
     pub(crate) fn sorted(view: View<'a>, from: usize, to: usize) -> Self {
         let starts = Starts::of(view).split_at(to).0.split_at(from).1;
         Self { prefix: view.prefix(), bytes: &view.from(from)[..to - from], offset: from, starts }
@@ -134,12 +134,12 @@ impl<'a> ItemRun<'a> {
         KeyParts { prefix: self.prefix, suffix: item.suffix() }
     }
 
-    /// Where among the bytes segments are known to start.
+    /// Returns the known segment starts, as offsets in `bytes`.
     pub(crate) fn starts(self) -> impl DoubleEndedIterator<Item = usize> + 'a {
         self.starts.iter().map(move |start| start - self.offset)
     }
 
-    /// The items before and from `at`, where one of them starts.
+    /// Splits the run before the item at `at`.
     pub(crate) fn split_at(self, at: usize) -> (Self, Self) {
         let (before, after) = self.bytes.split_at(at);
         let starts = self.starts.split_at(self.offset + at);
@@ -150,14 +150,14 @@ impl<'a> ItemRun<'a> {
         )
     }
 
-    /// The last item that ends at or before `end`.
+    /// Returns the last item that ends at or before `end`.
     pub(crate) fn last_before(self, end: usize) -> Item<'a> {
         let start = self.starts().rev().find(|&start| start < end).unwrap_or(0);
         let bytes = &self.bytes[start..end];
         Self { bytes, ..self }.items().last().expect("there are items before `end`")
     }
 
-    /// Bytes that the items take in a node with a prefix of `prefix_length` bytes.
+    /// Returns the bytes of the items in a node with a prefix of `prefix_length` bytes.
     pub(crate) fn bytes_with_prefix(self, prefix_length: usize) -> usize {
         if prefix_length == self.prefix.len() {
             return self.bytes.len();
@@ -166,7 +166,8 @@ impl<'a> ItemRun<'a> {
         self.bytes.len() + self.prefix.len() * count - prefix_length * count
     }
 
-    /// Writes the items for a node with a prefix of `prefix_length` bytes, and says how many bytes they took.
+    /// Writes the items for a node with a prefix of `prefix_length` bytes and returns the number of bytes
+    /// written.
     #[inline]
     pub(crate) fn write(self, out: &mut [u8], prefix_length: usize) -> usize {
         if prefix_length == self.prefix.len() {
@@ -186,7 +187,7 @@ impl<'a> ItemRun<'a> {
     }
 }
 
-/// Only the first item of a piece can come from a log: an entry's item is a piece of its own.
+// Only the first item of a run can come from a log block: the item of an entry is a separate run.
 #[inline]
 fn clear_log_flags(out: &mut [u8]) {
     ItemHeader::read(out).without_log_flags().write(out);
@@ -204,49 +205,49 @@ fn write_item(out: &mut [u8], key: KeyParts<'_>, item: Item<'_>, prefix_length: 
     at
 }
 
-/// A change to one key of a leaf that is being merged.
+/// A change to one key of a leaf that is consolidated.
 pub(crate) struct Change<'a> {
-    /// Whether the key is greater than every other in the leaf.
+    /// Whether the key is greater than all other keys of the leaf.
     pub(crate) is_last: bool,
     /// Offset of the first sorted item whose key is not smaller.
     pub(crate) back_pointer: usize,
-    /// The new item, or a delete marker, encoded with the leaf's prefix.
+    /// The new item or tombstone, encoded with the leaf's prefix.
     pub(crate) item: &'a ItemBytes,
 }
 
-/// The items of a leaf: its sorted block with its log and one more change merged in.
+/// Returns the items of a consolidated leaf: its sorted block, its log block and one more change.
 pub(crate) fn leaf_items<'a>(view: View<'a>, change: Option<&'a Change<'a>>) -> Items<'a> {
     let overlay = Overlay::new(view, u64::MAX);
-    let mut merge = Merge::new(view, overlay.len() + 1);
+    let mut consolidation = Consolidation::new(view, overlay.len() + 1);
     match change {
-        None => merge.lay_all(&overlay, 0..overlay.len()),
+        None => consolidation.lay_all(&overlay, 0..overlay.len()),
         Some(change) => {
             let item = Item::read(change.item);
             let search_key = SearchKey::new(item.suffix());
             let before = overlay.before(&search_key, false);
-            merge.lay_all(&overlay, 0..before);
-            merge.lay(change.back_pointer, item);
-            // Of the entry whose key this one repeats nothing stays.
-            merge.lay_all(&overlay, before + usize::from(item.header.repeats())..overlay.len());
+            consolidation.lay_all(&overlay, 0..before);
+            consolidation.lay(change.back_pointer, item);
+            // Skip the entry whose key this change repeats.
+            consolidation.lay_all(&overlay, before + usize::from(item.header.repeats())..overlay.len());
         }
     }
-    merge.finish()
+    consolidation.finish()
 }
 
-/// A sorted block into which changes are merged in key order.
-struct Merge<'a> {
+/// A consolidation in progress: changes are added to the items of the sorted block in key order.
+struct Consolidation<'a> {
     view: View<'a>,
     prefix: &'a [u8],
-    /// Where the sorted items begin that are not merged yet.
+    /// Offset of the first sorted item that was not added yet.
     offset: usize,
-    /// The starts of segments from there on.
+    /// The segment starts from that offset on.
     starts: Starts<'a>,
     items: Items<'a>,
-    /// How many items there will be.
+    /// Number of items in the result.
     count: usize,
 }
 
-impl<'a> Merge<'a> {
+impl<'a> Consolidation<'a> {
     fn new(view: View<'a>, changes: usize) -> Self {
         let (offset, starts) = (view.items_start(), Starts::of(view));
         let items = Items::with_capacity(2 * changes + 1);

@@ -1,14 +1,14 @@
-//! Keys: byte strings that compare as bytes, often held as a node's prefix and a suffix.
+//! Keys: byte strings in lexicographic order, often in two parts, the prefix of a node and a suffix.
 
 use std::cmp::Ordering;
 use std::ops::Range;
 
 use crate::node::item::{HEADER_BYTES, ItemHeader};
 
-/// Bytes of a key that its head has.
+/// Length of a head.
 const HEAD_BYTES: usize = 8;
 
-/// A key in two parts, as a node holds it.
+/// A key in two parts, as a node stores it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KeyParts<'a> {
     pub(crate) prefix: &'a [u8],
@@ -24,7 +24,7 @@ impl<'a> KeyParts<'a> {
         [self.prefix, self.suffix].concat()
     }
 
-    /// The two parts of the key after its first `skip` bytes.
+    /// Returns the two parts of the key without its first `skip` bytes.
     pub(crate) fn skip(self, skip: usize) -> (&'a [u8], &'a [u8]) {
         match skip.checked_sub(self.prefix.len()) {
             Some(into_suffix) => (&[], &self.suffix[into_suffix..]),
@@ -44,13 +44,14 @@ impl<'a> KeyParts<'a> {
     }
 }
 
-/// The first eight bytes as a number whose order is the order of the bytes, zeros where there are fewer.
+/// Returns the first eight bytes as a big-endian number, padded with zeros. Its order is the order of the
+/// bytes.
 #[inline]
 pub(crate) fn head(bytes: &[u8]) -> u64 {
     if let Some(first) = bytes.first_chunk::<8>() {
         return u64::from_be_bytes(*first);
     }
-    // Two loads, of the first bytes and of the last ones, where they overlap of the same bytes.
+    // Two loads, of the first and of the last bytes. They may overlap.
     let missing = 8 * (HEAD_BYTES - bytes.len());
     if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
         return u64::from(u32::from_be_bytes(*first)) << 32 | u64::from(u32::from_be_bytes(*last)) << missing;
@@ -61,7 +62,7 @@ pub(crate) fn head(bytes: &[u8]) -> u64 {
     bytes.first().map_or(0, |&byte| u64::from(byte) << 56)
 }
 
-/// A key to be found in a node, without the node's prefix.
+/// A search key without the prefix of the node.
 #[derive(Clone, Copy)]
 pub(crate) struct SearchKey<'a> {
     pub(crate) suffix: &'a [u8],
@@ -74,8 +75,8 @@ impl<'a> SearchKey<'a> {
         Self { suffix, head: head(suffix) }
     }
 
-    /// How the key of the item that starts `bytes` compares with this one, and how many bytes the item has.
-    /// Mostly the first eight bytes decide: the rest is looked at only if they are equal.
+    /// Compares the key of the item that starts `bytes` with this key, and returns the bytes of the item. The
+    /// first eight bytes usually decide; the others are read only if those are equal.
     #[inline(always)]
     pub(crate) fn compare_item(&self, bytes: &[u8]) -> (Ordering, usize) {
         let (header, head) = header_and_head(bytes);
@@ -86,8 +87,8 @@ impl<'a> SearchKey<'a> {
         (order, header.item_bytes())
     }
 
-    /// Whether the item that starts `bytes` has the key, how its head compares, and how many bytes it has.
-    /// That keys are equal is told with less than how they compare.
+    /// Returns whether the item that starts `bytes` has this key, the order of its head, and the bytes of the
+    /// item. A test for equality is faster than a comparison.
     #[inline(always)]
     pub(crate) fn matches(&self, bytes: &[u8]) -> (bool, Ordering, usize) {
         let (header, head) = header_and_head(bytes);
@@ -96,7 +97,7 @@ impl<'a> SearchKey<'a> {
         (is_it, order, header.item_bytes())
     }
 
-    /// Whether the key of an item of the same length and head is this one.
+    /// Returns whether an item whose suffix has the same length and head has this key.
     #[inline(always)]
     fn has_rest(&self, bytes: &[u8]) -> bool {
         let suffix = &bytes[HEADER_BYTES..][..self.suffix.len()];
@@ -106,15 +107,15 @@ impl<'a> SearchKey<'a> {
         }
     }
 
-    /// Passes over items as long as their heads tell that their keys are smaller: where the last of those
-    /// begins and ends; nothing at the start if there is none. One that it does not pass over may be smaller
-    /// all the same. `bytes_of` says how many bytes an item has: where each begins is known only then.
+    /// Skips items while their heads show that their keys are smaller. Returns the range of the last skipped
+    /// item; an empty range at 0 if there is none. The next item may still be smaller. `bytes_of` returns the
+    /// bytes of an item, which determine the offset of the next one.
     #[inline(always)]
     pub(crate) fn skip_smaller(&self, items: &[u8], bytes_of: impl Fn(ItemHeader) -> usize) -> Range<usize> {
         let mut smaller = 0..0;
         while let Some(chunk) = items.get(smaller.end..).and_then(|rest| rest.first_chunk()) {
             let (header, bytes) = header_and_next(chunk);
-            // With bytes behind the suffix it is greater than the head, if anything: so it needs no mask.
+            // Bytes after a short suffix can only increase the number, so it needs no mask.
             if u64::from_be_bytes(bytes) >= self.head {
                 break;
             }
@@ -123,31 +124,30 @@ impl<'a> SearchKey<'a> {
         smaller
     }
 
-    /// The key, to be compared with those that have the same head.
+    /// Returns the key for comparisons with keys that have the same head.
     #[inline(always)]
     pub(crate) fn after_head(&self) -> AfterHead<'a> {
         AfterHead { suffix: self.suffix, next: self.suffix.get(HEAD_BYTES..).map_or(0, head) }
     }
 }
 
-/// How the key of the item that starts `bytes` compares with a wanted one that has the same head: seldom, so
-/// not where it is called.
+/// Compares the key of the item that starts `bytes` with a search key of the same head. Rare, so not inlined.
 #[inline(never)]
 fn compare_after_head(search_key: &[u8], bytes: &[u8], suffix_bytes: usize) -> Ordering {
     SearchKey { suffix: search_key, head: 0 }.after_head().compare_suffix(bytes, suffix_bytes)
 }
 
-/// A key to be found among items that have the same head. So it is where keys begin alike, such as
-/// `user:1234`: then the next eight bytes decide.
+/// A search key among keys that have the same head, as with keys such as `user:1234`. The next eight bytes
+/// usually decide.
 #[derive(Clone, Copy)]
 pub(crate) struct AfterHead<'a> {
     suffix: &'a [u8],
-    /// The head of what follows the head.
+    /// The head of the bytes after the head.
     next: u64,
 }
 
 impl AfterHead<'_> {
-    /// How the key of the item that starts `bytes` compares with this one.
+    /// Compares the key of the item that starts `bytes` with this key.
     #[inline(always)]
     pub(crate) fn compare_item(&self, bytes: &[u8]) -> Ordering {
         self.compare_suffix(bytes, ItemHeader::read(bytes).suffix_bytes())
@@ -156,7 +156,7 @@ impl AfterHead<'_> {
     #[inline(always)]
     fn compare_suffix(&self, bytes: &[u8], suffix_bytes: usize) -> Ordering {
         let is_over = |bytes: usize| suffix_bytes.min(self.suffix.len()) <= bytes;
-        // What has no bytes after some that are alike is the beginning of the other.
+        // If one of two byte strings with a common beginning ends there, it is a prefix of the other.
         if is_over(HEAD_BYTES) {
             return suffix_bytes.cmp(&self.suffix.len());
         }
@@ -175,10 +175,10 @@ impl AfterHead<'_> {
     }
 }
 
-/// The header of the item that starts `bytes`, and the head of its key suffix.
+/// Returns the header of the item that starts `bytes`, and the head of its key suffix.
 #[inline(always)]
 fn header_and_head(bytes: &[u8]) -> (ItemHeader, u64) {
-    // One look says that both are there; only an item at the end of a node may be shorter.
+    // One bounds check for both. Only an item at the end of a node may be shorter.
     let Some(chunk) = bytes.first_chunk() else {
         let header = ItemHeader::read(bytes);
         return (header, head(&bytes[HEADER_BYTES..][..header.suffix_bytes()]));
@@ -187,19 +187,19 @@ fn header_and_head(bytes: &[u8]) -> (ItemHeader, u64) {
     (header, masked(next, header.suffix_bytes()))
 }
 
-/// The header of an item, and the eight bytes after it, whoever's they are.
+/// Returns the header of an item and the next eight bytes, which may extend beyond its suffix.
 #[inline(always)]
 fn header_and_next(chunk: &[u8; HEADER_BYTES + HEAD_BYTES]) -> (ItemHeader, [u8; HEAD_BYTES]) {
     (ItemHeader::read(chunk), *chunk.last_chunk().expect("eight bytes"))
 }
 
-/// The head of `suffix_bytes` bytes from these on, whoever's the others are.
+/// Returns the head of a suffix of `suffix_bytes` bytes. `bytes` may extend beyond the suffix.
 #[inline(always)]
 fn masked(bytes: [u8; HEAD_BYTES], suffix_bytes: usize) -> u64 {
     u64::from_be_bytes(bytes) & HEAD_MASKS[suffix_bytes]
 }
 
-/// By the bytes of a suffix, the part of its first eight that it has: to look it up takes less than to shift.
+/// The mask of a head for each suffix length. A table look-up takes fewer instructions than a shift.
 static HEAD_MASKS: [u64; SUFFIXES] = {
     let mut masks = [u64::MAX; SUFFIXES];
     let mut bytes = 0;
@@ -209,27 +209,27 @@ static HEAD_MASKS: [u64; SUFFIXES] = {
     }
     masks
 };
-/// Lengths of a suffix that a header can say.
+/// Number of suffix lengths that an item header can encode.
 const SUFFIXES: usize = honeycomb_layout::item_header::SUFFIX_LENGTH_MASK as usize + 1;
 
-/// How many first bytes two byte strings share.
+/// Returns the length of the common prefix of two byte strings.
 pub(crate) fn common_length(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(x, y)| x == y).count()
 }
 
-/// Length of the prefix that every key from `low` up to but not including `high` has.
+/// Returns the length of the common prefix of all keys from `low` up to but not including `high`.
 pub(crate) fn prefix_length(low: &[u8], high: Option<&[u8]>) -> usize {
     high.map_or(0, |high| common_length(low, high))
 }
 
-/// The shortest key that is greater than `left` and not greater than `right`.
+/// Returns the shortest key that is greater than `left` and not greater than `right`.
 pub(crate) fn separator(left: KeyParts<'_>, right: KeyParts<'_>) -> Vec<u8> {
     let shared = left.bytes().zip(right.bytes()).take_while(|(x, y)| x == y).count();
     debug_assert!(shared < right.len(), "left must be smaller than right");
     right.bytes().take(shared + 1).collect()
 }
 
-/// The low byte of the CRC-32C of a key suffix: the tag of a log entry.
+/// Returns the fingerprint of a log entry: the low byte of the CRC-32C of its key suffix.
 #[inline]
 pub(crate) fn tag(suffix: &[u8]) -> u8 {
     honeycomb_memory::crc32c(suffix) as u8

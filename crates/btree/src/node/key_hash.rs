@@ -1,4 +1,4 @@
-//! The hash of a whole key: it chooses a line of a tag directory and the tag of an entry.
+//! The hash of a whole key. It selects a line of a fingerprint directory and the fingerprint of an entry.
 
 use honeycomb_layout::key_hash;
 use honeycomb_memory::crc32c;
@@ -13,7 +13,7 @@ impl KeyHash {
         Self(crc32c(key))
     }
 
-    /// The hash of a key whose CRC-32C is known.
+    /// Returns the hash of a key with this CRC-32C.
     #[inline]
     pub(crate) fn from_crc(crc: u32) -> Self {
         Self(crc)
@@ -24,7 +24,7 @@ impl KeyHash {
         key_hash::tag(u64::from(self.0)) as u8
     }
 
-    /// The number of its line, among so many.
+    /// Returns the index of the key's line in a directory of `lines` lines.
     #[inline]
     pub(crate) fn line(self, lines: usize) -> usize {
         (key_hash::place(u64::from(self.0)) as usize * lines) >> key_hash::PLACE_BITS

@@ -1,20 +1,20 @@
-//! What of a leaf is live: its pairs without what its log supersedes or deletes. It is counted without a
-//! merge, so that a leaf that is mostly dead can be found although nobody merges it.
+//! The live pairs of a leaf: those that its log block neither supersedes nor deletes. They are counted
+//! without a consolidation, so that a sparse leaf can be found although its log block never fills up.
 
 use crate::node::fences::Fences;
 use crate::node::log::Overlay;
 use crate::node::view::View;
 
-/// The live items of one or more adjacent leaves, in numbers.
+/// Number and size of the live items of one or more adjacent leaves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Live {
     count: usize,
-    /// Bytes of the items, with the prefixes that they lack.
+    /// Bytes of the items, including the prefixes that they omit.
     bytes: usize,
 }
 
 impl Live {
-    /// What a leaf holds after all entries of its log.
+    /// Returns the live items of a leaf, including the effect of its whole log block.
     pub(crate) fn of(leaf: View<'_>) -> Self {
         let overlay = Overlay::new(leaf, u64::MAX);
         let (mut count, mut bytes) = (leaf.sorted_count(), leaf.sorted_end() - leaf.items_start());
@@ -31,7 +31,7 @@ impl Live {
         Self { count, bytes: bytes + count * leaf.prefix_length() }
     }
 
-    /// How many items there are.
+    /// Returns the number of items.
     pub(crate) fn count(self) -> usize {
         self.count
     }
@@ -40,17 +40,17 @@ impl Live {
         self.count == 0
     }
 
-    /// Bytes of the items as they stand in their leaf.
+    /// Returns the bytes of the items in their leaf.
     pub(crate) fn item_bytes(self, leaf: View<'_>) -> usize {
         self.bytes - self.count * leaf.prefix_length()
     }
 
-    /// Together with the items of another leaf.
+    /// Returns the sum with the items of another leaf.
     pub(crate) fn and(self, other: Self) -> Self {
         Self { count: self.count + other.count, bytes: self.bytes + other.bytes }
     }
 
-    /// Bytes of the sorted block of a leaf with these items and fences.
+    /// Returns the bytes of the sorted block of a leaf with these items and fence keys.
     pub(crate) fn sorted_bytes(self, fences: Fences<'_>) -> usize {
         fences.bytes() + self.bytes - self.count * fences.prefix_length()
     }

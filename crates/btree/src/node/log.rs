@@ -1,8 +1,8 @@
-//! The log block: recent writes in arrival order, and the order of their keys.
+//! The log block: recent writes in order of arrival, and the order of their keys.
 //!
-//! Versions grow in arrival order, so what a read version sees of a log is a first part of it. Inserting the
-//! entries of that part one after the other at their order hints gives them in key order, the newest of equal
-//! keys first: no key is compared (section 3.1 of the Honeycomb paper).
+//! Versions increase in order of arrival, so a read version sees a first part of a log block. Inserting the
+//! entries of that part one after the other at their order hints yields key order, with the newest of equal
+//! keys first. This compares no keys (section 3.1 of the Honeycomb paper).
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -15,19 +15,23 @@ use crate::node::key::SearchKey;
 use crate::node::log_entry::{EntryWord, LogEntry};
 use crate::node::view::View;
 
-/// Where a key is in the order of a leaf's log.
-pub(crate) struct InLog<'a> {
-    /// Entries of smaller keys.
+/// The position of a key in the order of a leaf's log block.
+pub(crate) struct LogPosition<'a> {
+    /// Number of entries with smaller keys.
     pub(crate) rank: usize,
     /// The newest entry of the key.
     pub(crate) newest: Option<LogEntry<'a>>,
 }
 
-/// Looks a key up among all entries, whatever their versions. `back_pointer` is that of the key: entries with
-/// another lie on the same side of it as their back pointers do, so few keys are compared.
+/// Searches for a key among all entries, regardless of their versions. `back_pointer` is that of the key. An
+/// entry with another back pointer is ordered by it, so few keys are compared.
 #[inline]
-pub(crate) fn find_in_log<'a>(view: View<'a>, search_key: &SearchKey<'_>, back_pointer: usize) -> InLog<'a> {
-    let mut found = InLog { rank: 0, newest: None };
+pub(crate) fn find_in_log<'a>(
+    view: View<'a>,
+    search_key: &SearchKey<'_>,
+    back_pointer: usize,
+) -> LogPosition<'a> {
+    let mut found = LogPosition { rank: 0, newest: None };
     let mut rest = view.from(view.sorted_end());
     for _ in 0..view.log_count() {
         let (word, item) = (EntryWord::read(rest), &rest[header::SIZE..]);
@@ -44,21 +48,21 @@ pub(crate) fn find_in_log<'a>(view: View<'a>, search_key: &SearchKey<'_>, back_p
     found
 }
 
-/// The entries of a log in key order, one for each key: what lies over the sorted block.
+/// The entries of a log block in key order, one for each key. They override the sorted block.
 pub(crate) struct Overlay<'a> {
     view: View<'a>,
-    order: SmallVec<[Laid; 16]>,
+    order: SmallVec<[OverlayEntry; 16]>,
 }
 
-/// One entry of an overlay, by its place in the node.
+/// One entry of an overlay, by its offset in the node.
 #[derive(Clone, Copy)]
-struct Laid {
+struct OverlayEntry {
     back_pointer: u16,
     item: u16,
 }
 
 impl<'a> Overlay<'a> {
-    /// Sorts the part of a leaf's log that `read_version` sees, and keeps the newest entry of each key.
+    /// Sorts the part of a leaf's log block that `read_version` sees, and keeps the newest entry of each key.
     #[inline]
     pub(crate) fn new(view: View<'a>, read_version: u64) -> Self {
         let mut overlay = Self { view, order: SmallVec::new() };
@@ -68,7 +72,7 @@ impl<'a> Overlay<'a> {
         overlay
     }
 
-    /// Puts the entries in key order; says whether any key repeats.
+    /// Sorts the entries by key. Returns whether any key repeats.
     fn sort(&mut self, read_version: u64) -> bool {
         let node_version = self.view.node_version();
         let mut rest = self.view.from(self.view.sorted_end());
@@ -81,14 +85,14 @@ impl<'a> Overlay<'a> {
             let header = ItemHeader::read(&rest[header::SIZE..]);
             repeats |= header.repeats();
             let item = (self.view.size() - rest.len() + header::SIZE) as u16;
-            self.order.insert(word.order_hint(), Laid { back_pointer: word.back_pointer() as u16, item });
+            self.order
+                .insert(word.order_hint(), OverlayEntry { back_pointer: word.back_pointer() as u16, item });
             rest = &rest[header::SIZE + header.item_bytes()..];
         }
         repeats
     }
 
-    /// Drops entries that a newer one of the same key precedes: after one that `repeats` comes an older one
-    /// of its key.
+    /// Removes superseded entries: an entry with the flag `repeats` is followed by an older one of its key.
     fn keep_newest(&mut self) {
         let (view, mut older) = (self.view, false);
         self.order.retain(|laid| {
@@ -103,8 +107,8 @@ impl<'a> Overlay<'a> {
         self.order.len()
     }
 
-    /// Offset of the first sorted item whose key is not smaller than that of an entry; none after the last
-    /// entry.
+    /// Returns the offset of the first sorted item whose key is not smaller than that of an entry; `None`
+    /// after the last entry.
     #[inline]
     pub(crate) fn back_pointer(&self, index: usize) -> Option<usize> {
         self.order.get(index).map(|laid| usize::from(laid.back_pointer))
@@ -115,20 +119,20 @@ impl<'a> Overlay<'a> {
         self.view.item(usize::from(self.order[index].item))
     }
 
-    /// How many entries have a smaller back pointer.
+    /// Returns the number of entries with a smaller back pointer.
     #[inline]
     pub(crate) fn first_from(&self, offset: usize) -> usize {
         self.order.partition_point(|laid| usize::from(laid.back_pointer) < offset)
     }
 
-    /// Some of the entries: their back pointers and items.
+    /// Returns the back pointers and items of some entries.
     pub(crate) fn entries(&self, range: Range<usize>) -> impl Iterator<Item = (usize, Item<'a>)> {
         self.order[range]
             .iter()
             .map(|laid| (usize::from(laid.back_pointer), self.view.item(usize::from(laid.item))))
     }
 
-    /// How many entries come before `search_key`; with `after`, those of its own key as well.
+    /// Returns the number of entries before `search_key`, including those of this key if `after` is set.
     #[inline]
     pub(crate) fn before(&self, search_key: &SearchKey<'_>, after: bool) -> usize {
         self.order.partition_point(|laid| {

@@ -1,4 +1,4 @@
-//! One entry of a log block: its header, its item, and how it is written.
+//! One entry of a log block: header and item.
 //!
 //! ```text
 //! | back pointer, 2 | order hint, 1 | version delta, 5 | item |
@@ -9,22 +9,22 @@ use honeycomb_memory::Version;
 
 use crate::node::item::{HEADER_BYTES, Item, ItemHeader};
 
-/// The version delta of an entry that only its writer sees.
+/// The version delta of an entry that is not published.
 pub(crate) const NOT_PUBLISHED: u64 = (1 << (8 * header::VERSION_DELTA_BYTES)) - 1;
 
-/// A log entry where it stands in a node.
+/// A log entry in a node.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LogEntry<'a> {
     /// Offset of the first sorted item whose key is not smaller.
     pub(crate) back_pointer: usize,
-    /// Rank among the entries that were there when this one was written.
+    /// The rank among the existing entries at the time of the write.
     pub(crate) order_hint: usize,
-    /// Write version minus the node's version.
+    /// Write version minus node version.
     pub(crate) version_delta: u64,
     pub(crate) item: Item<'a>,
 }
 
-/// The eight bytes before the item of an entry.
+/// The header of an entry: the eight bytes before its item.
 #[derive(Clone, Copy)]
 pub(crate) struct EntryWord(u64);
 
@@ -67,13 +67,13 @@ impl<'a> LogEntry<'a> {
         }
     }
 
-    /// Its version, in a node of this version; 0 for one that is not published yet.
+    /// Returns the write version of the entry; 0 if it is not published.
     #[inline]
     pub(crate) fn version(self, node_version: Version) -> Version {
         if self.version_delta == NOT_PUBLISHED { 0 } else { node_version + self.version_delta }
     }
 
-    /// Bytes of the whole entry.
+    /// Returns the bytes of the whole entry.
     #[inline]
     pub(crate) fn bytes(self) -> usize {
         header::SIZE + self.item.bytes.len()
@@ -88,18 +88,18 @@ pub(crate) struct NewItem<'a> {
     pub(crate) value: &'a [u8],
 }
 
-/// A log entry to be written, without its version, which is known only once the entry is to be published.
+/// A new log entry without its version, which publication sets.
 #[derive(Clone, Copy)]
 pub(crate) struct NewEntry<'a> {
     /// Offset of the first sorted item whose key is not smaller.
     pub(crate) back_pointer: usize,
-    /// Rank among the entries that are there.
+    /// The rank among the existing entries.
     pub(crate) order_hint: usize,
     pub(crate) item: NewItem<'a>,
 }
 
 impl NewEntry<'_> {
-    /// Bytes of the whole entry.
+    /// Returns the bytes of the whole entry.
     pub(crate) fn bytes(&self) -> usize {
         header::SIZE + self.item.header.item_bytes()
     }
@@ -118,7 +118,7 @@ impl NewEntry<'_> {
     }
 }
 
-/// Gives every entry in `entries` (whole entries and nothing else) its version.
+/// Sets the version delta of each entry. `entries` must consist of whole entries.
 #[inline]
 pub(crate) fn stamp_entries(mut entries: &mut [u8], delta: u64) {
     debug_assert!(entries.is_empty() || delta >> (8 * header::VERSION_DELTA_BYTES) == 0);

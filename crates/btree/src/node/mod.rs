@@ -1,4 +1,4 @@
-//! The layout of a node: reading, searching and building the bytes of one buffer. Nothing here follows a LID.
+//! The layout of a node: reads, searches and builds the bytes of one buffer. This module never follows a LID.
 
 pub(crate) mod builder;
 pub(crate) mod candidates;

@@ -1,6 +1,6 @@
-//! Merges in which nothing moves: every change replaces an item by one that is as long. So it is with updates
-//! where values have one length. The new leaf is a copy of the old one with some items written over, in the
-//! order in which they arrived: no entry is sorted, and segments start where they did.
+//! Consolidations in which no item moves because each change replaces an item of the same length, as with
+//! updates of values of equal length. The new leaf is a copy of the old one in which some items are
+//! overwritten in order of arrival. Entries need no sorting, and the segments stay the same.
 
 use honeycomb_layout::node_header;
 
@@ -9,7 +9,8 @@ use crate::node::item::{Item, ItemHeader};
 use crate::node::item_run::Change;
 use crate::node::view::View;
 
-/// A leaf with its log and one more change, each of which fits into the place of what it replaces.
+/// A leaf with its log block and one more change. Each entry and the change replace a sorted item of the same
+/// length.
 #[derive(Clone, Copy)]
 pub(crate) struct Patch<'a> {
     leaf: View<'a>,
@@ -17,18 +18,18 @@ pub(crate) struct Patch<'a> {
 }
 
 impl<'a> Patch<'a> {
-    /// None if something would move.
+    /// Returns `None` when an item would move.
     pub(crate) fn of(leaf: View<'a>, change: &'a Change<'a>) -> Option<Self> {
         let patch = Self { leaf, change };
         patch.changes().all(|(offset, item)| fits(leaf, offset, item.header)).then_some(patch)
     }
 
-    /// Bytes of the sorted block.
+    /// Returns the bytes of the sorted block.
     pub(crate) fn sorted_bytes(&self) -> usize {
         self.leaf.sorted_end() - self.leaf.sorted_start()
     }
 
-    /// Writes the leaf.
+    /// Writes the leaf to `buffer`.
     pub(crate) fn build(&self, buffer: &mut [u8]) {
         let (leaf, end) = (self.leaf, self.leaf.sorted_end());
         let body = node_header::SIZE..end;
@@ -41,14 +42,14 @@ impl<'a> Patch<'a> {
         write_header(buffer, end, [leaf.left(), leaf.right()], leaf.counts());
     }
 
-    /// Places in the sorted block and what is written there, later changes after earlier ones.
+    /// Returns the changes with their offsets in the sorted block, in order of arrival.
     fn changes(&self) -> impl Iterator<Item = (usize, Item<'a>)> {
         let last = (self.change.back_pointer, Item::read(self.change.item));
         self.leaf.log_entries().map(|entry| (entry.back_pointer, entry.item)).chain([last])
     }
 }
 
-/// Whether an item replaces the sorted one at `offset` and is as long.
+/// Returns whether an item replaces the sorted item at `offset` and has the same length.
 fn fits(leaf: View<'_>, offset: usize, header: ItemHeader) -> bool {
     let replaces = header.replaces() && !header.tombstone();
     replaces && ItemHeader::read(leaf.from(offset)).item_bytes() == header.item_bytes()

@@ -1,7 +1,8 @@
-//! Cuts the items of a node that is built into segments, and writes a shortcut for each.
+//! Divides the items of a new node into segments and writes the shortcuts.
 //!
-//! Most items come from nodes in which segments start at some of them. These stay starts of segments as long
-//! as the segments stay even, so that few builds walk the items; else all segments are cut anew.
+//! Most items come from other nodes, where segments start at some of them. A new node keeps these segments
+//! while they are of similar size. Otherwise it divides all items again, which has to read the header of each
+//! item.
 
 use std::ops::Range;
 
@@ -10,7 +11,7 @@ use crate::node::key::head;
 use crate::node::shape::{Geometry, Shape};
 use crate::node::view::View;
 
-/// Starts of segments among the items of a node, as its shortcut block holds them: two bytes each.
+/// The segment starts of a node, in the format of its shortcut block: two bytes each.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Starts<'a>(pub(crate) &'a [[u8; 2]]);
 
@@ -24,7 +25,7 @@ impl<'a> Starts<'a> {
         self.0.iter().map(|offset| usize::from(u16::from_le_bytes(*offset)))
     }
 
-    /// Those before an offset, and the others.
+    /// Returns the starts before an offset, and the others.
     #[inline]
     pub(crate) fn split_at(self, offset: usize) -> (Self, Self) {
         let before = self.iter().position(|start| start >= offset).unwrap_or(self.0.len());
@@ -33,10 +34,10 @@ impl<'a> Starts<'a> {
     }
 }
 
-/// The starts of segments of a node that is built, in its shortcut block.
+/// The segment starts of a new node, in its shortcut block.
 pub(crate) struct Segments {
     geometry: Geometry,
-    /// How many are known; more than fit in the block are not written.
+    /// Number of starts. If they exceed the capacity of the block, the others are not written.
     count: usize,
 }
 
@@ -45,7 +46,7 @@ impl Segments {
         Self { geometry: shape.geometry(), count: 0 }
     }
 
-    /// Keeps starts of segments of another node, whose item at `offset` stands in this one at `at`.
+    /// Keeps segment starts of another node. Its item at `offset` is at `at` in this node.
     #[inline]
     pub(crate) fn keep(&mut self, buffer: &mut [u8], starts: Starts<'_>, offset: usize, at: usize) {
         if starts.0.is_empty() {
@@ -62,7 +63,7 @@ impl Segments {
         self.count = count;
     }
 
-    /// Writes the shortcuts of all items, and says how many there are.
+    /// Writes the shortcuts of all items and returns their number.
     pub(crate) fn finish(mut self, shape: &Shape, buffer: &mut [u8], items: Range<usize>) -> usize {
         let even = even_bytes(shape, items.len());
         if !self.are_even(buffer, &items, even) {
@@ -72,13 +73,13 @@ impl Segments {
         self.count
     }
 
-    /// Where the fields of some segments are.
+    /// Returns the range of the fields of some segments.
     fn fields(&self, segments: Range<usize>) -> Range<usize> {
         self.geometry.segment_field_offset(segments.start)..self.geometry.segment_field_offset(segments.end)
     }
 
-    /// Whether the segments cover the items, none is twice as long as segments of `even` bytes, and they are
-    /// not much fewer than these would be.
+    /// Returns whether the segments cover the items, none is longer than two segments of `even` bytes, and
+    /// their number is at least three quarters of what such segments would need.
     fn are_even(&self, buffer: &[u8], items: &Range<usize>, even: usize) -> bool {
         if self.count > self.geometry.shortcut_capacity() || 4 * self.count < 3 * (items.len() / even) {
             return false;
@@ -92,7 +93,7 @@ impl Segments {
         longest.max(items.end - last) <= 2 * even && starts.iter().next() == Some(items.start)
     }
 
-    /// Cuts the items into segments of similar size, not shorter than `even` bytes.
+    /// Divides the items into segments of similar size, at least `even` bytes each.
     fn cut(&mut self, buffer: &mut [u8], items: Range<usize>, even: usize) {
         let step = items.len().div_ceil((items.len() / even).max(1));
         let (mut at, mut goal) = (items.start, items.start);
@@ -120,12 +121,12 @@ impl Segments {
     }
 }
 
-/// Bytes of a segment if all that items of so many bytes are cut into are even.
+/// Returns the size of each segment if items of `items_bytes` bytes are divided evenly.
 pub(crate) fn even_bytes(shape: &Shape, items_bytes: usize) -> usize {
     items_bytes.div_ceil(shape.geometry().shortcut_capacity()).max(shape.segment_bytes_min).max(1)
 }
 
-/// The head of the item that starts `bytes`.
+/// Returns the head of the item that starts `bytes`.
 #[inline]
 fn item_head(bytes: &[u8]) -> u64 {
     let suffix_bytes = ItemHeader::read(bytes).suffix_bytes();

@@ -1,4 +1,4 @@
-//! The sizes of a store's nodes, and the limits that follow from them.
+//! The parameters of nodes, and the limits that follow from them.
 
 use std::ops::Range;
 
@@ -7,24 +7,26 @@ use honeycomb_layout as layout;
 use crate::error::Error;
 use crate::node::key_hash::KeyHash;
 
-/// How far the version of a write may exceed the newest version it saw (see [`honeycomb_memory::Versions`]).
+/// Maximum difference between the version of a write and the newest version that it has seen (see
+/// [`honeycomb_memory::Versions`]).
 pub(crate) const VERSION_SLACK: u64 = honeycomb_memory::VERSION_RING as u64;
 
-/// The parameters of every node of a store, set when the store is made.
+/// The parameters of all nodes of a store, fixed at its creation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Bytes of a node's buffer: a power of two, 1 KiB to 16 KiB. Default 8 KiB.
     pub node_bytes: usize,
-    /// Bytes a log block may grow to before it is merged. Default 512; 0 merges on every write.
+    /// Size at which a log block is consolidated. Default 512; 0 consolidates at every write.
     pub log_threshold_bytes: usize,
-    /// Bytes below which no segment is made on purpose. Default 128.
+    /// Minimum size of a segment. Default 128.
     pub segment_bytes_min: usize,
-    /// Bytes of the shortcut block: a multiple of 64 up to half the node. Default 448.
+    /// Bytes of the shortcut block: a multiple of 64, up to half the node. Default 448.
     pub shortcut_block_bytes: usize,
-    /// Bytes of the tag directory of a leaf: a multiple of 64, with the shortcut block up to half the node.
-    /// With one gets read less, pairs take more bytes and writes more time. Default 0: none.
+    /// Bytes of the fingerprint directory of a leaf: a multiple of 64; together with the shortcut block up to
+    /// half the node. With a directory, gets read fewer bytes, but pairs take more bytes and writes more
+    /// time. Default 0: no directory.
     pub tag_directory_bytes: usize,
-    /// Largest distance of a log entry's version from its node's, at most 2^40 - 1.
+    /// Maximum difference between the version of a log entry and its node version, at most 2^40 - 1.
     pub version_delta_max: u64,
 }
 
@@ -41,7 +43,7 @@ impl Default for Shape {
     }
 }
 
-/// Bytes of a line of a tag directory.
+/// Bytes of a line of a fingerprint directory.
 const LINE: usize = layout::directory_line::SIZE;
 const VERSION_DELTA_MAX: u64 = (1 << (8 * layout::log_entry_header::VERSION_DELTA_BYTES)) - 1;
 
@@ -65,7 +67,7 @@ impl Shape {
         let (directory, max) = (self.tag_directory_bytes, self.node_bytes / 2 - block);
         if !directory.is_multiple_of(LINE) || directory > max {
             return invalid(format!(
-                "tag directory of {directory} bytes must be a multiple of {LINE} from 0 to {max}"
+                "fingerprint directory of {directory} bytes must be a multiple of {LINE} from 0 to {max}"
             ));
         }
         if self.log_threshold_bytes > self.node_bytes / 2 {
@@ -85,21 +87,23 @@ impl Shape {
         Ok(())
     }
 
-    /// Longest key, in bytes: 460, less where nodes are small (a node must hold two fences and two items).
+    /// Returns the maximum length of a key: 460 bytes, or less in small nodes, which must have space for two
+    /// fence keys and two items.
     #[must_use]
     pub fn key_bytes_max(&self) -> usize {
         let block = self.block_bytes(LEAF).min(self.block_bytes(LEAF + 1));
         (block / 7).min(layout::KEY_BYTES_MAX)
     }
 
-    /// Longest value kept in a node, in bytes: 469, less where nodes are small. Longer ones are out of line.
+    /// Returns the maximum length of an inline value: 469 bytes, or less in small nodes. Longer values are
+    /// overflow values.
     #[must_use]
     pub fn inline_value_bytes_max(&self) -> usize {
         let rest = self.block_bytes(LEAF) - 4 * self.key_bytes_max() - 18;
         (rest / 2).min(layout::INLINE_VALUE_BYTES_MAX)
     }
 
-    /// Bytes that the sorted and the log block of a node of this level share.
+    /// Returns the bytes that the sorted block and the log block of a node share.
     pub(crate) fn block_bytes(&self, level: usize) -> usize {
         self.node_bytes - self.geometry().sorted_start(level)
     }
@@ -115,13 +119,13 @@ impl Shape {
     }
 }
 
-/// Where the blocks of a node begin: all a reader needs to know of the shape.
+/// Offsets of the blocks of a node: the part of the shape that a reader needs.
 ///
 /// ```text
-/// 0        64                64 + 8 c        64 + 10 c                   sorted_start
-/// | header | c heads, 8 bytes | c offsets, 2 bytes | pad | tag directory | fences, items ...
+/// 0        64                 64 + 8 c             64 + 10 c                     sorted_start
+/// | header | c heads, 8 bytes | c offsets, 2 bytes | pad | fingerprint directory | fence keys, items ...
 /// ```
-/// Interior nodes have no tag directory. Four bytes, since every view has it.
+/// Interior nodes have no fingerprint directory. The size is only four bytes because each view contains it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Geometry {
     shortcuts_end: u16,
@@ -133,7 +137,7 @@ pub(crate) struct Geometry {
 pub(crate) const LEAF: usize = 0;
 
 impl Geometry {
-    /// Where the sorted block of a node of this level begins.
+    /// Returns the offset of the sorted block of a node of this level.
     #[inline]
     pub(crate) fn sorted_start(self, level: usize) -> usize {
         if level == LEAF { self.tag_directory().end } else { self.shortcuts_end() }
@@ -149,13 +153,13 @@ impl Geometry {
         self.directory_lines > 0
     }
 
-    /// Where the tag directory of a leaf is.
+    /// Returns the range of the fingerprint directory of a leaf.
     #[inline]
     pub(crate) fn tag_directory(self) -> Range<usize> {
         self.shortcuts_end()..self.shortcuts_end() + LINE * usize::from(self.directory_lines)
     }
 
-    /// Node offset of the line of the tag directory that a key's hash leads to.
+    /// Returns the offset of the directory line of a key hash.
     #[inline]
     pub(crate) fn directory_line(self, hash: KeyHash) -> usize {
         self.shortcuts_end() + LINE * hash.line(usize::from(self.directory_lines))
@@ -165,12 +169,12 @@ impl Geometry {
         usize::from(self.shortcut_capacity)
     }
 
-    /// Node offset of head `index`.
+    /// Returns the offset of head `index`.
     pub(crate) fn head_offset(self, index: usize) -> usize {
         layout::node_header::SIZE + 8 * index
     }
 
-    /// Node offset of the offset of segment `index`.
+    /// Returns the offset of the field with the start of segment `index`.
     pub(crate) fn segment_field_offset(self, index: usize) -> usize {
         self.head_offset(self.shortcut_capacity()) + 2 * index
     }

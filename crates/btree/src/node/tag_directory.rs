@@ -1,12 +1,11 @@
-//! The tag directory of a leaf: where its sorted items are, by a hash of their keys. A get reads one line of
-//! it and the item, in place of shortcuts and a segment.
+//! The fingerprint directory of a leaf: finds sorted items by the hash of their keys. With it, a get reads
+//! one directory line and the item instead of shortcuts and a segment.
 //!
 //! ```text
-//! | 21 tags | count | 21 offsets |     one line, 64 bytes
+//! | 21 fingerprints | count | 21 offsets |     one line, 64 bytes
 //! ```
-//! The hash is that of the whole key, so a get knows its line before it has seen the leaf. A line has room
-//! for so many entries; what it lacks is found by the shortcuts, as everything is where there is no
-//! directory.
+//! The hash covers the whole key, so a get knows the line before it reads the leaf. A line has a fixed number
+//! of entries. Items beyond that number are found through the shortcuts, as in a leaf without a directory.
 
 use std::ops::Range;
 
@@ -22,11 +21,11 @@ use crate::node::shape::Geometry;
 #[derive(Clone, Copy)]
 pub(crate) struct Line<'a>(&'a [u8; SIZE]);
 
-/// The entries of a line that may be of a key: a bit for each.
+/// The entries of a line that may have a key, one bit each.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Named(u32);
+pub(crate) struct MatchingEntries(u32);
 
-impl Named {
+impl MatchingEntries {
     #[inline]
     pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
@@ -34,37 +33,37 @@ impl Named {
 }
 
 impl<'a> Line<'a> {
-    /// The line that starts `bytes`.
+    /// Returns the line at the start of `bytes`.
     #[inline]
     pub(crate) fn read(bytes: &'a [u8]) -> Self {
         Self(bytes.first_chunk().expect("a whole line"))
     }
 
-    /// Items of the line, those without an entry among them.
+    /// Returns the number of items of the line, including those without an entry.
     #[inline]
     pub(crate) fn count(self) -> usize {
         usize::from(self.0[COUNT_OFFSET])
     }
 
-    /// Whether all items of the line have entries.
+    /// Returns whether all items of the line have entries.
     #[inline]
     pub(crate) fn is_whole(self) -> bool {
         self.count() <= TAGS_COUNT
     }
 
-    /// The entries that may be of a key with this hash.
+    /// Returns the entries with the fingerprint of this hash.
     #[inline]
-    pub(crate) fn named(self, hash: KeyHash) -> Named {
+    pub(crate) fn matching(self, hash: KeyHash) -> MatchingEntries {
         let word = |index| u64::from_le_bytes(self.0[TAGS_OFFSET..].as_chunks().0[index]);
         let equal = |index| equal_bytes(word(index), hash.tag());
         let equal = equal(0) | equal(1) << 8 | equal(2) << 16;
-        Named(equal & ((1 << self.count().min(TAGS_COUNT)) - 1))
+        MatchingEntries(equal & ((1 << self.count().min(TAGS_COUNT)) - 1))
     }
 
-    /// Offsets of the items that some of the entries name.
+    /// Returns the offsets of the items of some entries.
     #[inline]
-    pub(crate) fn offsets(self, named: Named) -> impl Iterator<Item = usize> + 'a {
-        let mut left = named.0;
+    pub(crate) fn offsets(self, matching: MatchingEntries) -> impl Iterator<Item = usize> + 'a {
+        let mut left = matching.0;
         std::iter::from_fn(move || {
             let index = left.trailing_zeros() as usize;
             (left != 0).then(|| {
@@ -80,7 +79,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Writes the directory of a leaf that is built, which has its sorted items at `items`, without `prefix`.
+/// Writes the directory of a new leaf, whose sorted items are at `items` and lack `prefix`.
 pub(crate) fn write(geometry: Geometry, buffer: &mut [u8], prefix: &[u8], items: Range<usize>) {
     let (before, block) = buffer[..items.end].split_at_mut(items.start);
     let lines = before[geometry.tag_directory()].as_chunks_mut::<SIZE>().0;
@@ -91,7 +90,7 @@ pub(crate) fn write(geometry: Geometry, buffer: &mut [u8], prefix: &[u8], items:
     });
 }
 
-/// The key suffixes of items, each with the place of its item.
+/// Returns the key suffixes of items with the offsets of the items.
 #[inline]
 fn suffixes(items: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut rest = items;

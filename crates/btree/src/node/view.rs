@@ -1,11 +1,12 @@
-//! Read access to the bytes of a node, whether published, locked by the caller, or still private.
+//! Read access to the bytes of a node: a published one, one that the caller has locked, or a private one.
 //!
 //! ```text
-//! 0        64               shortcuts_end   sorted_start              sorted_end        size   node_bytes
-//! | header | shortcut block | tag directory | fences | items in order | log entries ... | free |
+//! 0        64          shortcuts_end           sorted_start             sorted_end        size   node_bytes
+//! | header | shortcuts | fingerprint directory | fence keys | items ... | log entries ... | free |
 //! ```
-//! Offsets are offsets in the node. What a view shows never changes while it lives: the header's immutable
-//! words and the bytes up to a size that was published, or that only the caller can write past.
+//! All offsets are relative to the node. The bytes of a view never change during its lifetime: these are the
+//! immutable words of the header, and the bytes up to the published size or up to a size beyond which only
+//! the caller can write.
 
 use std::ops::Range;
 
@@ -18,27 +19,27 @@ use crate::node::key::KeyParts;
 use crate::node::log_entry::LogEntry;
 use crate::node::shape::Geometry;
 
-/// The words of the header that a view needs beyond those it decoded.
+/// The header words that the view does not cache.
 #[derive(Clone, Copy)]
 enum Words<'a> {
     Published(Node<'a>),
     Private(&'a [u8]),
 }
 
-/// A node as it was at one moment.
+/// The state of a node at one moment.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
     geometry: Geometry,
     words: Words<'a>,
     /// Bytes of the node from offset 64 up to its size.
     body: &'a [u8],
-    /// The header word that holds `sorted_end` up to `level`.
+    /// The header word with the fields `sorted_end` to `level`.
     counts: u64,
     log_count: usize,
 }
 
 impl<'a> View<'a> {
-    /// A published node.
+    /// Returns the view of a published node.
     #[inline]
     pub(crate) fn published(geometry: Geometry, published: Published<'a>) -> Self {
         let node = published.node();
@@ -51,14 +52,14 @@ impl<'a> View<'a> {
         }
     }
 
-    /// A published node that the caller has locked, with the log entries it has written and not yet
-    /// published. `body` holds the node's bytes from offset 64 on.
+    /// Returns the view of a published node that the caller has locked, including entries that the caller has
+    /// written but not published. `body` has the bytes of the node from offset 64 on.
     pub(crate) fn locked(geometry: Geometry, node: Node<'a>, body: &'a [u8], log_count: usize) -> Self {
         let counts = node.word(node_header::SORTED_END_OFFSET);
         Self { geometry, words: Words::Published(node), body, counts, log_count }
     }
 
-    /// A buffer that only the caller can see. Its first word holds its size.
+    /// Returns the view of a private buffer. Its first word contains its size.
     pub(crate) fn private(geometry: Geometry, buffer: &'a [u8]) -> Self {
         let word = |offset| read_word(buffer, offset);
         let state = LockAndSize::from(word(node_header::LOCK_AND_SIZE_OFFSET));
@@ -85,7 +86,7 @@ impl<'a> View<'a> {
         (self.counts >> shift) as usize & ((1 << (8 * bytes)) - 1)
     }
 
-    /// The word of the header that holds `sorted_end` up to `level`.
+    /// Returns the header word with the fields `sorted_end` to `level`.
     pub(crate) fn counts(self) -> u64 {
         self.counts
     }
@@ -94,7 +95,7 @@ impl<'a> View<'a> {
         self.geometry
     }
 
-    /// Bytes from the start of the node to the end of its log block.
+    /// Returns the bytes from the start of the node to the end of its log block.
     pub(crate) fn size(self) -> usize {
         node_header::SIZE + self.body.len()
     }
@@ -104,17 +105,17 @@ impl<'a> View<'a> {
         self.word(node_header::NODE_VERSION_OFFSET)
     }
 
-    /// A leaf's left sibling.
+    /// Returns the left sibling of a leaf.
     pub(crate) fn left(self) -> Option<Lid> {
         Lid::new(self.word(node_header::LEFT_OFFSET))
     }
 
-    /// A leaf's right sibling.
+    /// Returns the right sibling of a leaf.
     pub(crate) fn right(self) -> Option<Lid> {
         Lid::new(self.word(node_header::RIGHT_OFFSET))
     }
 
-    /// An interior node's leftmost child.
+    /// Returns the leftmost child of an interior node.
     pub(crate) fn leftmost(self) -> Lid {
         self.left().expect("an interior node has a leftmost child")
     }
@@ -129,7 +130,7 @@ impl<'a> View<'a> {
         self.level() == 0
     }
 
-    /// Offset of the sorted block, which the fences begin.
+    /// Returns the offset of the sorted block, which starts with the fence keys.
     #[inline]
     pub(crate) fn sorted_start(self) -> usize {
         self.geometry.sorted_start(self.level())
@@ -159,7 +160,7 @@ impl<'a> View<'a> {
         self.log_count
     }
 
-    /// The tags of the first log entries, in their order.
+    /// Returns the fingerprints of the first log entries.
     #[inline]
     pub(crate) fn tags(self) -> [u8; node_header::TAGS_COUNT] {
         let mut tags = [0; node_header::TAGS_COUNT];
@@ -169,19 +170,19 @@ impl<'a> View<'a> {
         tags
     }
 
-    /// The tags, eight in a word.
+    /// Returns the fingerprints, eight in a word.
     #[inline]
     pub(crate) fn tag_words(self) -> [u64; 2] {
         [self.word(node_header::TAGS_OFFSET), self.word(node_header::TAGS_OFFSET + 8)]
     }
 
-    /// The bytes of the node from `offset` up to its size.
+    /// Returns the bytes of the node from `offset` up to its size.
     #[inline]
     pub(crate) fn from(self, offset: usize) -> &'a [u8] {
         &self.body[offset - node_header::SIZE..]
     }
 
-    /// The bytes of the sorted block from `offset` on.
+    /// Returns the bytes of the sorted block from `offset` on.
     #[inline]
     pub(crate) fn sorted_from(self, offset: usize) -> &'a [u8] {
         &self.body[offset - node_header::SIZE..self.sorted_end() - node_header::SIZE]
@@ -193,14 +194,16 @@ impl<'a> View<'a> {
         usize::from(u16::from_le_bytes([bytes[0], bytes[1]]))
     }
 
-    /// The smallest key that is routed here; empty in the leftmost node of a level.
+    /// Returns the low fence key: the smallest key routed to this node; empty in the leftmost node of a
+    /// level.
     pub(crate) fn low_fence(self) -> &'a [u8] {
         let start = self.sorted_start();
         let length = self.u16_at(start + fences::LOW_LENGTH_OFFSET);
         &self.from(start + fences::SIZE)[..length]
     }
 
-    /// The smallest key that is routed to the right of here; none in the rightmost node of a level.
+    /// Returns the high fence key: the smallest key routed to the right of this node; `None` in the rightmost
+    /// node of a level.
     pub(crate) fn high_fence(self) -> Option<KeyParts<'a>> {
         let start = self.sorted_start();
         let length = self.u16_at(start + fences::HIGH_LENGTH_OFFSET);
@@ -210,19 +213,19 @@ impl<'a> View<'a> {
         (length > 0).then_some(KeyParts { prefix, suffix })
     }
 
-    /// The bytes that every key in the node begins with and no item repeats.
+    /// Returns the common prefix of all keys of the node, which the items omit.
     #[inline]
     pub(crate) fn prefix(self) -> &'a [u8] {
         &self.low_fence()[..self.prefix_length()]
     }
 
-    /// The prefix, and what stands behind it.
+    /// Returns the prefix and the bytes after it.
     #[inline]
     pub(crate) fn prefix_in_node(self) -> InNode<'a> {
         InNode::new(self.from(self.sorted_start() + fences::SIZE), self.prefix_length())
     }
 
-    /// Offset of the first item.
+    /// Returns the offset of the first item.
     pub(crate) fn items_start(self) -> usize {
         let high = self.high_fence().map_or(0, |high| high.suffix.len());
         self.sorted_start() + fences::SIZE + self.low_fence().len() + high
@@ -237,19 +240,20 @@ impl<'a> View<'a> {
         KeyParts { prefix: self.prefix(), suffix: item.suffix() }
     }
 
-    /// The heads of the shortcuts, eight bytes each.
+    /// Returns the heads of the shortcuts, eight bytes each.
     #[inline]
     pub(crate) fn heads(self) -> &'a [u8] {
         &self.body[..8 * self.shortcut_count()]
     }
 
-    /// The head of the shortcut to segment `index`.
+    /// Returns the head of the shortcut to segment `index`.
     #[inline]
     pub(crate) fn head(self, index: usize) -> u64 {
         u64::from_le_bytes(*self.body[8 * index..].first_chunk().expect("eight bytes"))
     }
 
-    /// Offset of the first item of segment `index`; where the sorted block ends for the index after the last.
+    /// Returns the offset of the first item of segment `index`; the end of the sorted block for the index
+    /// after the last.
     #[inline]
     pub(crate) fn segment(self, index: usize) -> usize {
         if index < self.shortcut_count() {
@@ -259,20 +263,21 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Offsets of the first item of segment `index` and of the item after its last one, in one look.
+    /// Returns the offsets of the first item of segment `index` and of the item after its last one, with one
+    /// load.
     #[inline]
     pub(crate) fn segment_range(self, index: usize) -> Range<usize> {
         let (count, sorted_end) = (self.shortcut_count(), self.sorted_end());
         if index >= count {
             return sorted_end..sorted_end;
         }
-        // Behind the last shortcut there are the fences.
+        // The fence keys follow the last shortcut, so these four bytes are inside the node.
         let [a, b, c, d] = *self.from(self.geometry.segment_field_offset(index)).first_chunk().expect("four");
         let (start, next) = (u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d]));
         usize::from(start)..if index + 1 < count { usize::from(next) } else { sorted_end }
     }
 
-    /// The items from `offset` to the end of the sorted block, with their offsets.
+    /// Returns the items from `offset` to the end of the sorted block, with their offsets.
     pub(crate) fn items_from(self, mut offset: usize) -> impl Iterator<Item = (usize, Item<'a>)> {
         let end = self.sorted_end();
         std::iter::from_fn(move || {
@@ -285,7 +290,7 @@ impl<'a> View<'a> {
         })
     }
 
-    /// The log entries in arrival order.
+    /// Returns the log entries in order of arrival.
     #[inline]
     pub(crate) fn log_entries(self) -> impl Iterator<Item = LogEntry<'a>> {
         let mut rest = self.from(self.sorted_end());
@@ -296,7 +301,7 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Asks for the lines from one offset to another.
+    /// Prefetches the lines from one offset to another.
     #[inline]
     pub(crate) fn prefetch(self, from: usize, to: usize) {
         if let Words::Published(node) = self.words {
@@ -304,7 +309,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Bytes of the log block.
+    /// Returns the bytes of the log block.
     pub(crate) fn log_bytes(self) -> usize {
         self.size() - self.sorted_end()
     }

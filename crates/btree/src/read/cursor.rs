@@ -1,9 +1,9 @@
-//! A cursor over the pairs of one leaf at one version: its sorted block, with its log laid over it once that
-//! matters.
+//! A cursor over the pairs of one leaf at one version: the sorted block overlaid with the log block. The
+//! overlay is built when the cursor first needs it.
 //!
-//! The cursor stands between two pairs. `sorted` is the offset of the first sorted item after it, `log` the
-//! index of the first overlay entry after it. An entry comes before the sorted item at its back pointer, and
-//! instead of it if it `replaces` it, so merging compares no keys.
+//! The cursor is between two pairs. `sorted` is the offset of the first sorted item after it, `log` the index
+//! of the first overlay entry after it. An entry precedes the sorted item at its back pointer, or replaces it
+//! if it has the flag `replaces`. So combining the two blocks compares no keys.
 
 use crate::node::item::Item;
 use crate::node::key::SearchKey;
@@ -16,91 +16,91 @@ pub(crate) struct Cursor<'a> {
     view: View<'a>,
     read_version: u64,
     sorted: usize,
-    /// Where the sorted block ends.
+    /// Offset of the end of the sorted block.
     end: usize,
-    /// The back pointer of the first overlay entry after the cursor; none if it is above all offsets.
+    /// The back pointer of the first overlay entry after the cursor; `usize::MAX` if there is none.
     next_entry: usize,
-    /// None before the cursor meets an entry, which short scans seldom do. Until then no entry has the back
-    /// pointer `sorted`, or all that have it come after the cursor.
+    /// `None` until the cursor reaches an entry, which is rare in short scans. Until then, all entries whose
+    /// back pointer is `sorted` come after the cursor.
     overlay: Option<Overlay<'a>>,
     log: usize,
 }
 
 impl<'a> Cursor<'a> {
-    /// Before the first pair.
+    /// Returns a cursor before the first pair.
     pub(crate) fn at_start(view: View<'a>, read_version: u64) -> Self {
         Self::new(view, read_version, view.items_start())
     }
 
-    /// After the last pair.
+    /// Returns a cursor after the last pair.
     pub(crate) fn at_end(view: View<'a>, read_version: u64) -> Self {
         let mut cursor = Self::new(view, read_version, view.sorted_end());
         if cursor.next_entry == cursor.sorted {
             let overlay = Overlay::new(view, read_version);
-            cursor.lay(overlay.len(), overlay);
+            cursor.set_overlay(overlay.len(), overlay);
         }
         cursor
     }
 
-    /// Before the first pair whose key is not smaller than `key`, which has led here; with `after`, whose key
-    /// is greater.
+    /// Returns a cursor before the first pair whose key is not smaller than `key`, or greater than `key` if
+    /// `after` is set. `landing` is the result of the descent with this key.
     pub(crate) fn at_key(landing: Landing<'a>, read_version: u64, key: &[u8], after: bool) -> Self {
         let view = landing.leaf;
         let search_key = SearchKey::new(&key[view.prefix_length()..]);
-        let place = lower_bound_in(view, &search_key, landing.segment);
-        let mut sorted = place.offset;
-        if after && place.found {
+        let position = lower_bound_in(view, &search_key, landing.segment);
+        let mut sorted = position.offset;
+        if after && position.found {
             sorted += view.item(sorted).bytes.len();
         }
         let mut cursor = Self::new(view, read_version, sorted);
         if cursor.next_entry == sorted {
             let overlay = Overlay::new(view, read_version);
-            cursor.lay(overlay.before(&search_key, after), overlay);
+            cursor.set_overlay(overlay.before(&search_key, after), overlay);
         }
         cursor
     }
 
-    /// Before the sorted item at an offset, and all entries whose back pointer that is.
+    /// Returns a cursor before the sorted item at `sorted` and before all entries with this back pointer.
     #[inline]
     fn new(view: View<'a>, read_version: u64, sorted: usize) -> Self {
         let next_entry = next_back_pointer(view, read_version, sorted);
         Self { view, read_version, sorted, end: view.sorted_end(), next_entry, overlay: None, log: 0 }
     }
 
-    /// Lays the log over the sorted block. The cursor is before entry `log`.
-    fn lay(&mut self, log: usize, overlay: Overlay<'a>) {
+    /// Sets the overlay. The cursor is before entry `log`.
+    fn set_overlay(&mut self, log: usize, overlay: Overlay<'a>) {
         self.log = log;
         self.next_entry = overlay.back_pointer(log).unwrap_or(usize::MAX);
         self.overlay = Some(overlay);
     }
 
-    /// Lays the log if it is not yet. The cursor is before the entries whose back pointer is `sorted`.
-    fn lay_here(&mut self) {
+    /// Builds the overlay if there is none. The cursor is before the entries whose back pointer is `sorted`.
+    fn ensure_overlay(&mut self) {
         if self.overlay.is_none() {
             let overlay = Overlay::new(self.view, self.read_version);
-            self.lay(overlay.first_from(self.sorted), overlay);
+            self.set_overlay(overlay.first_from(self.sorted), overlay);
         }
     }
 
-    /// Bytes of the sorted block after the cursor.
+    /// Returns the bytes of the sorted block after the cursor.
     #[inline]
     pub(crate) fn bytes_left(&self) -> usize {
         self.end - self.sorted
     }
 
-    /// From where to where, at most to `end`, the next pairs are the sorted items as they stand.
+    /// Returns the start and the end, at most `end`, of the sorted items before the next overlay entry.
     #[inline]
-    pub(crate) fn stretch(&self, end: usize) -> (usize, usize) {
+    pub(crate) fn sorted_run(&self, end: usize) -> (usize, usize) {
         (self.sorted, end.min(self.next_entry))
     }
 
-    /// Steps over items of such a stretch, to an offset in it.
+    /// Advances to an offset in the range that [`Cursor::sorted_run`] has returned.
     #[inline]
     pub(crate) fn skip_to(&mut self, offset: usize) {
         self.sorted = offset;
     }
 
-    /// Steps over the next pair.
+    /// Advances over the next pair and returns it.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<Item<'a>> {
         if self.sorted >= self.next_entry
@@ -115,10 +115,10 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// Steps over the next pair if it is in the log, and over what is deleted before it.
+    /// Advances over deleted pairs, and over the next pair if it is in the log block.
     fn next_in_log(&mut self) -> Option<Item<'a>> {
         while self.sorted >= self.next_entry {
-            self.lay_here();
+            self.ensure_overlay();
             let overlay = self.overlay.as_ref()?;
             let item = overlay.item(self.log);
             self.log += 1;
@@ -133,7 +133,7 @@ impl<'a> Cursor<'a> {
         None
     }
 
-    /// Steps back over the pair before.
+    /// Moves back over the previous pair and returns it.
     pub(crate) fn previous(&mut self) -> Option<Item<'a>> {
         loop {
             let before = item_before(self.view, self.sorted);
@@ -142,7 +142,7 @@ impl<'a> Cursor<'a> {
             {
                 return self.step_back_sorted(before);
             }
-            self.lay_here();
+            self.ensure_overlay();
             let overlay = self.overlay.as_ref()?;
             let Some(last) = self.log.checked_sub(1) else { return self.step_back_sorted(before) };
             let (item, back_pointer) = (overlay.item(last), overlay.back_pointer(last)?);
@@ -167,8 +167,8 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The smallest back pointer from `offset` on among the log entries that a read version sees; none is above
-/// all offsets.
+/// Returns the smallest back pointer at or after `offset` among the log entries that `read_version` sees;
+/// `usize::MAX` if there is none.
 #[inline]
 fn next_back_pointer(view: View<'_>, read_version: u64, offset: usize) -> usize {
     let node_version = view.node_version();

@@ -1,26 +1,25 @@
-//! The way down to a key's leaf in steps, so that many operations can be on their way at once.
+//! The descent to a key's leaf, divided into steps so that many operations can overlap.
 //!
-//! Each step ends by asking memory for what the next one reads:
+//! Each step ends with a prefetch of the bytes that the next step reads:
 //!
-//! | at | reads | asks for |
+//! | at | reads | prefetches |
 //! |---|---|---|
-//! | a node | header and shortcuts | the key's segment; of a leaf also its log block, if need be |
+//! | a node | header and shortcuts | the key's segment; in a leaf also the log block if it is needed |
 //! | a segment of an interior node | the segment | the child's entry in the page table |
 //! | a child | the page table | the child's header and shortcuts |
 //! | a leaf's segment | | |
 //!
-//! Nodes whose children are interior nodes are few, and in the caches: there the three are one step.
+//! The upper interior nodes are few and stay in the caches. There the first three steps are one step.
 //!
-//! If leaves have tag directories, a get asks for other things of its leaf:
+//! If leaves have fingerprint directories, a get uses other steps in its leaf:
 //!
-//! | at | reads | asks for |
+//! | at | reads | prefetches |
 //! |---|---|---|
-//! | the leaf as a child | the page table | its header, the line of its directory that leads to the key |
-//! | the leaf | header and line | items that may be of the key, else the shortcuts; maybe its log block |
+//! | the leaf as a child | the page table | its header and the directory line of the key |
+//! | the leaf | header and line | items with the key's fingerprint, else the shortcuts; maybe the log block |
 //! | its shortcuts | the shortcuts | the key's segment |
 //!
-//! What works on one operation at a time takes one step after the other; many that go together take each a
-//! step in turn.
+//! A single operation executes its steps one after the other. Several operations execute each step together.
 
 use honeycomb_memory::{LINE_BYTES, Lid, Node, Published};
 
@@ -29,143 +28,144 @@ use crate::node::candidates::Candidates;
 use crate::node::key::SearchKey;
 use crate::node::key_hash::KeyHash;
 use crate::node::shape::LEAF;
-use crate::node::tag_directory::{Line, Named};
+use crate::node::tag_directory::{Line, MatchingEntries};
 use crate::node::view::View;
+use crate::read::access_stats::{AccessStats, NodePart};
 use crate::read::reader::Reader;
 use crate::read::search::{child_in, find_segment};
-use crate::read::touched::{Part, Touched};
 
-/// Pairs that a segment is taken to have, when it is said how far a scan reads.
+/// Assumed pairs in a segment, to estimate how many segments a scan reads.
 const PAIRS_A_SEGMENT: usize = 4;
-/// Most segments that are asked for at once; the processor sees by itself that more are read.
+/// Maximum number of segments to prefetch. Beyond that the hardware prefetcher recognizes the sequence.
 const SEGMENTS_MAX: usize = 8;
 /// The level of the parents of leaves.
 const ABOVE_LEAVES: usize = LEAF + 1;
-/// Bytes of an item that a get asks for: most are shorter.
+/// Bytes of an item that a get prefetches. Most items are shorter.
 const ITEM_BYTES: usize = 48;
 
-/// A read on its way to the leaf that its key is routed to.
-// Small, and changed in place: a step is a few tens of instructions.
+/// A descent from the root to the leaf to which its key is routed.
+// Small, and updated in place: a step takes a few tens of instructions.
 pub struct Descent<'r, 'k> {
     reader: &'r Reader<'r>,
     root: Root,
     key: &'k [u8],
     purpose: Purpose,
-    /// Of a key that is to be found by the tag directory of its leaf.
+    /// The hash of the key if the get will use the fingerprint directory of its leaf.
     hash: Option<KeyHash>,
-    /// The node that it is at.
+    /// The LID of the current node.
     lid: Lid,
-    at: At<'r>,
-    /// At a segment: which one of its node.
+    state: State<'r>,
+    /// In state `Segment` or `Leaf`: the key's segment of the current node.
     segment: usize,
-    /// At a leaf: the log entries that are read.
+    /// In state `Leaf`: the log entries to read.
     candidates: Candidates,
-    /// At a leaf: the line of its tag directory, and the entries of it that are read. None if the segment is.
-    named: Option<(usize, Named)>,
+    /// In state `Leaf`: the offset of the directory line and its entries to read. `None` when the segment is
+    /// read instead.
+    matching: Option<(usize, MatchingEntries)>,
 }
 
-/// What is read of the leaf.
+/// The purpose of a descent, which determines the bytes of the leaf to prefetch.
 #[derive(Clone, Copy, PartialEq)]
 enum Purpose {
-    /// The key's segment, and of the log block what may be of the key.
+    /// The key's segment, and the log block if an entry may have the key.
     Get,
-    /// Fence keys, so many segments, and all of the log block.
+    /// Fence keys, this many segments, and the whole log block.
     Scan { segments: usize },
-    /// The key's segment, and all of the log block.
+    /// The key's segment and the whole log block.
     Write,
 }
 
-/// Where a descent is.
+/// The state of a descent.
 #[derive(Clone, Copy)]
-enum At<'r> {
-    /// A node whose header and shortcuts were asked for.
+enum State<'r> {
+    /// A node whose header and shortcuts were prefetched.
     Node(Node<'r>),
-    /// A segment of a parent of leaves that was asked for.
+    /// A parent of leaves whose segment was prefetched.
     Segment(Published<'r>),
-    /// A leaf whose place in the page table was asked for.
+    /// A leaf whose page table entry was prefetched.
     Child(Lid),
-    /// A child that is a leaf with a tag directory, in which the key is to be found.
+    /// A leaf with a fingerprint directory in which the get will search; its page table entry was prefetched.
     LeafByHash(Lid, KeyHash),
-    /// Such a leaf: its header and a line of the directory were asked for.
+    /// Such a leaf; its header and one directory line were prefetched.
     Line(Node<'r>, KeyHash),
-    /// A leaf whose shortcuts were asked for, since its tag directory lacks the key.
+    /// A leaf whose shortcuts were prefetched because its fingerprint directory lacks the key.
     Shortcuts(Published<'r>),
-    /// A leaf of which all was asked for that is read.
+    /// A leaf of which all bytes to read were prefetched.
     Leaf(Published<'r>),
-    /// The tree is younger than the reader.
-    Nowhere,
+    /// The tree is newer than the reader.
+    Missing,
 }
 
-/// Where a descent has ended.
+/// The result of a descent.
 #[derive(Clone, Copy)]
 pub(crate) struct Landing<'r> {
     pub(crate) leaf: View<'r>,
-    /// Where the line of the leaf's tag directory is that leads to the key, and its entries that may do so.
-    pub(crate) named: Option<(usize, Named)>,
-    /// The segment that the key is in, or would be, if no line leads to it.
+    /// The offset of the key's directory line, and its entries with the key's fingerprint.
+    pub(crate) matching: Option<(usize, MatchingEntries)>,
+    /// The segment of the key if `matching` is `None`.
     pub(crate) segment: usize,
-    /// The log entries that may be of the key; all if all are read.
+    /// The log entries that may have the key, or all entries.
     pub(crate) candidates: Candidates,
 }
 
-/// The leaf that a write goes to, as far as that is known without its lock.
+/// The leaf that a write will change, as found without its lock.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'r> {
     pub(crate) lid: Lid,
-    /// The buffer in which the segment of the key is this one.
+    /// The buffer for which `segment` is valid.
     pub(crate) buffer: Node<'r>,
     pub(crate) segment: usize,
 }
 
 impl<'r> Reader<'r> {
-    /// Begins to go down to the leaf of a key that is to be got.
+    /// Starts a descent to the leaf of a key for a get.
     #[must_use]
     #[inline]
     pub fn descend_to_get<'k>(&'r self, root: Root, key: &'k [u8]) -> Descent<'r, 'k> {
         Descent::new(self, root, key, Purpose::Get)
     }
 
-    /// Begins to go down to the leaf that a scan of about so many pairs starts in.
+    /// Starts a descent to the first leaf of a scan of about `pairs` pairs.
     #[must_use]
     #[inline]
     pub fn descend_to_scan<'k>(&'r self, root: Root, key: &'k [u8], pairs: usize) -> Descent<'r, 'k> {
-        // Where a scan starts in its first segment is not known, so it most often needs one more.
+        // The scan starts somewhere inside its first segment, so it usually needs one more.
         let segments = (pairs / PAIRS_A_SEGMENT + 2).min(SEGMENTS_MAX);
         Descent::new(self, root, key, Purpose::Scan { segments })
     }
 
-    /// Begins to go down to the leaf of a key that is to be written.
+    /// Starts a descent to the leaf of a key for a write.
     #[inline]
     pub(crate) fn descend_to_write<'k>(&'r self, root: Root, key: &'k [u8]) -> Descent<'r, 'k> {
         Descent::new(self, root, key, Purpose::Write)
     }
 
-    /// Goes down to the leaf of a key. None only if the tree is younger than the reader.
+    /// Descends to the leaf of a key. Returns `None` only if the tree is newer than the reader.
     pub(crate) fn land(&'r self, root: Root, key: &[u8]) -> Option<Landing<'r>> {
         self.descend_to_scan(root, key, 0).descend().landing()
     }
 }
 
-/// Has descents take all their steps, each a step in turn, so that what one asks for comes while others
-/// compute. After it all have landed.
-// A loop for each step, and not one that tells the steps apart: so nothing is decided a step.
+/// Executes all steps of several descents, step by step, so that the prefetches of one overlap with the
+/// computation of the others. Afterwards all descents are complete.
+// One loop for each kind of step instead of one loop over all kinds: that avoids a branch at each step.
 #[inline]
 pub fn descend_together(descents: &mut [Descent<'_, '_>]) {
     let mut is_under_way = true;
     while is_under_way {
         for descent in &mut *descents {
-            if let At::Node(node) = descent.at {
+            if let State::Node(node) = descent.state {
                 descent.choose_segment(node);
             }
         }
         for descent in &mut *descents {
-            if let At::Segment(published) = descent.at {
+            if let State::Segment(published) = descent.state {
                 descent.choose_child(published);
             }
         }
         is_under_way = false;
         for descent in &mut *descents {
-            is_under_way |= descent.go_on();
+            is_under_way |= descent.advance();
         }
     }
 }
@@ -173,14 +173,14 @@ pub fn descend_together(descents: &mut [Descent<'_, '_>]) {
 impl<'r, 'k> Descent<'r, 'k> {
     #[inline]
     fn new(reader: &'r Reader<'r>, root: Root, key: &'k [u8], purpose: Purpose) -> Self {
-        let at = At::Node(reader.current(root.0));
+        let state = State::Node(reader.current(root.0));
         let by_hash = purpose == Purpose::Get && reader.forest().geometry().has_tag_directory();
         let hash = by_hash.then(|| KeyHash::of(key));
         let candidates = Candidates::ALL;
-        Self { reader, root, key, purpose, hash, lid: root.0, at, segment: 0, candidates, named: None }
+        Self { reader, root, key, purpose, hash, lid: root.0, state, segment: 0, candidates, matching: None }
     }
 
-    /// Takes all steps.
+    /// Executes all steps.
     #[must_use]
     #[inline]
     pub fn descend(mut self) -> Self {
@@ -188,22 +188,22 @@ impl<'r, 'k> Descent<'r, 'k> {
         self
     }
 
-    /// Where all steps have led to. None if the tree is younger than the reader.
+    /// Returns the result of a complete descent; `None` when the tree is newer than the reader.
     #[inline]
     pub(crate) fn landing(&self) -> Option<Landing<'r>> {
-        let At::Leaf(published) = self.at else {
-            assert!(matches!(self.at, At::Nowhere), "there are steps to take");
+        let State::Leaf(published) = self.state else {
+            assert!(matches!(self.state, State::Missing), "the descent is not complete");
             return None;
         };
         let leaf = self.reader.forest().view_of(published);
-        let Self { named, segment, candidates, .. } = *self;
-        Some(Landing { leaf, named, segment, candidates })
+        let Self { matching, segment, candidates, .. } = *self;
+        Some(Landing { leaf, matching, segment, candidates })
     }
 
-    /// Where all steps have led to. None if the tree is younger than the reader.
+    /// Returns the target of a complete descent; `None` when the tree is newer than the reader.
     #[inline]
     pub(crate) fn target(&self) -> Option<Target<'r>> {
-        let At::Leaf(published) = self.at else { return None };
+        let State::Leaf(published) = self.state else { return None };
         Some(Target { lid: self.lid, buffer: published.node(), segment: self.segment })
     }
 
@@ -219,17 +219,17 @@ impl<'r, 'k> Descent<'r, 'k> {
         self.key
     }
 
-    /// Goes to the child, if it is at one. False once it has landed.
+    /// Executes the step of a child or a leaf. Returns false once the descent is complete.
     #[inline(always)]
-    fn go_on(&mut self) -> bool {
-        match self.at {
-            At::Node(_) => {}
-            At::Child(child) => self.go_to(child),
-            At::LeafByHash(leaf, hash) => self.go_to_line(leaf, hash),
-            At::Line(node, hash) => self.choose_items(node, hash),
-            At::Shortcuts(published) => self.choose_leaf_segment(published),
-            At::Leaf(_) | At::Nowhere => return false,
-            At::Segment(_) => unreachable!("its child was chosen before"),
+    fn advance(&mut self) -> bool {
+        match self.state {
+            State::Node(_) => {}
+            State::Child(child) => self.go_to_child(child),
+            State::LeafByHash(leaf, hash) => self.go_to_directory_line(leaf, hash),
+            State::Line(node, hash) => self.choose_items(node, hash),
+            State::Shortcuts(published) => self.choose_leaf_segment(published),
+            State::Leaf(_) | State::Missing => return false,
+            State::Segment(_) => unreachable!("choose_child has left this state"),
         }
         true
     }
@@ -237,7 +237,7 @@ impl<'r, 'k> Descent<'r, 'k> {
     #[inline(always)]
     fn choose_segment(&mut self, node: Node<'r>) {
         let Some(published) = self.reader.at_version(node) else {
-            self.at = At::Nowhere;
+            self.state = State::Missing;
             return;
         };
         let view = self.reader.forest().view_of(published);
@@ -245,31 +245,31 @@ impl<'r, 'k> Descent<'r, 'k> {
         self.segment = find_segment(view, &search_key);
         match view.level() {
             LEAF => {
-                self.at = At::Leaf(published);
-                self.ask_of_leaf(view, &search_key);
+                self.state = State::Leaf(published);
+                self.prefetch_leaf(view, &search_key);
             }
-            ABOVE_LEAVES => self.at = At::Segment(published),
-            _ => self.go_to(child_in(view, &search_key, self.segment).1),
+            ABOVE_LEAVES => self.state = State::Segment(published),
+            _ => self.go_to_child(child_in(view, &search_key, self.segment).1),
         }
-        if let Some(touched) = self.reader.touched() {
-            self.count(touched, published.node());
+        if let Some(stats) = self.reader.access_stats() {
+            self.count(stats, published.node());
         }
     }
 
-    /// Asks for what is read of a leaf besides the segment.
+    /// Prefetches the bytes of a leaf to read in addition to the segment.
     #[inline]
-    fn ask_of_leaf(&mut self, view: View<'r>, search_key: &SearchKey<'_>) {
+    fn prefetch_leaf(&mut self, view: View<'r>, search_key: &SearchKey<'_>) {
         if let Purpose::Scan { segments } = self.purpose {
             let start = view.sorted_start();
             view.prefetch(start, start + LINE_BYTES);
             view.prefetch(view.segment(self.segment + 1), view.segment(self.segment + segments));
         }
-        self.ask_of_log(view, search_key);
+        self.prefetch_log(view, search_key);
     }
 
-    /// Asks for the log block of a leaf, if it is read.
+    /// Prefetches the log block of a leaf if it is needed.
     #[inline(always)]
-    fn ask_of_log(&mut self, view: View<'r>, search_key: &SearchKey<'_>) {
+    fn prefetch_log(&mut self, view: View<'r>, search_key: &SearchKey<'_>) {
         if self.purpose == Purpose::Get {
             self.candidates = Candidates::of(view, search_key);
         }
@@ -278,70 +278,70 @@ impl<'r, 'k> Descent<'r, 'k> {
         }
     }
 
-    /// Asks for the items of a leaf that its tag directory names.
+    /// Prefetches the items of a leaf whose directory entries have the key's fingerprint.
     #[inline(never)]
     fn choose_items(&mut self, leaf: Node<'r>, hash: KeyHash) {
         let Some(published) = self.reader.at_version(leaf) else {
-            self.at = At::Nowhere;
+            self.state = State::Missing;
             return;
         };
         let (view, at) = (self.reader.forest().view_of(published), self.line(hash));
-        self.ask_of_log(view, &self.search_key(view));
+        self.prefetch_log(view, &self.search_key(view));
         let line = Line::read(view.from(at));
-        let named = line.named(hash);
-        line.offsets(named).for_each(|offset| view.prefetch(offset, offset + ITEM_BYTES));
-        (self.at, self.named) = (At::Leaf(published), Some((at, named)));
-        if named.is_empty() && !line.is_whole() {
-            (self.at, self.named) = (At::Shortcuts(published), None);
+        let matching = line.matching(hash);
+        line.offsets(matching).for_each(|offset| view.prefetch(offset, offset + ITEM_BYTES));
+        (self.state, self.matching) = (State::Leaf(published), Some((at, matching)));
+        if matching.is_empty() && !line.is_whole() {
+            (self.state, self.matching) = (State::Shortcuts(published), None);
             view.prefetch(LINE_BYTES, view.geometry().shortcuts_end());
         }
-        if let Some(touched) = self.reader.touched() {
-            self.count_by_hash(touched, view, at, named);
+        if let Some(stats) = self.reader.access_stats() {
+            self.count_by_hash(stats, view, at, matching);
         }
     }
 
-    /// Counts what was asked for of a leaf with a tag directory.
+    /// Counts the accesses to a leaf through its fingerprint directory.
     #[cold]
-    fn count_by_hash(&self, touched: &Touched, view: View<'_>, line: usize, named: Named) {
-        touched.node(LEAF);
-        touched.bytes(LEAF, Part::Shortcuts, 0, LINE_BYTES);
-        touched.bytes(LEAF, Part::TagDirectory, line, line + LINE_BYTES);
-        for offset in Line::read(view.from(line)).offsets(named) {
-            touched.bytes(LEAF, Part::Segments, offset, offset + view.item(offset).bytes.len());
+    fn count_by_hash(&self, stats: &AccessStats, view: View<'_>, line: usize, matching: MatchingEntries) {
+        stats.node(LEAF);
+        stats.bytes(LEAF, NodePart::Shortcuts, 0, LINE_BYTES);
+        stats.bytes(LEAF, NodePart::TagDirectory, line, line + LINE_BYTES);
+        for offset in Line::read(view.from(line)).offsets(matching) {
+            stats.bytes(LEAF, NodePart::Segments, offset, offset + view.item(offset).bytes.len());
         }
-        self.count_log(touched, view);
+        self.count_log(stats, view);
     }
 
-    /// Finds the segment of a key that the tag directory of its leaf lacks.
+    /// Finds the segment of a key that the fingerprint directory of its leaf lacks.
     #[cold]
     fn choose_leaf_segment(&mut self, published: Published<'r>) {
         let view = self.reader.forest().view_of(published);
         self.segment = find_segment(view, &self.search_key(view));
-        self.at = At::Leaf(published);
-        if let Some(touched) = self.reader.touched() {
-            touched.bytes(LEAF, Part::Shortcuts, LINE_BYTES, view.geometry().shortcuts_end());
-            touched.bytes(LEAF, Part::Segments, view.segment(self.segment), view.segment(self.segment + 1));
+        self.state = State::Leaf(published);
+        if let Some(stats) = self.reader.access_stats() {
+            stats.bytes(LEAF, NodePart::Shortcuts, LINE_BYTES, view.geometry().shortcuts_end());
+            stats.bytes(LEAF, NodePart::Segments, view.segment(self.segment), view.segment(self.segment + 1));
         }
     }
 
-    /// Counts what was asked for of a node.
+    /// Counts the accesses to a node.
     #[cold]
-    fn count(&self, touched: &Touched, node: Node<'_>) {
+    fn count(&self, stats: &AccessStats, node: Node<'_>) {
         let view = self.reader.forest().view_of(node.published());
         let level = view.level();
-        touched.node(level);
-        touched.bytes(level, Part::Shortcuts, 0, view.geometry().shortcuts_end());
-        touched.bytes(level, Part::Segments, view.segment(self.segment), view.segment(self.segment + 1));
+        stats.node(level);
+        stats.bytes(level, NodePart::Shortcuts, 0, view.geometry().shortcuts_end());
+        stats.bytes(level, NodePart::Segments, view.segment(self.segment), view.segment(self.segment + 1));
         if level == LEAF {
-            self.count_log(touched, view);
+            self.count_log(stats, view);
         }
     }
 
-    fn count_log(&self, touched: &Touched, view: View<'_>) {
+    fn count_log(&self, stats: &AccessStats, view: View<'_>) {
         if view.log_count() > 0 {
             match self.candidates.is_empty() {
-                true => touched.log_skipped(),
-                false => touched.bytes(LEAF, Part::Log, view.sorted_end(), view.size()),
+                true => stats.log_skipped(),
+                false => stats.bytes(LEAF, NodePart::Log, view.sorted_end(), view.size()),
             }
         }
     }
@@ -351,29 +351,29 @@ impl<'r, 'k> Descent<'r, 'k> {
         let view = self.reader.forest().view_of(published);
         let child = child_in(view, &self.search_key(view), self.segment).1;
         self.reader.forest().memory().prefetch_entry(child);
-        self.at = match self.hash {
-            Some(hash) => At::LeafByHash(child, hash),
-            None => At::Child(child),
+        self.state = match self.hash {
+            Some(hash) => State::LeafByHash(child, hash),
+            None => State::Child(child),
         };
     }
 
     #[inline(always)]
-    fn go_to(&mut self, child: Lid) {
+    fn go_to_child(&mut self, child: Lid) {
         let node = self.reader.current(child);
         self.reader.forest().prefetch(node);
-        (self.lid, self.at) = (child, At::Node(node));
+        (self.lid, self.state) = (child, State::Node(node));
     }
 
-    /// Asks for the header of a leaf and the line of its tag directory that leads to the key.
+    /// Prefetches the header of a leaf and the directory line of the key.
     #[inline(never)]
-    fn go_to_line(&mut self, leaf: Lid, hash: KeyHash) {
+    fn go_to_directory_line(&mut self, leaf: Lid, hash: KeyHash) {
         let (node, line) = (self.reader.current(leaf), self.line(hash));
         node.prefetch(0, LINE_BYTES);
         node.prefetch(line, line + LINE_BYTES);
-        (self.lid, self.at) = (leaf, At::Line(node, hash));
+        (self.lid, self.state) = (leaf, State::Line(node, hash));
     }
 
-    /// Where in a leaf the line of its tag directory is that leads to a key.
+    /// Returns the offset of the directory line of a key in its leaf.
     #[inline]
     fn line(&self, hash: KeyHash) -> usize {
         self.reader.forest().geometry().directory_line(hash)

@@ -5,22 +5,22 @@ use honeycomb_memory::Version;
 use crate::node::candidates::Candidates;
 use crate::node::item::{Item, ItemHeader};
 use crate::node::key::SearchKey;
-use crate::node::tag_directory::{Line, Named};
+use crate::node::tag_directory::{Line, MatchingEntries};
 use crate::node::view::View;
 use crate::read::descent::{Descent, Landing};
 use crate::read::reader::LookupResult;
-use crate::read::search::{find_segment, settle};
+use crate::read::search::{find_segment, refine_segment};
 
 impl<'r> Descent<'r, '_> {
-    /// The value of the key, once it has landed.
+    /// Returns the value of the key.
     ///
     /// # Panics
-    /// If it has not.
+    /// If the descent is not complete.
     #[must_use]
     #[inline]
     pub fn get(&self) -> Option<LookupResult<'r>> {
         let (reader, key) = (self.reader(), self.key());
-        let Landing { leaf, named, segment, candidates, .. } = self.landing()?;
+        let Landing { leaf, matching, segment, candidates, .. } = self.landing()?;
         let search_key = SearchKey::new(&key[leaf.prefix_length()..]);
         if !candidates.is_empty()
             && let Some((item, version)) =
@@ -28,20 +28,22 @@ impl<'r> Descent<'r, '_> {
         {
             return (!item.header.tombstone()).then(|| LookupResult { value: reader.value(item), version });
         }
-        let item = match named {
-            None => item_in(leaf, &search_key, segment),
-            Some((line, named)) => item_named(leaf, &search_key, Line::read(leaf.from(line)), named),
+        let item = match matching {
+            None => item_in_segment(leaf, &search_key, segment),
+            Some((line, matching)) => {
+                item_in_directory(leaf, &search_key, Line::read(leaf.from(line)), matching)
+            }
         };
         item.map(|item| LookupResult { value: reader.value(item), version: leaf.node_version() })
     }
 }
 
-/// The sorted item of a key in the segment where it would be.
+/// Returns the sorted item of a key, which can only be in this segment.
 #[inline]
-fn item_in<'a>(leaf: View<'a>, search_key: &SearchKey<'_>, segment: usize) -> Option<Item<'a>> {
-    let (segment, start) = settle(leaf, search_key, segment);
+fn item_in_segment<'a>(leaf: View<'a>, search_key: &SearchKey<'_>, segment: usize) -> Option<Item<'a>> {
+    let (segment, start) = refine_segment(leaf, search_key, segment);
     let items = leaf.sorted_from(start);
-    // The next segment begins with a greater key, so it is here or nowhere.
+    // The next segment starts with a greater key.
     let end = leaf.segment(segment + 1) - start;
     let mut at = search_key.skip_smaller(items, ItemHeader::item_bytes).end;
     while at < end {
@@ -54,25 +56,26 @@ fn item_in<'a>(leaf: View<'a>, search_key: &SearchKey<'_>, segment: usize) -> Op
     None
 }
 
-/// The sorted item of a key, of which the line of the leaf's tag directory has named some entries.
+/// Returns the sorted item of a key. `matching` has the entries of the key's directory line with its
+/// fingerprint.
 #[inline]
-fn item_named<'a>(
+fn item_in_directory<'a>(
     leaf: View<'a>,
     search_key: &SearchKey<'_>,
     line: Line<'_>,
-    named: Named,
+    matching: MatchingEntries,
 ) -> Option<Item<'a>> {
-    let mut items = line.offsets(named).map(|offset| leaf.item(offset));
+    let mut items = line.offsets(matching).map(|offset| leaf.item(offset));
     let found = items.find(|item| item.suffix() == search_key.suffix);
-    // Entries of other keys with the tag can have hidden that the line may lack this one.
+    // Entries of other keys had the fingerprint, but the line does not cover all items.
     if found.is_none() && !line.is_whole() {
-        item_in(leaf, search_key, find_segment(leaf, search_key))
+        item_in_segment(leaf, search_key, find_segment(leaf, search_key))
     } else {
         found
     }
 }
 
-/// The newest log entry of a key that a read version sees, and its version.
+/// Returns the newest log entry of a key that `read_version` sees, and its version.
 fn newest_in_log<'a>(
     leaf: View<'a>,
     suffix: &[u8],

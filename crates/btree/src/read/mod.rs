@@ -1,5 +1,6 @@
-//! Wait-free reads at one version: descents, gets, scans, samples. Nothing here takes a lock.
+//! Wait-free reads at one version: descents, gets, scans, samples. Readers never acquire a lock.
 
+pub(crate) mod access_stats;
 pub(crate) mod cursor;
 pub(crate) mod descent;
 pub(crate) mod get;
@@ -9,4 +10,3 @@ pub(crate) mod run;
 pub(crate) mod sample;
 pub(crate) mod scan;
 pub(crate) mod search;
-pub(crate) mod touched;

@@ -3,57 +3,55 @@
 use crate::node::in_node::InNode;
 use crate::node::item::{HEADER_BYTES, Item};
 
-/// A pair that a scan found.
+/// A pair that a scan emits.
 #[derive(Debug, Clone, Copy)]
 pub struct Pair<'a> {
     pub(crate) prefix: InNode<'a>,
     pub(crate) item: Item<'a>,
-    /// The value, unless it is the item's: one that is out of line, or an empty one if only keys were asked
-    /// for.
-    pub(crate) elsewhere: Option<&'a [u8]>,
+    /// The value if it is not in the item: an overflow value, or an empty one if the scan emits only keys.
+    pub(crate) separate_value: Option<&'a [u8]>,
 }
 
 impl<'a> Pair<'a> {
-    /// Bytes of the key.
+    /// Returns the length of the key in bytes.
     #[must_use]
     #[inline]
     pub fn key_len(&self) -> usize {
         self.prefix.len() + self.item.header.suffix_bytes()
     }
 
-    /// Bytes of the value.
+    /// Returns the length of the value in bytes.
     #[must_use]
     #[inline]
     pub fn value_len(&self) -> usize {
-        self.elsewhere.map_or(self.item.header.value_bytes(), <[u8]>::len)
+        self.separate_value.map_or(self.item.header.value_bytes(), <[u8]>::len)
     }
 
-    /// The value; empty if only keys were asked for.
+    /// Returns the value; empty if the scan emits only keys.
     #[must_use]
     #[inline]
     pub fn value(&self) -> &'a [u8] {
-        self.elsewhere.unwrap_or_else(|| self.item.value())
+        self.separate_value.unwrap_or_else(|| self.item.value())
     }
 
-    /// Appends the key.
+    /// Appends the key to `out`.
     pub fn copy_key_into(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.prefix.bytes());
         out.extend_from_slice(self.item.suffix());
     }
 
-    /// Writes `before`, the key and then the value to the start of `out`. If there is more room, what is
-    /// there may change.
+    /// Writes `before`, the key and the value to the start of `out`. May overwrite bytes after them.
     ///
     /// # Panics
-    /// If there is less.
+    /// If `out` is too short.
     #[inline]
     pub fn write_to(&self, before: [u8; 8], out: &mut [u8]) {
-        let (start, rest) = out.split_first_chunk_mut().expect("room for what stands before the pair");
+        let (start, rest) = out.split_first_chunk_mut().expect("`out` has space for `before`");
         *start = before;
         self.prefix.write_to(rest);
         let rest = &mut rest[self.prefix.len()..];
-        match self.elsewhere {
-            // Suffix and value stand together.
+        match self.separate_value {
+            // Suffix and value are adjacent.
             None => self.item.after_header(self.item.bytes.len() - HEADER_BYTES).write_to(rest),
             Some(value) => {
                 let (suffix, rest) = rest.split_at_mut(self.item.header.suffix_bytes());

@@ -1,8 +1,8 @@
 //! Readers: wait-free gets and scans at one version.
 //!
-//! A reader takes its read version once. No loop here depends on what writers do, but the walk along previous
-//! versions: its length is the number of times a node was replaced since the read version was taken, and is
-//! counted.
+//! A reader takes its read version once. Writers delay only one loop here: the walk along previous versions.
+//! It takes one step for each replacement of the node since the reader took its version; the forest counts
+//! these steps.
 
 use honeycomb_layout::node_header;
 use honeycomb_memory::{LeaseUse, Lid, Node, Pin, Published, Version};
@@ -11,81 +11,82 @@ use crate::forest::{Forest, Root};
 use crate::node::item::{Item, ValueReference};
 use crate::node::key::SearchKey;
 use crate::node::view::View;
+use crate::read::access_stats::AccessStats;
 use crate::read::search::{LEFTMOST, child_at, child_before, child_for, last_child, lower_bound};
-use crate::read::touched::Touched;
 
-/// One operation in flight on a forest, at one version. As long as it lives, nothing it can see is reclaimed.
+/// A read operation at one version. While it exists, no memory that it can reach is reclaimed.
 pub struct Reader<'a> {
     forest: &'a Forest,
     pin: ReaderPin<'a>,
     version: Version,
-    touched: Option<&'a Touched>,
+    access_stats: Option<&'a AccessStats>,
 }
 
-/// What keeps memory from being reclaimed under a reader.
+/// The pin that keeps memory from being reclaimed under a reader.
 enum ReaderPin<'a> {
     Own(Pin<'a>),
     Leased(&'a Pin<'a>),
 }
 
-/// A pair's value, and the version that `compare_version_and_swap` takes.
+/// The value of a pair, and the version that
+/// [`Operation::CompareVersionAndSwap`](crate::Operation::CompareVersionAndSwap) expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LookupResult<'a> {
     /// The value's bytes.
     pub value: &'a [u8],
-    /// Grows with every change of the pair, and may grow when its leaf is merged.
+    /// Grows with every change of the pair, and may grow when its leaf is consolidated.
     pub version: Version,
 }
 
-/// Which leaf to go down to.
+/// Selects a leaf as the target of a descent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum LeafPosition<'a> {
     /// The leaf that a key is routed to.
     Key(&'a [u8]),
-    /// The leaf of the keys right before a key, which is a fence.
+    /// The leaf that ends at a key, which is a fence key.
     Before(&'a [u8]),
     First,
     Last,
 }
 
 impl Forest {
-    /// A reader of all that is visible now.
+    /// Returns a reader of the current read version.
     #[must_use]
     pub fn reader(&self) -> Reader<'_> {
         let pin = self.memory().pin();
-        // After the pin: what replaces something this version needs is released, and so retired, only later.
+        // Pin first: buffers that this version needs are retired only after their replacements are released.
         let version = self.read_version();
-        Reader { forest: self, pin: ReaderPin::Own(pin), version, touched: None }
+        Reader { forest: self, pin: ReaderPin::Own(pin), version, access_stats: None }
     }
 
-    /// A reader at a version taken under a lease that is in use.
+    /// Returns a reader of a version that was acquired under a lease. The lease must be in use.
     #[must_use]
     pub fn reader_at<'a>(&'a self, lease: &'a LeaseUse<'a>, version: Version) -> Reader<'a> {
-        Reader { forest: self, pin: ReaderPin::Leased(lease.pin()), version, touched: None }
+        Reader { forest: self, pin: ReaderPin::Leased(lease.pin()), version, access_stats: None }
     }
 }
 
 impl<'a> Reader<'a> {
-    /// The same reader, counting what it touches, if it is told where.
+    /// Makes the reader count its memory accesses in `access_stats`, if given.
     #[must_use]
-    pub fn counting(self, touched: Option<&'a Touched>) -> Self {
-        Self { touched, ..self }
+    pub fn with_access_stats(self, access_stats: Option<&'a AccessStats>) -> Self {
+        Self { access_stats, ..self }
     }
 
     #[inline]
-    pub(crate) fn touched(&self) -> Option<&'a Touched> {
-        self.touched
+    pub(crate) fn access_stats(&self) -> Option<&'a AccessStats> {
+        self.access_stats
     }
 }
 
 impl Reader<'_> {
-    /// The version this reader sees.
+    /// Returns the version at which this reader reads.
     #[must_use]
     pub fn version(&self) -> Version {
         self.version
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     #[must_use]
     pub fn get(&self, root: Root, key: &[u8]) -> Option<LookupResult<'_>> {
         self.descend_to_get(root, key).descend().get()
@@ -102,38 +103,38 @@ impl Reader<'_> {
         }
     }
 
-    /// The bytes of an item's value, wherever they are.
+    /// Returns the bytes of an item's value, inline or overflow.
     #[inline]
     pub(crate) fn value<'s>(&'s self, item: Item<'s>) -> &'s [u8] {
         self.overflow_value(item).unwrap_or_else(|| item.value())
     }
 
-    /// The bytes of an item's value, if they are in a buffer of their own.
+    /// Returns the bytes of an item's value if it is an overflow value.
     #[inline(always)]
     pub(crate) fn overflow_value<'s>(&'s self, item: Item<'s>) -> Option<&'s [u8]> {
         item.header.overflow().then(|| self.value_at(item.value()))
     }
 
-    /// The bytes of a value in a buffer of its own.
+    /// Returns the bytes of an overflow value.
     #[inline(never)]
     fn value_at(&self, reference: &[u8]) -> &[u8] {
         let at = ValueReference::read(reference);
         self.forest.memory().value(self.pin(), at.address, at.length)
     }
 
-    /// The node that a LID named at this reader's version; none if the LID is younger.
+    /// Returns the node of a LID at this reader's version; `None` when the LID is newer.
     #[inline]
     pub(crate) fn node(&self, lid: Lid) -> Option<View<'_>> {
         self.at_version(self.current(lid)).map(|published| self.forest.view_of(published))
     }
 
-    /// The current node of a LID, of which nothing was read yet.
+    /// Returns the current buffer of a LID without reading from it.
     #[inline]
     pub(crate) fn current(&self, lid: Lid) -> Node<'_> {
         self.forest.node(self.pin(), lid)
     }
 
-    /// The node as it was at this reader's version; none if it is younger.
+    /// Returns the node as it was at this reader's version; `None` when it is newer.
     #[inline]
     pub(crate) fn at_version<'s>(&'s self, node: Node<'s>) -> Option<Published<'s>> {
         if node.word(node_header::NODE_VERSION_OFFSET) <= self.version {
@@ -151,21 +152,21 @@ impl Reader<'_> {
             steps += 1;
         }
         counters.version_chain_steps.add(steps);
-        counters.version_chain_max.at_least(steps);
+        counters.version_chain_max.raise_to(steps);
         Some(node)
     }
 
-    /// Goes down to a leaf that no key leads to. None only if the tree is younger than the reader.
+    /// Descends to a leaf without a key. Returns `None` only if the tree is newer than the reader.
     pub(crate) fn descend(&self, root: Root, toward: LeafPosition<'_>) -> Option<View<'_>> {
         let mut view = self.node(root.0)?;
         while !view.is_leaf() {
-            view = self.node(child_toward(view, toward).1).expect("a child is not younger than its parent");
+            view = self.node(child_toward(view, toward).1).expect("a child is not newer than its parent");
         }
         Some(view)
     }
 }
 
-/// The child of an interior node on the way to a leaf, and its position.
+/// Returns the child of an interior node on the way to a leaf, and its position.
 #[inline]
 pub(crate) fn child_toward(view: View<'_>, toward: LeafPosition<'_>) -> (usize, Lid) {
     let prefix = view.prefix_length();
@@ -178,10 +179,11 @@ pub(crate) fn child_toward(view: View<'_>, toward: LeafPosition<'_>) -> (usize, 
     (position, child_at(view, position))
 }
 
-/// The last child whose keys all are smaller than `fence`, which is at most the node's high fence.
+/// Returns the position of the last child whose keys are all smaller than `fence`, which is at most the
+/// node's high fence.
 fn position_before(view: View<'_>, fence: &[u8]) -> usize {
-    // The high fence itself need not have the prefix; then every child lies before it.
+    // The high fence may lack the prefix. Then all children are before it.
     let Some(suffix) = fence.strip_prefix(view.prefix()) else { return last_child(view) };
-    let place = lower_bound(view, &SearchKey::new(suffix));
-    child_before(view, place.offset).unwrap_or(LEFTMOST)
+    let position = lower_bound(view, &SearchKey::new(suffix));
+    child_before(view, position.offset).unwrap_or(LEFTMOST)
 }

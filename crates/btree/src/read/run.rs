@@ -1,5 +1,5 @@
-//! Handing out the pairs of a scan, many at once where they stand together: most of a long scan is to copy
-//! them, which takes few instructions if nothing else is looked at between one pair and the next.
+//! Emission of the pairs of a scan. Adjacent pairs are emitted as a run: a long scan spends most of its time
+//! on copying, which takes few instructions without other work between two pairs.
 
 use std::ops::ControlFlow;
 
@@ -7,16 +7,16 @@ use crate::node::in_node::InNode;
 use crate::node::item::{HEADER_BYTES, ItemHeader};
 use crate::read::pair::Pair;
 
-/// What takes the pairs of a scan.
+/// The consumer of the pairs of a scan.
 pub trait Emit {
-    /// Takes a pair, or ends the scan before it.
+    /// Consumes a pair, or ends the scan before it.
     fn pair(&mut self, pair: &Pair<'_>) -> ControlFlow<()>;
 
-    /// Takes as many of the next pairs as it likes at once. Those that it leaves come one by one.
-    fn run(&mut self, _pairs: &mut Run<'_>) {}
+    /// Consumes any number of the next pairs at once. The scan emits the remaining ones one by one.
+    fn run(&mut self, _pairs: &mut PairRun<'_>) {}
 }
 
-/// Takes all pairs one by one.
+/// Consumes all pairs one by one.
 pub(crate) struct OneByOne<F>(pub(crate) F);
 
 impl<F: FnMut(&Pair<'_>) -> ControlFlow<()>> Emit for OneByOne<F> {
@@ -26,33 +26,32 @@ impl<F: FnMut(&Pair<'_>) -> ControlFlow<()>> Emit for OneByOne<F> {
     }
 }
 
-/// Pairs of a scan that stand one after the other in a sorted block, with no log entry between them and none
-/// beyond the scan's bounds.
-pub struct Run<'a> {
+/// Adjacent pairs in a sorted block, without a log entry between them and within the bounds of the scan.
+pub struct PairRun<'a> {
     prefix: InNode<'a>,
-    /// The items, and what stands behind them.
+    /// The items, followed by other bytes of the node.
     from: &'a [u8],
     /// Bytes of the items.
     bytes: usize,
-    /// Most pairs that may be taken.
+    /// Maximum number of pairs to consume.
     pairs: usize,
 }
 
-/// Pairs that were taken off a [`Run`].
+/// The pairs that [`PairRun::write_to`] has written.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Written {
-    /// How many pairs.
+pub struct WrittenPairs {
+    /// Number of pairs.
     pub pairs: usize,
-    /// How many bytes they took.
+    /// Bytes written.
     pub bytes: usize,
-    /// Where among these bytes the last key begins.
+    /// Offset of the last key in these bytes.
     pub last_key: usize,
-    /// How many bytes it has.
+    /// Length of the last key in bytes.
     pub last_key_bytes: usize,
 }
 
-impl Written {
-    /// Bytes of their keys and values.
+impl WrittenPairs {
+    /// Returns the bytes of all keys and values.
     #[must_use]
     #[inline]
     pub fn pair_bytes(&self) -> usize {
@@ -60,16 +59,17 @@ impl Written {
     }
 }
 
-/// Bytes of what is written before a pair.
+/// Bytes written before each pair.
 const BEFORE: usize = 8;
-/// Bytes of a prefix that are copied in one chunk: random keys share few, names and paths many.
+/// Chunk sizes for prefixes: random keys have short ones, names and paths long ones.
 const SHORT_PREFIX: usize = 8;
 const LONG_PREFIX: usize = 64;
-/// Most bytes of the rest of a pair that are copied in one chunk.
+/// Maximum bytes of suffix and value to copy in one chunk.
 const REST: usize = 64;
 
-impl<'a> Run<'a> {
-    /// Of so many bytes of items `from` some place on, of which at most so many pairs may be taken.
+impl<'a> PairRun<'a> {
+    /// Returns the run of the first `bytes` bytes of the items in `from`, of which at most `pairs` pairs may
+    /// be consumed.
     #[inline]
     pub(crate) fn new(prefix: InNode<'a>, from: &'a [u8], bytes: usize, pairs: usize) -> Self {
         Self { prefix, from, bytes, pairs }
@@ -85,26 +85,27 @@ impl<'a> Run<'a> {
         self.pairs
     }
 
-    /// Takes pairs, at most `pairs`, and writes them to `out` one after the other: what `before` makes of the
-    /// lengths of key and value, the key, the value. What is behind them in `out` may change. Leaves pairs
-    /// that are long, or for which there is less room than a long one takes.
+    /// Consumes at most `pairs` pairs and writes them to `out`. For each pair it writes the eight bytes that
+    /// `before` returns for the lengths of key and value, the key, and the value. It may overwrite bytes of
+    /// `out` after the last pair. It stops at a long pair, and when the space left in `out` is less than a
+    /// pair could need.
     #[inline]
     pub fn write_to(
         &mut self,
         out: &mut [u8],
         pairs: usize,
         before: impl Fn(usize, usize) -> [u8; BEFORE],
-    ) -> Written {
+    ) -> WrittenPairs {
         if let Some(prefix) = self.prefix.chunk::<SHORT_PREFIX>() {
             self.write_with(prefix, out, pairs, before)
         } else if let Some(prefix) = self.prefix.chunk::<LONG_PREFIX>() {
             self.write_with(prefix, out, pairs, before)
         } else {
-            Written::default()
+            WrittenPairs::default()
         }
     }
 
-    /// The same with the prefix in a chunk.
+    /// Implements [`PairRun::write_to`] for a prefix that fits a chunk.
     #[inline]
     fn write_with<const PREFIX: usize>(
         &mut self,
@@ -112,8 +113,8 @@ impl<'a> Run<'a> {
         out: &mut [u8],
         pairs: usize,
         before: impl Fn(usize, usize) -> [u8; BEFORE],
-    ) -> Written {
-        let (mut from, mut bytes, mut written) = (self.from, self.bytes, Written::default());
+    ) -> WrittenPairs {
+        let (mut from, mut bytes, mut written) = (self.from, self.bytes, WrittenPairs::default());
         let (most, prefix_bytes) = (self.pairs.min(pairs), self.prefix.len());
         while bytes > 0 && written.pairs < most {
             let room = out[written.bytes..].get_mut(..BEFORE + PREFIX + REST);

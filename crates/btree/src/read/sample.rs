@@ -1,8 +1,9 @@
-//! Pairs drawn at random: a random way down, and random pairs of the leaf where it ends.
+//! Random samples: random pairs of the leaf at the end of a random descent.
 //!
-//! Each child of a node is as likely as the others, and each pair of a leaf. So all pairs are equally likely
-//! as far as nodes have equally many children and leaves equally many pairs, which splits and joins see to
-//! within a factor of a few. Leaves whose pairs are all deleted are drawn again.
+//! A descent chooses among the children of a node with equal probability, and a sample among the pairs of the
+//! leaf. So all pairs are equally likely if nodes have equal numbers of children and leaves equal numbers of
+//! pairs. Splits and merges keep these numbers within a small factor. A descent that ends in a leaf without
+//! pairs is repeated.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -13,100 +14,101 @@ use crate::read::cursor::Cursor;
 use crate::read::reader::Reader;
 use crate::read::scan::Scan;
 
-/// How often a leaf is drawn before the next pair in key order is taken.
+/// Number of random descents before the sample falls back to the next pair in key order.
 const ATTEMPTS: usize = 8;
 
 impl Reader<'_> {
-    /// Hands up to `max` different pairs of one leaf to `take`, drawn at random, in the order of their keys:
-    /// how many there were, which is none only if the tree has no pairs. `draw` is given a number and tells a
-    /// smaller one, all equally likely.
+    /// Calls `emit` with up to `max` different random pairs of one leaf, in key order, and returns their
+    /// number. It returns 0 only if the tree has no pairs or `max` is 0. `draw(n)` must return a uniformly
+    /// distributed number below `n`.
     pub fn sample(
         &self,
         root: Root,
         max: usize,
         draw: &mut dyn FnMut(usize) -> usize,
-        take: &mut dyn FnMut(&[u8], &[u8]),
+        emit: &mut dyn FnMut(&[u8], &[u8]),
     ) -> usize {
         let mut last = None;
         for _ in 0..ATTEMPTS {
             let Some(leaf) = self.random_leaf(root, draw) else { return 0 };
             let pairs = self.count(leaf);
             if pairs > 0 {
-                return self.draw_pairs(leaf, pairs, max, draw, take);
+                return self.draw_pairs(leaf, pairs, max, draw, emit);
             }
             last = Some(leaf);
         }
-        last.map_or(0, |leaf| self.next_pair(root, leaf.low_fence(), max, take))
+        last.map_or(0, |leaf| self.next_pair(root, leaf.low_fence(), max, emit))
     }
 
-    /// The leaf at the end of a random way down. None only if the tree is younger than the reader.
+    /// Returns the leaf at the end of a random descent. Returns `None` only if the tree is newer than the
+    /// reader.
     fn random_leaf(&self, root: Root, draw: &mut dyn FnMut(usize) -> usize) -> Option<View<'_>> {
         let mut view = self.node(root.0)?;
         while !view.is_leaf() {
             let number = draw_below(view.sorted_count() + 1, draw);
             let item = number.checked_sub(1).and_then(|nth| view.items_from(view.items_start()).nth(nth));
             let child = item.map_or_else(|| view.leftmost(), |(_, item)| item.child());
-            view = self.node(child).expect("a child is not younger than its parent");
+            view = self.node(child).expect("a child is not newer than its parent");
         }
         Some(view)
     }
 
-    /// How many pairs a leaf has.
+    /// Returns the number of pairs of a leaf.
     fn count(&self, leaf: View<'_>) -> usize {
         let mut cursor = Cursor::at_start(leaf, self.version());
         std::iter::from_fn(|| cursor.next()).count()
     }
 
-    /// Takes each pair with the chance that is left for it, so that each set of pairs is as likely as others.
+    /// Selects each pair with the probability that makes all subsets of this size equally likely.
     fn draw_pairs(
         &self,
         leaf: View<'_>,
         pairs: usize,
         max: usize,
         draw: &mut dyn FnMut(usize) -> usize,
-        take: &mut dyn FnMut(&[u8], &[u8]),
+        emit: &mut dyn FnMut(&[u8], &[u8]),
     ) -> usize {
         let wanted = max.min(pairs);
         let mut cursor = Cursor::at_start(leaf, self.version());
-        let (mut taken, mut key) = (0, leaf.prefix().to_vec());
-        let mut take_item = |item: Item<'_>| {
+        let (mut emitted, mut key) = (0, leaf.prefix().to_vec());
+        let mut emit_item = |item: Item<'_>| {
             key.truncate(leaf.prefix_length());
             key.extend_from_slice(item.suffix());
-            take(&key, self.value(item));
+            emit(&key, self.value(item));
         };
         for before in 0..pairs {
             let Some(item) = cursor.next() else { break };
-            if taken < wanted && draw_below(pairs - before, draw) < wanted - taken {
-                take_item(item);
-                taken += 1;
+            if emitted < wanted && draw_below(pairs - before, draw) < wanted - emitted {
+                emit_item(item);
+                emitted += 1;
             }
         }
-        taken
+        emitted
     }
 
-    /// The first pair from a key on, or the last one before it.
-    fn next_pair(&self, root: Root, key: &[u8], max: usize, take: &mut dyn FnMut(&[u8], &[u8])) -> usize {
+    /// Emits the first pair at or after a key, or else the last pair before it.
+    fn next_pair(&self, root: Root, key: &[u8], max: usize, emit: &mut dyn FnMut(&[u8], &[u8])) -> usize {
         let limit = max.min(1);
         let from = Scan { lower: Bound::Included(key), limit, ..Scan::default() };
         let before = Scan { upper: Bound::Excluded(key), backward: true, limit, ..Scan::default() };
         for scan in [from, before] {
-            let mut found = 0;
+            let mut emitted = 0;
             self.scan(root, &scan, |pair| {
                 let mut key = Vec::with_capacity(pair.key_len());
                 pair.copy_key_into(&mut key);
-                take(&key, pair.value());
-                found += 1;
+                emit(&key, pair.value());
+                emitted += 1;
                 ControlFlow::Continue(())
             });
-            if found > 0 {
-                return found;
+            if emitted > 0 {
+                return emitted;
             }
         }
         0
     }
 }
 
-/// A number below another one, whatever `draw` does.
+/// Returns a random number below `number`, even if `draw` is incorrect.
 fn draw_below(number: usize, draw: &mut dyn FnMut(usize) -> usize) -> usize {
     draw(number).min(number - 1)
 }

@@ -1,4 +1,4 @@
-//! Scans: the pairs between two bounds, in order, all of one version.
+//! Scans: the pairs between two bounds, in order, all at one version.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -14,25 +14,24 @@ use crate::read::cursor::Cursor;
 use crate::read::descent::{Descent, Landing};
 use crate::read::pair::Pair;
 use crate::read::reader::{LeafPosition, Reader};
-use crate::read::run::{Emit, OneByOne, Run};
+use crate::read::run::{Emit, OneByOne, PairRun};
 use crate::read::search::lower_bound;
 
-/// Which pairs to scan, and how.
+/// The parameters of a scan.
 #[derive(Debug, Clone, Copy)]
 pub struct Scan<'a> {
-    /// Where the range begins.
+    /// The lower bound of the range.
     pub lower: Bound<&'a [u8]>,
-    /// Where the range ends.
+    /// The upper bound of the range.
     pub upper: Bound<&'a [u8]>,
-    /// Forward scans only: start at the largest key not greater than the key of `lower`, included or not, if
-    /// there is one, although it may lie before the range (Honeycomb, section 3: what a map of file offsets
-    /// needs).
+    /// Forward scans only: start at the largest key that is not greater than the key of `lower`, even if that
+    /// key is outside the range. A map of file offsets needs this (Honeycomb, section 3).
     pub floor_start: bool,
-    /// From the end of the range to its beginning.
+    /// Scan from the upper bound to the lower bound.
     pub backward: bool,
-    /// Leave out the values.
+    /// Omit the values.
     pub keys_only: bool,
-    /// Most pairs.
+    /// Maximum number of pairs.
     pub limit: usize,
 }
 
@@ -50,7 +49,7 @@ impl Default for Scan<'_> {
 }
 
 impl<'a> Scan<'a> {
-    /// The key that leads to the first leaf; none if the scan starts at an end of the tree.
+    /// Returns the key that selects the first leaf; `None` when the scan starts at an end of the tree.
     #[must_use]
     pub fn start(&self) -> Option<&'a [u8]> {
         match if self.backward { self.upper } else { self.lower } {
@@ -61,35 +60,37 @@ impl<'a> Scan<'a> {
 }
 
 impl<'r> Descent<'r, '_> {
-    /// Scans a range whose [`Scan::start`] is the key of this descent, once it has landed, handing the pairs
-    /// to `emit` until it breaks or the limit is reached.
+    /// Scans a range and emits its pairs until `emit` breaks or the limit is reached. The key of this descent
+    /// must be the [`Scan::start`] of `scan`.
     ///
     /// # Panics
-    /// If it has not landed.
+    /// If the descent is not complete.
     pub fn scan_into(&self, scan: &Scan<'_>, emit: &mut impl Emit) {
         debug_assert_eq!(scan.start(), Some(self.key()));
         let (reader, root) = (self.reader(), self.root());
         if let Some(landing) = self.landing() {
-            Walk { reader, root, scan, landing: Some(landing), left: scan.limit, emit }.run();
+            RunningScan { reader, root, scan, landing: Some(landing), remaining: scan.limit, emit }.run();
         }
     }
 }
 
 impl Reader<'_> {
-    /// Scans a range, handing each pair to `emit` until it breaks or the limit is reached.
+    /// Scans a range and calls `emit` with each pair until it breaks or the limit is reached.
     pub fn scan(&self, root: Root, scan: &Scan<'_>, emit: impl FnMut(&Pair<'_>) -> ControlFlow<()>) {
         self.scan_into(root, scan, &mut OneByOne(emit));
     }
 
-    /// Scans a range, handing the pairs to `emit` until it breaks or the limit is reached.
+    /// Scans a range and emits its pairs until `emit` breaks or the limit is reached.
     pub fn scan_into(&self, root: Root, scan: &Scan<'_>, emit: &mut impl Emit) {
         match scan.start() {
             Some(key) => self.descend_to_scan(root, key, scan.limit).descend().scan_into(scan, emit),
-            None => Walk { reader: self, root, scan, landing: None, left: scan.limit, emit }.run(),
+            None => {
+                RunningScan { reader: self, root, scan, landing: None, remaining: scan.limit, emit }.run()
+            }
         }
     }
 
-    /// The leaf right of `leaf` at this reader's version.
+    /// Returns the right sibling of a leaf at this reader's version.
     fn right_of<'s>(&'s self, root: Root, leaf: View<'s>) -> Option<View<'s>> {
         let sibling = leaf.right()?;
         self.node(sibling).or_else(|| {
@@ -99,7 +100,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The leaf left of `leaf` at this reader's version.
+    /// Returns the left sibling of a leaf at this reader's version.
     fn left_of<'s>(&'s self, root: Root, leaf: View<'s>) -> Option<View<'s>> {
         let sibling = leaf.left()?;
         self.node(sibling).or_else(|| {
@@ -109,34 +110,34 @@ impl Reader<'_> {
     }
 }
 
-/// Bytes that a pair is taken to have, when it is said whether a scan goes beyond a leaf.
+/// Assumed bytes of a pair, to estimate whether a scan continues beyond a leaf.
 const PAIR_BYTES: usize = 32;
-/// Bytes of a sorted block that are asked for before a scan comes to its leaf.
+/// Bytes of the next leaf's sorted block to prefetch.
 const FIRST_PAIRS_BYTES: usize = 256;
 
-/// A scan under way.
-struct Walk<'s, 'q, 'e, E> {
+/// A scan in progress.
+struct RunningScan<'s, 'q, 'e, E> {
     reader: &'s Reader<'s>,
     root: Root,
     scan: &'q Scan<'q>,
-    /// The leaf that it starts in, if a key leads there.
+    /// The first leaf if a key selects it.
     landing: Option<Landing<'s>>,
-    /// Pairs that may still be emitted.
-    left: usize,
+    /// Number of pairs that the scan may still emit.
+    remaining: usize,
     emit: &'e mut E,
 }
 
-/// A bound, seen from one leaf.
-enum InLeaf<'q> {
-    /// Every key of the leaf is on the inner side of the bound.
+/// A bound of the scan relative to one leaf.
+enum LeafBound<'q> {
+    /// All keys of the leaf are inside the bound.
     Inside,
-    /// The bound lies among the leaf's keys, at this suffix, which it excludes or not.
+    /// The bound is at this suffix; `excluded` if the range excludes its key.
     At { suffix: &'q [u8], excluded: bool },
 }
 
-impl<'s, E: Emit> Walk<'s, '_, '_, E> {
+impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
     fn run(mut self) {
-        if self.left > 0 {
+        if self.remaining > 0 {
             let _ = if self.scan.backward { self.backward() } else { self.forward() };
         }
     }
@@ -144,20 +145,20 @@ impl<'s, E: Emit> Walk<'s, '_, '_, E> {
     fn forward(&mut self) -> ControlFlow<()> {
         let Some((mut leaf, mut cursor)) = self.first() else { return ControlFlow::Break(()) };
         loop {
-            self.ask_for_right_of(leaf, &cursor);
+            self.prefetch_right_of(leaf, &cursor);
             let (upper, prefix) = (upper_in_leaf(leaf, self.scan.upper), leaf.prefix_in_node());
             let run_end = self.run_end(leaf, &upper);
             loop {
                 self.emit_run(leaf, prefix, &mut cursor, run_end)?;
                 let Some(item) = cursor.next() else { break };
-                if let InLeaf::At { suffix, excluded } = upper
+                if let LeafBound::At { suffix, excluded } = upper
                     && is_beyond(item.suffix(), suffix, excluded)
                 {
                     return ControlFlow::Break(());
                 }
                 self.emit(prefix, item)?;
             }
-            if matches!(upper, InLeaf::At { .. }) {
+            if matches!(upper, LeafBound::At { .. }) {
                 return ControlFlow::Break(());
             }
             let Some(next) = self.reader.right_of(self.root, leaf) else { return ControlFlow::Break(()) };
@@ -171,14 +172,14 @@ impl<'s, E: Emit> Walk<'s, '_, '_, E> {
         loop {
             let (lower, prefix) = (lower_in_leaf(leaf, self.scan.lower), leaf.prefix_in_node());
             while let Some(item) = cursor.previous() {
-                if let InLeaf::At { suffix, excluded } = lower
+                if let LeafBound::At { suffix, excluded } = lower
                     && is_beyond(suffix, item.suffix(), excluded)
                 {
                     return ControlFlow::Break(());
                 }
                 self.emit(prefix, item)?;
             }
-            if matches!(lower, InLeaf::At { .. }) {
+            if matches!(lower, LeafBound::At { .. }) {
                 return ControlFlow::Break(());
             }
             let Some(next) = self.reader.left_of(self.root, leaf) else { return ControlFlow::Break(()) };
@@ -187,10 +188,10 @@ impl<'s, E: Emit> Walk<'s, '_, '_, E> {
         }
     }
 
-    /// Asks for the beginning of the next leaf, if the scan is likely to get there.
+    /// Prefetches the beginning of the next leaf if the scan is likely to reach it.
     #[inline]
-    fn ask_for_right_of(&self, leaf: View<'s>, cursor: &Cursor<'s>) {
-        if cursor.bytes_left() / PAIR_BYTES < self.left
+    fn prefetch_right_of(&self, leaf: View<'s>, cursor: &Cursor<'s>) {
+        if cursor.bytes_left() / PAIR_BYTES < self.remaining
             && let Some(right) = leaf.right()
         {
             let start = self.reader.forest().geometry().sorted_start(LEAF);
@@ -200,17 +201,17 @@ impl<'s, E: Emit> Walk<'s, '_, '_, E> {
         }
     }
 
-    /// Offset up to which sorted items of a leaf need no look at the upper bound.
+    /// Returns the offset up to which sorted items are inside the upper bound without a comparison.
     #[inline]
-    fn run_end(&self, leaf: View<'s>, upper: &InLeaf<'_>) -> usize {
+    fn run_end(&self, leaf: View<'s>, upper: &LeafBound<'_>) -> usize {
         match upper {
             _ if self.scan.keys_only => 0,
-            InLeaf::Inside => leaf.sorted_end(),
-            InLeaf::At { suffix, .. } => lower_bound(leaf, &SearchKey::new(suffix)).offset,
+            LeafBound::Inside => leaf.sorted_end(),
+            LeafBound::At { suffix, .. } => lower_bound(leaf, &SearchKey::new(suffix)).offset,
         }
     }
 
-    /// Offers sorted items up to an offset that no log entry is in the way of.
+    /// Emits sorted items as a run, up to `end` or the next log entry.
     #[inline]
     fn emit_run(
         &mut self,
@@ -219,25 +220,26 @@ impl<'s, E: Emit> Walk<'s, '_, '_, E> {
         cursor: &mut Cursor<'s>,
         end: usize,
     ) -> ControlFlow<()> {
-        let (start, end) = cursor.stretch(end);
+        let (start, end) = cursor.sorted_run(end);
         if start < end {
-            let mut run = Run::new(prefix, leaf.from(start), end - start, self.left);
+            let mut run = PairRun::new(prefix, leaf.from(start), end - start, self.remaining);
             self.emit.run(&mut run);
             cursor.skip_to(end - run.bytes_left());
-            self.left = run.pairs_left();
+            self.remaining = run.pairs_left();
         }
-        if self.left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.remaining == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     #[inline]
     fn emit(&mut self, prefix: InNode<'s>, item: Item<'s>) -> ControlFlow<()> {
-        let elsewhere = if self.scan.keys_only { Some(&[][..]) } else { self.reader.overflow_value(item) };
-        self.emit.pair(&Pair { prefix, item, elsewhere })?;
-        self.left -= 1;
-        if self.left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let separate_value =
+            if self.scan.keys_only { Some(&[][..]) } else { self.reader.overflow_value(item) };
+        self.emit.pair(&Pair { prefix, item, separate_value })?;
+        self.remaining -= 1;
+        if self.remaining == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// Where a forward scan starts.
+    /// Returns the leaf and the cursor at which a forward scan starts.
     fn first(&self) -> Option<(View<'s>, Cursor<'s>)> {
         let version = self.reader.version();
         let (Some(landing), Bound::Included(key) | Bound::Excluded(key)) = (self.landing, self.scan.lower)
@@ -250,7 +252,8 @@ impl<'s, E: Emit> Walk<'s, '_, '_, E> {
         floor.or_else(|| Some((landing.leaf, Cursor::at_key(landing, version, key, after))))
     }
 
-    /// Before the largest key not greater than `key`, in this leaf or one on its left.
+    /// Returns a cursor before the largest key that is not greater than `key`, in this leaf or one to its
+    /// left.
     fn floor(&self, landing: Landing<'s>, key: &[u8]) -> Option<(View<'s>, Cursor<'s>)> {
         let version = self.reader.version();
         let (mut leaf, mut cursor) = (landing.leaf, Cursor::at_key(landing, version, key, true));
@@ -261,7 +264,7 @@ impl<'s, E: Emit> Walk<'s, '_, '_, E> {
         Some((leaf, cursor))
     }
 
-    /// Where a backward scan starts.
+    /// Returns the leaf and the cursor at which a backward scan starts.
     fn last(&self) -> Option<(View<'s>, Cursor<'s>)> {
         let version = self.reader.version();
         let (Some(landing), Bound::Included(key) | Bound::Excluded(key)) = (self.landing, self.scan.upper)
@@ -274,42 +277,42 @@ impl<'s, E: Emit> Walk<'s, '_, '_, E> {
     }
 }
 
-/// Whether `key` lies after `bound`, or at it if the bound is excluded.
+/// Returns whether `key` is beyond `bound`: after it, or equal to it if the bound is excluded.
 #[inline]
 fn is_beyond(key: &[u8], bound: &[u8], excluded: bool) -> bool {
     if excluded { key >= bound } else { key > bound }
 }
 
-fn upper_in_leaf<'q>(leaf: View<'_>, upper: Bound<&'q [u8]>) -> InLeaf<'q> {
+fn upper_in_leaf<'q>(leaf: View<'_>, upper: Bound<&'q [u8]>) -> LeafBound<'q> {
     let (key, excluded) = match upper {
-        Bound::Unbounded => return InLeaf::Inside,
+        Bound::Unbounded => return LeafBound::Inside,
         Bound::Included(key) => (key, false),
         Bound::Excluded(key) => (key, true),
     };
     let beyond_leaf = leaf.high_fence().is_some_and(|high| high.compare(key).is_le());
     if beyond_leaf {
-        return InLeaf::Inside;
+        return LeafBound::Inside;
     }
-    // A key below the low fence ends the scan at the first pair, as the smallest suffix does.
+    // A bound below the low fence ends the scan at the first pair, like the smallest suffix.
     let suffix = key.strip_prefix(leaf.prefix()).unwrap_or(&[]);
-    InLeaf::At { suffix, excluded: excluded || key < leaf.low_fence() }
+    LeafBound::At { suffix, excluded: excluded || key < leaf.low_fence() }
 }
 
-fn lower_in_leaf<'q>(leaf: View<'_>, lower: Bound<&'q [u8]>) -> InLeaf<'q> {
+fn lower_in_leaf<'q>(leaf: View<'_>, lower: Bound<&'q [u8]>) -> LeafBound<'q> {
     let (key, excluded) = match lower {
-        Bound::Unbounded => return InLeaf::Inside,
+        Bound::Unbounded => return LeafBound::Inside,
         Bound::Included(key) => (key, false),
         Bound::Excluded(key) => (key, true),
     };
     if key < leaf.low_fence() {
-        return InLeaf::Inside;
+        return LeafBound::Inside;
     }
     match key.strip_prefix(leaf.prefix()) {
-        Some(suffix) => InLeaf::At { suffix, excluded },
-        // Beyond the high fence: no key of the leaf is in the range.
-        None => InLeaf::At { suffix: BEYOND_ALL, excluded: true },
+        Some(suffix) => LeafBound::At { suffix, excluded },
+        // The bound is beyond the high fence: no key of the leaf is in the range.
+        None => LeafBound::At { suffix: BEYOND_ALL, excluded: true },
     }
 }
 
-/// Not smaller than any key suffix.
+/// A suffix that is not smaller than any key suffix.
 const BEYOND_ALL: &[u8] = &[0xff; honeycomb_layout::KEY_BYTES_MAX + 1];

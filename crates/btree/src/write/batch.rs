@@ -1,10 +1,10 @@
-//! Batches: writes under one version, and what must hold so that they are carried out.
+//! Batches: writes at one version, with optional conditions.
 //!
-//! A batch of writes to single keys locks and writes leaf by leaf, in key order. A batch with ranges first
-//! locks all its leaves, in key order too, so that batches wait for each other and not in circles. A
-//! condition is checked as soon as its leaves are locked, before anything is written, and stays true until
-//! the commit: whoever writes to the range needs one of these locks. That includes a pair that is not there
-//! yet, since the leaves of a range tile it without gaps.
+//! A batch of writes to single keys locks and writes one leaf after the other, in key order. A batch with
+//! ranges first locks all its leaves, also in key order. So batches cannot deadlock. A condition is checked
+//! as soon as its leaves are locked and before the batch writes anything. It stays true until the commit
+//! because any write to the range needs one of these locks. That includes the insertion of a new key: the
+//! leaves of a range tile it without gaps.
 
 use std::borrow::Cow;
 use std::ops::Bound;
@@ -16,32 +16,33 @@ use crate::forest::{Forest, Root};
 use crate::node::key::{common_length, head};
 use crate::node::view::View;
 use crate::read::reader::LeafPosition;
-use crate::write::apply::Located;
+use crate::write::apply::LeafLocation;
 use crate::write::operation::{
     BatchEntry, BatchOperation, BatchOutcome, Decision, Operation, Outcome, TreeRange,
 };
 use crate::write::range::KeyRange;
-use crate::write::transaction::{End, Stop, WriteTransaction};
+use crate::write::transaction::{Abort, End, WriteTransaction};
 
-/// Most entries of a batch.
+/// Maximum number of entries in a batch.
 pub const BATCH_OPERATIONS_MAX: usize = 1 << 20;
 
 impl Forest {
-    /// Carries out all operations under one version, or none. Operations on one key see those before them.
+    /// Executes all operations at one version, or none of them. An operation sees the effects of earlier
+    /// operations on its key.
     ///
     /// # Errors
-    /// As [`Forest::write`], and [`Error::BatchTooLarge`]. Nothing has changed then.
+    /// Those of [`Forest::write`], and [`Error::BatchTooLarge`]. A failed batch has changed nothing.
     pub fn apply(&self, operations: &[BatchOperation<'_>]) -> Result<BatchOutcome, Error> {
         let entries: Vec<_> = operations.iter().copied().map(BatchEntry::Write).collect();
         self.apply_entries(&entries)
     }
 
-    /// Carries out all entries under one version, or none. Writes and removals of ranges see the entries
-    /// before them; conditions see what was there before the batch.
+    /// Executes all entries at one version, or none of them. Writes and range deletions see the effects of
+    /// earlier entries; conditions see the state before the batch.
     ///
     /// # Errors
-    /// As [`Forest::write`], [`Error::BatchTooLarge`], and [`Error::NoVersions`] if there are conditions
-    /// without MVCC. Nothing has changed then.
+    /// Those of [`Forest::write`], [`Error::BatchTooLarge`], and [`Error::NoVersions`] for a condition
+    /// without MVCC. A failed batch has changed nothing.
     pub fn apply_entries(&self, entries: &[BatchEntry<'_>]) -> Result<BatchOutcome, Error> {
         if entries.len() > BATCH_OPERATIONS_MAX {
             return Err(Error::BatchTooLarge { operations: entries.len(), max: BATCH_OPERATIONS_MAX });
@@ -64,22 +65,23 @@ impl Forest {
     }
 }
 
-/// The places of entries in the order of their keys, ranges before writes that begin alike.
+/// Returns the indexes of the entries in key order. A range precedes a write at its lower bound.
 fn key_order(entries: &[BatchEntry<'_>]) -> Vec<usize> {
-    let key = |entry| place(entry).1;
+    let key = |entry| sort_key(entry).1;
     let first = entries.first().map_or(&[][..], key);
     let shared = entries.iter().map(|entry| common_length(first, key(entry))).min().unwrap_or(0);
-    // What follows the beginning that all keys share decides mostly, and stands together.
-    let heads = entries.iter().map(|entry| (place(entry).0, head(&key(entry)[shared..])));
+    // The bytes after the common beginning of all keys usually decide. Compare these heads first: they are
+    // adjacent in memory.
+    let heads = entries.iter().map(|entry| (sort_key(entry).0, head(&key(entry)[shared..])));
     let mut order: Vec<_> = heads.zip(0..).collect();
     order.sort_by(|(a, a_at), (b, b_at)| {
-        a.cmp(b).then_with(|| place(&entries[*a_at]).cmp(&place(&entries[*b_at])))
+        a.cmp(b).then_with(|| sort_key(&entries[*a_at]).cmp(&sort_key(&entries[*b_at])))
     });
     order.into_iter().map(|(_, index)| index).collect()
 }
 
-/// Where an entry belongs in the order of keys.
-fn place<'a>(entry: &BatchEntry<'a>) -> (Root, &'a [u8], bool) {
+/// Returns the sort key of an entry: tree, key or lower bound, and whether it is a write.
+fn sort_key<'a>(entry: &BatchEntry<'a>) -> (Root, &'a [u8], bool) {
     match *entry {
         BatchEntry::Write(BatchOperation { root, key, .. }) => (root, key, true),
         BatchEntry::Unchanged { range, .. } | BatchEntry::DeleteRange(range) => {
@@ -92,16 +94,16 @@ fn place<'a>(entry: &BatchEntry<'a>) -> (Root, &'a [u8], bool) {
     }
 }
 
-/// The order in which entries are carried out: by key, but those after the removal of a range after it.
+/// Returns the execution order: key order, but no entry moves across a range deletion.
 fn apply_order<'o>(entries: &[BatchEntry<'_>], order: &'o [usize]) -> Cow<'o, [usize]> {
-    let is_removal = |entry: &BatchEntry<'_>| matches!(entry, BatchEntry::DeleteRange(_));
-    if !entries.iter().any(is_removal) {
+    let is_range_deletion = |entry: &BatchEntry<'_>| matches!(entry, BatchEntry::DeleteRange(_));
+    if !entries.iter().any(is_range_deletion) {
         return Cow::Borrowed(order);
     }
-    let mut removals = 0;
+    let mut deletions = 0;
     let stage = |entry| {
-        removals += usize::from(is_removal(entry));
-        2 * removals - usize::from(is_removal(entry))
+        deletions += usize::from(is_range_deletion(entry));
+        2 * deletions - usize::from(is_range_deletion(entry))
     };
     let stages: Vec<usize> = entries.iter().map(stage).collect();
     let mut order = order.to_vec();
@@ -109,17 +111,19 @@ fn apply_order<'o>(entries: &[BatchEntry<'_>], order: &'o [usize]) -> Cow<'o, [u
     Cow::Owned(order)
 }
 
-/// Whether a write is the first of its key in a batch.
+/// Returns whether a write is the first of its key in a batch.
 fn is_first(entries: &[BatchEntry<'_>], order: &[usize], index: usize) -> bool {
-    let wanted = place(&entries[index]);
-    let first = order.partition_point(|&other| place(&entries[other]) < wanted);
+    let wanted = sort_key(&entries[index]);
+    let first = order.partition_point(|&other| sort_key(&entries[other]) < wanted);
     order[first] == index
 }
 
-/// The version at which a pair of a range may have been written in a leaf, if that may be after `since`.
+/// Returns the newest version after `since` at which the leaf may have changed a pair of the range, if there
+/// is one.
 fn changed_since(leaf: View<'_>, keys: KeyRange<'_>, since: Version) -> Option<Version> {
     let node_version = leaf.node_version();
-    // A buffer has the version of the write that made it. What else was written between is not known.
+    // The node version is that of the write that built the buffer. The versions of its sorted items are
+    // unknown.
     if node_version > since {
         return Some(node_version);
     }
@@ -128,14 +132,14 @@ fn changed_since(leaf: View<'_>, keys: KeyRange<'_>, since: Version) -> Option<V
 }
 
 impl WriteTransaction<'_> {
-    /// Carries out the entries of a batch, whose places in the order of their keys are given.
+    /// Executes the entries of a batch. `order` has their indexes in key order.
     fn apply_batch(
         &mut self,
         entries: &[BatchEntry<'_>],
         order: &[usize],
-    ) -> Result<End<BatchOutcome>, Stop> {
-        if let Some((index, outcome)) = self.find_unexpected(entries, order)? {
-            return Ok(End::Refused(BatchOutcome::Refused { index, outcome }));
+    ) -> Result<End<BatchOutcome>, Abort> {
+        if let Some((index, outcome)) = self.check_conditions(entries, order)? {
+            return Ok(End::RollBack(BatchOutcome::Refused { index, outcome }));
         }
         let mut outcomes = vec![Outcome::Absent; entries.len()];
         for &index in &*apply_order(entries, order) {
@@ -145,7 +149,7 @@ impl WriteTransaction<'_> {
                     let nothing_to_delete =
                         write.operation == Operation::Delete && outcome == Outcome::Absent;
                     if !outcome.wrote() && !nothing_to_delete {
-                        return Ok(End::Refused(BatchOutcome::Refused { index, outcome }));
+                        return Ok(End::RollBack(BatchOutcome::Refused { index, outcome }));
                     }
                     outcome
                 }
@@ -158,50 +162,50 @@ impl WriteTransaction<'_> {
         }
         let wrote = outcomes.iter().any(Outcome::wrote);
         let outcome = BatchOutcome::Applied { version: 0, outcomes };
-        Ok(if wrote { End::Commit(outcome) } else { End::Refused(outcome) })
+        Ok(if wrote { End::Commit(outcome) } else { End::RollBack(outcome) })
     }
 
-    /// Carries out one write of a batch.
+    /// Executes one write of a batch.
     fn apply_in_batch(
         &mut self,
         entries: &[BatchEntry<'_>],
         order: &[usize],
         index: usize,
         BatchOperation { root, key, operation }: &BatchOperation<'_>,
-    ) -> Result<Outcome, Stop> {
-        let leaf = self.hold_leaf(*root, LeafPosition::Key(key))?;
+    ) -> Result<Outcome, Abort> {
+        let leaf = self.lock_leaf(*root, LeafPosition::Key(key))?;
         let operation = match *operation {
-            // Its version was compared.
+            // check_conditions has compared the version.
             Operation::CompareVersionAndSwap { value, .. } if is_first(entries, order, index) => {
                 &Operation::Update(value)
             }
             _ => operation,
         };
-        self.apply(*root, Located::at(leaf), key, operation)
+        self.apply(*root, LeafLocation::at(leaf), key, operation)
     }
 
-    /// The first condition that does not hold, or swap by version that finds another version than it expects,
-    /// and why. All are looked at before anything is written: a leaf that the batch has merged has versions
-    /// of its own. What was found stays so, for the leaves are locked.
-    fn find_unexpected(
+    /// Returns the index and outcome of the first failed condition, or of the first swap by version whose
+    /// pair has another version. All are checked before anything is written: a leaf that this batch
+    /// consolidates gets a new node version. The result stays valid because the leaves are locked.
+    fn check_conditions(
         &mut self,
         entries: &[BatchEntry<'_>],
         order: &[usize],
-    ) -> Result<Option<(usize, Outcome)>, Stop> {
+    ) -> Result<Option<(usize, Outcome)>, Abort> {
         let has_ranges = entries.iter().any(|entry| !matches!(entry, BatchEntry::Write(_)));
         for &index in order {
             let unexpected = match &entries[index] {
                 BatchEntry::Unchanged { range, since } => self
-                    .hold_range(range, |leaf, keys| changed_since(leaf, keys, *since))?
+                    .lock_range(range, |leaf, keys| changed_since(leaf, keys, *since))?
                     .map(|version| Outcome::Changed { version }),
-                BatchEntry::DeleteRange(range) => self.hold_range(range, |_, _| None)?,
+                BatchEntry::DeleteRange(range) => self.lock_range(range, |_, _| None)?,
                 BatchEntry::Write(BatchOperation { root, key, operation }) => {
                     let compares = matches!(operation, Operation::CompareVersionAndSwap { .. })
                         && is_first(entries, order, index);
                     if !has_ranges && !compares {
                         continue;
                     }
-                    let leaf = self.hold_leaf(*root, LeafPosition::Key(key))?;
+                    let leaf = self.lock_leaf(*root, LeafPosition::Key(key))?;
                     match compares.then(|| self.decide(leaf, key, operation)) {
                         Some(Decision::Keep(outcome)) => Some(outcome),
                         _ => None,
@@ -215,25 +219,25 @@ impl WriteTransaction<'_> {
         Ok(None)
     }
 
-    /// Locks the leaves of a range from left to right, until `look` finds something in one of them.
-    fn hold_range<T>(
+    /// Locks the leaves of a range from left to right until `inspect` returns a result for one of them.
+    fn lock_range<T>(
         &mut self,
         &TreeRange { root, lower, upper }: &TreeRange<'_>,
-        look: impl Fn(View<'_>, KeyRange<'_>) -> Option<T>,
-    ) -> Result<Option<T>, Stop> {
+        inspect: impl Fn(View<'_>, KeyRange<'_>) -> Option<T>,
+    ) -> Result<Option<T>, Abort> {
         let keys = KeyRange { lower, upper };
         if keys.is_empty() {
             return Ok(None);
         }
-        let mut leaf = self.hold_leaf(root, keys.first_leaf())?;
+        let mut leaf = self.lock_leaf(root, keys.first_leaf())?;
         loop {
             let view = self.view(leaf);
-            let found = look(view, keys);
+            let found = inspect(view, keys);
             if found.is_some() || keys.ends_in(view) {
                 return Ok(found);
             }
-            let right = self.right_of(leaf).ok_or(Stop::Busy)?;
-            leaf = self.hold(right)?;
+            let right = self.right_of(leaf).ok_or(Abort::Conflict)?;
+            leaf = self.lock(right)?;
         }
     }
 }

@@ -1,28 +1,29 @@
-//! Compaction: joins of leaves that deletes have left sparse, wherever they are.
+//! Compaction: merges leaves that deletions have left sparse.
 //!
-//! A delete leaves a marker in the log of its leaf, and a log is merged only when it is full; so leaves can
-//! hold little or nothing for ever. Two things deal with that:
-//! - a write that leaves its leaf less than a quarter full, or another half emptier than that, looks for a
-//!   join
-//!   once it is committed (`tend`);
-//! - a pass goes over the leaves of a tree in key order, some at a time, and joins what is too empty
+//! A deletion writes a tombstone to the log block of its leaf, and only a full log block is consolidated. So
+//! a leaf could keep few or no live pairs forever. Two mechanisms prevent that:
+//! - a write that leaves its leaf less than a quarter full, or halves it again after that, tries to merge the
+//!   leaf after the commit (`compact_sparse_leaves`);
+//! - a compaction pass visits the leaves of a tree in key order, a few at a time, and merges sparse ones
 //!   ([`Forest::compact`]).
 //!
-//! The invariant, after a pass during which nothing shrank: of the leaves under one parent any two that are
-//! adjacent hold more than 9/10 of a block together, and any three more than 18/10; so do two adjacent
-//! interior nodes under one parent, of theirs. For at each leaf the pass looks whether it and those after it
-//! fit into fewer leaves that are filled to 9/10, as a loader fills them. If so it replaces them and looks at
-//! the same place again; each time there are fewer leaves, so this ends. If not it goes on, and what it has
-//! passed stays as it is, since a join further right only makes a right neighbour fuller. Hence leaves are
-//! filled to 9/20 on average or more, but for one that is the only child of its parent, which then has full
-//! neighbours. So there are at most twice the leaves of a tree that is loaded with the same pairs.
+//! Invariant after a pass during which no pair was deleted or shortened: under one parent, the live pairs of
+//! any two adjacent leaves need more than 9/10 of a block, and those of any three adjacent leaves more than
+//! 18/10. Any two adjacent interior nodes under one parent also need more than 9/10 of a block. Proof: at
+//! each leaf the pass checks whether this leaf and the next ones fit into fewer leaves filled to 9/10, the
+//! fill factor of a bulk load. If so, it replaces them and checks the same position again; each replacement
+//! leaves fewer leaves, so this ends. If not, it advances. The leaves behind it keep the invariant, because a
+//! merge further right can only make their right neighbour fuller. Hence leaves are at least 9/20 full on
+//! average, except one that is the only child of its parent, whose neighbours then are full. So a tree has at
+//! most twice as many leaves as after a bulk load of the same pairs.
 //!
-//! Two adjacent leaves are never both empty then, so a scan passes no more leaves than those with pairs and
-//! as many. Mostly none is: an empty leaf is joined to one that has room for its fence, however full, and
-//! shares the pairs of one that has not.
+//! It follows that two adjacent leaves are never both empty, so a scan visits at most two leaves for each
+//! leaf with pairs. Usually no leaf is empty: an empty leaf is merged with a neighbour that has space for its
+//! fence key, even if that neighbour is otherwise full. If the neighbour lacks that space, its pairs are
+//! redistributed between both.
 //!
-//! Each join is a transaction like any other change of structure: what was found is looked at again under the
-//! locks. If it fails nothing has changed, and the pass can be taken up at the same place.
+//! Each merge is a transaction, like any other structural change. It checks its input again under the locks.
+//! If it fails, it has changed nothing, and the pass can continue at the same position.
 
 use honeycomb_layout::child;
 use honeycomb_memory::Lid;
@@ -39,60 +40,62 @@ use crate::read::search::{child_after, child_at, child_before};
 use crate::write::divide::log_room;
 use crate::write::restructure::Ends;
 use crate::write::sparse::Shrunk;
-use crate::write::transaction::{End, Stop, WriteTransaction};
+use crate::write::transaction::{Abort, End, WriteTransaction};
 
-/// What a step of a pass came to.
+/// The result of a step of a compaction pass.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Compacted {
-    /// Leaves that it looked at, and those that it replaced.
+    /// Leaves that the step has checked or replaced.
     pub leaves: usize,
-    /// Nodes that the tree has fewer.
+    /// Number of nodes by which the tree has shrunk.
     pub freed: usize,
-    /// Whether the pass has come to the end of the tree.
+    /// Whether the pass has reached the end of the tree.
     pub is_done: bool,
 }
 
-/// Most leaves that are replaced at once. All of them are locked for that.
+/// Maximum number of leaves to replace in one transaction, which locks all of them.
 const RUN_MAX: usize = 16;
 
-/// Part of a step under one transaction.
+/// The result of one transaction of a step.
 struct Step {
     leaves: usize,
     freed: usize,
-    /// Where to go on; none at the end of the tree.
+    /// The key at which to continue; `None` at the end of the tree.
     next: Option<Vec<u8>>,
 }
 
-/// Leaves at the start of a list that can be replaced by fewer, or by as many with none of them empty.
-struct Join {
+/// The first `count` leaves of a list fit into `nodes` leaves. These are fewer, or as many but none of them
+/// empty.
+struct MergePlan {
     count: usize,
     nodes: usize,
 }
 
 impl Forest {
-    /// Goes on with a pass over a tree from `place`, where an empty one begins: looks at about as many leaves
-    /// as `leaves` says, joins those that fit into fewer, and sets `place` to where to go on. A leaf that is
-    /// looked at costs up to a microsecond, one that is replaced several.
+    /// Executes a step of a compaction pass: checks about `leaves` leaves from the key `position` on, which
+    /// is empty at the start of a pass, and merges those that fit into fewer leaves. Sets `position` to the
+    /// key at which the next step continues. Checking a leaf takes up to a microsecond, replacing it several.
     ///
-    /// # Errors [`Error::Memory`] if there is no room for a joined node. What was joined before stays so, and
-    /// the pass can go on.
-    pub fn compact(&self, root: Root, place: &mut Vec<u8>, leaves: usize) -> Result<Compacted, Error> {
+    /// # Errors
+    /// [`Error::Memory`] if there is no memory for a merged node. Earlier merges stay, and the pass can
+    /// continue.
+    pub fn compact(&self, root: Root, position: &mut Vec<u8>, leaves: usize) -> Result<Compacted, Error> {
         let mut compacted = Compacted::default();
         while compacted.leaves < leaves && !compacted.is_done {
             let left = leaves - compacted.leaves;
-            let (step, _) = self.transact(|transaction| transaction.compact(root, place, left))?;
+            let (step, _) = self.transact(|transaction| transaction.compact(root, position, left))?;
             compacted.leaves += step.leaves;
             compacted.freed += step.freed;
             compacted.is_done = step.next.is_none();
-            *place = step.next.unwrap_or_default();
+            *position = step.next.unwrap_or_default();
         }
         Ok(compacted)
     }
 
-    /// Looks for joins of leaves that writes have left sparse. If there is no room for them they stay for the
-    /// next pass.
+    /// Tries to merge leaves that writes have left sparse. If memory is exhausted, they stay until the next
+    /// pass.
     #[cold]
-    pub(crate) fn tend(&self, shrunk: Shrunk) {
+    pub(crate) fn compact_sparse_leaves(&self, shrunk: Shrunk) {
         for (root, key) in shrunk.sparse {
             let _ = self.transact(|transaction| {
                 let start = transaction.left_neighbour(root, &key)?;
@@ -103,58 +106,60 @@ impl Forest {
 }
 
 impl WriteTransaction<'_> {
-    /// Looks at some leaves from a key on, up to the first join.
-    fn compact(&mut self, root: Root, place: &[u8], leaves: usize) -> Result<End<Step>, Stop> {
-        let path = self.path(root, place, LEAF);
+    /// Checks leaves from a key on, up to the first merge.
+    fn compact(&mut self, root: Root, position: &[u8], leaves: usize) -> Result<End<Step>, Abort> {
+        let path = self.path(root, position, LEAF);
         let Some(&parent) = path.last() else {
-            return Ok(End::Refused(Step { leaves: 1, freed: 0, next: None }));
+            return Ok(End::RollBack(Step { leaves: 1, freed: 0, next: None }));
         };
-        let children = self.children_from(parent, place, leaves + RUN_MAX)?;
+        let children = self.children_from(parent, position, leaves + RUN_MAX)?;
         let starts = children.len().min(leaves);
         for start in 0..starts {
-            let Some(Join { count, nodes }) = self.find_join(&children[start..]) else { continue };
+            let Some(MergePlan { count, nodes }) = self.find_merge(&children[start..]) else { continue };
             let run = &children[start..start + count];
             let (low, next) = (self.view_of(run[0]).low_fence().to_vec(), self.end_of(run[count - 1]));
-            let news = self.join(root, run, nodes)?;
+            let new_nodes = self.merge(root, run, nodes)?;
             let leaves = start + count;
-            return Ok(if news < count || news == nodes {
-                End::Commit(Step { leaves, freed: count - news, next: Some(low) })
+            return Ok(if new_nodes < count || new_nodes == nodes {
+                End::Commit(Step { leaves, freed: count - new_nodes, next: Some(low) })
             } else {
-                // They have grown meanwhile, or they do not fit as well with the fences that they have then.
-                End::Refused(Step { leaves, freed: 0, next })
+                // The leaves have grown in the meantime, or do not fit because their new fence keys are
+                // longer.
+                End::RollBack(Step { leaves, freed: 0, next })
             });
         }
         let last = children[starts - 1];
-        // What is below the parent is compact by now, and so is its left neighbour.
-        if starts == children.len() && self.join_interiors(root, &path)? {
+        // The children of this parent are compact now, and so are those of its left neighbour.
+        if starts == children.len() && self.merge_interiors(root, &path)? {
             let low = self.view_of(last).low_fence().to_vec();
             return Ok(End::Commit(Step { leaves: starts + RUN_MAX, freed: 1, next: Some(low) }));
         }
-        Ok(End::Refused(Step { leaves: starts, freed: 0, next: self.end_of(last) }))
+        Ok(End::RollBack(Step { leaves: starts, freed: 0, next: self.end_of(last) }))
     }
 
-    /// The first key that is routed to the right of a node.
+    /// Returns the high fence key of a node.
     fn end_of(&self, lid: Lid) -> Option<Vec<u8>> {
         self.view_of(lid).high_fence().map(|high| high.to_vec())
     }
 
-    /// The children of a parent of leaves from the one of a key on: at most so many.
-    fn children_from(&self, parent: Lid, key: &[u8], most: usize) -> Result<Vec<Lid>, Stop> {
+    /// Returns at most `most` children of a parent of leaves, from the child of `key` on.
+    fn children_from(&self, parent: Lid, key: &[u8], most: usize) -> Result<Vec<Lid>, Abort> {
         let view = self.above_leaves(parent)?;
         let first = child_toward(view, LeafPosition::Key(key)).0;
         let positions = std::iter::successors(Some(first), |&position| child_after(view, position));
         Ok(positions.take(most).map(|position| child_at(view, position)).collect())
     }
 
-    /// A node that was a parent of leaves when a path led to it. If it is the root, it can have become a leaf
-    /// or have grown since: nothing on the path is locked.
-    fn above_leaves(&self, parent: Lid) -> Result<View<'_>, Stop> {
+    /// Returns the view of a node that was a parent of leaves when the path was read. Nothing on the path is
+    /// locked, so the root may have become a leaf or gained a level since.
+    fn above_leaves(&self, parent: Lid) -> Result<View<'_>, Abort> {
         let view = self.view_of(parent);
-        if view.level() == LEAF + 1 { Ok(view) } else { Err(Stop::Busy) }
+        if view.level() == LEAF + 1 { Ok(view) } else { Err(Abort::Conflict) }
     }
 
-    /// The low fence of the leaf left of the one of a key, if they have one parent; else of that one.
-    fn left_neighbour(&self, root: Root, key: &[u8]) -> Result<Vec<u8>, Stop> {
+    /// Returns the low fence key of the left neighbour of a key's leaf, or of that leaf if it is the first
+    /// child of its parent.
+    fn left_neighbour(&self, root: Root, key: &[u8]) -> Result<Vec<u8>, Abort> {
         let path = self.path(root, key, LEAF);
         let Some(&parent) = path.last() else { return Ok(Vec::new()) };
         let view = self.above_leaves(parent)?;
@@ -163,9 +168,10 @@ impl WriteTransaction<'_> {
         Ok(self.view_of(child_at(view, left)).low_fence().to_vec())
     }
 
-    /// Whether leaves from the first of a list on fit into fewer: as many as fit into one, or else three into
-    /// two. If an empty one does not even fit to a full one, they share what that has.
-    fn find_join(&self, leaves: &[Lid]) -> Option<Join> {
+    /// Checks whether leaves from the first of a list on fit into fewer leaves: as many as possible into one,
+    /// or else three into two. If an empty leaf does not fit into a full neighbour, both share the pairs of
+    /// the neighbour.
+    fn find_merge(&self, leaves: &[Lid]) -> Option<MergePlan> {
         let (shape, first) = (self.forest.shape(), self.view_of(*leaves.first()?));
         let (mut live, mut count, mut is_one_empty) = (Live::of(first), 1, false);
         for &lid in leaves.iter().take(RUN_MAX).skip(1) {
@@ -173,54 +179,56 @@ impl WriteTransaction<'_> {
             let more = Live::of(last);
             is_one_empty = live.is_empty() || more.is_empty();
             live = live.and(more);
-            let room = if is_one_empty { room(shape, LEAF) } else { goal(shape, LEAF) };
+            let room =
+                if is_one_empty { block_bytes_max(shape, LEAF) } else { merged_bytes_max(shape, LEAF) };
             if live.sorted_bytes(Fences::spanning(first, last)) > room {
                 break;
             }
             count += 1;
         }
         match count {
-            1 if is_one_empty => Some(Join { count: 2, nodes: 2 }),
+            1 if is_one_empty => Some(MergePlan { count: 2, nodes: 2 }),
             1 => self.three_into_two(first, live, *leaves.get(2)?),
-            _ => Some(Join { count, nodes: 1 }),
+            _ => Some(MergePlan { count, nodes: 1 }),
         }
     }
 
-    fn three_into_two(&self, first: View<'_>, two: Live, third: Lid) -> Option<Join> {
+    fn three_into_two(&self, first: View<'_>, two: Live, third: Lid) -> Option<MergePlan> {
         let last = self.view_of(third);
         let bytes = two.and(Live::of(last)).sorted_bytes(Fences::spanning(first, last));
-        (bytes <= 2 * goal(self.forest.shape(), LEAF)).then_some(Join { count: 3, nodes: 2 })
+        (bytes <= 2 * merged_bytes_max(self.forest.shape(), LEAF)).then_some(MergePlan { count: 3, nodes: 2 })
     }
 
-    /// Replaces adjacent leaves by so many, if they fit: by how many it did. If they are not fewer, none of
-    /// it is to be committed.
-    fn join(&mut self, root: Root, leaves: &[Lid], nodes: usize) -> Result<usize, Stop> {
-        let held = leaves.iter().map(|&lid| self.hold(lid)).collect::<Result<Vec<_>, _>>()?;
-        let news = self.join_leaves(root, &held, nodes)?;
-        if news < leaves.len() {
+    /// Replaces adjacent leaves by `nodes` leaves, or more if they do not fit, and returns their number.
+    fn merge(&mut self, root: Root, leaves: &[Lid], nodes: usize) -> Result<usize, Abort> {
+        let locked = leaves.iter().map(|&lid| self.lock(lid)).collect::<Result<Vec<_>, _>>()?;
+        let new_nodes = self.merge_leaves(root, &locked, nodes)?;
+        if new_nodes < leaves.len() {
             self.forest.counters.compactions.add(1);
         }
-        Ok(news)
+        Ok(new_nodes)
     }
 
-    /// Joins the last node of a path with its left neighbour, if they fit into one, or else the one above it
-    /// if it ends where that does, and so on: whether it did.
-    fn join_interiors(&mut self, root: Root, path: &[Lid]) -> Result<bool, Stop> {
+    /// Merges the last node of a path with its left neighbour if they fit into one node. Otherwise, if that
+    /// node is the last child of its parent, tries the same with its parent, and so on. Returns whether it
+    /// has merged two nodes.
+    fn merge_interiors(&mut self, root: Root, path: &[Lid]) -> Result<bool, Abort> {
         for step in path.windows(2).rev() {
             let (parent, node) = (self.view_of(step[0]), self.view_of(step[1]));
-            // The root can have grown or shrunk since the path was found.
+            // The root may have gained or lost a level since the path was read.
             if parent.level() != node.level() + 1 {
-                return Err(Stop::Busy);
+                return Err(Abort::Conflict);
             }
             let position = child_toward(parent, LeafPosition::Key(node.low_fence())).0;
             if let Some(left) = child_before(parent, position) {
-                let (left, goal) = (child_at(parent, left), goal(self.forest.shape(), node.level()));
-                if joined_bytes(self.view_of(left), node) <= goal {
-                    let ends = Ends { first: self.hold(left)?, last: self.hold(step[1])? };
-                    if joined_bytes(self.view(ends.first), self.view(ends.last)) > goal {
-                        return Err(Stop::Busy);
+                let (left, goal) =
+                    (child_at(parent, left), merged_bytes_max(self.forest.shape(), node.level()));
+                if merged_bytes(self.view_of(left), node) <= goal {
+                    let ends = Ends { first: self.lock(left)?, last: self.lock(step[1])? };
+                    if merged_bytes(self.view(ends.first), self.view(ends.last)) > goal {
+                        return Err(Abort::Conflict);
                     }
-                    self.join_neighbours(root, ends)?;
+                    self.merge_interior_nodes(root, ends)?;
                     return Ok(true);
                 }
             }
@@ -232,19 +240,19 @@ impl WriteTransaction<'_> {
     }
 }
 
-/// Bytes that a node may have after a join: as many as a loader gives it.
-fn goal(shape: &Shape, level: usize) -> usize {
-    (shape.block_bytes(level) * 9 / 10).min(room(shape, level))
+/// Returns the maximum bytes of a merged block: the fill factor of a bulk load.
+fn merged_bytes_max(shape: &Shape, level: usize) -> usize {
+    (shape.block_bytes(level) * 9 / 10).min(block_bytes_max(shape, level))
 }
 
-/// Bytes that a node may have: so many after a join with an empty one.
-fn room(shape: &Shape, level: usize) -> usize {
+/// Returns the maximum bytes of a block, also after a merge with an empty leaf.
+fn block_bytes_max(shape: &Shape, level: usize) -> usize {
     shape.block_bytes(level) - log_room(shape, level)
 }
 
-/// No fewer bytes than the sorted block of two adjacent interior nodes takes as one. The fence between them
-/// becomes an item.
-fn joined_bytes(left: View<'_>, right: View<'_>) -> usize {
+/// Returns an upper limit for the bytes of the sorted block of two merged interior nodes. The fence key
+/// between them becomes the key of an item.
+fn merged_bytes(left: View<'_>, right: View<'_>) -> usize {
     let prefix = Fences::spanning(left, right).prefix_length();
     let bytes = |view: View<'_>| {
         let whole = view.sorted_end() - view.sorted_start();

@@ -1,4 +1,4 @@
-//! Dividing the items of one or more nodes among new nodes, evenly by bytes.
+//! Divides the items of one or more nodes among new nodes, evenly by bytes.
 
 use honeycomb_memory::Lid;
 
@@ -9,25 +9,25 @@ use crate::node::item_run::{ItemRun, Items, Tally};
 use crate::node::key::{KeyParts, separator};
 use crate::node::shape::Shape;
 
-/// How to divide.
+/// The distribution of items among new nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Share {
-    /// Into this many nodes of similar size, or more if they do not fit.
+pub(crate) enum Distribution {
+    /// This many nodes of similar size, or more if the items do not fit.
     Evenly(usize),
-    /// All but the last item into the first node: keys are arriving in order.
+    /// All items except the last one in the first node. Used when keys arrive in ascending order.
     LastApart,
 }
 
-/// What one of the new nodes will hold.
-pub(crate) struct Part<'a> {
+/// The contents of a new node.
+pub(crate) struct NodeContents<'a> {
     pub(crate) fences: OwnedFences,
-    /// Interior nodes only.
+    /// The leftmost child; interior nodes only.
     pub(crate) leftmost: Option<Lid>,
     pub(crate) items: Items<'a>,
 }
 
-impl Part<'_> {
-    /// The node to build, with these siblings if it is a leaf.
+impl NodeContents<'_> {
+    /// Returns the plan of the node. `left` and `right` are the siblings of a leaf.
     pub(crate) fn plan(&self, level: usize, left: Option<Lid>, right: Option<Lid>) -> Plan<'_> {
         let left = if level == 0 { left } else { self.leftmost };
         let right = right.filter(|_| level == 0);
@@ -35,55 +35,60 @@ impl Part<'_> {
     }
 }
 
-/// What a run of nodes holds.
+/// The contents of a run of adjacent nodes.
 pub(crate) struct NodeRun<'a> {
     pub(crate) level: usize,
     pub(crate) fences: Fences<'a>,
-    /// Interior nodes only.
+    /// The leftmost child; interior nodes only.
     pub(crate) leftmost: Option<Lid>,
     pub(crate) items: Items<'a>,
 }
 
-/// A place between items, by the item after it: the first of the next node.
+/// A position between two items, identified by the item after it, which becomes the first item of the next
+/// node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Cut {
     item_run: usize,
-    /// Where in the piece's bytes the item is.
+    /// Offset of the item in the bytes of its item run.
     at: usize,
 }
 
-/// Divides a run among as many nodes as `share` says and as fit.
-pub(crate) fn divide<'a>(shape: &Shape, run: &NodeRun<'a>, share: Share) -> Vec<Part<'a>> {
-    let all_fit = |parts: &[Part<'_>], room| {
+/// Divides a run of nodes. `distribution` sets the number of new nodes; it grows if the items do not fit.
+pub(crate) fn divide<'a>(
+    shape: &Shape,
+    run: &NodeRun<'a>,
+    distribution: Distribution,
+) -> Vec<NodeContents<'a>> {
+    let all_fit = |parts: &[NodeContents<'_>], room| {
         parts.iter().all(|part| fits(shape, &part.plan(run.level, None, None), room))
     };
     let room = log_room(shape, run.level);
-    if share == Share::LastApart && run.items.tally.count > 1 {
+    if distribution == Distribution::LastApart && run.items.tally.count > 1 {
         let parts = run.parts(&[run.last_item()]);
         if all_fit(&parts, 0) {
             return parts;
         }
     }
-    let wanted = if let Share::Evenly(nodes) = share { nodes } else { 2 };
+    let wanted = if let Distribution::Evenly(nodes) = distribution { nodes } else { 2 };
     for nodes in wanted..=run.items.tally.count {
         let parts = run.parts(&run.cuts(nodes));
         if all_fit(&parts, room) {
             return parts;
         }
     }
-    // Fewer items than nodes wanted: as many nodes as there are items, or an empty one.
+    // Fewer items than nodes: one node for each item, or one empty node.
     let parts = run.parts(&run.cuts(run.items.tally.count.max(1)));
-    assert!(all_fit(&parts, 0), "the limits of keys and values let one item fit");
+    assert!(all_fit(&parts, 0), "the limits of keys and values make a node with one item fit");
     parts
 }
 
 impl<'a> NodeRun<'a> {
-    /// The run as one node, with these siblings if it is a leaf.
+    /// Returns the plan of one node with all items. `left` and `right` are the siblings of a leaf.
     pub(crate) fn plan(&self, left: Option<Lid>, right: Option<Lid>) -> Plan<'_> {
         Plan::new(self.level, self.fences, [self.leftmost.or(left), right], &self.items)
     }
 
-    /// Bytes of the sorted block of a node that holds all of it.
+    /// Returns the bytes of the sorted block of one node with all items.
     pub(crate) fn bytes(&self) -> usize {
         self.plan(None, None).sorted_bytes()
     }
@@ -102,7 +107,7 @@ impl<'a> NodeRun<'a> {
         Cut { item_run, at: bytes - self.items.item_runs[item_run].last_before(bytes).bytes.len() }
     }
 
-    /// Where to cut for `nodes` nodes.
+    /// Returns the cuts that divide the run into `nodes` nodes.
     fn cuts(&self, nodes: usize) -> Vec<Cut> {
         let prefix = self.fences.prefix_length();
         let total = self.items.bytes_with_prefix(prefix);
@@ -115,8 +120,8 @@ impl<'a> NodeRun<'a> {
         cuts
     }
 
-    /// The first item after `last` the middle of whose bytes is `goal` bytes or more into the run, in a node
-    /// with a prefix of `prefix` bytes.
+    /// Returns the first item after `last` whose middle byte is at or beyond `goal`. `goal` counts bytes of
+    /// items that lack a prefix of `prefix` bytes.
     fn cut_after(&self, last: Cut, goal: usize, prefix: usize) -> Option<Cut> {
         let mut before = 0;
         for (index, item_run) in self.items.item_runs.iter().enumerate() {
@@ -133,7 +138,7 @@ impl<'a> NodeRun<'a> {
         None
     }
 
-    fn parts(&self, cuts: &[Cut]) -> Vec<Part<'a>> {
+    fn parts(&self, cuts: &[Cut]) -> Vec<NodeContents<'a>> {
         let mut parts = Vec::with_capacity(cuts.len() + 1);
         let (mut start, mut low, mut leftmost) =
             (Cut { item_run: 0, at: 0 }, self.fences.low.to_vec(), self.leftmost);
@@ -143,11 +148,11 @@ impl<'a> NodeRun<'a> {
             let fences = OwnedFences { low, high: Some(high.clone()) };
             let items = self.slice(start, Some(cut)).counted();
             rest -= items.tally;
-            parts.push(Part { fences, leftmost, items });
+            parts.push(NodeContents { fences, leftmost, items });
             (low, start) = (high, cut);
             if self.level > 0 {
-                // Between interior nodes the item at the cut moves up: its key is the fence, its child the
-                // leftmost.
+                // In an interior node the item at the cut moves up: its key becomes the fence key, its child
+                // the leftmost child of the next node.
                 leftmost = Some(self.item(cut).child());
                 start.at += self.item(cut).bytes.len();
                 rest -= Tally::new(1, self.item_run(cut).prefix);
@@ -156,11 +161,11 @@ impl<'a> NodeRun<'a> {
         let fences = OwnedFences { low, high: self.fences.high.map(KeyParts::to_vec) };
         let mut items = self.slice(start, None);
         items.tally += rest;
-        parts.push(Part { fences, leftmost, items });
+        parts.push(NodeContents { fences, leftmost, items });
         parts
     }
 
-    /// The fence between the items before and from `cut`.
+    /// Returns the fence key at `cut`.
     fn separator(&self, cut: Cut) -> Vec<u8> {
         let right = self.item_run(cut).key(self.item(cut));
         if self.level > 0 {
@@ -171,7 +176,7 @@ impl<'a> NodeRun<'a> {
         separator(item_run.key(item_run.last_before(before.1.min(item_run.bytes.len()))), right)
     }
 
-    /// The items from one place to another, or to the end, with an empty tally.
+    /// Returns the items from `start` up to `end`, or to the end of the run, with an empty tally.
     fn slice(&self, start: Cut, end: Option<Cut>) -> Items<'a> {
         let past = end.map_or(self.items.item_runs.len(), |end| end.item_run + 1);
         let mut items = Items::with_capacity(past - start.item_run);
@@ -189,10 +194,10 @@ impl<'a> NodeRun<'a> {
     }
 }
 
-/// The first item of a piece after the one at `after`, if given, the middle of whose bytes is `goal` or more
-/// bytes into the piece.
+/// Returns the offset of the first item of an item run, after the one at `after` if given, whose middle byte
+/// is at or beyond `goal`.
 fn item_at(item_run: ItemRun<'_>, goal: usize, prefix: usize, after: Option<usize>) -> Option<usize> {
-    // Where items keep their bytes, those before a start that comes before the goal need no look.
+    // If the prefix stays the same, items keep their lengths, and the search can start at a segment.
     let same = prefix == item_run.prefix.len();
     let mut at = item_run.starts().take_while(|&start| same && start <= goal).last().unwrap_or(0);
     let mut before = at;
@@ -207,13 +212,13 @@ fn item_at(item_run: ItemRun<'_>, goal: usize, prefix: usize, after: Option<usiz
     None
 }
 
-/// Bytes of a leaf that are kept free for its log when it is built: fewer than the log may grow to, so that
-/// leaves can be fuller, at the price of merging the fullest ones more often.
+/// Returns the bytes that a new leaf reserves for its log block. It is less than the log threshold, so that
+/// leaves can be fuller; in return the fullest leaves are consolidated more often.
 pub(crate) fn log_room(shape: &Shape, level: usize) -> usize {
     if level == 0 { shape.log_threshold_bytes.min(shape.block_bytes(level) / 40) } else { 0 }
 }
 
-/// Whether a node can be built, with this room left for its log.
+/// Returns whether a plan fits a node with `room` bytes reserved for its log block.
 pub(crate) fn fits(shape: &Shape, plan: &Plan<'_>, room: usize) -> bool {
     plan.sorted_bytes() + room <= shape.block_bytes(plan.level())
 }

@@ -1,12 +1,13 @@
-//! Many writes, each for itself: while some are carried out, the leaves of those after them are on their way.
+//! Groups of independent writes. While one write executes, the descents of the next ones overlap with it.
 //!
-//! The leaves are found as reads find them, without locks. A leaf's key range never changes while its LID is
-//! mapped, and the pin of the reader keeps the LID from being reclaimed: so whoever gets the lock has the
-//! right leaf. Who does not, because it is locked or was replaced, writes like everybody else.
+//! The descents find the leaves like reads, without locks. The key range of a leaf never changes while its
+//! LID is mapped, and the reader's pin keeps the LID from being reclaimed. So a leaf that the write can lock
+//! is the correct one. If it cannot lock the leaf, because the leaf is locked or was replaced, the write
+//! executes alone.
 //!
-//! Writes that follow each other become visible together, under one version, as long as each can stop without
-//! a trace of it: those that add an entry to a log or merge one leaf. Their leaves stay locked until then.
-//! None of them waits for a lock, so no two groups wait for each other.
+//! Consecutive writes commit together, at one version, as long as each of them can still fail without an
+//! effect: those that append a log entry or consolidate one leaf. Their leaves stay locked until the commit.
+//! A write of a group never waits for a lock, so two groups cannot deadlock.
 
 use honeycomb_memory::{MemoryError, Pin};
 use smallvec::SmallVec;
@@ -17,15 +18,15 @@ use crate::read::descent::{Target, descend_together};
 use crate::read::reader::Reader;
 use crate::write::operation::{BatchOperation, Outcome};
 use crate::write::sparse::Shrunk;
-use crate::write::transaction::{Stop, WriteTransaction};
+use crate::write::transaction::{Abort, WriteTransaction};
 
-/// Writes whose leaves are on their way at once.
+/// Maximum number of descents that overlap.
 const AHEAD: usize = 16;
 
 impl Forest {
-    /// Carries out operations one after the other, as [`Forest::write`] does, and tells `done` what came of
-    /// each, in their order. It takes less time than that: what they read is asked for ahead, and those that
-    /// follow each other may become visible at the same moment.
+    /// Executes operations in order, like calls of [`Forest::write`], and calls `done` with each index and
+    /// result, in the same order. It is faster than single calls: it prefetches for later operations, and
+    /// consecutive operations may become visible together.
     pub fn write_each(
         &self,
         operations: &[BatchOperation<'_>],
@@ -36,11 +37,12 @@ impl Forest {
             let ahead = &operations[next..operations.len().min(next + AHEAD)];
             let (written, shrunk) = self.write_ahead(ahead, |index, result| done(next + index, result));
             if let Some(shrunk) = shrunk {
-                self.tend(*shrunk);
+                self.compact_sparse_leaves(*shrunk);
             }
             next += written;
             if written < ahead.len() {
-                // Without the pin, which might hold back the memory that it needs or whom it waits for.
+                // Without the pin, which could block the reclamation of memory that this write needs, or
+                // another writer.
                 let BatchOperation { root, key, operation } = operations[next];
                 done(next, self.write(root, key, operation));
                 next += 1;
@@ -48,8 +50,8 @@ impl Forest {
         }
     }
 
-    /// Carries out operations up to one that cannot be done under a pin: how many, and what is to be tended
-    /// for them.
+    /// Executes operations up to the first one that cannot execute under a pin. Returns their number, and the
+    /// sparse leaves to compact.
     fn write_ahead(
         &self,
         operations: &[BatchOperation<'_>],
@@ -57,48 +59,48 @@ impl Forest {
     ) -> (usize, Option<Box<Shrunk>>) {
         let reader = self.reader();
         let targets = targets(&reader, operations);
-        let mut group = Group::new(self, reader.pin(), done);
+        let mut group = WriteGroup::new(self, reader.pin(), done);
         for (operation, target) in operations.iter().zip(targets) {
             let Some(target) = target else { break };
             match group.write(target, operation) {
                 Ok(outcome) => group.keep(outcome),
-                Err(Stop::Busy | Stop::Failed(Error::Memory(MemoryError::Exhausted { .. }))) => break,
-                Err(Stop::Failed(error)) => group.fail(error),
+                Err(Abort::Conflict | Abort::Failed(Error::Memory(MemoryError::Exhausted { .. }))) => break,
+                Err(Abort::Failed(error)) => group.fail(error),
             }
         }
         group.commit();
-        (group.told, group.transaction.take_shrunk())
+        (group.reported, group.transaction.take_shrunk())
     }
 }
 
-/// Writes that become visible together.
-struct Group<'f, D> {
+/// Writes that commit together.
+struct WriteGroup<'f, D> {
     forest: &'f Forest,
     transaction: WriteTransaction<'f>,
-    /// What came of the writes that are in the transaction.
+    /// The outcomes of the writes in the transaction.
     outcomes: SmallVec<[Outcome; AHEAD]>,
-    /// How many were told `done` before them.
-    told: usize,
+    /// Number of earlier writes whose results were passed to `done`.
+    reported: usize,
     done: D,
 }
 
-impl<'f, D: FnMut(usize, Result<Outcome, Error>)> Group<'f, D> {
+impl<'f, D: FnMut(usize, Result<Outcome, Error>)> WriteGroup<'f, D> {
     fn new(forest: &'f Forest, pin: &'f Pin<'f>, done: D) -> Self {
         let transaction = WriteTransaction::with_capacity(forest, pin, AHEAD);
-        Self { forest, transaction, outcomes: SmallVec::new(), told: 0, done }
+        Self { forest, transaction, outcomes: SmallVec::new(), reported: 0, done }
     }
 
-    /// Carries out one more write: with those before, or else after they are visible.
-    fn write(&mut self, target: Target<'_>, operation: &BatchOperation<'_>) -> Result<Outcome, Stop> {
+    /// Executes one more write in this group, or after a commit of the group.
+    fn write(&mut self, target: Target<'_>, operation: &BatchOperation<'_>) -> Result<Outcome, Abort> {
         self.forest.check(operation.key, &operation.operation)?;
-        if operation.operation.tells_version() {
-            // Those before have no version yet.
+        if operation.operation.returns_version() {
+            // The earlier writes have no version yet.
             self.commit();
         }
-        match self.transaction.write_found(target, operation) {
-            Err(Stop::Busy) if !self.outcomes.is_empty() => {
+        match self.transaction.write_target(target, operation) {
+            Err(Abort::Conflict) if !self.outcomes.is_empty() => {
                 self.commit();
-                self.transaction.write_found(target, operation)
+                self.transaction.write_target(target, operation)
             }
             written => written,
         }
@@ -106,34 +108,34 @@ impl<'f, D: FnMut(usize, Result<Outcome, Error>)> Group<'f, D> {
 
     fn keep(&mut self, outcome: Outcome) {
         self.outcomes.push(outcome);
-        self.transaction.bind();
+        self.transaction.require_commit();
     }
 
     fn fail(&mut self, error: Error) {
         self.commit();
-        self.tell(Err(error));
+        self.report(Err(error));
     }
 
-    /// Makes the writes visible, and tells what came of them.
+    /// Makes the writes visible and reports their outcomes.
     fn commit(&mut self) {
         if self.outcomes.iter().any(Outcome::wrote) {
             self.transaction.commit();
         } else {
-            self.transaction.refuse();
+            self.transaction.roll_back();
         }
         for outcome in std::mem::take(&mut self.outcomes) {
-            self.tell(Ok(outcome));
+            self.report(Ok(outcome));
         }
     }
 
-    fn tell(&mut self, result: Result<Outcome, Error>) {
-        (self.done)(self.told, result);
-        self.told += 1;
+    fn report(&mut self, result: Result<Outcome, Error>) {
+        (self.done)(self.reported, result);
+        self.reported += 1;
     }
 }
 
-/// Where the keys lead to, with what a write reads of it asked for; none if the tree is younger than the
-/// reader.
+/// Descends to the leaves of the keys and prefetches them. An element is `None` when its tree is newer than
+/// the reader.
 fn targets<'r>(
     reader: &'r Reader<'r>,
     operations: &[BatchOperation<'_>],

@@ -1,12 +1,13 @@
-//! Loading of pairs that come in the order of their keys: nodes are built from left to right, as full as is
-//! asked for, and become visible all at once, at one version.
+//! Bulk load: builds a tree from pairs in key order. Nodes are built from left to right, filled to a given
+//! percentage, and become visible together at one version.
 //!
-//! Each level has one node under way. It is closed when one more item would make it too full: then its high
-//! fence is known, and with it its prefix. A closed node becomes a child of the node under way above it.
-//! Nobody can see any of them, nothing is locked and nothing pinned, until all are put under the root of the
-//! tree, which must be empty.
+//! Each level has one open node. It is closed when the next item would exceed the fill factor; only then its
+//! high fence key and thus its prefix are known. A closed node becomes a child of the open node one level
+//! above. The load holds no lock and no pin, and no other thread sees its nodes, until it puts all of them
+//! under the root of the tree, which must be empty.
 //!
-//! What can fail comes before what changes: a pair that found no room can be pushed again.
+//! Each step allocates before it changes anything, so a pair that failed for lack of memory can be pushed
+//! again.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -22,53 +23,53 @@ use crate::node::item_run::{ItemRun, Items, Tally};
 use crate::node::key::{KeyParts, separator};
 use crate::node::shape::LEAF;
 use crate::read::scan::Scan;
-use crate::write::divide::{NodeRun, Share, divide, log_room};
+use crate::write::divide::{Distribution, NodeRun, divide, log_room};
 use crate::write::operation::Operation;
 use crate::write::range::KeyRange;
 use crate::write::restructure::Edit;
-use crate::write::transaction::{End, Index, Stop, WriteTransaction};
+use crate::write::transaction::{Abort, End, NodeIndex, WriteTransaction};
 
-/// Pairs on their way into an empty tree. Dropped before [`Loader::finish`], it leaves nothing behind.
+/// A bulk load into an empty tree. Dropping it before [`Loader::finish`] discards all its pairs.
 pub struct Loader<'f> {
     forest: &'f Forest,
     root: Root,
     fill_percent: usize,
-    /// The leaves first.
-    levels: Vec<Level<'f>>,
+    /// All levels, leaves first.
+    levels: Vec<LevelBuilder<'f>>,
     values: Vec<ValueBuffer<'f>>,
     pairs: u64,
 }
 
 /// The nodes of one level.
-struct Level<'f> {
+struct LevelBuilder<'f> {
     closed: Vec<(LidReservation<'f>, NodeBuffer<'f>)>,
-    /// Of the node under way.
+    /// The LID of the open node.
     lid: LidReservation<'f>,
     left: Option<Lid>,
     low: Vec<u8>,
-    /// Interior nodes only.
+    /// The leftmost child of the open node; interior nodes only.
     leftmost: Option<Lid>,
-    /// Its items, with their whole keys.
+    /// The items of the open node, with whole keys.
     items: Vec<u8>,
     count: usize,
-    /// Where its last two items begin.
+    /// Offsets of the last two items.
     last: [usize; 2],
 }
 
 impl Forest {
-    /// Begins to load pairs into an empty tree, filling its nodes to so many percent, 10 to 100.
+    /// Starts a bulk load into an empty tree. It fills nodes to `fill_percent`, 10 to 100.
     ///
     /// # Errors
-    /// [`Error::FillPercent`], [`Error::NotEmpty`]; [`Error::Memory`] if there is no room.
+    /// [`Error::FillPercent`], [`Error::NotEmpty`]; [`Error::Memory`] if the arena is full.
     pub fn loader(&self, root: Root, fill_percent: usize) -> Result<Loader<'_>, Error> {
         if !(10..=100).contains(&fill_percent) {
             return Err(Error::FillPercent { percent: fill_percent });
         }
-        // Again when all is loaded; now already, so as not to load all in vain.
+        // `publish` checks this again. The check here avoids a load that is bound to fail.
         if self.has_pairs(root) {
             return Err(Error::NotEmpty);
         }
-        let leaves = Level::new(self.memory().reserve_lid()?, None);
+        let leaves = LevelBuilder::new(self.memory().reserve_lid()?, None);
         Ok(Loader { forest: self, root, fill_percent, levels: vec![leaves], values: Vec::new(), pairs: 0 })
     }
 
@@ -83,23 +84,23 @@ impl Forest {
 }
 
 impl<'f> Loader<'f> {
-    /// How many pairs were pushed.
+    /// Returns the number of pairs pushed.
     #[must_use]
     pub fn pairs(&self) -> u64 {
         self.pairs
     }
 
-    /// Adds a pair whose key is greater than all before.
+    /// Adds a pair, whose key must be greater than all earlier keys.
     ///
     /// # Errors
-    /// [`Error::NotAscending`], [`Error::KeyLength`], [`Error::ValueLength`]; [`Error::Memory`] if there is
-    /// no room. The pair is not added then; the pairs before are.
+    /// [`Error::NotAscending`], [`Error::KeyLength`], [`Error::ValueLength`]; [`Error::Memory`] if the arena
+    /// is full. An error rejects only this pair; earlier pairs stay in the load.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
         self.forest.check(key, &Operation::Insert(value))?;
         if self.pairs > 0 && key <= self.levels[LEAF].last_item().suffix() {
             return Err(Error::NotAscending { position: self.pairs });
         }
-        self.make_way(LEAF, key)?;
+        self.close_if_full(LEAF, key)?;
         if !self.forest.is_overflow(value.len()) {
             self.levels[LEAF].append(&encode(ItemHeader::new(key.len(), value.len()), key, value));
         } else {
@@ -113,11 +114,11 @@ impl<'f> Loader<'f> {
         Ok(())
     }
 
-    /// Makes all pairs visible: how many there are.
+    /// Makes all pairs visible and returns their number.
     ///
     /// # Errors
-    /// [`Error::NotEmpty`]: somebody has written to the tree meanwhile. [`Error::Memory`] if there is no room
-    /// for the last nodes. Nothing has changed then.
+    /// [`Error::NotEmpty`] if another thread has written to the tree; [`Error::Memory`] if there is no memory
+    /// for the last nodes. The tree is unchanged then.
     pub fn finish(mut self) -> Result<u64, Error> {
         let (pairs, mut height) = (self.pairs, LEAF);
         let top = loop {
@@ -132,9 +133,9 @@ impl<'f> Loader<'f> {
         Ok(pairs)
     }
 
-    /// Closes the node under way on a level before its last item, if with that it is too full. `next` is the
-    /// key that comes after.
-    fn make_way(&mut self, height: usize, next: &[u8]) -> Result<(), Error> {
+    /// Closes the open node of a level before its last item if it is too full with that item. `next` is the
+    /// key of the next item.
+    fn close_if_full(&mut self, height: usize, next: &[u8]) -> Result<(), Error> {
         let (level, shape) = (&self.levels[height], self.forest.shape());
         let block = shape.block_bytes(height);
         let goal = (block * self.fill_percent / 100).min(block - log_room(shape, height));
@@ -145,10 +146,10 @@ impl<'f> Loader<'f> {
         if level.run(height, level.items.len(), Some(&high)).bytes() <= goal {
             return Ok(());
         }
-        self.close(height)
+        self.close_node(height)
     }
 
-    fn close(&mut self, height: usize) -> Result<(), Error> {
+    fn close_node(&mut self, height: usize) -> Result<(), Error> {
         let level = &self.levels[height];
         let high = level.fence(Item::read(&level.items[level.last[0]..]), level.last_item().suffix());
         let next = self.forest.memory().reserve_lid()?;
@@ -157,7 +158,7 @@ impl<'f> Loader<'f> {
         let buffer = self.build(&run.plan(level.left, right))?;
         let (low, lid) = (level.low.clone(), level.lid.lid());
         self.add_child(height + 1, &low, lid)?;
-        self.levels[height].go_on(buffer, next, high);
+        self.levels[height].start_next(buffer, next, high);
         Ok(())
     }
 
@@ -167,27 +168,27 @@ impl<'f> Loader<'f> {
         Ok(buffer)
     }
 
-    /// Adds a child to the node under way on a level.
+    /// Adds a child to the open node of a level.
     fn add_child(&mut self, height: usize, low: &[u8], child: Lid) -> Result<(), Error> {
         if height == self.levels.len() {
-            self.levels.push(Level::new(self.forest.memory().reserve_lid()?, Some(child)));
+            self.levels.push(LevelBuilder::new(self.forest.memory().reserve_lid()?, Some(child)));
             return Ok(());
         }
-        self.make_way(height, low)?;
+        self.close_if_full(height, low)?;
         self.levels[height].append(&encode_child(low, child));
         Ok(())
     }
 
-    /// Closes the last node of a level, or those it must be divided into. If there is but one on the level,
-    /// it is the root's buffer.
+    /// Closes the last node of a level, divided into several nodes if it is too large. If it is the only node
+    /// of its level, returns its buffer, which becomes the buffer of the root.
     fn close_last(&mut self, height: usize) -> Result<Option<NodeBuffer<'f>>, Error> {
         let level = &self.levels[height];
         let run = level.run(height, level.items.len(), None);
-        let parts = divide(self.forest.shape(), &run, Share::Evenly(1));
+        let parts = divide(self.forest.shape(), &run, Distribution::Evenly(1));
         if parts.len() == 1 && level.closed.is_empty() {
             return self.build(&parts[0].plan(height, None, None)).map(Some);
         }
-        // One more than is needed, as there always is.
+        // Each closed node needs a LID for its successor, including the last one.
         let next = parts.iter().map(|_| self.forest.memory().reserve_lid()).collect::<Result<Vec<_>, _>>()?;
         let lids: Vec<Lid> = std::iter::once(&level.lid).chain(&next).map(LidReservation::lid).collect();
         let mut built = Vec::with_capacity(parts.len());
@@ -205,28 +206,29 @@ impl<'f> Loader<'f> {
         Ok(None)
     }
 
-    /// Puts the nodes in the place of the empty tree.
+    /// Replaces the empty tree by the nodes of the load.
     fn publish(self, top: NodeBuffer<'f>) -> Result<(), Error> {
         let (forest, root, mut loaded) = (self.forest, self.root, Some((self, top)));
         for attempt in 0.. {
             let pin = forest.memory().pin();
             let published = forest.attempt(&pin, |transaction| {
-                let index = transaction.hold_empty(root)?;
-                let (loader, top) = loaded.take().expect("nothing stops who holds the empty tree");
-                loader.give_to(transaction);
+                let index = transaction.lock_empty_tree(root)?;
+                let (loader, top) =
+                    loaded.take().expect("after the lock of the empty tree the attempt cannot fail");
+                loader.move_into(transaction);
                 transaction.replace(index, top);
                 Ok(End::Commit(()))
             });
             drop(pin);
             match published {
                 Ok(_) => break,
-                Err(stop) => forest.begin_again(stop, attempt)?,
+                Err(abort) => forest.retry(abort, attempt)?,
             }
         }
         Ok(())
     }
 
-    fn give_to<'t>(self, transaction: &mut WriteTransaction<'t>)
+    fn move_into<'t>(self, transaction: &mut WriteTransaction<'t>)
     where
         'f: 't,
     {
@@ -237,7 +239,7 @@ impl<'f> Loader<'f> {
     }
 }
 
-impl<'f> Level<'f> {
+impl<'f> LevelBuilder<'f> {
     fn new(lid: LidReservation<'f>, leftmost: Option<Lid>) -> Self {
         let (low, items) = (Vec::new(), Vec::new());
         Self { closed: Vec::new(), lid, left: None, low, leftmost, items, count: 0, last: [0; 2] }
@@ -253,18 +255,18 @@ impl<'f> Level<'f> {
         Item::read(&self.items[self.last[1]..])
     }
 
-    /// No fewer bytes than the sorted block takes if `next` is the next key.
+    /// Returns an upper limit for the bytes of the sorted block if `next` is the next key.
     fn bytes_at_most(&self, next: &[u8]) -> usize {
         fences::SIZE + self.low.len() + next.len() + self.items.len()
     }
 
-    /// The fence key between an item and a key after it.
+    /// Returns the fence key between an item and a greater key.
     fn fence(&self, left: Item<'_>, right: &[u8]) -> Vec<u8> {
         let whole = |suffix| KeyParts { prefix: &[], suffix };
         if self.leftmost.is_some() { right.to_vec() } else { separator(whole(left.suffix()), whole(right)) }
     }
 
-    /// What the node under way holds up to the item at `end`.
+    /// Returns the contents of the open node up to the item at `end`.
     fn run<'a>(&'a self, height: usize, end: usize, high: Option<&'a [u8]>) -> NodeRun<'a> {
         let mut items = Items::default();
         items.push(ItemRun::new(&[], &self.items[..end]));
@@ -273,14 +275,15 @@ impl<'f> Level<'f> {
         NodeRun { level: height, fences: Fences { low: &self.low, high }, leftmost: self.leftmost, items }
     }
 
-    /// Keeps a node that is closed, and goes on with its last item in the next one, whose low fence is `low`.
-    fn go_on(&mut self, buffer: NodeBuffer<'f>, next: LidReservation<'f>, low: Vec<u8>) {
+    /// Closes the open node without its last item, which moves to the next node. `low` is the low fence key
+    /// of that node.
+    fn start_next(&mut self, buffer: NodeBuffer<'f>, next: LidReservation<'f>, low: Vec<u8>) {
         self.keep(buffer, next);
         self.low = low;
         let first = self.items.split_off(self.last[1]);
         (self.items, self.count, self.last) = (Vec::new(), 0, [0; 2]);
         match &mut self.leftmost {
-            // Its key is the fence.
+            // The fence key replaces the item's key.
             Some(leftmost) => *leftmost = Item::read(&first).child(),
             None => self.append(&first),
         }
@@ -294,16 +297,16 @@ impl<'f> Level<'f> {
 }
 
 impl WriteTransaction<'_> {
-    /// Locks the root of a tree without pairs, and takes away all that is under it.
-    fn hold_empty(&mut self, root: Root) -> Result<Index, Stop> {
+    /// Locks the root of a tree without pairs and removes all nodes below it.
+    fn lock_empty_tree(&mut self, root: Root) -> Result<NodeIndex, Abort> {
         let all = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
         if self.delete_range(root, all.lower, all.upper)? > 0 {
-            return Err(Stop::Failed(Error::NotEmpty));
+            return Err(Abort::Failed(Error::NotEmpty));
         }
-        let top = self.hold(root.lid())?;
+        let top = self.lock(root.lid())?;
         if !self.view(top).is_leaf() {
-            let first = self.hold_leaf(root, all.first_leaf())?;
-            let last = self.hold_leaf(root, all.last_leaf())?;
+            let first = self.lock_leaf(root, all.first_leaf())?;
+            let last = self.lock_leaf(root, all.last_leaf())?;
             self.rebuild(root, first, last, Edit::Remove(all))?;
         }
         Ok(top)

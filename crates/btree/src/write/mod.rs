@@ -1,4 +1,4 @@
-//! Writes: one operation, batches, structure changes, compaction and loading, all as transactions.
+//! Writes as transactions: single operations, batches, structural changes, compaction and bulk load.
 
 pub(crate) mod apply;
 pub(crate) mod batch;

@@ -1,4 +1,4 @@
-//! What can be done to one pair, and what came of it.
+//! Operations on pairs and their outcomes.
 
 use std::ops::Bound;
 
@@ -11,40 +11,42 @@ use crate::forest::Root;
 /// A write to one key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation<'a> {
-    /// Adds a pair; refused if the key exists.
+    /// Inserts a pair. Refused if the key exists.
     Insert(&'a [u8]),
-    /// Changes a value; refused if the key is absent.
+    /// Changes the value of a pair. Refused if the key is absent.
     Update(&'a [u8]),
-    /// Adds or changes.
+    /// Inserts a pair or changes its value.
     Put(&'a [u8]),
-    /// Removes a pair, if it is there.
+    /// Deletes a pair if it exists.
     Delete,
-    /// Changes a value that equals `expected`.
+    /// Changes the value of a pair if it equals `expected`.
     CompareAndSwap {
-        /// What the value must be.
+        /// The expected value.
         expected: &'a [u8],
-        /// What it becomes.
+        /// The new value.
         value: &'a [u8],
     },
-    /// Removes a pair whose value equals `expected`.
+    /// Deletes a pair if its value equals `expected`.
     CompareAndDelete {
-        /// What the value must be.
+        /// The expected value.
         expected: &'a [u8],
     },
-    /// Changes the value of a pair that has not changed since `version` was read with it. May be refused
-    /// without a change (the version grows when a leaf is merged); never succeeds after one.
+    /// Changes the value of a pair that has not changed since it was read at `version`. May be refused
+    /// although the pair is unchanged, because a consolidation increases the version. Never succeeds after a
+    /// change.
     CompareVersionAndSwap {
-        /// The version that came with the value.
+        /// The version that was returned with the value.
         version: Version,
-        /// What the value becomes.
+        /// The new value.
         value: &'a [u8],
     },
-    /// Adds to a counter: a value of eight bytes, little-endian, wrapping. An absent one counts as 0.
+    /// Adds to a counter: a little-endian value of eight bytes that wraps on overflow. An absent counter is
+    /// 0.
     Add(i64),
 }
 
 impl<'a> Operation<'a> {
-    /// The value that the operation would store, if it brings one.
+    /// Returns the value that the operation stores, if it supplies one.
     pub(crate) fn value(&self) -> Option<&'a [u8]> {
         match *self {
             Self::Insert(value)
@@ -56,8 +58,8 @@ impl<'a> Operation<'a> {
         }
     }
 
-    /// Whether the version of the pair may be part of what comes of it.
-    pub(crate) fn tells_version(&self) -> bool {
+    /// Returns whether the outcome may contain the version of the pair.
+    pub(crate) fn returns_version(&self) -> bool {
         matches!(
             self,
             Self::CompareAndSwap { .. } | Self::CompareAndDelete { .. } | Self::CompareVersionAndSwap { .. }
@@ -65,54 +67,54 @@ impl<'a> Operation<'a> {
     }
 }
 
-/// What came of a write.
+/// The outcome of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// The pair is new.
+    /// The pair was inserted.
     Inserted,
-    /// The pair was there and has a new value.
+    /// The value of the pair was changed.
     Updated,
-    /// The pair is gone.
+    /// The pair was deleted.
     Deleted,
-    /// The counter has a new value.
+    /// The counter was changed.
     Added {
-        /// The value it has now.
+        /// Its new value.
         sum: u64,
-        /// Whether it was absent.
+        /// Whether it was absent before.
         inserted: bool,
     },
-    /// Refused: the key exists.
+    /// Refused because the key exists.
     Exists,
-    /// Refused, or nothing to delete: the key is absent.
+    /// The key is absent: the operation was refused, or there was nothing to delete.
     Absent,
-    /// Refused: the pair is not what was expected.
+    /// Refused because the pair differs from the expected one.
     Mismatch {
-        /// Its value.
+        /// The value of the pair.
         value: Vec<u8>,
-        /// Its version.
+        /// The version of the pair.
         version: Version,
     },
-    /// Refused: the value is not a counter.
+    /// Refused because the value is not a counter.
     NotCounter {
-        /// Bytes of the value; a counter has eight.
+        /// Length of the value; a counter has eight bytes.
         bytes: usize,
     },
-    /// No pair of the range was written.
+    /// The condition is met: no pair of the range was written.
     Unchanged,
-    /// Refused: a pair of the range may have been written.
+    /// Refused because a pair of the range may have been written.
     Changed {
-        /// The version of that write, or of the leaf that may hold it.
+        /// The version of that write, or of the leaf that may contain it.
         version: Version,
     },
-    /// The pairs of the range are gone.
+    /// The pairs of the range were deleted.
     RangeDeleted {
-        /// How many there were.
+        /// Number of deleted pairs.
         pairs: u64,
     },
 }
 
 impl Outcome {
-    /// Whether the operation changed anything.
+    /// Returns whether the operation has changed anything.
     #[must_use]
     pub fn wrote(&self) -> bool {
         match *self {
@@ -130,7 +132,7 @@ pub struct BatchOperation<'a> {
     pub root: Root,
     /// The key.
     pub key: &'a [u8],
-    /// What to do to it.
+    /// The operation on the key.
     pub operation: Operation<'a>,
 }
 
@@ -139,52 +141,52 @@ pub struct BatchOperation<'a> {
 pub struct TreeRange<'a> {
     /// The tree.
     pub root: Root,
-    /// Where the range begins.
+    /// The lower bound.
     pub lower: Bound<&'a [u8]>,
-    /// Where the range ends.
+    /// The upper bound.
     pub upper: Bound<&'a [u8]>,
 }
 
-/// One entry of a batch that also has conditions, or removes ranges.
+/// One entry of a batch with conditions or range deletions.
 #[derive(Debug, Clone, Copy)]
 pub enum BatchEntry<'a> {
     /// A write to one key.
     Write(BatchOperation<'a>),
-    /// Refuses the batch unless no pair of a range was inserted, updated or deleted after a version. May
-    /// refuse it without a change (a leaf that was rebuilt does not know the versions of its pairs); never
-    /// holds after one. What the batch itself writes does not count.
+    /// Refuses the batch if a pair of a range was inserted, updated or deleted after `since`. May refuse it
+    /// although no pair has changed, because a leaf that was rebuilt does not keep the versions of its pairs.
+    /// Never accepts it after a change. Writes of the batch itself do not count.
     Unchanged {
         /// The range.
         range: TreeRange<'a>,
-        /// The version, which was visible to readers.
+        /// A version that was visible to readers.
         since: Version,
     },
-    /// Removes every pair in a range.
+    /// Deletes all pairs of a range.
     DeleteRange(TreeRange<'a>),
 }
 
-/// What came of a batch.
+/// The outcome of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BatchOutcome {
-    /// All of it was applied.
+    /// All entries were applied.
     Applied {
-        /// The version they all share; 0 without MVCC, or if nothing had to be changed.
+        /// The version of all its writes; 0 without MVCC, or if the batch changed nothing.
         version: Version,
-        /// The outcome of each operation, in the order given.
+        /// The outcome of each entry, in order.
         outcomes: Vec<Outcome>,
     },
-    /// Nothing was applied.
+    /// No entry was applied.
     Refused {
-        /// The operation that was refused, by its place in the batch.
+        /// Index of the entry that was refused.
         index: usize,
-        /// Why.
+        /// The reason.
         outcome: Outcome,
     },
 }
 
-/// What an operation decides on seeing the pair as it is.
+/// The effect of an operation on the existing pair.
 pub(crate) enum Decision<'a> {
-    /// Leave it.
+    /// No change.
     Keep(Outcome),
     /// Store a value.
     Store(StoredValue<'a>, Outcome),
@@ -192,11 +194,11 @@ pub(crate) enum Decision<'a> {
     Remove,
 }
 
-/// A value to store, as it stands in the item.
+/// A value as it is stored in an item.
 pub(crate) enum StoredValue<'a> {
     Given(&'a [u8]),
     Counter([u8; 8]),
-    /// Out of line: its reference.
+    /// The reference to an overflow value.
     Reference([u8; value_reference::SIZE]),
 }
 
@@ -210,7 +212,7 @@ impl StoredValue<'_> {
     }
 }
 
-/// Decides an operation on a pair whose value and version are `existing`.
+/// Decides the effect of an operation. `existing` has the value and the version of the existing pair.
 #[inline]
 pub(crate) fn decide<'a>(operation: &Operation<'a>, existing: Option<(&[u8], Version)>) -> Decision<'a> {
     use StoredValue::Given;

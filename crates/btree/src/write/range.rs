@@ -1,4 +1,4 @@
-//! Ranges of keys, as range deletes and the conditions of batches see them.
+//! Key ranges of range deletions and of batch conditions.
 
 use std::ops::Bound;
 
@@ -15,7 +15,7 @@ pub(crate) struct KeyRange<'a> {
 }
 
 impl<'a> KeyRange<'a> {
-    /// Whether no key can be in the range.
+    /// Returns whether the bounds exclude all keys.
     pub(crate) fn is_empty(self) -> bool {
         match (self.lower, self.upper) {
             (Bound::Included(lower), Bound::Included(upper)) => lower > upper,
@@ -27,7 +27,7 @@ impl<'a> KeyRange<'a> {
         }
     }
 
-    /// The leaf that the range begins in.
+    /// Returns the leaf that contains the lower bound.
     pub(crate) fn first_leaf(self) -> LeafPosition<'a> {
         match self.lower {
             Bound::Included(key) | Bound::Excluded(key) => LeafPosition::Key(key),
@@ -35,7 +35,7 @@ impl<'a> KeyRange<'a> {
         }
     }
 
-    /// The leaf that the range ends in.
+    /// Returns the leaf that contains the upper bound.
     pub(crate) fn last_leaf(self) -> LeafPosition<'a> {
         match self.upper {
             Bound::Included(key) | Bound::Excluded(key) => LeafPosition::Key(key),
@@ -43,7 +43,7 @@ impl<'a> KeyRange<'a> {
         }
     }
 
-    /// Whether no leaf on the right of this one has keys of the range.
+    /// Returns whether all leaves to the right of this one are outside the range.
     pub(crate) fn ends_in(self, leaf: View<'_>) -> bool {
         let Some(high) = leaf.high_fence() else { return true };
         match self.upper {
@@ -67,7 +67,7 @@ impl<'a> KeyRange<'a> {
         after_lower && before_upper
     }
 
-    /// The items of a leaf that are not in the range, each a piece of its own.
+    /// Returns the items of a leaf that are outside the range, each as a separate item run.
     pub(crate) fn outside(self, leaf: View<'_>) -> Items<'_> {
         let mut outside = Items::default();
         for item_run in leaf_items(leaf, None).item_runs {
@@ -77,7 +77,7 @@ impl<'a> KeyRange<'a> {
         outside.counted()
     }
 
-    /// How many items of a leaf are in the range, and their out-of-line values.
+    /// Returns the number of a leaf's items inside the range, and their overflow values.
     pub(crate) fn inside(self, leaf: View<'_>) -> (u64, Vec<ValueReference>) {
         let (mut count, mut values) = (0, Vec::new());
         for item_run in leaf_items(leaf, None).item_runs {

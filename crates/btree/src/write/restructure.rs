@@ -1,10 +1,10 @@
-//! Merges, splits, joins, range deletes: one operation.
+//! Consolidations, splits, merges, redistributions and range deletions, all as one operation.
 //!
-//! A run of adjacent leaves, mostly a run of one, is replaced by a new run with the same key range. If that
-//! is one leaf for one leaf, it keeps its LID. Otherwise the new leaves get LIDs of their own and the run's
-//! parent is rebuilt with them; if it must be split, so is its parent, and so on. Only the topmost rebuilt
-//! node, the root of the split, keeps its LID: one store into the page table makes the change visible to
-//! traversals, and versions hide it from older readers. A LID's key range never changes.
+//! A run of adjacent leaves, usually a single leaf, is replaced by a new run with the same key range. If one
+//! leaf replaces one leaf, it keeps its LID. Otherwise the new leaves get new LIDs, and their parent is
+//! rebuilt with these. If the parent must be split, its parent is rebuilt too, and so on. Only the topmost
+//! rebuilt node, the root of the split, keeps its LID: one store to the page table makes the change visible
+//! to traversals, and versions hide it from older readers. The key range of a LID never changes.
 
 use std::ops::Bound;
 
@@ -23,37 +23,37 @@ use crate::node::shape::LEAF;
 use crate::node::view::View;
 use crate::read::reader::LeafPosition;
 use crate::read::search::{LEFTMOST, child_after, child_at, child_before, child_for, end_of_child};
-use crate::write::divide::{NodeRun, Part, Share, divide, fits, log_room};
+use crate::write::divide::{Distribution, NodeContents, NodeRun, divide, fits, log_room};
 use crate::write::range::KeyRange;
-use crate::write::transaction::{Index, Stop, WriteTransaction};
+use crate::write::transaction::{Abort, NodeIndex, WriteTransaction};
 
-/// What changes in leaves that are rebuilt.
+/// The change to the items of leaves that are rebuilt.
 #[derive(Clone, Copy)]
 pub(crate) enum Edit<'a> {
-    /// One key of one leaf.
-    Change(Index, &'a Change<'a>),
-    /// The keys of a range go.
+    /// Changes one key of one leaf.
+    Change(NodeIndex, &'a Change<'a>),
+    /// Deletes the keys of a range.
     Remove(KeyRange<'a>),
-    /// Nothing: what is between the ends of the run stays with it.
-    Join(&'a [Index]),
+    /// Changes no item. The leaves between the ends of the run keep their items in the new run.
+    Merge(&'a [NodeIndex]),
 }
 
 impl<'a> Edit<'a> {
-    /// The items of a leaf after the edit.
-    fn items<'p>(&'p self, index: Index, leaf: View<'p>) -> Items<'p>
+    /// Returns the items of a leaf after the edit.
+    fn items<'p>(&'p self, index: NodeIndex, leaf: View<'p>) -> Items<'p>
     where
         'a: 'p,
     {
         match *self {
             Edit::Change(changed, change) => leaf_items(leaf, (changed == index).then_some(change)),
             Edit::Remove(range) => range.outside(leaf),
-            Edit::Join(_) => leaf_items(leaf, None),
+            Edit::Merge(_) => leaf_items(leaf, None),
         }
     }
 
-    /// The leaves between the ends of a run that keep their items.
-    fn between(&self) -> &'a [Index] {
-        if let Edit::Join(between) = *self { between } else { &[] }
+    /// Returns the leaves between the ends of a run that keep their items.
+    fn between(&self) -> &'a [NodeIndex] {
+        if let Edit::Merge(between) = *self { between } else { &[] }
     }
 
     fn is_append(&self) -> bool {
@@ -61,93 +61,99 @@ impl<'a> Edit<'a> {
     }
 }
 
-/// A node that a run is replaced by.
+/// A node of a new run.
 struct NewChild {
-    /// Its low fence.
+    /// The low fence key.
     low: Vec<u8>,
     lid: Lid,
 }
 
-/// The first and the last of adjacent nodes of one level that are replaced.
+/// The first and the last of the adjacent nodes of one level to replace.
 #[derive(Clone, Copy)]
 pub(crate) struct Ends {
-    pub(crate) first: Index,
-    pub(crate) last: Index,
+    pub(crate) first: NodeIndex,
+    pub(crate) last: NodeIndex,
 }
 
 impl<'f> WriteTransaction<'f> {
-    /// Rebuilds the leaves from `first` to `last` with an edit; those between them go away.
+    /// Rebuilds the leaves from `first` to `last` with an edit. Leaves between them are removed.
     pub(crate) fn rebuild(
         &mut self,
         root: Root,
-        first: Index,
-        last: Index,
+        first: NodeIndex,
+        last: NodeIndex,
         edit: Edit<'_>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Abort> {
         let mut ends = Ends { first, last };
-        // All of the leaf is going to be read.
+        // The whole leaf will be read.
         self.view(first).prefetch(0, self.view(first).size());
         if let Some(buffer) = self.patched(first, &edit)? {
             self.forest.counters.patches.add(1);
-            return self.replace_merged(first, buffer);
+            return self.replace_consolidated(first, buffer);
         }
         let leaves = self.leaves(ends, &edit);
-        let plan = self.merged(first, &leaves);
+        let plan = self.consolidated(first, &leaves);
         let bytes = plan.sorted_bytes();
         let (full, small) = self.is_full_or_small(bytes);
         let append = full && edit.is_append() && self.view(last).high_fence().is_none();
-        let merged = (first == last && !full && !small).then(|| self.build(&plan)).transpose()?;
+        let consolidated = (first == last && !full && !small).then(|| self.build(&plan)).transpose()?;
         drop(leaves);
-        if let Some(buffer) = merged {
-            return self.replace_merged(first, buffer);
+        if let Some(buffer) = consolidated {
+            return self.replace_consolidated(first, buffer);
         }
-        if self.is_bound() {
-            return Err(Stop::Busy);
+        if self.must_commit() {
+            return Err(Abort::Conflict);
         }
         if first == last && !append {
-            ends = self.with_neighbour(root, first, bytes, full)?;
+            ends = self.add_neighbour(root, first, bytes, full)?;
             if !full && ends.first == ends.last {
-                let buffer = self.build(&self.merged(first, &self.leaves(ends, &edit)))?;
-                return self.replace_merged(first, buffer);
+                let buffer = self.build(&self.consolidated(first, &self.leaves(ends, &edit)))?;
+                return self.replace_consolidated(first, buffer);
             }
         }
         let block = self.forest.shape().block_bytes(LEAF);
-        let news = self.create_leaves(ends, &edit, |bytes| {
-            if append { Share::LastApart } else { share(block, ends, bytes, full) }
+        let new_nodes = self.create_leaves(ends, &edit, |bytes| {
+            if append { Distribution::LastApart } else { distribution(block, ends, bytes, full) }
         })?;
-        self.count_leaves(ends, news.len());
-        self.replace_run(root, ends, news)
+        self.count_leaves(ends, new_nodes.len());
+        self.replace_run(root, ends, new_nodes)
     }
 
-    /// Replaces adjacent leaves by so many, or more if they do not fit: by how many.
-    pub(crate) fn join_leaves(&mut self, root: Root, leaves: &[Index], nodes: usize) -> Result<usize, Stop> {
+    /// Replaces adjacent leaves by `nodes` leaves, or more if they do not fit, and returns their number.
+    pub(crate) fn merge_leaves(
+        &mut self,
+        root: Root,
+        leaves: &[NodeIndex],
+        nodes: usize,
+    ) -> Result<usize, Abort> {
         let (first, last) = (leaves[0], leaves[leaves.len() - 1]);
         let between = &leaves[1..leaves.len() - 1];
-        let (ends, edit) = (Ends { first, last }, Edit::Join(between));
-        let news = self.create_leaves(ends, &edit, |_| Share::Evenly(nodes))?;
-        let count = news.len();
-        self.replace_run(root, ends, news)?;
+        let (ends, edit) = (Ends { first, last }, Edit::Merge(between));
+        let new_nodes = self.create_leaves(ends, &edit, |_| Distribution::Evenly(nodes))?;
+        let count = new_nodes.len();
+        self.replace_run(root, ends, new_nodes)?;
         Ok(count)
     }
 
-    /// Replaces two adjacent interior nodes under one parent by one that their children fit into.
-    pub(crate) fn join_neighbours(&mut self, root: Root, ends: Ends) -> Result<(), Stop> {
+    /// Merges two adjacent interior nodes under one parent. Their children must fit into one node.
+    pub(crate) fn merge_interior_nodes(&mut self, root: Root, ends: Ends) -> Result<(), Abort> {
         let children = Children::of(self.view(ends.first)).followed_by(Children::of(self.view(ends.last)));
-        let parts = divide(self.forest.shape(), &children.run(), Share::Evenly(1));
+        let parts = divide(self.forest.shape(), &children.run(), Distribution::Evenly(1));
         let built = self.build_parts(children.level, &parts, None, None)?;
         self.forest.counters.interior_merges.add(1);
-        let news = self.create_all(built);
-        self.replace_run(root, ends, news)
+        let new_nodes = self.create_all(built);
+        self.replace_run(root, ends, new_nodes)
     }
 
-    /// Whether a leaf with so many bytes in its sorted block is to share them, or is to be joined.
+    /// Returns whether a sorted block of this size is too large for a leaf, and whether it is so small that
+    /// the leaf should be merged.
     fn is_full_or_small(&self, bytes: usize) -> (bool, bool) {
         let (shape, block) = (self.forest.shape(), self.forest.shape().block_bytes(LEAF));
         (bytes + log_room(shape, LEAF) > block, bytes < block / 4)
     }
 
-    /// A leaf after a change, if nothing in it moves.
-    fn patched(&self, leaf: Index, edit: &Edit<'_>) -> Result<Option<NodeBuffer<'f>>, Error> {
+    /// Returns the buffer of a leaf after a change, if no item moves.
+    fn patched(&self, leaf: NodeIndex, edit: &Edit<'_>) -> Result<Option<NodeBuffer<'f>>, Error> {
         let Edit::Change(changed, change) = *edit else { return Ok(None) };
         debug_assert_eq!(changed, leaf);
         let stays = |patch: &Patch<'_>| self.is_full_or_small(patch.sorted_bytes()) == (false, false);
@@ -157,13 +163,13 @@ impl<'f> WriteTransaction<'f> {
         Ok(Some(buffer))
     }
 
-    /// One leaf for one leaf.
-    fn merged<'p>(&self, leaf: Index, run: &'p NodeRun<'_>) -> Plan<'p> {
+    /// Returns the plan of the consolidated leaf.
+    fn consolidated<'p>(&self, leaf: NodeIndex, run: &'p NodeRun<'_>) -> Plan<'p> {
         let view = self.view(leaf);
         run.plan(view.left(), view.right())
     }
 
-    fn replace_merged(&mut self, leaf: Index, buffer: NodeBuffer<'f>) -> Result<(), Stop> {
+    fn replace_consolidated(&mut self, leaf: NodeIndex, buffer: NodeBuffer<'f>) -> Result<(), Abort> {
         self.replace(leaf, buffer);
         self.forest.counters.consolidations.add(1);
         Ok(())
@@ -176,7 +182,7 @@ impl<'f> WriteTransaction<'f> {
         Ok(buffer)
     }
 
-    /// What the leaves of a run hold after an edit.
+    /// Returns the contents of a run of leaves after an edit.
     fn leaves<'p>(&'p self, ends: Ends, edit: &'p Edit<'_>) -> NodeRun<'p> {
         let (first, last) = (self.view(ends.first), self.view(ends.last));
         let mut items = edit.items(ends.first, first);
@@ -189,40 +195,47 @@ impl<'f> WriteTransaction<'f> {
         NodeRun { level: 0, fences: Fences::spanning(first, last), leftmost: None, items }
     }
 
-    /// Takes a neighbour under the same parent into the run, if there is one whose lock can be had.
-    fn with_neighbour(&mut self, root: Root, leaf: Index, bytes: usize, full: bool) -> Result<Ends, Stop> {
+    /// Adds a neighbour under the same parent to the run, if its lock is free.
+    fn add_neighbour(
+        &mut self,
+        root: Root,
+        leaf: NodeIndex,
+        bytes: usize,
+        full: bool,
+    ) -> Result<Ends, Abort> {
         let alone = Ends { first: leaf, last: leaf };
         let path = self.path(root, self.view(leaf).low_fence(), LEAF);
         let Some(&parent) = path.last() else { return Ok(alone) };
-        let Some((left, right)) = self.neighbours(parent, leaf) else { return Err(Stop::Busy) };
+        let Some((left, right)) = self.neighbours(parent, leaf) else { return Err(Abort::Conflict) };
         let used = |lid: &Lid| self.view_of(*lid).size();
         let Some(lid) = [left, right].into_iter().flatten().min_by_key(used) else { return Ok(alone) };
         if !full && bytes + used(&lid) > self.forest.shape().block_bytes(LEAF) * 3 / 4 {
             return Ok(alone);
         }
-        Ok(match self.hold(lid) {
+        Ok(match self.lock(lid) {
             Ok(other) if Some(lid) == left => Ends { first: other, last: leaf },
             Ok(other) => Ends { first: leaf, last: other },
             Err(_) => alone,
         })
     }
 
-    /// The children of `parent` beside one of them; none if that is not its child any more.
-    fn neighbours(&self, parent: Lid, child: Index) -> Option<(Option<Lid>, Option<Lid>)> {
+    /// Returns the left and the right neighbour of a child under its parent; `None` when the child has
+    /// another parent by now.
+    fn neighbours(&self, parent: Lid, child: NodeIndex) -> Option<(Option<Lid>, Option<Lid>)> {
         let view = self.view_of(parent);
         let position = self.position_of(view, child)?;
         let at = |position: Option<usize>| position.map(|position| child_at(view, position));
         Some((at(child_before(view, position)), at(child_after(view, position))))
     }
 
-    /// The position of a held node among the children of a node.
-    fn position_of(&self, parent: View<'_>, child: Index) -> Option<usize> {
+    /// Returns the position of a locked node among the children of a node.
+    fn position_of(&self, parent: View<'_>, child: NodeIndex) -> Option<usize> {
         let suffix = self.view(child).low_fence().strip_prefix(parent.prefix())?;
         let (position, lid) = child_for(parent, &SearchKey::new(suffix));
         (lid == self.lid(child)).then_some(position)
     }
 
-    /// The nodes from the root down to a key that are above a level.
+    /// Returns the nodes above `level` on the path from the root to a key.
     pub(crate) fn path(&self, root: Root, key: &[u8], level: usize) -> Vec<Lid> {
         let (mut path, mut lid) = (Vec::new(), root.0);
         loop {
@@ -235,37 +248,37 @@ impl<'f> WriteTransaction<'f> {
         }
     }
 
-    /// Builds the leaves that replace a run, linked among themselves and with the leaves beside the run.
+    /// Builds the leaves that replace a run, and links them with each other and with the siblings of the run.
     fn create_leaves(
         &mut self,
         ends: Ends,
         edit: &Edit<'_>,
-        share: impl FnOnce(usize) -> Share,
-    ) -> Result<Vec<NewChild>, Stop> {
+        distribution: impl FnOnce(usize) -> Distribution,
+    ) -> Result<Vec<NewChild>, Abort> {
         let (left, right) = (self.left_of(ends.first), self.right_of(ends.last));
-        let outer_left = left.map(|lid| self.hold(lid)).transpose()?;
-        let outer_right = right.map(|lid| self.hold(lid)).transpose()?;
+        let outer_left = left.map(|lid| self.lock(lid)).transpose()?;
+        let outer_right = right.map(|lid| self.lock(lid)).transpose()?;
         let run = self.leaves(ends, edit);
-        let parts = divide(self.forest.shape(), &run, share(run.bytes()));
+        let parts = divide(self.forest.shape(), &run, distribution(run.bytes()));
         let built = self.build_parts(0, &parts, left, right)?;
         drop((parts, run));
-        let news = self.create_all(built);
+        let new_nodes = self.create_all(built);
         if let Some(index) = outer_left {
-            self.set_right(index, news[0].lid);
+            self.set_right(index, new_nodes[0].lid);
         }
         if let Some(index) = outer_right {
-            self.set_left(index, news[news.len() - 1].lid);
+            self.set_left(index, new_nodes[new_nodes.len() - 1].lid);
         }
-        Ok(news)
+        Ok(new_nodes)
     }
 
     fn build_parts(
         &self,
         level: usize,
-        parts: &[Part<'_>],
+        parts: &[NodeContents<'_>],
         left: Option<Lid>,
         right: Option<Lid>,
-    ) -> Result<Vec<Built<'f>>, Error> {
+    ) -> Result<Vec<BuiltNode<'f>>, Error> {
         let memory = self.forest.memory();
         let reservations = parts.iter().map(|_| memory.reserve_lid()).collect::<Result<Vec<_>, _>>()?;
         let lids: Vec<Lid> = reservations.iter().map(LidReservation::lid).collect();
@@ -274,13 +287,13 @@ impl<'f> WriteTransaction<'f> {
             let left = if index == 0 { left } else { Some(lids[index - 1]) };
             let right = lids.get(index + 1).copied().or(right);
             let buffer = self.build(&part.plan(level, left, right))?;
-            built.push(Built { low: part.fences.low.clone(), buffer, reservation });
+            built.push(BuiltNode { low: part.fences.low.clone(), buffer, reservation });
         }
         Ok(built)
     }
 
-    fn create_all(&mut self, built: Vec<Built<'f>>) -> Vec<NewChild> {
-        let create = |node: Built<'f>| {
+    fn create_all(&mut self, built: Vec<BuiltNode<'f>>) -> Vec<NewChild> {
+        let create = |node: BuiltNode<'f>| {
             let lid = node.reservation.lid();
             self.create(node.buffer, node.reservation);
             NewChild { low: node.low, lid }
@@ -288,54 +301,57 @@ impl<'f> WriteTransaction<'f> {
         built.into_iter().map(create).collect()
     }
 
-    fn count_leaves(&self, ends: Ends, news: usize) {
+    fn count_leaves(&self, ends: Ends, new_count: usize) {
         let counters = &self.forest.counters;
-        let olds = if ends.first == ends.last { 1 } else { 2 };
-        match news.cmp(&olds) {
+        let old_count = if ends.first == ends.last { 1 } else { 2 };
+        match new_count.cmp(&old_count) {
             std::cmp::Ordering::Greater => counters.leaf_splits.add(1),
             std::cmp::Ordering::Equal => counters.leaf_shares.add(1),
             std::cmp::Ordering::Less => counters.leaf_merges.add(1),
         }
     }
 
-    /// Puts new nodes in the place of a run, from its parent upward until one node takes them in.
-    fn replace_run(&mut self, root: Root, mut ends: Ends, mut news: Vec<NewChild>) -> Result<(), Stop> {
+    /// Replaces a run by new nodes, and rebuilds its ancestors up to the first one that can keep its LID.
+    fn replace_run(&mut self, root: Root, mut ends: Ends, mut new_nodes: Vec<NewChild>) -> Result<(), Abort> {
         let (first, last) = (self.view(ends.first), self.view(ends.last));
         let mut left_path = self.path(root, first.low_fence(), first.level());
         let mut right_path = self.path(root, last.low_fence(), last.level());
         loop {
             let (Some(left), Some(right)) = (left_path.pop(), right_path.pop()) else {
-                return self.grow(root, 1 + self.view(ends.first).level(), &news);
+                return self.grow(root, 1 + self.view(ends.first).level(), &new_nodes);
             };
-            let parents = Ends { first: self.hold(left)?, last: self.hold(right)? };
-            let children = self.children_after(parents, ends, &news)?;
+            let parents = Ends { first: self.lock(left)?, last: self.lock(right)? };
+            let children = self.children_after(parents, ends, &new_nodes)?;
             self.remove_run(parents, ends)?;
             let is_root = left == root.0;
             if is_root && children.item_runs.is_empty() {
-                return self.collapse(parents.first, news[0].lid);
+                return self.collapse(parents.first, new_nodes[0].lid);
             }
             if parents.first == parents.last && (is_root || !self.is_small(&children)) {
-                if self.take_in(parents.first, &children)? {
+                if self.try_replace_interior(parents.first, &children)? {
                     return Ok(());
                 }
                 self.forest.counters.interior_splits.add(1);
             }
             let level = children.level;
-            (ends, news) = self.replace_interiors(left_path.last().copied(), parents, children)?;
+            (ends, new_nodes) = self.replace_interiors(left_path.last().copied(), parents, children)?;
             if is_root {
-                return self.grow(root, level + 1, &news);
+                return self.grow(root, level + 1, &new_nodes);
             }
         }
     }
 
-    /// The children of the parents of a run with the run replaced.
-    fn children_after(&self, parents: Ends, ends: Ends, news: &[NewChild]) -> Result<Children, Stop> {
+    /// Returns the children of a run's parents after the run was replaced.
+    fn children_after(&self, parents: Ends, ends: Ends, new_nodes: &[NewChild]) -> Result<Children, Abort> {
         let (left, right) = (self.view(parents.first), self.view(parents.last));
-        let first = self.position_of(left, ends.first).ok_or(Stop::Busy)?;
-        let last = self.position_of(right, ends.last).ok_or(Stop::Busy)?;
+        let first = self.position_of(left, ends.first).ok_or(Abort::Conflict)?;
+        let last = self.position_of(right, ends.last).ok_or(Abort::Conflict)?;
         let start = if first == LEFTMOST { left.items_start() } else { first };
-        let (leftmost, items) =
-            if first == LEFTMOST { (news[0].lid, &news[1..]) } else { (left.leftmost(), news) };
+        let (leftmost, items) = if first == LEFTMOST {
+            (new_nodes[0].lid, &new_nodes[1..])
+        } else {
+            (left.leftmost(), new_nodes)
+        };
         let mut children = Children::new(left.level(), Fences::spanning(left, right), leftmost);
         let end = end_of_child(right, last);
         children.push(ItemRun::sorted(left, left.items_start(), start));
@@ -343,7 +359,7 @@ impl<'f> WriteTransaction<'f> {
             children.push(ItemRun::new(&[], &encode_child(&child.low, child.lid)));
         }
         children.push(ItemRun::sorted(right, end, right.sorted_end()));
-        // What goes is little, and counted rather than what stays.
+        // Count the few items that are removed instead of the ones that stay.
         let stays = |view: View<'_>, from, to| {
             Tally::new(view.sorted_count() - ItemRun::sorted(view, from, to).count(), view.prefix())
         };
@@ -357,8 +373,8 @@ impl<'f> WriteTransaction<'f> {
         Ok(children)
     }
 
-    /// Takes away the nodes of a run: its ends and all that is between them.
-    fn remove_run(&mut self, parents: Ends, ends: Ends) -> Result<(), Stop> {
+    /// Removes the nodes of a run: its ends, and the subtrees between them.
+    fn remove_run(&mut self, parents: Ends, ends: Ends) -> Result<(), Abort> {
         for lid in self.between(parents, ends)? {
             self.remove_subtree(lid)?;
         }
@@ -369,11 +385,11 @@ impl<'f> WriteTransaction<'f> {
         Ok(())
     }
 
-    /// The children of the parents of a run that lie between its ends.
-    fn between(&self, parents: Ends, ends: Ends) -> Result<Vec<Lid>, Stop> {
+    /// Returns the children of a run's parents between the ends of the run.
+    fn between(&self, parents: Ends, ends: Ends) -> Result<Vec<Lid>, Abort> {
         let (left, right) = (self.view(parents.first), self.view(parents.last));
-        let first = self.position_of(left, ends.first).ok_or(Stop::Busy)?;
-        let last = self.position_of(right, ends.last).ok_or(Stop::Busy)?;
+        let first = self.position_of(left, ends.first).ok_or(Abort::Conflict)?;
+        let last = self.position_of(right, ends.last).ok_or(Abort::Conflict)?;
         let after = |view, position| {
             std::iter::successors(child_after(view, position), move |&at| child_after(view, at))
         };
@@ -386,8 +402,8 @@ impl<'f> WriteTransaction<'f> {
         Ok(of_left.chain(of_right.map(|at| child_at(right, at))).collect())
     }
 
-    fn remove_subtree(&mut self, lid: Lid) -> Result<(), Stop> {
-        let index = self.hold(lid)?;
+    fn remove_subtree(&mut self, lid: Lid) -> Result<(), Abort> {
+        let index = self.lock(lid)?;
         let view = self.view(index);
         if !view.is_leaf() {
             let items = view.items_from(view.items_start()).map(|(_, item)| item.child());
@@ -400,8 +416,8 @@ impl<'f> WriteTransaction<'f> {
         Ok(())
     }
 
-    /// Rebuilds one interior node with its new children, if they fit.
-    fn take_in(&mut self, node: Index, children: &Children) -> Result<bool, Stop> {
+    /// Rebuilds an interior node with new children. Returns false if they do not fit.
+    fn try_replace_interior(&mut self, node: NodeIndex, children: &Children) -> Result<bool, Abort> {
         let run = children.run();
         let plan = run.plan(None, None);
         if !fits(self.forest.shape(), &plan, 0) {
@@ -416,38 +432,39 @@ impl<'f> WriteTransaction<'f> {
         children.run().bytes() < self.forest.shape().block_bytes(children.level) / 4
     }
 
-    /// Replaces one interior node, and a neighbour if it is small, or two and all between them, by new ones.
+    /// Replaces interior nodes by new ones: `parents` and all nodes between them. A single small node is
+    /// merged with a neighbour.
     fn replace_interiors(
         &mut self,
         grandparent: Option<Lid>,
         parents: Ends,
         mut children: Children,
-    ) -> Result<(Ends, Vec<NewChild>), Stop> {
+    ) -> Result<(Ends, Vec<NewChild>), Abort> {
         let mut ends = parents;
         if let Some(grandparent) = grandparent
             && parents.first == parents.last
             && self.is_small(&children)
         {
-            (ends, children) = self.join_interior(grandparent, parents.first, children)?;
+            (ends, children) = self.merge_with_neighbour(grandparent, parents.first, children)?;
         }
         let run = children.run();
         let nodes = if fits(self.forest.shape(), &run.plan(None, None), 0) { 1 } else { 2 };
-        let parts = divide(self.forest.shape(), &run, Share::Evenly(nodes));
+        let parts = divide(self.forest.shape(), &run, Distribution::Evenly(nodes));
         let built = self.build_parts(children.level, &parts, None, None)?;
         Ok((ends, self.create_all(built)))
     }
 
-    /// Takes the children of a neighbour under the same parent, if there is one whose lock can be had.
-    fn join_interior(
+    /// Adds the children of a neighbour under the same parent, if its lock is free.
+    fn merge_with_neighbour(
         &mut self,
         grandparent: Lid,
-        node: Index,
+        node: NodeIndex,
         children: Children,
-    ) -> Result<(Ends, Children), Stop> {
+    ) -> Result<(Ends, Children), Abort> {
         let alone = Ends { first: node, last: node };
-        let (left, right) = self.neighbours(grandparent, node).ok_or(Stop::Busy)?;
+        let (left, right) = self.neighbours(grandparent, node).ok_or(Abort::Conflict)?;
         let Some(lid) = left.or(right) else { return Ok((alone, children)) };
-        let Ok(other) = self.hold(lid) else { return Ok((alone, children)) };
+        let Ok(other) = self.lock(lid) else { return Ok((alone, children)) };
         self.forest.counters.interior_merges.add(1);
         let theirs = Children::of(self.view(other));
         Ok(if left.is_some() {
@@ -457,28 +474,27 @@ impl<'f> WriteTransaction<'f> {
         })
     }
 
-    /// Makes the root the parent of new nodes: the tree gains a level.
-    fn grow(&mut self, root: Root, level: usize, news: &[NewChild]) -> Result<(), Stop> {
-        let mut children = Children::new(level, Fences::NONE, news[0].lid);
-        for child in &news[1..] {
+    /// Makes the root the parent of new nodes. The tree gains a level.
+    fn grow(&mut self, root: Root, level: usize, new_nodes: &[NewChild]) -> Result<(), Abort> {
+        let mut children = Children::new(level, Fences::NONE, new_nodes[0].lid);
+        for child in &new_nodes[1..] {
             children.push(ItemRun::new(&[], &encode_child(&child.low, child.lid)));
         }
-        children.tally += Tally::new(news.len() - 1, &[]);
+        children.tally += Tally::new(new_nodes.len() - 1, &[]);
         self.forest.counters.root_growths.add(1);
-        let index = self.hold(root.0)?;
-        if self.take_in(index, &children)? {
+        let index = self.lock(root.0)?;
+        if self.try_replace_interior(index, &children)? {
             return Ok(());
         }
-        let parts = divide(self.forest.shape(), &children.run(), Share::Evenly(2));
+        let parts = divide(self.forest.shape(), &children.run(), Distribution::Evenly(2));
         let built = self.build_parts(level, &parts, None, None)?;
-        let news = self.create_all(built);
-        self.grow(root, level + 1, &news)
+        let new_nodes = self.create_all(built);
+        self.grow(root, level + 1, &new_nodes)
     }
 
-    /// Makes an only child the root, and its only child, and so on: the tree loses levels.
-    fn collapse(&mut self, root: Index, mut child: Lid) -> Result<(), Stop> {
-        // An only child that was there before stays one: it has no private buffer that could become the
-        // root's.
+    /// Makes an only child the root, then its only child, and so on. The tree loses levels.
+    fn collapse(&mut self, root: NodeIndex, mut child: Lid) -> Result<(), Abort> {
+        // Stop at a child that existed before this transaction: it has no private buffer to give to the root.
         while let Some(buffer) = self.take_created(child) {
             self.replace(root, buffer);
             self.forest.counters.root_collapses.add(1);
@@ -491,28 +507,28 @@ impl<'f> WriteTransaction<'f> {
         Ok(())
     }
 
-    /// Removes a tree with everything in it.
-    pub(crate) fn drop_tree(&mut self, root: Root) -> Result<(), Stop> {
+    /// Removes a tree with all its nodes.
+    pub(crate) fn drop_tree(&mut self, root: Root) -> Result<(), Abort> {
         self.delete_range(root, Bound::Unbounded, Bound::Unbounded)?;
         self.remove_subtree(root.0)?;
-        // There is nothing left to be tended.
+        // No leaf is left to compact.
         self.take_shrunk();
         Ok(())
     }
 
-    /// Removes the pairs in a range: how many.
+    /// Deletes the pairs of a range and returns their number.
     pub(crate) fn delete_range(
         &mut self,
         root: Root,
         lower: Bound<&[u8]>,
         upper: Bound<&[u8]>,
-    ) -> Result<u64, Stop> {
+    ) -> Result<u64, Abort> {
         let range = KeyRange { lower, upper };
         if range.is_empty() {
             return Ok(0);
         }
-        let first = self.hold_leaf(root, range.first_leaf())?;
-        let last = self.hold_leaf(root, range.last_leaf())?;
+        let first = self.lock_leaf(root, range.first_leaf())?;
+        let last = self.lock_leaf(root, range.last_leaf())?;
         let (mut leaf, mut count) = (first, 0);
         loop {
             let (removed, values) = range.inside(self.view(leaf));
@@ -523,39 +539,39 @@ impl<'f> WriteTransaction<'f> {
             if leaf == last {
                 break;
             }
-            let right = self.right_of(leaf).ok_or(Stop::Busy)?;
-            leaf = self.hold(right)?;
+            let right = self.right_of(leaf).ok_or(Abort::Conflict)?;
+            leaf = self.lock(right)?;
         }
         if count > 0 {
             let sparse = Some((root, self.view(first).low_fence().to_vec()));
             self.rebuild(root, first, last, Edit::Remove(range))?;
-            // What it leaves at both ends has no more room than that without use.
+            // The leaves at both ends together have at most one block of unused space.
             self.note_shrunk(self.forest.shape().block_bytes(LEAF), sparse);
         }
         Ok(count)
     }
 }
 
-/// How many leaves a run of so many bytes becomes: full ones share with a neighbour, two full ones become
-/// three.
-fn share(block: usize, ends: Ends, bytes: usize, full: bool) -> Share {
-    let joins = bytes <= block * 3 / 4;
+/// Returns the number of leaves for the contents of a run: a small leaf and its neighbour become one, a full
+/// leaf and its neighbour stay two, and two full leaves become three.
+fn distribution(block: usize, ends: Ends, bytes: usize, full: bool) -> Distribution {
+    let merges = bytes <= block * 3 / 4;
     let two = bytes <= 2 * block * 15 / 16;
-    Share::Evenly(match (joins, full, ends.first == ends.last, two) {
+    Distribution::Evenly(match (merges, full, ends.first == ends.last, two) {
         (true, false, ..) => 1,
         (_, _, true, _) | (.., true) => 2,
         _ => 3,
     })
 }
 
-/// A node that is built and not yet part of the transaction.
-struct Built<'f> {
+/// A node that was built but is not yet part of the transaction.
+struct BuiltNode<'f> {
     low: Vec<u8>,
     buffer: NodeBuffer<'f>,
     reservation: LidReservation<'f>,
 }
 
-/// The children of interior nodes to be built, in memory of their own.
+/// The children of interior nodes to build, in owned memory.
 struct Children {
     level: usize,
     fences: OwnedFences,
@@ -564,7 +580,7 @@ struct Children {
     tally: Tally,
 }
 
-/// A piece in memory of its own.
+/// An [`ItemRun`] in owned memory.
 struct OwnedItemRun {
     prefix: Vec<u8>,
     bytes: ItemBytes,
@@ -591,7 +607,7 @@ impl Children {
         children
     }
 
-    /// Adds a piece, unless it is empty. Its items are to be added to the tally.
+    /// Adds an item run unless it is empty. The caller adds its items to the tally.
     fn push(&mut self, item_run: ItemRun<'_>) {
         if !item_run.bytes.is_empty() {
             self.item_runs.push(OwnedItemRun {
@@ -603,7 +619,7 @@ impl Children {
         }
     }
 
-    /// These children and, to the right of them, others: the first of those had no item.
+    /// Returns these children followed by others. The leftmost of the others gets an item with its fence key.
     fn followed_by(mut self, other: Self) -> Self {
         self.push(ItemRun::new(&[], &encode_child(&other.fences.low, other.leftmost)));
         self.item_runs.extend(other.item_runs);

@@ -1,21 +1,21 @@
-//! What a write that shortens pairs leaves behind: leaves that have become sparse, for compaction to join.
+//! Detects leaves that a write has left sparse, so that compaction can merge them.
 
 use crate::forest::Root;
 use crate::node::shape::{LEAF, Shape};
 
-/// A leaf that a write has left sparse, by a key that leads there.
-pub(crate) type Sparse = (Root, Vec<u8>);
+/// A sparse leaf, identified by its tree and its low fence key.
+pub(crate) type SparseLeaf = (Root, Vec<u8>);
 
-/// What writes take from the live bytes of leaves.
+/// Live bytes that a transaction has removed from leaves.
 #[derive(Default)]
 pub(crate) struct Shrunk {
     pub(crate) bytes: usize,
-    /// The leaves that are to be tended.
-    pub(crate) sparse: Vec<Sparse>,
+    /// The leaves to compact after the commit.
+    pub(crate) sparse: Vec<SparseLeaf>,
 }
 
-/// Whether a leaf that loses some of its live bytes is to be tended: when it becomes less than a quarter
-/// full, then each time it is half as full, and when it is empty.
+/// Returns whether a leaf that loses live bytes needs compaction: when it drops below a quarter full, each
+/// time it halves after that, and when it becomes empty.
 pub(crate) fn becomes_sparse(shape: &Shape, before: usize, after: usize) -> bool {
     let quarter = shape.block_bytes(LEAF) / 4;
     after < quarter && (before >= quarter || before.leading_zeros() != after.leading_zeros())

@@ -1,24 +1,24 @@
-//! The points of a write at which a test can stop it, to see that readers do not care. Nothing outside of
-//! tests.
+//! The stages of a write at which a test can stop the writer, to check that readers continue. Without effect
+//! outside of tests.
 
-/// A point that a writer passes while it holds locks or has published a part of its changes.
+/// A stage at which a writer has locked nodes or published only a part of its changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// A node was locked.
     Locked,
-    /// An entry stands past the published size of a leaf.
+    /// An entry was written past the published size of a leaf.
     Appended,
-    /// A new buffer is ready.
+    /// A new buffer was built.
     Built,
-    /// The version is taken.
+    /// The write version was taken.
     VersionTaken,
     /// One more node of the transaction was published.
     Published,
-    /// Everything is published and the version is released.
+    /// All nodes were published and the version was released.
     Released,
 }
 
-/// Says that this thread is at a stage.
+/// Reports that this thread has reached a stage.
 #[inline(always)]
 pub(crate) fn reach(stage: Stage) {
     #[cfg(test)]
@@ -39,7 +39,7 @@ pub(crate) mod hook {
         static HOOK: RefCell<Option<Hook>> = const { RefCell::new(None) };
     }
 
-    /// Has this thread's writers call a function at each stage.
+    /// Sets the function that this thread's writers call at each stage.
     pub(crate) fn set(hook: impl FnMut(Stage) + 'static) {
         HOOK.set(Some(Box::new(hook)));
     }

@@ -1,17 +1,18 @@
-//! A write under way: the nodes it has locked, what it has changed of them, and the one moment it becomes
-//! visible.
+//! A write transaction: the nodes that it has locked, its changes to them, and the commit that makes the
+//! changes visible.
 //!
-//! Until `commit` nothing that a reader can see has changed, and dropping the transaction undoes everything:
-//! locks are released, private buffers, LIDs and values go back. All memory is taken before the commit, which
+//! Until `commit` nothing changes that a reader can see. Dropping the transaction undoes everything: it
+//! releases locks, private buffers, LIDs and values. All memory is allocated before the commit, so a commit
 //! cannot fail.
 //!
-//! Who may touch what, of the nodes of a transaction:
-//! 1. a published node's bytes past its size, its tags and its siblings: the transaction that locked it;
-//! 2. a private buffer: the transaction that made it, until `commit` maps it;
-//! 3. a buffer that was replaced or removed stays locked for ever: a writer that locks a node knows that it
-//!    is current.
+//! Rules for access to the nodes of a transaction:
+//! 1. Only the transaction that has locked a published node writes its bytes past the published size, its
+//!    fingerprints and its siblings.
+//! 2. Only the transaction that has allocated a private buffer accesses it, until `commit` maps it.
+//! 3. A buffer that was replaced or removed stays locked forever. So a writer that has locked a node knows
+//!    that it is current.
 //!
-//! A transaction sees its own changes: views come from here, not from the page table.
+//! A transaction sees its own changes: its views come from here and not from the page table.
 
 use std::collections::HashMap;
 
@@ -29,76 +30,77 @@ use crate::node::key::tag;
 use crate::node::log_entry::{NOT_PUBLISHED, NewEntry, stamp_entries};
 use crate::node::shape::VERSION_SLACK;
 use crate::node::view::View;
-use crate::write::sparse::{Shrunk, Sparse};
+use crate::write::sparse::{Shrunk, SparseLeaf};
 use crate::write::stages::{Stage, reach};
 
-/// Why a transaction cannot go on.
+/// The reason that a transaction cannot continue.
 #[derive(Debug)]
-pub(crate) enum Stop {
-    /// Another writer holds a lock: begin again.
-    Busy,
+pub(crate) enum Abort {
+    /// Another writer has locked a node. Retry the transaction.
+    Conflict,
+    /// An operation has failed.
     Failed(Error),
 }
 
-impl<E: Into<Error>> From<E> for Stop {
+impl<E: Into<Error>> From<E> for Abort {
     fn from(error: E) -> Self {
         Self::Failed(error.into())
     }
 }
 
-/// How a transaction's work ended.
+/// The end of a transaction.
 pub(crate) enum End<T> {
     Commit(T),
-    /// Nothing to change, on account of what it saw.
-    Refused(T),
+    /// Nothing to change in the state that the transaction has read.
+    RollBack(T),
 }
 
-/// How long to wait for a lock before giving up all of one's own.
+/// Attempts to acquire a lock before the transaction gives up and releases its own locks.
 const LOCK_ATTEMPTS: u32 = 128;
 
-/// A node of this transaction, by its place in `held`.
-pub(crate) type Index = usize;
+/// Index of a node in `nodes` of its transaction.
+pub(crate) type NodeIndex = usize;
 
-/// Where a node's changed bytes are.
+/// The changed bytes of a node.
 enum Body<'f> {
-    /// In place, under the lock: entries have been appended to the log block.
+    /// The published buffer, locked; entries may have been appended to the log block.
     Locked(LockedNode<'f>),
-    /// In a new buffer, which will replace the one that is locked.
+    /// A new buffer that replaces the locked one.
     Replaced(LockedNode<'f>, NodeBuffer<'f>),
-    /// In a buffer for a LID of its own.
+    /// A buffer for a new LID.
     Created(NodeBuffer<'f>, LidReservation<'f>),
-    /// Nowhere: the node goes away.
+    /// The node is removed.
     Removed(LockedNode<'f>),
-    /// A created node that went away before anybody saw it. Its LID stays reserved, so that it names nothing
-    /// else here.
+    /// A created node that was removed before the commit. Its LID stays reserved, so that this transaction
+    /// does not use it again.
     Dropped { _reservation: LidReservation<'f> },
-    /// While a body is exchanged, and after it was published.
-    Exchanged,
+    /// Placeholder during a change of state, and after publication.
+    Placeholder,
 }
 
-struct HeldNode<'f> {
+struct TransactionNode<'f> {
     lid: Lid,
     body: Body<'f>,
-    /// Of a node changed in place: its size and log count with what was appended.
+    /// For a node changed in place: its size and number of log entries, including the appended ones.
     size: usize,
     log_count: usize,
-    /// New siblings of a leaf, wherever its bytes are.
+    /// New siblings of a leaf.
     left: Option<Lid>,
     right: Option<Lid>,
 }
 
-impl HeldNode<'_> {
+impl TransactionNode<'_> {
     fn view(&self, forest: &Forest) -> View<'_> {
         match &self.body {
             Body::Replaced(_, buffer) | Body::Created(buffer, _) => View::private(forest.geometry(), buffer),
             Body::Locked(locked) | Body::Removed(locked) => self.view_in_place(forest, locked),
-            Body::Dropped { .. } | Body::Exchanged => {
-                unreachable!("a node that was dropped is not asked for again")
+            Body::Dropped { .. } | Body::Placeholder => {
+                unreachable!("a dropped node is not accessed again")
             }
         }
     }
 
-    /// The newest version in the node when it was locked; none if the transaction made it.
+    /// Returns the newest version in the node when it was locked; `None` for a created node.
     fn newest_version(&self, forest: &Forest) -> Option<Version> {
         let (Body::Locked(locked) | Body::Replaced(locked, _) | Body::Removed(locked)) = &self.body else {
             return None;
@@ -116,19 +118,21 @@ impl HeldNode<'_> {
     }
 }
 
+/// A write transaction in progress.
 pub(crate) struct WriteTransaction<'f> {
     pub(crate) forest: &'f Forest,
     pin: &'f Pin<'f>,
-    /// Most transactions hold one leaf.
-    held: SmallVec<[HeldNode<'f>; 1]>,
-    /// Finds a LID in `held` once there are many.
-    index: Option<HashMap<Lid, Index>>,
+    /// The nodes of this transaction. Most transactions have one leaf.
+    nodes: SmallVec<[TransactionNode<'f>; 1]>,
+    /// Maps LIDs to indexes in `nodes` once there are many.
+    index: Option<HashMap<Lid, NodeIndex>>,
     values: Vec<ValueBuffer<'f>>,
     retired: Vec<Retired>,
-    /// What it takes from the live bytes of leaves; most take nothing.
+    /// Live bytes that the transaction removes from leaves. Most transactions remove none.
     shrunk: Option<Box<Shrunk>>,
-    /// Whether it holds what must be committed, even if what comes to it next stops.
-    is_bound: bool,
+    /// Whether the transaction contains complete writes, so that it must commit even if its next write
+    /// aborts.
+    must_commit: bool,
 }
 
 impl<'f> WriteTransaction<'f> {
@@ -136,92 +140,93 @@ impl<'f> WriteTransaction<'f> {
         Self::with_capacity(forest, pin, 1)
     }
 
-    /// With room for so many nodes.
+    /// Returns a transaction with capacity for `nodes` nodes.
     #[inline]
     pub(crate) fn with_capacity(forest: &'f Forest, pin: &'f Pin<'f>, nodes: usize) -> Self {
-        let held = SmallVec::with_capacity(nodes);
+        let nodes = SmallVec::with_capacity(nodes);
         Self {
             forest,
             pin,
-            held,
+            nodes,
             index: None,
             values: Vec::new(),
             retired: Vec::new(),
             shrunk: None,
-            is_bound: false,
+            must_commit: false,
         }
     }
 
-    /// Binds it to be committed: what comes to it from now on stops as busy before it does anything that
-    /// could not stay if it failed after that.
-    pub(crate) fn bind(&mut self) {
-        self.is_bound = true;
+    /// Declares the writes so far complete: the transaction must commit. From now on a write aborts with a
+    /// conflict before any change that an abort could not undo separately.
+    pub(crate) fn require_commit(&mut self) {
+        self.must_commit = true;
     }
 
-    pub(crate) fn is_bound(&self) -> bool {
-        self.is_bound
+    pub(crate) fn must_commit(&self) -> bool {
+        self.must_commit
     }
 
     #[inline]
-    fn find(&self, lid: Lid) -> Option<Index> {
+    fn find(&self, lid: Lid) -> Option<NodeIndex> {
         match &self.index {
-            None => self.held.iter().position(|held| held.lid == lid),
+            None => self.nodes.iter().position(|node| node.lid == lid),
             Some(index) => index.get(&lid).copied(),
         }
     }
 
     #[inline(always)]
-    fn push(&mut self, node: HeldNode<'f>) -> Index {
-        const FEW: usize = 16;
-        let index = self.held.len();
-        if index >= FEW {
-            let of_few = || self.held.iter().enumerate().map(|(index, held)| (held.lid, index)).collect();
-            self.index.get_or_insert_with(of_few).insert(node.lid, index);
+    fn push(&mut self, node: TransactionNode<'f>) -> NodeIndex {
+        const INDEX_MIN: usize = 16;
+        let index = self.nodes.len();
+        if index >= INDEX_MIN {
+            let index_all = || self.nodes.iter().enumerate().map(|(index, node)| (node.lid, index)).collect();
+            self.index.get_or_insert_with(index_all).insert(node.lid, index);
         }
-        self.held.push(node);
+        self.nodes.push(node);
         index
     }
 
-    /// Locks a node, unless this transaction holds it already.
-    pub(crate) fn hold(&mut self, lid: Lid) -> Result<Index, Stop> {
+    /// Locks a node unless this transaction has locked it already.
+    pub(crate) fn lock(&mut self, lid: Lid) -> Result<NodeIndex, Abort> {
         match self.find(lid) {
+            Some(index) => Ok(index),
+            None => self.spin_lock(lid),
+        }
+    }
+
+    /// Like [`WriteTransaction::lock`], for a mapped node. Tries the lock first because it is usually free;
+    /// then the transaction does not have the node yet.
+    #[inline]
+    pub(crate) fn lock_mapped(&mut self, lid: Lid) -> Result<NodeIndex, Abort> {
+        match self.try_lock(lid) {
             Some(index) => Ok(index),
             None => self.lock(lid),
         }
     }
 
-    /// As [`WriteTransaction::hold`], for a mapped node. Its lock is mostly free, and then nobody holds it.
-    #[inline]
-    pub(crate) fn hold_mapped(&mut self, lid: Lid) -> Result<Index, Stop> {
-        match self.try_lock(lid) {
-            Some(index) => Ok(index),
-            None => self.hold(lid),
-        }
-    }
-
-    fn lock(&mut self, lid: Lid) -> Result<Index, Stop> {
-        // Who is bound gets on by committing, and not by waiting.
-        let attempts = if self.is_bound { 1 } else { LOCK_ATTEMPTS };
+    fn spin_lock(&mut self, lid: Lid) -> Result<NodeIndex, Abort> {
+        // A transaction that must commit resolves the conflict by a commit and does not wait.
+        let attempts = if self.must_commit { 1 } else { LOCK_ATTEMPTS };
         for _ in 0..attempts {
             if let Some(index) = self.try_lock(lid) {
                 return Ok(index);
             }
             honeycomb_memory::sync::hint::spin_loop();
         }
-        Err(Stop::Busy)
+        Err(Abort::Conflict)
     }
 
     #[inline]
-    fn try_lock(&mut self, lid: Lid) -> Option<Index> {
+    fn try_lock(&mut self, lid: Lid) -> Option<NodeIndex> {
         let node = self.forest.node(self.pin, lid);
         let locked = node.try_lock(node.lock_and_size())?;
         let (size, log_count) = (locked.seen().size(), locked.seen().log_count());
         reach(Stage::Locked);
         let body = Body::Locked(locked);
-        Some(self.push(HeldNode { lid, body, size, log_count, left: None, right: None }))
+        Some(self.push(TransactionNode { lid, body, size, log_count, left: None, right: None }))
     }
 
-    /// The node that a LID names for this transaction.
+    /// Returns the node of a LID as this transaction sees it.
     #[inline(always)]
     pub(crate) fn view_of(&self, lid: Lid) -> View<'_> {
         match self.find(lid) {
@@ -230,35 +235,36 @@ impl<'f> WriteTransaction<'f> {
         }
     }
 
-    /// Whether this transaction takes away a node that it holds.
+    /// Returns whether this transaction removes a node.
     #[inline]
-    pub(crate) fn is_removed(&self, index: Index) -> bool {
-        matches!(&self.held[index].body, Body::Removed(_) | Body::Dropped { .. })
+    pub(crate) fn is_removed(&self, index: NodeIndex) -> bool {
+        matches!(&self.nodes[index].body, Body::Removed(_) | Body::Dropped { .. })
     }
 
-    /// Whether a node that this transaction holds is still in a buffer.
+    /// Returns whether a node of this transaction still uses `buffer`.
     #[inline]
-    pub(crate) fn is_in_place(&self, index: Index, buffer: Node<'_>) -> bool {
-        matches!(&self.held[index].body, Body::Locked(locked) if locked.node().is(buffer))
+    pub(crate) fn is_in_place(&self, index: NodeIndex, buffer: Node<'_>) -> bool {
+        matches!(&self.nodes[index].body, Body::Locked(locked) if locked.node().is(buffer))
     }
 
-    /// A node that this transaction holds.
+    /// Returns a node of this transaction.
     #[inline(always)]
-    pub(crate) fn view(&self, index: Index) -> View<'_> {
-        let held = &self.held[index];
-        match &held.body {
-            Body::Locked(locked) => held.view_in_place(self.forest, locked),
-            _ => held.view(self.forest),
+    pub(crate) fn view(&self, index: NodeIndex) -> View<'_> {
+        let node = &self.nodes[index];
+        match &node.body {
+            Body::Locked(locked) => node.view_in_place(self.forest, locked),
+            _ => node.view(self.forest),
         }
     }
 
-    /// Whether this transaction holds any nodes, so sees some otherwise than others do.
-    pub(crate) fn holds_any(&self) -> bool {
-        !self.held.is_empty()
+    /// Returns whether this transaction has any nodes. If so, its view of the tree may differ from the page
+    /// table.
+    pub(crate) fn has_nodes(&self) -> bool {
+        !self.nodes.is_empty()
     }
 
-    /// The node that a LID names for everybody. Its header and shortcuts, which are adjacent lines, are asked
-    /// for at once.
+    /// Returns the published node of a LID, and prefetches its header and shortcuts, which are adjacent cache
+    /// lines.
     #[inline(always)]
     pub(crate) fn view_ahead(&self, lid: Lid) -> View<'_> {
         let node = self.forest.node(self.pin, lid);
@@ -266,38 +272,38 @@ impl<'f> WriteTransaction<'f> {
         self.forest.view(node)
     }
 
-    pub(crate) fn lid(&self, index: Index) -> Lid {
-        self.held[index].lid
+    pub(crate) fn lid(&self, index: NodeIndex) -> Lid {
+        self.nodes[index].lid
     }
 
-    /// The bytes of an out-of-line value.
+    /// Returns the bytes of an overflow value.
     pub(crate) fn value(&self, reference: ValueReference) -> &[u8] {
         self.forest.memory().value(self.pin, reference.address, reference.length)
     }
 
-    /// Keeps a value's buffer if the transaction commits.
+    /// Adds the buffer of an overflow value, which becomes live with the commit.
     pub(crate) fn keep_value(&mut self, value: ValueBuffer<'f>) {
         self.values.push(value);
     }
 
-    /// Retires something once the transaction is visible.
+    /// Retires memory or a LID after the commit.
     pub(crate) fn retire(&mut self, retired: Retired) {
         self.retired.push(retired);
     }
 
-    /// Notes what the transaction takes from the live bytes of a leaf, and whether that is to be tended.
-    pub(crate) fn note_shrunk(&mut self, bytes: usize, sparse: Option<Sparse>) {
+    /// Records live bytes that the transaction removes from a leaf, and the leaf if it becomes sparse.
+    pub(crate) fn note_shrunk(&mut self, bytes: usize, sparse: Option<SparseLeaf>) {
         let shrunk = self.shrunk.get_or_insert_default();
         shrunk.bytes += bytes;
         shrunk.sparse.extend(sparse);
     }
 
-    /// Takes what is to be tended once all is committed.
+    /// Returns the sparse leaves to compact after the commit.
     pub(crate) fn take_shrunk(&mut self) -> Option<Box<Shrunk>> {
         self.shrunk.take()
     }
 
-    /// Bytes that one more entry in a leaf's log may have; 0 if there can be none.
+    /// Returns the maximum size of another log entry in a leaf; 0 if it can have no more.
     pub(crate) fn log_room(&self, leaf: View<'_>) -> usize {
         if leaf.log_count() == honeycomb_layout::LOG_ENTRIES_MAX || !self.fits_delta(leaf) {
             return 0;
@@ -307,101 +313,103 @@ impl<'f> WriteTransaction<'f> {
         below_threshold.min(shape.node_bytes - leaf.size())
     }
 
-    /// Whether the version this transaction will take is near enough to the node's.
+    /// Returns whether the version of this transaction will be close enough to the node version.
     fn fits_delta(&self, view: View<'_>) -> bool {
         let latest = self.forest.versions.newest() + VERSION_SLACK;
         latest.saturating_sub(view.node_version()) <= self.forest.shape().version_delta_max
     }
 
-    /// Appends to a leaf's log an entry that there is room for.
-    pub(crate) fn append(&mut self, index: Index, entry: &NewEntry<'_>) {
-        let held = &mut self.held[index];
-        match &mut held.body {
+    /// Appends an entry to the log block of a leaf, which must have space for it.
+    pub(crate) fn append(&mut self, index: NodeIndex, entry: &NewEntry<'_>) {
+        let node = &mut self.nodes[index];
+        match &mut node.body {
             Body::Locked(locked) => {
-                entry.write(locked.tail_mut(held.size), NOT_PUBLISHED);
-                // Readers look at as many tags as there are published entries.
-                if let Some(tag) = TagPlace::of(held.log_count) {
-                    locked.set_word(tag.offset, tag.put(locked.node().word(tag.offset), entry.item.suffix));
+                entry.write(locked.tail_mut(node.size), NOT_PUBLISHED);
+                // Readers use only the fingerprints of published entries.
+                if let Some(slot) = FingerprintSlot::of(node.log_count) {
+                    locked
+                        .set_word(slot.offset, slot.put(locked.node().word(slot.offset), entry.item.suffix));
                 }
-                held.size += entry.bytes();
-                held.log_count += 1;
+                node.size += entry.bytes();
+                node.log_count += 1;
                 reach(Stage::Appended);
             }
             Body::Replaced(_, buffer) | Body::Created(buffer, _) => append_private(buffer, entry),
-            Body::Removed(_) | Body::Dropped { .. } | Body::Exchanged => {
-                unreachable!("a removed node takes no entries")
+            Body::Removed(_) | Body::Dropped { .. } | Body::Placeholder => {
+                unreachable!("a removed node gets no entries")
             }
         }
     }
 
-    /// Gives a node a new buffer under the same LID.
-    pub(crate) fn replace(&mut self, index: Index, buffer: NodeBuffer<'f>) {
+    /// Replaces the buffer of a node, which keeps its LID.
+    pub(crate) fn replace(&mut self, index: NodeIndex, buffer: NodeBuffer<'f>) {
         reach(Stage::Built);
-        let held = &mut self.held[index];
-        held.body = match std::mem::replace(&mut held.body, Body::Exchanged) {
+        let node = &mut self.nodes[index];
+        node.body = match std::mem::replace(&mut node.body, Body::Placeholder) {
             Body::Locked(locked) | Body::Replaced(locked, _) => Body::Replaced(locked, buffer),
             Body::Created(_, reservation) => Body::Created(buffer, reservation),
-            Body::Removed(_) | Body::Dropped { .. } | Body::Exchanged => {
-                unreachable!("a removed node is not replaced")
+            Body::Removed(_) | Body::Dropped { .. } | Body::Placeholder => {
+                unreachable!("a removed node gets no buffer")
             }
         };
     }
 
-    /// Takes a node away, LID and all.
-    pub(crate) fn remove(&mut self, index: Index) {
-        let held = &mut self.held[index];
-        held.body = match std::mem::replace(&mut held.body, Body::Exchanged) {
+    /// Removes a node and its LID.
+    pub(crate) fn remove(&mut self, index: NodeIndex) {
+        let node = &mut self.nodes[index];
+        node.body = match std::mem::replace(&mut node.body, Body::Placeholder) {
             Body::Locked(locked) | Body::Replaced(locked, _) => Body::Removed(locked),
             Body::Created(_, reservation) => Body::Dropped { _reservation: reservation },
-            Body::Removed(_) | Body::Dropped { .. } | Body::Exchanged => {
-                unreachable!("a node is removed once")
+            Body::Removed(_) | Body::Dropped { .. } | Body::Placeholder => {
+                unreachable!("a node is removed only once")
             }
         };
     }
 
-    /// Adds a node under a LID of its own.
-    pub(crate) fn create(&mut self, buffer: NodeBuffer<'f>, reservation: LidReservation<'f>) -> Index {
+    /// Creates a node with a new LID.
+    pub(crate) fn create(&mut self, buffer: NodeBuffer<'f>, reservation: LidReservation<'f>) -> NodeIndex {
         let (lid, body) = (reservation.lid(), Body::Created(buffer, reservation));
-        self.push(HeldNode { lid, body, size: 0, log_count: 0, left: None, right: None })
+        self.push(TransactionNode { lid, body, size: 0, log_count: 0, left: None, right: None })
     }
 
-    /// Takes back the buffer of a node, without the node, if this transaction created it.
+    /// Removes a node that this transaction has created, and returns its buffer. Returns `None` for other
+    /// nodes.
     pub(crate) fn take_created(&mut self, lid: Lid) -> Option<NodeBuffer<'f>> {
         let index = self.find(lid)?;
-        let held = &mut self.held[index];
-        match std::mem::replace(&mut held.body, Body::Exchanged) {
+        let node = &mut self.nodes[index];
+        match std::mem::replace(&mut node.body, Body::Placeholder) {
             Body::Created(buffer, reservation) => {
-                held.body = Body::Dropped { _reservation: reservation };
+                node.body = Body::Dropped { _reservation: reservation };
                 Some(buffer)
             }
             other => {
-                held.body = other;
+                node.body = other;
                 None
             }
         }
     }
 
     /// Sets a leaf's left sibling.
-    pub(crate) fn set_left(&mut self, index: Index, left: Lid) {
-        self.held[index].left = Some(left);
+    pub(crate) fn set_left(&mut self, index: NodeIndex, left: Lid) {
+        self.nodes[index].left = Some(left);
     }
 
     /// Sets a leaf's right sibling.
-    pub(crate) fn set_right(&mut self, index: Index, right: Lid) {
-        self.held[index].right = Some(right);
+    pub(crate) fn set_right(&mut self, index: NodeIndex, right: Lid) {
+        self.nodes[index].right = Some(right);
     }
 
-    /// The left sibling a leaf has for this transaction.
-    pub(crate) fn left_of(&self, index: Index) -> Option<Lid> {
-        self.held[index].left.or_else(|| self.view(index).left())
+    /// Returns the left sibling of a leaf as this transaction sees it.
+    pub(crate) fn left_of(&self, index: NodeIndex) -> Option<Lid> {
+        self.nodes[index].left.or_else(|| self.view(index).left())
     }
 
-    /// The right sibling a leaf has for this transaction.
-    pub(crate) fn right_of(&self, index: Index) -> Option<Lid> {
-        self.held[index].right.or_else(|| self.view(index).right())
+    /// Returns the right sibling of a leaf as this transaction sees it.
+    pub(crate) fn right_of(&self, index: NodeIndex) -> Option<Lid> {
+        self.nodes[index].right.or_else(|| self.view(index).right())
     }
 
-    /// Makes all of it visible at once and returns its version, when every new reader sees it.
+    /// Makes all changes visible at one version. Returns the version once every new reader sees it.
     pub(crate) fn commit(&mut self) -> Version {
         let forest = self.forest;
         while let Some(value) = self.values.pop() {
@@ -409,10 +417,10 @@ impl<'f> WriteTransaction<'f> {
         }
         let version = if forest.mvcc() { forest.versions.take() } else { 0 };
         reach(Stage::VersionTaken);
-        // Created nodes first: nothing leads to them before a published node does.
+        // Created nodes first: they are unreachable until other nodes are published.
         for created in [true, false] {
-            let is_now = |held: &&mut HeldNode<'_>| matches!(held.body, Body::Created(..)) == created;
-            for node in self.held.iter_mut().filter(is_now) {
+            let is_now = |node: &&mut TransactionNode<'_>| matches!(node.body, Body::Created(..)) == created;
+            for node in self.nodes.iter_mut().filter(is_now) {
                 publish(forest, node, version, &mut self.retired);
                 reach(Stage::Published);
             }
@@ -422,28 +430,28 @@ impl<'f> WriteTransaction<'f> {
             forest.versions.wait_for(version);
         }
         reach(Stage::Released);
-        // Readers that began before the read version reached this one may still need what was replaced.
+        // Readers with an older read version may still need the replaced buffers, so retire them only now.
         if !self.retired.is_empty() {
             forest.memory().retire(self.retired.drain(..));
         }
         if let Some(shrunk) = &self.shrunk {
             forest.counters.shrunk_bytes.add(shrunk.bytes as u64);
         }
-        self.let_go();
+        self.clear();
         version
     }
 
-    /// Undoes all of it, and returns when every new reader sees what this transaction saw.
-    pub(crate) fn refuse(&mut self) {
-        let seen = self.held.iter().filter_map(|held| held.newest_version(self.forest)).max();
-        self.let_go();
+    /// Undoes all changes. Returns once every new reader sees the state that this transaction has read.
+    pub(crate) fn roll_back(&mut self) {
+        let seen = self.nodes.iter().filter_map(|node| node.newest_version(self.forest)).max();
+        self.clear();
         self.forest.versions.wait_for(seen.unwrap_or(0));
     }
 
-    /// Makes an empty transaction of it.
-    fn let_go(&mut self) {
-        self.held.clear();
-        (self.index, self.is_bound) = (None, false);
+    /// Resets the transaction to an empty one.
+    fn clear(&mut self) {
+        self.nodes.clear();
+        (self.index, self.must_commit) = (None, false);
         if let Some(shrunk) = &mut self.shrunk {
             shrunk.bytes = 0;
         }
@@ -452,11 +460,11 @@ impl<'f> WriteTransaction<'f> {
     }
 }
 
-/// Publishes a node; once that is done, there is nothing left of it to publish.
+/// Publishes a node. Its body becomes `Placeholder`.
 #[inline(always)]
-fn publish(forest: &Forest, node: &mut HeldNode<'_>, version: Version, retired: &mut Vec<Retired>) {
-    let HeldNode { lid, ref mut body, size, log_count, left, right } = *node;
-    let body = std::mem::replace(body, Body::Exchanged);
+fn publish(forest: &Forest, node: &mut TransactionNode<'_>, version: Version, retired: &mut Vec<Retired>) {
+    let TransactionNode { lid, ref mut body, size, log_count, left, right } = *node;
+    let body = std::mem::replace(body, Body::Placeholder);
     let siblings = [(node_header::LEFT_OFFSET, left), (node_header::RIGHT_OFFSET, right)];
     match body {
         Body::Created(mut buffer, reservation) => {
@@ -482,11 +490,11 @@ fn publish(forest: &Forest, node: &mut HeldNode<'_>, version: Version, retired: 
                 publish_in_place(locked, version, size, log_count, siblings);
             }
         }
-        Body::Dropped { .. } | Body::Exchanged => {}
+        Body::Dropped { .. } | Body::Placeholder => {}
     }
 }
 
-/// New siblings, each with the header word it belongs to.
+/// New siblings, each with the offset of its header word.
 type Siblings = [(usize, Option<Lid>); 2];
 
 fn stamp(buffer: &mut [u8], version: Version, siblings: Siblings) {
@@ -519,30 +527,30 @@ fn publish_in_place(
 
 fn append_private(buffer: &mut [u8], entry: &NewEntry<'_>) {
     let state = LockAndSize::from(read_word(buffer, node_header::LOCK_AND_SIZE_OFFSET));
-    // The node gets the transaction's own version when it is published, so the delta is and stays zero.
+    // Publication gives the node the version of this transaction, so the delta is zero.
     entry.write(&mut buffer[state.size()..], 0);
-    if let Some(tag) = TagPlace::of(state.log_count()) {
-        let tags = tag.put(read_word(buffer, tag.offset), entry.item.suffix);
-        write_word(buffer, tag.offset, tags);
+    if let Some(slot) = FingerprintSlot::of(state.log_count()) {
+        let fingerprints = slot.put(read_word(buffer, slot.offset), entry.item.suffix);
+        write_word(buffer, slot.offset, fingerprints);
     }
     let state = LockAndSize::new(state.size() + entry.bytes(), state.log_count() + 1);
     write_word(buffer, node_header::LOCK_AND_SIZE_OFFSET, u64::from(state));
 }
 
-/// Where the tag of a log entry is: the offset of a word of the header, and the tag's place in it.
-struct TagPlace {
+/// The location of the fingerprint of a log entry: the offset of a header word, and the bit position in it.
+struct FingerprintSlot {
     offset: usize,
     shift: usize,
 }
 
-impl TagPlace {
-    /// None if the entry, by its place in the log, is one of those without a tag.
+impl FingerprintSlot {
+    /// Returns the location for the log entry with this index; `None` when it has no fingerprint.
     fn of(entry: usize) -> Option<Self> {
         let offset = node_header::TAGS_OFFSET + entry / 8 * 8;
         (entry < node_header::TAGS_COUNT).then_some(Self { offset, shift: entry % 8 * 8 })
     }
 
-    /// The word with the tag of a key suffix.
+    /// Returns `word` with the fingerprint of a key suffix.
     fn put(&self, word: u64, suffix: &[u8]) -> u64 {
         word & !(0xff << self.shift) | u64::from(tag(suffix)) << self.shift
     }

@@ -1,5 +1,5 @@
-//! A writer is stopped at every stage of every kind of write, and readers go on: they see the state before it
-//! until its version is released, and the state after it from then on.
+//! Stops a writer at each stage of each kind of write. Readers must continue: they see the state before the
+//! write until its version is released, and the state after it from then on.
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
@@ -50,22 +50,22 @@ fn contents(forest: &Forest, root: Root) -> Model {
     forward
 }
 
-/// A writer that stops at its `nth` stage until it is told to go on. It says which one that is, and whether
-/// it has released a version by then.
-fn stop_at(nth: usize, stopped: Sender<(Stage, bool)>, go_on: Receiver<()>) {
+/// Makes this thread's writer stop at its `nth` stage until it receives a message on `resumed`. It sends the
+/// stage and whether it has released a version.
+fn stop_at(nth: usize, stopped: Sender<(Stage, bool)>, resumed: Receiver<()>) {
     let (mut passed, mut released) = (0, false);
     hook::set(move |stage| {
         released |= stage == Stage::Released;
         if passed == nth {
             stopped.send((stage, released)).unwrap();
-            go_on.recv().unwrap();
+            resumed.recv().unwrap();
         }
         passed += 1;
     });
 }
 
-/// A forest of `count` pairs.
-fn planted(count: u32) -> (Forest, Root) {
+/// Returns a forest of `count` pairs.
+fn filled_forest(count: u32) -> (Forest, Root) {
     let forest = forest();
     let root = forest.create_tree().unwrap();
     for number in 0..count {
@@ -74,25 +74,25 @@ fn planted(count: u32) -> (Forest, Root) {
     (forest, root)
 }
 
-/// Runs `write` on a forest of `count` pairs once for every stage it has, stopped there; says how many there
-/// were.
+/// Runs `write` once for each of its stages, stopped there, on a forest of `count` pairs. Returns the number
+/// of stages.
 fn stopped_everywhere(count: u32, write: fn(&Forest, Root)) -> usize {
     for nth in 0.. {
-        let (forest, root) = planted(count);
+        let (forest, root) = filled_forest(count);
         let before = contents(&forest, root);
         let (stopped, at_stage) = channel();
-        let (tell, go_on) = channel();
+        let (resume, resumed) = channel();
         let reached = std::thread::scope(|scope| {
             let forest = &forest;
             let writer = scope.spawn(move || {
-                stop_at(nth, stopped, go_on);
+                stop_at(nth, stopped, resumed);
                 write(forest, root);
             });
             let stopped = at_stage.recv().ok();
             if let Some((stage, released)) = stopped {
                 let now = contents(forest, root);
                 assert_eq!(now == before, !released, "stopped at stage {nth}, {stage:?}");
-                tell.send(()).unwrap();
+                resume.send(()).unwrap();
             }
             writer.join().unwrap();
             stopped
@@ -103,7 +103,7 @@ fn stopped_everywhere(count: u32, write: fn(&Forest, Root)) -> usize {
             return nth;
         }
     }
-    unreachable!("a write has an end")
+    unreachable!("every write has a last stage")
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn a_log_append() {
 }
 
 #[test]
-fn merges_splits_and_growth() {
+fn consolidations_splits_and_growth() {
     for count in 20..40 {
         stopped_everywhere(count, |forest, root| {
             forest.write(root, &key(7), Operation::Put(&[2; 100])).unwrap();
@@ -138,7 +138,7 @@ fn splits_of_interior_nodes() {
 }
 
 #[test]
-fn joins_and_range_deletes() {
+fn merges_and_range_deletes() {
     stopped_everywhere(600, |forest, root| {
         let (lower, upper) = (key(31), key(577));
         let bounds = (Bound::Included(&lower[..]), Bound::Excluded(&upper[..]));
@@ -156,27 +156,27 @@ fn a_batch_over_many_leaves() {
     });
 }
 
-/// Readers see the same whatever a pass has come to.
+/// A compaction pass never changes what readers see.
 #[test]
-fn a_pass_that_joins_leaves_and_interior_nodes() {
+fn a_pass_that_merges_leaves_and_interior_nodes() {
     for nth in (0..).step_by(3) {
-        let (forest, root) = planted(1500);
+        let (forest, root) = filled_forest(1500);
         (0..1500).filter(|number| number % 5 > 1).for_each(|number| {
             forest.write(root, &key(number), Operation::Delete).unwrap();
         });
         let before = contents(&forest, root);
         let (stopped, at_stage) = channel();
-        let (tell, go_on) = channel();
+        let (resume, resumed) = channel();
         let reached = std::thread::scope(|scope| {
             let forest = &forest;
             scope.spawn(move || {
-                stop_at(nth, stopped, go_on);
+                stop_at(nth, stopped, resumed);
                 assert!(forest.compact(root, &mut Vec::new(), 10_000).unwrap().freed > 5);
             });
             let stopped = at_stage.recv().ok();
             if let Some((stage, _)) = stopped {
                 assert_eq!(contents(forest, root), before, "stopped at stage {nth}, {stage:?}");
-                tell.send(()).unwrap();
+                resume.send(()).unwrap();
             }
             stopped
         });

@@ -1,6 +1,6 @@
 //! Honeycomb itself.
 
-use honeycomb_store::{Batch, Config, Pairs, Reads, Scan, Store, Table, TouchedCounts};
+use honeycomb_store::{AccessCounts, Batch, Config, Pairs, Reads, Scan, Store, Table};
 
 use super::Contents;
 use crate::map::{Failure, Items, OrderedMap, Room, Scans, Strings, Writes};
@@ -24,7 +24,7 @@ impl Honeycomb {
     }
 
     /// What searches touched, if the store was made to count it.
-    pub fn touched(&self) -> Option<TouchedCounts> {
+    pub fn touched(&self) -> Option<AccessCounts> {
         self.store.touched()
     }
 

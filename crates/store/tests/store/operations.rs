@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use honeycomb_store::{Config, Error, Reads, Scan, Software, Store, Swap, Table, TouchedCounts, Versioned};
+use honeycomb_store::{AccessCounts, Config, Error, Reads, Scan, Software, Store, Swap, Table, Versioned};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -285,7 +285,7 @@ fn gets_touch_less_with_a_tag_directory() {
     assert!(touched.log_blocks_skipped > 0);
 }
 
-fn touched_by_gets(tag_directory_bytes: usize) -> TouchedCounts {
+fn touched_by_gets(tag_directory_bytes: usize) -> AccessCounts {
     let software = Software { count_touched: true, ..Software::default() };
     let config = Config { accelerator: Arc::new(software), tag_directory_bytes, ..config() };
     let store = Store::open(config).unwrap();

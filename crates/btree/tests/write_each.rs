@@ -1,4 +1,4 @@
-//! Writes that come together: each for itself, in their order.
+//! Groups of independent writes.
 #![allow(missing_docs)]
 
 use std::thread;
@@ -7,7 +7,7 @@ use honeycomb_btree::{BatchOperation, Error, Operation, Outcome};
 use honeycomb_testing::index::{Keys, MIB, forest, key, tiny};
 
 #[test]
-fn each_has_its_own_outcome() {
+fn each_write_has_its_own_outcome() {
     let forest = forest(tiny(128), 4 * MIB, true);
     let root = forest.create_tree().unwrap();
     let long = [7; 500];
@@ -35,7 +35,7 @@ fn each_has_its_own_outcome() {
     forest.write_each(&[], |_, _| unreachable!("there is nothing to write"));
 }
 
-/// Counters that threads add to together, while others make and remove the leaves around them.
+/// Threads add to the same counters while another thread inserts and deletes pairs around them.
 #[test]
 fn no_addition_is_lost() {
     const ROUNDS: u64 = 300;

@@ -1,5 +1,5 @@
-//! Keys that begin alike: in nodes without a prefix, at the outer edges of a tree, many segments have one
-//! head.
+//! Keys with a common beginning: in nodes without a prefix, at the left and right edge of a tree, many
+//! segments have equal heads.
 #![allow(missing_docs)]
 
 use honeycomb_btree::{Operation, Outcome, Shape};
@@ -11,7 +11,7 @@ use rand::seq::SliceRandom;
 
 const PAIRS: u64 = 20_000;
 
-/// Inserts keys of even numbers in a random order, and looks for those of all numbers.
+/// Inserts keys of even numbers in random order, and looks up the keys of all numbers.
 fn check(key: impl Fn(u64) -> String) {
     let forest = forest(Shape::default(), 64 * MIB, true);
     let root = forest.create_tree().unwrap();
@@ -37,10 +37,10 @@ fn keys_that_differ_in_their_second_eight_bytes_are_found() {
 
 #[test]
 fn keys_that_differ_after_their_first_sixteen_bytes_are_found() {
-    check(|number| format!("they all begin alike: {number}"));
+    check(|number| format!("a common beginning: {number}"));
 }
 
-/// Scans copy the prefix of a leaf in chunks, if it is not too long.
+/// Scans copy the prefix of a leaf in chunks unless it is too long.
 #[test]
 fn keys_that_share_any_number_of_bytes_are_scanned() {
     for shared in (0..=20).chain(60..=70).chain([100]) {

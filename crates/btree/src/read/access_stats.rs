@@ -1,28 +1,28 @@
-//! What looking for keys touches of memory: nodes, bytes and cache lines, by level and block. Counted for
-//! those who ask for it.
+//! Counts the memory accesses of searches: nodes, bytes and cache lines, by level and by part of a node. Only
+//! readers that request it count.
 
 use honeycomb_memory::LINE_BYTES;
 use honeycomb_memory::sync::{AtomicU64, Ordering};
 
-/// Levels that are told apart; those above count as the highest.
+/// Levels with separate counts. Higher levels count as the highest of them.
 const LEVELS: usize = 8;
 
-/// Counts of what the readers that were given it have touched when they looked for keys. What scans read
-/// beyond the first segment is not in it.
+/// Counters of the accesses of searches by several readers. They exclude the bytes that scans read beyond the
+/// first segment.
 #[derive(Debug, Default)]
-pub struct Touched {
-    levels: [Level; LEVELS],
+pub struct AccessStats {
+    levels: [LevelCounters; LEVELS],
     log_blocks_skipped: AtomicU64,
 }
 
 #[derive(Debug, Default)]
-struct Level {
+struct LevelCounters {
     nodes: AtomicU64,
-    blocks: [Block; BLOCKS],
+    blocks: [PartCounters; PARTS],
 }
 
 #[derive(Debug, Default)]
-struct Block {
+struct PartCounters {
     bytes: AtomicU64,
     lines: AtomicU64,
 }
@@ -30,45 +30,44 @@ struct Block {
 /// A part of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
-pub(crate) enum Part {
+pub(crate) enum NodePart {
     /// Header and shortcut block.
     Shortcuts,
     TagDirectory,
-    /// Segments of the sorted block, or items of it.
+    /// Segments of the sorted block, or single items.
     Segments,
     Log,
 }
 
-const BLOCKS: usize = Part::Log as usize + 1;
+const PARTS: usize = NodePart::Log as usize + 1;
 
-/// What was touched.
+/// A snapshot of [`AccessStats`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct TouchedCounts {
-    /// By level: leaves first, then the parents of leaves, and so on up to the highest level that was
-    /// reached.
+pub struct AccessCounts {
+    /// One element for each level that was reached, leaves first.
     pub levels: Vec<LevelCounts>,
-    /// Log blocks that a get did not read, since no tag of theirs was that of the key.
+    /// Log blocks that gets skipped because no fingerprint matched.
     pub log_blocks_skipped: u64,
 }
 
-/// What was touched on one level.
+/// The accesses on one level.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LevelCounts {
-    /// Nodes that a key was looked for in.
+    /// Nodes searched.
     pub nodes: u64,
-    /// Of headers and shortcut blocks.
+    /// Accesses to headers and shortcut blocks.
     pub shortcuts: BlockCounts,
-    /// Of tag directories.
+    /// Accesses to fingerprint directories.
     pub tag_directory: BlockCounts,
-    /// Of sorted blocks.
+    /// Accesses to sorted blocks.
     pub segments: BlockCounts,
-    /// Of log blocks.
+    /// Accesses to log blocks.
     pub log: BlockCounts,
 }
 
-/// What was touched of one kind of block.
+/// The accesses to one part of the nodes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BlockCounts {
@@ -79,7 +78,7 @@ pub struct BlockCounts {
 }
 
 impl LevelCounts {
-    /// Bytes that a search in one node touches, on average.
+    /// Returns the average number of bytes that a search reads in one node.
     #[must_use]
     pub fn bytes_per_node(&self) -> f64 {
         let parts = [self.shortcuts, self.tag_directory, self.segments, self.log];
@@ -87,23 +86,23 @@ impl LevelCounts {
     }
 }
 
-impl Touched {
-    /// What was counted so far.
+impl AccessStats {
+    /// Returns a snapshot of the counters.
     #[must_use]
-    pub fn counts(&self) -> TouchedCounts {
-        let levels: Vec<LevelCounts> = self.levels.iter().map(Level::counts).collect();
+    pub fn counts(&self) -> AccessCounts {
+        let levels: Vec<LevelCounts> = self.levels.iter().map(LevelCounters::counts).collect();
         let reached = levels.iter().rposition(|level| level.nodes > 0).map_or(0, |highest| highest + 1);
         let log_blocks_skipped = self.log_blocks_skipped.load(Ordering::Relaxed);
-        TouchedCounts { levels: levels[..reached].to_vec(), log_blocks_skipped }
+        AccessCounts { levels: levels[..reached].to_vec(), log_blocks_skipped }
     }
 
-    /// A key is looked for in a node.
+    /// Counts a search in a node.
     pub(crate) fn node(&self, level: usize) {
         self.levels[level.min(LEVELS - 1)].nodes.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The bytes of a node from one offset to another are read.
-    pub(crate) fn bytes(&self, level: usize, part: Part, from: usize, to: usize) {
+    /// Counts a read of the bytes from offset `from` up to offset `to`.
+    pub(crate) fn bytes(&self, level: usize, part: NodePart, from: usize, to: usize) {
         if from < to {
             let block = &self.levels[level.min(LEVELS - 1)].blocks[part as usize];
             block.bytes.fetch_add((to - from) as u64, Ordering::Relaxed);
@@ -111,13 +110,13 @@ impl Touched {
         }
     }
 
-    /// A log block is not read, since no tag is that of the key.
+    /// Counts a log block that a get skipped because no fingerprint matched.
     pub(crate) fn log_skipped(&self) {
         self.log_blocks_skipped.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-impl Level {
+impl LevelCounters {
     fn counts(&self) -> LevelCounts {
         let [shortcuts, tag_directory, segments, log] = std::array::from_fn(|part| BlockCounts {
             bytes: self.blocks[part].bytes.load(Ordering::Relaxed),
@@ -132,15 +131,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_those_that_bytes_lie_in() {
-        let touched = Touched::default();
-        assert!(touched.counts().levels.is_empty());
-        touched.node(1);
-        touched.bytes(1, Part::Segments, 63, 65);
-        touched.bytes(1, Part::Segments, 128, 192);
-        touched.bytes(1, Part::Log, 200, 200);
-        touched.node(LEVELS + 3);
-        let counts = touched.counts();
+    fn lines_are_counted_by_byte_range() {
+        let stats = AccessStats::default();
+        assert!(stats.counts().levels.is_empty());
+        stats.node(1);
+        stats.bytes(1, NodePart::Segments, 63, 65);
+        stats.bytes(1, NodePart::Segments, 128, 192);
+        stats.bytes(1, NodePart::Log, 200, 200);
+        stats.node(LEVELS + 3);
+        let counts = stats.counts();
         assert_eq!(counts.levels.len(), LEVELS);
         let level = counts.levels[1];
         assert_eq!((level.nodes, level.segments), (1, BlockCounts { bytes: 66, lines: 3 }));
