@@ -44,7 +44,7 @@ pub enum MemoryError {
         max: usize,
     },
     /// A device was registered when something was mapped already, which it would never be told of.
-    #[error("a device is registered before the first tree is planted: afterwards it is too late")]
+    #[error("a device must register before the first tree is created")]
     RegisteredTooLate,
     /// A device read although no operation of it was in flight.
     #[error("a device reads only while operations of it are in flight")]

@@ -44,10 +44,7 @@ fn a_device_is_registered_before_anything_is_mapped() {
     assert!(matches!(register(), Err(MemoryError::TooManyDevices { max: 2 })));
     new_node(&memory, b"");
     let error = register().unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "a device is registered before the first tree is planted: afterwards it is too late"
-    );
+    assert_eq!(error.to_string(), "a device must register before the first tree is created");
 }
 
 /// A memory, and a device with an operation in flight.
