@@ -109,7 +109,7 @@ fn a_device_is_attached_before_the_first_tree() {
         (0..config.memory.devices).map(|_| DeviceBackend::<DeviceModel>::default().attach(&forest).unwrap());
     let devices: Vec<_> = first.collect();
     let error = || DeviceBackend::<DeviceModel>::default().attach(&forest).unwrap_err();
-    assert_eq!(error(), Error::Device("all 8 devices are taken".into()));
+    assert_eq!(error(), Error::Device("all 8 devices are in use".into()));
     drop(devices);
     let forest = Arc::new(Forest::new(config).unwrap());
     forest.create_tree().unwrap();
