@@ -97,9 +97,9 @@ impl Buffer {
         let doubled = (2 * self.all.len()).max(1 << 10);
         // Beyond the limit the buffer grows by an eighth, so that the number of copies stays logarithmic.
         let least = if doubled <= self.doubles_up_to { doubled } else { needed + needed / 8 };
-        let wanted = needed.max(least.max(self.doubles_up_to).min(doubled));
-        self.all.reserve_exact(wanted - self.all.len());
-        self.all.resize(wanted, 0);
+        let capacity = needed.max(least.max(self.doubles_up_to).min(doubled));
+        self.all.reserve_exact(capacity - self.all.len());
+        self.all.resize(capacity, 0);
     }
 }
 
@@ -109,8 +109,8 @@ impl Buffer {
 fn copy_short(from: &[u8], to: &mut [u8]) {
     let to = &mut to[..from.len()];
     if let (Some(first), Some(last), ..=32) = (from.first_chunk::<16>(), from.last_chunk(), from.len()) {
-        *to.first_chunk_mut::<16>().expect("as many") = *first;
-        *to.last_chunk_mut::<16>().expect("as many") = *last;
+        *to.first_chunk_mut::<16>().expect("16 bytes or more") = *first;
+        *to.last_chunk_mut::<16>().expect("16 bytes or more") = *last;
     } else {
         to.copy_from_slice(from);
     }
