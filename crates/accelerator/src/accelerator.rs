@@ -1,4 +1,4 @@
-//! What a backend offers: an accelerator to a store, and a queue to whoever reads.
+//! The interface of a backend: the accelerator for the store, and its queues for readers.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -8,68 +8,71 @@ use honeycomb_memory::Lease;
 
 use crate::completion::Completions;
 
-/// Makes accelerators: what a store is told to run its reads on.
+/// Creates accelerators. The configuration of a store names a backend.
 pub trait Backend: Debug + Send + Sync {
-    /// An accelerator for the trees of a forest.
+    /// Creates an accelerator for the trees of a forest.
     ///
     /// # Errors
-    /// [`Error::Parameter`] names the parameter of the backend that is not allowed.
+    /// [`Error::Parameter`] if a parameter of the backend is invalid; [`Error::Device`] if the forest accepts
+    /// no further device.
     fn attach(&self, forest: &Arc<Forest>) -> Result<Box<dyn Accelerator>, Error>;
 }
 
-/// Runs reads over the trees of one forest: what the store tells it, and the queues.
+/// Executes reads on the trees of one forest.
 ///
-/// What writers change it reads where they change it, or has them tell it by
+/// The store notifies the accelerator of roots and pinned versions. The accelerator either reads the other
+/// state of writers where they change it, or writers notify it through
 /// [`Control`](honeycomb_memory::Control).
 pub trait Accelerator: Debug + Send + Sync {
-    /// The root of a table from now on; none if there is no such table any more. A request that is in flight
-    /// meanwhile may find either.
+    /// Sets the root of a table; `None` removes the table. A request in flight reads either the old root or
+    /// the new one.
     fn set_root(&self, table: u16, root: Option<Root>);
 
-    /// Allows requests of a version that a lease guards. Once no lease that guards it is left, revoked or
-    /// let go of, they are refused, and scans under way end so too.
-    fn hold(&self, version: Version, lease: &Arc<Lease>);
+    /// Pins a version that a lease guards: from now on the accelerator accepts requests that name the
+    /// version. Once every lease of the version is revoked or unpinned, the accelerator rejects such requests
+    /// and ends its scans of the version.
+    fn pin_version(&self, version: Version, lease: &Arc<Lease>);
 
-    /// Ends what [`Accelerator::hold`] began.
-    fn let_go(&self, version: Version, lease: &Arc<Lease>);
+    /// Undoes [`Accelerator::pin_version`] with the same lease.
+    fn unpin_version(&self, version: Version, lease: &Arc<Lease>);
 
-    /// What looking for keys has touched of memory so far, if the accelerator counts it.
+    /// Returns the memory that searches have accessed so far, if the accelerator counts it.
     fn touched(&self) -> Option<AccessCounts>;
 
-    /// A queue for one reader.
+    /// Creates a queue for one reader.
     fn queue(&self) -> Box<dyn Queue>;
 }
 
-/// Takes requests and gives completions.
+/// Accepts requests and returns completions.
 pub trait Queue: Debug + Send {
-    /// Takes requests from the front of `requests`: whole ones, as many as there is room for. Returns their
-    /// bytes. What is no request is taken as well, and answered with an error; after one that is cut off
-    /// nothing is taken before the next poll.
+    /// Accepts as many whole requests from the front of `requests` as the queue has room for. Returns their
+    /// number of bytes. The queue also accepts invalid requests and completes them with an error. After a
+    /// truncated request it accepts nothing before the next poll.
     ///
-    /// A request that says "now" reads what is visible at some moment after this.
+    /// A request without a version reads a version that is visible at some moment after this call.
     fn submit(&mut self, requests: &[u8]) -> usize;
 
-    /// Gets on with what was submitted, and appends what is done to `completions`. Returns how many requests
-    /// are in flight still. Every request is completed in the end, each by one completion or by several that
-    /// continue each other; all but scans of many pairs within one call.
+    /// Executes submitted requests and appends their completions. Returns the number of requests that are
+    /// still in flight. Every request ends with one completion, or with several that continue each other. All
+    /// requests but long scans end in one call.
     fn poll(&mut self, completions: &mut Completions) -> usize;
 }
 
-/// Why there is no accelerator.
+/// Why a backend cannot be attached.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A parameter is not allowed.
+    /// A parameter is invalid.
     #[error("{name} is {value}: allowed are {allowed}")]
     Parameter {
-        /// Its name.
+        /// The name of the parameter.
         name: &'static str,
-        /// What it is.
+        /// Its value.
         value: usize,
-        /// What is allowed.
+        /// The allowed values.
         allowed: &'static str,
     },
-    /// The forest takes no device, or no further one: its memory says why.
-    #[error("no place for a device: {0}")]
+    /// The forest accepts no device, or no further one. The text is the error of its memory.
+    #[error("cannot attach a device: {0}")]
     Device(String),
 }

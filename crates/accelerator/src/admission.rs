@@ -1,4 +1,4 @@
-//! Requests on their way to be run: those of one version together, and no others.
+//! The order in which a queue hands submitted requests to its executor: grouped by version.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use crate::completion::Completions;
 use crate::request::{PlainGet, Rejected, Request, parse, parse_get, version_of};
 use crate::status::Status;
 
-/// Requests of one version, in the order of their submission.
+/// Requests that read one version, in the order of their submission.
 pub(crate) struct Admission<'q> {
     rest: &'q [u8],
     version: Option<Version>,
 }
 
 impl<'q> Admission<'q> {
-    /// The first requests of some, as far as they have one version.
+    /// Admits the leading requests that read the same version as the first one.
     pub(crate) fn new(requests: &'q [u8]) -> Self {
         Self { rest: requests, version: version_of(requests) }
     }
@@ -24,19 +24,19 @@ impl<'q> Admission<'q> {
         self.version
     }
 
-    /// What has not been admitted.
+    /// The requests that are not admitted.
     pub(crate) fn rest(&self) -> &'q [u8] {
         self.rest
     }
 
-    /// Refuses all requests.
-    pub(crate) fn refuse_all(&mut self, status: Status, completions: &mut Completions) {
+    /// Rejects all admitted requests.
+    pub(crate) fn reject_all(&mut self, status: Status, completions: &mut Completions) {
         while let Some((request, _)) = self.next(completions) {
-            completions.push_refusal(request.identifier, status);
+            completions.push_rejection(request.identifier, status);
         }
     }
 
-    /// The next request, if it is an allowed get.
+    /// Removes the next request, if it is a valid get.
     #[inline]
     pub(crate) fn next_get(&mut self) -> Option<PlainGet<'q>> {
         let (get, length) = parse_get(self.rest, self.version)?;
@@ -44,7 +44,7 @@ impl<'q> Admission<'q> {
         Some(get)
     }
 
-    /// The next request, and its bytes; on the way there, what is none is refused.
+    /// Removes the next request, and returns it with its bytes. Rejects the invalid requests before it.
     #[inline]
     pub(crate) fn next(&mut self, completions: &mut Completions) -> Option<(Request<'q>, &'q [u8])> {
         while !self.rest.is_empty() {
@@ -56,7 +56,7 @@ impl<'q> Admission<'q> {
                     self.rest = rest;
                     return Some((request, bytes));
                 }
-                Err(Rejected { identifier, status }) => completions.push_refusal(identifier, status),
+                Err(Rejected { identifier, status }) => completions.push_rejection(identifier, status),
             }
             self.rest = &self.rest[length..];
         }
@@ -64,9 +64,9 @@ impl<'q> Admission<'q> {
     }
 }
 
-/// The same requests in an order in which those of one version follow each other, as they did before. What is
-/// none comes last, as it may be cut off.
-pub(crate) fn by_version(mut requests: &[u8]) -> Vec<u8> {
+/// Groups requests by version. Requests of one version keep their order. Invalid requests come last, because
+/// one of them may be truncated.
+pub(crate) fn group_by_version(mut requests: &[u8]) -> Vec<u8> {
     let length = requests.len();
     let mut versions: BTreeMap<Option<Version>, Vec<u8>> = BTreeMap::new();
     let mut rejected = Vec::new();
@@ -87,34 +87,34 @@ mod tests {
     use super::*;
     use crate::request::{Read, Requests};
 
-    /// Identifiers, run by run.
-    fn runs(mut requests: &[u8]) -> Vec<Vec<u64>> {
-        let mut runs = Vec::new();
+    /// The identifiers of each admission.
+    fn groups(mut requests: &[u8]) -> Vec<Vec<u64>> {
+        let mut groups = Vec::new();
         while !requests.is_empty() {
-            let (mut admission, mut refused) = (Admission::new(requests), Completions::default());
-            let mut run = Vec::new();
-            while let Some((request, _)) = admission.next(&mut refused) {
-                run.push(request.identifier);
+            let (mut admission, mut rejected) = (Admission::new(requests), Completions::default());
+            let mut group = Vec::new();
+            while let Some((request, _)) = admission.next(&mut rejected) {
+                group.push(request.identifier);
             }
-            run.extend(refused.iter().map(|completion| completion.identifier));
-            runs.push(run);
+            group.extend(rejected.iter().map(|completion| completion.identifier));
+            groups.push(group);
             requests = admission.rest();
         }
-        runs
+        groups
     }
 
     #[test]
-    fn requests_of_a_version_come_together_and_what_is_cut_off_last() {
+    fn requests_are_grouped_by_version_with_a_truncated_one_last() {
         let mut requests = Requests::default();
         for (identifier, version) in [(1, Some(7)), (2, None), (3, Some(9)), (4, Some(7)), (5, None)] {
             let read = Read::Get(b"key");
             requests.push(&Request { identifier, table: 0, version, read }).expect("a short key");
         }
         let whole = requests.bytes();
-        assert_eq!(runs(whole), [[1].as_slice(), &[2], &[3], &[4], &[5]]);
-        assert_eq!(runs(&by_version(whole)), [[2, 5].as_slice(), &[1, 4], &[3]]);
-        // Of what is cut off only the identifier is known, and where it is last it is the end of any run.
-        let cut_off = [whole, &whole[..9]].concat();
-        assert_eq!(runs(&by_version(&cut_off)), [[2, 5].as_slice(), &[1, 4], &[3, 1]]);
+        assert_eq!(groups(whole), [[1].as_slice(), &[2], &[3], &[4], &[5]]);
+        assert_eq!(groups(&group_by_version(whole)), [[2, 5].as_slice(), &[1, 4], &[3]]);
+        // Only the identifier of a truncated request is known. It ends the last group.
+        let truncated = [whole, &whole[..9]].concat();
+        assert_eq!(groups(&group_by_version(&truncated)), [[2, 5].as_slice(), &[1, 4], &[3, 1]]);
     }
 }

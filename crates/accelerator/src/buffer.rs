@@ -1,14 +1,16 @@
-//! A buffer of bytes one after the other, with room behind them: to write there is cheaper than to append.
+//! A byte buffer with initialized room after its contents. Writing to the room is cheaper than appending to a
+//! vector.
 
-/// Of requests and completions.
+/// Alignment of requests and completions, in bytes.
 pub(crate) const ALIGNMENT: usize = 8;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Buffer {
-    /// The bytes, and the room.
+    /// The contents, followed by the room.
     all: Vec<u8>,
+    /// Length of the contents.
     length: usize,
-    /// As long as it is no longer it may take twice the memory that it needs.
+    /// Up to this length the buffer grows by doubling.
     doubles_up_to: usize,
 }
 
@@ -19,12 +21,12 @@ impl Default for Buffer {
 }
 
 impl Buffer {
-    /// An empty one, which takes little more memory than it needs once it has so many bytes.
+    /// Creates an empty buffer that grows by doubling up to `bytes` bytes, and by an eighth beyond that.
     pub(crate) fn doubling_up_to(bytes: usize) -> Self {
         Self { all: Vec::new(), length: 0, doubles_up_to: bytes }
     }
 
-    /// Forgets the bytes and keeps the room.
+    /// Removes the contents and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.length = 0;
     }
@@ -34,7 +36,7 @@ impl Buffer {
         self.length
     }
 
-    /// Bytes of memory that it takes.
+    /// Bytes of allocated memory.
     pub(crate) fn capacity(&self) -> usize {
         self.all.capacity()
     }
@@ -44,7 +46,7 @@ impl Buffer {
         &self.all[..self.length]
     }
 
-    /// Writes over eight of the bytes.
+    /// Overwrites eight bytes of the contents.
     #[inline]
     pub(crate) fn set(&mut self, at: usize, eight: [u8; 8]) {
         debug_assert!(at + 8 <= self.length);
@@ -57,23 +59,23 @@ impl Buffer {
         self.length += bytes.len();
     }
 
-    /// Appends a header, what follows it, and zeros up to a multiple of 8.
+    /// Appends a header, the parts that follow it, and zeros up to a multiple of 8.
     #[inline(always)]
     pub(crate) fn push_padded<const N: usize>(&mut self, header: &[u8; N], parts: &[&[u8]]) {
         let length = N + parts.iter().map(|part| part.len()).sum::<usize>();
         let bytes = length.next_multiple_of(ALIGNMENT);
         let room = self.room(bytes + ALIGNMENT);
-        let (first, mut rest) = room.split_first_chunk_mut().expect("there is room for all of it");
+        let (first, mut rest) = room.split_first_chunk_mut().expect("the room has this length");
         *first = *header;
         for part in parts {
             copy_short(part, rest);
             rest = &mut rest[part.len()..];
         }
         rest[..ALIGNMENT].fill(0);
-        self.take(bytes);
+        self.advance(bytes);
     }
 
-    /// At least so much room.
+    /// Returns at least `bytes` bytes of room.
     #[inline]
     pub(crate) fn room(&mut self, bytes: usize) -> &mut [u8] {
         if self.all.len() - self.length < bytes {
@@ -82,9 +84,9 @@ impl Buffer {
         &mut self.all[self.length..]
     }
 
-    /// Has bytes that were written to the room be part of the others.
+    /// Moves the first bytes of the room, which the caller has written, to the contents.
     #[inline]
-    pub(crate) fn take(&mut self, bytes: usize) {
+    pub(crate) fn advance(&mut self, bytes: usize) {
         debug_assert!(bytes <= self.all.len() - self.length);
         self.length += bytes;
     }
@@ -93,21 +95,22 @@ impl Buffer {
     fn grow(&mut self, bytes: usize) {
         let needed = self.length + bytes;
         let doubled = (2 * self.all.len()).max(1 << 10);
-        // Beyond the limit by an eighth at a time, so that what is appended is not copied too often.
+        // Beyond the limit the buffer grows by an eighth, so that the number of copies stays logarithmic.
         let least = if doubled <= self.doubles_up_to { doubled } else { needed + needed / 8 };
-        let wanted = needed.max(least.max(self.doubles_up_to).min(doubled));
-        self.all.reserve_exact(wanted - self.all.len());
-        self.all.resize(wanted, 0);
+        let capacity = needed.max(least.max(self.doubles_up_to).min(doubled));
+        self.all.reserve_exact(capacity - self.all.len());
+        self.all.resize(capacity, 0);
     }
 }
 
-/// Copies bytes to the start of others: most are few, and a call takes longer than two loads that overlap.
+/// Copies `from` to the start of `to`. Most copies are short, and for them two overlapping loads are faster
+/// than a call.
 #[inline]
 fn copy_short(from: &[u8], to: &mut [u8]) {
     let to = &mut to[..from.len()];
     if let (Some(first), Some(last), ..=32) = (from.first_chunk::<16>(), from.last_chunk(), from.len()) {
-        *to.first_chunk_mut::<16>().expect("as many") = *first;
-        *to.last_chunk_mut::<16>().expect("as many") = *last;
+        *to.first_chunk_mut::<16>().expect("16 bytes or more") = *first;
+        *to.last_chunk_mut::<16>().expect("16 bytes or more") = *last;
     } else {
         to.copy_from_slice(from);
     }
@@ -118,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_pushed_and_written_stands_one_after_the_other() {
+    fn pushed_and_written_bytes_are_concatenated() {
         let mut buffer = Buffer::default();
         let mut expected = Vec::new();
         for length in 0..200_usize {
@@ -127,7 +130,7 @@ mod tests {
             let room = buffer.room(length + 3);
             assert!(room.len() >= length + 3);
             copy_short(&bytes, room);
-            buffer.take(length);
+            buffer.advance(length);
             expected.extend([&bytes[..], &bytes].concat());
             assert_eq!(buffer.bytes(), expected);
         }
@@ -138,9 +141,9 @@ mod tests {
         assert_eq!(buffer.bytes(), b"");
     }
 
-    /// Many small ones and one that is long.
+    /// Appends many short parts and a long one.
     #[test]
-    fn beyond_its_limit_a_buffer_takes_little_more_than_it_needs() {
+    fn beyond_its_limit_a_buffer_grows_little() {
         for limit in [0, 1 << 12, 1 << 20] {
             let mut buffer = Buffer::doubling_up_to(limit);
             let (mut grown, mut capacity) = (0, 0);
@@ -161,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn records_end_with_zeros_whatever_was_there() {
+    fn padding_overwrites_old_bytes_with_zeros() {
         let mut buffer = Buffer::default();
         for (first, second) in [(0, 0), (1, 0), (0, 7), (16, 24), (33, 40), (5, 500)] {
             buffer.room(1000).fill(0xff);

@@ -1,4 +1,4 @@
-//! Completions: as bytes, and parsed.
+//! Completions: their encoding as bytes, and their decoding.
 //!
 //! ```text
 //! | completion, 32 bytes | value                              | zeros up to a multiple of 8 |    a get
@@ -13,47 +13,47 @@ use honeycomb_layout::{
 use crate::buffer::{ALIGNMENT, Buffer};
 use crate::status::Status;
 
-/// Completions one after the other, in the buffer of who asked. Made to be used again: once it has grown,
-/// nothing is allocated.
+/// A sequence of completions in a buffer of the reader. A reader reuses it: once the buffer has grown,
+/// further completions need no allocation.
 #[derive(Debug, Clone)]
 pub struct Completions {
     buffer: Buffer,
-    /// Of those bytes: refusals, for which there always is room.
-    refusal_bytes: usize,
-    /// Where the room ends: behind `bytes_max` bytes and the refusals.
+    /// Bytes of rejections in the buffer. They do not count towards the limit.
+    rejection_bytes: usize,
+    /// Maximum length of the buffer: `bytes_max` plus the bytes of rejections.
     end_max: usize,
     bytes_max: usize,
     value_bytes_max: usize,
 }
 
-/// A completion, parsed.
+/// A decoded completion.
 #[derive(Debug, Clone, Copy)]
 pub struct Completion<'a> {
-    /// That of the request.
+    /// The identifier of the request.
     pub identifier: u64,
-    /// What came of it.
+    /// The result of the request.
     pub status: Status,
-    /// The version that was read; 0 without MVCC, or if the request was refused.
+    /// The version that the request read; 0 without MVCC, or if the request was rejected.
     pub read_version: Version,
-    /// Of a get: the version of the pair.
+    /// For a get: the version of the pair.
     pub pair_version: Version,
-    /// Whether further completions of this request follow, and continue this one.
+    /// Whether a further completion of this request continues this one.
     pub continued: bool,
-    /// Whether a limit ended the scan before the range did.
+    /// Whether a limit ended the scan before its range ended.
     pub more: bool,
-    /// Pairs of a scan in this completion.
+    /// Number of pairs of a scan in this completion.
     pub pair_count: usize,
     /// The value of a get, or the pairs of a scan.
     body: &'a [u8],
 }
 
-/// Bytes that are no completions.
+/// Bytes that are not completions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a completion: {bytes} bytes from byte {offset} on")]
 pub struct Malformed {
-    /// Where.
+    /// The offset of the first byte that is not part of a completion.
     pub offset: usize,
-    /// How many bytes are there.
+    /// Number of bytes from there on.
     pub bytes: usize,
 }
 
@@ -63,69 +63,69 @@ const _: () = {
     assert!(layout_of_pair::SIZE == 8 && layout_of_pair::VALUE_LENGTH_OFFSET == 0);
 };
 
-/// Pairs that one completion can count.
+/// Maximum number of pairs in one completion.
 const PAIRS_MAX: usize = outcome::PAIRS_MASK as usize;
-/// Room for what is copied with a pair and cut off again.
+/// Room for bytes that a copy writes past the end of a pair.
 const SPARE_BYTES: usize = 64;
-/// Most bytes of pairs that are taken at once.
-const RUN_BYTES: usize = 4096;
-/// Bytes after which a completion takes no further pairs: the next one does.
+/// Maximum number of bytes of one copied item run.
+const ITEM_RUN_BYTES: usize = 4096;
+/// Bytes after which the next completion continues a scan.
 const COMPLETION_BYTES_MAX: usize = 1 << 20;
 
 const _: () = assert!(COMPLETION_BYTES_MAX / layout_of_pair::SIZE < PAIRS_MAX);
 
 impl Default for Completions {
-    /// As many as there is memory for.
+    /// Completions without a limit.
     fn default() -> Self {
         Self::with_bytes_max(usize::MAX)
     }
 }
 
 impl Completions {
-    /// As [`Completions::with_limits`], with values of any length.
+    /// Like [`Completions::with_limits`], with values of any length.
     #[must_use]
     pub fn with_bytes_max(bytes_max: usize) -> Self {
         Self::with_limits(bytes_max, usize::MAX)
     }
 
-    /// Room for completions of so many bytes, with values of so many bytes each. A get that finds a longer
-    /// value, or one that is longer than what is left of the room, is refused with [`Status::NoRoom`] before
-    /// the value is copied or memory is taken for it. So are gets and scans that come when the room is used
-    /// up.
+    /// Creates completions of at most `bytes_max` bytes, with values of at most `value_bytes_max` bytes. A
+    /// get whose value exceeds this length or the remaining room is rejected with [`Status::NoRoom`], before
+    /// the value is copied or memory is allocated for it. Gets and scans that begin when the room is used up
+    /// are rejected too.
     ///
-    /// The first value of all may be longer than the room, so that whoever asks for one gets it. A scan that
-    /// begins while there is room may go beyond it, as far as its own limit says. Refusals take no room.
+    /// The first value can exceed the room, so that a reader can get every value. A scan that begins while
+    /// there is room can exceed it, up to its own limit. Rejections do not count.
     #[must_use]
     pub fn with_limits(bytes_max: usize, value_bytes_max: usize) -> Self {
         let buffer = Buffer::doubling_up_to(bytes_max);
-        Self { buffer, refusal_bytes: 0, end_max: bytes_max, bytes_max, value_bytes_max }
+        Self { buffer, rejection_bytes: 0, end_max: bytes_max, bytes_max, value_bytes_max }
     }
 
-    /// Removes all completions; and gives memory back, if they have used much more than they should.
+    /// Removes all completions. Frees the memory if it is more than twice the limit.
     pub fn clear(&mut self) {
         self.buffer.clear();
-        (self.refusal_bytes, self.end_max) = (0, self.bytes_max);
+        (self.rejection_bytes, self.end_max) = (0, self.bytes_max);
         if self.buffer.capacity() > self.bytes_max.saturating_mul(2) {
             self.give_memory_back();
         }
     }
 
-    /// Removes all completions and gives all memory back.
+    /// Removes all completions and frees their memory.
     pub fn give_memory_back(&mut self) {
         *self = Self::with_limits(self.bytes_max, self.value_bytes_max);
     }
 
-    /// Bytes of memory that they take.
+    /// Bytes of allocated memory.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         self.buffer.capacity()
     }
 
-    /// Bytes of the room that are used.
+    /// Bytes that count towards the limit.
     #[must_use]
     #[inline]
     pub fn used(&self) -> usize {
-        self.buffer.len() - self.refusal_bytes
+        self.buffer.len() - self.rejection_bytes
     }
 
     /// Whether the room is used up.
@@ -134,24 +134,24 @@ impl Completions {
         self.used() >= self.bytes_max
     }
 
-    /// Whether there is room for the completion of a get that has found so many bytes.
+    /// Whether there is room for the completion of a get whose value has `value_bytes` bytes.
     #[inline(always)]
     fn have_room_for(&self, value_bytes: usize) -> bool {
         let fits = self.buffer.len() + layout::SIZE + value_bytes <= self.end_max;
         (fits || self.used() == 0) && value_bytes <= self.value_bytes_max
     }
 
-    /// Refuses a request if the room is used up: whether it is.
+    /// Rejects a request if the room is used up. Returns whether it has rejected it.
     #[inline]
-    pub(crate) fn refuse_if_full(&mut self, identifier: u64) -> bool {
+    pub(crate) fn reject_if_full(&mut self, identifier: u64) -> bool {
         let are_full = self.are_full();
         if are_full {
-            self.push_refusal(identifier, Status::NoRoom);
+            self.push_rejection(identifier, Status::NoRoom);
         }
         are_full
     }
 
-    /// Whether there are none.
+    /// Whether there are no completions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.buffer.len() == 0
@@ -164,21 +164,22 @@ impl Completions {
         self.buffer.bytes()
     }
 
-    /// The completions in their order.
+    /// Iterates over the completions in order of arrival.
     #[must_use]
     #[inline]
     pub fn iter(&self) -> Iter<'_> {
         Iter { rest: self.bytes() }
     }
 
-    /// The completion at an offset of the bytes, where one begins.
+    /// Returns the completion that begins at an offset of the bytes.
     #[must_use]
     #[inline]
     pub fn at(&self, offset: usize) -> Option<Completion<'_>> {
         parse(self.bytes().get(offset..)?).map(|(completion, _)| completion)
     }
 
-    /// The value that a get found whose completion begins at an offset of the bytes: all that most want.
+    /// Returns the value of a get whose completion begins at an offset of the bytes. It decodes nothing else,
+    /// which is sufficient for most readers.
     #[must_use]
     #[inline]
     pub fn value_at(&self, offset: usize) -> Option<&[u8]> {
@@ -188,10 +189,10 @@ impl Completions {
         rest.get(..last as u32 as usize).filter(|_| is_found)
     }
 
-    /// Appends completions that came as bytes.
+    /// Decodes and appends completions.
     ///
     /// # Errors
-    /// [`Malformed`]; then nothing is appended.
+    /// [`Malformed`]; then it appends nothing.
     pub fn extend_from_bytes(&mut self, bytes: &[u8]) -> Result<(), Malformed> {
         let mut offset = 0;
         while offset < bytes.len() {
@@ -207,32 +208,32 @@ impl Completions {
         Ok(())
     }
 
-    /// Appends the value of a get, and its version; none if the key is absent. Or refuses it, for want of
-    /// room.
+    /// Appends the completion of a get: the value and its version, or `None` if the key is absent. Rejects
+    /// the get if there is no room.
     #[inline]
     pub(crate) fn push_get(
         &mut self,
         identifier: u64,
         read_version: Version,
-        found: Option<(&[u8], Version)>,
+        pair: Option<(&[u8], Version)>,
     ) {
-        let status = if found.is_some() { Status::Found } else { Status::Absent };
-        let (value, pair_version) = found.unwrap_or_default();
+        let status = if pair.is_some() { Status::Found } else { Status::Absent };
+        let (value, pair_version) = pair.unwrap_or_default();
         if !self.have_room_for(value.len()) {
-            return self.push_refusal(identifier, Status::NoRoom);
+            return self.push_rejection(identifier, Status::NoRoom);
         }
         let header = header_of(identifier, read_version, pair_version, value.len(), status as u64);
         self.buffer.push_padded(&header, &[value]);
     }
 
-    /// Appends a copy of a completion with another identifier, and says anew what follows it. For want of
-    /// room it is left out; then the last part is a refusal.
+    /// Appends a copy of a completion with another identifier and other flags. If there is no room, it omits
+    /// the completion, and appends a rejection instead of the last completion of the request.
     pub(crate) fn push_part(&mut self, part: &Completion<'_>, identifier: u64, continued: bool, more: bool) {
-        if (continued && self.are_full()) || self.refuse_if_full(identifier) {
+        if (continued && self.are_full()) || self.reject_if_full(identifier) {
             return;
         }
         if part.pair_count == 0 && !self.have_room_for(part.body.len()) {
-            return self.push_refusal(identifier, Status::NoRoom);
+            return self.push_rejection(identifier, Status::NoRoom);
         }
         let word = outcome::with_status(0, part.status as u64);
         let word = outcome::with_continued(word, u64::from(continued));
@@ -242,27 +243,27 @@ impl Completions {
         self.buffer.push_padded(&header, &[part.body]);
     }
 
-    /// Moves completions here.
+    /// Moves all completions of another sequence to the end of this one.
     pub(crate) fn append(&mut self, others: &mut Self) {
         self.buffer.push(others.bytes());
-        self.add_refusals(others.refusal_bytes);
+        self.add_rejections(others.rejection_bytes);
         others.clear();
     }
 
-    /// Appends that a request was refused. There is always room for that.
+    /// Appends a rejection. There is always room for it.
     #[cold]
     #[inline(never)]
-    pub(crate) fn push_refusal(&mut self, identifier: u64, status: Status) {
+    pub(crate) fn push_rejection(&mut self, identifier: u64, status: Status) {
         self.push_header(identifier, 0, 0, 0, status as u64);
-        self.add_refusals(layout::SIZE);
+        self.add_rejections(layout::SIZE);
     }
 
-    fn add_refusals(&mut self, bytes: usize) {
-        self.refusal_bytes += bytes;
+    fn add_rejections(&mut self, bytes: usize) {
+        self.rejection_bytes += bytes;
         self.end_max = self.end_max.saturating_add(bytes);
     }
 
-    /// Begins a completion of a scan.
+    /// Begins the completion of a scan.
     #[inline]
     pub(crate) fn begin_scan(&mut self, identifier: u64, read_version: Version) -> ScanWriter<'_> {
         let start = self.buffer.len();
@@ -286,11 +287,11 @@ impl Completions {
     fn pad(&mut self) {
         let bytes = self.buffer.len();
         self.buffer.room(ALIGNMENT)[..ALIGNMENT].fill(0);
-        self.buffer.take(bytes.next_multiple_of(ALIGNMENT) - bytes);
+        self.buffer.advance(bytes.next_multiple_of(ALIGNMENT) - bytes);
     }
 }
 
-/// What a completion begins with.
+/// Encodes the header of a completion.
 #[inline]
 fn header_of(
     identifier: u64,
@@ -303,19 +304,19 @@ fn header_of(
     *words.as_flattened().first_chunk().expect("four words")
 }
 
-/// What stands before a key and a value of these lengths.
+/// Encodes the header of a pair with a key and a value of these lengths.
 #[inline]
 fn pair_header(key: usize, value: usize) -> [u8; layout_of_pair::SIZE] {
     let header = value as u64 | (key as u64) << (8 * layout_of_pair::KEY_LENGTH_OFFSET);
     header.to_le_bytes()
 }
 
-/// Writes the completions of a scan, one after the other.
+/// Writes the completions of a scan.
 pub(crate) struct ScanWriter<'c> {
     completions: &'c mut Completions,
     start: usize,
     pairs: usize,
-    /// Where the last key is, and how long it is.
+    /// Offset and length of the last key.
     last_key: (usize, usize),
 }
 
@@ -325,41 +326,42 @@ impl ScanWriter<'_> {
         let (key, value) = (pair.key_len(), pair.value_len());
         let room = self.room(layout_of_pair::SIZE + key + value + SPARE_BYTES);
         pair.write_to(pair_header(key, value), room);
-        self.take(key, value);
+        self.advance(key, value);
     }
 
-    /// Appends pairs of a run, as far as they can be appended fast and keep these limits.
+    /// Appends leading pairs of an item run by whole copies, within these limits. It can append fewer pairs
+    /// than the limits allow.
     #[inline]
     pub(crate) fn push_run(&mut self, run: &mut PairRun<'_>, pairs: usize, bytes: usize) -> WrittenPairs {
-        let room = self.room(RUN_BYTES);
-        let most = room.len().min(bytes).min(RUN_BYTES);
+        let room = self.room(ITEM_RUN_BYTES);
+        let most = room.len().min(bytes).min(ITEM_RUN_BYTES);
         let written = run.write_to(&mut room[..most], pairs, pair_header);
         if written.pairs > 0 {
             self.last_key = (self.completions.buffer.len() + written.last_key, written.last_key_bytes);
-            self.completions.buffer.take(written.bytes);
+            self.completions.buffer.advance(written.bytes);
             self.pairs += written.pairs;
         }
         written
     }
 
-    /// At least so many bytes behind the last pair.
+    /// Returns at least `bytes` bytes of room after the last pair.
     #[inline]
     fn room(&mut self, bytes: usize) -> &mut [u8] {
         if self.is_full() {
-            self.cut();
+            self.continue_in_next();
         }
         self.completions.buffer.room(bytes)
     }
 
-    /// Takes the pair that was written there.
+    /// Appends the pair that the caller has written to the room.
     #[inline]
-    fn take(&mut self, key: usize, value: usize) {
+    fn advance(&mut self, key: usize, value: usize) {
         self.last_key = (self.completions.buffer.len() + layout_of_pair::SIZE, key);
-        self.completions.buffer.take(layout_of_pair::SIZE + key + value);
+        self.completions.buffer.advance(layout_of_pair::SIZE + key + value);
         self.pairs += 1;
     }
 
-    /// The key of the pair before.
+    /// The key of the last pair.
     pub(crate) fn last_key(&self) -> &[u8] {
         let (start, length) = self.last_key;
         &self.completions.bytes()[start..start + length]
@@ -370,9 +372,9 @@ impl ScanWriter<'_> {
         self.completions.buffer.len() - self.start > COMPLETION_BYTES_MAX
     }
 
-    /// Ends a completion and begins the one that continues it.
+    /// Finishes a completion and begins the one that continues it.
     #[cold]
-    fn cut(&mut self) {
+    fn continue_in_next(&mut self) {
         self.end(true, false);
         let header = self.first_words();
         self.start = self.completions.buffer.len();
@@ -385,7 +387,7 @@ impl ScanWriter<'_> {
         *self.completions.bytes()[self.start..].first_chunk().expect("a completion has a header")
     }
 
-    /// Ends the last completion.
+    /// Finishes the last completion.
     #[inline]
     pub(crate) fn finish(mut self, continued: bool, more: bool) {
         self.end(continued, more);
@@ -404,7 +406,8 @@ impl ScanWriter<'_> {
     }
 }
 
-/// The completion at the start of `bytes` and how many bytes it has; none if there is none.
+/// Decodes the completion at the start of `bytes`. Returns it with its length; `None` if there is no complete
+/// one.
 #[inline]
 pub(crate) fn parse(bytes: &[u8]) -> Option<(Completion<'_>, usize)> {
     let (header, rest) = bytes.split_first_chunk::<{ layout::SIZE }>()?;
@@ -425,14 +428,14 @@ pub(crate) fn parse(bytes: &[u8]) -> Option<(Completion<'_>, usize)> {
 }
 
 impl<'a> Completion<'a> {
-    /// The value that a get found.
+    /// The value of a get, if the key exists.
     #[must_use]
     #[inline]
     pub fn value(&self) -> Option<&'a [u8]> {
         (self.status == Status::Found).then_some(self.body)
     }
 
-    /// Bytes of the whole completion.
+    /// Length of the whole completion in bytes.
     #[must_use]
     #[inline]
     pub fn length(&self) -> usize {
@@ -479,7 +482,7 @@ pub struct PairsOf<'a> {
 }
 
 impl PairsOf<'_> {
-    /// How many pairs there are, if the bytes are whole pairs.
+    /// The number of pairs; `None` if the bytes are not a sequence of complete pairs.
     fn count(body: &[u8]) -> Option<usize> {
         let mut pairs = PairsOf { rest: body };
         let count = pairs.by_ref().count();
@@ -513,18 +516,19 @@ mod tests {
     fn push(scan: &mut ScanWriter<'_>, key: &[u8], value: &[u8]) {
         let pair = [&pair_header(key.len(), value.len()), key, value].concat();
         scan.room(pair.len())[..pair.len()].copy_from_slice(&pair);
-        scan.take(key.len(), value.len());
+        scan.advance(key.len(), value.len());
     }
 
-    /// A get that found, one that did not, a refusal, a scan in two parts, and one that found nothing.
+    /// A get of a key that exists, a get of an absent key, a rejection, a scan in two completions, and a scan
+    /// without pairs.
     fn sample() -> Completions {
         let mut completions = Completions::default();
         completions.push_get(1, 10, Some((b"value", 7)));
         completions.push_get(2, 11, None);
-        completions.push_refusal(3, Status::UnknownTable);
+        completions.push_rejection(3, Status::UnknownTable);
         let mut scan = completions.begin_scan(4, 12);
         push(&mut scan, b"prefix", b"first");
-        scan.cut();
+        scan.continue_in_next();
         push(&mut scan, b"key", b"");
         push(&mut scan, b"k", b"12345678");
         scan.finish(false, true);
@@ -542,16 +546,16 @@ mod tests {
         )
     }
 
-    fn refused(bytes: &[u8]) -> Malformed {
+    fn rejected(bytes: &[u8]) -> Malformed {
         let mut completions = sample();
         let before = completions.bytes().to_vec();
         let malformed = completions.extend_from_bytes(bytes).unwrap_err();
-        assert_eq!(completions.bytes(), before, "nothing was appended");
+        assert_eq!(completions.bytes(), before, "an error appends nothing");
         malformed
     }
 
     #[test]
-    fn every_field_comes_back() {
+    fn every_field_is_decoded() {
         let mut copy = Completions::default();
         copy.extend_from_bytes(sample().bytes()).unwrap();
         let expected = [
@@ -566,7 +570,7 @@ mod tests {
     }
 
     #[test]
-    fn a_completion_stands_as_the_layout_says() {
+    fn completions_follow_the_layout() {
         let mut completions = Completions::default();
         let mut scan = completions.begin_scan(0x0807, 0x0a09);
         push(&mut scan, b"key", b"value");
@@ -581,7 +585,7 @@ mod tests {
     }
 
     #[test]
-    fn a_completion_is_found_where_it_begins() {
+    fn completions_are_decoded_at_their_offsets() {
         let completions = sample();
         assert_eq!(completions.at(40).unwrap().identifier, 2);
         let mut offset = 0;
@@ -611,28 +615,28 @@ mod tests {
     }
 
     #[test]
-    fn malformed_bytes_are_refused() {
+    fn malformed_bytes_are_rejected() {
         let sample = sample().bytes().to_vec();
         let mut offset = 0;
         while let Some((_, length)) = parse(&sample[offset..]) {
             for bytes in 1..length {
-                assert_eq!(refused(&sample[..offset + bytes]), Malformed { offset, bytes });
+                assert_eq!(rejected(&sample[..offset + bytes]), Malformed { offset, bytes });
             }
             offset += length;
         }
         assert_eq!(offset, sample.len());
-        assert_eq!(refused(&[1, 2, 3]).to_string(), "not a completion: 3 bytes from byte 0 on");
+        assert_eq!(rejected(&[1, 2, 3]).to_string(), "not a completion: 3 bytes from byte 0 on");
         let with_status = |status| {
             let mut bytes = sample.clone();
             bytes[layout::OUTCOME_OFFSET] = status;
             bytes
         };
-        assert_eq!(refused(&with_status(Status::NoRoom as u8 + 1)).offset, 0);
-        assert_eq!(refused(&with_status(255)).offset, 0);
+        assert_eq!(rejected(&with_status(Status::NoRoom as u8 + 1)).offset, 0);
+        assert_eq!(rejected(&with_status(255)).offset, 0);
     }
 
     #[test]
-    fn pairs_fill_their_completion() {
+    fn pairs_must_fill_their_completion() {
         let one = |change: fn(&mut Vec<u8>)| {
             let mut completions = Completions::default();
             let mut scan = completions.begin_scan(1, 2);
@@ -644,18 +648,18 @@ mod tests {
             bytes
         };
         Completions::default().extend_from_bytes(&one(|_| {})).unwrap();
-        refused(&one(|bytes| bytes[layout::SIZE] += 1));
-        refused(&one(|bytes| bytes[layout::SIZE] -= 1));
-        refused(&one(|bytes| bytes[layout::SIZE + 3] = 0xff));
-        refused(&one(|bytes| bytes[layout::SIZE + 4] += 1));
-        refused(&one(|bytes| bytes[layout::BYTES_OFFSET] -= 1));
-        refused(&one(|bytes| bytes[layout::OUTCOME_OFFSET + 1] += 1 << 2));
-        refused(&one(|bytes| bytes[layout::OUTCOME_OFFSET + 1] -= 1 << 2));
+        rejected(&one(|bytes| bytes[layout::SIZE] += 1));
+        rejected(&one(|bytes| bytes[layout::SIZE] -= 1));
+        rejected(&one(|bytes| bytes[layout::SIZE + 3] = 0xff));
+        rejected(&one(|bytes| bytes[layout::SIZE + 4] += 1));
+        rejected(&one(|bytes| bytes[layout::BYTES_OFFSET] -= 1));
+        rejected(&one(|bytes| bytes[layout::OUTCOME_OFFSET + 1] += 1 << 2));
+        rejected(&one(|bytes| bytes[layout::OUTCOME_OFFSET + 1] -= 1 << 2));
     }
 
-    /// Of many gets of a long value one is answered, if at all, and memory is taken for one.
+    /// At most one of many gets of a long value succeeds, and only its value occupies memory.
     #[test]
-    fn no_more_memory_is_taken_than_there_is_room_for() {
+    fn memory_stays_within_the_room() {
         const LONG: usize = (16 << 20) - 9;
         const ROOM: usize = 1 << 20;
         let long = vec![7; LONG];
@@ -671,32 +675,32 @@ mod tests {
         }
     }
 
-    /// What does not fit is refused, and what comes after it may fit all the same.
+    /// A value that does not fit is rejected; a later value can still fit.
     #[test]
-    fn values_fill_the_room_and_do_not_go_beyond_it() {
+    fn values_fill_the_room_and_do_not_exceed_it() {
         let mut completions = Completions::with_limits(1000, 5000);
         let mut found = |length: usize| {
             let before = completions.bytes().len();
             completions.push_get(7, 1, Some((&vec![1; length], 1)));
             completions.at(before).unwrap().status == Status::Found
         };
-        assert!(!found(5001), "longer than a value may be");
+        assert!(!found(5001), "the value is longer than allowed");
         assert!(found(500));
-        assert!(!found(1000 - 536 - 31), "it would end behind the room");
-        assert!(found(1000 - 536 - 32), "it ends with the room");
+        assert!(!found(1000 - 536 - 31), "the completion would exceed the room");
+        assert!(found(1000 - 536 - 32), "the completion fills the room");
         assert!(!found(0));
-        completions.push_refusal(8, Status::UnknownTable);
+        completions.push_rejection(8, Status::UnknownTable);
         assert_eq!(completions.iter().last().unwrap().status, Status::UnknownTable);
         completions.clear();
-        completions.push_refusal(8, Status::UnknownTable);
+        completions.push_rejection(8, Status::UnknownTable);
         completions.push_get(9, 1, Some((&[1; 5000], 1)));
-        assert_eq!(completions.iter().last().unwrap().status, Status::Found, "the first one");
+        assert_eq!(completions.iter().last().unwrap().status, Status::Found, "the first value is accepted");
         completions.give_memory_back();
         assert!(completions.is_empty() && completions.memory_bytes() == 0);
     }
 
     #[test]
-    fn any_bytes_are_completions_or_refused() {
+    fn arbitrary_bytes_are_decoded_or_rejected() {
         let (mut rng, sample) = (StdRng::seed_from_u64(seed()), sample().bytes().to_vec());
         for _ in 0..200_000 {
             let mut bytes = sample.clone();

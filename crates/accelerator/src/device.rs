@@ -1,26 +1,26 @@
-//! A device: an accelerator that has copies of its own of page table, roots and read version, reads the
-//! arena over a bus, and knows nothing of the forest but what it is told.
+//! The driver of a device: an accelerator that reads the arena over a bus and has its own copies of page
+//! table, roots and read version. It learns of changes only by notifications.
 //!
 //! ```text
 //!   queues ── requests ──> port ── in order ──> engine ── bus addresses ──> the arena
 //!   writers ── mappings, versions ──> port        │
 //!   epochs <── operations in flight ── port <─────┘
 //! ```
-//! The driver is one for all devices: what differs is the [`Engine`]. [`Model`] is one in plain Rust.
+//! All devices have the same driver. They differ in their [`Engine`].
 //!
-//! What makes its reads right, beside the rules for those who tell it
+//! Reads are correct because of these rules, and the rules for notifications
 //! ([`Control`](honeycomb_memory::Control)):
-//! 1. A request is in the window that the epochs see before the engine takes its read version. So what it
-//!    can reach is not reclaimed.
-//! 2. A version that a request names is guarded by a lease that is in use until the request is completed.
-//!    The window alone would not do: what that version needs may have been retired before the request
-//!    came.
-//! 3. The answers of a poll are given once the CPU's new readers have the versions that were read.
+//! 1. A request is in the window that the epochs see before the engine chooses its read version. So memory
+//!    that the request can reach is not reclaimed.
+//! 2. If a request names a version, a lease guards that version, and the lease is in use until the request
+//!    completes. The window is not sufficient: memory of that version may have been retired before the
+//!    request was submitted.
+//! 3. A poll returns its completions only after new readers on the CPU have the versions that the completions
+//!    show.
 
 mod engine;
-mod model;
+mod executor;
 mod port;
-mod runner;
 
 use std::fmt;
 use std::sync::Arc;
@@ -29,23 +29,22 @@ use honeycomb_btree::{AccessCounts, Forest, Root, Version};
 use honeycomb_memory::Lease;
 
 use crate::accelerator::{Accelerator, Backend, Error, Queue};
-use crate::known::Known;
-use crate::turns::{TurnQueue, check_turns};
+use crate::backend_state::BackendState;
+use crate::round_robin::{RoundRobinQueue, check_parameters};
 pub use engine::{Engine, Engines, HostMemory, Window};
-pub use model::Model;
+use executor::{DeviceExecutor, DeviceState};
 use port::Port;
-use runner::{DeviceRunner, Shared};
 
 /// The parameters of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeviceBackend<E> {
-    /// What kind of device it is.
+    /// The kind of the device.
     pub engines: E,
-    /// Pairs that a scan reads before other requests have their turn: at least 1. A scan of no more is
-    /// done in one go. Default 128.
+    /// Pairs in a quantum of a scan: at least 1. A scan with a smaller limit executes in one quantum. Default
+    /// 128.
     pub scan_quantum_pairs: usize,
-    /// Bytes of requests that a queue holds: at least 131104, for so long a peer may say that a request
-    /// is. Default 1 MiB.
+    /// Capacity of a queue in bytes of requests: at least 131104, the greatest length that the header of a
+    /// request can state. Default 1 MiB.
     pub queue_bytes: usize,
 }
 
@@ -56,37 +55,37 @@ impl<E: Default> Default for DeviceBackend<E> {
 }
 
 impl<E: Engines> Backend for DeviceBackend<E> {
-    /// A device is told of a forest from its beginning: it is attached before the first tree is planted.
+    /// A device must receive every mapping of the forest, so it is attached before the first tree is created.
     fn attach(&self, forest: &Arc<Forest>) -> Result<Box<dyn Accelerator>, Error> {
-        check_turns(self.scan_quantum_pairs, self.queue_bytes)?;
+        check_parameters(self.scan_quantum_pairs, self.queue_bytes)?;
         let engine = self.engines.engine(forest.shape())?;
         let device = forest.memory().device().map_err(|error| Error::Device(error.to_string()))?;
         let port = Arc::new(Port::new(engine, device));
         forest.register(port.clone()).map_err(|error| Error::Device(error.to_string()))?;
-        let known = Known::new(forest);
-        let shared = Arc::new(Shared { known, port, scan_quantum_pairs: self.scan_quantum_pairs });
-        Ok(Box::new(DeviceAccelerator { shared, queue_bytes: self.queue_bytes }))
+        let backend = BackendState::new(forest);
+        let state = Arc::new(DeviceState { backend, port, scan_quantum_pairs: self.scan_quantum_pairs });
+        Ok(Box::new(DeviceAccelerator { state, queue_bytes: self.queue_bytes }))
     }
 }
 
 struct DeviceAccelerator {
-    shared: Arc<Shared>,
+    state: Arc<DeviceState>,
     queue_bytes: usize,
 }
 
 impl Accelerator for DeviceAccelerator {
     fn set_root(&self, table: u16, root: Option<Root>) {
-        let mut device = self.shared.port.lock();
-        self.shared.known.roots.set(table, root);
+        let mut device = self.state.port.lock();
+        self.state.backend.roots.set(table, root);
         device.engine.set_root(table, root.map(Root::lid));
     }
 
-    fn hold(&self, version: Version, lease: &Arc<Lease>) {
-        self.shared.known.held.hold(version, lease);
+    fn pin_version(&self, version: Version, lease: &Arc<Lease>) {
+        self.state.backend.pinned_versions.pin(version, lease);
     }
 
-    fn let_go(&self, version: Version, lease: &Arc<Lease>) {
-        self.shared.known.held.let_go(version, lease);
+    fn unpin_version(&self, version: Version, lease: &Arc<Lease>) {
+        self.state.backend.pinned_versions.unpin(version, lease);
     }
 
     fn touched(&self) -> Option<AccessCounts> {
@@ -94,12 +93,12 @@ impl Accelerator for DeviceAccelerator {
     }
 
     fn queue(&self) -> Box<dyn Queue> {
-        Box::new(TurnQueue::new(DeviceRunner::new(self.shared.clone()), self.queue_bytes))
+        Box::new(RoundRobinQueue::new(DeviceExecutor::new(self.state.clone()), self.queue_bytes))
     }
 }
 
 impl fmt::Debug for DeviceAccelerator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DeviceAccelerator").field("port", &self.shared.port).finish_non_exhaustive()
+        f.debug_struct("DeviceAccelerator").field("port", &self.state.port).finish_non_exhaustive()
     }
 }

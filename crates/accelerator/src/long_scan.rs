@@ -1,5 +1,7 @@
-//! Scans of many pairs, which are done a turn at a time. Between two turns such a scan is a version that a
-//! lease guards and the key to go on from: no node, so it needs no pin.
+//! Long scans: scans of more pairs than one quantum has. A poll executes one quantum of each.
+//!
+//! Between two quanta a long scan consists of a version, which a lease guards, and the key at which it
+//! continues. It refers to no node, so it needs no pin.
 
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -7,10 +9,10 @@ use std::ops::Bound;
 use honeycomb_btree::{Root, Scan, Version};
 use honeycomb_memory::LeaseUse;
 
+use crate::backend_state::BackendState;
 use crate::completion::Completions;
-use crate::known::Known;
-use crate::own_lease::OwnLease;
 use crate::request::{REQUEST_BYTES_MAX, Read, Request};
+use crate::scan_lease::ScanLease;
 use crate::status::Status;
 
 pub(crate) struct LongScan {
@@ -18,17 +20,18 @@ pub(crate) struct LongScan {
     pub(crate) table: u16,
     pub(crate) root: Root,
     pub(crate) version: Version,
-    /// What guards the version, unless it is one that requests may name: then whoever holds it.
-    own_lease: Option<OwnLease>,
+    /// The lease that guards the version; `None` if the request named a pinned version.
+    own_lease: Option<ScanLease>,
     lower: Bound<Vec<u8>>,
     upper: Bound<Vec<u8>>,
     floor_start: bool,
     backward: bool,
     keys_only: bool,
+    /// The pairs and bytes that the scan may still emit.
     pub(crate) left: Limits,
 }
 
-/// What a scan may still emit.
+/// Limits on the result of a scan.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) pairs: usize,
@@ -41,37 +44,38 @@ impl Limits {
         self.pairs == 0 || self.bytes == 0
     }
 
-    /// Counts a pair.
+    /// Subtracts a pair.
     #[inline]
-    pub(crate) fn take(&mut self, key_bytes: usize, value_bytes: usize) {
+    pub(crate) fn count(&mut self, key_bytes: usize, value_bytes: usize) {
         self.pairs = self.pairs.saturating_sub(1);
         self.bytes = self.bytes.saturating_sub(key_bytes + value_bytes);
     }
 }
 
-/// What is to be done after a turn.
+/// Whether a long scan needs a further quantum.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Turn {
-    Again,
-    Done,
+pub(crate) enum ScanProgress {
+    Unfinished,
+    Finished,
 }
 
 impl LongScan {
-    /// A scan at the version that the request names and that is held now; if it names none, at what is
-    /// visible, under a lease of its own. None if there is no lease to be had, or the request is no scan of
-    /// a table.
-    fn new(known: &Known, request: &Request<'_>) -> Option<Self> {
+    /// Creates a long scan of the pinned version that the request names. If the request names no version,
+    /// the scan acquires a lease and reads the newest visible version. Returns `None` if no lease is
+    /// available, or if the request is not a scan of an existing table.
+    fn new(state: &BackendState, request: &Request<'_>) -> Option<Self> {
         let Read::Scan { scan, bytes_max } = &request.read else { return None };
         let own_lease = match request.version {
             Some(_) => None,
-            None => Some(known.own_leases.take(known.forest.memory())?),
+            None => Some(state.scan_leases.acquire(state.forest.memory())?),
         };
         Some(Self {
             identifier: request.identifier,
             table: request.table,
-            // Root and version after the lease: what they need is retired later, so the lease guards it.
-            root: known.roots.get(request.table)?,
-            version: request.version.unwrap_or_else(|| known.forest.read_version()),
+            // Root and version are loaded after the lease is acquired. Their memory is retired later than
+            // that, so the lease guards it.
+            root: state.roots.get(request.table)?,
+            version: request.version.unwrap_or_else(|| state.forest.read_version()),
             own_lease,
             lower: scan.lower.map(<[u8]>::to_vec),
             upper: scan.upper.map(<[u8]>::to_vec),
@@ -82,7 +86,7 @@ impl LongScan {
         })
     }
 
-    /// What is left of the range, of which so many pairs are wanted.
+    /// A scan of the next `limit` pairs of the remaining range.
     pub(crate) fn scan(&self, limit: usize) -> Scan<'_> {
         Scan {
             lower: self.lower.as_ref().map(Vec::as_slice),
@@ -94,37 +98,38 @@ impl LongScan {
         }
     }
 
-    pub(crate) fn go_on_after(&mut self, key: Vec<u8>) {
+    /// Shortens the remaining range: the scan continues after this key.
+    pub(crate) fn continue_after(&mut self, key: Vec<u8>) {
         self.floor_start = false;
         let bound = if self.backward { &mut self.upper } else { &mut self.lower };
         *bound = Bound::Excluded(key);
     }
 
-    /// Takes a turn under a lease that guards the version; the scan is done if there is none any more, or no
-    /// room for what it finds.
-    fn turn(
+    /// Executes a quantum under a lease that guards the version. The scan ends with a rejection if every
+    /// lease is revoked or the completions are full.
+    fn execute_quantum(
         &mut self,
-        known: &Known,
+        state: &BackendState,
         completions: &mut Completions,
-        take: impl FnOnce(&mut Self, &LeaseUse<'_>, &mut Completions) -> Turn,
-    ) -> Turn {
-        if completions.refuse_if_full(self.identifier) {
-            return Turn::Done;
+        execute: impl FnOnce(&mut Self, &LeaseUse<'_>, &mut Completions) -> ScanProgress,
+    ) -> ScanProgress {
+        if completions.reject_if_full(self.identifier) {
+            return ScanProgress::Finished;
         }
         let (identifier, version, own_lease) = (self.identifier, self.version, self.own_lease.take());
-        let turn = match &own_lease {
-            Some(lease) => lease.enter().map(|in_use| take(self, &in_use, completions)),
-            None => known.held.under(version, |in_use| take(self, in_use, completions)),
+        let progress = match &own_lease {
+            Some(lease) => lease.enter().map(|in_use| execute(self, &in_use, completions)),
+            None => state.pinned_versions.read(version, |in_use| execute(self, in_use, completions)),
         };
         self.own_lease = own_lease;
-        turn.unwrap_or_else(|| {
-            completions.push_refusal(identifier, Status::VersionNotHeld);
-            Turn::Done
+        progress.unwrap_or_else(|| {
+            completions.push_rejection(identifier, Status::VersionNotHeld);
+            ScanProgress::Finished
         })
     }
 }
 
-/// The scans of a queue that were set aside.
+/// The long scans of a queue, in round-robin order.
 #[derive(Default)]
 pub(crate) struct LongScans(VecDeque<LongScan>);
 
@@ -133,29 +138,30 @@ impl LongScans {
         self.0.len()
     }
 
-    /// Bytes of requests that they count for: each takes as much as any request.
+    /// The share of the queue's capacity that the scans occupy: each counts as the longest valid request.
     pub(crate) fn request_bytes(&self) -> usize {
         self.0.len() * REQUEST_BYTES_MAX
     }
 
-    /// Sets a scan of many pairs aside, if there is a lease for it. If there is none, it is done in one go.
-    pub(crate) fn set_aside(&mut self, known: &Known, request: &Request<'_>) -> bool {
-        let scan = LongScan::new(known, request);
+    /// Sets a long scan aside for the next polls. Returns false if no lease is available for it; then the
+    /// caller executes it at once.
+    pub(crate) fn set_aside(&mut self, state: &BackendState, request: &Request<'_>) -> bool {
+        let scan = LongScan::new(state, request);
         let is_set_aside = scan.is_some();
         self.0.extend(scan);
         is_set_aside
     }
 
-    /// Gives each scan its turn.
-    pub(crate) fn turn(
+    /// Executes one quantum of each scan.
+    pub(crate) fn execute_quanta(
         &mut self,
-        known: &Known,
+        state: &BackendState,
         completions: &mut Completions,
-        mut take: impl FnMut(&mut LongScan, &LeaseUse<'_>, &mut Completions) -> Turn,
+        mut execute: impl FnMut(&mut LongScan, &LeaseUse<'_>, &mut Completions) -> ScanProgress,
     ) {
         for _ in 0..self.0.len() {
             let Some(mut scan) = self.0.pop_front() else { return };
-            if scan.turn(known, completions, &mut take) == Turn::Again {
+            if scan.execute_quantum(state, completions, &mut execute) == ScanProgress::Unfinished {
                 self.0.push_back(scan);
             }
         }

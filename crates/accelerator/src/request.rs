@@ -1,9 +1,9 @@
-//! Requests: as bytes, and parsed.
+//! Requests: their encoding as bytes, and their decoding.
 //!
 //! ```text
 //! | request, 32 bytes | lower key | upper key | zeros up to a multiple of 8 |
 //! ```
-//! Their lengths say where the next request begins, even if the rest of one is not allowed.
+//! The lengths of its keys determine where the next request begins, even if a request is otherwise invalid.
 
 use std::ops::Bound;
 
@@ -15,62 +15,62 @@ use honeycomb_layout::{
 use crate::buffer::{ALIGNMENT, Buffer};
 use crate::status::Status;
 
-/// A read that an accelerator is asked for.
+/// A read that an accelerator executes.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// Chosen by who asks; completions echo it.
+    /// Chosen by the reader. Every completion of the request contains it.
     pub identifier: u64,
     /// The number of the table.
     pub table: u16,
-    /// The version to read at, which must be held; none for what is visible now.
+    /// The version to read, which must be pinned; `None` for the newest visible version.
     pub version: Option<Version>,
-    /// What to read.
+    /// The operation.
     pub read: Read<'a>,
 }
 
-/// What to read.
+/// The operation of a request.
 #[derive(Debug, Clone, Copy)]
 pub enum Read<'a> {
     /// The value of a key.
     Get(&'a [u8]),
-    /// The pairs of a range. An empty bound counts as unbounded, as it does in the bytes.
+    /// The pairs of a range. An empty bound means unbounded, as in the encoding.
     Scan {
-        /// Which pairs; at most `u32::MAX`.
+        /// The range, and a limit of at most `u32::MAX` pairs.
         scan: Scan<'a>,
-        /// No further pair once keys and values have so many bytes.
+        /// The scan ends after the pair with which keys and values reach this number of bytes.
         bytes_max: u32,
     },
 }
 
-/// A key is longer than any key can be.
+/// A key exceeds the maximum length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a key of {bytes} bytes: at most {KEY_BYTES_MAX} are allowed")]
 pub struct KeyTooLong {
-    /// Its length.
+    /// The length of the key.
     pub bytes: usize,
 }
 
-/// Requests one after the other, to be submitted. Made to be used again.
+/// A sequence of encoded requests to submit. A reader reuses its memory.
 #[derive(Debug, Clone, Default)]
 pub struct Requests {
     buffer: Buffer,
 }
 
-/// A request that is not allowed.
+/// An invalid request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rejected {
     /// The identifier of the request.
     pub identifier: u64,
-    /// Why it is refused.
+    /// The cause of the rejection.
     pub status: Status,
 }
 
 const WORDS: usize = layout::SIZE / 8;
-/// Bytes of the longest request that can be framed, be it allowed or not.
+/// Bytes of the longest request that a header can describe, valid or not.
 pub(crate) const FRAME_BYTES_MAX: usize = (layout::SIZE + 2 * 0xffff_usize).next_multiple_of(ALIGNMENT);
-/// Bytes of the longest request that is allowed.
+/// Bytes of the longest valid request.
 pub(crate) const REQUEST_BYTES_MAX: usize = (layout::SIZE + 2 * KEY_BYTES_MAX).next_multiple_of(ALIGNMENT);
-/// In the fourth word of a request.
+/// Offset of the fourth word of a request.
 const FOURTH: usize = 8 * (WORDS - 1);
 
 const _: () = {
@@ -99,10 +99,10 @@ impl Requests {
     ///
     /// # Errors
     /// [`KeyTooLong`].
-    // Always, as less than half of it is left where it is known to be a get.
+    // Always inline: less than half of the code remains where the request is known to be a get.
     #[inline(always)]
     pub fn push(&mut self, request: &Request<'_>) -> Result<(), KeyTooLong> {
-        let (lower, upper, pairs_max, bytes_max, opcode, how) = fields(&request.read);
+        let (lower, upper, pairs_max, bytes_max, opcode, flags) = fields(&request.read);
         for key in [lower, upper] {
             if key.len() > KEY_BYTES_MAX {
                 return Err(KeyTooLong { bytes: key.len() });
@@ -112,7 +112,7 @@ impl Requests {
             | (lower.len() as u64) << shift(layout::LOWER_LENGTH_OFFSET)
             | (upper.len() as u64) << shift(layout::UPPER_LENGTH_OFFSET)
             | (opcode as u64) << shift(layout::OPCODE_OFFSET)
-            | how << shift(layout::FLAGS_OFFSET);
+            | flags << shift(layout::FLAGS_OFFSET);
         let limits = u64::from(pairs_max) | u64::from(bytes_max) << 32;
         let header = [request.identifier, request.version.unwrap_or(0), limits, fourth].map(u64::to_le_bytes);
         let header = header.as_flattened().first_chunk::<{ layout::SIZE }>().expect("four words");
@@ -121,7 +121,7 @@ impl Requests {
     }
 }
 
-/// What the fields of a request hold: keys, limits, opcode and flags.
+/// Returns the fields of a request: keys, limits, opcode and flags.
 #[inline]
 fn fields<'a>(read: &Read<'a>) -> (&'a [u8], &'a [u8], u32, u32, usize, u64) {
     let (scan, bytes_max) = match *read {
@@ -134,12 +134,12 @@ fn fields<'a>(read: &Read<'a>) -> (&'a [u8], &'a [u8], u32, u32, usize, u64) {
         Bound::Unbounded => (&[][..], 0),
     };
     let ((lower, lower_excluded), (upper, upper_excluded)) = (bytes(scan.lower), bytes(scan.upper));
-    let how = flags::with_lower_excluded(0, lower_excluded);
-    let how = flags::with_upper_excluded(how, upper_excluded);
-    let how = flags::with_floor_start(how, u64::from(scan.floor_start));
-    let how = flags::with_backward(how, u64::from(scan.backward));
-    let how = flags::with_keys_only(how, u64::from(scan.keys_only));
-    (lower, upper, u32::try_from(scan.limit).unwrap_or(u32::MAX), bytes_max, OPCODE_SCAN, how)
+    let word = flags::with_lower_excluded(0, lower_excluded);
+    let word = flags::with_upper_excluded(word, upper_excluded);
+    let word = flags::with_floor_start(word, u64::from(scan.floor_start));
+    let word = flags::with_backward(word, u64::from(scan.backward));
+    let word = flags::with_keys_only(word, u64::from(scan.keys_only));
+    (lower, upper, u32::try_from(scan.limit).unwrap_or(u32::MAX), bytes_max, OPCODE_SCAN, word)
 }
 
 /// The four words of a request, and its keys.
@@ -149,7 +149,7 @@ struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// The frame at the start of `bytes`, if it is all there, and how many bytes it has.
+    /// Decodes the frame at the start of `bytes`. Returns it with its length; `None` if it is truncated.
     #[inline]
     fn read(bytes: &'a [u8]) -> Option<(Self, usize)> {
         let (header, rest) = bytes.split_first_chunk::<{ layout::SIZE }>()?;
@@ -182,11 +182,11 @@ impl<'a> Frame<'a> {
         if self.lower_length() > KEY_BYTES_MAX || self.upper_length() > KEY_BYTES_MAX {
             return Err(Status::KeyLength);
         }
-        let how = self.field(layout::FLAGS_OFFSET, layout::FLAGS_BYTES);
+        let flags = self.field(layout::FLAGS_OFFSET, layout::FLAGS_BYTES);
         let read = match self.field(layout::OPCODE_OFFSET, layout::OPCODE_BYTES) as usize {
             OPCODE_GET if self.lower_length() < KEY_BYTES_MIN => return Err(Status::KeyLength),
-            OPCODE_GET if limits == 0 && how == 0 && self.upper_length() == 0 => Read::Get(self.keys),
-            OPCODE_SCAN => Read::Scan { scan: self.scan(limits, how)?, bytes_max: (limits >> 32) as u32 },
+            OPCODE_GET if limits == 0 && flags == 0 && self.upper_length() == 0 => Read::Get(self.keys),
+            OPCODE_SCAN => Read::Scan { scan: self.scan(limits, flags)?, bytes_max: (limits >> 32) as u32 },
             OPCODE_GET => return Err(Status::Malformed),
             _ => return Err(Status::UnknownOpcode),
         };
@@ -194,20 +194,20 @@ impl<'a> Frame<'a> {
         Ok(Request { identifier, table, version: (version != 0).then_some(version), read })
     }
 
-    fn scan(&self, limits: u64, how: u64) -> Result<Scan<'a>, Status> {
+    fn scan(&self, limits: u64, word: u64) -> Result<Scan<'a>, Status> {
         let (lower, upper) = self.keys.split_at(self.lower_length());
-        let lower = bound(lower, flags::lower_excluded(how))?;
-        let upper = bound(upper, flags::upper_excluded(how))?;
+        let lower = bound(lower, flags::lower_excluded(word))?;
+        let upper = bound(upper, flags::upper_excluded(word))?;
         let scan = Scan {
             lower,
             upper,
-            floor_start: flags::floor_start(how) != 0,
-            backward: flags::backward(how) != 0,
-            keys_only: flags::keys_only(how) != 0,
+            floor_start: flags::floor_start(word) != 0,
+            backward: flags::backward(word) != 0,
+            keys_only: flags::keys_only(word) != 0,
             limit: limits as u32 as usize,
         };
-        let allowed = flags::padding(how) == 0 && !(scan.floor_start && scan.backward);
-        if allowed { Ok(scan) } else { Err(Status::Malformed) }
+        let is_valid = flags::padding(word) == 0 && !(scan.floor_start && scan.backward);
+        if is_valid { Ok(scan) } else { Err(Status::Malformed) }
     }
 }
 
@@ -220,7 +220,8 @@ fn bound(key: &[u8], excluded: u64) -> Result<Bound<&[u8]>, Status> {
     }
 }
 
-/// The request at the start of `bytes`, and how many bytes it has. One that is cut off has all of them.
+/// Decodes the request at the start of `bytes`. Returns it with its length; a truncated request has the
+/// length of `bytes`.
 #[inline]
 pub fn parse(bytes: &[u8]) -> (Result<Request<'_>, Rejected>, usize) {
     let Some((frame, length)) = Frame::read(bytes) else {
@@ -231,14 +232,15 @@ pub fn parse(bytes: &[u8]) -> (Result<Request<'_>, Rejected>, usize) {
     (frame.parse().map_err(reject), length)
 }
 
-/// A get at the version that everything near it is read at: most requests are, so it is parsed by itself.
+/// A get that reads the same version as the requests around it. Most requests are such gets, so they have a
+/// faster decoder.
 pub(crate) struct PlainGet<'a> {
     pub(crate) identifier: u64,
     pub(crate) table: u16,
     pub(crate) key: &'a [u8],
 }
 
-/// What the fourth word of an allowed get has but for the table and the length of the key.
+/// The fourth word of a valid get, without the table and the length of the key.
 const OF_GET: u64 = (OPCODE_GET as u64) << shift(layout::OPCODE_OFFSET);
 const OF_GET_MASK: u64 = !(field_mask(layout::TABLE_NUMBER_OFFSET, layout::TABLE_NUMBER_BYTES)
     | field_mask(layout::LOWER_LENGTH_OFFSET, layout::LOWER_LENGTH_BYTES));
@@ -247,19 +249,20 @@ const fn field_mask(offset: usize, bytes: usize) -> u64 {
     ((1 << (8 * bytes)) - 1) << shift(offset)
 }
 
-/// The allowed get of a version at the start of `bytes`, and how many bytes it has; none if it is another
-/// request.
+/// Decodes the get of a version at the start of `bytes`. Returns it with its length; `None` if there is
+/// another request, or an invalid one.
 #[inline]
 pub(crate) fn parse_get(bytes: &[u8], version: Option<Version>) -> Option<(PlainGet<'_>, usize)> {
     let (frame, length) = Frame::read(bytes)?;
     let [identifier, of_version, limits, fourth] = frame.words;
     let is_get = fourth & OF_GET_MASK == OF_GET && limits == 0 && of_version == version.unwrap_or(0);
     let table = frame.field(layout::TABLE_NUMBER_OFFSET, layout::TABLE_NUMBER_BYTES) as u16;
-    let is_allowed = (KEY_BYTES_MIN..=KEY_BYTES_MAX).contains(&frame.lower_length());
-    (is_get && is_allowed).then_some((PlainGet { identifier, table, key: frame.keys }, length))
+    let is_valid = (KEY_BYTES_MIN..=KEY_BYTES_MAX).contains(&frame.lower_length());
+    (is_get && is_valid).then_some((PlainGet { identifier, table, key: frame.keys }, length))
 }
 
-/// The version that the request at the start of `bytes` names. Means nothing if there is none.
+/// Returns the version that the request at the start of `bytes` names. If there is no request, the result has
+/// no meaning.
 #[inline]
 pub(crate) fn version_of(bytes: &[u8]) -> Option<Version> {
     let version =
@@ -267,19 +270,19 @@ pub(crate) fn version_of(bytes: &[u8]) -> Option<Version> {
     (version != 0).then_some(version)
 }
 
-/// The requests at the front of some bytes.
+/// The leading requests that fit into a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Front {
-    /// Bytes of them together.
+    /// Their length in bytes.
     pub(crate) bytes: usize,
-    /// Whether the last one is cut off. It counts as whole.
-    pub(crate) is_cut_off: bool,
+    /// Whether the last one is truncated. It counts as a whole request.
+    pub(crate) is_truncated: bool,
 }
 
 impl Front {
-    /// The whole requests of at most `room` bytes.
+    /// Finds the whole requests within the first `room` bytes.
     pub(crate) fn of(requests: &[u8], room: usize) -> Self {
-        let mut front = Self { bytes: 0, is_cut_off: false };
+        let mut front = Self { bytes: 0, is_truncated: false };
         while front.bytes < requests.len() {
             let rest = &requests[front.bytes..];
             let frame = Frame::read(rest);
@@ -287,7 +290,7 @@ impl Front {
             if front.bytes + length > room {
                 break;
             }
-            front = Self { bytes: front.bytes + length, is_cut_off: frame.is_none() };
+            front = Self { bytes: front.bytes + length, is_truncated: frame.is_none() };
         }
         front
     }
@@ -325,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_stands_as_the_layout_says() {
+    fn requests_follow_the_layout() {
         let scan = Scan {
             lower: Bound::Excluded(b"lower"),
             upper: Bound::Included(b"up"),
@@ -342,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn every_field_comes_back() {
+    fn every_field_is_decoded() {
         let mut rng = StdRng::seed_from_u64(seed());
         let keys: Vec<Vec<u8>> = [1, 7, 8, 9, 459, 460].map(|length| vec![length as u8; length]).into();
         for _ in 0..20_000 {
@@ -367,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_bytes_cannot_say_counts_as_its_like() {
+    fn limits_and_bounds_without_encoding_become_the_nearest() {
         let of = |lower, limit| scan(Scan { lower, limit, ..Scan::default() });
         let unbounded = format!("{:?}", of(Bound::Unbounded, u32::MAX as usize));
         for (lower, limit) in [
@@ -398,12 +401,12 @@ mod tests {
             let mut requests = Requests::default();
             let error = requests.push(&request).unwrap_err();
             assert_eq!(error.to_string(), "a key of 461 bytes: at most 460 are allowed");
-            assert!(requests.bytes().is_empty(), "nothing was appended");
+            assert!(requests.bytes().is_empty(), "an error appends nothing");
         }
     }
 
     #[test]
-    fn any_bytes_are_requests_or_refused() {
+    fn arbitrary_bytes_are_decoded_or_rejected() {
         let mut rng = StdRng::seed_from_u64(seed());
         let whole = bytes_of(&scan(Scan { lower: Bound::Excluded(&[7; 30]), ..Scan::default() }));
         for _ in 0..200_000 {
@@ -417,7 +420,7 @@ mod tests {
             assert!((1..=bytes.len()).contains(&length), "{bytes:?}");
             let first = bytes.first_chunk().map_or(0, |first| u64::from_le_bytes(*first));
             match parsed {
-                // What is allowed says the same again; only the zeros at its end are not looked at.
+                // A valid request is encoded to the same bytes, except for the padding, which is ignored.
                 Ok(request) => {
                     let again = bytes_of(&request);
                     assert_eq!((again.len(), &again[..32]), (length, &bytes[..32]), "{bytes:?}");
@@ -428,28 +431,28 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_takes_the_rest() {
+    fn a_truncated_request_consumes_the_rest() {
         let bytes = bytes_of(&GET);
         for length in 1..bytes.len() {
             let identifier = if length < 8 { 0 } else { GET.identifier };
             let rejected = Rejected { identifier, status: Status::Malformed };
-            let (parsed, taken) = parse(&bytes[..length]);
-            assert_eq!((parsed.unwrap_err(), taken), (rejected, length));
+            let (parsed, consumed) = parse(&bytes[..length]);
+            assert_eq!((parsed.unwrap_err(), consumed), (rejected, length));
         }
     }
 
     #[test]
-    fn the_front_has_whole_requests() {
+    fn the_front_consists_of_whole_requests() {
         let two = [bytes_of(&GET), bytes_of(&GET)].concat();
         let front = |bytes: &[u8], room| {
-            let Front { bytes, is_cut_off } = Front::of(bytes, room);
-            (bytes, is_cut_off)
+            let Front { bytes, is_truncated } = Front::of(bytes, room);
+            (bytes, is_truncated)
         };
         for (room, bytes) in [(0, 0), (39, 0), (40, 40), (79, 40), (80, 80), (1_000, 80)] {
             assert_eq!(front(&two, room), (bytes, false), "a room of {room}");
         }
         assert_eq!(front(&two[..79], 79), (79, true));
-        assert_eq!(front(&two[..79], 78), (40, false), "there is no room for what is cut off");
+        assert_eq!(front(&two[..79], 78), (40, false), "the truncated request does not fit");
         assert_eq!(front(&[], 100), (0, false));
     }
 }

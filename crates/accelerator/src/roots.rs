@@ -5,8 +5,8 @@ use honeycomb_layout::TABLES_MAX;
 use honeycomb_memory::Lid;
 use honeycomb_memory::sync::{AtomicU64, Ordering};
 
-/// The LID of each table's root; 0 for none. A root is loaded under the pin of the operation that reads it,
-/// so it is not reclaimed meanwhile.
+/// The LID of the root of each table; 0 if the table does not exist. An operation loads a root under its own
+/// pin, so the root is not reclaimed while the operation reads it.
 pub(crate) struct Roots(Box<[AtomicU64]>);
 
 impl Roots {
@@ -16,7 +16,7 @@ impl Roots {
 
     pub(crate) fn set(&self, table: u16, root: Option<Root>) {
         let lid = root.map_or(0, |root| root.lid().get());
-        // Release: the root's node is mapped for who finds it here.
+        // Release, with the acquire in `get`: a reader that loads the LID sees the mapping of the root.
         self.0[usize::from(table)].store(lid, Ordering::Release);
     }
 

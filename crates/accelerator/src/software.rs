@@ -1,8 +1,8 @@
-//! The software accelerator: the paper's pipeline as code on the CPU of whoever polls (Honeycomb, section 4).
+//! The software accelerator: the paper's pipeline as code in the thread that polls (Honeycomb, section 4).
 //!
-//! A request is a small state machine, a [`Descent`](honeycomb_btree::Descent): each step ends by asking
-//! memory for what the next one reads. A queue takes each step of many requests together, so that one's
-//! memory comes while another computes.
+//! Each request is a small state machine, a [`Descent`](honeycomb_btree::Descent): each step ends with a
+//! prefetch of the memory that the next step reads. A queue interleaves the steps of many requests, so that
+//! the memory accesses of one overlap with the computation of others.
 
 mod emission;
 mod pipeline;
@@ -14,28 +14,28 @@ use honeycomb_memory::{Lease, LeaseUse};
 
 use crate::accelerator::{Accelerator, Backend, Error, Queue};
 use crate::admission::Admission;
+use crate::backend_state::BackendState;
 use crate::completion::Completions;
-use crate::known::Known;
-use crate::long_scan::{LongScan, LongScans, Turn};
-use crate::turns::{Runner, TurnQueue, check_turns};
-use emission::{Emission, Ended};
+use crate::long_scan::{LongScan, LongScans, ScanProgress};
+use crate::round_robin::{Executor, RoundRobinQueue, check_parameters};
+use emission::{Emission, ScanEnd};
 use pipeline::Pipeline;
 
-/// Most requests that a queue may have on their way at once.
+/// The greatest allowed value of [`Software::in_flight`].
 const IN_FLIGHT_MAX: usize = 64;
 
 /// The parameters of the software accelerator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Software {
-    /// Requests that a queue has on their way at once: 1 to 64. Default 16.
+    /// Requests of a queue that are interleaved: 1 to 64. Default 16.
     pub in_flight: usize,
-    /// Pairs that a scan reads before other requests have their turn: at least 1. A scan of no more is done
-    /// in one go. Default 128.
+    /// Pairs in a quantum of a scan: at least 1. A scan with a smaller limit executes in one quantum. Default
+    /// 128.
     pub scan_quantum_pairs: usize,
-    /// Bytes of requests that a queue holds: at least 131104, for so long a peer may say that a request is.
-    /// Default 1 MiB.
+    /// Capacity of a queue in bytes of requests: at least 131104, the greatest length that the header of a
+    /// request can state. Default 1 MiB.
     pub queue_bytes: usize,
-    /// Whether to count what looking for keys touches of memory, which costs a little. Default false.
+    /// Whether to count the memory that searches access. Counting costs a little time. Default false.
     pub count_touched: bool,
 }
 
@@ -47,7 +47,7 @@ impl Default for Software {
 
 impl Software {
     fn check(&self) -> Result<(), Error> {
-        check_turns(self.scan_quantum_pairs, self.queue_bytes)?;
+        check_parameters(self.scan_quantum_pairs, self.queue_bytes)?;
         if (1..=IN_FLIGHT_MAX).contains(&self.in_flight) {
             return Ok(());
         }
@@ -59,29 +59,30 @@ impl Backend for Software {
     fn attach(&self, forest: &Arc<Forest>) -> Result<Box<dyn Accelerator>, Error> {
         self.check()?;
         let touched = self.count_touched.then(|| Arc::new(AccessStats::default()));
-        Ok(Box::new(SoftwareAccelerator { parameters: *self, known: Arc::new(Known::new(forest)), touched }))
+        let state = Arc::new(BackendState::new(forest));
+        Ok(Box::new(SoftwareAccelerator { parameters: *self, state, touched }))
     }
 }
 
-/// The accelerator, and what runs the requests of each of its queues.
+/// The accelerator, and the executor of each of its queues.
 #[derive(Clone)]
 struct SoftwareAccelerator {
     parameters: Software,
-    known: Arc<Known>,
+    state: Arc<BackendState>,
     touched: Option<Arc<AccessStats>>,
 }
 
 impl Accelerator for SoftwareAccelerator {
     fn set_root(&self, table: u16, root: Option<Root>) {
-        self.known.roots.set(table, root);
+        self.state.roots.set(table, root);
     }
 
-    fn hold(&self, version: Version, lease: &Arc<Lease>) {
-        self.known.held.hold(version, lease);
+    fn pin_version(&self, version: Version, lease: &Arc<Lease>) {
+        self.state.pinned_versions.pin(version, lease);
     }
 
-    fn let_go(&self, version: Version, lease: &Arc<Lease>) {
-        self.known.held.let_go(version, lease);
+    fn unpin_version(&self, version: Version, lease: &Arc<Lease>) {
+        self.state.pinned_versions.unpin(version, lease);
     }
 
     fn touched(&self) -> Option<AccessCounts> {
@@ -89,15 +90,15 @@ impl Accelerator for SoftwareAccelerator {
     }
 
     fn queue(&self) -> Box<dyn Queue> {
-        Box::new(TurnQueue::new(self.clone(), self.parameters.queue_bytes))
+        Box::new(RoundRobinQueue::new(self.clone(), self.parameters.queue_bytes))
     }
 }
 
 impl SoftwareAccelerator {
-    /// A reader of a version under a lease, or of what is visible now.
-    fn reader<'a>(&'a self, held: Option<(&'a LeaseUse<'a>, Version)>) -> Reader<'a> {
-        let forest = &self.known.forest;
-        let reader = match held {
+    /// Creates a reader of a pinned version under its lease, or of the newest visible version.
+    fn reader<'a>(&'a self, pinned: Option<(&'a LeaseUse<'a>, Version)>) -> Reader<'a> {
+        let forest = &self.state.forest;
+        let reader = match pinned {
             Some((in_use, version)) => forest.reader_at(in_use, version),
             None => forest.reader(),
         };
@@ -105,37 +106,42 @@ impl SoftwareAccelerator {
     }
 }
 
-impl Runner for SoftwareAccelerator {
-    fn known(&self) -> &Known {
-        &self.known
+impl Executor for SoftwareAccelerator {
+    fn state(&self) -> &BackendState {
+        &self.state
     }
 
     #[inline]
-    fn run(
+    fn execute(
         &self,
-        held: Option<(&LeaseUse<'_>, Version)>,
+        pinned: Option<(&LeaseUse<'_>, Version)>,
         admission: &mut Admission<'_>,
         long_scans: &mut LongScans,
         completions: &mut Completions,
     ) {
-        let (reader, known, parameters) = (&self.reader(held), &*self.known, &self.parameters);
-        Pipeline { reader, known, parameters, long_scans, completions }.run(admission);
+        let (reader, state, parameters) = (&self.reader(pinned), &*self.state, &self.parameters);
+        Pipeline { reader, state, parameters, long_scans, completions }.execute(admission);
     }
 
-    fn turn(&self, scan: &mut LongScan, in_use: &LeaseUse<'_>, completions: &mut Completions) -> Turn {
-        let reader = self.known.forest.reader_at(in_use, scan.version);
+    fn execute_quantum(
+        &self,
+        scan: &mut LongScan,
+        in_use: &LeaseUse<'_>,
+        completions: &mut Completions,
+    ) -> ScanProgress {
+        let reader = self.state.forest.reader_at(in_use, scan.version);
         let writer = completions.begin_scan(scan.identifier, scan.version);
         let mut emission = Emission::new(writer, scan.left, self.parameters.scan_quantum_pairs);
-        let further = emission.scan(&scan.scan(scan.left.pairs));
-        reader.scan_into(scan.root, &further, &mut emission);
+        let remaining = emission.scan(&scan.scan(scan.left.pairs));
+        reader.scan_into(scan.root, &remaining, &mut emission);
         let (left, last_key) = (emission.left(), emission.last_key().to_vec());
-        let ended = emission.finish();
+        let end = emission.finish();
         scan.left = left;
-        if ended != Ended::Turn {
-            return Turn::Done;
+        if end != ScanEnd::Quantum {
+            return ScanProgress::Finished;
         }
-        scan.go_on_after(last_key);
-        Turn::Again
+        scan.continue_after(last_key);
+        ScanProgress::Unfinished
     }
 }
 

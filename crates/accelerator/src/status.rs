@@ -1,10 +1,10 @@
-//! What came of a request.
+//! The status of a completion.
 
 use honeycomb_layout as layout;
 
 macro_rules! statuses {
     ($($(#[$about:meta])* $name:ident = $value:expr,)*) => {
-        /// What came of a request.
+        /// The result of a request.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[repr(u8)]
         pub enum Status {
@@ -12,7 +12,7 @@ macro_rules! statuses {
         }
 
         impl Status {
-            /// The status of that number, if there is one.
+            /// Returns the status with this number; `None` if the number is unknown.
             #[must_use]
             pub fn new(number: u8) -> Option<Self> {
                 $(if number == $value as u8 {
@@ -27,20 +27,23 @@ macro_rules! statuses {
 statuses! {
     /// The value or the pairs follow.
     Found = layout::STATUS_FOUND,
-    /// A get found no such key.
+    /// The key of a get does not exist.
     Absent = layout::STATUS_ABSENT,
-    /// A field has a value that is not allowed, or the request is cut off; then what follows it is lost.
+    /// A field has an invalid value, or the request is truncated. A truncated request consumes all bytes
+    /// that follow it.
     Malformed = layout::STATUS_MALFORMED,
-    /// There is no such operation.
+    /// The opcode is unknown.
     UnknownOpcode = layout::STATUS_UNKNOWN_OPCODE,
     /// A key is too long, or the key of a get is empty.
     KeyLength = layout::STATUS_KEY_LENGTH,
     /// The table has no root.
     UnknownTable = layout::STATUS_UNKNOWN_TABLE,
-    /// The read version is not held for any reader.
+    /// The request names a version that is not pinned.
     VersionNotHeld = layout::STATUS_VERSION_NOT_HELD,
-    /// A device could not read what it came to, or that is no node. What was continued is void.
+    /// A device could not read an address, or read bytes that are not a node. Earlier completions of the
+    /// request are void.
     Fault = layout::STATUS_FAULT,
-    /// Those before have used up the room for completions: it may be asked again. What was continued is void.
+    /// Earlier completions have used up the room. The reader may repeat the request. Earlier completions of
+    /// the request are void.
     NoRoom = layout::STATUS_NO_ROOM,
 }

@@ -1,20 +1,20 @@
-//! The software accelerator and the model of a device pass what every backend must pass.
+//! The software accelerator and the model of a device pass the conformance suite.
 #![allow(missing_docs)]
 
 use std::sync::Arc;
 
-use honeycomb_accelerator::{Backend, DeviceBackend, Error, Model, Software};
+use honeycomb_accelerator::{Backend, DeviceBackend, Error, Software};
 use honeycomb_btree::{Config, Forest};
-use honeycomb_testing::conformance;
+use honeycomb_testing::{DeviceModel, conformance};
 
-/// Checks with a seed from the environment, or this one.
-fn check(backend: impl Backend, seed: u64) {
-    let given = std::env::var("HONEYCOMB_SEED").ok().and_then(|text| text.parse().ok());
-    conformance::check(&backend, given.unwrap_or(seed));
+/// Runs the suite with the seed from the environment, or with a default seed.
+fn check(backend: impl Backend, default_seed: u64) {
+    let seed = std::env::var("HONEYCOMB_SEED").ok().and_then(|text| text.parse().ok());
+    conformance::check(&backend, seed.unwrap_or(default_seed));
 }
 
 #[test]
-fn as_it_is_by_default() {
+fn default_parameters() {
     check(Software::default(), 1);
 }
 
@@ -24,12 +24,12 @@ fn one_request_at_a_time() {
 }
 
 #[test]
-fn as_many_requests_at_once_as_there_can_be() {
+fn the_maximum_of_requests_at_a_time() {
     check(Software { in_flight: 64, scan_quantum_pairs: 1_000, ..Software::default() }, 3);
 }
 
 #[test]
-fn one_pair_a_turn() {
+fn quanta_of_one_pair() {
     check(Software { in_flight: 3, scan_quantum_pairs: 1, ..Software::default() }, 4);
 }
 
@@ -38,10 +38,10 @@ fn the_smallest_queue() {
     check(Software { scan_quantum_pairs: 7, queue_bytes: 131_104, ..Software::default() }, 5);
 }
 
-/// A device of which a queue takes turns of so many pairs.
-fn device(in_flight: usize, result_bytes: usize, scan_quantum_pairs: usize) -> DeviceBackend<Model> {
+/// A model of a device with these parameters.
+fn device(in_flight: usize, result_bytes: usize, scan_quantum_pairs: usize) -> DeviceBackend<DeviceModel> {
     DeviceBackend {
-        engines: Model { in_flight, result_bytes },
+        engines: DeviceModel { in_flight, result_bytes },
         scan_quantum_pairs,
         ..DeviceBackend::default()
     }
@@ -49,7 +49,7 @@ fn device(in_flight: usize, result_bytes: usize, scan_quantum_pairs: usize) -> D
 
 #[test]
 fn a_device() {
-    check(DeviceBackend::<Model>::default(), 6);
+    check(DeviceBackend::<DeviceModel>::default(), 6);
 }
 
 #[test]
@@ -70,35 +70,35 @@ fn a_device_with_the_smallest_queue() {
 #[test]
 fn parameters_are_checked_at_below_and_above_their_limits() {
     let forest = Arc::new(Forest::new(Config::default()).unwrap());
-    let refusal = |backend: Software| backend.attach(&forest).err().map(|error| error.to_string());
+    let error = |backend: Software| backend.attach(&forest).err().map(|error| error.to_string());
     let default = Software::default();
     for in_flight in [1, 64] {
-        assert_eq!(refusal(Software { in_flight, ..default }), None);
+        assert_eq!(error(Software { in_flight, ..default }), None);
     }
     for in_flight in [0, 65] {
         let text = format!("in_flight is {in_flight}: allowed are 1 to 64");
-        assert_eq!(refusal(Software { in_flight, ..default }), Some(text));
+        assert_eq!(error(Software { in_flight, ..default }), Some(text));
     }
-    assert_eq!(refusal(Software { scan_quantum_pairs: 1, queue_bytes: 131_104, ..default }), None);
+    assert_eq!(error(Software { scan_quantum_pairs: 1, queue_bytes: 131_104, ..default }), None);
     let text = "scan_quantum_pairs is 0: allowed are 1 and more";
-    assert_eq!(refusal(Software { scan_quantum_pairs: 0, ..default }).as_deref(), Some(text));
+    assert_eq!(error(Software { scan_quantum_pairs: 0, ..default }).as_deref(), Some(text));
     let text = "queue_bytes is 131103: allowed are 131104 and more";
-    assert_eq!(refusal(Software { queue_bytes: 131_103, ..default }).as_deref(), Some(text));
+    assert_eq!(error(Software { queue_bytes: 131_103, ..default }).as_deref(), Some(text));
 }
 
 #[test]
 fn parameters_of_a_device_are_checked() {
-    let refusal = |backend: DeviceBackend<Model>| {
+    let error = |backend: DeviceBackend<DeviceModel>| {
         let forest = Arc::new(Forest::new(Config::default()).unwrap());
         backend.attach(&forest).err().map(|error| error.to_string())
     };
-    assert_eq!(refusal(DeviceBackend { queue_bytes: 131_104, ..device(1, 1, 1) }), None);
+    assert_eq!(error(DeviceBackend { queue_bytes: 131_104, ..device(1, 1, 1) }), None);
     let text = |name| Some(format!("{name} is 0: allowed are 1 and more"));
-    assert_eq!(refusal(device(0, 1, 1)), text("in_flight"));
-    assert_eq!(refusal(device(1, 0, 1)), text("result_bytes"));
-    assert_eq!(refusal(device(1, 1, 0)), text("scan_quantum_pairs"));
+    assert_eq!(error(device(0, 1, 1)), text("in_flight"));
+    assert_eq!(error(device(1, 0, 1)), text("result_bytes"));
+    assert_eq!(error(device(1, 1, 0)), text("scan_quantum_pairs"));
     let text = "queue_bytes is 131103: allowed are 131104 and more";
-    assert_eq!(refusal(DeviceBackend { queue_bytes: 131_103, ..device(1, 1, 1) }).as_deref(), Some(text));
+    assert_eq!(error(DeviceBackend { queue_bytes: 131_103, ..device(1, 1, 1) }).as_deref(), Some(text));
 }
 
 #[test]
@@ -106,15 +106,13 @@ fn a_device_is_attached_before_the_first_tree() {
     let config = Config::default();
     let forest = Arc::new(Forest::new(config.clone()).unwrap());
     let first =
-        (0..config.memory.devices).map(|_| DeviceBackend::<Model>::default().attach(&forest).unwrap());
+        (0..config.memory.devices).map(|_| DeviceBackend::<DeviceModel>::default().attach(&forest).unwrap());
     let devices: Vec<_> = first.collect();
-    let refusal = || DeviceBackend::<Model>::default().attach(&forest).unwrap_err();
-    assert_eq!(refusal(), Error::Device("all 8 devices are taken".into()));
+    let error = || DeviceBackend::<DeviceModel>::default().attach(&forest).unwrap_err();
+    assert_eq!(error(), Error::Device("all 8 devices are in use".into()));
     drop(devices);
     let forest = Arc::new(Forest::new(config).unwrap());
     forest.create_tree().unwrap();
-    let late = DeviceBackend::<Model>::default().attach(&forest).unwrap_err().to_string();
-    assert!(
-        late.ends_with("a device is registered before the first tree is planted: afterwards it is too late")
-    );
+    let late = DeviceBackend::<DeviceModel>::default().attach(&forest).unwrap_err().to_string();
+    assert!(late.ends_with("a device must register before the first tree is created"));
 }

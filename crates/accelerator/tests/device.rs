@@ -1,4 +1,4 @@
-//! A device and the CPU beside it: what each sees when.
+//! The driver of a device: visibility between the device and the CPU, the window, pinned versions and faults.
 #![allow(missing_docs)]
 
 use std::cell::RefCell;
@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 
 use honeycomb_accelerator::{
-    Accelerator, Backend, Completions, DeviceBackend, Engine, Engines, Error, HostMemory, Model, Queue, Read,
+    Accelerator, Backend, Completions, DeviceBackend, Engine, Engines, Error, HostMemory, Queue, Read,
     Request, Requests, Status, Window,
 };
 use honeycomb_btree::{Forest, Operation, Outcome, Root, Scan, Shape, Version};
 use honeycomb_memory::{BusAddress, Control, Lid, MemoryError};
+use honeycomb_testing::DeviceModel;
 use honeycomb_testing::index::{MIB, forest, tiny};
 
 fn get(queue: &mut dyn Queue, key: &[u8]) -> (Status, Version, Option<Vec<u8>>) {
@@ -28,50 +29,50 @@ fn get_at(queue: &mut dyn Queue, version: Option<Version>, key: &[u8]) -> (Statu
     (completion.status, completion.read_version, completion.value().map(<[u8]>::to_vec))
 }
 
-/// A device that is told after the device, and then asks the device.
+/// A participant that receives each notification after the device and then reads through the device.
 #[derive(Debug, Default)]
-struct Curious(Mutex<Option<Asks>>);
+struct Observer(Mutex<Option<QueueOfDevice>>);
 
 /// A queue of the device, and the forest.
-type Asks = (Box<dyn Queue>, Weak<Forest>);
+type QueueOfDevice = (Box<dyn Queue>, Weak<Forest>);
 
-impl Control for Curious {
+impl Control for Observer {
     fn map(&self, _: Lid, _: BusAddress) {}
 
     fn publish(&self, version: u64) {
-        // It is told again if the device's answer has to wait for this version.
-        let Ok(mut asks) = self.0.try_lock() else { return };
-        let Some((queue, forest)) = &mut *asks else { return };
+        // If the device waits until this version is released, that thread calls `publish` again.
+        let Ok(mut observed) = self.0.try_lock() else { return };
+        let Some((queue, forest)) = &mut *observed else { return };
         let (_, read_version, _) = get(&mut **queue, b"key");
-        assert_eq!(read_version, version, "the device was told");
+        assert_eq!(read_version, version, "the device has received the version");
         assert!(
             forest.upgrade().unwrap().read_version() >= version,
-            "new readers see what the device answers"
+            "new readers have the version of the completion"
         );
     }
 }
 
 #[test]
-fn no_answer_is_ahead_of_the_cpu() {
+fn no_completion_is_ahead_of_the_cpu() {
     let forest = Arc::new(forest(tiny(128), MIB, true));
-    let accelerator = DeviceBackend::<Model>::default().attach(&forest).unwrap();
-    let curious = Arc::new(Curious::default());
-    forest.register(curious.clone()).unwrap();
+    let accelerator = DeviceBackend::<DeviceModel>::default().attach(&forest).unwrap();
+    let observer = Arc::new(Observer::default());
+    forest.register(observer.clone()).unwrap();
     let root = forest.create_tree().unwrap();
     accelerator.set_root(1, Some(root));
-    *curious.0.lock().unwrap() = Some((accelerator.queue(), Arc::downgrade(&forest)));
+    *observer.0.lock().unwrap() = Some((accelerator.queue(), Arc::downgrade(&forest)));
     for number in 0..50_u64 {
         forest.write(root, b"key", Operation::Put(&number.to_le_bytes())).unwrap();
     }
 }
 
-/// What is done at every step of an engine.
+/// An interception of every step of an engine.
 #[derive(Debug, Clone, Copy)]
-enum Watch {
-    /// Looks whether the epochs know what is in flight.
-    Window,
-    /// Breaks what its memory shows.
-    Nonsense(u8),
+enum Interception {
+    /// Checks that the epochs know the operations in flight.
+    CheckWindow,
+    /// Corrupts the bytes that the engine reads.
+    CorruptReads(u8),
     /// Calls the hook of the thread.
     Hook,
 }
@@ -80,22 +81,22 @@ thread_local! {
     static HOOK: RefCell<Option<Box<dyn FnMut()>>> = const { RefCell::new(None) };
 }
 
-struct Watched(Box<dyn Engine>, Watch);
+struct Intercepted(Box<dyn Engine>, Interception);
 
-impl Engines for Watch {
+impl Engines for Interception {
     fn engine(&self, shape: &Shape) -> Result<Box<dyn Engine>, Error> {
-        Ok(Box::new(Watched(Model::default().engine(shape)?, *self)))
+        Ok(Box::new(Intercepted(DeviceModel::default().engine(shape)?, *self)))
     }
 }
 
-/// Memory that gives nonsense now and then.
-struct Nonsense<'m>(&'m dyn HostMemory, u8);
+/// Memory that flips a bit in each read.
+struct Corrupted<'m>(&'m dyn HostMemory, u8);
 
-impl HostMemory for Nonsense<'_> {
+impl HostMemory for Corrupted<'_> {
     fn read(&self, address: u64, into: &mut [u8]) -> Result<(), MemoryError> {
         self.0.read(address, into)?;
         let length = into.len().max(1);
-        // Another byte for each seed, and most of them in the header.
+        // The byte depends on the seed.
         let at = usize::from(self.1) * 7919 % length;
         if let Some(byte) = into.get_mut(at) {
             *byte ^= 1 << (self.1 % 8);
@@ -104,7 +105,7 @@ impl HostMemory for Nonsense<'_> {
     }
 }
 
-impl Engine for Watched {
+impl Engine for Intercepted {
     fn set_root(&mut self, table: u16, root: Option<Lid>) {
         self.0.set_root(table, root);
     }
@@ -121,18 +122,18 @@ impl Engine for Watched {
         self.0.submit(request)
     }
 
-    fn step(&mut self, memory: &dyn HostMemory, done: &mut dyn FnMut(&[u8])) {
+    fn step(&mut self, memory: &dyn HostMemory, complete: &mut dyn FnMut(&[u8])) {
         let Window { oldest_in_flight, newest_started } = self.0.window();
         match self.1 {
-            Watch::Nonsense(seed) => return self.0.step(&Nonsense(memory, seed), done),
-            Watch::Window if oldest_in_flight <= newest_started => {
-                let known = !matches!(memory.read(0, &mut [0]), Err(MemoryError::NoneInFlight));
-                assert!(known, "what was submitted is in the window before the next step");
+            Interception::CorruptReads(seed) => return self.0.step(&Corrupted(memory, seed), complete),
+            Interception::CheckWindow if oldest_in_flight <= newest_started => {
+                let is_known = !matches!(memory.read(0, &mut [0]), Err(MemoryError::NoneInFlight));
+                assert!(is_known, "a submitted request is in the window before the next step");
             }
-            Watch::Window => {}
-            Watch::Hook => HOOK.with_borrow_mut(|hook| hook.iter_mut().for_each(|hook| hook())),
+            Interception::CheckWindow => {}
+            Interception::Hook => HOOK.with_borrow_mut(|hook| hook.iter_mut().for_each(|hook| hook())),
         }
-        self.0.step(memory, done);
+        self.0.step(memory, complete);
     }
 
     fn window(&self) -> Window {
@@ -140,7 +141,7 @@ impl Engine for Watched {
     }
 }
 
-fn with_engine(engines: Watch) -> (Arc<Forest>, Box<dyn Accelerator>, Root) {
+fn with_engine(engines: Interception) -> (Arc<Forest>, Box<dyn Accelerator>, Root) {
     let forest = Arc::new(forest(tiny(128), 4 * MIB, true));
     let accelerator =
         DeviceBackend { engines, scan_quantum_pairs: 9, queue_bytes: 1 << 20 }.attach(&forest).unwrap();
@@ -154,8 +155,8 @@ fn with_engine(engines: Watch) -> (Arc<Forest>, Box<dyn Accelerator>, Root) {
 }
 
 #[test]
-fn what_is_submitted_is_in_the_window_before_it_reads() {
-    let (_forest, accelerator, _) = with_engine(Watch::Window);
+fn a_request_is_in_the_window_before_it_reads() {
+    let (_forest, accelerator, _) = with_engine(Interception::CheckWindow);
     let mut queue = accelerator.queue();
     for number in 0..500_u64 {
         let (status, _, value) = get(&mut *queue, &number.to_be_bytes());
@@ -163,12 +164,12 @@ fn what_is_submitted_is_in_the_window_before_it_reads() {
     }
 }
 
-/// Whatever a device reads, it answers every request, with a fault if it must.
+/// A device completes every request, whatever bytes it reads.
 #[test]
-fn nonsense_in_memory_is_a_fault_at_most() {
+fn corrupt_memory_leads_to_faults_at_most() {
     let mut faults = 0;
     for seed in 0..=255 {
-        let (_forest, accelerator, _) = with_engine(Watch::Nonsense(seed));
+        let (_forest, accelerator, _) = with_engine(Interception::CorruptReads(seed));
         let mut queue = accelerator.queue();
         let (mut requests, mut completions) = (Requests::default(), Completions::default());
         for number in 0..20_u64 {
@@ -183,19 +184,20 @@ fn nonsense_in_memory_is_a_fault_at_most() {
         assert_eq!(queue.submit(requests.bytes()), requests.bytes().len());
         while queue.poll(&mut completions) > 0 {}
         let ended = completions.iter().filter(|completion| !completion.continued);
-        assert_eq!(ended.count(), 40, "each is completed");
+        assert_eq!(ended.count(), 40, "every request completes");
         faults += completions.iter().filter(|completion| completion.status == Status::Fault).count();
     }
-    assert!(faults > 100, "nonsense is found out at times");
+    assert!(faults > 100, "the engine detects some corruptions");
 }
 
-/// Its lease is in use until the request is completed, though it is revoked meanwhile and memory is wanted.
+/// The lease is in use until the request completes, even if it is revoked and memory is reclaimed before
+/// that.
 #[test]
-fn a_version_that_is_held_stays_until_its_request_is_completed() {
-    let (forest, accelerator, root) = with_engine(Watch::Hook);
+fn a_pinned_version_stays_until_its_request_completes() {
+    let (forest, accelerator, root) = with_engine(Interception::Hook);
     let lease = Arc::new(forest.memory().lease().unwrap());
     let version = forest.read_version();
-    accelerator.hold(version, &lease);
+    accelerator.pin_version(version, &lease);
     for number in 0..500_u64 {
         forest.write(root, &number.to_be_bytes(), Operation::Put(b"later")).unwrap();
     }
@@ -207,16 +209,16 @@ fn a_version_that_is_held_stays_until_its_request_is_completed() {
         buffers.iter_mut().for_each(|buffer| buffer.fill(0xff));
     })));
     let mut queue = accelerator.queue();
-    let held = get_at(&mut *queue, Some(version), &7_u64.to_be_bytes());
-    assert_eq!(held, (Status::Found, version, Some(vec![7; 8])));
+    let pinned = get_at(&mut *queue, Some(version), &7_u64.to_be_bytes());
+    assert_eq!(pinned, (Status::Found, version, Some(vec![7; 8])));
     assert_eq!(get_at(&mut *queue, Some(version), b"key").0, Status::VersionNotHeld);
     HOOK.set(None);
 }
 
-/// Although another tree has the table's number by then.
+/// Between two quanta of a scan, another tree replaces the tree of the table.
 #[test]
-fn a_scan_goes_on_in_its_own_tree_or_not_at_all() {
-    let (forest, accelerator, _) = with_engine(Watch::Window);
+fn a_scan_ends_when_its_tree_is_replaced() {
+    let (forest, accelerator, _) = with_engine(Interception::CheckWindow);
     let mut queue = accelerator.queue();
     let (mut requests, mut completions) = (Requests::default(), Completions::default());
     let read = Read::Scan { scan: Scan::default(), bytes_max: u32::MAX };
@@ -232,34 +234,34 @@ fn a_scan_goes_on_in_its_own_tree_or_not_at_all() {
 
 const COUNTERS: u8 = 6;
 
-/// The key of a number beside a counter, and smaller than that of the counter.
-fn beside(counter: u8, number: u32) -> Vec<u8> {
+/// A key that is adjacent to a counter. The key of the counter itself has the greatest number.
+fn key_near(counter: u8, number: u32) -> Vec<u8> {
     [&[counter][..], &number.to_be_bytes()].concat()
 }
 
-/// Adds to counters, in leaves that change all the time, or reads them. A sum that was answered stays.
+/// Increments or reads counters in leaves that change all the time. A sum never decreases.
 struct Counting<'c> {
     forest: &'c Forest,
     root: Root,
-    /// Of each counter the greatest sum that anybody was answered with.
-    answered: &'c [AtomicU64],
+    /// The greatest returned sum of each counter.
+    returned: &'c [AtomicU64],
 }
 
 impl Counting<'_> {
-    fn run(&self, mut answer: impl FnMut(u8, u32, &[u8]) -> u64) {
+    fn run(&self, mut operate: impl FnMut(u8, u32, &[u8]) -> u64) {
         for step in 0..6_000 {
             let counter = (step * 7 % u32::from(COUNTERS)) as u8;
-            let answered = &self.answered[usize::from(counter)];
-            let since = answered.load(Ordering::SeqCst);
-            let sum = answer(counter, step, &beside(counter, u32::MAX));
-            assert!(sum >= since, "{sum} after {since}");
-            answered.fetch_max(sum, Ordering::SeqCst);
+            let returned = &self.returned[usize::from(counter)];
+            let before = returned.load(Ordering::SeqCst);
+            let sum = operate(counter, step, &key_near(counter, u32::MAX));
+            assert!(sum >= before, "{sum} after {before}");
+            returned.fetch_max(sum, Ordering::SeqCst);
         }
     }
 
     fn add(&self) {
         self.run(|counter, step, key| {
-            let other = beside(counter, step * 31 % 400);
+            let other = key_near(counter, step * 31 % 400);
             self.forest.write(self.root, &other, Operation::Put(&[7; 60])).unwrap();
             if step % 300 == 299 {
                 let bounds = (Bound::Included(&other[..]), Bound::Excluded(key));
@@ -286,18 +288,18 @@ impl Counting<'_> {
 #[test]
 fn without_versions_gets_are_linearizable() {
     let forest = Arc::new(forest(tiny(128), 64 * MIB, false));
-    let accelerator = DeviceBackend::<Model>::default().attach(&forest).unwrap();
+    let accelerator = DeviceBackend::<DeviceModel>::default().attach(&forest).unwrap();
     let root = forest.create_tree().unwrap();
     accelerator.set_root(1, Some(root));
-    let answered: Vec<_> = (0..COUNTERS).map(|_| AtomicU64::new(0)).collect();
-    let counting = Counting { forest: &forest, root, answered: &answered };
+    let returned: Vec<_> = (0..COUNTERS).map(|_| AtomicU64::new(0)).collect();
+    let counting = Counting { forest: &forest, root, returned: &returned };
     thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| counting.add());
             scope.spawn(|| counting.read(&mut *accelerator.queue()));
         }
     });
-    let sums = answered.iter().map(|sum| sum.load(Ordering::SeqCst));
+    let sums = returned.iter().map(|sum| sum.load(Ordering::SeqCst));
     assert_eq!(sums.sum::<u64>(), 12_000, "no addition is lost");
     assert!(forest.statistics().leaf_splits > 0 && forest.statistics().consolidations > 0);
 }

@@ -1,14 +1,14 @@
-//! Histories of reads in flight on the software accelerator and on the model of a device.
+//! Concurrent histories of reads on the software accelerator and on the model of a device.
 //!
-//! `HONEYCOMB_SOAK_SECONDS=3600` runs rounds of it for an hour.
+//! `HONEYCOMB_SOAK_SECONDS=3600` repeats them for an hour.
 #![allow(missing_docs)]
 
 use std::sync::Arc;
 
-use honeycomb_accelerator::{Backend, DeviceBackend, Model as DeviceModel, Software};
+use honeycomb_accelerator::{Backend, DeviceBackend, Software};
 use honeycomb_testing::histories::{AMPLE, Round, SCARCE, run};
 use honeycomb_testing::index::Keys;
-use honeycomb_testing::soak;
+use honeycomb_testing::{DeviceModel, soak};
 
 fn round(
     backend: impl Backend + 'static,

@@ -16,7 +16,7 @@ use crate::map::Failure;
 use crate::open::Disturbance;
 use crate::plan::Plan;
 use crate::summary::Summary;
-use crate::touched::Touched;
+use crate::touched::AccessStats;
 use crate::worker::Memory;
 
 /// All of a run; `bench.json` is this.
@@ -33,7 +33,7 @@ pub struct Report {
     /// Memory of the maps.
     pub memory: Vec<MemoryUse>,
     /// What searches touch in Honeycombs.
-    pub touched: Vec<Touched>,
+    pub touched: Vec<AccessStats>,
     /// Maps that were left out because they cannot hold such pairs.
     pub skipped: Vec<Skipped>,
     /// Maps that failed; what they did until then is kept.

@@ -20,7 +20,7 @@ use crate::report::{
 };
 use crate::slice::{Extent, Limit, Sample, Slice};
 use crate::summary::{Summary, median};
-use crate::touched::{self, Touched};
+use crate::touched::{self, AccessStats};
 use crate::worker::Worker;
 
 /// Runs a plan with maps of at most about `memory_bytes` loaded at once.
@@ -256,7 +256,7 @@ impl Run<'_> {
     }
 
     /// What searches touch in each Honeycomb of these groups.
-    fn touched(&mut self, groups: &[Group]) -> Result<Vec<Touched>, Failure> {
+    fn touched(&mut self, groups: &[Group]) -> Result<Vec<AccessStats>, Failure> {
         let of_group = |group: &Group| group.peers.iter().map(|peer| (*peer, group.contents)).collect();
         let mut maps: Vec<(Peer, Contents)> = groups.iter().flat_map::<Vec<_>, _>(of_group).collect();
         maps.sort_unstable();

@@ -8,7 +8,7 @@ use crate::adapters::Peer;
 use crate::cores::count_threads;
 use crate::counters::Counts;
 use crate::report::{MemoryUse, Moment, Overhead, Report, Skipped, Subject};
-use crate::touched::Touched;
+use crate::touched::AccessStats;
 
 /// What the densest peer takes: HOT, 20 million pairs of 16 + 16 bytes.
 const BYTES_PER_PAIR_BAR: f64 = 46.0;
@@ -217,7 +217,7 @@ fn touched(text: &mut String, report: &Report) {
     let names =
         ["a search touches", "of pairs", "bytes of a get", "lines", "bytes of a scan's start", "lines"];
     let mut rows = vec![names.map(String::from).to_vec()];
-    for Touched { peer, pairs, sizes, get, scan } in &report.touched {
+    for AccessStats { peer, pairs, sizes, get, scan } in &report.touched {
         let mut row = vec![peer.to_string(), format!("{pairs} of {sizes}")];
         row.extend([get.bytes, get.lines, scan.bytes, scan.lines].map(|number| format!("{number:.1}")));
         rows.push(row);

@@ -11,7 +11,7 @@ use crate::slice::{Extent, load};
 
 /// What a search touches, all levels together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Touched {
+pub struct AccessStats {
     /// The Honeycomb.
     pub peer: Peer,
     /// How many pairs it held.
@@ -39,7 +39,7 @@ const SEARCHES: u32 = 100_000;
 const SEED: u64 = 1;
 
 /// Counts in a map of its own; nothing if it is no Honeycomb.
-pub fn count(peer: Peer, Contents { pairs, sizes }: Contents) -> Result<Option<Touched>, Failure> {
+pub fn count(peer: Peer, Contents { pairs, sizes }: Contents) -> Result<Option<AccessStats>, Failure> {
     let Peer::Honeycomb(choices) = peer else { return Ok(None) };
     let pairs = pairs.min(PAIRS_MAX);
     let map = Honeycomb::new(choices.config_that_counts(), Contents { pairs, sizes })?;
@@ -53,7 +53,7 @@ pub fn count(peer: Peer, Contents { pairs, sizes }: Contents) -> Result<Option<T
         let mean = |after: u64, before: u64| (after - before) as f64 / f64::from(SEARCHES);
         Ok(Search { bytes: mean(bytes, before.bytes), lines: mean(lines, before.lines) })
     };
-    Ok(Some(Touched { peer, pairs, sizes, get: search(Workload::Get)?, scan: search(Workload::Scan(1))? }))
+    Ok(Some(AccessStats { peer, pairs, sizes, get: search(Workload::Get)?, scan: search(Workload::Scan(1))? }))
 }
 
 /// All levels and blocks together.
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn without_a_log_block_scans_touch_less() -> Result<(), Failure> {
-        let count = |name: &str| -> Result<Touched, Failure> {
+        let count = |name: &str| -> Result<AccessStats, Failure> {
             let contents = Contents { pairs: 20_000, sizes: Sizes::DEFAULT };
             Ok(count(name.parse()?, contents)?.ok_or("not counted")?)
         };

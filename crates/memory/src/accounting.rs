@@ -1,64 +1,65 @@
-//! Where the bytes of the arena are.
+//! The accounting of a memory.
 
-/// Bytes and counts of everything in a memory. Every byte of the arena is in exactly one place.
+/// The bytes and objects of a memory by their use. Every byte of the arena has exactly one use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Accounting {
     /// Bytes of the arena.
     pub arena_bytes: usize,
-    /// Bytes that are never allocated: the first unit, so that bus address 0 is no buffer.
+    /// Bytes that are never allocated: the first unit, so that no buffer has bus address 0.
     pub reserved_bytes: usize,
-    /// Bytes that any allocation may take.
+    /// Bytes that are free for any allocation.
     pub free_bytes: usize,
     /// Bytes of node buffers in free lists.
     pub free_list_bytes: usize,
     /// Node buffers in free lists.
     pub free_list_nodes: usize,
-    /// Bytes of node buffers that are being built.
+    /// Bytes of unpublished node buffers.
     pub private_node_bytes: usize,
-    /// Node buffers that are being built.
+    /// Unpublished node buffers.
     pub private_nodes: usize,
     /// Bytes of the buffers of published nodes.
     pub live_node_bytes: usize,
     /// Published nodes.
     pub live_nodes: usize,
-    /// Bytes of node buffers that wait to be reclaimed.
+    /// Bytes of retired node buffers.
     pub retired_node_bytes: usize,
-    /// Node buffers that wait to be reclaimed.
+    /// Retired node buffers.
     pub retired_nodes: usize,
-    /// Bytes of value buffers that nothing names yet.
+    /// Bytes of unpublished value buffers.
     pub private_value_bytes: usize,
-    /// Value buffers that nothing names yet.
+    /// Unpublished value buffers.
     pub private_values: usize,
-    /// Bytes of the buffers of values, whole allocation units.
+    /// Bytes of the buffers of overflow values, in whole allocation units.
     pub live_value_bytes: usize,
-    /// Values in buffers of their own.
+    /// Overflow values.
     pub live_values: usize,
-    /// Bytes of value buffers that wait to be reclaimed.
+    /// Bytes of retired value buffers.
     pub retired_value_bytes: usize,
-    /// Value buffers that wait to be reclaimed.
+    /// Retired value buffers.
     pub retired_values: usize,
     /// LIDs that can be reserved.
     pub free_lids: usize,
-    /// LIDs that are reserved and not kept.
+    /// Reserved LIDs that are not live yet.
     pub reserved_lids: usize,
     /// LIDs in use.
     pub live_lids: usize,
-    /// LIDs that wait to be reclaimed.
+    /// Retired LIDs.
     pub retired_lids: usize,
-    /// Bytes of the page table that were ever in use.
+    /// Bytes of the page table that have ever been in use.
     pub page_table_bytes: usize,
-    /// Bytes beside arena and page table: bitmaps, links, kinds. Most are untouched where the arena is.
+    /// Bytes of bitmaps, links and kinds, in addition to arena and page table. Pages of them are committed
+    /// only for used parts of the arena.
     pub overhead_bytes: usize,
 }
 
 impl Accounting {
-    /// Checks that every byte of the arena is in one place. Holds whenever nothing is in flight in any
-    /// thread.
+    /// Checks that every byte of the arena has one use. This is true whenever no thread allocates or frees
+    /// memory.
     ///
     /// # Panics
     /// If bytes are lost, or counted twice.
     pub fn assert_complete(&self) {
-        let places = [
+        let uses = [
             self.reserved_bytes,
             self.free_bytes,
             self.free_list_bytes,
@@ -69,7 +70,7 @@ impl Accounting {
             self.live_value_bytes,
             self.retired_value_bytes,
         ];
-        let sum: usize = places.iter().sum();
-        assert_eq!(sum, self.arena_bytes, "the bytes of the arena do not add up: {self:#?}");
+        let sum: usize = uses.iter().sum();
+        assert_eq!(sum, self.arena_bytes, "the sum of all uses is not the size of the arena: {self:#?}");
     }
 }

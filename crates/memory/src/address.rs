@@ -1,4 +1,4 @@
-//! The two ways to name a buffer: where it is, and which node it is.
+//! The two names of a buffer: its address, and the identifier of its node.
 
 use std::num::NonZeroU64;
 
@@ -9,7 +9,7 @@ use honeycomb_layout as layout;
 pub struct BusAddress(u64);
 
 impl BusAddress {
-    /// None for 0, which names no buffer, and for what is wider than 48 bits.
+    /// Returns `None` for 0, where no buffer begins, and for numbers of more than 48 bits.
     #[must_use]
     #[inline]
     pub const fn new(address: u64) -> Option<Self> {
@@ -23,15 +23,15 @@ impl BusAddress {
         self.0
     }
 
-    /// The address of a unit; the first one holds no buffer.
+    /// The address of a unit. Unit 0 has no address.
     pub(crate) fn of_unit(unit: usize) -> Self {
         Self::new((unit * layout::ALLOCATION_UNIT_BYTES) as u64).expect("unit 0 is never allocated")
     }
 
-    /// The unit a buffer begins at.
+    /// The first unit of the buffer at this address.
     ///
     /// # Panics
-    /// If no buffer begins here.
+    /// If the address is not a multiple of a unit, so that no buffer begins there.
     pub(crate) fn unit(self) -> usize {
         let address = self.0 as usize;
         assert!(
@@ -47,7 +47,7 @@ impl BusAddress {
 pub struct Lid(NonZeroU64);
 
 impl Lid {
-    /// None for 0, which names no node, and for what is wider than 48 bits.
+    /// Returns `None` for 0, which identifies no node, and for numbers of more than 48 bits.
     #[must_use]
     #[inline]
     pub const fn new(lid: u64) -> Option<Self> {
@@ -57,7 +57,7 @@ impl Lid {
         }
     }
 
-    /// The number.
+    /// The identifier as a number.
     #[must_use]
     #[inline]
     pub const fn get(self) -> u64 {

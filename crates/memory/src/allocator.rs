@@ -1,11 +1,10 @@
-//! Hands out the units of the arena: the buddy system under a lock, and in front of it free lists of node
-//! buffers without one.
+//! Allocates the units of the arena: a buddy system under a lock, and lock-free lists of node buffers in
+//! front of it.
 //!
-//! 1. `buddy`: under its lock.
-//! 2. A node's buffer that is `FreeNode` is in exactly one of `lists`, or in the hands of the thread that
-//!    moves it between a list and the buddy system. Threads use the list of their number first; to take from
-//!    another's is allowed.
-//! 3. Whoever gets a buffer from here owns it, and gives it back at most once: the ledger checks that.
+//! 1. `buddy`: only under its lock.
+//! 2. A buffer of kind `FreeNode` is in exactly one of `lists`, or the thread that moves it between a list
+//!    and the buddy system owns it. A thread prefers the list of its number, but may use the others.
+//! 3. A caller that allocates a buffer owns it, and frees it at most once: the ledger checks this.
 
 use crate::buddy::Buddy;
 use crate::error::MemoryError;
@@ -13,9 +12,9 @@ use crate::free_list::{FreeList, Links, new_links};
 use crate::ledger::{Extent, Kind, Ledger};
 use crate::sync::{AtomicU32, Mutex, Padded, lock, thread_number};
 
-/// Node buffers that move between a free list and the buddy system at once.
+/// Number of node buffers that move from the buddy system to a free list at once.
 const REFILL: usize = 8;
-/// Node buffers in a list beyond which some go back to the buddy system.
+/// Maximum number of node buffers in a list. Beyond it, half of them return to the buddy system.
 const LIST_MAX: usize = 8 * REFILL;
 
 #[derive(Debug)]
@@ -38,7 +37,7 @@ impl Allocator {
         })
     }
 
-    /// A node's buffer, by its first unit; of kind `PrivateNode`.
+    /// Allocates the buffer of a node, of kind `PrivateNode`. Returns its first unit.
     pub(crate) fn allocate_node(&self) -> Option<usize> {
         let stripe = thread_number();
         let unit = self.pop(stripe).or_else(|| self.refill(stripe)).or_else(|| self.steal(stripe))?;
@@ -46,7 +45,7 @@ impl Allocator {
         Some(unit)
     }
 
-    /// Takes back a node's buffer of kind `from`.
+    /// Frees the buffer of a node, of kind `from`.
     pub(crate) fn free_node(&self, unit: usize, from: Kind) {
         let stripe = thread_number();
         self.ledger.change(stripe, self.node(unit), from, Kind::FreeNode);
@@ -56,32 +55,32 @@ impl Allocator {
         }
     }
 
-    /// A value's buffer, by its first unit; of kind `PrivateValue`.
+    /// Allocates the buffer of a value, of kind `PrivateValue`. Returns its first unit.
     pub(crate) fn allocate_value(&self, units: usize) -> Option<usize> {
         let start = lock(&self.buddy.0).allocate(units)?;
         self.ledger.begin(thread_number(), Extent { start, units }, Kind::PrivateValue);
         Some(start)
     }
 
-    /// Takes back a value's buffer of kind `from`.
+    /// Frees the buffer of a value, of kind `from`.
     pub(crate) fn free_value(&self, extent: Extent, from: Kind) {
         self.ledger.end(thread_number(), extent, from);
         lock(&self.buddy.0).free(extent.start, extent.units);
     }
 
-    /// Moves the node buffers of all lists to the buddy system, where they join to larger blocks.
+    /// Moves the node buffers of all lists to the buddy system, which merges them to larger blocks.
     pub(crate) fn flush_all(&self) {
         for stripe in 0..self.lists.len() {
             self.flush(stripe, usize::MAX);
         }
     }
 
-    /// Units in the buddy system.
+    /// Number of units in the buddy system.
     pub(crate) fn free_units(&self) -> usize {
         lock(&self.buddy.0).free_units()
     }
 
-    /// Bytes of all that is kept beside the arena.
+    /// Bytes of the allocator's own structures.
     pub(crate) fn overhead_bytes(&self) -> usize {
         let links = self.links.len() * size_of::<AtomicU32>();
         lock(&self.buddy.0).overhead_bytes() + links + self.ledger.overhead_bytes()
@@ -103,18 +102,18 @@ impl Allocator {
         self.list(stripe).push(&self.links, (unit / self.node_units) as u32);
     }
 
-    /// Takes some buffers from the buddy system: one for the caller, the others for its list.
+    /// Allocates buffers from the buddy system: one for the caller, the others for the list of the stripe.
     fn refill(&self, stripe: usize) -> Option<usize> {
         let mut buddy = lock(&self.buddy.0);
-        let mut take = || {
+        let mut allocate = || {
             let unit = buddy.allocate(self.node_units)?;
             self.ledger.begin(stripe, self.node(unit), Kind::FreeNode);
             Some(unit)
         };
-        let unit = take()?;
+        let unit = allocate()?;
         for _ in 1..REFILL {
-            let Some(more) = take() else { break };
-            self.push(stripe, more);
+            let Some(further) = allocate() else { break };
+            self.push(stripe, further);
         }
         Some(unit)
     }

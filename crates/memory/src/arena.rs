@@ -1,8 +1,8 @@
-//! Memory from the system: the arena, and the arrays beside it. All of it is reserved once and committed on
-//! touch.
+//! Memory from the system: the arena and other large arrays. Address space is reserved once, and pages are
+//! committed when they are first accessed.
 //!
-//! loom knows nothing of mapped memory: the words in it are the machine's atomics always. The protocol of the
-//! lock-and-size word is written over the [`Word`] trait, so that a model can run it.
+//! loom cannot model mapped memory, so words in mapped memory are always atomics of the machine. The protocol
+//! of the lock-and-size word uses the trait [`Word`], so that loom can check it.
 
 use std::io;
 use std::marker::PhantomData;
@@ -62,42 +62,42 @@ word!(MappedWord);
 #[cfg(loom)]
 word!(crate::sync::AtomicU64);
 
-/// What mapped memory begins at a multiple of: a huge page, and so any node size.
+/// Alignment of mapped memory: a huge page, which is a multiple of any node size.
 const ALIGNMENT: usize = 2 << 20;
 
-/// What is wished for memory. Where the system does not grant it, all works as well without.
+/// Requests to the system about mapped memory. The system may ignore them.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Wishes {
+pub(crate) struct MappingHints {
     pub(crate) huge_pages: bool,
-    /// Pages on all NUMA nodes in turn.
+    /// Interleave pages over all NUMA nodes.
     pub(crate) interleave: bool,
 }
 
-/// Zeroed memory from the system, given back on drop.
+/// Zeroed memory from the system. Dropping it returns the memory.
 #[derive(Debug)]
 pub(crate) struct Mapping {
-    /// The first aligned byte of what the system gave.
+    /// The first aligned byte of the reserved range.
     start: NonNull<u8>,
     bytes: usize,
     reserved: NonNull<u8>,
     reserved_bytes: usize,
 }
 
-// SAFETY: a mapping is plain memory that no thread is tied to; who may touch which bytes is the matter of its
-// users.
+// SAFETY: a mapping is plain memory that does not belong to a thread. Its users control the access to its
+// bytes.
 unsafe impl Send for Mapping {}
 // SAFETY: as above; the mapping itself does not change.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Reserves `bytes` of address space; pages are zero and are committed on touch.
-    pub(crate) fn new(bytes: usize, wishes: Wishes) -> Result<Self, MemoryError> {
+    /// Reserves `bytes` of address space. Pages are zero and are committed when they are first accessed.
+    pub(crate) fn new(bytes: usize, hints: MappingHints) -> Result<Self, MemoryError> {
         let failed = || MemoryError::Reserve { bytes, source: io::Error::last_os_error() };
         let whole = bytes.checked_next_multiple_of(ALIGNMENT).and_then(|bytes| bytes.checked_add(ALIGNMENT));
         let reserved_bytes = whole.ok_or_else(failed)?;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: a new anonymous mapping at an address that the system chooses touches no memory in use.
+        // SAFETY: a new anonymous mapping at an address that the system chooses affects no memory in use.
         let reserved = unsafe { libc::mmap(ptr::null_mut(), reserved_bytes, protection, flags, -1, 0) };
         if reserved == libc::MAP_FAILED {
             return Err(failed());
@@ -106,19 +106,19 @@ impl Mapping {
         // SAFETY: the result is less than ALIGNMENT bytes into the mapping, which is longer.
         let start = unsafe { reserved.add(reserved.align_offset(ALIGNMENT)) };
         let mapping = Self { start, bytes, reserved, reserved_bytes };
-        if wishes.huge_pages {
-            mapping.ask_for_huge_pages();
+        if hints.huge_pages {
+            mapping.advise_huge_pages();
         }
         #[cfg(target_os = "linux")]
-        if wishes.interleave {
+        if hints.interleave {
             crate::numa::interleave(mapping.start, bytes);
         }
         Ok(mapping)
     }
 
-    fn ask_for_huge_pages(&self) {
+    fn advise_huge_pages(&self) {
         #[cfg(target_os = "linux")]
-        // SAFETY: the range is within this mapping, and the advice does not change what it holds.
+        // SAFETY: the range is within this mapping, and the advice does not change its contents.
         unsafe {
             let whole = self.bytes.next_multiple_of(ALIGNMENT);
             libc::madvise(self.start.as_ptr().cast(), whole, libc::MADV_HUGEPAGE);
@@ -138,29 +138,28 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: these are the address and the length that mmap was called with, and no borrow outlives
-        // `self`.
+        // SAFETY: mmap returned this address for this length, and no borrow outlives `self`.
         unsafe { libc::munmap(self.reserved.as_ptr().cast(), self.reserved_bytes) };
     }
 }
 
-/// What is valid when all its bytes are zero.
+/// A type for which zeroed bytes are a valid value.
 ///
 /// # Safety
-/// So it must be, and it must not need to be dropped.
+/// Zeroed bytes must be a valid value of the type, and the type must not need to be dropped.
 pub(crate) unsafe trait Zero {}
 
-// SAFETY: a number.
+// SAFETY: it is a number.
 unsafe impl Zero for u64 {}
-// SAFETY: has the representation of a number.
+// SAFETY: it has the representation of a number.
 unsafe impl Zero for MappedByte {}
-// SAFETY: has the representation of a number.
+// SAFETY: it has the representation of a number.
 unsafe impl Zero for MappedWord {}
 #[cfg(not(loom))]
-// SAFETY: has the representation of a number.
+// SAFETY: it has the representation of a number.
 unsafe impl Zero for crate::sync::AtomicU32 {}
 
-/// An array that begins as zeroes.
+/// An array of zeros in mapped memory.
 #[derive(Debug)]
 pub(crate) struct MappedSlice<T> {
     mapping: Mapping,
@@ -169,9 +168,9 @@ pub(crate) struct MappedSlice<T> {
 }
 
 impl<T: Zero> MappedSlice<T> {
-    pub(crate) fn new(count: usize, wishes: Wishes) -> Result<Self, MemoryError> {
+    pub(crate) fn new(count: usize, hints: MappingHints) -> Result<Self, MemoryError> {
         const { assert!(align_of::<T>() <= ALIGNMENT) };
-        let mapping = Mapping::new(count * size_of::<T>(), wishes)?;
+        let mapping = Mapping::new(count * size_of::<T>(), hints)?;
         Ok(Self { mapping, count, element: PhantomData })
     }
 
@@ -185,8 +184,8 @@ impl<T: Zero> Deref for MappedSlice<T> {
 
     #[inline]
     fn deref(&self) -> &[T] {
-        // SAFETY: the mapping is aligned and long enough, its bytes were zero and then what safe code made of
-        // them, and it is touched through `self` alone.
+        // SAFETY: the mapping is aligned and long enough. Its bytes were zero, and only safe code changes
+        // them, only through `self`.
         unsafe { slice::from_raw_parts(self.mapping.start.cast().as_ptr(), self.count) }
     }
 }

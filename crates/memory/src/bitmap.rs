@@ -1,14 +1,14 @@
-//! A set of small numbers that finds its smallest member in a few steps.
+//! A set of small numbers with a fast search for the smallest member.
 
-use crate::arena::{MappedSlice, Wishes};
+use crate::arena::{MappedSlice, MappingHints};
 use crate::error::MemoryError;
 
-/// Level 0 has a bit for each number, level n + 1 a bit for each word of level n that is not zero; the last
-/// level is one word.
+/// Level 0 has a bit for each number. Level n + 1 has a bit for each word of level n, which is set if the
+/// word is not zero. The last level is one word.
 #[derive(Debug)]
 pub(crate) struct Bitmap {
     words: MappedSlice<u64>,
-    /// Where each level begins in `words`.
+    /// The offset of each level in `words`.
     levels: Vec<usize>,
     bits: usize,
 }
@@ -16,7 +16,7 @@ pub(crate) struct Bitmap {
 const WORD_BITS: usize = u64::BITS as usize;
 
 impl Bitmap {
-    /// An empty set of numbers below `bits`.
+    /// Creates an empty set for numbers below `bits`.
     pub(crate) fn new(bits: usize) -> Result<Self, MemoryError> {
         let (mut levels, mut end, mut count) = (Vec::new(), 0, bits.max(1));
         loop {
@@ -24,12 +24,12 @@ impl Bitmap {
             count = count.div_ceil(WORD_BITS);
             end += count;
             if count == 1 {
-                return Ok(Self { words: MappedSlice::new(end, Wishes::default())?, levels, bits });
+                return Ok(Self { words: MappedSlice::new(end, MappingHints::default())?, levels, bits });
             }
         }
     }
 
-    /// Whether `bit` is a member. False for what is out of range.
+    /// Whether `bit` is a member. False if it is out of range.
     pub(crate) fn contains(&self, bit: usize) -> bool {
         bit < self.bits && self.words[bit / WORD_BITS] >> (bit % WORD_BITS) & 1 == 1
     }
@@ -59,7 +59,7 @@ impl Bitmap {
         }
     }
 
-    /// The smallest member.
+    /// Returns the smallest member.
     pub(crate) fn first(&self) -> Option<usize> {
         let mut at = 0;
         for level in self.levels.iter().rev() {

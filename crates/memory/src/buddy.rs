@@ -1,15 +1,15 @@
 //! The free units of the arena: a buddy system with trimmed tails.
 //!
-//! Free space is kept as blocks of 2^k units that begin at multiples of 2^k, in a bitmap for each k: nothing
-//! is written into free units. An allocation of n units takes the lowest of the smallest blocks that hold it
-//! and gives back all behind the nth unit, so that no allocation is rounded up.
+//! Free space consists of blocks of 2^k units that begin at multiples of 2^k. A bitmap for each k contains
+//! the free blocks, so free units are not written. An allocation of n units takes the lowest of the smallest
+//! sufficient blocks and frees all units after the nth. So no allocation is rounded up.
 
 use honeycomb_layout as layout;
 
 use crate::bitmap::Bitmap;
 use crate::error::MemoryError;
 
-/// The largest block holds the longest value.
+/// Number of block sizes. The largest block has room for the longest value.
 const ORDERS: usize = (layout::VALUE_BYTES_MAX / layout::ALLOCATION_UNIT_BYTES).ilog2() as usize + 1;
 
 /// The free units of an arena. Unit 0 is never free.
@@ -20,7 +20,7 @@ pub(crate) struct Buddy {
 }
 
 impl Buddy {
-    /// All units free, but for unit 0.
+    /// Creates a buddy system in which all units except unit 0 are free.
     pub(crate) fn new(units: usize) -> Result<Self, MemoryError> {
         let orders = (0..ORDERS).map(|order| Bitmap::new(units >> order)).collect::<Result<_, _>>()?;
         let mut buddy = Self { orders, free: 0 };
@@ -28,7 +28,8 @@ impl Buddy {
         Ok(buddy)
     }
 
-    /// The first of `units` units in a row, at a multiple of their number rounded up to a power of two.
+    /// Allocates `units` consecutive units. Returns the first, which is a multiple of their number rounded up
+    /// to a power of two.
     pub(crate) fn allocate(&mut self, units: usize) -> Option<usize> {
         let smallest = units.next_power_of_two().ilog2() as usize;
         let mut fitting = (smallest..ORDERS).map(|order| (order, self.orders[order].first()));
@@ -40,7 +41,7 @@ impl Buddy {
         Some(start)
     }
 
-    /// Gives back `units` units from `start` on, whether they were allocated at once or not.
+    /// Frees `units` units from `start` on. They can be a part of an allocation, or several allocations.
     pub(crate) fn free(&mut self, mut start: usize, mut units: usize) {
         self.free += units;
         while units > 0 {
@@ -51,7 +52,7 @@ impl Buddy {
         }
     }
 
-    /// Makes a block free, joined with its buddy as long as that one is free too.
+    /// Inserts a free block, and merges it with its buddy as long as the buddy is free too.
     fn insert(&mut self, mut block: usize, mut order: usize) {
         while order + 1 < ORDERS && self.orders[order].contains(block ^ 1) {
             self.orders[order].remove(block ^ 1);
@@ -76,34 +77,34 @@ mod tests {
     use super::*;
     use honeycomb_testing::{Random, seed};
 
-    /// The same, unit by unit.
+    /// A model of the allocator with a flag for each unit.
     struct Model {
-        taken: Vec<bool>,
+        allocated: Vec<bool>,
         extents: Vec<(usize, usize)>,
     }
 
     impl Model {
-        fn take(&mut self, start: usize, units: usize) {
+        fn allocate(&mut self, start: usize, units: usize) {
             assert!(start.is_multiple_of(units.next_power_of_two()), "{units} units at {start}");
-            let range = &mut self.taken[start..start + units];
-            assert!(range.iter().all(|taken| !taken), "{units} units at {start} overlap others");
+            let range = &mut self.allocated[start..start + units];
+            assert!(range.iter().all(|allocated| !allocated), "{units} units at {start} overlap others");
             range.fill(true);
             self.extents.push((start, units));
         }
 
-        fn give_back(&mut self, index: usize) -> (usize, usize) {
+        fn free(&mut self, index: usize) -> (usize, usize) {
             let (start, units) = self.extents.swap_remove(index);
-            self.taken[start..start + units].fill(false);
+            self.allocated[start..start + units].fill(false);
             (start, units)
         }
 
-        /// Whether a block of this many units, a power of two, is free.
+        /// Whether a block of `units` units, which is a power of two, is free.
         fn has_block(&self, units: usize) -> bool {
-            self.taken.chunks_exact(units).any(|block| block.iter().all(|taken| !taken))
+            self.allocated.chunks_exact(units).any(|block| block.iter().all(|allocated| !allocated))
         }
 
         fn free_units(&self) -> usize {
-            self.taken.iter().filter(|taken| !**taken).count()
+            self.allocated.iter().filter(|allocated| !**allocated).count()
         }
     }
 
@@ -115,20 +116,22 @@ mod tests {
     fn run(units: usize, largest: usize, steps: usize, random: &mut Random) {
         let mut buddy = Buddy::new(units).unwrap();
         let fresh = blocks(&buddy, units);
-        let mut model = Model { taken: vec![false; units], extents: Vec::new() };
-        model.taken[0] = true;
+        let mut model = Model { allocated: vec![false; units], extents: Vec::new() };
+        model.allocated[0] = true;
         for step in 0..steps {
-            // Phases in which it fills and phases in which it empties.
+            // Phases of mostly allocations alternate with phases of mostly frees.
             let filling = (step * 8 / steps).is_multiple_of(2);
             if random.below(4) < if filling { 3 } else { 1 } {
-                // As many small ones as large ones.
-                let wanted = 1 + random.below(largest) % (1 << random.below(largest.ilog2() as usize + 1));
-                match buddy.allocate(wanted) {
-                    Some(start) => model.take(start, wanted),
-                    None => assert!(!model.has_block(wanted.next_power_of_two()), "{wanted} units fit"),
+                // Small and large allocations are equally frequent.
+                let requested = 1 + random.below(largest) % (1 << random.below(largest.ilog2() as usize + 1));
+                match buddy.allocate(requested) {
+                    Some(start) => model.allocate(start, requested),
+                    None => {
+                        assert!(!model.has_block(requested.next_power_of_two()), "{requested} units fit");
+                    }
                 }
             } else if !model.extents.is_empty() {
-                let (start, units) = model.give_back(random.below(model.extents.len()));
+                let (start, units) = model.free(random.below(model.extents.len()));
                 buddy.free(start, units);
             }
             if step % 64 == 0 {
@@ -136,11 +139,11 @@ mod tests {
             }
         }
         while !model.extents.is_empty() {
-            let (start, units) = model.give_back(random.below(model.extents.len()));
+            let (start, units) = model.free(random.below(model.extents.len()));
             buddy.free(start, units);
         }
         assert_eq!(buddy.free_units(), units - 1);
-        assert_eq!(blocks(&buddy, units), fresh, "all joined again");
+        assert_eq!(blocks(&buddy, units), fresh, "all blocks are merged again");
     }
 
     #[test]
@@ -149,7 +152,7 @@ mod tests {
         for units in [2, 3, 64, 1000, 1024, 4097] {
             run(units, units.min(128), 4000, &mut random);
         }
-        // Up to the longest value, in an arena of a few of them.
+        // Extents up to the longest value, in an arena with room for a few of these.
         run(5 * (1 << (ORDERS - 1)) + 77, 1 << (ORDERS - 1), 2000, &mut random);
     }
 

@@ -1,4 +1,4 @@
-//! What an allocation is before it is published: its owner's alone, and given back on drop.
+//! Allocations before their publication. Only the owner can access them, and dropping them frees them.
 
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -11,31 +11,32 @@ use crate::ledger::{Extent, Kind};
 use crate::memory::Memory;
 use crate::page_table::State;
 
-/// The buffer of a node that is being built: all its bytes, the header zeroed, the rest whatever was there.
+/// The buffer of a node during its construction. Its header is zeroed at first; the other bytes have
+/// arbitrary contents.
 #[derive(Debug)]
 pub struct NodeBuffer<'m> {
     memory: &'m Memory,
     unit: usize,
-    /// The first of `node_bytes` initialised bytes of the arena that only this owner can reach.
+    /// The first of `node_bytes` initialised bytes of the arena that only this owner can access.
     start: NonNull<u8>,
 }
 
-// SAFETY: the bytes are the owner's alone, on whatever thread it is.
+// SAFETY: only the owner accesses the bytes, on any thread.
 unsafe impl Send for NodeBuffer<'_> {}
 // SAFETY: `&NodeBuffer` gives read access to plain bytes only.
 unsafe impl Sync for NodeBuffer<'_> {}
 
 impl<'m> NodeBuffer<'m> {
     /// # Safety
-    /// `unit` begins a buffer of `node_bytes` at `start` that is of kind `PrivateNode` and the caller's
-    /// alone.
+    /// A buffer of `node_bytes` bytes and kind `PrivateNode` begins at `unit` and at `start`, and only the
+    /// caller owns it.
     pub(crate) unsafe fn new(memory: &'m Memory, unit: usize, start: NonNull<u8>) -> Self {
         let mut buffer = Self { memory, unit, start };
         buffer[..node_header::SIZE].fill(0);
         buffer
     }
 
-    /// Where the node will be.
+    /// The bus address of the node.
     #[must_use]
     pub fn address(&self) -> BusAddress {
         BusAddress::of_unit(self.unit)
@@ -45,7 +46,7 @@ impl<'m> NodeBuffer<'m> {
         self.memory
     }
 
-    /// The buffer becomes a published node's.
+    /// Turns the buffer into that of a published node.
     pub(crate) fn into_live(self) -> BusAddress {
         let address = self.address();
         self.memory.change_node(self.unit, Kind::PrivateNode, Kind::LiveNode);
@@ -59,7 +60,7 @@ impl Deref for NodeBuffer<'_> {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        // SAFETY: `start` says it.
+        // SAFETY: the invariant of `start`.
         unsafe { slice::from_raw_parts(self.start.as_ptr(), self.memory.node_bytes()) }
     }
 }
@@ -67,7 +68,7 @@ impl Deref for NodeBuffer<'_> {
 impl DerefMut for NodeBuffer<'_> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: `start` says it, and the owner is borrowed exclusively.
+        // SAFETY: the invariant of `start`, and the owner is borrowed exclusively.
         unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.memory.node_bytes()) }
     }
 }
@@ -78,7 +79,7 @@ impl Drop for NodeBuffer<'_> {
     }
 }
 
-/// The buffer of a value that nothing names yet.
+/// The buffer of a value that no node refers to yet.
 #[derive(Debug)]
 pub struct ValueBuffer<'m> {
     memory: &'m Memory,
@@ -87,25 +88,25 @@ pub struct ValueBuffer<'m> {
 }
 
 impl<'m> ValueBuffer<'m> {
-    /// `extent` is of kind `PrivateValue` and the caller's alone.
+    /// `extent` is of kind `PrivateValue`, and only the caller owns it.
     pub(crate) fn new(memory: &'m Memory, extent: Extent, bytes: usize) -> Self {
         Self { memory, extent, bytes }
     }
 
-    /// Where the value is.
+    /// The bus address of the value.
     #[must_use]
     pub fn address(&self) -> BusAddress {
         BusAddress::of_unit(self.extent.start)
     }
 
-    /// Bytes of the value.
+    /// Length of the value in bytes.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "the length of the value, not of a collection")]
     pub fn len(&self) -> usize {
         self.bytes
     }
 
-    /// Keeps the buffer until it is retired.
+    /// Makes the buffer live: it remains until it is retired.
     pub fn keep(self) -> BusAddress {
         let address = self.address();
         self.memory.keep_value(self.extent);
@@ -120,7 +121,7 @@ impl Drop for ValueBuffer<'_> {
     }
 }
 
-/// A LID that nothing names yet.
+/// A reserved LID that is not mapped yet.
 #[derive(Debug)]
 pub struct LidReservation<'m> {
     memory: &'m Memory,
@@ -128,18 +129,18 @@ pub struct LidReservation<'m> {
 }
 
 impl<'m> LidReservation<'m> {
-    /// `lid` is reserved by the caller.
+    /// The caller has reserved `lid`.
     pub(crate) fn new(memory: &'m Memory, lid: Lid) -> Self {
         Self { memory, lid }
     }
 
-    /// The LID.
+    /// The reserved LID.
     #[must_use]
     pub fn lid(&self) -> Lid {
         self.lid
     }
 
-    /// Keeps the LID until it is retired.
+    /// Makes the LID live: it remains until it is retired.
     pub fn keep(self) -> Lid {
         let lid = self.lid;
         self.memory.page_table().change(lid, State::Reserved, State::Live);

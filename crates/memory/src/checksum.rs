@@ -1,7 +1,7 @@
-//! CRC-32C of short byte strings: the machine's instruction for it, where there is one. Libraries are made
-//! for long strings; for a key suffix they take ten times the instructions.
+//! CRC-32C of short byte strings, with the instruction of the machine if it has one. Libraries are optimized
+//! for long strings; for a key suffix they execute ten times the instructions.
 
-/// The CRC-32C of `bytes`.
+/// Returns the CRC-32C of `bytes`.
 #[must_use]
 #[inline]
 pub fn crc32c(bytes: &[u8]) -> u32 {
@@ -13,20 +13,21 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes)
 }
 
-/// Hands `done` the CRC-32C of what has the CRC-32C `crc` and, after it, each of many strings, with what
-/// comes with the string. It takes a fraction of the instructions of one call each.
+/// Extends a prefix with the CRC-32C `crc` by each of many strings. Passes the CRC-32C of each result to
+/// `consume`, with the payload of the string. It executes a fraction of the instructions of one call for each
+/// string.
 #[inline]
 pub fn crc32c_each<'a, T>(
     crc: u32,
     strings: impl Iterator<Item = (T, &'a [u8])>,
-    mut done: impl FnMut(T, u32),
+    mut consume: impl FnMut(T, u32),
 ) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("sse4.2") {
         // SAFETY: the machine has the instructions.
-        return unsafe { each_by_sse42(crc, strings, done) };
+        return unsafe { each_by_sse42(crc, strings, consume) };
     }
-    strings.for_each(|(with, bytes)| done(with, crc32c::crc32c_append(crc, bytes)));
+    strings.for_each(|(payload, bytes)| consume(payload, crc32c::crc32c_append(crc, bytes)));
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -34,9 +35,9 @@ pub fn crc32c_each<'a, T>(
 fn each_by_sse42<'a, T>(
     crc: u32,
     strings: impl Iterator<Item = (T, &'a [u8])>,
-    mut done: impl FnMut(T, u32),
+    mut consume: impl FnMut(T, u32),
 ) {
-    strings.for_each(|(with, bytes)| done(with, by_sse42(crc, bytes)));
+    strings.for_each(|(payload, bytes)| consume(payload, by_sse42(crc, bytes)));
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -62,14 +63,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_lengths_have_the_crc_of_the_library() {
+    fn all_lengths_have_the_same_crc_as_in_the_library() {
         let bytes: Vec<u8> = (0..460_u32).map(|index| (index * 37 % 251) as u8).collect();
         for length in 0..=bytes.len() {
             let expected = crc32c::crc32c(&bytes[..length]);
             assert_eq!(crc32c(&bytes[..length]), expected, "{length} bytes");
             let (first, second) = bytes[..length].split_at(length / 3);
-            crc32c_each(crc32c(first), [(length, second)].into_iter(), |with, crc| {
-                assert_eq!((with, crc), (length, expected), "{length} bytes in two parts");
+            crc32c_each(crc32c(first), [(length, second)].into_iter(), |payload, crc| {
+                assert_eq!((payload, crc), (length, expected), "{length} bytes in two parts");
             });
         }
         assert_eq!(crc32c(b"123456789"), 0xe306_9283);

@@ -1,4 +1,4 @@
-//! How a memory is made.
+//! The configuration of a memory.
 
 use honeycomb_layout as layout;
 
@@ -10,20 +10,21 @@ use crate::faults::Faults;
 pub struct MemoryConfig {
     /// Bytes of the arena, rounded down to whole nodes. Physical memory is committed on touch. Default 1 GiB.
     pub arena_bytes: usize,
-    /// Bytes of a node's buffer: a power of two, 1 KiB to 16 KiB. Default 8 KiB.
+    /// Size of the buffer of a node in bytes: a power of two, 1 KiB to 16 KiB. Default 8 KiB.
     pub node_bytes: usize,
-    /// Operations in flight at the same time, rounded up to a power of two: one more waits. Default 256.
+    /// Maximum number of operations in flight, rounded up to a power of two. A further operation waits.
+    /// Default 256.
     pub participants: usize,
-    /// Leases held at the same time. Default 64.
+    /// Maximum number of leases. Default 64.
     pub leases: usize,
-    /// Devices at the same time. Default 8.
+    /// Maximum number of devices. Default 8.
     pub devices: usize,
-    /// Whether to ask for huge pages. Default true.
+    /// Whether to request huge pages. Default true.
     pub huge_pages: bool,
-    /// Whether to ask for pages on all NUMA nodes in turn, since every core reads all of them. A process that
-    /// was given a policy of its own (`numactl`) keeps it. Default true.
+    /// Whether to interleave pages over all NUMA nodes, because every core reads all pages. A process with a
+    /// memory policy of its own (`numactl`) keeps it. Default true.
     pub interleave: bool,
-    /// Allocations that are to fail, for tests. Default none.
+    /// Injected allocation failures, for tests. Default none.
     pub faults: Faults,
 }
 
@@ -42,11 +43,11 @@ impl Default for MemoryConfig {
     }
 }
 
-/// The smallest arena, in nodes.
+/// Minimum size of the arena in nodes.
 const ARENA_NODES_MIN: usize = 4;
-/// The largest arena, in nodes: their indices have 32 bits, and there are a few more LIDs than nodes.
+/// Maximum size of the arena in nodes: indices have 32 bits, and there are a few more LIDs than nodes.
 const ARENA_NODES_MAX: usize = 1 << 31;
-/// The largest number of participants of one kind.
+/// Maximum number of participants of one kind.
 const PARTICIPANTS_MAX: usize = 1 << 16;
 
 impl MemoryConfig {

@@ -1,17 +1,19 @@
-//! What writers tell devices that have a page table and a read version of their own.
+//! Notifications of writers to devices that have their own copies of page table and read version.
 //!
-//! 1. A mapping is told before the page table has it. Who locks the new buffer has found it there, so of
-//!    one LID a device is told in the order of the locks, and who finds a sibling LID finds it mapped.
-//! 2. A version is told when all writes up to it are in memory, and before new readers on the CPU have
-//!    it. Several writers may tell at the same time, so versions come in any order and the greatest
-//!    counts. So a write is answered after every device was told of it.
-//! 3. An operation of a device is in its window ([`Device`](crate::Device)) before it takes its read
-//!    version, and takes the device's, which is never behind that of the CPU at this moment.
-//! 4. What is retired is reclaimed once the window has passed the operations that were in it then: those
-//!    that begin later are told of what replaced it, by 1 to 3, so they do not come there.
-//! 5. A device may be ahead of the CPU: so an answer of a device goes out once new readers on the CPU
-//!    have the version that was read. Whoever waits for that may release it.
-//! 6. Devices are registered before the first mapping. From then on the list of them does not change.
+//! 1. Devices receive a mapping before the page table has it. A writer finds a new buffer in the page table
+//!    before it locks it. So a device receives the mappings of one LID in the order of the locks, and a
+//!    device that reads the LID of a sibling has its mapping.
+//! 2. Devices receive a version after all writes up to it are in memory, and before new readers on the CPU
+//!    have it. Several writers can notify at the same time, so versions arrive in any order and the greatest
+//!    one counts. So every device has received a write before that write returns.
+//! 3. An operation of a device is in the device's window ([`Device`](crate::Device)) before it chooses its
+//!    read version. It uses the read version of the device, which at this moment is not older than that of
+//!    the CPU.
+//! 4. Retired memory is reclaimed after the operations that were in the window have ended. By rules 1 to 3,
+//!    later operations use the mapping that replaced it, so they cannot reach it.
+//! 5. A device can be ahead of the CPU. So the driver delivers a completion only after new readers on the CPU
+//!    have the version that the device read. The waiting thread may release that version itself.
+//! 6. Devices register before the first mapping. After that the list of devices does not change.
 
 use std::fmt::Debug;
 use std::sync::{Arc, OnceLock};
@@ -20,20 +22,20 @@ use crate::address::{BusAddress, Lid};
 use crate::error::MemoryError;
 use crate::sync::{Mutex, lock};
 
-/// Takes what writers tell a device. Writers call it while they hold locks of nodes: it must not wait for
-/// one of them.
+/// Receives the notifications for a device. Writers call it while they have locked nodes, so it must not wait
+/// for a lock of a node.
 pub trait Control: Debug + Send + Sync {
-    /// From now on, the LID leads to the node at this address, all of whose bytes are in memory.
+    /// Maps a LID to the node at this address. All bytes of the node are in memory.
     fn map(&self, lid: Lid, address: BusAddress);
 
-    /// All writes up to this version are in memory. Of several versions the greatest counts.
+    /// Announces that all writes up to this version are in memory. The greatest announced version counts.
     fn publish(&self, version: u64);
 }
 
-/// The devices that are told.
+/// The registered devices.
 #[derive(Debug)]
 pub(crate) struct Controls {
-    /// Those registered so far; none once the list is closed.
+    /// The devices registered so far; `None` once the list is closed.
     open: Mutex<Option<Vec<Arc<dyn Control>>>>,
     closed: OnceLock<Box<[Arc<dyn Control>]>>,
     max: usize,
@@ -54,12 +56,12 @@ impl Controls {
         Ok(())
     }
 
-    /// Tells all that are registered: from the first call on, none can be any more.
+    /// Notifies all registered devices. The first call closes the list.
     #[inline]
-    pub(crate) fn tell(&self, tell: impl Fn(&dyn Control)) {
+    pub(crate) fn notify(&self, notify: impl Fn(&dyn Control)) {
         let all = self.closed.get().map_or_else(|| self.close(), |all| &**all);
         if !all.is_empty() {
-            tell_each(all, tell);
+            notify_each(all, notify);
         }
     }
 
@@ -69,8 +71,8 @@ impl Controls {
     }
 }
 
-/// Mostly there is none to tell.
+/// Cold, because most stores have no device.
 #[cold]
-fn tell_each(all: &[Arc<dyn Control>], tell: impl Fn(&dyn Control)) {
-    all.iter().for_each(|control| tell(&**control));
+fn notify_each(all: &[Arc<dyn Control>], notify: impl Fn(&dyn Control)) {
+    all.iter().for_each(|control| notify(&**control));
 }

@@ -1,17 +1,17 @@
-//! A device: a participant that numbers its operations and tells which of them are in flight.
+//! A device: a participant that numbers its operations and publishes the window of those in flight.
 
 use crate::epochs::Epochs;
 use crate::error::MemoryError;
 use crate::sync::Arc;
 
-/// A participant with many operations in flight that end in any order, such as an accelerator. Dropping it
-/// says that none is in flight any more.
+/// A participant with many operations in flight that end in any order, such as an accelerator. None may be in
+/// flight when it is dropped.
 #[derive(Debug)]
 pub struct Device {
     epochs: Arc<Epochs>,
     index: usize,
-    /// Operations that former holders of the place have started: numbers there go on, the device's begin at
-    /// 1.
+    /// The number of the last operation of the previous owners. The epochs continue their numbers; the
+    /// numbers of this device begin at 1.
     base: u64,
     oldest_in_flight: u64,
     newest_started: u64,
@@ -19,21 +19,21 @@ pub struct Device {
 
 impl Device {
     pub(crate) fn new(epochs: Arc<Epochs>) -> Result<Self, MemoryError> {
-        let taken = epochs.take_device();
-        let (index, base) = taken.ok_or(MemoryError::TooManyDevices { max: epochs.device_count() })?;
+        let acquired = epochs.acquire_device();
+        let (index, base) = acquired.ok_or(MemoryError::TooManyDevices { max: epochs.device_count() })?;
         Ok(Self { epochs, index, base, oldest_in_flight: 1, newest_started: 0 })
     }
 
-    /// Publishes which operations are in flight: all from `oldest_in_flight` to `newest_started`, none if the
-    /// former is one greater. Operations are numbered from 1. An operation must be in a window before it
-    /// reads anything, and out of it only after it has read all.
+    /// Publishes the window of operations in flight: from `oldest_in_flight` to `newest_started`, empty if
+    /// the former is one greater. Operations are numbered from 1. An operation must be in the window before
+    /// its first read, and may leave it only after its last read.
     ///
     /// # Panics
     /// If a number decreases, or `oldest_in_flight` is greater than `newest_started + 1`.
     pub fn publish_window(&mut self, oldest_in_flight: u64, newest_started: u64) {
         assert!(
             oldest_in_flight >= self.oldest_in_flight && newest_started >= self.newest_started,
-            "window {oldest_in_flight}..={newest_started} goes back behind {}..={}",
+            "window {oldest_in_flight}..={newest_started} decreases from {}..={}",
             self.oldest_in_flight,
             self.newest_started
         );
@@ -50,7 +50,8 @@ impl Device {
         self.oldest_in_flight <= self.newest_started
     }
 
-    /// Whether the window of this device holds back the reclaiming of what these epochs guard.
+    /// Whether this device belongs to these epochs, so that its window prevents their memory from being
+    /// reclaimed.
     pub(crate) fn is_guarded_by(&self, epochs: &Epochs) -> bool {
         std::ptr::eq(&*self.epochs, epochs)
     }
@@ -58,6 +59,6 @@ impl Device {
 
 impl Drop for Device {
     fn drop(&mut self) {
-        self.epochs.give_back_device(self.index);
+        self.epochs.release_device(self.index);
     }
 }

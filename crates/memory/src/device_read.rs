@@ -1,18 +1,17 @@
-//! What devices read of the arena: bytes by bus address, as a bus gives them.
+//! Reads of the arena by devices: bytes at a bus address, as over a bus.
 //!
-//! 1. A device reads only while operations of it are in flight, and only what those can reach: so it is
-//!    not reclaimed meanwhile.
-//! 2. The words of a node's header are loaded as atomic words, in ascending order and each with acquire.
-//! 3. Of the other bytes of a node those below the size that is published are copied: they do not change.
-//!    Those past it are the lock holder's, and nobody else looks at them: in their place come bytes that
-//!    tell nothing.
+//! 1. A device reads only while it has operations in flight, and only memory that these can reach. So the
+//!    memory is not reclaimed during the read.
+//! 2. The words of a header are loaded as atomic words, in ascending order and each with acquire.
+//! 3. The other bytes of a node below the published size are copied: they do not change. Only the lock holder
+//!    accesses the bytes past that size, so the device receives a filler instead.
 //! 4. The bytes of values do not change.
 //!
-//! A device loads the lock-and-size word, or the line it is in, before the other lines of a node, and
-//! uses no byte past the size in it. It needs no other order, and a read of many words need not be of one
-//! moment. For all that its read version counts was in memory before it took that version; what changes
-//! meanwhile is newer: entries past the size that it has seen, tags of such entries, and siblings that
-//! lead to leaves newer than its read version.
+//! A device loads the lock-and-size word, or the line that contains it, before the other lines of a node, and
+//! uses no byte past the size in it. It needs no other order, and the bytes of a read need not be from one
+//! moment: everything that its read version includes was in memory before the device chose that version.
+//! Later changes are newer than the read version: entries past the size that the device has loaded, the
+//! fingerprints of such entries, and siblings that lead to newer leaves.
 
 use std::ptr::NonNull;
 
@@ -25,21 +24,21 @@ use crate::lock_word::LockWord;
 use crate::memory::{Memory, UNIT};
 use crate::sync::Ordering;
 
-/// Stands for each byte of a node past its size.
-const NOTHING: u8 = 0xee;
+/// The filler for each byte of a node past its size.
+const FILLER: u8 = 0xee;
 const WORD: usize = size_of::<u64>();
 
 impl Memory {
     /// Reads bytes at a bus address for a device.
     ///
     /// # Errors
-    /// [`MemoryError::NoneInFlight`]; [`MemoryError::Unreadable`] if not all of it are bytes of nodes and
-    /// values in use.
+    /// [`MemoryError::NoneInFlight`]; [`MemoryError::Unreadable`] if some of the bytes are not part of nodes
+    /// or values in use.
     ///
     /// # Panics
-    /// If the device is not of this memory.
+    /// If the device belongs to another memory.
     pub fn read(&self, device: &Device, address: u64, into: &mut [u8]) -> Result<(), MemoryError> {
-        assert!(device.is_guarded_by(self.epochs()), "the device is not of this memory");
+        assert!(device.is_guarded_by(self.epochs()), "the device belongs to another memory");
         if !device.is_in_flight() {
             return Err(MemoryError::NoneInFlight);
         }
@@ -63,12 +62,12 @@ impl Memory {
         Some(())
     }
 
-    /// Reads bytes between two multiples of the bytes of a node: of one node, or of values.
+    /// Reads bytes between two consecutive multiples of the node size: bytes of one node, or of values.
     fn read_in_slot(&self, slot: usize, offset: usize, into: &mut [u8]) -> Option<()> {
         let ledger = self.ledger();
-        if !ledger.holds_node(slot / UNIT) {
+        if !ledger.is_node(slot / UNIT) {
             let units = offset / UNIT..(offset + into.len()).div_ceil(UNIT);
-            return ledger.holds_parts_of_values(slot / UNIT, units).then(|| self.copy(offset, into));
+            return ledger.are_parts_of_values(slot / UNIT, units).then(|| self.copy(offset, into));
         }
         let size = LockWord(self.word_at(slot)).load().size();
         let (in_header, rest) = split(into, (slot + header::SIZE).saturating_sub(offset));
@@ -76,11 +75,11 @@ impl Memory {
         let offset = offset + in_header.len();
         let (below_size, past) = split(rest, (slot + size).saturating_sub(offset));
         self.copy(offset, below_size);
-        past.fill(NOTHING);
+        past.fill(FILLER);
         Some(())
     }
 
-    /// Bytes of a published header.
+    /// Loads bytes of a published header.
     fn load_words(&self, offset: usize, into: &mut [u8]) {
         for (at, byte) in (offset..).zip(into) {
             let word = self.word_at(at - at % WORD).load(Ordering::Acquire);
@@ -88,24 +87,24 @@ impl Memory {
         }
     }
 
-    /// Bytes that do not change.
+    /// Copies bytes that do not change.
     fn copy(&self, offset: usize, into: &mut [u8]) {
         let to = NonNull::from(&mut *into).cast();
-        // SAFETY: `read_at` has checked the range. What an operation in flight can reach is not
-        // reclaimed, so these are bytes of a value, or of a node below a size that it has, and do not
+        // SAFETY: `read_at` has checked the range. Memory that an operation in flight can reach is not
+        // reclaimed, so these are bytes of a value, or bytes of a node below its published size, and do not
         // change.
         unsafe { self.at(offset).copy_to_nonoverlapping(to, into.len()) };
     }
 
-    /// A word of a published header.
+    /// The word of a published header at an offset.
     fn word_at(&self, offset: usize) -> &MappedWord {
-        // SAFETY: the ledger says that a published node is there, whose header is initialised and is
-        // accessed as atomic words only.
+        // SAFETY: according to the ledger, the word is part of a published node, whose header is initialised
+        // and is accessed as atomic words only.
         unsafe { self.at(offset).cast::<MappedWord>().as_ref() }
     }
 }
 
-/// The first bytes of some, as many as there are, and the others.
+/// Splits off the first `count` bytes, or all bytes if there are fewer.
 fn split(bytes: &mut [u8], count: usize) -> (&mut [u8], &mut [u8]) {
     bytes.split_at_mut(count.min(bytes.len()))
 }

@@ -1,22 +1,24 @@
-//! Epochs: who is in flight, and when all that could see something have passed (section 3.2 of the Honeycomb
-//! paper).
+//! Epochs: the operations in flight, and the decision when retired memory can be reclaimed (section 3.2 of
+//! the Honeycomb paper).
 //!
-//! Every participant numbers its operations. What is retired is stamped with the numbers in flight at that
-//! time, and reclaimed when each participant has finished those operations: whoever begins later cannot reach
-//! it.
+//! Every participant numbers its operations. A stamp records the operations in flight when memory is retired.
+//! The memory is reclaimed after all of them have ended: later operations cannot reach it.
 //!
 //! A participant on the CPU is a slot with a sequence number: even while idle, odd while an operation is in
-//! flight. A device has a window: its oldest operation in flight and the newest it has started.
+//! flight. A device has a window: its oldest operation in flight and its newest operation.
 //!
-//! 1. `slots[i]`: whoever makes an even number odd by compare-and-swap holds the slot, and makes it even
-//!    again by a release store. The first `pins` slots are for pins, the others for leases.
-//! 2. `devices[i].taken`: by compare-and-swap; who set it holds the device, and clears it by a release store.
-//! 3. `devices[i].newest` and `.oldest`: the holder stores both, neither ever decreases.
-//! 4. Who enters has a full fence between announcing itself and its first load; who stamps has one between
-//!    making things unreachable and loading the announcements. So of the two at least one sees the other:
-//!    either the stamp holds the operation, or the operation cannot reach what is retired.
-//! 5. What the operation read is ordered before its release store, and so before the reuse of what it could
-//!    see by whoever found with acquire that it had passed.
+//! 1. `slots[i]`: a thread that changes an even number to an odd one by compare-and-swap owns the slot. It
+//!    makes the number even again by a release store. The first `pins` slots are for pins, the others for
+//!    leases.
+//! 2. `devices[i].taken`: a thread that sets it by compare-and-swap owns the device, and clears it by a
+//!    release store.
+//! 3. `devices[i].newest` and `.oldest`: only the owner stores them. They never decrease.
+//! 4. An operation has a full fence between its announcement and its first load. A thread that creates a
+//!    stamp has a full fence between making memory unreachable and loading the announcements. So at least one
+//!    of the two sees the other: either the stamp contains the operation, or the operation cannot reach the
+//!    memory.
+//! 5. The release store at the end of an operation follows all its reads. A thread that reuses the memory has
+//!    loaded that store with acquire, so the reads happen before the reuse.
 
 use std::mem::ManuallyDrop;
 
@@ -30,7 +32,7 @@ pub(crate) struct Epochs {
     devices: Box<[Padded<Window>]>,
 }
 
-/// A device's operations in flight: none if `oldest` is greater than `newest`.
+/// The operations of a device in flight: `oldest` to `newest`, empty if `oldest` is greater.
 #[derive(Debug)]
 struct Window {
     taken: AtomicBool,
@@ -38,17 +40,17 @@ struct Window {
     newest: AtomicU64,
 }
 
-/// One operation in flight. While it lives, nothing that it can reach is reclaimed.
+/// An operation in flight. While it exists, no memory that it can reach is reclaimed.
 #[derive(Debug)]
 #[must_use = "a pin ends when it is dropped"]
 pub struct Pin<'m> {
     epochs: &'m Epochs,
     slot: &'m AtomicU64,
-    /// The odd number that this operation has.
+    /// The odd number of this operation.
     sequence: u64,
 }
 
-/// The numbers of the operations in flight at one time; those of idle participants are left out.
+/// The operations in flight at one moment. Idle participants are omitted.
 #[derive(Debug)]
 pub(crate) struct Stamp {
     slots: Vec<(usize, u64)>,
@@ -67,7 +69,7 @@ impl Epochs {
         }
     }
 
-    /// Begins an operation, in the slot `preferred` if that is idle. Waits while all slots are in flight.
+    /// Begins an operation, in the slot `preferred` if it is idle. Waits until a slot is idle.
     #[inline]
     pub(crate) fn pin(&self, preferred: usize) -> Pin<'_> {
         let slot = preferred & (self.pins - 1);
@@ -85,13 +87,14 @@ impl Epochs {
         }
     }
 
-    /// A slot for a lease, in flight from now on, and its sequence number; none if all are taken.
-    pub(crate) fn take_lease(&self) -> Option<(usize, u64)> {
+    /// Acquires a slot for a lease. Its operation is in flight from now on. Returns the slot and the sequence
+    /// number, or `None` if all slots for leases are in use.
+    pub(crate) fn acquire_lease(&self) -> Option<(usize, u64)> {
         let enter = |slot| Some((slot, ManuallyDrop::new(self.enter(slot)?).sequence));
         (self.pins..self.slots.len()).find_map(enter)
     }
 
-    /// The operation of a lease that is in flight.
+    /// Returns the operation of a lease, which is in flight.
     pub(crate) fn lease_pin(&self, slot: usize, sequence: u64) -> Pin<'_> {
         Pin { epochs: self, slot: &self.slots[slot].0, sequence }
     }
@@ -108,10 +111,11 @@ impl Epochs {
         Some(Pin { epochs: self, slot, sequence: idle + 1 })
     }
 
-    /// The operations in flight now. What was made unreachable before can be reached by none but these.
+    /// Creates a stamp of the operations in flight. Only these can reach memory that the caller has made
+    /// unreachable before.
     pub(crate) fn stamp(&self) -> Stamp {
         fence(Ordering::SeqCst);
-        // Acquire: the operations that are over have read before the reuse of what is stamped.
+        // Acquire: the operations that have ended read before the memory is reused.
         let slots = self.slots.iter().map(|slot| slot.0.load(Ordering::Acquire)).enumerate();
         let newest = self.devices.iter().map(|device| device.0.newest.load(Ordering::Relaxed)).enumerate();
         let mut stamp =
@@ -120,7 +124,7 @@ impl Epochs {
         stamp
     }
 
-    /// Whether all operations of a stamp are over.
+    /// Whether all operations of a stamp have ended.
     pub(crate) fn passed(&self, stamp: &Stamp) -> bool {
         let slot_passed = |slot: usize, sequence| self.slots[slot].0.load(Ordering::Acquire) != sequence;
         stamp.slots.iter().all(|&(slot, sequence)| slot_passed(slot, sequence))
@@ -131,27 +135,28 @@ impl Epochs {
         self.devices[device].0.oldest.load(Ordering::Acquire) > newest
     }
 
-    /// Takes a device: its index and the number of the last operation of its former holder.
-    pub(crate) fn take_device(&self) -> Option<(usize, u64)> {
-        let take = |device: &Padded<Window>| {
+    /// Acquires a device. Returns its index and the number of the last operation of its previous owner, or
+    /// `None` if all devices are in use.
+    pub(crate) fn acquire_device(&self) -> Option<(usize, u64)> {
+        let acquire = |device: &Padded<Window>| {
             let taken = &device.0.taken;
             taken.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok()
         };
-        let index = self.devices.iter().position(take)?;
+        let index = self.devices.iter().position(acquire)?;
         Some((index, self.devices[index].0.newest.load(Ordering::Relaxed)))
     }
 
-    /// Moves the window of a device that the caller holds.
+    /// Stores the window of a device that the caller owns.
     pub(crate) fn publish_window(&self, device: usize, oldest: u64, newest: u64) {
         let window = &self.devices[device].0;
         window.newest.store(newest, Ordering::Relaxed);
-        // Also orders what the operations that are over have read before the store of `oldest`.
+        // The fence also orders the reads of the operations that have ended before the store of `oldest`.
         fence(Ordering::SeqCst);
         window.oldest.store(oldest, Ordering::Relaxed);
     }
 
-    /// Gives back a device that the caller holds; nothing of it is in flight any more.
-    pub(crate) fn give_back_device(&self, device: usize) {
+    /// Releases a device that the caller owns. None of its operations may be in flight.
+    pub(crate) fn release_device(&self, device: usize) {
         let window = &self.devices[device].0;
         window.oldest.store(window.newest.load(Ordering::Relaxed) + 1, Ordering::Release);
         window.taken.store(false, Ordering::Release);
@@ -167,7 +172,7 @@ impl Epochs {
 }
 
 impl Pin<'_> {
-    /// Whether this pin holds back the reclaiming of what these epochs guard.
+    /// Whether this pin belongs to these epochs, so that it prevents their memory from being reclaimed.
     #[inline]
     pub(crate) fn guards(&self, epochs: &Epochs) -> bool {
         std::ptr::eq(self.epochs, epochs)
@@ -189,14 +194,14 @@ pub(crate) mod models {
     use super::*;
     use crate::sync::Arc;
 
-    /// One buffer that is reachable at first, and the epochs that guard it.
-    pub(crate) struct Shared {
+    /// One buffer, which is reachable at first, and the epochs that guard it.
+    pub(crate) struct GuardedBuffer {
         pub(crate) epochs: Arc<Epochs>,
         reachable: AtomicBool,
         buffer: UnsafeCell<u32>,
     }
 
-    impl Shared {
+    impl GuardedBuffer {
         pub(crate) fn new(pins: usize, leases: usize, devices: usize) -> Arc<Self> {
             Arc::new(Self {
                 epochs: Arc::new(Epochs::new(pins, leases, devices)),
@@ -205,11 +210,11 @@ pub(crate) mod models {
             })
         }
 
-        /// Reads the buffer, if it can be reached. loom sees it if it is reused meanwhile.
+        /// Reads the buffer if it is reachable. loom detects a concurrent reuse.
         pub(crate) fn read(&self) -> bool {
             let reachable = self.reachable.load(Ordering::Acquire);
             if reachable {
-                // SAFETY: the caller is in flight; loom checks that nobody writes.
+                // SAFETY: the caller is in flight; loom checks that no thread writes.
                 assert_eq!(self.buffer.with(|buffer| unsafe { *buffer }), 0);
             }
             reachable
@@ -227,11 +232,11 @@ pub(crate) mod models {
 
         /// Reuses the buffer.
         pub(crate) fn write(&self) {
-            // SAFETY: nobody can reach the buffer any more, which is what loom is to check.
+            // SAFETY: no operation can reach the buffer; loom checks this.
             self.buffer.with_mut(|buffer| unsafe { *buffer = 1 });
         }
 
-        /// Reuses the buffer if all have passed the stamp.
+        /// Reuses the buffer if all operations of the stamp have ended.
         pub(crate) fn reuse(&self, stamp: &Stamp) -> bool {
             let passed = self.epochs.passed(stamp);
             if passed {
@@ -241,9 +246,9 @@ pub(crate) mod models {
         }
     }
 
-    /// Runs readers against a writer that reuses the buffer as soon as it may.
-    fn run<const N: usize>(shared: &Arc<Shared>, readers: [fn(&Shared); N]) {
-        let spawn = |reader: fn(&Shared)| {
+    /// Runs readers concurrently with a writer that reuses the buffer as soon as it can.
+    fn run<const N: usize>(shared: &Arc<GuardedBuffer>, readers: [fn(&GuardedBuffer); N]) {
+        let spawn = |reader: fn(&GuardedBuffer)| {
             let shared = shared.clone();
             thread::spawn(move || reader(&shared))
         };
@@ -251,61 +256,61 @@ pub(crate) mod models {
         let stamp = shared.replace();
         let reused = shared.reuse(&stamp);
         readers.into_iter().for_each(|reader| reader.join().unwrap());
-        assert!(reused || shared.reuse(&stamp), "nobody is in flight any more");
+        assert!(reused || shared.reuse(&stamp), "no operation is in flight");
     }
 
-    fn read_once(shared: &Shared) {
+    fn read_once(shared: &GuardedBuffer) {
         let _pin = shared.epochs.pin(0);
         shared.read();
     }
 
-    /// Fails if one of the two fences is left out (`enter`, `stamp`), or if the store in `drop` or the load
-    /// in `passed` or in `stamp` is weakened to Relaxed.
+    /// Fails if one of the two fences is omitted (`enter`, `stamp`), or if the store in `drop` or the load in
+    /// `passed` or in `stamp` is weakened to Relaxed.
     #[test]
     fn loom_nothing_is_reused_under_a_pin() {
-        loom::model(|| run(&Shared::new(1, 0, 0), [read_once]));
+        loom::model(|| run(&GuardedBuffer::new(1, 0, 0), [read_once]));
     }
 
-    /// Two operations one after the other in one slot.
+    /// Two consecutive operations in one slot.
     #[test]
     fn loom_nothing_is_reused_under_the_second_pin_of_a_slot() {
-        let read_twice: fn(&Shared) = |shared| (0..2).for_each(|_| read_once(shared));
-        loom::model(move || run(&Shared::new(1, 0, 0), [read_twice]));
+        let read_twice: fn(&GuardedBuffer) = |shared| (0..2).for_each(|_| read_once(shared));
+        loom::model(move || run(&GuardedBuffer::new(1, 0, 0), [read_twice]));
     }
 
-    /// Two threads that want the same slot, one of which goes elsewhere or comes later. Fails if the exchange
-    /// in `enter` is replaced by a store, or if the store in `drop` is weakened to Relaxed.
+    /// Two threads prefer the same slot. Fails if the exchange in `enter` is replaced by a store, or if the
+    /// store in `drop` is weakened to Relaxed.
     #[test]
     fn loom_a_slot_has_one_holder() {
         loom::model(|| {
             let epochs = Arc::new(Epochs::new(2, 0, 0));
-            let held = Arc::new([UnsafeCell::new(()), UnsafeCell::new(())]);
-            let hold = |epochs: &Epochs, held: &[UnsafeCell<()>; 2]| {
+            let owned = Arc::new([UnsafeCell::new(()), UnsafeCell::new(())]);
+            let own = |epochs: &Epochs, owned: &[UnsafeCell<()>; 2]| {
                 let pin = epochs.pin(0);
                 let first = std::ptr::eq(pin.slot, &epochs.slots[0].0);
-                held[usize::from(first)].with_mut(|_| ());
+                owned[usize::from(first)].with_mut(|_| ());
             };
             let other = thread::spawn({
-                let (epochs, held) = (epochs.clone(), held.clone());
-                move || hold(&epochs, &held)
+                let (epochs, owned) = (epochs.clone(), owned.clone());
+                move || own(&epochs, &owned)
             });
-            hold(&epochs, &held);
+            own(&epochs, &owned);
             other.join().unwrap();
         });
     }
 
-    /// Fails if the fence in `publish_window` or in `stamp` is left out, or if the load of `oldest` is
+    /// Fails if the fence in `publish_window` or in `stamp` is omitted, or if the load of `oldest` is
     /// weakened to Relaxed.
     #[test]
     fn loom_nothing_is_reused_in_the_window_of_a_device() {
-        let read_twice: fn(&Shared) = |shared| {
-            let (device, base) = shared.epochs.take_device().unwrap();
+        let read_twice: fn(&GuardedBuffer) = |shared| {
+            let (device, base) = shared.epochs.acquire_device().unwrap();
             shared.epochs.publish_window(device, base + 1, base + 1);
             shared.read();
             shared.epochs.publish_window(device, base + 2, base + 2);
             shared.read();
             shared.epochs.publish_window(device, base + 3, base + 2);
         };
-        loom::model(move || run(&Shared::new(1, 0, 1), [read_twice]));
+        loom::model(move || run(&GuardedBuffer::new(1, 0, 1), [read_twice]));
     }
 }

@@ -1,66 +1,66 @@
-//! What can go wrong with memory.
+//! The errors of a memory.
 
 use std::io;
 
 use thiserror::Error;
 
-/// Something that was not done; nothing has changed.
+/// Why an operation on a memory failed. A failed operation changes nothing.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum MemoryError {
-    /// A parameter is not allowed.
+    /// A parameter is invalid.
     #[error("invalid memory configuration: {0}")]
     InvalidConfig(String),
-    /// The system did not give the address space of the arena or of the page table.
+    /// The system cannot reserve the address space of the arena or of the page table.
     #[error("cannot reserve {bytes} bytes: {source}")]
     Reserve {
-        /// Bytes asked for.
+        /// Requested bytes.
         bytes: usize,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The arena has no room, even after all that could be reclaimed was.
+    /// The arena has no room, even after reclaiming.
     #[error("no room for a {what} of {wanted_bytes} bytes in an arena of {arena_bytes} bytes")]
     Exhausted {
         /// Node, value or LID.
         what: &'static str,
-        /// Bytes asked for.
+        /// Requested bytes.
         wanted_bytes: usize,
         /// Bytes of the arena.
         arena_bytes: usize,
     },
-    /// A value is longer than any may be.
+    /// A value exceeds the maximum length.
     #[error("value of {bytes} bytes: a value has at most {max} bytes")]
     ValueLength {
-        /// Bytes of the value given.
+        /// Length of the value in bytes.
         bytes: usize,
-        /// Longest value allowed.
+        /// Maximum length in bytes.
         max: usize,
     },
-    /// All leases are taken.
-    #[error("all {max} leases are taken")]
+    /// All leases are in use.
+    #[error("all {max} leases are in use")]
     TooManyLeases {
-        /// How many there are.
+        /// Number of leases.
         max: usize,
     },
-    /// A device was registered when something was mapped already, which it would never be told of.
-    #[error("a device is registered before the first tree is planted: afterwards it is too late")]
+    /// A device registered after the first mapping, which it would never receive.
+    #[error("a device must register before the first tree is created")]
     RegisteredTooLate,
-    /// A device read although no operation of it was in flight.
-    #[error("a device reads only while operations of it are in flight")]
+    /// A device read without an operation in flight.
+    #[error("a device may read only while it has operations in flight")]
     NoneInFlight,
-    /// A device read something else than nodes and values in use.
-    #[error("no nodes or values in use are at bus address {address:#x} and the {bytes} bytes from there")]
+    /// A device read memory that is not part of nodes or values in use.
+    #[error("the {bytes} bytes at bus address {address:#x} are not part of nodes or values in use")]
     Unreadable {
         /// The bus address.
         address: u64,
-        /// Bytes to be read.
+        /// Requested bytes.
         bytes: usize,
     },
-    /// All device participants are taken.
-    #[error("all {max} devices are taken")]
+    /// All devices are in use.
+    #[error("all {max} devices are in use")]
     TooManyDevices {
-        /// How many there are.
+        /// Number of devices.
         max: usize,
     },
 }

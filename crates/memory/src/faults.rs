@@ -1,12 +1,12 @@
-//! Allocations that fail on purpose, so that tests can meet exhaustion at every place.
+//! Injected allocation failures, so that tests can exhaust the memory at every allocation.
 //!
-//! 1. `seen`: any allocation, by fetch-and-add; the number it gets is its own.
-//! 2. `fail_at`: tests store it; the allocation of that number fails, so once.
+//! 1. `seen`: every allocation increments it by fetch-and-add, and thereby gets a number of its own.
+//! 2. `fail_at`: tests store it. The allocation with that number fails, so only once.
 
 use crate::sync::{Arc, AtomicU64, Ordering};
 
-/// Counts allocations of nodes, LIDs and values, and makes one of them fail. Clones share the count. The
-/// default never fails one.
+/// Counts allocations of nodes, LIDs and values, and makes one of them fail. Clones share the count. By
+/// default no allocation fails.
 #[derive(Debug, Clone)]
 pub struct Faults(Arc<Counts>);
 
@@ -25,7 +25,7 @@ impl Default for Faults {
 }
 
 impl Faults {
-    /// The `n`th allocation from now, counted from 0, fails once.
+    /// Creates a counter that makes the `n`th allocation, counted from 0, fail once.
     #[must_use]
     pub fn fail_at(n: u64) -> Self {
         let faults = Self::default();
@@ -33,23 +33,23 @@ impl Faults {
         faults
     }
 
-    /// The `n`th allocation from now, counted from 0, fails once.
+    /// Makes the `n`th allocation after this call, counted from 0, fail once.
     pub fn set(&self, n: u64) {
         self.0.fail_at.store(self.seen().saturating_add(n), Ordering::Relaxed);
     }
 
-    /// No allocation fails from now on.
+    /// Lets all further allocations succeed.
     pub fn clear(&self) {
         self.0.fail_at.store(NEVER, Ordering::Relaxed);
     }
 
-    /// Allocations counted so far, those that failed included.
+    /// Number of allocations so far, including failed ones.
     #[must_use]
     pub fn seen(&self) -> u64 {
         self.0.seen.load(Ordering::Relaxed)
     }
 
-    /// Counts an allocation; true if it is to fail.
+    /// Counts an allocation. Returns whether it must fail.
     pub(crate) fn hit(&self) -> bool {
         let number = self.0.seen.fetch_add(1, Ordering::Relaxed);
         number == self.0.fail_at.load(Ordering::Relaxed)

@@ -1,13 +1,13 @@
 //! A lock-free stack of small numbers: free node buffers, or free LIDs.
 //!
-//! The head is one word: the number on top plus one (0: empty) and a tag that counts changes, so that a head
-//! that went away and came back is not taken for the one that was seen (it would take 2^32 changes during one
-//! pop). Links are kept beside, in an array that lists may share: nothing is written into free memory.
+//! The head is one word: the top number plus one (0 if the list is empty), and a tag that counts changes. The
+//! tag prevents the ABA problem, unless a list changes 2^32 times during one pop. The links are in a separate
+//! array, which lists can share, so free memory is not written.
 //!
-//! 1. `head`: anybody, by compare-and-swap; a push releases the link of what it pushes, a pop acquires it.
-//! 2. `links[n]`: the owner of n before it pushes n; anybody loads it, but what was loaded counts only if the
-//!    head has not changed since.
-//! 3. `length`: anybody, by fetch-and-add; a hint, it may lag behind the list.
+//! 1. `head`: any thread, by compare-and-swap. A push releases the link of its number; a pop acquires it.
+//! 2. `links[n]`: the owner of n stores it before it pushes n. Any thread loads it, but uses the loaded value
+//!    only if the head has not changed since then.
+//! 3. `length`: any thread, by fetch-and-add. It is a hint and can lag behind the list.
 
 use crate::error::MemoryError;
 use crate::sync::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -18,16 +18,16 @@ pub(crate) struct FreeList {
     length: AtomicUsize,
 }
 
-/// Links of the numbers below its length.
+/// The links of the numbers below its length.
 #[cfg(not(loom))]
 pub(crate) type Links = crate::arena::MappedSlice<AtomicU32>;
 #[cfg(loom)]
 pub(crate) type Links = Box<[AtomicU32]>;
 
-/// Links of the numbers below `count`.
+/// Creates the links of the numbers below `count`.
 pub(crate) fn new_links(count: usize) -> Result<Links, MemoryError> {
     #[cfg(not(loom))]
-    return Links::new(count, crate::arena::Wishes::default());
+    return Links::new(count, crate::arena::MappingHints::default());
     #[cfg(loom)]
     Ok((0..count).map(|_| AtomicU32::new(0)).collect())
 }
@@ -39,7 +39,7 @@ impl FreeList {
         Self { head: AtomicU64::new(0), length: AtomicUsize::new(0) }
     }
 
-    /// Puts a number on top. The caller owns it, and no longer does afterwards.
+    /// Pushes a number that the caller owns. The list owns it afterwards.
     pub(crate) fn push(&self, links: &[AtomicU32], number: u32) {
         self.length.fetch_add(1, Ordering::Relaxed);
         let mut head = self.head.load(Ordering::Relaxed);
@@ -53,13 +53,13 @@ impl FreeList {
         }
     }
 
-    /// Takes the number on top. The caller owns it.
+    /// Pops the top number. The caller owns it afterwards.
     pub(crate) fn pop(&self, links: &[AtomicU32]) -> Option<u32> {
         let mut head = self.head.load(Ordering::Acquire);
         loop {
             let number = (head as u32).checked_sub(1)?;
             let next = changed(head, links[number as usize].load(Ordering::Relaxed));
-            // What the head released was acquired when it was loaded.
+            // Relaxed on success: the load of the head was already an acquire.
             match self.head.compare_exchange_weak(head, next, Ordering::Relaxed, Ordering::Acquire) {
                 Ok(_) => break,
                 Err(now) => head = now,
@@ -69,7 +69,7 @@ impl FreeList {
         (head as u32).checked_sub(1)
     }
 
-    /// How many numbers there are, about.
+    /// The approximate number of elements.
     pub(crate) fn length(&self) -> usize {
         self.length.load(Ordering::Relaxed)
     }
@@ -105,31 +105,31 @@ mod tests {
         thread::scope(|scope| {
             for thread in 0..4 {
                 let (list, links, owned) = (&list, &links, &owned);
-                let give_back = move |number: u32| {
+                let push = move |number: u32| {
                     assert!(owned[number as usize].swap(false, Ordering::Relaxed));
                     list.push(links, number);
                 };
-                let take = move || {
+                let pop = move || {
                     let number = list.pop(links)?;
                     assert!(!owned[number as usize].swap(true, Ordering::Relaxed), "{number} has two owners");
                     Some(number)
                 };
                 scope.spawn(move || {
-                    let mut held = Vec::new();
+                    let mut popped = Vec::new();
                     for round in 0..ROUNDS {
                         if (round + thread) % 7 < 4 {
-                            held.extend(take());
+                            popped.extend(pop());
                         } else {
-                            held.pop().into_iter().for_each(give_back);
+                            popped.pop().into_iter().for_each(push);
                         }
                     }
-                    held.into_iter().for_each(give_back);
+                    popped.into_iter().for_each(push);
                 });
             }
         });
-        let mut left: Vec<u32> = std::iter::from_fn(|| list.pop(&links)).collect();
-        left.sort_unstable();
-        assert!(left.into_iter().eq(0..NUMBERS as u32));
+        let mut remaining: Vec<u32> = std::iter::from_fn(|| list.pop(&links)).collect();
+        remaining.sort_unstable();
+        assert!(remaining.into_iter().eq(0..NUMBERS as u32));
     }
 }
 
@@ -141,14 +141,14 @@ mod models {
     use super::*;
     use crate::sync::Arc;
 
-    /// A list of the numbers below N, and what belongs to them.
-    struct Shared<const N: usize> {
+    /// A list of the numbers below N, and a cell for the owner of each number.
+    struct SharedList<const N: usize> {
         list: FreeList,
         links: Links,
         owned: [UnsafeCell<u32>; N],
     }
 
-    impl<const N: usize> Shared<N> {
+    impl<const N: usize> SharedList<N> {
         fn new() -> Arc<Self> {
             let owned = std::array::from_fn(|_| UnsafeCell::new(0));
             let shared = Self { list: FreeList::new(), links: new_links(N).unwrap(), owned };
@@ -156,8 +156,8 @@ mod models {
             Arc::new(shared)
         }
 
-        /// loom sees it if two threads are here with one number, or if the former owner's access is not
-        /// ordered before.
+        /// loom detects a number with two owners, and an access of the previous owner that is not ordered
+        /// before.
         fn pop(&self) -> Option<u32> {
             let number = self.list.pop(&self.links)?;
             self.owned[number as usize].with_mut(|_| ());
@@ -169,20 +169,20 @@ mod models {
             self.list.push(&self.links, number);
         }
 
-        /// Checks that each number is in the list or among those held, once.
-        fn check(&self, held: impl IntoIterator<Item = u32>) {
-            let mut all: Vec<u32> = std::iter::from_fn(|| self.pop()).chain(held).collect();
+        /// Checks that each number is exactly once in the list or among the popped numbers.
+        fn check(&self, popped: impl IntoIterator<Item = u32>) {
+            let mut all: Vec<u32> = std::iter::from_fn(|| self.pop()).chain(popped).collect();
             all.sort_unstable();
             assert!(all.into_iter().eq(0..N as u32));
         }
     }
 
-    /// Fails if the exchange in `push` is weakened to Relaxed, or both loads of the head in `pop` are.
+    /// Fails if the exchange in `push` or both loads of the head in `pop` are weakened to Relaxed.
     #[test]
     fn loom_no_number_is_lost_or_doubled() {
         loom::model(|| {
-            let shared = Shared::<2>::new();
-            let work = |shared: &Shared<2>| {
+            let shared = SharedList::<2>::new();
+            let work = |shared: &SharedList<2>| {
                 if let Some(number) = shared.pop() {
                     shared.push(number);
                 }
@@ -197,13 +197,13 @@ mod models {
         });
     }
 
-    /// While one thread pops, the top goes away and comes back over another number. Fails without the tag,
-    /// and if the first load of the head in `pop` is weakened to Relaxed, or the one of an exchange that
-    /// failed.
+    /// The ABA problem: while one thread pops, another one pops the top and pushes it again over another
+    /// number. Fails without the tag, and if the first load of the head in `pop`, or the load by a failed
+    /// exchange, is weakened to Relaxed.
     #[test]
-    fn loom_a_head_that_came_back_is_noticed() {
+    fn loom_a_pop_detects_a_reused_head() {
         loom::model(|| {
-            let shared = Shared::<3>::new();
+            let shared = SharedList::<3>::new();
             let other = thread::spawn({
                 let shared = shared.clone();
                 move || shared.pop()

@@ -1,21 +1,21 @@
-//! Counting the heads of a shortcut block that are not greater than a given one: the inner loop of every
-//! search.
+//! Counts the heads of a shortcut block that are at or below a given head: the inner loop of every search.
 //!
-//! Heads are ascending 64-bit numbers, little-endian in memory. With vectors eight are compared at a time;
-//! there are at most a few tens, so all of them are compared and no comparison decides where the next one is.
+//! Heads are ascending 64-bit numbers, little-endian in memory. Vector instructions compare up to eight at a
+//! time. A block has at most a few tens of heads, so the code compares all of them: no comparison depends on
+//! the result of another one.
 
 #[cfg(target_arch = "aarch64")]
 mod neon;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-/// One way to count.
+/// An implementation of [`count_not_greater`].
 pub type Variant = fn(&[u8], u64) -> usize;
 
 const HEAD_BYTES: usize = size_of::<u64>();
 
-/// How many heads are less or equal, counted with the fastest variant that this machine has. `heads` holds
-/// eight bytes a head, ascending; bytes at the end that are no whole head are left out.
+/// Counts the heads that are less than or equal to `head`, with the fastest variant of this machine. `heads`
+/// contains eight bytes for each head, in ascending order. An incomplete head at the end is ignored.
 #[must_use]
 #[inline]
 pub fn count_not_greater(heads: &[u8], head: u64) -> usize {
@@ -35,14 +35,14 @@ pub fn count_not_greater(heads: &[u8], head: u64) -> usize {
     plain(heads, head)
 }
 
-/// How many heads are less, counted in the same way.
+/// Counts the heads that are less than `head`, in the same way.
 #[must_use]
 #[inline]
 pub fn count_less(heads: &[u8], head: u64) -> usize {
     head.checked_sub(1).map_or(0, |less| count_not_greater(heads, less))
 }
 
-/// All variants that this machine has, by name; the plain one comes first.
+/// Returns all variants that this machine supports, with their names. The portable one comes first.
 #[must_use]
 pub fn variants() -> Vec<(&'static str, Variant)> {
     let mut variants: Vec<(&'static str, Variant)> = vec![("plain", plain)];

@@ -1,11 +1,10 @@
-//! Leases: long-lived pins that can be revoked, so that a reader that sleeps does not hold back reclaiming
-//! for ever.
+//! Leases: long-lived pins that can be revoked, so that an idle reader cannot prevent reclaiming forever.
 //!
-//! 1. `state`: a bit that says revoked, and the number of users. Users enter by compare-and-swap while it is
-//!    not revoked and leave by fetch-and-sub; revoking sets the bit by fetch-and-or.
-//! 2. The lease's slot is in flight from the start. It is released once: by whoever revokes when there are no
-//!    users, else by the last user to leave. The state word decides which of the two it is, and orders what
-//!    the users read before the release.
+//! 1. `state` contains the revoked bit and the number of users. A user enters by compare-and-swap while the
+//!    bit is clear, and leaves by fetch-and-sub. Revoking sets the bit by fetch-and-or.
+//! 2. The slot of the lease is in flight from the beginning. It is released once: by the thread that revokes
+//!    the lease if it has no users, otherwise by the last user that leaves. The state word decides which of
+//!    them it is, and orders the reads of all users before the release.
 
 use std::mem::ManuallyDrop;
 
@@ -13,8 +12,8 @@ use crate::epochs::{Epochs, Pin};
 use crate::error::MemoryError;
 use crate::sync::{Arc, AtomicU64, Ordering};
 
-/// A long-lived pin. Nothing that was reachable when it was taken is reclaimed before it is revoked and out
-/// of use. Dropping it revokes it.
+/// A long-lived pin. Memory that was reachable at its creation is not reclaimed before the lease is revoked
+/// and its last use has ended. Dropping the lease revokes it.
 #[derive(Debug)]
 pub struct Lease {
     epochs: Arc<Epochs>,
@@ -23,12 +22,12 @@ pub struct Lease {
     state: AtomicU64,
 }
 
-/// A use of a lease that was not revoked when it began. While it lives, it is as good as a [`Pin`].
+/// A use of a lease. It has the effect of a [`Pin`], even if the lease is revoked during the use.
 #[derive(Debug)]
 #[must_use = "a use ends when it is dropped"]
 pub struct LeaseUse<'l> {
     lease: &'l Lease,
-    /// Not dropped: it is the lease's to end.
+    /// Not dropped, because the lease ends the operation.
     pin: ManuallyDrop<Pin<'l>>,
 }
 
@@ -37,18 +36,18 @@ const USER: u64 = 2;
 
 impl Lease {
     pub(crate) fn new(epochs: Arc<Epochs>) -> Result<Self, MemoryError> {
-        let taken = epochs.take_lease();
-        let (slot, sequence) = taken.ok_or(MemoryError::TooManyLeases { max: epochs.lease_count() })?;
+        let acquired = epochs.acquire_lease();
+        let (slot, sequence) = acquired.ok_or(MemoryError::TooManyLeases { max: epochs.lease_count() })?;
         Ok(Self { epochs, slot, sequence, state: AtomicU64::new(0) })
     }
 
-    /// Begins a use; none if the lease was revoked.
+    /// Begins a use. Returns `None` if the lease is revoked.
     #[must_use]
     pub fn enter(&self) -> Option<LeaseUse<'_>> {
         let mut state = self.state.load(Ordering::Relaxed);
         while state & REVOKED == 0 {
             let next = state + USER;
-            // Relaxed: what the lease guards, it has guarded since it was taken.
+            // Relaxed: the lease has guarded its memory since its creation.
             match self.state.compare_exchange_weak(state, next, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => {
                     let pin = self.epochs.lease_pin(self.slot, self.sequence);
@@ -60,15 +59,14 @@ impl Lease {
         None
     }
 
-    /// Ends the lease for everybody who has not entered yet. It holds back reclaiming until those who have
-    /// left.
+    /// Revokes the lease: no further use can begin. Uses in progress still prevent reclaiming until they end.
     pub fn revoke(&self) {
         if self.state.fetch_or(REVOKED, Ordering::Acquire) == 0 {
             self.release();
         }
     }
 
-    /// Whether the lease was revoked.
+    /// Whether the lease is revoked.
     #[must_use]
     pub fn is_revoked(&self) -> bool {
         self.state.load(Ordering::Relaxed) & REVOKED != 0
@@ -86,7 +84,7 @@ impl Drop for Lease {
 }
 
 impl<'l> LeaseUse<'l> {
-    /// Stands for the operation in flight.
+    /// The operation in flight.
     #[inline]
     pub fn pin(&self) -> &Pin<'l> {
         &self.pin
@@ -106,18 +104,18 @@ mod models {
     use loom::thread;
 
     use super::*;
-    use crate::epochs::models::Shared;
+    use crate::epochs::models::GuardedBuffer;
 
-    /// A user in another thread against who revokes and reuses what the lease guarded as soon as it may.
+    /// The thread that revokes the lease, and reuses the buffer as soon as it can. Another thread is a user.
     #[derive(Clone, Copy, PartialEq)]
     enum Revoker {
         Outside,
-        /// Is a user itself, and may be the last one out.
+        /// The thread is also a user, and can be the last user that leaves.
         User,
     }
 
     fn run(revoker: Revoker) {
-        let shared = Shared::new(1, 1, 0);
+        let shared = GuardedBuffer::new(1, 1, 0);
         let lease = Arc::new(Lease::new(shared.epochs.clone()).unwrap());
         let own_use = (revoker == Revoker::User).then(|| lease.enter().unwrap());
         let user = thread::spawn({
@@ -126,24 +124,23 @@ mod models {
         });
         let stamp = shared.replace();
         lease.revoke();
-        assert!(own_use.is_none() || !shared.reuse(&stamp), "a use holds it back");
+        assert!(own_use.is_none() || !shared.reuse(&stamp), "a use prevents the reuse");
         drop(own_use);
         let reused = shared.reuse(&stamp);
         user.join().unwrap();
-        assert!(reused || shared.reuse(&stamp), "the lease is revoked and out of use");
+        assert!(reused || shared.reuse(&stamp), "the lease is revoked and has no users");
         assert!(lease.enter().is_none());
         assert!(Lease::new(shared.epochs.clone()).is_ok(), "the slot is idle again");
     }
 
-    /// Fails if the exchange in `enter` is replaced by a store, if the fetch-and-sub of who leaves is
-    /// weakened to Acquire, or the fetch-and-or of who revokes to Relaxed.
+    /// Fails if the exchange in `enter` is replaced by a store, if the fetch-and-sub of a leaving user is
+    /// weakened to Acquire, or if the fetch-and-or in `revoke` is weakened to Relaxed.
     #[test]
     fn loom_nothing_is_reused_under_a_user() {
         loom::model(|| run(Revoker::Outside));
     }
 
-    /// The last user out releases the slot for all of them. Fails if the fetch-and-sub is weakened to
-    /// Release.
+    /// The last user that leaves releases the slot. Fails if the fetch-and-sub is weakened to Release.
     #[test]
     fn loom_nothing_is_reused_under_one_of_two_users() {
         loom::model(|| run(Revoker::User));

@@ -1,51 +1,50 @@
-//! What every unit of the arena is in use for: the check on who may give back what, and the source of
-//! accounting.
+//! The use of every unit of the arena. The ledger rejects invalid frees, and is the source of the accounting.
 //!
-//! 1. `kinds[unit]`: the owner of the buffer at that unit, whoever that is by the protocols of nodes, values
-//!    and free lists. A change names the kind before it, and one that does not find it there is a caller's
-//!    mistake (what is no buffer, or retired twice) that must not get further. Anybody loads; the order of
-//!    other memory never hangs on a kind.
-//! 2. `tallies`: anybody, by fetch-and-add on the stripe of its thread.
+//! 1. `kinds[unit]`: the owner of the buffer at that unit changes it; the protocols of nodes, values and free
+//!    lists determine the owner. A change states the expected kind and panics if the ledger has another one,
+//!    because then the caller has made a mistake (not a buffer, or retired twice). Any thread loads it. No
+//!    other memory access is ordered by a kind.
+//! 2. `tallies`: any thread, by fetch-and-add on the stripe of its thread.
 
 use std::ops::Range;
 
-use crate::arena::{MappedByte, MappedSlice, Wishes};
+use crate::arena::{MappedByte, MappedSlice, MappingHints};
 use crate::error::MemoryError;
 use crate::sync::{AtomicI64, Ordering, Padded};
 
-/// What a unit is in use for.
+/// The use of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
-    /// In the buddy system. Zero: the state of untouched pages.
+    /// In the buddy system. The number is zero because new pages consist of zeros.
     Free,
-    /// A node's buffer in a free list.
+    /// The buffer of a node in a free list.
     FreeNode,
-    /// A node's buffer that is being built.
+    /// The buffer of a node during its construction.
     PrivateNode,
-    /// A node's buffer that the page table names, or named when its last version was replaced.
+    /// The buffer of a published node that is not retired.
     LiveNode,
-    /// A node's buffer that waits to be reclaimed.
+    /// The buffer of a retired node.
     RetiredNode,
-    /// A value's buffer that is being filled. The kinds of values come last.
+    /// The buffer of a value during its construction. The kinds of values come last.
     PrivateValue,
-    /// A value's buffer in use.
+    /// The buffer of a value in use.
     LiveValue,
-    /// A value's buffer that waits to be reclaimed.
+    /// The buffer of a retired value.
     RetiredValue,
 }
 
 const KINDS: usize = Kind::RetiredValue as usize + 1;
 
-/// The first code of units that are not the first of their buffer: such a unit has [`INNER`] plus the
-/// logarithm of its distance from the first unit, rounded down.
+/// The first code of inner units, which are not the first of their buffer. The code of an inner unit is
+/// [`INNER`] plus the logarithm of its distance from the first unit, rounded down.
 ///
-/// A unit with code `INNER + k` says that no buffer begins at it or at the `2^k - 1` units before it. So a
-/// look at one unit for each bit of the length tells whether units are of one buffer.
+/// The code `INNER + k` of a unit shows that no buffer begins at this unit or at the `2^k - 1` units before
+/// it. So one lookup for each bit of a length shows whether all these units belong to one buffer.
 const INNER: u8 = 16;
 const _: () = assert!(KINDS <= INNER as usize);
 
-/// The code of a unit at a distance of 1 or more from the first unit of its buffer.
+/// The code of an inner unit at a distance of at least 1 from the first unit of its buffer.
 fn inner_code(distance: usize) -> u8 {
     INNER + distance.ilog2() as u8
 }
@@ -57,9 +56,9 @@ pub(crate) struct Extent {
     pub(crate) units: usize,
 }
 
-/// Units and buffers of one kind.
+/// Number of units and buffers of one kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Held {
+pub(crate) struct Usage {
     pub(crate) units: usize,
     pub(crate) buffers: usize,
 }
@@ -77,15 +76,15 @@ struct Tally {
 }
 
 impl Ledger {
-    /// All units free.
+    /// Creates a ledger in which all units are free.
     pub(crate) fn new(units: usize, stripes: usize) -> Result<Self, MemoryError> {
         let zeroes = || std::array::from_fn(|_| AtomicI64::new(0));
         let tally = || Padded(Tally { units: zeroes(), buffers: zeroes() });
-        let kinds = MappedSlice::new(units, Wishes::default())?;
+        let kinds = MappedSlice::new(units, MappingHints::default())?;
         Ok(Self { kinds, tallies: (0..stripes).map(|_| tally()).collect() })
     }
 
-    /// A buffer changes hands. `stripe` is any number.
+    /// Changes the kind of a buffer. `stripe` is any number.
     ///
     /// # Panics
     /// If the buffer is not of kind `from`.
@@ -100,7 +99,7 @@ impl Ledger {
         self.count(stripe, extent, to, 1);
     }
 
-    /// Units leave the buddy system as a buffer.
+    /// Records that units of the buddy system become a buffer.
     pub(crate) fn begin(&self, stripe: usize, extent: Extent, kind: Kind) {
         for (inner, distance) in self.inner(extent).iter().zip(1..) {
             inner.store(inner_code(distance), Ordering::Relaxed);
@@ -109,10 +108,10 @@ impl Ledger {
         self.count(stripe, extent, kind, 1);
     }
 
-    /// A buffer is about to go back to the buddy system.
+    /// Records that a buffer returns to the buddy system. The caller returns it afterwards.
     ///
     /// # Panics
-    /// If the buffer is not of this kind or has other units.
+    /// If no buffer of this kind has exactly these units.
     pub(crate) fn end(&self, stripe: usize, extent: Extent, kind: Kind) {
         self.check(extent, kind);
         for inner in self.inner(extent) {
@@ -122,10 +121,10 @@ impl Ledger {
         self.count(stripe, extent, kind, -1);
     }
 
-    /// Whether a buffer of this kind has exactly these units.
+    /// Checks that a buffer of this kind has exactly these units.
     ///
     /// # Panics
-    /// If not.
+    /// If there is no such buffer.
     pub(crate) fn check(&self, extent: Extent, kind: Kind) {
         let code = |unit: usize| self.kinds.get(unit).map(|code| code.load(Ordering::Relaxed));
         let end = extent.start + extent.units;
@@ -135,7 +134,7 @@ impl Ledger {
         assert!(exact, "no {kind:?} of {} units begins at unit {}", extent.units, extent.start);
     }
 
-    /// Whether no buffer begins at these units but at the first of them, at which one does.
+    /// Whether a buffer begins at the first of these units, and none at the others.
     #[inline]
     fn are_of_one_buffer(&self, extent: Extent) -> bool {
         let Some(kinds) = self.kinds.get(extent.start..extent.start + extent.units) else { return false };
@@ -149,23 +148,23 @@ impl Ledger {
         kinds[0].load(Ordering::Relaxed) < INNER
     }
 
-    /// Whether a node that was published and not yet reclaimed begins at a unit.
-    pub(crate) fn holds_node(&self, unit: usize) -> bool {
+    /// Whether a published node that is not reclaimed begins at a unit.
+    pub(crate) fn is_node(&self, unit: usize) -> bool {
         let kind = self.kinds.get(unit).map(|kind| kind.load(Ordering::Relaxed));
         kind == Some(Kind::LiveNode as u8) || kind == Some(Kind::RetiredNode as u8)
     }
 
-    /// Whether a value's buffer begins with these units, in use or not yet or not any more.
+    /// Whether the buffer of a value, private, live or retired, begins with these units.
     #[inline]
-    pub(crate) fn holds_value(&self, extent: Extent) -> bool {
+    pub(crate) fn is_value(&self, extent: Extent) -> bool {
         let values = Kind::PrivateValue as u8..=Kind::RetiredValue as u8;
         let first = self.kinds.get(extent.start).map(|first| first.load(Ordering::Relaxed));
         first.is_some_and(|first| values.contains(&first)) && self.are_of_one_buffer(extent)
     }
 
-    /// Whether these units, which lie between two multiples of the units of a node, are of values' buffers in
-    /// use; `slot` is the former multiple.
-    pub(crate) fn holds_parts_of_values(&self, slot: usize, units: Range<usize>) -> bool {
+    /// Whether all these units belong to buffers of live or retired values. They lie between two consecutive
+    /// multiples of the node size; `slot` is the lower multiple.
+    pub(crate) fn are_parts_of_values(&self, slot: usize, units: Range<usize>) -> bool {
         let is = |at: &MappedByte, kinds: &[Kind]| {
             let kind = at.load(Ordering::Relaxed);
             kinds.iter().any(|&one| kind == one as u8)
@@ -187,17 +186,17 @@ impl Ledger {
         tally.buffers[kind as usize].fetch_add(sign, Ordering::Relaxed);
     }
 
-    /// All there is of one kind. Exact only while nothing changes.
-    pub(crate) fn held(&self, kind: Kind) -> Held {
+    /// Counts the units and buffers of one kind. Exact only while no thread changes the ledger.
+    pub(crate) fn usage(&self, kind: Kind) -> Usage {
         let sum = |part: fn(&Tally) -> &[AtomicI64; KINDS]| {
             let parts =
                 self.tallies.iter().map(|tally| part(&tally.0)[kind as usize].load(Ordering::Relaxed));
             usize::try_from(parts.sum::<i64>()).unwrap_or(0)
         };
-        Held { units: sum(|tally| &tally.units), buffers: sum(|tally| &tally.buffers) }
+        Usage { units: sum(|tally| &tally.units), buffers: sum(|tally| &tally.buffers) }
     }
 
-    /// Bytes of the kinds.
+    /// Bytes of the array of kinds.
     pub(crate) fn overhead_bytes(&self) -> usize {
         self.kinds.len()
     }
@@ -208,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_held_only_from_their_first_unit_up_to_their_last() {
+    fn values_are_recognized_from_their_first_unit_up_to_their_last() {
         let ledger = Ledger::new(300, 1).unwrap();
         let mut start = 0;
         let buffers: Vec<Extent> = [1, 2, 3, 7, 8, 9, 64, 100, 33, 1]
@@ -224,13 +223,13 @@ mod tests {
             for units in 1..=300 - start {
                 let extent = Extent { start, units };
                 let expected = buffers.iter().any(|buffer| buffer.start == start && units <= buffer.units);
-                assert_eq!(ledger.holds_value(extent), expected, "{extent:?}");
+                assert_eq!(ledger.is_value(extent), expected, "{extent:?}");
             }
         }
         for &extent in &buffers {
             ledger.check(extent, Kind::LiveValue);
             ledger.end(0, extent, Kind::LiveValue);
-            assert!(!ledger.holds_value(extent));
+            assert!(!ledger.is_value(extent));
         }
     }
 }

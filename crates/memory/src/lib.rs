@@ -1,14 +1,14 @@
-//! The memory that writers and readers share: one arena, and the rules under which its bytes change.
+//! The memory that writers and readers share: one arena, and the rules by which its bytes change.
 //!
-//! Nodes and long values live in *buffers* of the arena and are named by bus address; nodes name each other
-//! by LID, and the page table maps a LID to the bus address of the node's current buffer. A buffer is private
-//! while it is built ([`NodeBuffer`], [`ValueBuffer`]), then published and immutable but for what the
-//! lock-and-size word governs ([`Node`], [`LockedNode`]), then retired, and reclaimed once every operation
-//! that could see it has passed ([`Pin`], [`Lease`], [`Device`]).
+//! Nodes and overflow values are in *buffers* of the arena, each with a bus address. Nodes refer to each
+//! other by LID, and the page table maps a LID to the bus address of the node's current buffer. A buffer is
+//! private during its construction ([`NodeBuffer`], [`ValueBuffer`]). Once published, it is immutable, except
+//! for the fields that the lock-and-size word protects ([`Node`], [`LockedNode`]). At last it is retired, and
+//! reclaimed after every operation that can reach it has ended ([`Pin`], [`Lease`], [`Device`]).
 //!
-//! This is the only crate of the index that may use `unsafe`. Its API is safe to use under one rule that no
-//! type can carry: what is given to [`Memory::retire`] must be out of reach of every operation that begins
-//! afterwards.
+//! This is the only crate of the index that may contain `unsafe` code. Its API is safe under one rule that
+//! types cannot express: no operation that begins after a call of [`Memory::retire`] may reach the retired
+//! buffer or LID.
 
 #![allow(unsafe_code)]
 #![deny(unsafe_op_in_unsafe_fn)]

@@ -1,24 +1,26 @@
-//! The lock-and-size word: who may write to a published node, and what of it readers may read.
+//! The lock-and-size word: it grants the right to write to a published node, and limits the bytes that
+//! readers may read.
 //!
-//! 1. Unlocked: anybody may lock it by compare-and-swap from the word it has seen; so a word that was seen
-//!    and locked is the word as it was seen, with nothing published in between (2^31 publications would have
-//!    to be).
-//! 2. Locked: only the holder stores it. It may write the bytes past the published size, and publishes them
-//!    with the new size, the next sequence number and the lock bit clear in one release store.
-//! 3. Anybody loads it with acquire, and then reads no further than the size in it.
-//! 4. In a buffer that was replaced the lock bit stays set.
+//! 1. Unlocked: any thread may lock the node by compare-and-swap from the word that it has loaded. If the
+//!    compare-and-swap succeeds, no writer has published since that load, because the sequence number counts
+//!    publications modulo 2^31.
+//! 2. Locked: only the lock holder stores the word. It may write the bytes past the published size. It
+//!    publishes them with one release store of the new size and the next sequence number, with a clear lock
+//!    bit.
+//! 3. Any thread loads the word with acquire, and then reads no byte past the size in it.
+//! 4. The lock bit of a replaced buffer stays set.
 
 use honeycomb_layout::{LOG_ENTRIES_MAX, lock_and_size as layout};
 
 use crate::arena::{MappedWord, Word};
 use crate::sync::Ordering;
 
-/// What is in a lock-and-size word.
+/// The value of a lock-and-size word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LockAndSize(u64);
 
 impl LockAndSize {
-    /// The word of a new node: unlocked, sequence number 0.
+    /// Creates the word of a new node: unlocked, with sequence number 0.
     ///
     /// # Panics
     /// If `size` or `log_count` is wider than its field.
@@ -28,28 +30,28 @@ impl LockAndSize {
         Self(0).with(size, log_count)
     }
 
-    /// Whether a writer holds the node, or it was replaced.
+    /// Whether a writer has locked the node, or has replaced it.
     #[must_use]
     #[inline]
     pub fn locked(self) -> bool {
         layout::lock(self.0) != 0
     }
 
-    /// How often the node was published, modulo 2^31.
+    /// Number of publications of the node, modulo 2^31.
     #[must_use]
     #[inline]
     pub fn sequence(self) -> u64 {
         layout::sequence_number(self.0)
     }
 
-    /// Bytes of the node in use, from its start to the end of its log block.
+    /// Published size in bytes: from the start of the node to the end of its log block.
     #[must_use]
     #[inline]
     pub fn size(self) -> usize {
         layout::size(self.0) as usize
     }
 
-    /// Entries in the log block.
+    /// Number of entries in the log block.
     #[must_use]
     #[inline]
     pub fn log_count(self) -> usize {
@@ -94,7 +96,7 @@ impl<W: Word> LockWord<'_, W> {
         LockAndSize(self.0.load(Ordering::Acquire))
     }
 
-    /// Locks the word if it is still what was seen, and that was unlocked.
+    /// Locks the node if its word is still `seen` and `seen` is unlocked. Returns whether it has locked it.
     #[inline]
     pub(crate) fn try_lock(&self, seen: LockAndSize) -> bool {
         let locked = layout::with_lock(seen.0, 1);
@@ -102,14 +104,15 @@ impl<W: Word> LockWord<'_, W> {
             && self.0.compare_exchange(seen.0, locked, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// Of the holder, who saw `seen`: publishes a size and a log count, and unlocks.
+    /// Publishes a size and a number of log entries, and unlocks the node. Only the lock holder, which locked
+    /// the node at `seen`, may call it.
     #[inline]
     pub(crate) fn publish(&self, seen: LockAndSize, size: usize, log_count: usize) {
         self.0.store(seen.next(size, log_count).0, Ordering::Release);
     }
 
-    /// Of the holder, who saw `seen`: unlocks, with nothing published. What it wrote past the published size
-    /// is ordered before what the next holder writes there.
+    /// Unlocks the node and publishes nothing. Only the lock holder, which locked the node at `seen`, may
+    /// call it. The release orders its writes past the published size before the writes of the next holder.
     #[inline]
     pub(crate) fn unlock(&self, seen: LockAndSize) {
         self.0.store(seen.0, Ordering::Release);
@@ -124,13 +127,14 @@ mod models {
     use super::*;
     use crate::sync::{Arc, AtomicU64};
 
-    /// A node: its lock-and-size word, and one cell for all bytes from 64 on. Published from size 72 on.
-    struct Shared {
+    /// A node: its lock-and-size word, and one cell for all bytes from offset 64 on, which a size of 72 or
+    /// more publishes.
+    struct SharedNode {
         word: AtomicU64,
         tail: UnsafeCell<u32>,
     }
 
-    impl Shared {
+    impl SharedNode {
         fn new() -> Arc<Self> {
             let word = AtomicU64::new(LockAndSize::new(64, 0).into());
             Arc::new(Self { word, tail: UnsafeCell::new(0) })
@@ -140,13 +144,14 @@ mod models {
             LockWord(&self.word)
         }
 
-        /// Locks the node unless it is locked; then adds to the tail, which loom watches for a second holder.
+        /// Locks the node unless it is locked, and then writes to the tail. loom detects a second holder
+        /// there.
         fn write(&self, finish: impl FnOnce(&LockWord<'_, AtomicU64>, LockAndSize)) -> bool {
             let word = self.word();
             let seen = word.load();
             let locked = word.try_lock(seen);
             if locked {
-                // SAFETY: the lock is held; loom checks that nobody else is here.
+                // SAFETY: this thread holds the lock; loom checks that it is the only holder.
                 self.tail.with_mut(|tail| unsafe { *tail += 1 });
                 finish(&word, seen);
             }
@@ -154,14 +159,17 @@ mod models {
         }
     }
 
-    fn run(first: impl Fn(&Shared) -> bool, second: impl Fn(&Shared) -> bool + Copy + Send + 'static) {
-        let shared = Shared::new();
+    fn run(
+        first: impl Fn(&SharedNode) -> bool,
+        second: impl Fn(&SharedNode) -> bool + Copy + Send + 'static,
+    ) {
+        let shared = SharedNode::new();
         let other = thread::spawn({
             let shared = shared.clone();
             move || second(&shared)
         });
         let writes = u32::from(first(&shared)) + u32::from(other.join().unwrap());
-        // SAFETY: the other thread is gone.
+        // SAFETY: the other thread has ended.
         let tail = shared.tail.with(|tail| unsafe { *tail });
         assert!(writes > 0 && writes == tail);
         assert!(!shared.word().load().locked());
@@ -170,27 +178,27 @@ mod models {
     /// Fails if `try_lock` or the store in `unlock` is weakened to Relaxed.
     #[test]
     fn loom_one_holder_at_a_time() {
-        let write = |shared: &Shared| shared.write(|word, seen| word.unlock(seen));
+        let write = |shared: &SharedNode| shared.write(|word, seen| word.unlock(seen));
         loom::model(move || run(write, write));
     }
 
-    /// Fails if the store in `publish` is weakened to Relaxed, or if `try_lock` takes a locked word.
+    /// Fails if the store in `publish` is weakened to Relaxed, or if `try_lock` locks a locked word.
     #[test]
-    fn loom_a_holder_sees_what_the_one_before_published() {
-        let write = |shared: &Shared| shared.write(|word, seen| word.publish(seen, seen.size() + 8, 0));
+    fn loom_a_holder_sees_the_publication_of_the_previous_one() {
+        let write = |shared: &SharedNode| shared.write(|word, seen| word.publish(seen, seen.size() + 8, 0));
         loom::model(move || run(write, write));
     }
 
     /// Fails if the store in `publish` or the load in `load` is weakened to Relaxed.
     #[test]
-    fn loom_who_sees_a_size_sees_the_bytes() {
+    fn loom_a_reader_of_a_size_sees_the_bytes() {
         loom::model(|| {
-            let shared = Shared::new();
+            let shared = SharedNode::new();
             let reader = thread::spawn({
                 let shared = shared.clone();
                 move || {
                     if shared.word().load().size() == 72 {
-                        // SAFETY: the bytes up to 72 are published; loom checks that nobody writes them.
+                        // SAFETY: the bytes below 72 are published; loom checks that no thread writes them.
                         assert_eq!(shared.tail.with(|tail| unsafe { *tail }), 1);
                     }
                 }

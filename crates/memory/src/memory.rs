@@ -1,14 +1,15 @@
 //! The memory of a store: allocation, mapping, retiring, reclaiming.
 //!
-//! Life of a buffer, and who may touch its bytes:
-//! 1. Free: nobody.
-//! 2. Private, from allocation to publication: its owner alone, as plain bytes.
-//! 3. Live, from `map` or `keep` on: everybody, by the protocol of nodes; the bytes of values do not change.
-//! 4. Retired: the operations that were in flight when its batch was closed, as before.
-//! 5. Reclaimed when all these have passed: free again.
+//! The states of a buffer, and the threads that may access its bytes:
+//! 1. Free: none.
+//! 2. Private, from allocation to publication: only its owner, as plain bytes.
+//! 3. Live, from `map` or `keep` on: all threads, by the protocol of nodes; the bytes of values do not
+//!    change.
+//! 4. Retired: only the operations that were in flight when its batch was closed, as before.
+//! 5. Free again, once all these operations have ended.
 //!
-//! The step from 3 to 4 rests on the caller: what it retires must be out of reach of operations that begin
-//! later.
+//! The caller is responsible for the step from 3 to 4: later operations must not be able to reach a retired
+//! buffer.
 
 use std::ptr::NonNull;
 use std::slice;
@@ -18,7 +19,7 @@ use honeycomb_layout as layout;
 use crate::accounting::Accounting;
 use crate::address::{BusAddress, Lid};
 use crate::allocator::Allocator;
-use crate::arena::{Mapping, Wishes};
+use crate::arena::{Mapping, MappingHints};
 use crate::buffer::{LidReservation, NodeBuffer, ValueBuffer};
 use crate::config::MemoryConfig;
 use crate::control::{Control, Controls};
@@ -34,8 +35,8 @@ use crate::page_table::{PageTable, State};
 use crate::retire::{RetireLists, Retired};
 use crate::sync::{Arc, AtomicU64, Ordering, Padded, thread_number};
 
-/// Arena, page table, allocator and epochs. Dropping it gives all of it back to the system.
-// What changes often is padded, here and in the parts: readers need the rest of these lines all the time.
+/// Arena, page table, allocator and epochs. Dropping it returns all memory to the system.
+// Fields that change often are padded, here and in the parts: readers use the other fields all the time.
 #[derive(Debug)]
 pub struct Memory {
     arena: Mapping,
@@ -51,12 +52,13 @@ pub struct Memory {
 
 pub(crate) const UNIT: usize = layout::ALLOCATION_UNIT_BYTES;
 
-/// LIDs beyond the number of nodes, so that those reserved or retired do not run out before nodes do.
+/// Number of LIDs in addition to the number of nodes, for reserved and retired LIDs: nodes are exhausted
+/// first.
 fn spare_lids(nodes: usize) -> usize {
     nodes / 8 + 1024
 }
 
-/// Stripes for what threads keep apart: one a core, within reason.
+/// Number of stripes of free lists, retire lists and counters: one per core, at most 64.
 fn stripes() -> usize {
     std::thread::available_parallelism().map_or(1, |cores| cores.get().next_power_of_two().min(64))
 }
@@ -65,18 +67,18 @@ impl Memory {
     /// Reserves the arena.
     ///
     /// # Errors
-    /// [`MemoryError::InvalidConfig`] names the parameter that is not allowed, [`MemoryError::Reserve`] says
-    /// that the system has no room.
+    /// [`MemoryError::InvalidConfig`] names the invalid parameter; [`MemoryError::Reserve`] if the system
+    /// cannot reserve the address space.
     pub fn new(config: MemoryConfig) -> Result<Self, MemoryError> {
         config.check()?;
         let nodes = config.arena_bytes / config.node_bytes;
         let arena_bytes = nodes * config.node_bytes;
         let stripes = stripes();
-        let wishes = Wishes { huge_pages: config.huge_pages, interleave: config.interleave };
+        let hints = MappingHints { huge_pages: config.huge_pages, interleave: config.interleave };
         let pins = config.participants.next_power_of_two();
         Ok(Self {
-            arena: Mapping::new(arena_bytes, wishes)?,
-            page_table: PageTable::new(nodes + spare_lids(nodes), wishes)?,
+            arena: Mapping::new(arena_bytes, hints)?,
+            page_table: PageTable::new(nodes + spare_lids(nodes), hints)?,
             controls: Controls::new(config.devices),
             epochs: Arc::new(Epochs::new(pins, config.leases, config.devices)),
             node_bytes: config.node_bytes,
@@ -87,22 +89,22 @@ impl Memory {
         })
     }
 
-    /// Bytes of a node's buffer.
+    /// Size of the buffer of a node in bytes.
     #[must_use]
     #[inline]
     pub fn node_bytes(&self) -> usize {
         self.node_bytes
     }
 
-    /// Begins an operation. Nothing it can reach is reclaimed before the pin is dropped. Waits while as many
-    /// operations as the memory has participants are in flight; so a thread that holds pins must not wait for
-    /// more than there can be.
+    /// Begins an operation. Memory that it can reach is not reclaimed before the pin is dropped. Waits while
+    /// the maximum number of operations ([`MemoryConfig::participants`]) is in flight. So threads that hold
+    /// pins and wait for further ones can deadlock.
     #[inline]
     pub fn pin(&self) -> Pin<'_> {
         self.epochs.pin(thread_number())
     }
 
-    /// Takes a lease: a long-lived pin that can be revoked.
+    /// Creates a lease: a long-lived pin that can be revoked.
     ///
     /// # Errors
     /// [`MemoryError::TooManyLeases`].
@@ -110,7 +112,7 @@ impl Memory {
         Lease::new(Arc::clone(&self.epochs))
     }
 
-    /// Takes a place for a device among the participants.
+    /// Adds a device to the participants.
     ///
     /// # Errors
     /// [`MemoryError::TooManyDevices`].
@@ -118,45 +120,46 @@ impl Memory {
         Device::new(Arc::clone(&self.epochs))
     }
 
-    /// Registers a device that is to be told of mappings and versions from the first on.
+    /// Registers a device for the notifications of all mappings and versions.
     ///
     /// # Errors
-    /// [`MemoryError::RegisteredTooLate`] if something was mapped already, [`MemoryError::TooManyDevices`].
+    /// [`MemoryError::RegisteredTooLate`] if a LID is already mapped; [`MemoryError::TooManyDevices`].
     pub fn register(&self, control: std::sync::Arc<dyn Control>) -> Result<(), MemoryError> {
         self.controls.register(control)
     }
 
-    /// Tells all devices that the writes up to a version are in memory, before new readers have it.
+    /// Notifies all devices that the writes up to a version are in memory. A writer calls it before new
+    /// readers have the version.
     #[inline]
     pub fn publish(&self, version: u64) {
-        self.controls.tell(|control| control.publish(version));
+        self.controls.notify(|control| control.publish(version));
     }
 
-    /// A buffer for a node, with a zeroed header.
+    /// Allocates the buffer of a node. Its header is zeroed.
     ///
     /// # Errors
     /// [`MemoryError::Exhausted`] if there is no room even after reclaiming.
     pub fn allocate_node(&self) -> Result<NodeBuffer<'_>, MemoryError> {
         let unit = self.allocate("node", self.node_bytes, || self.allocator.allocate_node())?;
-        // SAFETY: the allocator hands out a unit to one owner at a time, as the start of a whole node in the
-        // arena.
+        // SAFETY: the unit is the start of a whole buffer in the arena, and the allocator has given it to
+        // this owner only.
         Ok(unsafe { NodeBuffer::new(self, unit, self.at(unit * UNIT)) })
     }
 
-    /// A LID that nobody else has.
+    /// Reserves a free LID.
     ///
     /// # Errors
-    /// [`MemoryError::Exhausted`] if none is left even after reclaiming.
+    /// [`MemoryError::Exhausted`] if no LID is free even after reclaiming.
     pub fn reserve_lid(&self) -> Result<LidReservation<'_>, MemoryError> {
         let lid = self.allocate("LID", size_of::<u64>(), || self.page_table.reserve())?;
         Ok(LidReservation::new(self, lid))
     }
 
-    /// A buffer that holds a copy of a value.
+    /// Allocates a buffer and copies a value into it.
     ///
     /// # Errors
-    /// [`MemoryError::ValueLength`] if the value is too long, [`MemoryError::Exhausted`] if there is no room
-    /// in one piece even after reclaiming.
+    /// [`MemoryError::ValueLength`] if the value is too long; [`MemoryError::Exhausted`] if there is no
+    /// contiguous room even after reclaiming.
     pub fn allocate_value(&self, value: &[u8]) -> Result<ValueBuffer<'_>, MemoryError> {
         let (bytes, max) = (value.len(), layout::VALUE_BYTES_MAX);
         if bytes > max {
@@ -170,7 +173,8 @@ impl Memory {
             })
         };
         let start = self.allocate("value", bytes, allocate)?;
-        // SAFETY: the allocator hands out units to one owner at a time, within the arena; these hold `bytes`.
+        // SAFETY: the units are in the arena and have room for `bytes`; the allocator has given them to this
+        // owner only.
         unsafe { self.at(start * UNIT).copy_from_nonoverlapping(NonNull::from(value).cast(), bytes) };
         Ok(ValueBuffer::new(self, Extent { start, units }, bytes))
     }
@@ -189,64 +193,64 @@ impl Memory {
         allocated.ok_or(MemoryError::Exhausted { what, wanted_bytes, arena_bytes: self.arena.bytes() })
     }
 
-    /// The current buffer of a LID.
+    /// Returns the current node of a LID.
     ///
     /// # Panics
-    /// If the LID is not mapped, or the pin is not of this memory.
+    /// If the LID is not mapped, or the pin belongs to another memory.
     #[must_use]
     #[inline]
     pub fn node<'p>(&'p self, pin: &'p Pin<'_>, lid: Lid) -> Node<'p> {
-        assert!(pin.guards(&self.epochs), "the pin is not of this memory");
+        assert!(pin.guards(&self.epochs), "the pin belongs to another memory");
         let address = self.page_table.load(lid);
         assert!(address != 0, "LID {} is not mapped", lid.get());
-        // SAFETY: what the page table maps to is a published node in the arena; it was reachable after the
+        // SAFETY: the page table maps LIDs to published nodes in the arena; the node was reachable after the
         // pin began, so it is not reclaimed before the pin ends.
         unsafe { Node::new(self, self.at(address as usize)) }
     }
 
-    /// Asks for the cache line that says where the current buffer of a LID is.
+    /// Prefetches the entry of the page table of a LID.
     #[inline]
     pub fn prefetch_entry(&self, lid: Lid) {
         self.page_table.prefetch(lid);
     }
 
-    /// A value in a buffer of its own.
+    /// Returns an overflow value.
     ///
     /// # Panics
-    /// If there is no such value, or the pin is not of this memory.
+    /// If there is no such value, or the pin belongs to another memory.
     #[must_use]
     #[inline]
     pub fn value<'p>(&'p self, pin: &'p Pin<'_>, address: BusAddress, length: usize) -> &'p [u8] {
-        assert!(pin.guards(&self.epochs), "the pin is not of this memory");
+        assert!(pin.guards(&self.epochs), "the pin belongs to another memory");
         let extent = value_extent(address, length);
-        assert!(self.allocator.ledger.holds_value(extent), "no value of {length} bytes at {address:?}");
-        // SAFETY: these are bytes of a value's buffer. The caller knows its address from before it was
-        // retired, so it is not reclaimed before the pin ends; and the bytes do not change.
+        assert!(self.allocator.ledger.is_value(extent), "no value of {length} bytes at {address:?}");
+        // SAFETY: these are bytes of the buffer of a value. The caller has read its address before the buffer
+        // was retired, so it is not reclaimed before the pin ends; and the bytes do not change.
         unsafe { slice::from_raw_parts(self.at(extent.start * UNIT).as_ptr(), length) }
     }
 
-    /// Publishes a node: from now on, the LID leads to this buffer.
+    /// Publishes a node: maps the LID to this buffer.
     ///
     /// # Panics
-    /// If the LID is not kept, the buffer is not of this memory, or its lock-and-size word is not that of an
-    /// unlocked node of 64 to `node_bytes` bytes.
+    /// If the LID is not live, the buffer belongs to another memory, or its lock-and-size word is not that of
+    /// an unlocked node of 64 to `node_bytes` bytes.
     pub fn map(&self, lid: Lid, buffer: NodeBuffer<'_>) {
-        assert!(std::ptr::eq(buffer.memory(), self), "the buffer is not of this memory");
+        assert!(std::ptr::eq(buffer.memory(), self), "the buffer belongs to another memory");
         let word = u64::from_le_bytes(std::array::from_fn(|at| buffer[at]));
         let state = LockAndSize::from(word);
         let sizes = layout::node_header::SIZE..=self.node_bytes;
-        assert!(!state.locked() && sizes.contains(&state.size()), "not publishable: {state:?}");
+        assert!(!state.locked() && sizes.contains(&state.size()), "cannot publish a node with {state:?}");
         let address = buffer.into_live();
-        // Before the page table has it: see `control`.
-        self.controls.tell(|control| control.map(lid, address));
+        // Devices receive the mapping before the page table has it: see `control`.
+        self.controls.notify(|control| control.map(lid, address));
         self.page_table.store(lid, address);
     }
 
-    /// Takes what no operation that begins from now on can reach, to reclaim it when those in flight have
-    /// passed.
+    /// Retires buffers and LIDs that no later operation can reach. They are reclaimed after the operations in
+    /// flight have ended.
     ///
     /// # Panics
-    /// If something is not in use, or was retired before.
+    /// If a buffer or LID is not in use, or is retired already.
     pub fn retire(&self, retired: impl IntoIterator<Item = Retired>) {
         let (mut bytes, mut closed) = (0, false);
         for entry in retired {
@@ -260,24 +264,24 @@ impl Memory {
         }
     }
 
-    /// Frees all that was retired and that everybody in flight has passed. Returns the bytes freed.
+    /// Reclaims all retired memory that no operation in flight can reach. Returns the number of freed bytes.
     pub fn reclaim(&self) -> usize {
         let batches = std::iter::from_fn(|| self.retire_lists.take_any(&self.epochs));
         batches.map(|batch| self.free_batch(batch)).sum()
     }
 
-    /// Bytes of buffers ever retired.
+    /// Bytes of all buffers that have ever been retired.
     #[must_use]
     pub fn retired_bytes_total(&self) -> u64 {
         self.retired_bytes.0.load(Ordering::Relaxed)
     }
 
-    /// Where the bytes of the arena are. Exact only while nothing is in flight.
+    /// Counts the bytes of the arena by their use. Exact only while no thread allocates or frees memory.
     #[must_use]
     pub fn accounting(&self) -> Accounting {
-        let ledger = |kind| self.allocator.ledger.held(kind);
-        let bytes = |kind| ledger(kind).units * UNIT;
-        let count = |kind| ledger(kind).buffers;
+        let usage = |kind| self.allocator.ledger.usage(kind);
+        let bytes = |kind| usage(kind).units * UNIT;
+        let count = |kind| usage(kind).buffers;
         Accounting {
             arena_bytes: self.arena.bytes(),
             reserved_bytes: UNIT,
@@ -343,12 +347,12 @@ impl Memory {
         batch.into_iter().map(free).sum()
     }
 
-    /// A node that a header names as its previous version.
+    /// Returns the node at an address, which is the previous version in the header of another node.
     pub(crate) fn node_at(&self, address: BusAddress) -> Node<'_> {
         let unit = address.unit();
-        assert!(self.allocator.ledger.holds_node(unit), "{address:?} is not the address of a node");
-        // SAFETY: a node that was published and not reclaimed begins there; it was reachable from the one
-        // that names it, so the pin of that one guards it as well.
+        assert!(self.allocator.ledger.is_node(unit), "{address:?} is not the address of a node");
+        // SAFETY: a published node that is not reclaimed begins there. It was reachable from the other node,
+        // so the pin of that node guards it too.
         unsafe { Node::new(self, self.at(unit * UNIT)) }
     }
 
@@ -396,13 +400,13 @@ impl Memory {
     #[inline]
     pub(crate) fn at(&self, offset: usize) -> NonNull<u8> {
         debug_assert!(offset < self.arena.bytes());
-        // SAFETY: callers stay within the arena: offsets are of units it has, or were checked against its
-        // bytes.
+        // SAFETY: the offset is within the arena: callers derive it from a unit of the arena, or have
+        // compared it with the arena's size.
         unsafe { self.arena.start().add(offset) }
     }
 }
 
-/// Units of a value's buffer; one even for the empty value.
+/// Number of units of the buffer of a value. An empty value has one unit.
 fn value_units(bytes: usize) -> usize {
     bytes.div_ceil(UNIT).max(1)
 }

@@ -1,11 +1,11 @@
-//! Published nodes: what readers may read, and what the holder of the lock may write.
+//! Published nodes: the bytes that readers may read and that the lock holder may write.
 //!
-//! 1. Word 0, lock-and-size: see `lock_word`.
-//! 2. The other words of the header are accessed as atomic words only. The holder of the lock stores the
-//!    siblings and the tags; the rest of them never changes.
-//! 3. Bytes from 64 up to the published size never change until the buffer is reclaimed, which no pin that
-//!    can reach the node sees.
-//! 4. Bytes from the published size on are the lock holder's alone: nobody else reads or writes them.
+//! 1. Word 0, the lock-and-size word: see `lock_word`.
+//! 2. Threads access the other words of the header as atomic words only. The lock holder stores the siblings
+//!    and the fingerprints; the other words never change.
+//! 3. The bytes from 64 up to the published size do not change until the buffer is reclaimed. It is not
+//!    reclaimed while a pin can reach the node.
+//! 4. Only the lock holder reads or writes the bytes past the published size.
 
 use std::ptr::NonNull;
 use std::{fmt, slice};
@@ -21,12 +21,12 @@ use crate::sync::Ordering;
 /// A published node, under a pin.
 #[derive(Clone, Copy)]
 pub struct Node<'p> {
-    /// The first of `node_bytes` initialised bytes of the arena that are a node for as long as `'p`.
+    /// The first of `node_bytes` initialised bytes of the arena that are a node during `'p`.
     start: NonNull<u8>,
     memory: &'p Memory,
 }
 
-// SAFETY: all a node gives access to are atomic words and bytes that do not change.
+// SAFETY: a node gives access only to atomic words and to bytes that do not change.
 unsafe impl Send for Node<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for Node<'_> {}
@@ -37,56 +37,56 @@ pub const LINE_BYTES: usize = 64;
 
 impl<'p> Node<'p> {
     /// # Safety
-    /// At `start`, a node was published whose buffer is not reclaimed as long as `'p`.
+    /// A published node begins at `start`, and its buffer is not reclaimed during `'p`.
     #[inline]
     pub(crate) unsafe fn new(memory: &'p Memory, start: NonNull<u8>) -> Self {
         Self { start, memory }
     }
 
-    /// Where the node is.
+    /// The bus address of the node.
     #[must_use]
     pub fn address(self) -> BusAddress {
         self.memory.address_of(self.start)
     }
 
-    /// Whether both are one buffer.
+    /// Whether both nodes are the same buffer.
     #[must_use]
     #[inline]
     pub fn is(self, other: Node<'_>) -> bool {
         self.start == other.start
     }
 
-    /// The lock-and-size word as it is now.
+    /// Loads the lock-and-size word.
     #[must_use]
     #[inline]
     pub fn lock_and_size(self) -> LockAndSize {
         self.lock_word().load()
     }
 
-    /// A word of the header, at an offset that is a multiple of 8 from 8 to 56.
+    /// Loads the word of the header at an offset, which is a multiple of 8 from 8 to 56.
     ///
     /// # Panics
-    /// If `offset` is anything else.
+    /// If `offset` has another value.
     #[must_use]
     #[inline]
     pub fn word(self, offset: usize) -> u64 {
-        assert!(offset >= WORD, "the lock-and-size word is not read like the others");
-        // What a sibling LID leads to is mapped for who finds it: acquire pairs with `set_word`.
+        assert!(offset >= WORD, "`lock_and_size` loads the lock-and-size word");
+        // Acquire, with the release in `set_word`: a reader that loads the LID of a sibling sees its mapping.
         let is_sibling = matches!(offset, header::LEFT_OFFSET | header::RIGHT_OFFSET);
         self.header_word(offset).load(if is_sibling { Ordering::Acquire } else { Ordering::Relaxed })
     }
 
-    /// All of the node that is published now.
+    /// The published contents of the node at this moment.
     #[must_use]
     #[inline]
     pub fn published(self) -> Published<'p> {
         Published { node: self, state: self.lock_and_size() }
     }
 
-    /// The node that this one replaced, if there is one.
+    /// The previous version: the node that this node replaced.
     ///
     /// # Panics
-    /// If that one is reclaimed, so was out of reach of this pin.
+    /// If the previous version is reclaimed. Then this pin could not reach it.
     #[must_use]
     #[inline]
     pub fn previous(self) -> Option<Self> {
@@ -94,9 +94,9 @@ impl<'p> Node<'p> {
         Some(self.memory.node_at(address))
     }
 
-    /// Prefetches the cache lines of the bytes from offset `from` up to `to`, or to the end of the node if
-    /// that is less. It prefetches four lines at a time, so up to three lines more: the processor then
-    /// predicts the number of rounds nearly always.
+    /// Prefetches the cache lines of the bytes from offset `from` up to `to`, or to the end of the node if that
+    /// is less. It prefetches four lines at a time, so up to three lines more: the processor then nearly always
+    /// predicts the number of iterations.
     #[inline]
     pub fn prefetch(self, from: usize, to: usize) {
         const LINES: usize = 4;
@@ -109,11 +109,12 @@ impl<'p> Node<'p> {
         }
     }
 
-    /// Locks the node if its lock-and-size word is still `seen`, and that is unlocked.
+    /// Locks the node if its lock-and-size word is still `seen` and `seen` is unlocked.
     #[must_use]
     #[inline]
     pub fn try_lock(self, seen: LockAndSize) -> Option<LockedNode<'p>> {
-        // Made only if the lock was had: dropping one unlocks.
+        // `then`, not `then_some`: dropping a `LockedNode` would unlock a node that this thread has not
+        // locked.
         self.lock_word().try_lock(seen).then(|| LockedNode { node: self, seen })
     }
 
@@ -128,25 +129,26 @@ impl<'p> Node<'p> {
             offset < header::SIZE && offset.is_multiple_of(WORD),
             "no word of a header begins at byte {offset}"
         );
-        // SAFETY: the header is initialised and aligned to 64 bytes, and published headers are accessed as
-        // atomic words only (invariant 2).
+        // SAFETY: the header is initialised and aligned to 64 bytes, and threads access published headers as
+        // atomic words only (rule 2).
         unsafe { self.start.add(offset).cast::<MappedWord>().as_ref() }
     }
 
     /// # Safety
-    /// `size` is from 64 to `node_bytes`, and nobody writes to the bytes up to it for as long as `'b`.
+    /// `size` is from 64 to `node_bytes`, and no thread writes to the bytes below it during `'b`.
     #[inline]
     unsafe fn body<'b>(self, size: usize) -> &'b [u8] {
-        // SAFETY: the bytes are initialised, within the node, and do not change, says the caller.
+        // SAFETY: the bytes are initialised and within the node; the caller guarantees that they do not
+        // change.
         unsafe { slice::from_raw_parts(self.start.add(header::SIZE).as_ptr(), size - header::SIZE) }
     }
 }
 
-/// A node as far as it was published at one moment.
+/// The contents of a node that were published at one moment.
 #[derive(Debug, Clone, Copy)]
 pub struct Published<'p> {
     node: Node<'p>,
-    /// A lock-and-size word that this node has had.
+    /// The lock-and-size word at that moment.
     state: LockAndSize,
 }
 
@@ -158,19 +160,19 @@ impl<'p> Published<'p> {
         self.node
     }
 
-    /// The lock-and-size word as it was.
+    /// The lock-and-size word at that moment.
     #[must_use]
     #[inline]
     pub fn state(self) -> LockAndSize {
         self.state
     }
 
-    /// The bytes from offset 64 up to the size that was published.
+    /// The bytes from offset 64 up to the published size.
     #[must_use]
     #[inline]
     pub fn bytes(self) -> &'p [u8] {
-        // SAFETY: invariant 3; the acquire load of the word saw these bytes, and a published size is from 64
-        // to `node_bytes`.
+        // SAFETY: rule 3; the acquire load of the word orders the writes of these bytes before this read, and
+        // a published size is from 64 to `node_bytes`.
         unsafe { self.node.body(self.state.size()) }
     }
 }
@@ -184,17 +186,17 @@ impl fmt::Debug for Node<'_> {
     }
 }
 
-/// Asks for a cache line, which may be anywhere, even where there is no memory.
+/// Prefetches a cache line. The address need not be valid.
 #[inline]
 pub(crate) fn prefetch_line(line: *const u8) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: SSE is part of x86-64; a prefetch has no effect but on the caches.
+    // SAFETY: SSE is part of x86-64; a prefetch affects only the caches.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(line.cast());
     }
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: a prefetch has no effect but on the caches.
+    // SAFETY: a prefetch affects only the caches.
     unsafe {
         std::arch::asm!("prfm pldl1keep, [{line}]", line = in(reg) line,
             options(nostack, preserves_flags, readonly));
@@ -203,9 +205,9 @@ pub(crate) fn prefetch_line(line: *const u8) {
     let _ = line;
 }
 
-/// A node locked by the caller. Dropping it unlocks the node with nothing published.
+/// A node that the owner of this value has locked. Dropping it unlocks the node and publishes nothing.
 #[derive(Debug)]
-#[must_use = "a lock that is dropped is unlocked"]
+#[must_use = "dropping it unlocks the node"]
 pub struct LockedNode<'p> {
     node: Node<'p>,
     seen: LockAndSize,
@@ -219,22 +221,25 @@ impl<'p> LockedNode<'p> {
         self.node
     }
 
-    /// The lock-and-size word as it was before it was locked.
+    /// The lock-and-size word before the node was locked.
     #[must_use]
     #[inline]
     pub fn seen(&self) -> LockAndSize {
         self.seen
     }
 
-    /// The bytes from offset 64 up to `size`, with what this holder wrote past the published size.
+    /// The bytes from offset 64 up to `size`, including unpublished writes of this holder.
     ///
     /// # Panics
-    /// If `size` is not from 64 to the node's bytes.
+    /// If `size` is not from 64 to the size of a buffer.
     #[must_use]
     #[inline]
     pub fn bytes_up_to(&self, size: usize) -> &[u8] {
-        assert!((header::SIZE..=self.node.memory.node_bytes()).contains(&size), "no size of a node: {size}");
-        // SAFETY: invariants 3 and 4; this holder cannot write while it is borrowed.
+        assert!(
+            (header::SIZE..=self.node.memory.node_bytes()).contains(&size),
+            "{size} is not a size of a node"
+        );
+        // SAFETY: rules 3 and 4; this holder cannot write while it is borrowed.
         unsafe { self.node.body(size) }
     }
 
@@ -246,32 +251,36 @@ impl<'p> LockedNode<'p> {
     #[inline]
     pub fn tail_mut(&mut self, from: usize) -> &mut [u8] {
         let end = self.node.memory.node_bytes();
-        assert!((self.seen.size()..=end).contains(&from), "offset {from} is not in the free end of a node");
-        // SAFETY: the bytes are within the node and past the published size, so this holder's alone
-        // (invariant 4), which is borrowed exclusively.
+        assert!(
+            (self.seen.size()..=end).contains(&from),
+            "offset {from} is below the size, or beyond the node"
+        );
+        // SAFETY: the bytes are within the node and past the published size, so only this holder accesses
+        // them (rule 4), and it is borrowed exclusively.
         unsafe { slice::from_raw_parts_mut(self.node.start.add(from).as_ptr(), end - from) }
     }
 
-    /// Stores a sibling (offset 24 or 32) or eight tags (48 or 56).
+    /// Stores the LID of a sibling (offset 24 or 32) or eight fingerprints (48 or 56).
     ///
     /// # Panics
-    /// If `offset` is another one: the other words of a published node do not change.
+    /// If `offset` has another value: the other words of a published node never change.
     #[inline]
     pub fn set_word(&self, offset: usize, value: u64) {
-        const SECOND_TAGS: usize = header::TAGS_OFFSET + WORD;
+        const FINGERPRINTS: usize = header::TAGS_OFFSET;
+        const MORE_FINGERPRINTS: usize = FINGERPRINTS + WORD;
         assert!(
-            matches!(offset, header::LEFT_OFFSET | header::RIGHT_OFFSET | header::TAGS_OFFSET | SECOND_TAGS),
-            "the word at byte {offset} of a published node does not change"
+            matches!(offset, header::LEFT_OFFSET | header::RIGHT_OFFSET | FINGERPRINTS | MORE_FINGERPRINTS),
+            "the word at byte {offset} of a published node never changes"
         );
-        // Release pairs with the loads of siblings: the leaf that one leads to was mapped before.
+        // Release, with the acquire in `word`: the sibling was mapped before.
         self.node.header_word(offset).store(value, Ordering::Release);
     }
 
-    /// Makes all this holder wrote up to `size` visible to readers, with `log_count` entries in the log
-    /// block, and unlocks the node.
+    /// Publishes the writes of this holder below `size`, with `log_count` entries in the log block, and
+    /// unlocks the node.
     ///
     /// # Panics
-    /// If `size` is less than the published size or more than the node's bytes, or `log_count` is more than
+    /// If `size` is less than the published size or greater than a buffer, or `log_count` is greater than
     /// 255.
     #[inline]
     pub fn publish(self, size: usize, log_count: usize) {
@@ -281,7 +290,7 @@ impl<'p> LockedNode<'p> {
         std::mem::forget(self);
     }
 
-    /// Leaves the node locked for ever: its buffer was replaced.
+    /// Leaves the node locked forever, because its buffer is replaced.
     #[inline]
     pub fn abandon(self) {
         std::mem::forget(self);

@@ -1,11 +1,11 @@
-//! Retired buffers and LIDs on their way to be reclaimed.
+//! The lists of retired buffers and LIDs that are not reclaimed yet.
 //!
-//! Entries gather in the open batch of their thread's stripe. A batch that is full, or that somebody wants to
-//! reclaim, is closed: stamped with the operations in flight. The stamps of a stripe only grow, so its
-//! batches pass in the order in which they were closed.
+//! A thread appends entries to the open batch of its stripe. A batch is closed when it is full, or when a
+//! thread reclaims memory: it receives a stamp of the operations in flight. The stamps of a stripe are in
+//! ascending order, so its batches become reclaimable in the order in which they were closed.
 //!
-//! 1. A stripe's lists: under its lock.
-//! 2. What was taken out of the lists is the taker's alone.
+//! 1. A thread accesses the lists of a stripe only under the lock of the stripe.
+//! 2. A thread that has removed a batch from the lists owns it.
 
 use std::collections::VecDeque;
 
@@ -13,20 +13,20 @@ use crate::address::{BusAddress, Lid};
 use crate::epochs::{Epochs, Stamp};
 use crate::sync::{Mutex, Padded, lock, thread_number};
 
-/// Something that no operation which begins from now on can reach.
+/// A buffer or LID that no later operation can reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retired {
-    /// The buffer of a node that was replaced.
+    /// The buffer of a replaced node.
     Node(BusAddress),
-    /// The LID of a node that is gone.
+    /// The LID of a removed node.
     Lid(Lid),
     /// The buffer of a value, and the value's length in bytes.
     Value(BusAddress, usize),
 }
 
-/// Entries of a full batch.
+/// A batch with this number of entries is full.
 const BATCH_ENTRIES: usize = 64;
-/// Bytes of a full batch, if it has fewer entries.
+/// A batch with this number of bytes is full, even if it has fewer entries.
 const BATCH_BYTES: usize = 1 << 20;
 
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl RetireLists {
         Self { stripes: (0..stripes).map(|_| Padded(Mutex::new(Lists::default()))).collect() }
     }
 
-    /// Adds an entry of so many bytes. True if that closed a batch of this thread's stripe.
+    /// Appends an entry of `bytes` bytes. Returns whether it has closed a batch of this thread's stripe.
     pub(crate) fn push(&self, entry: Retired, bytes: usize, epochs: &Epochs) -> bool {
         let mut lists = lock(self.stripe(thread_number()));
         lists.open.push(entry);
@@ -66,12 +66,12 @@ impl RetireLists {
         full
     }
 
-    /// Takes the oldest batch of this thread's stripe if all have passed it.
+    /// Removes the oldest batch of this thread's stripe if it is reclaimable.
     pub(crate) fn take_own(&self, epochs: &Epochs) -> Option<Vec<Retired>> {
         take(&mut lock(self.stripe(thread_number())), epochs)
     }
 
-    /// Closes all open batches and takes one that all have passed.
+    /// Closes open batches and removes a batch that is reclaimable.
     pub(crate) fn take_any(&self, epochs: &Epochs) -> Option<Vec<Retired>> {
         self.stripes.iter().find_map(|stripe| {
             let mut lists = lock(&stripe.0);
@@ -100,17 +100,17 @@ mod models {
     use loom::thread;
 
     use super::*;
-    use crate::epochs::models::Shared;
+    use crate::epochs::models::GuardedBuffer;
     use crate::sync::Arc;
 
-    /// What one thread retires, another may reclaim: the lock orders the one's making it unreachable before
-    /// the other's stamp. Fails if the fence in `Epochs::stamp` is left out.
+    /// One thread retires a buffer and another one reclaims it: the lock orders making it unreachable before
+    /// the stamp. Fails if the fence in `Epochs::stamp` is omitted.
     #[test]
     fn loom_one_thread_reclaims_what_another_retired() {
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
         model.check(|| {
-            let shared = Shared::new(1, 0, 0);
+            let shared = GuardedBuffer::new(1, 0, 0);
             let lists = Arc::new(RetireLists::new(1));
             let reader = thread::spawn({
                 let shared = shared.clone();

@@ -1,6 +1,7 @@
-//! The seam between the protocols and what runs them: the machine's atomics, or loom's under `cfg(loom)`.
+//! The synchronization primitives of the protocols: those of the standard library, or those of loom under
+//! `cfg(loom)`.
 //!
-//! Atomics of a protocol come from here, so that a model can check it.
+//! Protocols import their atomics from here, so that loom can check them.
 
 #[cfg(loom)]
 pub use loom::{
@@ -17,30 +18,31 @@ pub use std::{
     thread,
 };
 
-/// A full fence right after a sequentially consistent compare-and-swap.
+/// A full fence immediately after a sequentially consistent compare-and-swap.
 #[inline]
 pub(crate) fn fence_after_exchange() {
-    // On x86-64 the locked instruction is one already; the compiler must not move loads before it.
+    // On x86-64 the locked instruction is already a full fence. Only the compiler must not move loads before
+    // it.
     #[cfg(all(target_arch = "x86_64", not(loom)))]
     std::sync::atomic::compiler_fence(Ordering::SeqCst);
     #[cfg(not(all(target_arch = "x86_64", not(loom))))]
     fence(Ordering::SeqCst);
 }
 
-/// Keeps what different threads write out of each other's cache lines.
+/// Aligns a value, so that it shares no cache line with other values.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Padded<T>(pub T);
 
-/// Locks a mutex whose holders do not panic.
+/// Locks a mutex.
 ///
 /// # Panics
-/// If one did: what the mutex guards may be in pieces then.
+/// If a thread has panicked while it held the lock, because the protected data can be inconsistent then.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().expect("no thread panicked while it held this lock")
+    mutex.lock().expect("no thread panics while it holds this lock")
 }
 
-/// A small number of the calling thread, to spread threads over stripes and slots.
+/// Returns the number of the calling thread, a small number that distributes threads over stripes and slots.
 #[inline]
 pub fn thread_number() -> usize {
     use std::cell::Cell;
@@ -50,12 +52,12 @@ pub fn thread_number() -> usize {
     static NEXT: atomic::AtomicUsize = atomic::AtomicUsize::new(0);
     thread_local!(static NUMBER: Cell<usize> = const { Cell::new(NONE) });
 
-    // A destructor that runs after the thread's locals are gone has to do without.
-    let take = |number: &Cell<usize>| {
+    // A destructor that runs after the thread-local variables are destroyed uses number 0.
+    let number_of = |number: &Cell<usize>| {
         if number.get() == NONE {
             number.set(NEXT.fetch_add(1, Ordering::Relaxed));
         }
         number.get()
     };
-    NUMBER.try_with(take).unwrap_or(0)
+    NUMBER.try_with(number_of).unwrap_or(0)
 }

@@ -1,10 +1,10 @@
 //! Write versions, and their release to readers in order.
 //!
-//! A writer takes a version, publishes its changes, and marks the version done in a ring. Any writer that
+//! A writer takes a version, publishes its changes, and marks the version done in a ring. A writer that
 //! closes the gap after the read version advances it over all versions that are done, so no writer spins for
 //! its predecessors.
 //!
-//! Who may access which field:
+//! Access to the fields:
 //! 1. `newest`: any writer, by fetch-and-add; the writer owns the version that follows the returned one.
 //! 2. `done[v % VERSION_RING]`: the owner of version v stores v, once, while `read + VERSION_RING > v`; any
 //!    thread loads it.
@@ -16,10 +16,10 @@
 
 use crate::sync::{AtomicU64, Ordering, Padded, fence, hint, thread};
 
-/// The global version of a write, or one that a reader sees. 0 without MVCC.
+/// A write version or a read version. 0 without MVCC.
 pub type Version = u64;
 
-/// Most versions that are taken and not yet released.
+/// Maximum number of write versions that are not released yet.
 #[cfg(not(loom))]
 pub const VERSION_RING: usize = 1024;
 #[cfg(loom)]
@@ -33,7 +33,7 @@ pub struct Versions {
 }
 
 impl Versions {
-    /// The versions of a store in which `version` is visible and no write followed it.
+    /// Creates the versions of a store in which `version` is the newest one and is visible.
     #[must_use]
     pub fn new(version: u64) -> Self {
         let done = (0..VERSION_RING).map(|_| AtomicU64::new(0)).collect();
@@ -47,7 +47,7 @@ impl Versions {
         self.read.0.load(Ordering::Acquire)
     }
 
-    /// The newest version taken. Other threads may take later ones at any time.
+    /// The newest write version. Other threads can take later ones at any time.
     #[must_use]
     #[inline]
     pub fn newest(&self) -> u64 {
@@ -123,7 +123,7 @@ mod tests {
         use loom::sync::Arc;
         use loom::sync::atomic::AtomicUsize;
 
-        struct Shared {
+        struct SharedVersions {
             versions: Versions,
             data: [AtomicUsize; 2],
             /// The version of a device.
@@ -133,7 +133,7 @@ mod tests {
         loom::model(|| {
             let data = [AtomicUsize::new(0), AtomicUsize::new(0)];
             let notified = AtomicU64::new(0);
-            let shared = Arc::new(Shared { versions: Versions::new(0), data, notified });
+            let shared = Arc::new(SharedVersions { versions: Versions::new(0), data, notified });
             let writer = {
                 let shared = shared.clone();
                 loom::thread::spawn(move || write(&shared))
@@ -144,7 +144,7 @@ mod tests {
             assert_eq!(shared.versions.read_version(), 2);
         });
 
-        fn write(shared: &Shared) {
+        fn write(shared: &SharedVersions) {
             let version = shared.versions.take();
             shared.data[version as usize - 1].store(1, Ordering::Relaxed);
             shared.versions.release(version, |version| {
@@ -152,7 +152,7 @@ mod tests {
             });
         }
 
-        fn see(shared: &Shared) {
+        fn see(shared: &SharedVersions) {
             let visible = shared.versions.read_version();
             for written in shared.data.iter().take(visible as usize) {
                 assert_eq!(written.load(Ordering::Relaxed), 1);

@@ -44,10 +44,7 @@ fn a_device_is_registered_before_anything_is_mapped() {
     assert!(matches!(register(), Err(MemoryError::TooManyDevices { max: 2 })));
     new_node(&memory, b"");
     let error = register().unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "a device is registered before the first tree is planted: afterwards it is too late"
-    );
+    assert_eq!(error.to_string(), "a device must register before the first tree is created");
 }
 
 /// A memory, and a device with an operation in flight.
@@ -133,7 +130,7 @@ fn what_is_not_in_use_cannot_be_read() {
         assert_eq!(read(&memory, &device, address, bytes), None, "{bytes} bytes at {address:#x}");
     }
     let error = memory.read(&device, arena, &mut [0; 8]).unwrap_err().to_string();
-    assert_eq!(error, "no nodes or values in use are at bus address 0x80000 and the 8 bytes from there");
+    assert_eq!(error, "the 8 bytes at bus address 0x80000 are not part of nodes or values in use");
 }
 
 #[test]

@@ -175,7 +175,7 @@ fn leases_run_out_and_come_back() {
     let memory = Memory::new(config).unwrap();
     let (first, _second) = (memory.lease().unwrap(), memory.lease().unwrap());
     let error = memory.lease().unwrap_err();
-    assert_eq!(error.to_string(), "all 2 leases are taken");
+    assert_eq!(error.to_string(), "all 2 leases are in use");
     let user = first.enter();
     first.revoke();
     assert!(memory.lease().is_err(), "it is still in use");

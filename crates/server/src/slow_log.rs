@@ -36,12 +36,12 @@ pub(crate) struct Entry {
     pub(crate) request_bytes: usize,
     pub(crate) reply_bytes: usize,
     /// What the accelerator touched meanwhile.
-    pub(crate) touched: Touched,
+    pub(crate) touched: AccessStats,
 }
 
 /// What readers have touched so far, on all cores.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Touched {
+pub(crate) struct AccessStats {
     /// Steps from a node to its previous version.
     pub(crate) chain_steps: u64,
     /// If the accelerator counts it.
@@ -113,7 +113,7 @@ fn shortened(argument: &[u8]) -> Vec<u8> {
     shown
 }
 
-impl Touched {
+impl AccessStats {
     /// What was touched so far.
     pub(crate) fn of(store: &Store, with_memory: bool) -> Self {
         let counts = if with_memory { store.touched() } else { None };
@@ -132,7 +132,7 @@ impl Touched {
     }
 }
 
-impl Sub for Touched {
+impl Sub for AccessStats {
     type Output = Self;
 
     fn sub(self, before: Self) -> Self {

@@ -8,7 +8,7 @@ use crate::connection::Connection;
 use crate::counts::Counts;
 use crate::monitors::write_line;
 use crate::shared::Shared;
-use crate::slow_log::{self, Entry, Touched};
+use crate::slow_log::{self, Entry, AccessStats};
 use crate::tally;
 
 /// Times the batches of a turn, one after the other.
@@ -20,7 +20,7 @@ pub(crate) struct Stopwatch<'s> {
     slow: Duration,
     /// From which on it is an event.
     latency_threshold: Duration,
-    touched: Touched,
+    touched: AccessStats,
     /// There are monitors.
     is_shown: bool,
     /// What they are shown of the lap.
@@ -94,11 +94,11 @@ impl<'s> Stopwatch<'s> {
     }
 
     /// Nothing of what is touched is asked for if nobody will see it.
-    fn touched(shared: &Shared, slow: Duration) -> Touched {
+    fn touched(shared: &Shared, slow: Duration) -> AccessStats {
         if slow == Duration::MAX {
-            return Touched::default();
+            return AccessStats::default();
         }
-        Touched::of(&shared.store, shared.config().count_touched)
+        AccessStats::of(&shared.store, shared.config().count_touched)
     }
 }
 
@@ -186,7 +186,7 @@ impl Lap<'_, '_> {
             together: self.together,
             request_bytes,
             reply_bytes,
-            touched: Touched::default(),
+            touched: AccessStats::default(),
         });
     }
 }

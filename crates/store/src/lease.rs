@@ -75,7 +75,7 @@ impl Leases {
         let taken = self.clock.now();
         let (renewed, kept) = (AtomicU64::new(nanoseconds(taken)), AtomicBool::new(false));
         let new = Arc::new(Held { lease, token, version, limits, retired_before, taken, renewed, kept });
-        self.accelerator.hold(version, &new.lease);
+        self.accelerator.pin_version(version, &new.lease);
         held.by_token.insert(token, new.clone());
         Ok(new)
     }
@@ -158,7 +158,7 @@ impl Leases {
 
     fn revoke(&self, held: &Held) {
         held.lease.revoke();
-        self.accelerator.let_go(held.version, &held.lease);
+        self.accelerator.unpin_version(held.version, &held.lease);
     }
 
     fn too_many(&self, error: MemoryError) -> Error {

@@ -254,14 +254,14 @@ impl Reader<'_> {
             if self.rng.random() {
                 lease.revoke();
             }
-            self.scene.accelerator.let_go(version, &lease);
+            self.scene.accelerator.unpin_version(version, &lease);
             return;
         }
         // Long scans may have all leases.
         let Ok(lease) = self.scene.forest.memory().lease() else { return };
         let lease = Arc::new(lease);
         let version = self.scene.forest.read_version();
-        self.scene.accelerator.hold(version, &lease);
+        self.scene.accelerator.pin_version(version, &lease);
         // Version 0 cannot be named.
         self.held = (version > 0).then_some((version, lease));
     }

@@ -1,18 +1,21 @@
-//! What the tests and examples of several crates share. Product crates depend on it for development only.
+//! Test support for several crates. Product crates have it as a development dependency only.
 //!
 //! - [`conformance`] is the suite that every backend of the accelerator must pass.
+//! - [`DeviceModel`] is the reference model of a device.
 //! - [`histories`] runs concurrent histories of reads in flight and checks that each answer is linearizable.
-//! - [`index`] makes forests, keys and values, and models a tree by a sorted map.
-//! - [`nodes`] makes memories and nodes without a tree.
+//! - [`index`] creates forests, keys and values, and models a tree as a sorted map.
+//! - [`nodes`] creates memories and nodes without a tree.
 //! - [`Random`], [`seed`], [`seed_or`] and [`soak`] make random tests repeatable.
 #![forbid(unsafe_code)]
 
 pub mod conformance;
+mod device_model;
 pub mod histories;
 pub mod index;
 pub mod nodes;
 mod random;
 mod seeds;
 
+pub use device_model::DeviceModel;
 pub use random::Random;
 pub use seeds::{seed, seed_or, soak};

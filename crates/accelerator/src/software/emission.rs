@@ -1,4 +1,4 @@
-//! What a scan finds, on its way into completions: where limits end it.
+//! Writes the pairs of a scan into completions, and applies the limits of the scan.
 
 use std::ops::ControlFlow;
 
@@ -7,26 +7,26 @@ use honeycomb_btree::{Emit, Pair, PairRun, Scan, Version};
 use crate::completion::{Completions, ScanWriter};
 use crate::long_scan::Limits;
 
-/// The completions of a scan, or of one turn of it, while they are written.
+/// The completions of a scan, or of one quantum of it, during their construction.
 pub(super) struct Emission<'c> {
     writer: ScanWriter<'c>,
-    /// What is left for this turn.
+    /// The remaining pairs and bytes of this quantum.
     left: Limits,
-    /// Pairs left for later turns.
+    /// The pairs that remain for later quanta.
     later: usize,
-    ended: Ended,
+    end: ScanEnd,
 }
 
-/// What ended a scan.
+/// The cause of the end of a scan, or of a quantum.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Ended {
+pub(super) enum ScanEnd {
     Range,
     Limit,
-    Turn,
+    Quantum,
 }
 
 impl<'c> Emission<'c> {
-    /// Of a scan that is done in one go.
+    /// Begins the completions of a scan that executes in one quantum.
     #[inline]
     pub(super) fn of(
         completions: &'c mut Completions,
@@ -39,21 +39,22 @@ impl<'c> Emission<'c> {
         Self::new(completions.begin_scan(identifier, version), left, usize::MAX)
     }
 
-    /// Of at most so many pairs before others have their turn.
+    /// Begins the completions of a quantum of at most `quantum_pairs` pairs.
     #[inline]
-    pub(super) fn new(writer: ScanWriter<'c>, left: Limits, pairs_this_turn: usize) -> Self {
-        let pairs = left.pairs.min(pairs_this_turn);
-        let this_turn = Limits { pairs, ..left };
-        Self { writer, left: this_turn, later: left.pairs - pairs, ended: Ended::Range }
+    pub(super) fn new(writer: ScanWriter<'c>, left: Limits, quantum_pairs: usize) -> Self {
+        let pairs = left.pairs.min(quantum_pairs);
+        let quantum = Limits { pairs, ..left };
+        Self { writer, left: quantum, later: left.pairs - pairs, end: ScanEnd::Range }
     }
 
-    /// The same scan for one pair more, which says that there are more. Limits are looked after here.
+    /// Returns the same scan with a limit of one more pair. The additional pair shows that the range has not
+    /// ended. The emission itself applies the limits.
     #[inline]
     pub(super) fn scan<'s>(&self, scan: &Scan<'s>) -> Scan<'s> {
         Scan { limit: scan.limit.saturating_add(1), ..*scan }
     }
 
-    /// What may still be emitted.
+    /// The pairs and bytes that the scan may still emit, in this quantum and in later ones.
     pub(super) fn left(&self) -> Limits {
         Limits { pairs: self.left.pairs + self.later, ..self.left }
     }
@@ -63,11 +64,11 @@ impl<'c> Emission<'c> {
         self.writer.last_key()
     }
 
-    /// Ends the completion: what ended the scan.
+    /// Finishes the completion. Returns the cause of the end of the scan.
     #[inline]
-    pub(super) fn finish(self) -> Ended {
-        self.writer.finish(self.ended == Ended::Turn, self.ended == Ended::Limit);
-        self.ended
+    pub(super) fn finish(self) -> ScanEnd {
+        self.writer.finish(self.end == ScanEnd::Quantum, self.end == ScanEnd::Limit);
+        self.end
     }
 }
 
@@ -75,12 +76,12 @@ impl Emit for Emission<'_> {
     #[inline]
     fn pair(&mut self, pair: &Pair<'_>) -> ControlFlow<()> {
         if self.left.are_reached() {
-            let is_turn = self.left.bytes > 0 && self.later > 0;
-            self.ended = if is_turn { Ended::Turn } else { Ended::Limit };
+            let is_quantum = self.left.bytes > 0 && self.later > 0;
+            self.end = if is_quantum { ScanEnd::Quantum } else { ScanEnd::Limit };
             return ControlFlow::Break(());
         }
         self.writer.push(pair);
-        self.left.take(pair.key_len(), pair.value_len());
+        self.left.count(pair.key_len(), pair.value_len());
         ControlFlow::Continue(())
     }
 

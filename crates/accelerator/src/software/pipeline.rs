@@ -1,45 +1,45 @@
-//! The pipeline: many requests on their way down the tree, a step of each in turn.
+//! The pipeline: the interleaved descents of many requests.
 
 use honeycomb_btree::{Descent, Reader, Root, descend_together};
 use smallvec::SmallVec;
 
 use crate::admission::Admission;
+use crate::backend_state::BackendState;
 use crate::completion::Completions;
-use crate::known::Known;
 use crate::long_scan::LongScans;
 use crate::request::{PlainGet, Read, Request, parse};
 use crate::software::Software;
 use crate::software::emission::Emission;
 use crate::status::Status;
 
-/// Requests that go together unless the parameters say otherwise: room for them is at hand.
+/// The default number of interleaved requests. A group of this size needs no allocation.
 const GROUP: usize = 16;
 
-/// One run of requests at one version.
+/// Executes the requests of one admission.
 pub(super) struct Pipeline<'p, 'r> {
     pub(super) reader: &'r Reader<'r>,
-    pub(super) known: &'p Known,
+    pub(super) state: &'p BackendState,
     pub(super) parameters: &'p Software,
     pub(super) long_scans: &'p mut LongScans,
     pub(super) completions: &'p mut Completions,
 }
 
-/// A request on its way, but for its descent.
+/// A request in flight, without its descent.
 #[derive(Clone, Copy)]
 struct Flight<'q> {
     identifier: u64,
-    /// Of a scan: the request, to be parsed again when it is wanted.
+    /// The bytes of a scan, which its completion parses again; `None` for a get.
     scan: Option<&'q [u8]>,
 }
 
-/// Requests whose descents go together.
+/// Requests whose descents are interleaved.
 struct Group<'r, 'q> {
     flights: SmallVec<[Flight<'q>; GROUP]>,
     descents: SmallVec<[Descent<'r, 'q>; GROUP]>,
 }
 
 impl<'r> Pipeline<'_, 'r> {
-    pub(super) fn run<'q>(mut self, admission: &mut Admission<'q>) {
+    pub(super) fn execute<'q>(mut self, admission: &mut Admission<'q>) {
         let mut group = Group { flights: SmallVec::new(), descents: SmallVec::new() };
         loop {
             self.admit(admission, &mut group);
@@ -53,7 +53,7 @@ impl<'r> Pipeline<'_, 'r> {
         }
     }
 
-    /// Begins the next requests, as many as go together. Those that have no way to go are dealt with here.
+    /// Fills the group with the next requests. Completes the requests that need no descent.
     #[inline]
     fn admit<'q>(&mut self, admission: &mut Admission<'q>, group: &mut Group<'r, 'q>) {
         while group.flights.len() < self.parameters.in_flight {
@@ -74,30 +74,31 @@ impl<'r> Pipeline<'_, 'r> {
         }
     }
 
-    /// The root of a table. A request of one that there is not is refused.
+    /// Returns the root of a table. Rejects the request if the table does not exist.
     #[inline]
     fn root(&mut self, identifier: u64, table: u16) -> Option<Root> {
-        let root = self.known.roots.get(table);
+        let root = self.state.roots.get(table);
         if root.is_none() {
-            self.completions.push_refusal(identifier, Status::UnknownTable);
+            self.completions.push_rejection(identifier, Status::UnknownTable);
         }
         root
     }
 
-    /// The descent of a get, or of a scan that is not set aside and starts at a key.
+    /// Begins the descent of a get, or of a scan that starts at a key and is not set aside. Returns `None` if
+    /// the request is completed or set aside.
     fn begin<'q>(&mut self, request: &Request<'q>) -> Option<Descent<'r, 'q>> {
         let root = self.root(request.identifier, request.table)?;
         let (scan, bytes_max) = match &request.read {
             Read::Get(key) => return Some(self.reader.descend_to_get(root, key)),
             Read::Scan { scan, bytes_max } => (scan, *bytes_max),
         };
-        if scan.limit > self.parameters.scan_quantum_pairs && self.long_scans.set_aside(self.known, request) {
+        if scan.limit > self.parameters.scan_quantum_pairs && self.long_scans.set_aside(self.state, request) {
             return None;
         }
         if let Some(key) = scan.start() {
             return Some(self.reader.descend_to_scan(root, key, scan.limit));
         }
-        if self.completions.refuse_if_full(request.identifier) {
+        if self.completions.reject_if_full(request.identifier) {
             return None;
         }
         let version = self.reader.version();
@@ -113,8 +114,8 @@ impl<'r> Pipeline<'_, 'r> {
         for (Flight { identifier, scan }, descent) in group.flights.iter().zip(&group.descents) {
             match scan {
                 None => {
-                    let found = descent.get().map(|found| (found.value, found.version));
-                    self.completions.push_get(*identifier, version, found);
+                    let pair = descent.get().map(|pair| (pair.value, pair.version));
+                    self.completions.push_get(*identifier, version, pair);
                 }
                 Some(request) => self.complete_scan(request, descent),
             }
@@ -123,9 +124,9 @@ impl<'r> Pipeline<'_, 'r> {
 
     fn complete_scan(&mut self, request: &[u8], descent: &Descent<'_, '_>) {
         let Ok(Request { read: Read::Scan { scan, bytes_max }, identifier, .. }) = parse(request).0 else {
-            unreachable!("it was a scan when it was admitted")
+            unreachable!("the request was a scan at its admission")
         };
-        if self.completions.refuse_if_full(identifier) {
+        if self.completions.reject_if_full(identifier) {
             return;
         }
         let version = self.reader.version();

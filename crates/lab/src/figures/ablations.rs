@@ -7,7 +7,7 @@ use crate::adapters::Peer;
 use crate::map::Failure;
 use crate::plan::Plan;
 use crate::report::{Measurement, MemoryUse, Moment, Report, Subject};
-use crate::touched::{Search, Touched};
+use crate::touched::{Search, AccessStats};
 
 pub(super) const FIGURE: Figure = Figure {
     name: "ablations",
@@ -88,8 +88,8 @@ fn row(report: &Report, peer: Peer) -> Vec<String> {
     }));
     let touched = report.touched.iter().find(|one| one.peer == peer);
     let search = |search: Search| format!("{:.0}, {:.1}", search.bytes, search.lines);
-    row.push(touched.map_or_else(String::new, |Touched { get, .. }| search(*get)));
-    row.push(touched.map_or_else(String::new, |Touched { scan, .. }| search(*scan)));
+    row.push(touched.map_or_else(String::new, |AccessStats { get, .. }| search(*get)));
+    row.push(touched.map_or_else(String::new, |AccessStats { scan, .. }| search(*scan)));
     let is_loaded = |one: &&MemoryUse| one.peer == peer && one.moment == Moment::Loaded;
     let bytes = report.memory.iter().find(is_loaded).map(|one| &one.memory);
     row.push(bytes.map_or_else(String::new, |memory| {

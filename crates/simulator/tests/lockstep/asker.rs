@@ -82,14 +82,14 @@ impl<'w> Asker<'w> {
         let version = self.world.forest.read_version();
         // Version 0 cannot be named, and none is held twice.
         if version > self.held.back().map_or(0, |(newest, _)| *newest) {
-            self.world.accelerators.iter().for_each(|accelerator| accelerator.hold(version, &lease));
+            self.world.accelerators.iter().for_each(|accelerator| accelerator.pin_version(version, &lease));
             self.held.push_back((version, lease));
         }
     }
 
     fn let_go(&mut self) {
         if let Some((version, lease)) = self.held.pop_front() {
-            self.world.accelerators.iter().for_each(|accelerator| accelerator.let_go(version, &lease));
+            self.world.accelerators.iter().for_each(|accelerator| accelerator.unpin_version(version, &lease));
         }
     }
 

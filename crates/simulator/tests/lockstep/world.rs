@@ -3,13 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use honeycomb_accelerator::{Accelerator, Backend, DeviceBackend, Model, Software};
+use honeycomb_accelerator::{Accelerator, Backend, DeviceBackend, Software};
 use honeycomb_btree::{Forest, Root, Shape};
 use honeycomb_simulator::Simulator;
 use honeycomb_simulator::platform::Platform;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
+use honeycomb_testing::DeviceModel;
 use honeycomb_testing::index::{self, Keys, MIB, pick, some_directory, tiny};
 
 /// The tables that have a tree.
@@ -68,7 +69,7 @@ impl World {
         let simulator = simulator(seed, rng);
         let device = DeviceBackend { engines: simulator, ..DeviceBackend::default() };
         let backs: [&dyn Backend; BACKS.len()] =
-            [&Software::default(), &DeviceBackend::<Model>::default(), &device];
+            [&Software::default(), &DeviceBackend::<DeviceModel>::default(), &device];
         let accelerators: Vec<_> = backs.map(|backend| backend.attach(&forest).expect("attached")).into();
         let roots = TABLES.map(|_| forest.create_tree().expect("there is room"));
         for accelerator in &accelerators {

@@ -16,10 +16,11 @@ mod tables;
 use std::sync::Arc;
 
 use common::*;
-use honeycomb_accelerator::{DeviceBackend, Model};
+use honeycomb_accelerator::DeviceBackend;
 use honeycomb_store::Backend;
+use honeycomb_testing::DeviceModel;
 
 /// What the reads of these tests run on.
 fn accelerator() -> Arc<dyn Backend> {
-    Arc::new(DeviceBackend::<Model>::default())
+    Arc::new(DeviceBackend::<DeviceModel>::default())
 }

@@ -16,7 +16,7 @@ pub(super) fn a_held_version_is_read_until_it_is_let_go(world: &mut World) {
     world.held[&revoked].iter().for_each(|lease| lease.revoke());
     let leases = world.held.remove(&revoked).expect("it is held");
     read_all(world, &mut session, &[kept, revoked]);
-    leases.iter().for_each(|lease| world.accelerator.let_go(revoked, lease));
+    leases.iter().for_each(|lease| world.accelerator.unpin_version(revoked, lease));
     world.let_go(kept);
     let never = [kept + 1, world.forest.read_version(), Version::MAX];
     read_all(world, &mut session, &[[kept, revoked].as_slice(), &never].concat());
@@ -36,7 +36,7 @@ pub(super) fn one_lease_of_two_is_enough(world: &mut World) {
         lease.revoke();
         world.write_long(1);
         session.poll();
-        world.accelerator.let_go(version, &lease);
+        world.accelerator.unpin_version(version, &lease);
         world.write_long(2);
         session.finish(world);
         world.let_go(version);

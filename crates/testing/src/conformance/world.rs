@@ -183,7 +183,7 @@ impl World {
     pub(super) fn hold(&mut self) -> Option<Version> {
         let lease = Arc::new(self.forest.memory().lease().ok()?);
         let version = self.forest.read_version();
-        self.accelerator.hold(version, &lease);
+        self.accelerator.pin_version(version, &lease);
         self.held.entry(version).or_default().push(lease);
         Some(version)
     }
@@ -191,7 +191,7 @@ impl World {
     /// Lets go of a version, one of its leases after the other.
     pub(super) fn let_go(&mut self, version: Version) {
         for lease in self.held.remove(&version).into_iter().flatten() {
-            self.accelerator.let_go(version, &lease);
+            self.accelerator.unpin_version(version, &lease);
         }
     }
 

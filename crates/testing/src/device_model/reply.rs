@@ -4,7 +4,7 @@ use honeycomb_btree::Version;
 use honeycomb_layout as layout;
 use honeycomb_layout::{completion, completion_outcome as outcome, completion_pair};
 
-/// What an operation answers with, part by part.
+/// Encodes the completions of one operation. A scan can have several.
 pub(super) struct Reply {
     identifier: u64,
     read_version: Version,
@@ -21,7 +21,7 @@ impl Reply {
         self.read_version = version;
     }
 
-    /// Takes a pair of a scan.
+    /// Appends a pair of a scan.
     pub(super) fn push(&mut self, key: &[u8], value: &[u8]) {
         let mut header = [0; completion_pair::SIZE];
         let mut put =
@@ -34,35 +34,36 @@ impl Reply {
         self.pairs += 1;
     }
 
-    /// Bytes of the pairs that were not given out yet.
+    /// Bytes of the pairs that are not emitted yet.
     pub(super) fn bytes(&self) -> usize {
         self.body.len()
     }
 
-    /// Gives out the pairs so far: further ones follow, or these are the last, of all or of those wanted.
-    pub(super) fn pairs(&mut self, continued: bool, more: bool, done: &mut dyn FnMut(&[u8])) {
+    /// Emits the appended pairs. `continued`: a further completion follows. `more`: a limit ended the scan
+    /// before its range did.
+    pub(super) fn pairs(&mut self, continued: bool, more: bool, complete: &mut dyn FnMut(&[u8])) {
         let word = outcome::with_continued(0, u64::from(continued));
         let word = outcome::with_pairs(outcome::with_more(word, u64::from(more)), self.pairs);
-        self.give(layout::STATUS_FOUND, word, 0, done);
+        self.emit(layout::STATUS_FOUND, word, 0, complete);
         self.pairs = 0;
     }
 
-    /// Gives out what a get found.
-    pub(super) fn value(&mut self, found: Option<(Vec<u8>, Version)>, done: &mut dyn FnMut(&[u8])) {
+    /// Emits the result of a get.
+    pub(super) fn value(&mut self, found: Option<(Vec<u8>, Version)>, complete: &mut dyn FnMut(&[u8])) {
         let status = if found.is_some() { layout::STATUS_FOUND } else { layout::STATUS_ABSENT };
         let (value, version) = found.unwrap_or_default();
         self.body = value;
-        self.give(status, 0, version, done);
+        self.emit(status, 0, version, complete);
     }
 
-    /// Gives out that there is no answer.
-    pub(super) fn refuse(&mut self, status: usize, done: &mut dyn FnMut(&[u8])) {
+    /// Emits a rejection.
+    pub(super) fn reject(&mut self, status: usize, complete: &mut dyn FnMut(&[u8])) {
         self.body.clear();
         self.read_version = 0;
-        self.give(status, 0, 0, done);
+        self.emit(status, 0, 0, complete);
     }
 
-    fn give(&mut self, status: usize, word: u64, pair_version: Version, done: &mut dyn FnMut(&[u8])) {
+    fn emit(&mut self, status: usize, word: u64, pair_version: Version, complete: &mut dyn FnMut(&[u8])) {
         let mut bytes = vec![0; completion::SIZE];
         let mut put =
             |offset: usize, field: &[u8]| bytes[offset..offset + field.len()].copy_from_slice(field);
@@ -74,6 +75,6 @@ impl Reply {
         put(completion::OUTCOME_OFFSET, &word.to_le_bytes());
         bytes.append(&mut self.body);
         bytes.resize(bytes.len().next_multiple_of(8), 0);
-        done(&bytes);
+        complete(&bytes);
     }
 }

@@ -1,10 +1,10 @@
-//! The model engine: what the accelerator in SystemVerilog does, as plain Rust.
+//! The reference model of a device: the behaviour of the accelerator in SystemVerilog, in plain Rust.
 //!
-//! It is what that one is checked against, and the other side of the control plane where there is no
-//! device. It reads nodes as bytes over the bus, by the layout alone, and shares no code with the ordered
-//! index: so it is a second opinion on what the bytes mean. It models what is answered and in which order
-//! memory is read, not how long that takes: a step is one visit of a node, or one value, of one
-//! operation, and operations take steps in turn.
+//! Tests compare the accelerator with it, and it is the device of tests that need no simulation. It reads
+//! nodes as bytes over the bus, by the layout alone, and shares no code with the ordered index. So it is an
+//! independent interpretation of these bytes. It models completions and the order of memory reads, but not
+//! time: a step visits one node, or reads one value, of one operation, and operations take steps in
+//! round-robin order.
 
 mod leaf;
 mod log;
@@ -12,35 +12,35 @@ mod node;
 mod operation;
 mod reply;
 mod scan;
-mod toward;
+mod target;
 
 use std::collections::{HashMap, VecDeque};
 
+use honeycomb_accelerator::{Engine, Engines, Error, HostMemory, Window};
 use honeycomb_btree::{Shape, Version};
 use honeycomb_layout as layout;
 use honeycomb_memory::{BusAddress, Lid, MemoryError};
 
-use crate::accelerator::Error;
-use crate::device::engine::{Engine, Engines, HostMemory, Window};
 use node::Geometry;
 use operation::{Operation, Progress};
 
 /// The parameters of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Model {
-    /// Operations in flight at one time: at least 1. Default 16.
+pub struct DeviceModel {
+    /// Maximum number of operations in flight: at least 1. Default 16.
     pub in_flight: usize,
-    /// Bytes of pairs after which a part of an answer is given out: at least 1. Default 4096.
+    /// Bytes of pairs after which the model emits a completion that a further one continues: at least 1.
+    /// Default 4096.
     pub result_bytes: usize,
 }
 
-impl Default for Model {
+impl Default for DeviceModel {
     fn default() -> Self {
         Self { in_flight: 16, result_bytes: 4096 }
     }
 }
 
-impl Engines for Model {
+impl Engines for DeviceModel {
     fn engine(&self, shape: &Shape) -> Result<Box<dyn Engine>, Error> {
         for (name, value) in [("in_flight", self.in_flight), ("result_bytes", self.result_bytes)] {
             if value == 0 {
@@ -51,7 +51,7 @@ impl Engines for Model {
     }
 }
 
-/// What was read is no node, or cannot be read: something that a right host never shows.
+/// The model read bytes that are not a node, or could not read them. A correct host never causes this.
 struct Fault;
 
 impl From<MemoryError> for Fault {
@@ -60,18 +60,18 @@ impl From<MemoryError> for Fault {
     }
 }
 
-/// What the host has told.
-struct Told {
+/// The device's copy of the host's state.
+struct HostState {
     geometry: Geometry,
-    /// Bus addresses by LID; 0 for none.
+    /// Bus addresses by LID; 0 if the LID is not mapped.
     page_table: Vec<u64>,
     roots: HashMap<u16, Lid>,
     read_version: Version,
     result_bytes: usize,
 }
 
-impl Told {
-    /// Where the node of a LID is.
+impl HostState {
+    /// The bus address of the node of a LID.
     fn address(&self, lid: u64) -> Result<u64, Fault> {
         let address = usize::try_from(lid).ok().and_then(|lid| self.page_table.get(lid)).copied();
         address.filter(|&address| address != 0).ok_or(Fault)
@@ -80,43 +80,43 @@ impl Told {
 
 struct ModelEngine {
     in_flight_max: usize,
-    told: Told,
+    host: HostState,
     newest_started: u64,
-    /// In the order of their turns.
+    /// In round-robin order: the first takes the next step.
     operations: VecDeque<Operation>,
 }
 
 impl ModelEngine {
-    fn new(parameters: Model, shape: &Shape) -> Self {
-        let told = Told {
+    fn new(parameters: DeviceModel, shape: &Shape) -> Self {
+        let host = HostState {
             geometry: Geometry::new(shape),
             page_table: Vec::new(),
             roots: HashMap::new(),
             read_version: 0,
             result_bytes: parameters.result_bytes,
         };
-        Self { in_flight_max: parameters.in_flight, told, newest_started: 0, operations: VecDeque::new() }
+        Self { in_flight_max: parameters.in_flight, host, newest_started: 0, operations: VecDeque::new() }
     }
 }
 
 impl Engine for ModelEngine {
     fn set_root(&mut self, table: u16, root: Option<Lid>) {
         match root {
-            Some(lid) => self.told.roots.insert(table, lid),
-            None => self.told.roots.remove(&table),
+            Some(lid) => self.host.roots.insert(table, lid),
+            None => self.host.roots.remove(&table),
         };
     }
 
     fn map(&mut self, lid: Lid, address: BusAddress) {
         let index = lid.get() as usize;
-        if index >= self.told.page_table.len() {
-            self.told.page_table.resize(index + 1, 0);
+        if index >= self.host.page_table.len() {
+            self.host.page_table.resize(index + 1, 0);
         }
-        self.told.page_table[index] = address.get();
+        self.host.page_table[index] = address.get();
     }
 
     fn publish(&mut self, version: Version) {
-        self.told.read_version = self.told.read_version.max(version);
+        self.host.read_version = self.host.read_version.max(version);
     }
 
     fn submit(&mut self, request: &[u8]) -> bool {
@@ -128,11 +128,11 @@ impl Engine for ModelEngine {
         true
     }
 
-    fn step(&mut self, memory: &dyn HostMemory, done: &mut dyn FnMut(&[u8])) {
+    fn step(&mut self, memory: &dyn HostMemory, complete: &mut dyn FnMut(&[u8])) {
         let Some(mut operation) = self.operations.pop_front() else { return };
-        match operation.step(&self.told, memory, done) {
-            Progress::Again => self.operations.push_back(operation),
-            Progress::Done => {}
+        match operation.step(&self.host, memory, complete) {
+            Progress::Unfinished => self.operations.push_back(operation),
+            Progress::Finished => {}
         }
     }
 
@@ -143,7 +143,7 @@ impl Engine for ModelEngine {
     }
 }
 
-/// A number of some bytes at an offset, little-endian.
+/// Decodes a little-endian number of `length` bytes at an offset.
 fn number(bytes: &[u8], offset: usize, length: usize) -> Result<u64, Fault> {
     let part = offset.checked_add(length).and_then(|end| bytes.get(offset..end)).ok_or(Fault)?;
     let mut word = [0; 8];
@@ -151,7 +151,7 @@ fn number(bytes: &[u8], offset: usize, length: usize) -> Result<u64, Fault> {
     Ok(u64::from_le_bytes(word))
 }
 
-/// Bytes of a node from one offset up to another.
+/// Returns the bytes of a node from one offset up to another.
 fn slice(bytes: &[u8], from: usize, to: usize) -> Result<&[u8], Fault> {
     bytes.get(from..to).ok_or(Fault)
 }

@@ -1,20 +1,20 @@
-//! A node, as its bytes say.
+//! The fields and items of a node, decoded from its bytes.
 
+use honeycomb_accelerator::HostMemory;
 use honeycomb_btree::{Shape, Version};
 use honeycomb_layout as layout;
 use honeycomb_layout::{fences, item_header, lock_and_size, node_header as header, value_reference};
 
-use crate::device::engine::HostMemory;
-use crate::device::model::{Fault, number, slice};
+use crate::device_model::{Fault, number, slice};
 
 const ITEM_HEADER_BYTES: usize = item_header::BITS as usize / 8;
 
-/// Where the blocks of all nodes begin.
+/// The offsets that are equal in all nodes.
 #[derive(Clone, Copy)]
 pub(super) struct Geometry {
     node_bytes: usize,
     shortcuts_end: usize,
-    tag_directory_bytes: usize,
+    fingerprint_directory_bytes: usize,
     shortcut_capacity: usize,
 }
 
@@ -23,22 +23,22 @@ impl Geometry {
         Self {
             node_bytes: shape.node_bytes,
             shortcuts_end: header::SIZE + shape.shortcut_block_bytes,
-            tag_directory_bytes: shape.tag_directory_bytes,
-            // A count of shortcuts is one byte.
+            fingerprint_directory_bytes: shape.tag_directory_bytes,
+            // The number of shortcuts is one byte in the header.
             shortcut_capacity: (shape.shortcut_block_bytes / layout::SHORTCUT_BYTES).min(255),
         }
     }
 }
 
-/// The first line of a node.
+/// The header of a node: its first cache line.
 pub(super) struct Header {
     geometry: Geometry,
     bytes: [u8; header::SIZE],
 }
 
 impl Header {
-    /// The header of the node at an address. It is read before the rest: all bytes below the size in it
-    /// are the node's.
+    /// Reads the header of the node at an address. A caller reads it before the other bytes of the node: all
+    /// bytes below the size in it are published.
     pub(super) fn read(memory: &dyn HostMemory, geometry: Geometry, address: u64) -> Result<Self, Fault> {
         let mut bytes = [0; header::SIZE];
         memory.read(address, &mut bytes)?;
@@ -53,7 +53,7 @@ impl Header {
         self.field(header::NODE_VERSION_OFFSET, header::NODE_VERSION_BYTES) as u64
     }
 
-    /// Where the node is that this one replaced; 0 for none.
+    /// The address of the node that this node replaced; 0 if it replaced none.
     pub(super) fn previous_version(&self) -> u64 {
         self.field(header::PREVIOUS_VERSION_OFFSET, header::PREVIOUS_VERSION_BYTES) as u64
     }
@@ -62,16 +62,18 @@ impl Header {
         self.field(header::LEVEL_OFFSET, header::LEVEL_BYTES) == 0
     }
 
-    /// Where the sorted block begins: after the tag directory, which only leaves have and which is not read.
+    /// The offset of the sorted block. It follows the fingerprint directory, which only leaves have and which
+    /// the model does not read.
     fn sorted_start(&self) -> usize {
-        self.geometry.shortcuts_end + if self.is_leaf() { self.geometry.tag_directory_bytes } else { 0 }
+        self.geometry.shortcuts_end
+            + if self.is_leaf() { self.geometry.fingerprint_directory_bytes } else { 0 }
     }
 
     fn word(&self) -> u64 {
         self.field(header::LOCK_AND_SIZE_OFFSET, header::LOCK_AND_SIZE_BYTES) as u64
     }
 
-    /// The node at the address of this header.
+    /// Reads the rest of the node at the address of this header.
     pub(super) fn node(self, memory: &dyn HostMemory, address: u64) -> Result<Node, Fault> {
         let size = lock_and_size::size(self.word()) as usize;
         let sorted_end = self.field(header::SORTED_END_OFFSET, header::SORTED_END_BYTES);
@@ -87,7 +89,7 @@ impl Header {
     }
 }
 
-/// A node up to the size that it had.
+/// A node up to the size in its header.
 pub(super) struct Node {
     header: Header,
     bytes: Vec<u8>,
@@ -95,14 +97,14 @@ pub(super) struct Node {
     shortcuts: usize,
 }
 
-/// An item where it stands.
+/// An item of the sorted block, or of a log entry.
 #[derive(Clone, Copy)]
 pub(super) struct Item<'n> {
     pub(super) suffix: &'n [u8],
     pub(super) value: &'n [u8],
-    /// Word item_header.
+    /// The word `item_header`.
     flags: u64,
-    /// Offset of what follows it.
+    /// The offset after the item.
     pub(super) end: usize,
 }
 
@@ -111,17 +113,17 @@ impl Item<'_> {
         item_header::tombstone(self.flags) != 0
     }
 
-    /// Of a log entry: whether the sorted item at its back pointer has its key.
+    /// For a log entry: whether the sorted item at its back pointer has the same key.
     pub(super) fn replaces(&self) -> bool {
         item_header::replaces(self.flags) != 0
     }
 
-    /// Of a log entry: whether one before it has its key.
+    /// For a log entry: whether an earlier entry has the same key.
     pub(super) fn repeats(&self) -> bool {
         item_header::repeats(self.flags) != 0
     }
 
-    /// Where the value is.
+    /// The value, or a reference to it.
     pub(super) fn value(&self) -> Result<Value, Fault> {
         if item_header::overflow(self.flags) == 0 {
             return Ok(Value::Inline(self.value.to_vec()));
@@ -133,14 +135,14 @@ impl Item<'_> {
     }
 }
 
-/// A value, or where it is.
+/// A value, or the bus address of an overflow value.
 pub(super) enum Value {
     Inline(Vec<u8>),
     Overflow { address: u64, length: usize },
 }
 
 impl Value {
-    /// Its bytes.
+    /// Returns the bytes of the value; reads them if they are in a buffer of their own.
     pub(super) fn fetch(self, memory: &dyn HostMemory) -> Result<Vec<u8>, Fault> {
         match self {
             Self::Inline(bytes) => Ok(bytes),
@@ -158,17 +160,17 @@ impl Node {
         self.header.node_version()
     }
 
-    /// Its height above the leaves.
+    /// The height above the leaves.
     pub(super) fn level(&self) -> usize {
         self.header.field(header::LEVEL_OFFSET, header::LEVEL_BYTES)
     }
 
-    /// A leaf's left sibling, 0 for none; an interior node's leftmost child.
+    /// The LID of a leaf's left sibling, or 0; the LID of an interior node's leftmost child.
     pub(super) fn left(&self) -> u64 {
         self.header.field(header::LEFT_OFFSET, header::LEFT_BYTES) as u64
     }
 
-    /// A leaf's right sibling, 0 for none.
+    /// The LID of a leaf's right sibling, or 0.
     pub(super) fn right(&self) -> u64 {
         self.header.field(header::RIGHT_OFFSET, header::RIGHT_BYTES) as u64
     }
@@ -177,7 +179,8 @@ impl Node {
         lock_and_size::log_count(self.header.word()) as usize
     }
 
-    pub(super) fn tag(&self, entry: usize) -> Option<u8> {
+    /// The fingerprint of a log entry, if the header has room for it.
+    pub(super) fn fingerprint(&self, entry: usize) -> Option<u8> {
         (entry < header::TAGS_COUNT).then(|| self.bytes[header::TAGS_OFFSET + entry])
     }
 
@@ -197,7 +200,7 @@ impl Node {
         slice(&self.bytes, start + fences::SIZE, start + fences::SIZE + length as usize)
     }
 
-    /// What of the high fence key stands in the node, which is all but the prefix; none at the right edge.
+    /// The high fence key without the prefix, as the node stores it; `None` at the right edge of the tree.
     fn high_fence_suffix(&self) -> Result<Option<&[u8]>, Fault> {
         let field = self.header.sorted_start() + fences::HIGH_LENGTH_OFFSET;
         let length = number(&self.bytes, field, fences::HIGH_LENGTH_BYTES)? as usize;
@@ -209,24 +212,24 @@ impl Node {
         slice(&self.bytes, start, start + rest).map(Some)
     }
 
-    /// What all keys of the node begin with.
+    /// The common prefix of all keys of the node.
     pub(super) fn prefix(&self) -> Result<&[u8], Fault> {
         self.low_fence()?.get(..self.prefix_length()).ok_or(Fault)
     }
 
-    /// The high fence key; none at the right edge of the tree.
+    /// The high fence key; `None` at the right edge of the tree.
     pub(super) fn high_fence(&self) -> Result<Option<Vec<u8>>, Fault> {
         let prefix = self.prefix()?;
         Ok(self.high_fence_suffix()?.map(|suffix| [prefix, suffix].concat()))
     }
 
-    /// Offset of the first item.
+    /// The offset of the first item.
     pub(super) fn items_start(&self) -> Result<usize, Fault> {
         let high = self.high_fence_suffix()?.map_or(0, <[u8]>::len);
         Ok(self.header.sorted_start() + fences::SIZE + self.low_fence()?.len() + high)
     }
 
-    /// The item at an offset, in the bytes before `limit`.
+    /// Decodes the item at an offset, which must end at or before `limit`.
     pub(super) fn item(&self, offset: usize, limit: usize) -> Result<Item<'_>, Fault> {
         let flags = number(&self.bytes, offset, ITEM_HEADER_BYTES)?;
         let suffix = offset + ITEM_HEADER_BYTES;
@@ -239,7 +242,7 @@ impl Node {
         Ok(Item { suffix, value, flags, end })
     }
 
-    /// The items of the sorted block from an offset on, each with its own.
+    /// Iterates over the items of the sorted block from an offset on, each with its offset.
     pub(super) fn items(&self, start: usize) -> impl Iterator<Item = Result<(usize, Item<'_>), Fault>> {
         let mut offset = start;
         std::iter::from_fn(move || {
@@ -262,27 +265,27 @@ impl Node {
         Ok(number(&self.bytes, offsets + 2 * shortcut, 2)? as usize)
     }
 
-    /// Where the segment begins that a key is in, if it is in the node.
+    /// The offset of the only segment that can contain a key.
     pub(super) fn segment_of(&self, suffix: &[u8]) -> Result<usize, Fault> {
-        let wanted = head(suffix);
-        let mut found = None;
+        let key_head = head(suffix);
+        let mut start = None;
         for shortcut in 0..self.shortcuts {
-            if self.head(shortcut)? > wanted {
+            if self.head(shortcut)? > key_head {
                 break;
             }
             let segment = self.segment(shortcut)?;
-            // Equal heads say nothing about the bytes after them: the keys do.
+            // If the heads are equal, only the whole suffixes give the order.
             let begins_before =
-                self.head(shortcut)? < wanted || self.item(segment, self.sorted_end)?.suffix <= suffix;
-            if begins_before || found.is_none() {
-                found = Some(segment);
+                self.head(shortcut)? < key_head || self.item(segment, self.sorted_end)?.suffix <= suffix;
+            if begins_before || start.is_none() {
+                start = Some(segment);
             }
         }
-        found.map_or_else(|| self.items_start(), Ok)
+        start.map_or_else(|| self.items_start(), Ok)
     }
 }
 
-/// The first eight bytes as a number whose order is theirs.
+/// Returns the first eight bytes as a big-endian number, which has the same order.
 fn head(suffix: &[u8]) -> u64 {
     let mut bytes = [0; 8];
     let length = suffix.len().min(8);

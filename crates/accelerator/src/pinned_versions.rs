@@ -1,4 +1,4 @@
-//! The versions that requests may name: those that a lease guards.
+//! The pinned versions: the versions that requests may name. A lease guards each of them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,28 +7,29 @@ use honeycomb_btree::Version;
 use honeycomb_memory::{Lease, LeaseUse};
 
 #[derive(Default)]
-pub(crate) struct Held(Mutex<BTreeMap<Version, Vec<Arc<Lease>>>>);
+pub(crate) struct PinnedVersions(Mutex<BTreeMap<Version, Vec<Arc<Lease>>>>);
 
-impl Held {
-    pub(crate) fn hold(&self, version: Version, lease: &Arc<Lease>) {
+impl PinnedVersions {
+    pub(crate) fn pin(&self, version: Version, lease: &Arc<Lease>) {
         self.lock().entry(version).or_default().push(lease.clone());
     }
 
-    pub(crate) fn let_go(&self, version: Version, lease: &Arc<Lease>) {
-        let mut held = self.lock();
-        if let Some(leases) = held.get_mut(&version) {
+    pub(crate) fn unpin(&self, version: Version, lease: &Arc<Lease>) {
+        let mut pinned = self.lock();
+        if let Some(leases) = pinned.get_mut(&version) {
             leases.retain(|other| !Arc::ptr_eq(other, lease));
             if leases.is_empty() {
-                held.remove(&version);
+                pinned.remove(&version);
             }
         }
     }
 
-    /// Reads under a lease that guards a version; none if none does that was not revoked.
-    pub(crate) fn under<T>(&self, version: Version, read: impl FnOnce(&LeaseUse<'_>) -> T) -> Option<T> {
+    /// Calls `read` under a lease that guards a version. Returns `None`, without the call, if every lease of
+    /// the version is revoked or the version is not pinned.
+    pub(crate) fn read<T>(&self, version: Version, read: impl FnOnce(&LeaseUse<'_>) -> T) -> Option<T> {
         loop {
             let lease = self.lease(version)?;
-            // If it was revoked meanwhile, another one may guard the version still.
+            // If the lease was revoked after the search, another lease may still guard the version.
             if let Some(in_use) = lease.enter() {
                 return Some(read(&in_use));
             }

@@ -1,23 +1,23 @@
-//! Which child of an interior node to go to.
+//! The choice of a child in an interior node.
 
 use honeycomb_layout::child;
 
-use crate::device::model::node::{Item, Node};
-use crate::device::model::{Fault, number};
+use crate::device_model::node::{Item, Node};
+use crate::device_model::{Fault, number};
 
-/// Which leaf is wanted.
+/// The leaf that a descent searches.
 #[derive(Clone)]
-pub(super) enum Toward {
-    /// The leaf that a key is routed to.
+pub(super) enum LeafTarget {
+    /// The leaf whose key range contains a key.
     Key(Vec<u8>),
-    /// The leaf of the keys right before a key, which is a fence key.
+    /// The leaf whose high fence key is this key.
     Before(Vec<u8>),
     First,
     Last,
 }
 
-impl Toward {
-    /// The LID of the child that leads there.
+impl LeafTarget {
+    /// The LID of the child on the path to the leaf.
     pub(super) fn child(&self, node: &Node) -> Result<u64, Fault> {
         match self {
             Self::First => Ok(node.left()),
@@ -34,12 +34,13 @@ impl Toward {
     }
 }
 
-/// The child of the last item from an offset on of which something holds; the leftmost child if of none.
-fn last(node: &Node, start: usize, holds: impl Fn(&Item<'_>) -> bool) -> Result<u64, Fault> {
+/// Returns the child of the last item, from an offset on, that satisfies a monotone condition; the leftmost
+/// child if the first item does not satisfy it.
+fn last(node: &Node, start: usize, condition: impl Fn(&Item<'_>) -> bool) -> Result<u64, Fault> {
     let mut lid = node.left();
     for item in node.items(start) {
         let (_, item) = item?;
-        if !holds(&item) {
+        if !condition(&item) {
             break;
         }
         lid = number(item.value, child::LID_OFFSET, child::LID_BYTES)?;

@@ -1,18 +1,18 @@
-//! A leaf, as a read version sees it.
+//! The contents of a leaf at a read version.
 
 use honeycomb_btree::Version;
 
-use crate::device::model::Fault;
-use crate::device::model::log::{in_key_order, newest, visible};
-use crate::device::model::node::{Item, Node, Value};
+use crate::device_model::Fault;
+use crate::device_model::log::{in_key_order, newest, visible};
+use crate::device_model::node::{Item, Node, Value};
 
-/// All that a scan needs of a leaf.
+/// The part of a leaf that a scan needs.
 pub(super) struct Leaf {
-    /// In the order of the keys.
+    /// In key order.
     pub(super) pairs: Vec<Pair>,
     pub(super) low_fence: Vec<u8>,
     pub(super) high_fence: Option<Vec<u8>>,
-    /// LIDs of its siblings; 0 for none.
+    /// LIDs of the siblings; 0 at the edges of the tree.
     pub(super) left: u64,
     pub(super) right: u64,
 }
@@ -34,8 +34,8 @@ impl Leaf {
     }
 }
 
-/// The sorted block with the log laid over it: an entry comes before the sorted item at its back pointer,
-/// or instead of it.
+/// Merges the sorted block and the log block: an entry precedes the sorted item at its back pointer, or
+/// replaces it.
 fn pairs(node: &Node, read_version: Version) -> Result<Vec<Pair>, Fault> {
     let prefix = node.prefix()?;
     let pair = |item: &Item<'_>| {
@@ -45,8 +45,8 @@ fn pairs(node: &Node, read_version: Version) -> Result<Vec<Pair>, Fault> {
     let mut log = in_key_order(visible(node, read_version)?)?.into_iter().peekable();
     let mut pairs = Vec::new();
     let sorted = node.items(node.items_start()?).map(|item| item.map(|(at, item)| (at, Some(item))));
-    for place in sorted.chain([Ok((node.sorted_end, None))]) {
-        let (offset, mut item) = place?;
+    for position in sorted.chain([Ok((node.sorted_end, None))]) {
+        let (offset, mut item) = position?;
         while let Some(entry) = log.next_if(|entry| entry.back_pointer == offset) {
             if entry.item.replaces() {
                 item = None;
@@ -57,11 +57,11 @@ fn pairs(node: &Node, read_version: Version) -> Result<Vec<Pair>, Fault> {
         }
         pairs.extend(item.map(|item| pair(&item)).transpose()?);
     }
-    // An entry whose back pointer leads to no item.
+    // The back pointer of a remaining entry is not the offset of an item.
     if log.next().is_some() { Err(Fault) } else { Ok(pairs) }
 }
 
-/// The value of a key, and its version.
+/// Returns the value of a key and the version of the pair.
 pub(super) fn get(node: &Node, read_version: Version, key: &[u8]) -> Result<Option<(Value, Version)>, Fault> {
     let suffix = key.strip_prefix(node.prefix()?).ok_or(Fault)?;
     if let Some(entry) = newest(node, &visible(node, read_version)?, suffix) {

@@ -1,46 +1,46 @@
-//! A scan among the pairs of its leaves.
+//! The progress of a scan through its range.
 
 use std::ops::Bound;
 
 use honeycomb_btree::Scan;
 
-use crate::device::model::Fault;
-use crate::device::model::leaf::{Leaf, Pair};
-use crate::device::model::toward::Toward;
+use crate::device_model::Fault;
+use crate::device_model::leaf::{Leaf, Pair};
+use crate::device_model::target::LeafTarget;
 
-/// What a scan is to read, and where it is.
+/// The range and the limits of a scan, and its progress.
 pub(super) struct Range {
     lower: Bound<Vec<u8>>,
     upper: Bound<Vec<u8>>,
     pub(super) backward: bool,
     pub(super) keys_only: bool,
-    /// Whether the largest key not greater than that of the lower bound is looked for still.
+    /// Whether the scan still searches the start of a floor-start scan.
     seeks_floor: bool,
     pairs_left: usize,
     bytes_left: usize,
-    /// Where the leaf ended that was left.
+    /// The end of the leaf before, to check that the next leaf is adjacent.
     edge: Edge,
 }
 
-/// A fence key that two leaves have in common.
+/// The fence key between two adjacent leaves.
 enum Edge {
-    /// No leaf was left yet.
+    /// The scan has not left a leaf yet.
     Nowhere,
-    /// It is the low fence key of the next leaf.
+    /// The low fence key of the next leaf.
     Low(Vec<u8>),
-    /// It is the high fence key of the next leaf.
+    /// The high fence key of the next leaf.
     High(Vec<u8>),
 }
 
-/// What comes next in a leaf.
+/// The next step of a scan.
 pub(super) enum Next {
     /// The pair of this index.
     Pair(usize),
     /// The next leaf in the direction of the scan.
     Leaf,
-    /// The leaf left of this one, although the scan goes forward: the floor is there, if anywhere.
+    /// The left sibling, although the scan is forward: only there can the floor start be.
     FloorLeaf,
-    /// Nothing: the range ends in this leaf.
+    /// None: the range ends in this leaf.
     End,
 }
 
@@ -59,13 +59,13 @@ impl Range {
         }
     }
 
-    /// Goes on to the left of a leaf, whose low fence key it is told and gives back.
+    /// Moves to the left sibling. Returns the low fence key of the leaf that the scan leaves.
     pub(super) fn leave_left(&mut self, low_fence: Vec<u8>) -> Vec<u8> {
         self.edge = Edge::High(low_fence.clone());
         low_fence
     }
 
-    /// Goes on to the right of a leaf, whose high fence key it is told and gives back.
+    /// Moves to the right sibling. Returns the high fence key of the leaf that the scan leaves.
     pub(super) fn leave_right(&mut self, high_fence: Vec<u8>) -> Vec<u8> {
         self.edge = Edge::Low(high_fence.clone());
         high_fence
@@ -81,16 +81,19 @@ impl Range {
             }
     }
 
-    /// The leaf to begin in.
-    pub(super) fn toward(&self) -> Toward {
+    /// The first leaf of the scan.
+    pub(super) fn target(&self) -> LeafTarget {
         match (if self.backward { &self.upper } else { &self.lower }, self.backward) {
-            (Bound::Included(key) | Bound::Excluded(key), _) => Toward::Key(key.clone()),
-            (Bound::Unbounded, false) => Toward::First,
-            (Bound::Unbounded, true) => Toward::Last,
+            (Bound::Included(key) | Bound::Excluded(key), _) => LeafTarget::Key(key.clone()),
+            (Bound::Unbounded, false) => LeafTarget::First,
+            (Bound::Unbounded, true) => LeafTarget::Last,
         }
     }
 
-    /// What to do in a leaf that was just come to.
+    /// The first step in the next leaf.
+    ///
+    /// # Errors
+    /// [`Fault`] if the leaf is not adjacent to the leaf before it.
     pub(super) fn enter(&mut self, leaf: &Leaf) -> Result<Next, Fault> {
         if !self.is_next(leaf) {
             return Err(Fault);
@@ -106,7 +109,7 @@ impl Range {
                     return Ok(self.at(leaf, Some(floor)));
                 }
                 None if leaf.left != 0 => return Ok(Next::FloorLeaf),
-                // There is none: the range begins with its first key.
+                // No key is at or below the lower bound: the scan starts at the first key of the range.
                 None => self.seeks_floor = false,
             }
         }
@@ -114,7 +117,7 @@ impl Range {
         Ok(self.at(leaf, Some(first)))
     }
 
-    /// What comes after a pair of a leaf.
+    /// The step after a pair of a leaf.
     pub(super) fn after(&self, leaf: &Leaf, index: usize) -> Next {
         self.at(leaf, if self.backward { index.checked_sub(1) } else { Some(index + 1) })
     }
@@ -128,7 +131,7 @@ impl Range {
         }
     }
 
-    /// Whether no key beyond a leaf is in the range.
+    /// Whether the range ends in a leaf.
     fn ends_in(&self, leaf: &Leaf) -> bool {
         if self.backward {
             return leaf.left == 0 || !self.is_above_lower(&leaf.low_fence);
@@ -157,7 +160,7 @@ impl Range {
         }
     }
 
-    /// Whether a key may be the floor: the last such is.
+    /// Whether a key is at or below the lower bound. The largest such key is the floor start.
     fn is_floor(&self, key: &[u8]) -> bool {
         match &self.lower {
             Bound::Included(lower) | Bound::Excluded(lower) => key <= lower.as_slice(),
@@ -165,12 +168,12 @@ impl Range {
         }
     }
 
-    /// Whether a limit lets no further pair through.
+    /// Whether the scan has reached a limit.
     pub(super) fn is_at_limit(&self) -> bool {
         self.pairs_left == 0 || self.bytes_left == 0
     }
 
-    /// Counts a pair with as many bytes of a value.
+    /// Counts a pair towards the limits.
     pub(super) fn count(&mut self, pair: &Pair, value_bytes: usize) {
         self.pairs_left -= 1;
         self.bytes_left = self.bytes_left.saturating_sub(pair.key.len() + value_bytes);

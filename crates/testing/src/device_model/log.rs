@@ -1,11 +1,11 @@
-//! The log block of a leaf, as a read version sees it.
+//! The log block of a leaf at a read version.
 
 use honeycomb_btree::Version;
 use honeycomb_layout::log_entry_header as header;
 use honeycomb_memory::crc32c;
 
-use crate::device::model::node::{Item, Node};
-use crate::device::model::{Fault, number};
+use crate::device_model::node::{Item, Node};
+use crate::device_model::{Fault, number};
 
 #[derive(Clone, Copy)]
 pub(super) struct Entry<'n> {
@@ -16,7 +16,7 @@ pub(super) struct Entry<'n> {
     pub(super) item: Item<'n>,
 }
 
-/// The entries that a version sees, in the order of their arrival, which is that of their versions.
+/// Returns the entries at or below a version in order of arrival, which is the order of their versions.
 pub(super) fn visible(node: &Node, read_version: Version) -> Result<Vec<Entry<'_>>, Fault> {
     let (mut entries, mut offset) = (Vec::new(), node.sorted_end);
     for _ in 0..node.log_count() {
@@ -37,15 +37,15 @@ pub(super) fn visible(node: &Node, read_version: Version) -> Result<Vec<Entry<'_
     Ok(entries)
 }
 
-/// The newest entry of a key. Entries with other tags are passed over.
+/// Returns the newest entry of a key. Skips entries with other fingerprints.
 pub(super) fn newest<'n>(node: &Node, entries: &[Entry<'n>], suffix: &[u8]) -> Option<Entry<'n>> {
-    let tag = crc32c(suffix) as u8;
-    let may_be = |index: usize| node.tag(index).is_none_or(|other| other == tag);
-    let mut of_key = entries.iter().enumerate().filter(|(index, _)| may_be(*index));
-    of_key.rfind(|(_, entry)| entry.item.suffix == suffix).map(|(_, entry)| *entry)
+    let fingerprint = crc32c(suffix) as u8;
+    let may_match = |index: usize| node.fingerprint(index).is_none_or(|other| other == fingerprint);
+    let mut candidates = entries.iter().enumerate().filter(|(index, _)| may_match(*index));
+    candidates.rfind(|(_, entry)| entry.item.suffix == suffix).map(|(_, entry)| *entry)
 }
 
-/// The entries in the order of their keys, of each key the newest alone.
+/// Sorts the entries by key and keeps only the newest entry of each key.
 pub(super) fn in_key_order(entries: Vec<Entry<'_>>) -> Result<Vec<Entry<'_>>, Fault> {
     let mut order: Vec<Entry<'_>> = Vec::new();
     for entry in entries {
@@ -54,7 +54,7 @@ pub(super) fn in_key_order(entries: Vec<Entry<'_>>) -> Result<Vec<Entry<'_>>, Fa
         }
         order.insert(entry.order_hint, entry);
     }
-    // After one that repeats a key stands an older one of it.
+    // An older entry of the same key follows an entry that repeats its key.
     let mut is_older = false;
     order.retain(|entry| !std::mem::replace(&mut is_older, entry.item.repeats()));
     Ok(order)
