@@ -1,6 +1,6 @@
-// The lines of one leaf, as they come: first those of the header and the shortcuts, then what is asked for,
-// as soon as it is. Gives pairs of them, of which windows are cut; what is wanted and not there is fetched.
-// Also the way to values out of line, which pass through.
+// Stores the lines of one leaf in order of arrival: first header and shortcuts, then the lines that are
+// requested. It outputs pairs of lines, from which windows are cut, and fetches the lines of a window that
+// are missing. It also passes the lines of overflow values through.
 
 `default_nettype none
 
@@ -10,13 +10,13 @@ module leaf_buffer
   import layout_pkg::*;
   import accelerator_pkg::*;
 #(
-  // of the longest node
+  // size of the largest node
   parameter int unsigned NodeBytes = NodeBytesDefault
 ) (
   input logic clk_i,
   input logic rst_i,
 
-  // Forgets all and reads the first lines of a node.
+  // discards all lines and reads the first lines of a node
   input logic begin_valid_i,
   output logic begin_ready_o,
   input logic begin_by_lid_i,
@@ -24,25 +24,26 @@ module leaf_buffer
   input bus_address_t begin_address_i,
   input line_count_t begin_count_i,
 
-  // The first of these lines, as they come, for whom knows what they hold; a line is kept once it is taken.
+  // the first lines in order of arrival, for the decoder of header and shortcuts; a line is stored when
+  // it is accepted
   input line_count_t first_count_i,
   output logic first_valid_o,
   input logic first_ready_i,
   output line_t first_o,
-  // a read since then could not be done
+  // a read since the beginning has failed
   output logic failed_o,
-  // all that was asked for is there
+  // all requested lines have arrived
   output logic settled_o,
 
-  // Bytes from an offset up to another that will be wanted.
+  // prefetches the bytes from an offset to a limit
   input logic fetch_valid_i,
   output logic fetch_ready_o,
   input offset_t fetch_offset_i,
   input offset_t fetch_limit_i,
 
-  // The two lines of a window from an offset on, of which no byte from the limit on is needed; see
-  // line_pairs. If they are not there, so many lines are fetched, or as many as are before the limit. After a
-  // read that could not be done there are lines that mean nothing, so that nobody waits for ever.
+  // The two lines of the window at an offset; see line_pairs. No byte at or beyond the limit is needed.
+  // If the lines are missing, window_ahead_i lines are fetched, but none beyond the limit. After a read
+  // that failed the lines are valid but undefined, so that no unit waits forever.
   input logic window_valid_i,
   output logic window_ready_o,
   input offset_t window_offset_i,
@@ -50,7 +51,8 @@ module leaf_buffer
   input line_count_t window_ahead_i,
   output logic [2*LineBits-1:0] window_pair_o,
 
-  // Lines of a value, and they themselves; like windows, there are some after a read that could not be done.
+  // Reads lines of an overflow value. After a read that failed, lines are returned but undefined, as for
+  // windows.
   input logic value_valid_i,
   output logic value_ready_o,
   input bus_address_t value_address_i,
@@ -277,8 +279,8 @@ module leaf_buffer
 
   `ASSERT(LinesFit, !takes_line || 32'(line) < Lines)
   `ASSERT(WindowsFit, !window_valid_i || failed_q || 32'(window_offset_i) < NodeBytes)
-  `ASSERT(BeatsAreAskedFor, !beat_valid_i || flies)
-  `ASSERT(FlightsHaveRoom, !read_valid_o || has_room)
+  `ASSERT(BeatsWereRequested, !beat_valid_i || flies)
+  `ASSERT(ReadsHaveRoom, !read_valid_o || has_room)
   `ASSERT_OFFER_STAYS(ReadStays, read_valid_o, read_ready_i, read_o)
 
 endmodule

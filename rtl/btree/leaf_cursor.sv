@@ -1,7 +1,7 @@
-// A cursor over the pairs of a leaf, with the sorted log laid over the sorted block. It stands between two
-// pairs: before the sorted item at sorted_q and the log entry at log_q. An entry comes before the sorted item
-// at its back pointer, and instead of it if it replaces it, so merging compares no keys. What a step comes to
-// is compared with a bound, for its user.
+// A cursor over the pairs of a leaf, which merges the sorted log with the sorted block. It is between two
+// pairs: before the sorted item at sorted_q and the log entry at log_q. A log entry comes before the
+// sorted item at its back pointer, and in place of it if it replaces that item, so merging compares no
+// keys. A step can compare the key of its pair with a bound.
 
 `default_nettype none
 
@@ -18,20 +18,20 @@ module leaf_cursor
   input logic clk_i,
   input logic rst_i,
 
-  // Puts the cursor at a place; the segment is one that the item before it is in, or one after that.
+  // moves the cursor to a position; set_segment_i is the segment of the preceding item, or a later one
   input logic set_i,
   input offset_t set_sorted_i,
   input logic [CountBits-1:0] set_log_i,
   input logic [7:0] set_segment_i,
 
-  // Steps over a pair. Taken when it is done.
+  // steps over a pair; accepted when that is done
   input logic step_valid_i,
   output logic step_ready_o,
   input logic step_back_i,
   input logic compares_i,
   input logic by_upper_i,
   input key_length_t key_length_i,
-  // in that cycle: there is a pair, and where its item is, which was looked at last
+  // valid when a step is accepted: a pair exists, and its item, which is the one that was read last
   output logic found_o,
   output found_t item_o,
 
@@ -231,7 +231,7 @@ module leaf_cursor
   `ASSERT(SetBetweenSteps, !set_i || (state_q == Merge && !step_valid_i))
   `ASSERT_OFFER_STAYS(StepStays, step_valid_i, step_ready_o, {step_back_i, compares_i, by_upper_i})
   `COVER(EntryBeforeSorted, state_q == Merge && look == LookAtEntry && part_ready_i)
-  `COVER(EntryInPlaceOfSorted, state_q == Merge && is_next && is_at_entry && step_valid_i && !step_back_i)
+  `COVER(EntryReplacesSorted, state_q == Merge && is_next && is_at_entry && step_valid_i && !step_back_i)
   `COVER(StepsOverEntry, state_q == Merge && is_next && steps_over && step_valid_i && !step_back_i)
   `COVER(BackToEntry, state_q == MergeBack && look == LookAtEntry && part_ready_i)
   `COVER(BackToSorted, state_q == MergeBack && look == LookAtBefore && part_ready_i)

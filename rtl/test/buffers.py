@@ -8,7 +8,7 @@ LINE, PAGE_LINES = 64, 64
 
 
 @dataclass(frozen=True)
-class Piece:
+class Burst:
     """Some lines of a buffer, and which of its contents the reader means."""
 
     lid: int
@@ -24,15 +24,15 @@ class Piece:
 
 class Buffers:
     """All nodes may have all buffers, one after the other. A drop of a LID lets the contents of its buffers
-    change: of those that no piece is read of."""
+    change: of those that no burst is read of."""
 
     def __init__(self, lids: int, buffers: int):
         self.lids = range(1, lids + 1)
         self.buffers = [8192 * at + 512 * random.randrange(16) for at in range(1, buffers + 1)]
         self.contents, self.reads = Counter(), Counter()
 
-    def begin(self, first_max: int = 70, beside: Piece | None = None) -> Piece:
-        """A piece that is read from now on, of any buffer, or of the one that another is of."""
+    def begin(self, first_max: int = 70, beside: Burst | None = None) -> Burst:
+        """A burst that is read from now on, of any buffer, or of the one that another is of."""
         lid, buffer = random.choice(self.lids), random.choice(self.buffers)
         if beside:
             lid, buffer = beside.lid, beside.buffer
@@ -40,10 +40,10 @@ class Buffers:
         address = buffer + LINE * random.choice((0, 0, 8, random.randint(0, first_max)))
         lines = min(random.choice((1, 3, 8, 8)), PAGE_LINES - address // LINE % PAGE_LINES)
         self.reads[lid, buffer] += 1
-        return Piece(lid, buffer, address, lines, self.contents[lid, buffer])
+        return Burst(lid, buffer, address, lines, self.contents[lid, buffer])
 
-    def end(self, piece: Piece):
-        self.reads[piece.lid, piece.buffer] -= 1
+    def end(self, burst: Burst):
+        self.reads[burst.lid, burst.buffer] -= 1
 
     def drop(self, lid: int):
         for buffer in self.buffers:

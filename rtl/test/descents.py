@@ -29,14 +29,14 @@ class Descent:
         """Its bits."""
         lengths = {"upper_length" if self.by_upper else "lower_length": len(self.key)}
         task = TASK.pack(slot=self.slot, read_version=self.version, root=self.root, **lengths)
-        way = {"direction": DIRECTION[self.direction], "by_upper": self.by_upper, "again": self.again}
+        way = {"direction": DIRECTION[self.direction], "by_upper": self.by_upper, "repeated": self.again}
         return DESCENT.pack(**way, request=task)
 
     def check(self, memory: Memory, leaf: dict[str, int]):
         """Compares where it came to with the reader's leaf."""
         reader = Reader(memory, self.version)
         assert not leaf["failed"]
-        assert leaf["again"] == self.again
+        assert leaf["repeated"] == self.again
         assert leaf["request"] == DESCENT.unpack(self.word)["request"]
         assert leaf["lid"] == reader.descend(self.root, self.direction, self.key), self
         address = 0
@@ -60,4 +60,4 @@ def random_descent(tree: Tree, keys: list[bytes], slot: int, again: int = 0) -> 
     key = near(random.choice((fence, *keys)), tree.memory.shape.key_bytes_max)
     key = {"key": key, "before": fence}.get(direction, b"")
     version = random.choice((tree.version, random.randint(0, tree.version)))
-    return Descent(direction, key, tree.root, version, slot, again=again)
+    return Descent(direction, key, tree.root, version, slot, repeated=again)

@@ -32,7 +32,7 @@ class Record:
 
 @cache
 def record(name: str) -> Record:
-    """The struct of that name, in the package that it names (`memory_pkg::piece_t`) or in any of them."""
+    """The struct of that name, in the package that it names (`memory_pkg::burst_t`) or in any of them."""
     *named, name = name.split("::")
     for package in named or PACKAGES:
         found = compilation().getPackage(package).find(name)

@@ -55,7 +55,7 @@ class Searches:
         key = self.keys[task["slot"], descent["by_upper"]][:length]
         reader = Reader(self.memory, task["read_version"])
         lid = reader.descend(task["root"], DIRECTION[descent["direction"]], key)
-        return LEAF.pack(again=descent["again"], lid=lid, request=descent["request"])
+        return LEAF.pack(repeated=descent["repeated"], lid=lid, request=descent["request"])
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,16 @@
-"""Pieces come whole and right from wherever they are kept, while switches, roots and buffers change."""
+"""Bursts come whole and right from wherever they are kept, while switches, roots and buffers change."""
 
 import random
 
 import cocotb
-from buffers import Buffers, Piece
+from buffers import Buffers, Burst
 from cocotb.triggers import RisingEdge
 from memories import OKAY, AxiPort
 from records import record
 from runner import simulate
 from streams import Lanes, Sink, Source, end_of_reset, start
 
-PIECE, NAME, PIECE_LINE = record("memory_pkg::piece_t"), record("node_name_t"), record("piece_line_t")
+BURST, NAME, BURST_LINE = record("memory_pkg::burst_t"), record("node_name_t"), record("burst_line_t")
 EVENTS = record("cache_events_t")
 CLIENTS, BANKS = 3, 2
 SWITCHES = ("cache_i", "balance_i", "root_on_chip_i")
@@ -37,7 +37,7 @@ class OnBoard:
             if flying and len(self.beats.queue) < 3:
                 tag, left = random.choice(flying)
                 line = {"data": self.lines[left.pop(0)], "last": int(not left)}
-                self.beats.put({"hit_line_tag_i": tag, "hit_line_i": PIECE_LINE.pack(**line)})
+                self.beats.put({"hit_line_tag_i": tag, "hit_line_i": BURST_LINE.pack(**line)})
                 if not left:
                     flying.remove((tag, left))
 
@@ -57,17 +57,17 @@ class OnBoard:
 
 
 class Clients:
-    """Each reads up to a piece a bank, all of one buffer. Host memory is theirs, too."""
+    """Each reads up to a burst a bank, all of one buffer. Host memory is theirs, too."""
 
     def __init__(self, dut, stall: float, buffers: Buffers, banks: int):
         self.dut, self.stall, self.buffers, self.banks = dut, stall, buffers, banks
-        self.valid, self.ready = Lanes(dut.piece_valid_i), Lanes(dut.piece_ready_o)
-        self.piece, self.bank = Lanes(dut.piece_i, PIECE.width), Lanes(dut.piece_bank_i)
+        self.valid, self.ready = Lanes(dut.burst_valid_i), Lanes(dut.burst_ready_o)
+        self.burst, self.bank = Lanes(dut.burst_i, BURST.width), Lanes(dut.burst_bank_i)
         self.name = Lanes(dut.name_i, NAME.width)
         self.line_valid, self.line_bank = Lanes(dut.line_valid_o), Lanes(dut.line_bank_o)
-        self.line = Lanes(dut.line_o, PIECE_LINE.width)
+        self.line = Lanes(dut.line_o, BURST_LINE.width)
         self.host = AxiPort(dut, "m_axi_host", {"read": "host"})
-        # by tag: the piece, the lines that came, those that host memory gave
+        # by tag: the burst, the lines that came, those that host memory gave
         self.flying, self.came, self.given = {}, {}, {}
         self.events = dict.fromkeys(EVENTS.fields, 0)
         self.valid.set(0, 0)
@@ -96,9 +96,9 @@ class Clients:
             self.host.set(rvalid=gives)
             if gives:
                 tag = random.choice(list(self.given))
-                piece, at = self.flying[tag], self.given[tag]
-                last = at + 1 == piece.lines
-                self.host.set(rid=tag, rlast=last, rresp=OKAY, rdata=piece.data(at))
+                burst, at = self.flying[tag], self.given[tag]
+                last = at + 1 == burst.lines
+                self.host.set(rid=tag, rlast=last, rresp=OKAY, rdata=burst.data(at))
                 self.given[tag] += 1
                 if last:
                     del self.given[tag]
@@ -116,17 +116,17 @@ class Clients:
                     self.take(BANKS * client + self.line_bank.get(client), self.line.get(client))
 
     def take(self, tag: int, line: int):
-        piece, at = self.flying[tag], self.came[tag]
-        last = at + 1 == piece.lines
-        assert PIECE_LINE.unpack(line) == {"data": piece.data(at), "last": int(last), "error": 0}, piece
+        burst, at = self.flying[tag], self.came[tag]
+        last = at + 1 == burst.lines
+        assert BURST_LINE.unpack(line) == {"data": burst.data(at), "last": int(last), "error": 0}, burst
         self.came[tag] += 1
         if last:
             self.buffers.end(self.flying.pop(tag))
 
-    async def ask(self, client: int, bank: int, piece: Piece):
-        """Has a piece asked for."""
-        self.flying[BANKS * client + bank], self.came[BANKS * client + bank] = piece, 0
-        self.piece.set(client, PIECE.pack(address=piece.address, lines=piece.lines))
+    async def ask(self, client: int, bank: int, burst: Burst):
+        """Has a burst asked for."""
+        self.flying[BANKS * client + bank], self.came[BANKS * client + bank] = burst, 0
+        self.burst.set(client, BURST.pack(address=burst.address, lines=burst.lines))
         self.bank.set(client, bank)
         self.valid.set(client, 1)
         await RisingEdge(self.dut.clk_i)
@@ -139,9 +139,9 @@ class Clients:
             first = self.buffers.begin()
             cacheable = int(random.random() < 0.9)
             self.name.set(client, NAME.pack(cacheable=cacheable, lid=first.lid, address=first.buffer))
-            pieces = [first] + [self.buffers.begin(beside=first) for _ in range(random.randrange(self.banks))]
-            for bank, piece in enumerate(pieces):
-                await self.ask(client, bank, piece)
+            bursts = [first] + [self.buffers.begin(beside=first) for _ in range(random.randrange(self.banks))]
+            for bank, burst in enumerate(bursts):
+                await self.ask(client, bank, burst)
             while any(BANKS * client + bank in self.flying for bank in range(BANKS)):
                 await RisingEdge(self.dut.clk_i)
 
@@ -166,7 +166,7 @@ async def write(dut, buffers: Buffers):
 
 @cocotb.test()
 @cocotb.parametrize(stall=(0.0, 0.3, 0.7))
-async def pieces_are_what_the_reader_means(dut, stall):
+async def bursts_are_what_the_reader_means(dut, stall):
     buffers = Buffers(lids=3, buffers=2)
     OnBoard(dut, stall)
     clients = Clients(dut, stall, buffers, BANKS)

@@ -8,8 +8,8 @@ from records import record
 from runner import simulate
 from streams import STALLS, Sink, Source, end_of_reset, start
 
-READ, BEAT, LINE = record("line_read_t"), record("line_beat_t"), record("piece_line_t")
-PIECE, LOOKUP = record("memory_pkg::piece_t"), record("memory_pkg::lookup_t")
+READ, BEAT, LINE = record("line_read_t"), record("line_beat_t"), record("burst_line_t")
+BURST, LOOKUP = record("memory_pkg::burst_t"), record("memory_pkg::lookup_t")
 
 
 def line(address: int) -> int:
@@ -18,16 +18,16 @@ def line(address: int) -> int:
 
 
 class Neighbours:
-    """The page table, which maps even LIDs only, and memory, whose pieces come in any order."""
+    """The page table, which maps even LIDs only, and memory, whose bursts come in any order."""
 
     def __init__(self, dut, stall: float, errors: float):
         self.dut, self.stall, self.errors = dut, stall, errors
         # bank to the next address and the lines to come; how many came while others were still to
         self.flying, self.mixed = {}, 0
         dut.lookup_ready_i.value = dut.found_valid_i.value = 0
-        dut.piece_ready_i.value = dut.line_valid_i.value = 0
+        dut.burst_ready_i.value = dut.line_valid_i.value = 0
         cocotb.start_soon(self.look_up())
-        cocotb.start_soon(self.take_pieces())
+        cocotb.start_soon(self.take_bursts())
         cocotb.start_soon(self.give_lines())
 
     async def some_cycles(self):
@@ -49,18 +49,18 @@ class Neighbours:
                 await RisingEdge(dut.clk_i)
                 dut.found_valid_i.value = 0
 
-    async def take_pieces(self):
+    async def take_bursts(self):
         dut = self.dut
         await end_of_reset(dut)
         while True:
             takes = random.random() >= self.stall
-            dut.piece_ready_i.value = int(takes)
+            dut.burst_ready_i.value = int(takes)
             await RisingEdge(dut.clk_i)
-            if takes and dut.piece_valid_o.value == 1:
-                piece, bank = PIECE.unpack(int(dut.piece_o.value)), int(dut.piece_bank_o.value)
+            if takes and dut.burst_valid_o.value == 1:
+                burst, bank = BURST.unpack(int(dut.burst_o.value)), int(dut.burst_bank_o.value)
                 assert bank not in self.flying
                 self.mixed += bool(self.flying)
-                self.flying[bank] = (piece["address"], piece["lines"])
+                self.flying[bank] = (burst["address"], burst["lines"])
 
     async def give_lines(self):
         dut = self.dut

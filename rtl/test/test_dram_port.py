@@ -9,7 +9,7 @@ from records import record
 from runner import simulate
 from streams import Sink, Source, start
 
-PIECE_LINE = record("piece_line_t")
+BURST_LINE = record("burst_line_t")
 CLIENTS, TAGS = 4, 8
 # What is read and what is written do not overlap.
 READ, WRITTEN = 0, 1 << 20
@@ -44,8 +44,8 @@ async def look_up(dut, dram, answers: Watch, count: int):
             assert (line, error) == (dram.line(asked.pop(client)), 0)
 
 
-async def read_pieces(dut, dram, lines: Sink, count: int):
-    """Pieces of the cache, of each tag one at a time."""
+async def read_bursts(dut, dram, lines: Sink, count: int):
+    """Bursts of the cache, of each tag one at a time."""
     source, asked, seen = Source(dut, "hit", stall=0.3), {}, 0
     while count or asked:
         free = [tag for tag in range(TAGS) if tag not in asked]
@@ -59,7 +59,7 @@ async def read_pieces(dut, dram, lines: Sink, count: int):
             seen += 1
             left = asked[line["hit_line_tag_o"]]
             wanted = {"data": dram.line(left.pop(0)), "last": int(not left), "error": 0}
-            assert PIECE_LINE.unpack(line["hit_line_o"]) == wanted
+            assert BURST_LINE.unpack(line["hit_line_o"]) == wanted
             if not left:
                 del asked[line["hit_line_tag_o"]]
 
@@ -105,7 +105,7 @@ async def each_has_its_own_answers(dut, stall):
     table_answers = Watch(dut, "table_written_o", [])
     await start(dut)
     written = {}
-    tasks = [look_up(dut, dram, found, 40), read_pieces(dut, dram, lines, 40),
+    tasks = [look_up(dut, dram, found, 40), read_bursts(dut, dram, lines, 40),
              write_lines(dut, written, line_answers, 40), write_table(dut, written, table_answers, 10)]
     for task in [cocotb.start_soon(task) for task in tasks]:
         await task

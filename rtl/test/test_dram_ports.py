@@ -11,14 +11,14 @@ from runner import simulate
 from streams import Lanes, Source, end_of_reset, start
 from test_dram_port import Watch
 
-PIECE_LINE = record("piece_line_t")
+BURST_LINE = record("burst_line_t")
 TAGS, TAG_BITS, PLACE_BITS, PAGE_LINES = 8, 3, 12, 64
 # Where the cache begins in each channel; the page table is below.
 CACHE_PAGE = 16
 
 
 class Channels:
-    """What each channel answers to the cache: the lines of pieces, which may have to wait, and the tags of
+    """What each channel answers to the cache: the lines of bursts, which may have to wait, and the tags of
     lines that were written."""
 
     def __init__(self, dut, stall: float):
@@ -26,7 +26,7 @@ class Channels:
         # tag to the lines that came, with their channels; tags that were written
         self.lines, self.written = {tag: [] for tag in range(TAGS)}, []
         self.ready, self.valid = Lanes(dut.hit_line_ready_i), Lanes(dut.hit_line_valid_o)
-        self.tag, self.line = Lanes(dut.hit_line_tag_o, TAG_BITS), Lanes(dut.hit_line_o, PIECE_LINE.width)
+        self.tag, self.line = Lanes(dut.hit_line_tag_o, TAG_BITS), Lanes(dut.hit_line_o, BURST_LINE.width)
         self.is_written = Lanes(dut.line_written_o)
         self.written_tag = Lanes(dut.line_written_tag_o, TAG_BITS)
         dut.hit_line_ready_i.value = 0
@@ -41,7 +41,7 @@ class Channels:
             await RisingEdge(self.dut.clk_i)
             for channel in range(self.count):
                 if takes[channel] and self.valid.get(channel):
-                    line = PIECE_LINE.unpack(self.line.get(channel))
+                    line = BURST_LINE.unpack(self.line.get(channel))
                     self.lines[self.tag.get(channel)].append((channel, line))
                 if self.is_written.get(channel):
                     self.written.append(self.written_tag.get(channel))
@@ -62,8 +62,8 @@ async def write_lines(dut, channels: Channels, stall: float) -> dict[int, int]:
     return lines
 
 
-async def read_pieces(dut, channels: Channels, lines: dict[int, int], stall: float) -> set[int]:
-    """Reads pieces of what was written, several at a time: the channels that they came from."""
+async def read_bursts(dut, channels: Channels, lines: dict[int, int], stall: float) -> set[int]:
+    """Reads bursts of what was written, several at a time: the channels that they came from."""
     source, asked, seen, left = Source(dut, "hit", stall=stall), {}, set(), 60
     pages = sorted({place // PAGE_LINES for place in lines})
     while left or asked:
@@ -81,7 +81,7 @@ async def read_pieces(dut, channels: Channels, lines: dict[int, int], stall: flo
 
 
 def check(got: list, wanted: list[int]) -> set[int]:
-    """The lines of a piece come in order, and from one channel: that."""
+    """The lines of a burst come in order, and from one channel: that."""
     ends = [{"data": line, "last": int(at + 1 == len(wanted)), "error": 0} for at, line in enumerate(wanted)]
     assert [line for _, line in got] == ends
     assert len({channel for channel, _ in got}) == 1
@@ -107,7 +107,7 @@ async def each_place_has_its_own_line(dut, stall):
     await start(dut, burst_valid_i=0, word_valid_i=0, hit_valid_i=0)
     lookups = cocotb.start_soon(look_up(dut, memories[0], found, stall))
     lines = await write_lines(dut, channels, stall)
-    seen = await read_pieces(dut, channels, lines, stall)
+    seen = await read_bursts(dut, channels, lines, stall)
     await lookups
     assert seen == set(range(channels.count)), "the cache is spread over all channels"
     for memory in memories[1:]:

@@ -9,7 +9,7 @@ from records import record
 from runner import simulate
 from streams import STALLS, Lanes, Source, end_of_reset, start
 
-LINE = record("piece_line_t")
+LINE = record("burst_line_t")
 BANKS = 2
 
 
@@ -27,12 +27,12 @@ class Lines:
         self.expected, self.failed = {}, 0
         cocotb.start_soon(self.run())
 
-    def piece(self, tag: int) -> dict:
-        """A piece for a tag that is free, as the ports want it."""
+    def burst(self, tag: int) -> dict:
+        """A burst for a tag that is free, as the ports want it."""
         lines = random.randint(1, 64)
         address = 4096 * random.getrandbits(20) + 64 * random.randint(0, 64 - lines)
         self.expected[tag] = [line(address + 64 * at) for at in range(lines)]
-        return {"piece_address_i": address, "piece_lines_i": lines, "piece_tag_i": tag}
+        return {"burst_address_i": address, "burst_lines_i": lines, "burst_tag_i": tag}
 
     async def run(self):
         await end_of_reset(self.dut)
@@ -58,13 +58,13 @@ class Lines:
 @cocotb.parametrize(stall=STALLS, errors=(0.0, 0.02))
 async def lines_find_their_clients(dut, stall, errors):
     HostMemory(dut, line, stall=stall, errors=errors)
-    lines, source = Lines(dut), Source(dut, "piece", stall=stall)
+    lines, source = Lines(dut), Source(dut, "burst", stall=stall)
     await start(dut)
     tags = BANKS * int(dut.ClientCount.value)
     for _ in range(20):
         free = [tag for tag in range(tags) if tag not in lines.expected]
         if free:
-            source.put(lines.piece(random.choice(free)))
+            source.put(lines.burst(random.choice(free)))
         for _ in range(random.randint(0, 40)):
             await RisingEdge(dut.clk_i)
     while lines.expected:

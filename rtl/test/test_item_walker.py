@@ -14,7 +14,7 @@ CHUNK = 32
 
 
 class Wanted:
-    """A wanted_key: chunks of a key, each some cycles after it was asked for."""
+    """A search_key: chunks of a key, each some cycles after it was asked for."""
 
     def __init__(self, dut, stall: float):
         self.dut, self.stall, self.key, self.at, self.wait = dut, stall, b"", 0, 0
@@ -24,7 +24,7 @@ class Wanted:
         """Goes to the first chunk of a key."""
         self.key = key
         self.move(0)
-        self.dut.wanted_valid_i.value = 0
+        self.dut.search_key_valid_i.value = 0
 
     def move(self, at: int):
         self.at, self.wait = at, 2 + (random.randint(0, 6) if random.random() < self.stall else 0)
@@ -33,15 +33,15 @@ class Wanted:
         dut = self.dut
         while True:
             chunk = self.key[CHUNK * self.at:][:CHUNK]
-            dut.wanted_valid_i.value = int(self.wait == 0)
-            dut.wanted_count_i.value = len(chunk)
-            dut.wanted_chunk_i.value = line(chunk + random.randbytes(CHUNK - len(chunk)))
+            dut.search_key_valid_i.value = int(self.wait == 0)
+            dut.search_key_count_i.value = len(chunk)
+            dut.search_key_chunk_i.value = line(chunk + random.randbytes(CHUNK - len(chunk)))
             await RisingEdge(dut.clk_i)
             if self.wait:
                 self.wait -= 1
-            if dut.wanted_next_o.value == 1:
+            if dut.search_key_next_o.value == 1:
                 self.move(self.at + 1)
-            elif dut.wanted_rewind_o.value == 1:
+            elif dut.search_key_rewind_o.value == 1:
                 self.move(0)
 
 

@@ -8,7 +8,7 @@ from records import record
 from runner import simulate
 from streams import STALLS, Lanes, Source, end_of_reset, start
 
-LINE = record("piece_line_t")
+LINE = record("burst_line_t")
 BANKS = 2
 
 

@@ -1,4 +1,4 @@
-"""The balancer spares on-board memory while more is on its way from there than from host memory."""
+"""The balancer redirects on-board memory while more is on its way from there than from host memory."""
 
 import random
 
@@ -25,8 +25,8 @@ async def compares_what_is_on_its_way(dut):
             getattr(dut, port).value = value
         dut.enable_i.value = int(enable)
         await RisingEdge(dut.clk_i)
-        assert dut.spares_o.value == (enable and flying["dram"] > flying["host"])
-        spared += int(dut.spares_o.value)
+        assert dut.redirects_o.value == (enable and flying["dram"] > flying["host"])
+        spared += int(dut.redirects_o.value)
         for name in flying:
             flying[name] += events[f"{name}_begins_i"] - events[f"{name}_ends_i"]
     assert spared > 0

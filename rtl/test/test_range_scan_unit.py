@@ -42,8 +42,9 @@ class House:
         self.ports = MemoryPorts(dut, memory, int(dut.Slots.value), stall=stall, **ports)
         self.keys = KeyPorts(dut, stall=stall)
         self.leaves = Source(dut, "leaf", stall=stall)
-        self.again_leaves = Source(dut, "again_leaf", stall=stall)
-        self.descents, self.key_writes = Sink(dut, "again", stall=stall), Sink(dut, "key_write", stall=stall)
+        self.repeated_leaves = Source(dut, "repeated_leaf", stall=stall)
+        self.descents = Sink(dut, "repeated", stall=stall)
+        self.key_writes = Sink(dut, "key_write", stall=stall)
         self.searches = Searches(memory, self.keys.keys)
         self.answers, self.parts = Sink(dut, "answer", stall=stall), Parts()
 
@@ -60,7 +61,7 @@ class House:
             while self.key_writes.got:
                 self.searches.write_key(KEY_WRITE.unpack(self.key_writes.got.pop(0)))
             while self.descents.got:
-                self.again_leaves.put(self.searches.go_down(DESCENT.unpack(self.descents.got.pop(0))))
+                self.repeated_leaves.put(self.searches.go_down(DESCENT.unpack(self.descents.got.pop(0))))
             await RisingEdge(self.dut.clk_i)
 
     def ask(self, read: Read, root: int):

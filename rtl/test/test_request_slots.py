@@ -121,7 +121,7 @@ def expected(request, version: int, root: int, slot: int) -> dict:
     directions = ["DirectionKey", "DirectionBefore", "DirectionFirst", "DirectionLast"]
     request = record("task_t").pack(**task)
     index = directions.index(direction)
-    return {"direction": index, "by_upper": flags.backward, "again": 0, "request": request}
+    return {"direction": index, "by_upper": flags.backward, "repeated": 0, "request": request}
 
 
 @cocotb.test()

@@ -36,8 +36,8 @@ class House:
         self.ports = MemoryPorts(dut, memory, ports=UNITS * SLOTS, stall=stall, jitter=20)
         self.keys = KeyPorts(dut, ports=UNITS, stall=stall)
         self.leaves = Source(dut, "leaf", stall=stall)
-        self.again_leaves = Source(dut, "again_leaf", stall=stall)
-        self.descents, self.answers = Sink(dut, "again", stall=stall), Sink(dut, "answer", stall=stall)
+        self.repeated_leaves = Source(dut, "repeated_leaf", stall=stall)
+        self.descents, self.answers = Sink(dut, "repeated", stall=stall), Sink(dut, "answer", stall=stall)
         self.searches = Searches(memory, self.keys.keys)
         # By slot: what was asked for, and the parts of its answer.
         self.asked, self.parts = {}, {}
@@ -70,7 +70,7 @@ class House:
             self.descents.got.clear()
             if descents and random.random() < 0.004:
                 descent = descents.pop(random.randrange(len(descents)))
-                self.again_leaves.put(self.searches.go_down(DESCENT.unpack(descent)))
+                self.repeated_leaves.put(self.searches.go_down(DESCENT.unpack(descent)))
 
     def ask(self, slot: int, read, root: int):
         self.asked[slot], self.parts[slot] = read, Parts()

@@ -25,8 +25,8 @@ class House:
         self.tree, self.candidates = grow(self.memory, writes=150)
         self.ports = MemoryPorts(dut, self.memory, self.places, stall=stall, **ports)
         self.keys = KeyPorts(dut, units, stall=stall)
-        self.sources = Source(dut, "descent", stall=stall), Source(dut, "again", stall=stall)
-        self.sinks = Sink(dut, "leaf", stall=leaf_stall), Sink(dut, "again_leaf", stall=stall)
+        self.sources = Source(dut, "descent", stall=stall), Source(dut, "repeated", stall=stall)
+        self.sinks = Sink(dut, "leaf", stall=leaf_stall), Sink(dut, "repeated_leaf", stall=stall)
         self.asked: dict[int, Descent] = {}
 
     async def start(self):
@@ -38,12 +38,12 @@ class House:
             descent = random_descent(self.tree, self.candidates, slot, again)
             self.asked[slot] = descent
             self.keys.keys[slot, descent.by_upper] = descent.key
-            self.sources[again].put(descent.word)
+            self.sources[repeated].put(descent.word)
 
     async def check(self, again: int, count: int):
         """Waits for so many leaves and compares them."""
-        await self.sinks[again].count(count)
-        leaves = [LEAF.unpack(word) for word in self.sinks[again].got]
+        await self.sinks[repeated].count(count)
+        leaves = [LEAF.unpack(word) for word in self.sinks[repeated].got]
         slots = [TASK.unpack(leaf["request"])["slot"] for leaf in leaves]
         assert sorted(slots) == list(range(128 * again, 128 * again + count))
         for slot, leaf in zip(slots, leaves):

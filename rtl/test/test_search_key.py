@@ -65,6 +65,6 @@ async def shows_chunks(dut):
                 await check_chunk(dut, suffix[at:at + CHUNK])
 
 
-def test_wanted_key():
+def test_search_key():
     for keys in (1, 3):
-        simulate("wanted_key", Keys=keys)
+        simulate("search_key", Keys=keys)

@@ -42,7 +42,7 @@ async def check(dut, key: bytes, first: int):
 
 
 @cocotb.test()
-async def tells_head_and_tag(dut):
+async def computes_head_and_fingerprint(dut):
     await start(dut, start_i=0, key_window_i=0)
     lengths = [*range(20), 63, 64, 65, 128, 129, 460]
     for length in lengths + [random.randint(0, 460) for _ in range(20)]:
@@ -50,5 +50,5 @@ async def tells_head_and_tag(dut):
         await check(dut, key, random.choice((0, length, random.randint(0, length))))
 
 
-def test_head_and_tag():
-    simulate("head_and_tag")
+def test_head_and_fingerprint():
+    simulate("head_and_fingerprint")

@@ -1,4 +1,4 @@
-"""Pieces that come in any order leave in order; an error ends a read, and what is left of it vanishes."""
+"""Bursts that come in any order leave in order; an error ends a read, and what is left of it vanishes."""
 
 import random
 
@@ -8,24 +8,24 @@ from records import record
 from runner import simulate
 from streams import STALLS, end_of_reset, start
 
-LINE = record("piece_line_t")
+LINE = record("burst_line_t")
 
 
 class Reads:
-    """Asks for the pieces of reads, lets their lines come at random, and knows what is to leave."""
+    """Asks for the bursts of reads, lets their lines come at random, and knows what is to leave."""
 
     def __init__(self, dut, reads: list[list[int]], stall: float, errors: float):
         self.dut, self.stall, self.errors = dut, stall, errors
-        # per read, the lines of its pieces
+        # per read, the lines of its bursts
         self.reads = reads
         # bank to the lines still to come, as (data, last, error)
         self.flying = {}
         # per read: the data of its lines, with None where it fails
         self.expected = []
-        dut.ask_i.value = dut.line_valid_i.value = dut.more_i.value = dut.out_ready_i.value = 0
+        dut.reserve_i.value = dut.line_valid_i.value = dut.more_i.value = dut.out_ready_i.value = 0
 
     def lines(self, count: int) -> list[tuple]:
-        """Lines of a piece. One that fails ends it, or does not."""
+        """Lines of a burst. One that fails ends it, or does not."""
         lines = []
         for at in range(count):
             fails = random.random() < self.errors
@@ -38,25 +38,25 @@ class Reads:
     def expect(self, lines: list[tuple]):
         self.expected[-1].extend(None if fails else data for data, _, fails in lines)
 
-    async def ask(self, pieces: list[int]):
-        """The pieces of one read."""
+    async def ask(self, bursts: list[int]):
+        """The bursts of one read."""
         dut = self.dut
         self.expected.append([])
-        for at, count in enumerate(pieces):
+        for at, count in enumerate(bursts):
             dut.more_i.value = 1
             await RisingEdge(dut.clk_i)
-            while dut.ask_ready_o.value != 1:
+            while dut.reserve_ready_o.value != 1:
                 await RisingEdge(dut.clk_i)
             lines = self.lines(count)
-            dut.ask_i.value, dut.ask_lines_i.value = 1, count
-            dut.ask_last_i.value = int(at == len(pieces) - 1)
+            dut.reserve_i.value, dut.reserve_lines_i.value = 1, count
+            dut.reserve_last_i.value = int(at == len(bursts) - 1)
             await RisingEdge(dut.clk_i)
-            dut.ask_i.value, dut.more_i.value = 0, int(at < len(pieces) - 1)
+            dut.reserve_i.value, dut.more_i.value = 0, int(at < len(bursts) - 1)
             self.flying[int(dut.bank_o.value)] = lines
             self.expect(lines)
 
     async def come(self):
-        """The lines of all pieces in flight, mixed."""
+        """The lines of all bursts in flight, mixed."""
         dut = self.dut
         await end_of_reset(dut)
         while True:
@@ -93,8 +93,8 @@ class Reads:
     async def run(self):
         cocotb.start_soon(self.come())
         await end_of_reset(self.dut)
-        for pieces in self.reads:
-            asks = cocotb.start_soon(self.ask(pieces))
+        for bursts in self.reads:
+            asks = cocotb.start_soon(self.ask(bursts))
             got = await self.leave()
             await asks
             await self.drained()
@@ -109,14 +109,14 @@ class Reads:
 
 
 def random_reads() -> list[list[int]]:
-    """Reads of one to five pieces."""
+    """Reads of one to five bursts."""
     lines = (1, 2, random.randint(1, 64), 64)
     return [random.choices(lines, k=random.randint(1, 5)) for _ in range(15)]
 
 
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS)
-async def keeps_pieces_in_order(dut, stall):
+async def keeps_bursts_in_order(dut, stall):
     reads = Reads(dut, random_reads(), stall, errors=0.0)
     await start(dut)
     await reads.run()
@@ -143,6 +143,6 @@ async def gives_a_line_a_cycle(dut):
     assert cycles < 64 + 12, cycles
 
 
-def test_piece_buffer():
+def test_burst_buffer():
     for banks in (2, 4):
-        simulate("piece_buffer", Banks=banks)
+        simulate("burst_buffer", Banks=banks)
