@@ -1,6 +1,6 @@
-"""Both ends of valid/ready streams, with random stalls.
+"""Sources and sinks of valid/ready streams, with random stalls.
 
-Everything random comes from the module `random`, which cocotb seeds: a run is repeated by its seed.
+All random values come from the module `random`, which cocotb seeds, so a seed repeats its run.
 """
 
 import random
@@ -9,19 +9,19 @@ from cocotb import start_soon
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge, Timer
 
-# Probabilities of a stall in a cycle that are worth a test: never, now and then, mostly.
+# Tested probabilities of a stall in a cycle: never, sometimes, usually.
 STALLS = (0.0, 0.3, 0.9)
 
 
-# No test takes as long: one that does waits for something that never comes.
+# No test needs this many cycles. A test that reaches the limit waits forever.
 CYCLES_MAX = 200_000
 
 
 async def start(dut, **inputs):
-    """Starts the clock and resets the module, with the named inputs at their values."""
+    """Starts the clock and resets the module. The named inputs have these values."""
     for name, value in inputs.items():
         getattr(dut, name).value = value
-    # The reset is there before the first edge.
+    # The reset is active before the first edge.
     start_soon(Clock(dut.clk_i, 2, "ns").start(start_high=False))
     start_soon(give_up())
     dut.rst_i.value = 1
@@ -37,7 +37,7 @@ async def give_up():
 
 
 async def end_of_reset(dut):
-    """Waits until the module is out of reset; before, its outputs mean nothing."""
+    """Waits until the module is out of reset. Its outputs are undefined before."""
     while True:
         await RisingEdge(dut.clk_i)
         if dut.rst_i.value == 0:
@@ -45,7 +45,7 @@ async def end_of_reset(dut):
 
 
 async def take_one(dut, stall: float, ready, valid):
-    """One transfer of a stream, after random stalls; what it brings is there when this returns."""
+    """Transfers one element of a stream after random stalls. The element has arrived when this returns."""
     while True:
         takes = random.random() >= stall
         ready.value = int(takes)
@@ -56,25 +56,25 @@ async def take_one(dut, stall: float, ready, valid):
 
 
 class Lanes:
-    """A port that is an array of elements of so many bits."""
+    """A port that is an array of elements with this number of bits."""
 
     def __init__(self, signal, bits: int = 1):
         self.signal, self.bits, self.mask, self.word = signal, bits, (1 << bits) - 1, 0
 
     def set(self, index: int, value: int):
-        """Drives one element of an input; the others stay, zero at first."""
+        """Drives one element of an input. The others keep their values, which are zero at first."""
         shift = self.bits * index
         self.word = self.word & ~(self.mask << shift) | value << shift
         self.signal.value = self.word
 
     def get(self, index: int) -> int:
-        """One element of an output."""
+        """Returns one element of an output."""
         return int(self.signal.value) >> self.bits * index & self.mask
 
 
 class Source:
-    """Offers what was put into `queue`, with <name>_valid_i: an element is a dict of ports and values, or the
-    value of the one port `data`."""
+    """Offers the elements of `queue` with <name>_valid_i. An element is a dict of ports and values, or the
+    value of the single port `data`."""
 
     def __init__(self, dut, name: str, data: str | None = None, stall: float = 0.0):
         self.clock, self.stall, self.queue = dut.clk_i, stall, []
@@ -85,11 +85,11 @@ class Source:
         start_soon(self.run())
 
     def put(self, *elements):
-        """Offers the elements after those before."""
+        """Appends elements to the queue."""
         self.queue.extend(elements)
 
     async def drained(self):
-        """Waits until all was taken."""
+        """Waits until all elements were accepted."""
         while self.queue:
             await RisingEdge(self.clock)
 
@@ -114,7 +114,8 @@ class Source:
 
 
 class Sink:
-    """Takes into `got` what <name>_valid_o offers: the value of the one port `data`, or a dict of several."""
+    """Accepts the elements that <name>_valid_o offers and appends them to `got`: the value of the single
+    port `data`, or a dict of several ports."""
 
     def __init__(self, dut, name: str, data: str | list[str] | None = None, stall: float = 0.0):
         self.clock, self.stall, self.got = dut.clk_i, stall, []
@@ -129,7 +130,7 @@ class Sink:
         return {port: int(getattr(self.dut, port).value) for port in self.data}
 
     async def count(self, elements: int, cycles: int = 100_000):
-        """Waits until so many came."""
+        """Waits until this number of elements has arrived."""
         for _ in range(cycles):
             if len(self.got) >= elements:
                 return

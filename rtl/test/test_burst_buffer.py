@@ -1,4 +1,5 @@
-"""Bursts that come in any order leave in order; an error ends a read, and what is left of it vanishes."""
+"""Bursts arrive in any order and leave in order. An error ends a read, and its remaining lines are
+discarded."""
 
 import random
 
@@ -12,20 +13,20 @@ LINE = record("burst_line_t")
 
 
 class Reads:
-    """Asks for the bursts of reads, lets their lines come at random, and knows what is to leave."""
+    """Requests the bursts of reads, delivers their lines in random order, and knows the expected output."""
 
     def __init__(self, dut, reads: list[list[int]], stall: float, errors: float):
         self.dut, self.stall, self.errors = dut, stall, errors
-        # per read, the lines of its bursts
+        # for each read, the lines of its bursts
         self.reads = reads
-        # bank to the lines still to come, as (data, last, error)
+        # bank to its remaining lines as (data, last, error)
         self.flying = {}
-        # per read: the data of its lines, with None where it fails
+        # for each read: the data of its lines, with None for an error
         self.expected = []
         dut.reserve_i.value = dut.line_valid_i.value = dut.more_i.value = dut.out_ready_i.value = 0
 
     def lines(self, count: int) -> list[tuple]:
-        """Lines of a burst. One that fails ends it, or does not."""
+        """Returns the lines of a burst. A line with an error may or may not end its burst."""
         lines = []
         for at in range(count):
             fails = random.random() < self.errors
@@ -38,8 +39,8 @@ class Reads:
     def expect(self, lines: list[tuple]):
         self.expected[-1].extend(None if fails else data for data, _, fails in lines)
 
-    async def ask(self, bursts: list[int]):
-        """The bursts of one read."""
+    async def request(self, bursts: list[int]):
+        """Requests the bursts of one read."""
         dut = self.dut
         self.expected.append([])
         for at, count in enumerate(bursts):
@@ -56,7 +57,7 @@ class Reads:
             self.expect(lines)
 
     async def come(self):
-        """The lines of all bursts in flight, mixed."""
+        """Delivers the lines of all bursts in flight, interleaved."""
         dut = self.dut
         await end_of_reset(dut)
         while True:
@@ -72,7 +73,7 @@ class Reads:
             await RisingEdge(dut.clk_i)
 
     async def leave(self) -> list:
-        """The lines of one read until its last, with None for an error."""
+        """Returns the lines of one read up to the last one, with None for an error."""
         dut, got = self.dut, []
         while True:
             takes = random.random() >= self.stall
@@ -85,7 +86,7 @@ class Reads:
                     return got
 
     async def drained(self):
-        """Waits until nothing of the read is left."""
+        """Waits until no line of the read is left."""
         await RisingEdge(self.dut.clk_i)
         while self.dut.drains_o.value == 1:
             await RisingEdge(self.dut.clk_i)
@@ -94,14 +95,14 @@ class Reads:
         cocotb.start_soon(self.come())
         await end_of_reset(self.dut)
         for bursts in self.reads:
-            asks = cocotb.start_soon(self.ask(bursts))
+            asks = cocotb.start_soon(self.request(bursts))
             got = await self.leave()
             await asks
             await self.drained()
             self.check(got, self.expected[-1])
 
     def check(self, got: list, expected: list):
-        """An error may come before the lines that were there before it."""
+        """Compares the lines. An error may overtake earlier lines of its read."""
         if None in expected:
             assert got[-1] is None
             got, expected = got[:-1], expected[:expected.index(None)][:len(got) - 1]
@@ -109,7 +110,7 @@ class Reads:
 
 
 def random_reads() -> list[list[int]]:
-    """Reads of one to five bursts."""
+    """Returns reads of one to five bursts."""
     lines = (1, 2, random.randint(1, 64), 64)
     return [random.choices(lines, k=random.randint(1, 5)) for _ in range(15)]
 
@@ -132,7 +133,7 @@ async def an_error_ends_the_read(dut, stall):
 
 
 @cocotb.test()
-async def gives_a_line_a_cycle(dut):
+async def returns_a_line_per_cycle(dut):
     reads = Reads(dut, [[64]], 0.0, errors=0.0)
     await start(dut)
     task = cocotb.start_soon(reads.run())

@@ -1,4 +1,4 @@
-"""A byte packer joins chunks without gaps, and pads only the end of a packet."""
+"""A byte packer joins chunks without gaps and pads only the end of a packet."""
 
 import random
 
@@ -9,13 +9,13 @@ from streams import STALLS, Sink, Source, start
 
 
 def chunk(data: bytes, last: bool) -> dict:
-    """A chunk, with bytes after it that mean nothing."""
+    """Returns a chunk, followed by undefined bytes."""
     garbage = data + random.randbytes(64 - len(data))
     return {"in_bytes_i": int.from_bytes(garbage, "little"), "in_count_i": len(data), "in_last_i": int(last)}
 
 
 def lines_of(packet: bytes) -> list[dict]:
-    """What the packet is to become."""
+    """Returns the expected lines of a packet."""
     padded = packet + bytes(-len(packet) % 64)
     lines = [padded[at:at + 64] for at in range(0, len(padded), 64)]
     return [{"line_o": int.from_bytes(line, "little"), "line_last_o": int(at == len(lines) - 1)}

@@ -13,7 +13,7 @@ def line(data: bytes) -> int:
 
 
 async def take_all(dut, data: bytes, eager: bool):
-    """Takes `data` in chunks and checks each window."""
+    """Consumes `data` in chunks and checks each window."""
     at = 0
     while at < len(data):
         count = int(dut.count_o.value)
@@ -30,13 +30,13 @@ async def take_all(dut, data: bytes, eager: bool):
 
 
 async def settled(dut):
-    """After the edge, once outputs follow."""
+    """Waits for an edge, and until the outputs have settled."""
     await cocotb.triggers.FallingEdge(dut.clk_i)
 
 
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS)
-async def shows_all_bytes(dut, stall):
+async def returns_all_bytes(dut, stall):
     source = Source(dut, "line", stall=stall)
     await start(dut, start_i=0, consume_i=0)
     for _ in range(10):
@@ -54,7 +54,7 @@ async def shows_all_bytes(dut, stall):
 
 @cocotb.test()
 async def keeps_up_with_its_lines(dut):
-    """Lines that come in every cycle leave in every cycle, though the window is not aligned."""
+    """If a line arrives in every cycle, a line leaves in every cycle, even if the window is not aligned."""
     source = Source(dut, "line")
     await start(dut, start_i=0, consume_i=0)
     await settled(dut)
@@ -70,7 +70,7 @@ async def keeps_up_with_its_lines(dut):
 
 
 @cocotb.test()
-async def a_line_that_comes_with_the_start_is_the_first(dut):
+async def a_line_accepted_at_the_start_is_the_first(dut):
     await start(dut, start_i=0, consume_i=0, line_valid_i=0)
     for first in (True, False):
         await settled(dut)

@@ -1,4 +1,5 @@
-"""Lines of a fill are written where they belong; it is done after its last answer, and tells if it failed."""
+"""The lines of a fill are written to their addresses. A fill is done after its last response, and reports
+whether it failed."""
 
 import random
 
@@ -14,7 +15,7 @@ FILLED = ["filled_tag_o", "filled_failed_o"]
 
 
 class Answers:
-    """Answers writes later, in any order, some with an error."""
+    """Acknowledges writes later, in any order, some with an error."""
 
     def __init__(self, dut, writes: Sink, errors: float):
         self.dut, self.writes, self.errors = dut, writes, errors
@@ -39,7 +40,7 @@ class Answers:
 
 
 async def give_lines(dut, bursts: dict, errors: float, pause: float) -> set:
-    """Gives the lines of all bursts, mixed; the tags that ended with an error."""
+    """Delivers the lines of all bursts, interleaved. Returns the tags that ended with an error."""
     left, failed = {tag: list(lines) for tag, lines in bursts.items()}, set()
     while left:
         gives = random.random() >= pause
@@ -61,7 +62,7 @@ async def give_lines(dut, bursts: dict, errors: float, pause: float) -> set:
 
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS, errors=(0.0, 0.02))
-async def fills_are_whole_or_failed(dut, stall, errors):
+async def fills_are_complete_or_fail(dut, stall, errors):
     writes, filled = Sink(dut, "write", WRITE, stall=stall), Sink(dut, "filled", FILLED, stall=stall)
     answers = Answers(dut, writes, errors)
     await start(dut, start_i=0, line_valid_i=0)
@@ -82,12 +83,12 @@ async def fills_are_whole_or_failed(dut, stall, errors):
         written = {(write["write_tag_o"], write["write_place_o"]): write["write_o"]
                    for write in writes.got[writes_before:]}
         for tag, place in fills.items():
-            whole = {(tag, place + at): data for at, data in enumerate(bursts[tag])}
+            complete = {(tag, place + at): data for at, data in enumerate(bursts[tag])}
             mine = {key: data for key, data in written.items() if key[0] == tag}
-            assert mine.items() <= whole.items()
-            assert done[tag] or mine == whole
+            assert mine.items() <= complete.items()
+            assert done[tag] or mine == complete
             assert done[tag] or tag not in failed | answers.failed
-            assert not done[tag] or stall > 0.5 or tag in failed | answers.failed or len(mine) < len(whole)
+            assert not done[tag] or stall > 0.5 or tag in failed | answers.failed or len(mine) < len(complete)
 
 
 def test_cache_filler():

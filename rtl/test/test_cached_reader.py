@@ -1,4 +1,4 @@
-"""Bursts come whole and right from wherever they are kept, while switches, roots and buffers change."""
+"""Bursts return the correct lines from every source, while switches, roots and buffers change."""
 
 import random
 
@@ -17,7 +17,8 @@ SWITCHES = ("cache_i", "balance_i", "root_on_chip_i")
 
 
 class OnBoard:
-    """On-board memory: lines are written in the order of their answers; beats of several reads are mixed."""
+    """On-board memory. Lines are written in the order of their responses; beats of several reads are
+    interleaved."""
 
     def __init__(self, dut, stall: float):
         self.dut, self.lines = dut, {}
@@ -57,7 +58,7 @@ class OnBoard:
 
 
 class Clients:
-    """Each reads up to a burst a bank, all of one buffer. Host memory is theirs, too."""
+    """Clients that read up to one burst per bank, all of the same buffer. They also model host memory."""
 
     def __init__(self, dut, stall: float, buffers: Buffers, banks: int):
         self.dut, self.stall, self.buffers, self.banks = dut, stall, buffers, banks
@@ -67,7 +68,8 @@ class Clients:
         self.line_valid, self.line_bank = Lanes(dut.line_valid_o), Lanes(dut.line_bank_o)
         self.line = Lanes(dut.line_o, BURST_LINE.width)
         self.host = AxiPort(dut, "m_axi_host", {"read": "host"})
-        # by tag: the burst, the lines that came, those that host memory gave
+        # by tag: the burst, the number of lines that arrived, and the number of lines that host memory has
+        # returned
         self.flying, self.came, self.given = {}, {}, {}
         self.events = dict.fromkeys(EVENTS.fields, 0)
         self.valid.set(0, 0)
@@ -77,7 +79,7 @@ class Clients:
         cocotb.start_soon(self.watch())
 
     async def take_reads(self):
-        """Host memory: reads."""
+        """Host memory: accepts reads."""
         await end_of_reset(self.dut)
         while True:
             takes = random.random() >= self.stall
@@ -89,7 +91,7 @@ class Clients:
                 self.given[tag] = 0
 
     async def serve(self):
-        """Host memory: lines."""
+        """Host memory: returns lines."""
         await end_of_reset(self.dut)
         while True:
             gives = bool(self.given) and random.random() >= self.stall
@@ -105,7 +107,7 @@ class Clients:
             await RisingEdge(self.dut.clk_i)
 
     async def watch(self):
-        """What comes is what was asked for."""
+        """Checks each line that arrives."""
         await end_of_reset(self.dut)
         while True:
             await RisingEdge(self.dut.clk_i)
@@ -123,8 +125,8 @@ class Clients:
         if last:
             self.buffers.end(self.flying.pop(tag))
 
-    async def ask(self, client: int, bank: int, burst: Burst):
-        """Has a burst asked for."""
+    async def request(self, client: int, bank: int, burst: Burst):
+        """Requests a burst."""
         self.flying[BANKS * client + bank], self.came[BANKS * client + bank] = burst, 0
         self.burst.set(client, BURST.pack(address=burst.address, lines=burst.lines))
         self.bank.set(client, bank)
@@ -141,13 +143,13 @@ class Clients:
             self.name.set(client, NAME.pack(cacheable=cacheable, lid=first.lid, address=first.buffer))
             bursts = [first] + [self.buffers.begin(beside=first) for _ in range(random.randrange(self.banks))]
             for bank, burst in enumerate(bursts):
-                await self.ask(client, bank, burst)
+                await self.request(client, bank, burst)
             while any(BANKS * client + bank in self.flying for bank in range(BANKS)):
                 await RisingEdge(self.dut.clk_i)
 
 
 async def write(dut, buffers: Buffers):
-    """What writers do; and somebody plays with the switches."""
+    """Drops buffers as writers do, and changes the switches."""
     await end_of_reset(dut)
     while True:
         for _ in range(random.randint(0, 300)):
@@ -166,7 +168,7 @@ async def write(dut, buffers: Buffers):
 
 @cocotb.test()
 @cocotb.parametrize(stall=(0.0, 0.3, 0.7))
-async def bursts_are_what_the_reader_means(dut, stall):
+async def bursts_have_the_correct_lines(dut, stall):
     buffers = Buffers(lids=3, buffers=2)
     OnBoard(dut, stall)
     clients = Clients(dut, stall, buffers, BANKS)

@@ -1,4 +1,4 @@
-"""A client port returns lines in order: by LID after a lookup, by address at once; an error is last."""
+"""A client port returns lines in order: by LID after a lookup, by address at once. An error comes last."""
 
 import random
 
@@ -13,16 +13,17 @@ BURST, LOOKUP = record("memory_pkg::burst_t"), record("memory_pkg::lookup_t")
 
 
 def line(address: int) -> int:
-    """What stands at an address."""
+    """Returns the line at an address."""
     return random.Random(address).getrandbits(512)
 
 
 class Neighbours:
-    """The page table, which maps even LIDs only, and memory, whose bursts come in any order."""
+    """The page table, which maps only even LIDs, and memory, whose bursts arrive in any order."""
 
     def __init__(self, dut, stall: float, errors: float):
         self.dut, self.stall, self.errors = dut, stall, errors
-        # bank to the next address and the lines to come; how many came while others were still to
+        # bank to the next address and the remaining lines; the number of lines that arrived while others
+        # were pending
         self.flying, self.mixed = {}, 0
         dut.lookup_ready_i.value = dut.found_valid_i.value = 0
         dut.burst_ready_i.value = dut.line_valid_i.value = 0
@@ -81,12 +82,12 @@ class Neighbours:
 
 
 def buffer_of(lid: int) -> int:
-    """Where the buffer of a LID is; 0: it is not mapped."""
+    """Returns the address of the buffer of a LID; 0 if it is not mapped."""
     return 0 if lid % 2 else 512 * (lid + 1)
 
 
-async def ask(dut, source, sink, errors: float):
-    """One random read and what it must give."""
+async def request(dut, source, sink, errors: float):
+    """Executes one random read and returns its expected lines."""
     by_lid, lid, address = random.getrandbits(1), random.getrandbits(20), 512 * random.getrandbits(20)
     first, count = random.randrange(200), random.choice((1, random.randint(1, 9), random.randint(1, 255)))
     before = len(sink.got)
@@ -107,16 +108,16 @@ async def ask(dut, source, sink, errors: float):
 
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS, errors=(0.0, 0.02))
-async def gives_the_lines_of_its_reads(dut, stall, errors):
+async def returns_the_lines_of_its_reads(dut, stall, errors):
     Neighbours(dut, stall, errors)
     source, sink = Source(dut, "read", stall=stall), Sink(dut, "beat", stall=stall)
     await start(dut)
     for _ in range(15):
-        await ask(dut, source, sink, errors)
+        await request(dut, source, sink, errors)
 
 
 class Beats(Sink):
-    """Beats, each with the number of reads that were taken before it was."""
+    """The beats, each with the number of reads that were accepted before it."""
 
     def __init__(self, dut, source: Source, **ports):
         self.source = source
@@ -127,7 +128,7 @@ class Beats(Sink):
 
 
 def some_reads() -> list[dict[str, int]]:
-    """A read of a buffer, by its address or its LID, and others that follow."""
+    """Returns a read of a buffer, by address or LID, and reads that follow it."""
     lid = 2 * random.getrandbits(19)
     reads = []
     for at in range(random.randint(2, 5)):
@@ -137,7 +138,7 @@ def some_reads() -> list[dict[str, int]]:
 
 
 async def check_reads(dut, beats: Beats, reads: list[dict[str, int]]):
-    """The beats of reads come one after the other; an error ends all that were taken."""
+    """The beats of reads arrive in order. An error ends all reads that were accepted."""
     buffer, taken = buffer_of(reads[0]["lid"]), beats.source.taken
     beats.source.put(*(READ.pack(**read) for read in reads))
     ended = came = 0

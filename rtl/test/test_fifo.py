@@ -10,7 +10,7 @@ from streams import STALLS, Sink, Source, start
 
 @cocotb.test()
 @cocotb.parametrize(source_stall=STALLS, sink_stall=STALLS)
-async def gives_all_in_order(dut, source_stall, sink_stall):
+async def returns_elements_in_order(dut, source_stall, sink_stall):
     source = Source(dut, "in", stall=source_stall)
     sink = Sink(dut, "out", stall=sink_stall)
     await start(dut)
@@ -23,7 +23,7 @@ async def gives_all_in_order(dut, source_stall, sink_stall):
 
 
 @cocotb.test()
-async def holds_its_depth(dut):
+async def accepts_as_many_elements_as_its_depth(dut):
     source = Source(dut, "in")
     await start(dut, out_ready_i=0)
     source.put(*range(2 * dut.Depth.value.to_unsigned()))

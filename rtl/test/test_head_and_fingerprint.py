@@ -1,4 +1,4 @@
-"""Head and tag of key suffixes of all lengths."""
+"""The module computes head and fingerprint of key suffixes of all lengths."""
 
 import random
 
@@ -11,7 +11,7 @@ from streams import start
 
 
 async def windows(dut, key: bytes):
-    """Answers reads of the key: a window two cycles later, with anything behind the key."""
+    """Answers reads of the key with a window two cycles later, with random bytes behind the key."""
     coming = [None]
     while True:
         await RisingEdge(dut.clk_i)

@@ -1,4 +1,5 @@
-"""Lines of the cache reach their clients in order, in cycles in which host memory has none for them."""
+"""Lines of the cache arrive at their clients in order, in cycles in which host memory has no line for these
+clients."""
 
 import random
 

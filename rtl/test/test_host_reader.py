@@ -14,21 +14,21 @@ BANKS = 2
 
 
 def line(address: int) -> int:
-    """What stands at an address."""
+    """Returns the line at an address."""
     return random.Random(address).getrandbits(512)
 
 
 class Lines:
-    """What is to come for each tag, and what came."""
+    """The expected lines of each tag, and the check of the lines that arrive."""
 
     def __init__(self, dut):
         self.dut, self.valid = dut, Lanes(dut.line_valid_o)
-        # tag to the lines that are still to come
+        # tag to its remaining lines
         self.expected, self.failed = {}, 0
         cocotb.start_soon(self.run())
 
     def burst(self, tag: int) -> dict:
-        """A burst for a tag that is free, as the ports want it."""
+        """Returns a burst for a free tag as values of the ports."""
         lines = random.randint(1, 64)
         address = 4096 * random.getrandbits(20) + 64 * random.randint(0, 64 - lines)
         self.expected[tag] = [line(address + 64 * at) for at in range(lines)]
@@ -46,8 +46,8 @@ class Lines:
 
     def check(self, tag: int, came: dict):
         lines = self.expected[tag]
-        wanted = lines.pop(0)
-        assert came["error"] or came["data"] == wanted
+        expected = lines.pop(0)
+        assert came["error"] or came["data"] == expected
         self.failed += came["error"]
         assert came["last"] == (came["error"] or not lines)
         if came["last"]:
@@ -56,7 +56,7 @@ class Lines:
 
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS, errors=(0.0, 0.02))
-async def lines_find_their_clients(dut, stall, errors):
+async def lines_reach_their_clients(dut, stall, errors):
     HostMemory(dut, line, stall=stall, errors=errors)
     lines, source = Lines(dut), Source(dut, "burst", stall=stall)
     await start(dut)

@@ -1,4 +1,5 @@
-"""The balancer redirects on-board memory while more is on its way from there than from host memory."""
+"""The balancer redirects hits while more bursts are in flight from on-board memory than from host
+memory."""
 
 import random
 
@@ -11,7 +12,7 @@ EVENTS = ("host_begins_i", "host_ends_i", "dram_begins_i", "dram_ends_i")
 
 
 @cocotb.test()
-async def compares_what_is_on_its_way(dut):
+async def compares_bursts_in_flight(dut):
     await start(dut, enable_i=0, **dict.fromkeys(EVENTS, 0))
     await end_of_reset(dut)
     flying, spared = {"host": 0, "dram": 0}, 0

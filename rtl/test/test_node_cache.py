@@ -1,4 +1,5 @@
-"""A hit names a place that has what the reader means, and keeps it; no drop waits for memory."""
+"""A hit returns a position that contains the correct lines and keeps them until the hit is done. No drop
+waits for memory."""
 
 import random
 
@@ -16,7 +17,7 @@ SETS, WAYS, LINES = 2, 2, 128
 
 
 class Memories:
-    """Host memory and the cache around the module: bursts of random clients, and what becomes of them."""
+    """Models host memory, the cache memory and the clients, with bursts of random clients."""
 
     def __init__(self, dut, stall: float, buffers: Buffers, failures=0.1):
         self.dut, self.buffers, self.failures = dut, buffers, failures
@@ -24,15 +25,15 @@ class Memories:
         self.filled = Source(dut, "filled", stall=stall)
         self.host = Sink(dut, "host", [f"host_{part}" for part in BURST], stall=stall)
         self.hits = Sink(dut, "hit", ["hit_place_o", "hit_lines_o", "hit_tag_o"], stall=stall)
-        # what is read for a tag; what stands in a place of the cache; where a tag's burst is to be written
+        # the bursts in flight by tag; the lines in the cache by position; the position to fill for each tag
         self.flying, self.places, self.fills = {}, {}, {}
-        # reads from the cache that are to end, and how many there were
+        # hits that have not ended, and the number of all hits
         self.ending, self.served = [], 0
         self.counted = {"hit": 0, "miss": 0}
         for task in (self.watch(), self.serve_host(), self.serve_hits(), self.end_hits()):
             cocotb.start_soon(task)
 
-    def ask(self, tag: int, burst: Burst, cacheable: int):
+    def request(self, tag: int, burst: Burst, cacheable: int):
         self.flying[tag] = burst
         name = NAME.pack(cacheable=cacheable, lid=burst.lid, address=burst.buffer)
         self.bursts.put({"burst_address_i": burst.address, "burst_lines_i": burst.lines, "burst_tag_i": tag,
@@ -58,13 +59,13 @@ class Memories:
         while True:
             await RisingEdge(self.dut.clk_i)
             while self.host.got:
-                asked = self.host.got.pop(0)
-                burst = self.flying[asked["host_tag_o"]]
-                assert (asked["host_address_o"], asked["host_lines_o"]) == (burst.address, burst.lines)
-                cocotb.start_soon(self.read_host(asked["host_tag_o"], burst))
+                read = self.host.got.pop(0)
+                burst = self.flying[read["host_tag_o"]]
+                assert (read["host_address_o"], read["host_lines_o"]) == (burst.address, burst.lines)
+                cocotb.start_soon(self.read_host(read["host_tag_o"], burst))
 
     async def read_host(self, tag: int, burst: Burst):
-        """The client may have its lines long before they are written to the cache."""
+        """The client may receive its lines long before they are written to the cache."""
         fills = self.fills.get(tag, (None, 0))[0] is burst
         await self.some_cycles(20)
         del self.flying[tag]
@@ -93,7 +94,7 @@ class Memories:
                 self.ending.append((hit["hit_tag_o"], hit["hit_place_o"]))
 
     async def end_hits(self):
-        """What a hit reads stays until it is done."""
+        """The lines of a hit are stable until it is done."""
         dut = self.dut
         while True:
             dut.hit_done_i.value = int(bool(self.ending))
@@ -109,7 +110,7 @@ class Memories:
 
 
 async def drop(dut, lid: int) -> int:
-    """A drop; the cycles that it takes."""
+    """Executes a drop and returns the number of its cycles."""
     dut.drop_valid_i.value, dut.drop_lid_i.value = 1, lid
     cycles = 0
     while True:
@@ -132,7 +133,7 @@ async def keep_dropping(dut, buffers: Buffers, pause: int):
 
 @cocotb.test()
 @cocotb.parametrize(stall=(0.0, 0.5), pause=(60, 300), halvings=(0, 1))
-async def hits_are_what_the_reader_means(dut, stall, pause, halvings):
+async def hits_have_the_correct_lines(dut, stall, pause, halvings):
     buffers = Buffers(lids=3, buffers=2)
     memories = Memories(dut, stall, buffers)
     await start(dut, enable_i=1, redirects_i=0, halvings_i=halvings, drop_valid_i=0, hit_done_i=0)
@@ -141,14 +142,14 @@ async def hits_are_what_the_reader_means(dut, stall, pause, halvings):
         free = [tag for tag in range(TAGS) if tag not in memories.flying]
         if free:
             burst = buffers.begin(first_max=130 if random.random() < 0.1 else 70)
-            memories.ask(random.choice(free), burst, int(random.random() < 0.95))
+            memories.request(random.choice(free), burst, int(random.random() < 0.95))
         dut.redirects_i.value = int(random.random() < 0.1)
         await RisingEdge(dut.clk_i)
         await memories.some_cycles(8)
     while memories.flying:
         await RisingEdge(dut.clk_i)
     dropping.cancel()
-    # A smaller one hits less often.
+    # A smaller cache has fewer hits.
     assert memories.counted["hit"] > 20 >> 2 * halvings and memories.counted["miss"] > 20
     entries = SETS * WAYS >> halvings
     assert entries // 2 <= max(memories.places) // LINES < entries
@@ -156,16 +157,16 @@ async def hits_are_what_the_reader_means(dut, stall, pause, halvings):
 
 @cocotb.test()
 @cocotb.parametrize(switch=("enable_i", "redirects_i"))
-async def what_was_filled_is_a_hit_unless_it_is_not_wanted(dut, switch):
+async def a_filled_line_is_a_hit_unless_switched_off(dut, switch):
     buffers = Buffers(lids=1, buffers=1)
     memories = Memories(dut, 0.0, buffers, failures=0.0)
     await start(dut, enable_i=1, redirects_i=0, halvings_i=0, drop_valid_i=0, hit_done_i=0)
     burst = Burst(1, buffers.buffers[0], buffers.buffers[0] + LINE, 3, 0)
     for hits in (0, 1, 1):
-        memories.ask(0, burst, 1)
+        memories.request(0, burst, 1)
         while memories.flying or memories.fills:
             await RisingEdge(dut.clk_i)
-        # Until the fill is told.
+        # Waits until the fill is reported.
         for _ in range(10):
             await RisingEdge(dut.clk_i)
         assert memories.served == hits
@@ -176,7 +177,7 @@ async def what_was_filled_is_a_hit_unless_it_is_not_wanted(dut, switch):
 @cocotb.test()
 @cocotb.parametrize(hits=(0, 1))
 async def a_drop_waits_for_no_memory(dut, hits):
-    """A burst waits for host memory, or one that is a hit for on-board memory, for ever."""
+    """A burst waits forever for host memory, and a hit for on-board memory."""
     bursts, filled = Source(dut, "burst"), Source(dut, "filled")
     name = NAME.pack(cacheable=1, lid=1, address=8192)
     await start(dut, enable_i=1, redirects_i=0, halvings_i=0, drop_valid_i=0, hit_done_i=0, host_ready_i=hits,

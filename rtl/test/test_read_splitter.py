@@ -1,4 +1,4 @@
-"""A read is cut where pages end, and nowhere else."""
+"""A read is split at page boundaries and nowhere else."""
 
 import random
 
@@ -13,7 +13,7 @@ PAGE_LINES = 64
 
 
 def bursts_of(first: int, count: int) -> list[dict]:
-    """What the read is to become."""
+    """Returns the expected bursts of a read."""
     bursts = []
     while count:
         lines = min(count, PAGE_LINES - first % PAGE_LINES)
@@ -24,7 +24,7 @@ def bursts_of(first: int, count: int) -> list[dict]:
 
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS)
-async def cuts_at_pages(dut, stall):
+async def splits_at_page_boundaries(dut, stall):
     sink = Sink(dut, "burst", stall=stall)
     await start(dut, start_i=0)
     expected = []

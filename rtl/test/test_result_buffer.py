@@ -1,4 +1,5 @@
-"""A result buffer gives the chunks of each answer, packed, with its outcome, whichever comes first."""
+"""A result buffer returns the packed chunks of each answer with its outcome, in whatever order the two
+arrive."""
 
 import random
 
@@ -15,7 +16,7 @@ LINES = 4
 
 
 def chunks(data: bytes) -> list[int]:
-    """The bytes, cut anywhere."""
+    """Cuts the bytes into random chunks."""
     cut = []
     while data:
         count = random.randint(1, min(64, len(data)))
@@ -25,20 +26,20 @@ def chunks(data: bytes) -> list[int]:
 
 
 def beats(outcome: dict[str, int], data: bytes) -> list[dict[str, int]]:
-    """What becomes of an answer."""
+    """Returns the expected beats of an answer."""
     lines = [line(data[at:at + 64]) for at in range(0, len(data), 64)] or [None]
     return [outcome | {"data": data, "last": int(at == len(lines) - 1)} for at, data in enumerate(lines)]
 
 
 async def give(source: Source, element):
-    """Offers something, and waits until it was taken."""
+    """Offers an element and waits until it was accepted."""
     source.put(element)
     await source.drained()
 
 
 @cocotb.test()
 @cocotb.parametrize(source_stall=STALLS, sink_stall=STALLS)
-async def gives_answers(dut, source_stall, sink_stall):
+async def returns_answers(dut, source_stall, sink_stall):
     parts = Source(dut, "chunk", stall=source_stall)
     outcomes = Source(dut, "outcome", stall=source_stall)
     answers = Sink(dut, "answer", stall=sink_stall)

@@ -1,4 +1,4 @@
-"""Lines of the root on chip are those that the reader means; all else goes on as it was asked for."""
+"""The module returns the correct lines of the root and passes all other bursts on unchanged."""
 
 import random
 
@@ -15,21 +15,22 @@ TAGS = 8
 
 
 class Memories:
-    """Clients with a burst a tag, host memory behind the module, and writers."""
+    """Clients with one burst per tag, host memory behind the module, and writers."""
 
     def __init__(self, dut, stall: float, buffers: Buffers, errors=0.0):
         self.dut, self.stall, self.buffers, self.errors = dut, stall, buffers, errors
         self.bursts = Source(dut, "burst", stall=stall)
         self.other = Sink(dut, "other", OTHER, stall=stall)
         self.beats = Sink(dut, "beat", ["beat_tag_o", "beat_o"], stall=stall)
-        # by tag: the burst and its name; lines that came from the chip; lines given of what is elsewhere
+        # by tag: the burst and its node; the number of lines that came from the chip; the number of lines
+        # that host memory has returned
         self.flying, self.came, self.coming = {}, {}, {}
-        # lines of bursts by where they came from
+        # number of lines by source
         self.lines = {"chip": 0, "host": 0}
         for task in (self.take_others(), self.give_lines(), self.take_beats()):
             cocotb.start_soon(task)
 
-    def ask(self, tag: int, burst: Burst, cacheable=1):
+    def request(self, tag: int, burst: Burst, cacheable=1):
         name = {"cacheable": cacheable, "lid": burst.lid, "address": burst.buffer}
         self.flying[tag], self.came[tag] = (burst, name), 0
         self.bursts.put({"burst_address_i": burst.address, "burst_lines_i": burst.lines, "burst_tag_i": tag,
@@ -46,16 +47,16 @@ class Memories:
         while True:
             await RisingEdge(self.dut.clk_i)
             while self.other.got:
-                asked = self.other.got.pop(0)
-                burst, name = self.flying[asked["other_tag_o"]]
-                assert (asked["other_address_o"], asked["other_lines_o"]) == (burst.address, burst.lines)
-                named = NAME.unpack(asked["other_name_o"])
+                read = self.other.got.pop(0)
+                burst, name = self.flying[read["other_tag_o"]]
+                assert (read["other_address_o"], read["other_lines_o"]) == (burst.address, burst.lines)
+                named = NAME.unpack(read["other_name_o"])
                 assert {**named, "cacheable": 0} == {**name, "cacheable": 0}
                 assert named["cacheable"] <= name["cacheable"]
-                self.coming[asked["other_tag_o"]] = 0
+                self.coming[read["other_tag_o"]] = 0
 
     async def give_lines(self):
-        """Lines of several tags are mixed."""
+        """Returns lines of several tags, interleaved."""
         dut = self.dut
         await end_of_reset(dut)
         while True:
@@ -92,7 +93,7 @@ class Memories:
 
 
 async def write(dut, buffers: Buffers, pause: int):
-    """What writers do: drops, and now and then another root."""
+    """Models writers: drops, and sometimes another root."""
     await end_of_reset(dut)
     while True:
         for _ in range(random.randint(0, pause)):
@@ -114,7 +115,7 @@ async def name_root(dut, lid: int):
 
 @cocotb.test()
 @cocotb.parametrize(stall=(0.0, 0.5), errors=(0.0, 0.02))
-async def lines_are_what_the_reader_means(dut, stall, errors):
+async def lines_are_correct(dut, stall, errors):
     buffers = Buffers(lids=2, buffers=2)
     memories = Memories(dut, stall, buffers, errors)
     await start(dut, enable_i=1, root_valid_i=0, drop_valid_i=0, line_valid_i=0)
@@ -124,7 +125,7 @@ async def lines_are_what_the_reader_means(dut, stall, errors):
         free = [tag for tag in range(TAGS) if tag not in memories.flying]
         if free:
             burst = buffers.begin(first_max=130 if random.random() < 0.1 else 70)
-            memories.ask(random.choice(free), burst, int(random.random() < 0.95))
+            memories.request(random.choice(free), burst, int(random.random() < 0.95))
         for _ in range(random.randint(1, 4)):
             await RisingEdge(dut.clk_i)
     writing.cancel()
@@ -141,7 +142,7 @@ async def a_root_stays_until_it_changes(dut, change):
     await name_root(dut, 1)
     burst = buffers.begin()
     for _ in range(2):
-        memories.ask(0, burst)
+        memories.request(0, burst)
         await memories.ended()
     assert memories.lines == {"chip": burst.lines, "host": burst.lines}
     if "root" in change:
@@ -153,7 +154,7 @@ async def a_root_stays_until_it_changes(dut, change):
     dut.enable_i.value = int(change != "disable")
     if change == "buffer":
         burst = Burst(1, burst.buffer + 8192, burst.address + 8192, burst.lines, 0)
-    memories.ask(0, burst)
+    memories.request(0, burst)
     await memories.ended()
     stays = change in ("none", "same root", "other drop")
     assert memories.lines["chip"] == burst.lines * (1 + stays)

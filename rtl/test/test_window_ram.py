@@ -12,14 +12,14 @@ LINES = 8
 
 
 @cocotb.test()
-async def gives_windows(dut):
+async def returns_windows(dut):
     await start(dut, write_i=0, read_i=0)
     memory = bytearray(random.randbytes(64 * LINES))
     for at in range(LINES):
         dut.write_i.value, dut.write_line_i.value = 1, at
         dut.write_data_i.value = line(memory[64 * at:64 * at + 64])
         await RisingEdge(dut.clk_i)
-    # What windows are to be fresh in one and in two cycles.
+    # The windows that must be fresh in one and in two cycles.
     coming = [None, None]
     window = None
     for _ in range(2000):
