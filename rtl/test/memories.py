@@ -86,31 +86,31 @@ class HostMemory:
         self.latency, self.errors = latency, errors
         self.port = AxiPort(dut, "m_axi_host", {"read": "host"})
         # id to Beats; the reads, for tests
-        self.flying, self.reads = {}, []
+        self.in_flight, self.reads = {}, []
         self.port.set(arready=0, rvalid=0)
-        start_soon(self.take_reads())
-        start_soon(self.give_beats())
+        start_soon(self.accept_reads())
+        start_soon(self.return_beats())
 
-    async def take_reads(self):
+    async def accept_reads(self):
         await end_of_reset(self.dut)
         while True:
-            takes = random.random() >= self.stall
-            self.port.set(arready=takes)
+            accepts = random.random() >= self.stall
+            self.port.set(arready=accepts)
             await RisingEdge(self.dut.clk_i)
-            for beats in self.flying.values():
+            for beats in self.in_flight.values():
                 beats.wait -= 1
-            if takes and self.port.get("arvalid"):
+            if accepts and self.port.get("arvalid"):
                 self.take(*self.port.burst("ar"))
 
     def take(self, identifier: int, address: int, lines: int):
-        assert identifier not in self.flying, f"id {identifier} is already in flight"
+        assert identifier not in self.in_flight, f"id {identifier} is already in flight"
         self.reads.append((address, lines * LINE))
-        self.flying[identifier] = Beats(address, lines, self.latency)
+        self.in_flight[identifier] = Beats(address, lines, self.latency)
 
-    async def give_beats(self):
+    async def return_beats(self):
         await end_of_reset(self.dut)
         while True:
-            due = [identifier for identifier, beats in self.flying.items() if beats.wait <= 0]
+            due = [identifier for identifier, beats in self.in_flight.items() if beats.wait <= 0]
             gives = bool(due) and random.random() >= self.stall
             self.port.set(rvalid=gives)
             if gives:
@@ -120,11 +120,11 @@ class HostMemory:
                 await RisingEdge(self.dut.clk_i)
 
     def drive(self, identifier: int):
-        address, last = self.flying[identifier].step()
+        address, last = self.in_flight[identifier].step()
         data = self.line(address)
         error = data is None or random.random() < self.errors
         if last:
-            del self.flying[identifier]
+            del self.in_flight[identifier]
         self.port.set(rid=identifier, rdata=data or 0, rlast=last, rresp=SLAVE_ERROR if error else OKAY)
 
 
@@ -141,9 +141,10 @@ class Dram:
         self.lines = {}
         # id to its reads in order; bursts to write as (id, address, beats); their words as (data, strobe,
         # last)
-        self.flying, self.bursts, self.words = {}, deque(), deque()
+        self.in_flight, self.bursts, self.words = {}, deque(), deque()
         self.port.set(arready=0, rvalid=0, awready=0, wready=0, bvalid=0)
-        for task in (self.take_reads, self.give_beats, self.take_addresses, self.take_words, self.respond):
+        reads, writes = (self.accept_reads, self.return_beats), (self.accept_addresses, self.accept_words)
+        for task in (*reads, *writes, self.respond):
             start_soon(task())
 
     def line(self, address: int) -> int:
@@ -152,25 +153,25 @@ class Dram:
     async def handshake(self, channel: str):
         """Accepts one transfer of a channel that the module drives."""
         while True:
-            takes = random.random() >= self.stall
-            self.port.set(**{f"{channel}ready": takes})
+            accepts = random.random() >= self.stall
+            self.port.set(**{f"{channel}ready": accepts})
             await RisingEdge(self.dut.clk_i)
-            if takes and self.port.get(f"{channel}valid"):
+            if accepts and self.port.get(f"{channel}valid"):
                 return
 
-    async def take_reads(self):
+    async def accept_reads(self):
         await end_of_reset(self.dut)
         while True:
             await self.handshake("ar")
             identifier, address, beats = self.port.burst("ar")
-            self.flying.setdefault(identifier, deque()).append(Beats(address, beats, self.latency))
+            self.in_flight.setdefault(identifier, deque()).append(Beats(address, beats, self.latency))
 
-    async def give_beats(self):
+    async def return_beats(self):
         await end_of_reset(self.dut)
         while True:
-            for reads in self.flying.values():
+            for reads in self.in_flight.values():
                 reads[0].wait -= 1
-            due = [identifier for identifier, reads in self.flying.items() if reads[0].wait <= 0]
+            due = [identifier for identifier, reads in self.in_flight.items() if reads[0].wait <= 0]
             gives = bool(due) and random.random() >= self.stall
             self.port.set(rvalid=gives)
             if gives:
@@ -180,21 +181,21 @@ class Dram:
                 await RisingEdge(self.dut.clk_i)
 
     def drive(self, identifier: int):
-        reads = self.flying[identifier]
+        reads = self.in_flight[identifier]
         address, last = reads[0].step()
         if last:
             reads.popleft()
         if not reads:
-            del self.flying[identifier]
+            del self.in_flight[identifier]
         self.port.set(rid=identifier, rdata=self.line(address), rlast=last, rresp=OKAY)
 
-    async def take_addresses(self):
+    async def accept_addresses(self):
         await end_of_reset(self.dut)
         while True:
             await self.handshake("aw")
             self.bursts.append(self.port.burst("aw"))
 
-    async def take_words(self):
+    async def accept_words(self):
         await end_of_reset(self.dut)
         while True:
             await self.handshake("w")

@@ -82,7 +82,7 @@ class MemoryPorts:
             fields = {"error": at == bad, "last": last, "address": address or 0, "data": word}
             self.beats[index].append(fields)
 
-    def may_take(self, index: int) -> bool:
+    def may_accept(self, index: int) -> bool:
         """Returns whether the port accepts a read: not while an error is pending, and only some reads may
         follow others."""
         beats, offered = self.beats[index], self.offered[index]
@@ -108,9 +108,10 @@ class MemoryPorts:
     async def run(self):
         await end_of_reset(self.dut)
         while True:
-            takes = [self.may_take(index) and random.random() >= self.stall for index in range(self.ports)]
+            ports = range(self.ports)
+            accepts = [self.may_accept(index) and random.random() >= self.stall for index in ports]
             for index in range(self.ports):
-                self.ready.set(index, int(takes[index]))
+                self.ready.set(index, int(accepts[index]))
                 self.offer(index)
             await RisingEdge(self.dut.clk_i)
             valid, ready = int(self.dut.read_valid_o.value), int(self.dut.beat_ready_o.value)
@@ -122,7 +123,7 @@ class MemoryPorts:
                 self.offered[index] = {}
                 if valid >> index & 1:
                     self.offered[index] = READ.unpack(element(self.dut.read_o, index, READ.width))
-                if takes[index] and self.offered[index]:
+                if accepts[index] and self.offered[index]:
                     self.answer(index, self.offered[index])
                     self.offered[index] = {}
 
@@ -155,13 +156,13 @@ class KeyPorts:
     async def run(self):
         await end_of_reset(self.dut)
         while True:
-            takes = [not self.wait[index] and random.random() >= self.stall for index in range(self.ports)]
+            accepts = [not self.wait[index] and random.random() >= self.stall for index in range(self.ports)]
             for index in range(self.ports):
-                self.ready.set(index, int(takes[index]))
+                self.ready.set(index, int(accepts[index]))
                 self.valid.set(index, int(self.wait[index] == 1))
                 self.wait[index] -= self.wait[index] > 0
             await RisingEdge(self.dut.clk_i)
             valid = int(self.dut.key_valid_o.value)
             for index in range(self.ports):
-                if takes[index] and valid >> index & 1:
+                if accepts[index] and valid >> index & 1:
                     self.answer(index, KEY.unpack(element(self.dut.key_o, index, KEY.width)))

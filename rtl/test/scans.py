@@ -48,7 +48,7 @@ class Searches:
         assert len(before) == at, "lines out of order"
         self.keys[where] = before + write["data"].to_bytes(64, "little")
 
-    def go_down(self, descent: dict[str, int]) -> int:
+    def descend(self, descent: dict[str, int]) -> int:
         """Returns the leaf of a descent."""
         self.count += 1
         task = TASK.unpack(descent["request"])

@@ -23,14 +23,14 @@ async def start(dut, **inputs):
         getattr(dut, name).value = value
     # The reset is active before the first edge.
     start_soon(Clock(dut.clk_i, 2, "ns").start(start_high=False))
-    start_soon(give_up())
+    start_soon(time_out())
     dut.rst_i.value = 1
     for _ in range(3):
         await RisingEdge(dut.clk_i)
     dut.rst_i.value = 0
 
 
-async def give_up():
+async def time_out():
     """Fails a test that does not end."""
     await Timer(2 * CYCLES_MAX, "ns")
     raise AssertionError(f"the test is still waiting after {CYCLES_MAX} cycles")
@@ -44,13 +44,13 @@ async def end_of_reset(dut):
             return
 
 
-async def take_one(dut, stall: float, ready, valid):
+async def transfer(dut, stall: float, ready, valid):
     """Transfers one element of a stream after random stalls. The element has arrived when this returns."""
     while True:
-        takes = random.random() >= stall
-        ready.value = int(takes)
+        accepts = random.random() >= stall
+        ready.value = int(accepts)
         await RisingEdge(dut.clk_i)
-        if takes and valid.value == 1:
+        if accepts and valid.value == 1:
             ready.value = 0
             return
 
@@ -80,7 +80,7 @@ class Source:
         self.clock, self.stall, self.queue = dut.clk_i, stall, []
         self.valid, self.ready = getattr(dut, f"{name}_valid_i"), getattr(dut, f"{name}_ready_o")
         self.dut, self.data = dut, data or f"{name}_i"
-        self.taken = 0
+        self.accepted = 0
         self.valid.value = 0
         start_soon(self.run())
 
@@ -109,7 +109,7 @@ class Source:
             await RisingEdge(self.clock)
             if offers and self.ready.value == 1:
                 self.queue.pop(0)
-                self.taken += 1
+                self.accepted += 1
                 offers = False
 
 
@@ -140,8 +140,8 @@ class Sink:
     async def run(self):
         await end_of_reset(self.dut)
         while True:
-            takes = random.random() >= self.stall
-            self.ready.value = int(takes)
+            accepts = random.random() >= self.stall
+            self.ready.value = int(accepts)
             await RisingEdge(self.clock)
-            if takes and self.valid.value == 1:
+            if accepts and self.valid.value == 1:
                 self.got.append(self.sample())

@@ -147,12 +147,12 @@ class Bench:
             packet = b"".join(self.raw().bytes() for _ in range(random.randint(1, 5)))
             self.streams.beats += beats(packet)
             count -= 5
-        found, taken = {}, 0
+        found, accepted = {}, 0
         for _ in range(400_000):
             await RisingEdge(self.dut.clk_i)
-            while taken < len(self.streams.packets):
-                self.take(self.streams.packets[taken], found)
-                taken += 1
+            while accepted < len(self.streams.packets):
+                self.take(self.streams.packets[accepted], found)
+                accepted += 1
             if len(found) == len(self.reference) and all(is_complete for _, _, is_complete in found.values()):
                 break
         for identifier, (answer, version) in self.reference.items():

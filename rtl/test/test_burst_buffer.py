@@ -20,7 +20,7 @@ class Reads:
         # for each read, the lines of its bursts
         self.reads = reads
         # bank to its remaining lines as (data, last, error)
-        self.flying = {}
+        self.in_flight = {}
         # for each read: the data of its lines, with None for an error
         self.expected = []
         dut.reserve_i.value = dut.line_valid_i.value = dut.more_i.value = dut.out_ready_i.value = 0
@@ -53,7 +53,7 @@ class Reads:
             dut.reserve_last_i.value = int(at == len(bursts) - 1)
             await RisingEdge(dut.clk_i)
             dut.reserve_i.value, dut.more_i.value = 0, int(at < len(bursts) - 1)
-            self.flying[int(dut.bank_o.value)] = lines
+            self.in_flight[int(dut.bank_o.value)] = lines
             self.expect(lines)
 
     async def come(self):
@@ -61,25 +61,25 @@ class Reads:
         dut = self.dut
         await end_of_reset(dut)
         while True:
-            comes = bool(self.flying) and random.random() >= self.stall
+            comes = bool(self.in_flight) and random.random() >= self.stall
             dut.line_valid_i.value = int(comes)
             if comes:
-                bank = random.choice(list(self.flying))
-                data, last, fails = self.flying[bank].pop(0)
+                bank = random.choice(list(self.in_flight))
+                data, last, fails = self.in_flight[bank].pop(0)
                 dut.line_bank_i.value = bank
                 dut.line_i.value = LINE.pack(data=data, last=int(last), error=int(fails))
-                if not self.flying[bank]:
-                    del self.flying[bank]
+                if not self.in_flight[bank]:
+                    del self.in_flight[bank]
             await RisingEdge(dut.clk_i)
 
     async def leave(self) -> list:
         """Returns the lines of one read up to the last one, with None for an error."""
         dut, got = self.dut, []
         while True:
-            takes = random.random() >= self.stall
-            dut.out_ready_i.value = int(takes)
+            accepts = random.random() >= self.stall
+            dut.out_ready_i.value = int(accepts)
             await RisingEdge(dut.clk_i)
-            if takes and dut.out_valid_o.value == 1:
+            if accepts and dut.out_valid_o.value == 1:
                 got.append(None if dut.out_error_o.value == 1 else int(dut.out_o.value))
                 if dut.out_last_o.value == 1:
                     dut.out_ready_i.value = 0

@@ -12,7 +12,7 @@ def line(data: bytes) -> int:
     return int.from_bytes(data, "little")
 
 
-async def take_all(dut, data: bytes, eager: bool):
+async def consume_all(dut, data: bytes, eager: bool):
     """Consumes `data` in chunks and checks each window."""
     at = 0
     while at < len(data):
@@ -49,7 +49,7 @@ async def returns_all_bytes(dut, stall):
         source.put(*(line(data[at:at + 64]) for at in range(0, len(data), 64)))
         await settled(dut)
         assert int(dut.count_o.value) == 0
-        await take_all(dut, data[skip:], eager=random.random() < 0.5)
+        await consume_all(dut, data[skip:], eager=random.random() < 0.5)
 
 
 @cocotb.test()
@@ -66,7 +66,7 @@ async def keeps_up_with_its_lines(dut):
         await settled(dut)
         dut.consume_i.value = 64 if int(dut.count_o.value) >= 64 else 0
         await RisingEdge(dut.clk_i)
-    assert source.taken == 100
+    assert source.accepted == 100
 
 
 @cocotb.test()

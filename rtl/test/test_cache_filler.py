@@ -39,7 +39,7 @@ class Answers:
             await RisingEdge(dut.clk_i)
 
 
-async def give_lines(dut, bursts: dict, errors: float, pause: float) -> set:
+async def return_lines(dut, bursts: dict, errors: float, pause: float) -> set:
     """Delivers the lines of all bursts, interleaved. Returns the tags that ended with an error."""
     left, failed = {tag: list(lines) for tag, lines in bursts.items()}, set()
     while left:
@@ -76,7 +76,7 @@ async def fills_are_complete_or_fail(dut, stall, errors):
             dut.start_i.value, dut.start_tag_i.value, dut.start_place_i.value = 1, tag, place
             await RisingEdge(dut.clk_i)
         dut.start_i.value = 0
-        failed = await give_lines(dut, bursts, errors, pause=0.5)
+        failed = await return_lines(dut, bursts, errors, pause=0.5)
         await filled.count(filled_before + len(fills))
         done = {fill["filled_tag_o"]: fill["filled_failed_o"] for fill in filled.got[filled_before:]}
         assert set(done) == set(fills)

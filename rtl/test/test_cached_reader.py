@@ -29,18 +29,18 @@ class OnBoard:
         cocotb.start_soon(self.write())
 
     async def read(self):
-        flying = []
+        in_flight = []
         while True:
             await RisingEdge(self.dut.clk_i)
             while self.reads.got:
                 tag, place, lines = self.reads.got.pop(0).values()
-                flying.append((tag, [place + at for at in range(lines)]))
-            if flying and len(self.beats.queue) < 3:
-                tag, left = random.choice(flying)
+                in_flight.append((tag, [place + at for at in range(lines)]))
+            if in_flight and len(self.beats.queue) < 3:
+                tag, left = random.choice(in_flight)
                 line = {"data": self.lines[left.pop(0)], "last": int(not left)}
                 self.beats.put({"hit_line_tag_i": tag, "hit_line_i": BURST_LINE.pack(**line)})
                 if not left:
-                    flying.remove((tag, left))
+                    in_flight.remove((tag, left))
 
     async def write(self):
         dut = self.dut
@@ -70,24 +70,24 @@ class Clients:
         self.host = AxiPort(dut, "m_axi_host", {"read": "host"})
         # by tag: the burst, the number of lines that arrived, and the number of lines that host memory has
         # returned
-        self.flying, self.came, self.given = {}, {}, {}
+        self.in_flight, self.arrived, self.given = {}, {}, {}
         self.events = dict.fromkeys(EVENTS.fields, 0)
         self.valid.set(0, 0)
         self.host.set(arready=0, rvalid=0)
-        cocotb.start_soon(self.take_reads())
+        cocotb.start_soon(self.accept_reads())
         cocotb.start_soon(self.serve())
         cocotb.start_soon(self.watch())
 
-    async def take_reads(self):
+    async def accept_reads(self):
         """Host memory: accepts reads."""
         await end_of_reset(self.dut)
         while True:
-            takes = random.random() >= self.stall
-            self.host.set(arready=takes)
+            accepts = random.random() >= self.stall
+            self.host.set(arready=accepts)
             await RisingEdge(self.dut.clk_i)
-            if takes and self.host.get("arvalid"):
+            if accepts and self.host.get("arvalid"):
                 tag, address, lines = self.host.burst("ar")
-                assert (address, lines) == (self.flying[tag].address, self.flying[tag].lines)
+                assert (address, lines) == (self.in_flight[tag].address, self.in_flight[tag].lines)
                 self.given[tag] = 0
 
     async def serve(self):
@@ -98,7 +98,7 @@ class Clients:
             self.host.set(rvalid=gives)
             if gives:
                 tag = random.choice(list(self.given))
-                burst, at = self.flying[tag], self.given[tag]
+                burst, at = self.in_flight[tag], self.given[tag]
                 last = at + 1 == burst.lines
                 self.host.set(rid=tag, rlast=last, rresp=OKAY, rdata=burst.data(at))
                 self.given[tag] += 1
@@ -118,16 +118,16 @@ class Clients:
                     self.take(BANKS * client + self.line_bank.get(client), self.line.get(client))
 
     def take(self, tag: int, line: int):
-        burst, at = self.flying[tag], self.came[tag]
+        burst, at = self.in_flight[tag], self.arrived[tag]
         last = at + 1 == burst.lines
         assert BURST_LINE.unpack(line) == {"data": burst.data(at), "last": int(last), "error": 0}, burst
-        self.came[tag] += 1
+        self.arrived[tag] += 1
         if last:
-            self.buffers.end(self.flying.pop(tag))
+            self.buffers.end(self.in_flight.pop(tag))
 
     async def request(self, client: int, bank: int, burst: Burst):
         """Requests a burst."""
-        self.flying[BANKS * client + bank], self.came[BANKS * client + bank] = burst, 0
+        self.in_flight[BANKS * client + bank], self.arrived[BANKS * client + bank] = burst, 0
         self.burst.set(client, BURST.pack(address=burst.address, lines=burst.lines))
         self.bank.set(client, bank)
         self.valid.set(client, 1)
@@ -144,7 +144,7 @@ class Clients:
             bursts = [first] + [self.buffers.begin(beside=first) for _ in range(random.randrange(self.banks))]
             for bank, burst in enumerate(bursts):
                 await self.request(client, bank, burst)
-            while any(BANKS * client + bank in self.flying for bank in range(BANKS)):
+            while any(BANKS * client + bank in self.in_flight for bank in range(BANKS)):
                 await RisingEdge(self.dut.clk_i)
 
 

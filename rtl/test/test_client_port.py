@@ -24,12 +24,12 @@ class Neighbours:
         self.dut, self.stall, self.errors = dut, stall, errors
         # bank to the next address and the remaining lines; the number of lines that arrived while others
         # were pending
-        self.flying, self.mixed = {}, 0
+        self.in_flight, self.mixed = {}, 0
         dut.lookup_ready_i.value = dut.found_valid_i.value = 0
         dut.burst_ready_i.value = dut.line_valid_i.value = 0
         cocotb.start_soon(self.look_up())
-        cocotb.start_soon(self.take_bursts())
-        cocotb.start_soon(self.give_lines())
+        cocotb.start_soon(self.accept_bursts())
+        cocotb.start_soon(self.return_lines())
 
     async def some_cycles(self):
         while random.random() < self.stall:
@@ -42,42 +42,42 @@ class Neighbours:
             await self.some_cycles()
             dut.lookup_ready_i.value = 1
             await RisingEdge(dut.clk_i)
-            taken, lid = dut.lookup_valid_o.value == 1, LOOKUP.unpack(int(dut.lookup_o.value))["lid"]
+            accepted, lid = dut.lookup_valid_o.value == 1, LOOKUP.unpack(int(dut.lookup_o.value))["lid"]
             dut.lookup_ready_i.value = 0
-            if taken:
+            if accepted:
                 await self.some_cycles()
                 dut.found_valid_i.value, dut.found_i.value = 1, buffer_of(lid)
                 await RisingEdge(dut.clk_i)
                 dut.found_valid_i.value = 0
 
-    async def take_bursts(self):
+    async def accept_bursts(self):
         dut = self.dut
         await end_of_reset(dut)
         while True:
-            takes = random.random() >= self.stall
-            dut.burst_ready_i.value = int(takes)
+            accepts = random.random() >= self.stall
+            dut.burst_ready_i.value = int(accepts)
             await RisingEdge(dut.clk_i)
-            if takes and dut.burst_valid_o.value == 1:
+            if accepts and dut.burst_valid_o.value == 1:
                 burst, bank = BURST.unpack(int(dut.burst_o.value)), int(dut.burst_bank_o.value)
-                assert bank not in self.flying
-                self.mixed += bool(self.flying)
-                self.flying[bank] = (burst["address"], burst["lines"])
+                assert bank not in self.in_flight
+                self.mixed += bool(self.in_flight)
+                self.in_flight[bank] = (burst["address"], burst["lines"])
 
-    async def give_lines(self):
+    async def return_lines(self):
         dut = self.dut
         await end_of_reset(dut)
         while True:
-            gives = bool(self.flying) and random.random() >= self.stall
+            gives = bool(self.in_flight) and random.random() >= self.stall
             dut.line_valid_i.value = int(gives)
             if gives:
-                bank = random.choice(list(self.flying))
-                address, lines = self.flying.pop(bank)
+                bank = random.choice(list(self.in_flight))
+                address, lines = self.in_flight.pop(bank)
                 error = random.random() < self.errors
                 last = lines == 1 or error
                 dut.line_bank_i.value = bank
                 dut.line_i.value = LINE.pack(data=line(address), last=int(last), error=int(error))
                 if lines > 1 and not error:
-                    self.flying[bank] = (address + 64, lines - 1)
+                    self.in_flight[bank] = (address + 64, lines - 1)
             await RisingEdge(dut.clk_i)
 
 
@@ -124,7 +124,7 @@ class Beats(Sink):
         super().__init__(dut, "beat", **ports)
 
     def sample(self):
-        return BEAT.unpack(super().sample()), self.source.taken
+        return BEAT.unpack(super().sample()), self.source.accepted
 
 
 def some_reads() -> list[dict[str, int]]:
@@ -139,22 +139,22 @@ def some_reads() -> list[dict[str, int]]:
 
 async def check_reads(dut, beats: Beats, reads: list[dict[str, int]]):
     """The beats of reads arrive in order. An error ends all reads that were accepted."""
-    buffer, taken = buffer_of(reads[0]["lid"]), beats.source.taken
+    buffer, accepted = buffer_of(reads[0]["lid"]), beats.source.accepted
     beats.source.put(*(READ.pack(**read) for read in reads))
-    ended = came = 0
+    ended = arrived = 0
     while ended < len(reads):
         await beats.count(1)
         beat, taken_now = beats.got.pop(0)
         if beat["error"]:
             assert beat["last"]
-            ended, came = taken_now - taken, 0
+            ended, arrived = taken_now - accepted, 0
             continue
         read = reads[ended]
-        assert (beat["address"], beat["data"]) == (buffer, line(buffer + 64 * (read["first"] + came)))
-        came += 1
-        assert beat["last"] == (came == read["count"])
+        assert (beat["address"], beat["data"]) == (buffer, line(buffer + 64 * (read["first"] + arrived)))
+        arrived += 1
+        assert beat["last"] == (arrived == read["count"])
         if beat["last"]:
-            ended, came = ended + 1, 0
+            ended, arrived = ended + 1, 0
 
 
 @cocotb.test()

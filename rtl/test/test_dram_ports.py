@@ -35,12 +35,12 @@ class Channels:
     async def run(self):
         await end_of_reset(self.dut)
         while True:
-            takes = [random.random() >= self.stall for _ in range(self.count)]
+            accepts = [random.random() >= self.stall for _ in range(self.count)]
             for channel in range(self.count):
-                self.ready.set(channel, int(takes[channel]))
+                self.ready.set(channel, int(accepts[channel]))
             await RisingEdge(self.dut.clk_i)
             for channel in range(self.count):
-                if takes[channel] and self.valid.get(channel):
+                if accepts[channel] and self.valid.get(channel):
                     line = BURST_LINE.unpack(self.line.get(channel))
                     self.lines[self.tag.get(channel)].append((channel, line))
                 if self.is_written.get(channel):

@@ -17,7 +17,7 @@ async def returns_elements_in_order(dut, source_stall, sink_stall):
     sent = [random.getrandbits(32) for _ in range(200)]
     source.put(*sent)
     while len(sink.got) < len(sent):
-        assert int(dut.count_o.value) == source.taken - len(sink.got)
+        assert int(dut.count_o.value) == source.accepted - len(sink.got)
         await RisingEdge(dut.clk_i)
     assert sink.got == sent
 
@@ -29,7 +29,7 @@ async def accepts_as_many_elements_as_its_depth(dut):
     source.put(*range(2 * dut.Depth.value.to_unsigned()))
     for _ in range(20):
         await RisingEdge(dut.clk_i)
-    assert source.taken == int(dut.count_o.value) == int(dut.Depth.value)
+    assert source.accepted == int(dut.count_o.value) == int(dut.Depth.value)
 
 
 def test_fifo():

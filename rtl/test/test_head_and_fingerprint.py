@@ -12,12 +12,12 @@ from streams import start
 
 async def windows(dut, key: bytes):
     """Answers reads of the key with a window two cycles later, with random bytes behind the key."""
-    coming = [None]
+    arriving = [None]
     while True:
         await RisingEdge(dut.clk_i)
         at = int(dut.key_byte_o.value) if dut.key_read_o.value == 1 else None
-        coming.append(at)
-        at = coming.pop(0)
+        arriving.append(at)
+        at = arriving.pop(0)
         if at is not None:
             window = key[at:at + 64]
             dut.key_window_i.value = line(window + random.randbytes(64 - len(window)))

@@ -44,13 +44,13 @@ class Lines:
                 assert valid == 1 << tag // BANKS
                 self.check(tag, LINE.unpack(int(self.dut.line_o.value)))
 
-    def check(self, tag: int, came: dict):
+    def check(self, tag: int, arrived: dict):
         lines = self.expected[tag]
         expected = lines.pop(0)
-        assert came["error"] or came["data"] == expected
-        self.failed += came["error"]
-        assert came["last"] == (came["error"] or not lines)
-        if came["last"]:
+        assert arrived["error"] or arrived["data"] == expected
+        self.failed += arrived["error"]
+        assert arrived["last"] == (arrived["error"] or not lines)
+        if arrived["last"]:
             del self.expected[tag]
 
 

@@ -18,7 +18,7 @@ class Port:
         self.dut, self.name, self.index, self.width = dut, name, index, width
         self.queue = []
 
-    def take_and_offer(self, valid: int, words: int, ready: int) -> tuple[int, int]:
+    def advance(self, valid: int, words: int, ready: int) -> tuple[int, int]:
         """Returns the valid bits and words of all ports, including this port, from those of the previous
         ports."""
         bit = 1 << self.index
@@ -43,7 +43,7 @@ async def drive(dut, name: str, ports: list[Port]):
         await RisingEdge(dut.clk_i)
         ready = int(getattr(dut, f"{name}_ready_o").value)
         for port in ports:
-            valid, words = port.take_and_offer(valid, words, ready)
+            valid, words = port.advance(valid, words, ready)
 
 
 async def watch(dut, answers: list[list[int]]):

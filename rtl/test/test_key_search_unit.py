@@ -26,12 +26,12 @@ class Bench:
     async def start(self):
         await start(self.dut, shortcut_capacity_i=self.memory.shape.capacity)
 
-    async def land(self, descent: Descent) -> dict[str, int]:
+    async def find_leaf(self, descent: Descent) -> dict[str, int]:
         """Executes a single descent and returns its leaf."""
-        [leaf] = await self.land_all([descent])
+        [leaf] = await self.find_leaves([descent])
         return leaf
 
-    async def land_all(self, descents: list[Descent]) -> list[dict[str, int]]:
+    async def find_leaves(self, descents: list[Descent]) -> list[dict[str, int]]:
         """Executes descents of different slots, as many at a time as the unit accepts. Returns their
         leaves."""
         self.keys.keys = {(descent.slot, descent.by_upper): descent.key for descent in descents}
@@ -43,7 +43,7 @@ class Bench:
 
     async def lid(self, direction: str, key: bytes, root: int) -> int:
         """Returns the leaf at the newest version."""
-        leaf = await self.land(Descent(direction, key, root, 1 << 60, random.randrange(256)))
+        leaf = await self.find_leaf(Descent(direction, key, root, 1 << 60, random.randrange(256)))
         assert not leaf["failed"]
         return leaf["lid"]
 
@@ -69,7 +69,7 @@ async def finds_the_leaf(dut, shape, stall):
     bench = Bench(dut, memory, stall, jitter=5 if stall else 0)
     await bench.start()
     descents = [random_descent(tree, keys, slot, random.getrandbits(1)) for slot in range(60)]
-    for descent, leaf in zip(descents, await bench.land_all(descents)):
+    for descent, leaf in zip(descents, await bench.find_leaves(descents)):
         descent.check(memory, leaf)
 
 
@@ -82,14 +82,14 @@ async def reports_failures_of_memory(dut, stall):
     await bench.start()
     for slot in range(100):
         descent, before = random_descent(tree, keys, slot), bench.ports.failed
-        leaf = await bench.land(descent)
+        leaf = await bench.find_leaf(descent)
         if bench.ports.failed == before:
             descent.check(memory, leaf)
         else:
             failures += leaf["failed"]
     # A prefetched beat that the unit does not need may fail as well.
     assert 0 < failures <= bench.ports.failed
-    assert (await bench.land(Descent("first", b"", memory.next_lid, tree.version, 0)))["failed"]
+    assert (await bench.find_leaf(Descent("first", b"", memory.next_lid, tree.version, 0)))["failed"]
 
 
 def parent_of(keys: list[bytes], shape: str, version: int = 1) -> tuple[Memory, int]:
@@ -144,7 +144,7 @@ async def a_tree_that_is_too_new_ends_at_its_root(dut):
     bench = Bench(dut, memory)
     await bench.start()
     for version, lid, address in ((4, root, memory.lids[root]), (5, 1001, 0)):
-        leaf = await bench.land(Descent("key", b"key", root, version, 0))
+        leaf = await bench.find_leaf(Descent("key", b"key", root, version, 0))
         assert (leaf["failed"], leaf["lid"], leaf["address"]) == (0, lid, address)
 
 
@@ -174,9 +174,9 @@ async def searches_while_others_wait(dut):
     descents = [Descent("key", key, root, 1, slot) for slot, key in enumerate(random.sample(keys, 60))]
     await bench.start()
     for descent in descents:
-        await bench.land(descent)
+        await bench.find_leaf(descent)
     one_by_one = busy.cycles
-    await bench.land_all(descents)
+    await bench.find_leaves(descents)
     gain = one_by_one / (busy.cycles - one_by_one)
     dut._log.info("%.2f times as fast", gain)
     assert gain >= 1.4

@@ -6,7 +6,7 @@ import cocotb
 from cocotb.triggers import RisingEdge
 from lookups import Lookups
 from runner import simulate
-from streams import STALLS, end_of_reset, start, take_one
+from streams import STALLS, end_of_reset, start, transfer
 
 # More LIDs than words on chip, so some share an entry.
 LIDS = 2048
@@ -23,7 +23,7 @@ class Table:
     def __init__(self, dut, stall: float):
         self.dut, self.stall = dut, stall
         self.bytes = bytearray(random.randbytes(8 * LIDS))
-        self.flying, self.reads = {}, 0
+        self.in_flight, self.reads = {}, 0
         for port in ("read_ready", "line_valid", "line_error", "burst_ready", "word_ready", "written"):
             getattr(dut, f"{port}_i").value = 0
         cocotb.start_soon(self.read())
@@ -33,27 +33,27 @@ class Table:
         dut = self.dut
         await end_of_reset(dut)
         while True:
-            takes, answers = (random.random() >= self.stall for _ in range(2))
-            dut.read_ready_i.value = int(takes)
-            dut.line_valid_i.value = int(answers and bool(self.flying))
-            if answers and self.flying:
-                client = random.choice(list(self.flying))
-                at = self.flying.pop(client) - BASE
+            accepts, answers = (random.random() >= self.stall for _ in range(2))
+            dut.read_ready_i.value = int(accepts)
+            dut.line_valid_i.value = int(answers and bool(self.in_flight))
+            if answers and self.in_flight:
+                client = random.choice(list(self.in_flight))
+                at = self.in_flight.pop(client) - BASE
                 dut.line_id_i.value = client
                 dut.line_i.value = int.from_bytes(self.bytes[at:at + 64], "little")
             await RisingEdge(dut.clk_i)
-            if takes and dut.read_valid_o.value == 1:
-                self.flying[int(dut.read_id_o.value)] = int(dut.read_address_o.value)
+            if accepts and dut.read_valid_o.value == 1:
+                self.in_flight[int(dut.read_id_o.value)] = int(dut.read_address_o.value)
                 self.reads += 1
 
     async def write(self):
         dut = self.dut
         await end_of_reset(dut)
         while True:
-            await take_one(dut, self.stall, dut.burst_ready_i, dut.burst_valid_o)
+            await transfer(dut, self.stall, dut.burst_ready_i, dut.burst_valid_o)
             at, beats = int(dut.burst_address_o.value) - BASE, int(dut.burst_len_o.value) + 1
             for beat in range(beats):
-                await take_one(dut, self.stall, dut.word_ready_i, dut.word_valid_o)
+                await transfer(dut, self.stall, dut.word_ready_i, dut.word_valid_o)
                 data = int(dut.word_o.value).to_bytes(64, "little")
                 for byte in range(64):
                     if int(dut.word_strobe_o.value) >> byte & 1:

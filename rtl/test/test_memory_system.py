@@ -75,10 +75,10 @@ class Clients:
         self.valid.set(index, 0)
         beats = []
         while not beats or not beats[-1]["last"]:
-            takes = random.random() >= self.stall
-            self.beat_ready.set(index, int(takes))
+            accepts = random.random() >= self.stall
+            self.beat_ready.set(index, int(accepts))
             await RisingEdge(self.dut.clk_i)
-            if takes and self.beat_valid.get(index):
+            if accepts and self.beat_valid.get(index):
                 beats.append(BEAT.unpack(self.beat.get(index)))
         self.beat_ready.set(index, 0)
         return beats

@@ -26,7 +26,7 @@ class Memories:
         self.host = Sink(dut, "host", [f"host_{part}" for part in BURST], stall=stall)
         self.hits = Sink(dut, "hit", ["hit_place_o", "hit_lines_o", "hit_tag_o"], stall=stall)
         # the bursts in flight by tag; the lines in the cache by position; the position to fill for each tag
-        self.flying, self.places, self.fills = {}, {}, {}
+        self.in_flight, self.places, self.fills = {}, {}, {}
         # hits that have not ended, and the number of all hits
         self.ending, self.served = [], 0
         self.counted = {"hit": 0, "miss": 0}
@@ -34,7 +34,7 @@ class Memories:
             cocotb.start_soon(task)
 
     def request(self, tag: int, burst: Burst, cacheable: int):
-        self.flying[tag] = burst
+        self.in_flight[tag] = burst
         name = NAME.pack(cacheable=cacheable, lid=burst.lid, address=burst.buffer)
         self.bursts.put({"burst_address_i": burst.address, "burst_lines_i": burst.lines, "burst_tag_i": tag,
                          "name_i": name})
@@ -51,7 +51,7 @@ class Memories:
             if dut.fill_start_o.value == 1:
                 tag = int(dut.fill_tag_o.value)
                 assert tag not in self.fills
-                self.fills[tag] = self.flying[tag], int(dut.fill_place_o.value)
+                self.fills[tag] = self.in_flight[tag], int(dut.fill_place_o.value)
             for name in self.counted:
                 self.counted[name] += int(getattr(dut, f"counts_{name}_o").value)
 
@@ -60,7 +60,7 @@ class Memories:
             await RisingEdge(self.dut.clk_i)
             while self.host.got:
                 read = self.host.got.pop(0)
-                burst = self.flying[read["host_tag_o"]]
+                burst = self.in_flight[read["host_tag_o"]]
                 assert (read["host_address_o"], read["host_lines_o"]) == (burst.address, burst.lines)
                 cocotb.start_soon(self.read_host(read["host_tag_o"], burst))
 
@@ -68,7 +68,7 @@ class Memories:
         """The client may receive its lines long before they are written to the cache."""
         fills = self.fills.get(tag, (None, 0))[0] is burst
         await self.some_cycles(20)
-        del self.flying[tag]
+        del self.in_flight[tag]
         self.buffers.end(burst)
         if not fills:
             return
@@ -87,7 +87,7 @@ class Memories:
             await RisingEdge(self.dut.clk_i)
             while self.hits.got:
                 hit = self.hits.got.pop(0)
-                burst = self.flying[hit["hit_tag_o"]]
+                burst = self.in_flight[hit["hit_tag_o"]]
                 assert hit["hit_lines_o"] == burst.lines
                 self.check(hit["hit_place_o"], burst)
                 self.served += 1
@@ -101,7 +101,7 @@ class Memories:
             if self.ending:
                 tag, place = self.ending.pop(random.randrange(len(self.ending)))
                 dut.hit_done_tag_i.value = tag
-                burst = self.flying.pop(tag)
+                burst = self.in_flight.pop(tag)
                 self.check(place, burst)
                 self.buffers.end(burst)
             await RisingEdge(dut.clk_i)
@@ -139,14 +139,14 @@ async def hits_have_the_correct_lines(dut, stall, pause, halvings):
     await start(dut, enable_i=1, redirects_i=0, halvings_i=halvings, drop_valid_i=0, hit_done_i=0)
     dropping = cocotb.start_soon(keep_dropping(dut, buffers, pause))
     for _ in range(900):
-        free = [tag for tag in range(TAGS) if tag not in memories.flying]
+        free = [tag for tag in range(TAGS) if tag not in memories.in_flight]
         if free:
             burst = buffers.begin(first_max=130 if random.random() < 0.1 else 70)
             memories.request(random.choice(free), burst, int(random.random() < 0.95))
         dut.redirects_i.value = int(random.random() < 0.1)
         await RisingEdge(dut.clk_i)
         await memories.some_cycles(8)
-    while memories.flying:
+    while memories.in_flight:
         await RisingEdge(dut.clk_i)
     dropping.cancel()
     # A smaller cache has fewer hits.
@@ -164,7 +164,7 @@ async def a_filled_line_is_a_hit_unless_switched_off(dut, switch):
     burst = Burst(1, buffers.buffers[0], buffers.buffers[0] + LINE, 3, 0)
     for hits in (0, 1, 1):
         memories.request(0, burst, 1)
-        while memories.flying or memories.fills:
+        while memories.in_flight or memories.fills:
             await RisingEdge(dut.clk_i)
         # Waits until the fill is reported.
         for _ in range(10):

@@ -26,7 +26,7 @@ class Table:
         self.history = {lid: [self.words[lid]] for lid in CHANGING}
         self.in_force = dict.fromkeys(CHANGING, 0)
         # ids in flight and their addresses; number of all reads
-        self.flying, self.failed, self.reads = {}, set(), 0
+        self.in_flight, self.failed, self.reads = {}, set(), 0
         for port in ("line_read_ready", "line_valid", "map_valid", "drop"):
             getattr(dut, f"{port}_i").value = 0
         cocotb.start_soon(self.run())
@@ -71,28 +71,28 @@ class Table:
     def answer(self):
         """Answers one of the reads in flight, or none."""
         dut = self.dut
-        answers = bool(self.flying) and random.random() >= self.stall
+        answers = bool(self.in_flight) and random.random() >= self.stall
         dut.line_valid_i.value = int(answers)
         if answers:
-            identifier = random.choice(list(self.flying))
+            identifier = random.choice(list(self.in_flight))
             fails = random.random() < 0.05
             if fails:
                 self.failed.add(identifier)
-            dut.line_i.value, dut.line_error_i.value = self.line(self.flying.pop(identifier)), int(fails)
+            dut.line_i.value, dut.line_error_i.value = self.line(self.in_flight.pop(identifier)), int(fails)
             dut.line_id_i.value = identifier
 
     async def run(self):
         dut = self.dut
         await end_of_reset(dut)
         while True:
-            takes = random.random() >= self.stall
-            dut.line_read_ready_i.value = int(takes)
+            accepts = random.random() >= self.stall
+            dut.line_read_ready_i.value = int(accepts)
             self.answer()
             await RisingEdge(dut.clk_i)
-            if takes and dut.line_read_valid_o.value == 1:
+            if accepts and dut.line_read_valid_o.value == 1:
                 identifier, address = int(dut.line_read_id_o.value), int(dut.line_read_address_o.value)
                 assert BASE <= address < BASE + 8 * LIDS and address % 64 == 0
-                self.flying[identifier] = address
+                self.in_flight[identifier] = address
                 self.reads += 1
 
 

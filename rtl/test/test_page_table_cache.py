@@ -65,10 +65,10 @@ async def offer(dut, lid: int, client: int):
 async def answer(dut, stall: float) -> int | None:
     """Returns the address of a hit, or None for a miss."""
     while True:
-        takes = int(random.random() >= stall)
-        dut.hit_ready_i.value = dut.miss_ready_i.value = takes
+        accepts = int(random.random() >= stall)
+        dut.hit_ready_i.value = dut.miss_ready_i.value = accepts
         await RisingEdge(dut.clk_i)
-        if takes and (dut.hit_valid_o.value == 1 or dut.miss_valid_o.value == 1):
+        if accepts and (dut.hit_valid_o.value == 1 or dut.miss_valid_o.value == 1):
             dut.hit_ready_i.value = dut.miss_ready_i.value = 0
             return int(dut.hit_address_o.value) if dut.hit_valid_o.value == 1 else None
 

@@ -5,7 +5,7 @@ import random
 import cocotb
 from cocotb.triggers import RisingEdge
 from runner import simulate
-from streams import STALLS, end_of_reset, start, take_one
+from streams import STALLS, end_of_reset, start, transfer
 
 LIDS = 1024
 BASE = 4096
@@ -34,11 +34,11 @@ class Words:
         dut = self.dut
         await end_of_reset(dut)
         while True:
-            await take_one(dut, self.stall, dut.burst_ready_i, dut.burst_valid_o)
+            await transfer(dut, self.stall, dut.burst_ready_i, dut.burst_valid_o)
             address, beats = int(dut.burst_address_o.value), int(dut.burst_len_o.value) + 1
             assert address % 64 == 0 and address % 4096 + 64 * beats <= 4096
             for at in range(beats):
-                await take_one(dut, self.stall, dut.word_ready_i, dut.word_valid_o)
+                await transfer(dut, self.stall, dut.word_ready_i, dut.word_valid_o)
                 assert dut.word_last_o.value == (at == beats - 1)
                 self.write(address + 64 * at)
             await self.respond()
@@ -63,7 +63,7 @@ class Drops:
 
     async def run(self):
         while True:
-            await take_one(self.dut, self.words.stall, self.dut.drop_ready_i, self.dut.drop_valid_o)
+            await transfer(self.dut, self.words.stall, self.dut.drop_ready_i, self.dut.drop_valid_o)
             assert self.seen is None
             self.seen = self.words.word(int(self.dut.map_lid_i.value))
 

@@ -62,7 +62,7 @@ class Bench:
             while self.key_writes.got:
                 self.searches.write_key(KEY_WRITE.unpack(self.key_writes.got.pop(0)))
             while self.descents.got:
-                self.repeated_leaves.put(self.searches.go_down(DESCENT.unpack(self.descents.got.pop(0))))
+                self.repeated_leaves.put(self.searches.descend(DESCENT.unpack(self.descents.got.pop(0))))
             await RisingEdge(self.dut.clk_i)
 
     def request(self, read: Read, root: int):
@@ -93,16 +93,16 @@ class Bench:
     async def answer_all(self, reads: list[Read], root: int) -> int:
         """Offers all requests as the unit accepts them and compares the answers, which arrive in any order.
         Returns the number of cycles."""
-        requested, took = {}, 0
+        requested, cycles_taken = {}, 0
         for read in reads:
             self.request(read, root)
             requested[self.slot] = read
         while requested:
             slot, answer, cycles = await self.next_answer()
-            read, took = requested.pop(slot), took + cycles
+            read, cycles_taken = requested.pop(slot), cycles_taken + cycles
             reference = expected(read, Reader(self.memory, read.version), root)
             assert answer == reference, f"{read}\n{answer}\n{reference}"
-        return took
+        return cycles_taken
 
     async def check(self, read: Read, root: int):
         """Compares an answer with the reader's."""

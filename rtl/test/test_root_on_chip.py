@@ -24,69 +24,69 @@ class Memories:
         self.beats = Sink(dut, "beat", ["beat_tag_o", "beat_o"], stall=stall)
         # by tag: the burst and its node; the number of lines that came from the chip; the number of lines
         # that host memory has returned
-        self.flying, self.came, self.coming = {}, {}, {}
+        self.in_flight, self.arrived, self.arriving = {}, {}, {}
         # number of lines by source
         self.lines = {"chip": 0, "host": 0}
-        for task in (self.take_others(), self.give_lines(), self.take_beats()):
+        for task in (self.accept_others(), self.return_lines(), self.accept_beats()):
             cocotb.start_soon(task)
 
     def request(self, tag: int, burst: Burst, cacheable=1):
         name = {"cacheable": cacheable, "lid": burst.lid, "address": burst.buffer}
-        self.flying[tag], self.came[tag] = (burst, name), 0
+        self.in_flight[tag], self.arrived[tag] = (burst, name), 0
         self.bursts.put({"burst_address_i": burst.address, "burst_lines_i": burst.lines, "burst_tag_i": tag,
                          "name_i": NAME.pack(**name)})
 
     def end(self, tag: int):
-        self.buffers.end(self.flying.pop(tag)[0])
+        self.buffers.end(self.in_flight.pop(tag)[0])
 
     async def ended(self):
-        while self.flying:
+        while self.in_flight:
             await RisingEdge(self.dut.clk_i)
 
-    async def take_others(self):
+    async def accept_others(self):
         while True:
             await RisingEdge(self.dut.clk_i)
             while self.other.got:
                 read = self.other.got.pop(0)
-                burst, name = self.flying[read["other_tag_o"]]
+                burst, name = self.in_flight[read["other_tag_o"]]
                 assert (read["other_address_o"], read["other_lines_o"]) == (burst.address, burst.lines)
                 named = NAME.unpack(read["other_name_o"])
                 assert {**named, "cacheable": 0} == {**name, "cacheable": 0}
                 assert named["cacheable"] <= name["cacheable"]
-                self.coming[read["other_tag_o"]] = 0
+                self.arriving[read["other_tag_o"]] = 0
 
-    async def give_lines(self):
+    async def return_lines(self):
         """Returns lines of several tags, interleaved."""
         dut = self.dut
         await end_of_reset(dut)
         while True:
-            gives = bool(self.coming) and random.random() >= self.stall
+            gives = bool(self.arriving) and random.random() >= self.stall
             dut.line_valid_i.value = int(gives)
             if gives:
-                tag = random.choice(list(self.coming))
-                burst, at = self.flying[tag][0], self.coming[tag]
+                tag = random.choice(list(self.arriving))
+                burst, at = self.in_flight[tag][0], self.arriving[tag]
                 error = random.random() < self.errors
                 last = error or at + 1 == burst.lines
                 dut.line_tag_i.value = tag
                 dut.line_i.value = LINE.pack(data=burst.data(at), last=int(last), error=int(error))
-                self.coming[tag] += 1
+                self.arriving[tag] += 1
                 self.lines["host"] += 1
                 if last:
-                    del self.coming[tag]
+                    del self.arriving[tag]
             await RisingEdge(dut.clk_i)
             if gives and last:
                 self.end(tag)
 
-    async def take_beats(self):
+    async def accept_beats(self):
         while True:
             await RisingEdge(self.dut.clk_i)
             while self.beats.got:
                 beat = self.beats.got.pop(0)
                 tag, line = beat["beat_tag_o"], LINE.unpack(beat["beat_o"])
-                (burst, name), at = self.flying[tag], self.came[tag]
-                assert name["cacheable"] and tag not in self.coming
+                (burst, name), at = self.in_flight[tag], self.arrived[tag]
+                assert name["cacheable"] and tag not in self.arriving
                 assert line == {"data": burst.data(at), "last": int(at + 1 == burst.lines), "error": 0}
-                self.came[tag] += 1
+                self.arrived[tag] += 1
                 self.lines["chip"] += 1
                 if line["last"]:
                     self.end(tag)
@@ -122,7 +122,7 @@ async def lines_are_correct(dut, stall, errors):
     await name_root(dut, 1)
     writing = cocotb.start_soon(write(dut, buffers, pause=500))
     for _ in range(1200):
-        free = [tag for tag in range(TAGS) if tag not in memories.flying]
+        free = [tag for tag in range(TAGS) if tag not in memories.in_flight]
         if free:
             burst = buffers.begin(first_max=130 if random.random() < 0.1 else 70)
             memories.request(random.choice(free), burst, int(random.random() < 0.95))

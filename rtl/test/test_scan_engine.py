@@ -47,18 +47,18 @@ class Bench:
         shape = self.memory.shape
         geometry = GEOMETRY.pack(sorted_start=shape.sorted_start, shortcut_capacity=shape.capacity)
         await start(self.dut, geometry_i=geometry)
-        start_soon(self.take_key_writes())
+        start_soon(self.accept_key_writes())
         start_soon(self.search())
 
-    async def take_key_writes(self):
+    async def accept_key_writes(self):
         await end_of_reset(self.dut)
         while True:
             ready = random.getrandbits(UNITS)
             self.dut.key_write_ready_i.value = ready
             await RisingEdge(self.dut.clk_i)
-            taken = ready & int(self.dut.key_write_valid_o.value)
+            accepted = ready & int(self.dut.key_write_valid_o.value)
             for unit in range(UNITS):
-                if taken >> unit & 1:
+                if accepted >> unit & 1:
                     word = element(self.dut.key_write_o, unit, KEY_WRITE.width)
                     self.searches.write_key(KEY_WRITE.unpack(word))
 
@@ -71,7 +71,7 @@ class Bench:
             self.descents.got.clear()
             if descents and random.random() < 0.004:
                 descent = descents.pop(random.randrange(len(descents)))
-                self.repeated_leaves.put(self.searches.go_down(DESCENT.unpack(descent)))
+                self.repeated_leaves.put(self.searches.descend(DESCENT.unpack(descent)))
 
     def request(self, slot: int, read, root: int):
         self.requested[slot], self.parts[slot] = read, Parts()
@@ -79,7 +79,7 @@ class Bench:
         lid = read.leaf(Reader(self.memory, read.version), root)
         self.leaves.put(LEAF.pack(lid=lid, request=read.task(slot, root)))
 
-    def take_answers(self, root: int) -> int:
+    def check_answers(self, root: int) -> int:
         """Compares the answers that have arrived. Returns the number of those that are complete."""
         complete = 0
         while self.answers.got:
@@ -120,7 +120,7 @@ async def answers_many_reads(dut, stall):
             bench.request(free.pop(), random_read(keys, memory.shape.key_bytes_max, version), tree.root)
         await RisingEdge(dut.clk_i)
         before = set(bench.requested)
-        answered += bench.take_answers(tree.root)
+        answered += bench.check_answers(tree.root)
         free += before - set(bench.requested)
         if answered == 90:
             break

@@ -75,7 +75,7 @@ async def repeats_descents_while_no_leaf_is_accepted(dut):
     await bench.start()
     bench.request(0, 100)
     await ClockCycles(dut.clk_i, 3000)
-    assert bench.sources[0].taken == int(dut.Leaves.value)
+    assert bench.sources[0].accepted == int(dut.Leaves.value)
     bench.request(1, 20)
     await bench.check(1, 20)
     bench.sinks[0].stall = 0.0
@@ -92,7 +92,7 @@ async def uses_all_units_before_their_second_descents(dut):
     busy, descents = int(dut.busy.value), int(dut.Descents.value)
     assert all(busy >> at & (1 << descents) - 1 for at in range(0, bench.places, descents))
     await ClockCycles(dut.clk_i, 100)
-    assert bench.sources[0].taken == bench.places == len(bench.ports.reads)
+    assert bench.sources[0].accepted == bench.places == len(bench.ports.reads)
     await bench.check(0, bench.places)
 
 
