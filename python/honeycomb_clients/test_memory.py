@@ -1,4 +1,4 @@
-"""The memory of `honeycomb serve` stays bounded, whatever clients ask for and do not take."""
+"""The memory of `honeycomb serve` stays bounded even if clients request replies and do not read them."""
 
 import re
 import socket
@@ -11,9 +11,9 @@ from honeycomb_clients.server import Server
 MEBIBYTE = 1 << 20
 VALUE = bytes(4 * MEBIBYTE)
 CLIENTS = 20
-# What may be added to the memory that a server with the value has: for each core what is read together, each
-# client's replies beyond those that it takes, and the last error of those with too many. All that is asked
-# for is many times as much.
+# Memory that the server may use in addition to its store: for each core the values of one iteration, for
+# each client its unread replies, and the last error of clients with too many. The clients request many
+# times as much.
 GROWTH_MAX = 250 * MEBIBYTE
 
 
@@ -49,7 +49,7 @@ class Memory(unittest.TestCase):
         self.ask(b"STRLEN", b"a", reply=b":%d\r\n" % len(VALUE))
         self.assertLess(self.most_memory() - self.before, GROWTH_MAX)
 
-    def test_values_that_nobody_takes(self):
+    def test_values_that_no_client_reads(self):
         for client in [self.client() for _ in range(CLIENTS)]:
             client.sendall(resp(b"GET", b"a") * 100)
 

@@ -12,7 +12,7 @@ from honeycomb_plots.test_bench import measurement, report
 
 
 def measured(shape: str) -> dict:
-    """A report with what a figure of this shape shows."""
+    """Returns a report with the rows that a figure of this shape needs."""
     columns = {
         "workloads": [("honeycomb", "ycsb-a", 2), ("masstree", "ycsb-a", 2)],
         "numbers": [("honeycomb", "scan4", 2), ("honeycomb", "scan24", 2), ("honeycomb", "load", 2)],
