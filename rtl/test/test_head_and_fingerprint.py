@@ -30,14 +30,14 @@ async def check(dut, key: bytes, first: int):
     await RisingEdge(dut.clk_i)
     dut.start_i.value = 0
     await RisingEdge(dut.clk_i)
-    assert dut.head_valid_o.value == 0 and dut.tag_valid_o.value == 0
+    assert dut.head_valid_o.value == 0 and dut.fingerprint_valid_o.value == 0
     seen = None
-    while dut.tag_valid_o.value == 0:
+    while dut.fingerprint_valid_o.value == 0:
         seen = int(dut.head_o.value) if dut.head_valid_o.value == 1 else None
         assert seen in (None, head(key[first:]))
         await RisingEdge(dut.clk_i)
     assert int(dut.head_o.value) == head(key[first:]) and dut.head_valid_o.value == 1
-    assert int(dut.tag_o.value) == crc32c(key[first:]) & 0xFF
+    assert int(dut.fingerprint_o.value) == crc32c(key[first:]) & 0xFF
     task.cancel()
 
 
