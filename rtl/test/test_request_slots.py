@@ -146,8 +146,8 @@ async def starts_or_rejects_requests(dut, stall, ends):
         slot, root = number % SLOTS, bench.roots[request.table]
         if status or not root:
             rejection = record("answer_beat_t").unpack(next(rejections))
-            expected = {"slot": slot, "status": status or layout.STATUS_UNKNOWN_TABLE, "last": 1}
-            assert rejection == dict.fromkeys(rejection, 0) | expected
+            fields = {"slot": slot, "status": status or layout.STATUS_UNKNOWN_TABLE, "last": 1}
+            assert rejection == dict.fromkeys(rejection, 0) | fields
         else:
             version = bench.versions[number - 1]
             assert record("descent_t").unpack(next(descents)) == expected(request, version, root, slot)
