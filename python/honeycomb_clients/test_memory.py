@@ -17,7 +17,7 @@ CLIENTS = 20
 GROWTH_MAX = 250 * MEBIBYTE
 
 
-@unittest.skipUnless(Path("/proc/self/status").exists(), "the system does not tell how much memory is used")
+@unittest.skipUnless(Path("/proc/self/status").exists(), "the system does not report memory usage")
 class Memory(unittest.TestCase):
     def setUp(self):
         self.server = Server()

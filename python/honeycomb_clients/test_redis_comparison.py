@@ -446,7 +446,7 @@ def single_replies_match(words, redis, honeycomb):
 
 
 def in_order(reply):
-    """Sorts keys, because Redis replies them in an order of its own."""
+    """Sorts keys, because Redis returns them in another order."""
     return sorted(parts(reply))
 
 

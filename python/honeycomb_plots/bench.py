@@ -83,7 +83,7 @@ def memory(report: dict) -> Figure:
     axes.set_yticks(range(len(peers)), peers)
     axes.set_ylim(len(peers) - 0.4, -0.8)
     axes.grid(axis="y", visible=False)
-    axes.set_xlabel("resident bytes a pair, all told")
+    axes.set_xlabel("resident bytes per pair, in total")
     axes.set_title(title(report), fontsize=8)
     return figure
 

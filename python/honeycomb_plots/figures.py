@@ -31,7 +31,7 @@ def draw(folder: pathlib.Path) -> list[pathlib.Path]:
         drawn.suptitle(f"{figure['heading']}\n{bench.title(report)}", fontsize=9)
         paths += style.save(drawn, folder / described.parent.name)
     if not paths:
-        raise ValueError("no figures in it")
+        raise ValueError("the folder has no figures")
     return paths
 
 
@@ -132,10 +132,10 @@ def ablations(report: dict) -> Figure:
             points(axes, relative([one for one in here if one["batch"] == batch]), choices, shade)
             axes.lines[-1].set_label(f"batches of {batch}" if batch > 1 else "one at a time")
         axes.set_title(workload, fontsize=9)
-    lines_a_get = [{"peer": one["peer"], "median": one["get"]["lines"]} for one in report["touched"]]
+    lines_per_get = [{"peer": one["peer"], "median": one["get"]["lines"]} for one in report["touched"]]
     loaded = [one for one in report["memory"] if one["moment"] == "loaded"]
-    bytes_a_pair = [one | {"median": one["accounted_bytes"] / one["pairs"]} for one in loaded]
-    counted = (("lines of a get", lines_a_get), ("bytes a pair", bytes_a_pair))
+    bytes_per_pair = [one | {"median": one["accounted_bytes"] / one["pairs"]} for one in loaded]
+    counted = (("lines per get", lines_per_get), ("bytes per pair", bytes_per_pair))
     for axes, (name, counts) in zip(panels[-2:], counted):
         points(axes, relative(counts), choices, 0)
         axes.set_title(name, fontsize=9)

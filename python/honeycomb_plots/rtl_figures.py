@@ -23,7 +23,7 @@ def draw(folder: pathlib.Path) -> list[pathlib.Path]:
         drawn.suptitle(f"{figure['heading']}\n{subtitle(figure['rows'])}", fontsize=9)
         paths += style.save(drawn, folder / f"rtl-{described.parent.name}")
     if not paths:
-        raise ValueError("no figures in it")
+        raise ValueError("the folder has no figures")
     return paths
 
 

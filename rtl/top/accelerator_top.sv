@@ -1,5 +1,5 @@
 // The pins of the accelerator: requests in, completions out, registers, and memory. Every bus has standard
-// signal names and a prefix of its own (s_axil_, s_axis_, m_axis_, m_axi_host_, m_axi_dram0_, m_axi_dram1_),
+// signal names and its own prefix (s_axil_, s_axis_, m_axis_, m_axi_host_, m_axi_dram0_, m_axi_dram1_),
 // so that IP packagers find the interfaces by name. docs/design/pipeline.md describes
 // requests and completions.
 
@@ -23,7 +23,7 @@ module accelerator_top
   parameter int unsigned DramAddressBits = 34,
   // whether events_o reports events, for simulations
   parameter bit ReportsEvents = 1'b0,
-  // channels of on-board memory; each has a prefix of its own
+  // channels of on-board memory; each has its own prefix
   localparam int unsigned Channels = 2,
   localparam int unsigned Clients = SearchUnits * SearchDescents + ScanUnits * ScanSlots,
   // tags: see host_reader; on-board memory needs one bit more
