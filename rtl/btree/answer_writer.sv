@@ -147,7 +147,7 @@ module answer_writer
     .write_ready_o(fence_ready_o),
     .is_low_i(fence_is_low_i),
     .slot_i(request_i.slot),
-    // A scan that goes backward began with the upper key.
+    // The start key of a backward scan is the upper key.
     .upper_i(request_i.backward),
     .low_offset_i(low_offset),
     .low_length_i(key_length_t'(fences_i.low_length)),

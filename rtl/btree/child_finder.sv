@@ -65,9 +65,9 @@ module child_finder
 );
 
   typedef enum logic [2:0] {
-    // no child is looked for
+    // no search
     StateIdle,
-    // waits for the segment, then for its bounds, and asks for its lines
+    // waits for the segment and its bounds, and requests its lines
     StateFind,
     StateBounds,
     // walks over its items
@@ -76,15 +76,14 @@ module child_finder
   } state_e;
 
   state_e state_d, state_q;
-  // The segment that is looked at, and those of which one holds what is looked for, from the first to the
-  // last.
+  // The current segment, and the range of segments that may contain the child, both ends included.
   logic [7:0] segment_d, segment_q, low_d, low_q, high_d, high_q;
-  // What the items so far lead to, and whether there was one in this segment.
+  // The child according to the items so far, and whether the current item is the first of its segment.
   lid_t child_d, child_q;
   logic is_first_d, is_first_q;
   logic seek, walk, takes_item;
 
-  // The parts: their outputs by their names.
+  // Outputs of the parts.
   logic search_key_valid, search_key_next, search_key_rewind;
   chunk_t search_key_chunk;
   chunk_count_t search_key_count;
@@ -143,7 +142,7 @@ module child_finder
   item_walker u_walker (
     .clk_i,
     .rst_i,
-    // A new node breaks off a walk that lacks lines because memory failed.
+    // The walk may lack lines because memory failed. A new node aborts it.
     .start_i(walk || start_i),
     .begin_i(segment_begin),
     .end_i(segment_end),
@@ -164,7 +163,7 @@ module child_finder
     .end_o(walker_end)
   );
 
-  // Whether the child of the item holds what is looked for, or something after it does.
+  // The search key is in the child of this item or after it.
   logic item_counts;
 
   always_comb begin

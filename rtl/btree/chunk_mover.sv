@@ -37,7 +37,7 @@ module chunk_mover
   input line_t value_line_i
 );
 
-  // A read of a value has at most so many lines.
+  // Maximum number of lines of a read of an overflow value.
   localparam int unsigned ValueLines = 64;
 
   typedef enum logic [1:0] {
@@ -53,7 +53,7 @@ module chunk_mover
 
   assign left = move_i.bytes - moved_q;
   assign left_lines = (left + LineBytes - 1) >> LineIndexBits;
-  // The next line is that of the next read.
+  // The next line belongs to the next read.
   assign is_read_over = moved_q[11:LineIndexBits] == '1;
 
   always_comb begin

@@ -45,7 +45,7 @@ module head_and_fingerprint
   logic [8*StepBytes-1:0] bytes;
   head_t head_q, head_d;
   logic is_line_over, head_valid_q;
-  // Where in its window the next byte is.
+  // Offset of the next byte in its window.
   logic [LineIndexBits-1:0] first_in_window_q;
 
   assign left = last_q - first_q;

@@ -53,26 +53,26 @@ module item_walker
 
   localparam int unsigned HeaderBytes = ItemHeaderBits / 8;
 
-  // How many bytes are taken, or known.
+  // A number of bytes that are consumed or valid.
   typedef logic [6:0] count_t;
   typedef logic [7:0] known_t;
 
   typedef enum logic [1:0] {
-    // no item is left
+    // all items were visited
     StateEnd,
-    // reads a header, and compares the first chunk
+    // decodes a header, and compares the first chunk
     StateHeader,
-    // compares a further chunk, which the window begins with
+    // compares a further chunk at the start of the window
     StateCompare,
-    // offers the item
+    // outputs the item
     StateItem
   } state_e;
 
   state_e state_d, state_q;
   offset_t end_q;
-  // Where the next header is; from its own header on, what follows the item.
+  // The offset of the next header; after the current header, the end of the current item.
   offset_t offset_d, offset_q;
-  // Bytes of the key suffix that were not compared, all of those before the child.
+  // Bytes of the key suffix that were not compared; they precede the child.
   key_length_t suffix_d, suffix_q;
   logic less_q, equal_q;
 
@@ -100,8 +100,8 @@ module item_walker
     return bytes < key_length_t'(most) ? count_t'(bytes) : most;
   endfunction
 
-  // Compares the first chunk where it stands behind the header, a further one at the start of the window.
-  // Nothing else of a header is looked at: all its other fields are the same for all items.
+  // Compares the first chunk, which follows the header, or a further chunk at the start of the window.
+  // The module uses no other fields of a header, because these are equal for all items.
   // verilator lint_off UNUSEDSIGNAL
   item_header_t header;
   // verilator lint_on UNUSEDSIGNAL
@@ -125,7 +125,7 @@ module item_walker
     .equal_o(equal)
   );
 
-  // Whole chunks that are equal say nothing about what follows them.
+  // If whole chunks are equal, the bytes after them decide.
   assign decided = !equal || chunk_count != count_t'(ChunkBytes);
   assign compares = search_key_valid_i &&
       (is_header ? known >= known_t'(HeaderBytes) && known >= known_t'(chunk_count + count_t'(HeaderBytes)) :

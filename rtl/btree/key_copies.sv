@@ -45,11 +45,11 @@ module key_copies
 
   localparam int unsigned Lines = 2 * KeyLines * 2 ** PlaceBits;
 
-  // Of the request that began last, the only one whose keys may be missing.
+  // The copy of the request that began last, the only one whose keys may be incomplete.
   logic [PlaceBits-1:0] place_q;
   slot_t slot_q;
   key_length_t upper_length_q;
-  // The key that is loaded, and whether the upper one is still to be.
+  // The key that is being loaded, and whether the upper key must still be loaded.
   logic upper_q, is_upper_left_q, starts_upper, is_loaded, write;
   key_line_t write_line;
 

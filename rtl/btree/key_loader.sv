@@ -33,7 +33,7 @@ module key_loader
 
   slot_t slot_q;
   logic upper_q;
-  // How many lines the key has, and how many of them are there.
+  // Number of lines of the key, and number of lines that have arrived.
   key_lines_t lines_q, line_q;
   logic is_requested_q;
 

@@ -59,8 +59,8 @@ module key_search_unit
   // ---- descents, and their keys ----
 
   logic start;
-  // The idle place of the lowest number, and that of the descent before: the only one whose key may be
-  // missing.
+  // The idle descent with the lowest number, and the descent that began last, the only one whose key may be
+  // incomplete.
   place_t place, place_q;
   descent_t [Descents-1:0] descents;
   logic key_loaded, key_write;
@@ -80,7 +80,7 @@ module key_search_unit
     if (start) place_q <= place;
   end
 
-  // An end of the tree is looked for with an empty key.
+  // The search key of the first and the last leaf is empty.
   // verilator lint_off UNUSEDSIGNAL
   function automatic key_length_t key_length(descent_t descent);
     if (descent.direction inside {DirectionFirst, DirectionLast}) return '0;
@@ -104,7 +104,7 @@ module key_search_unit
     .loaded_o(key_loaded)
   );
 
-  // ---- who finds children, and whose turn it is ----
+  // ---- the grant of the child finder ----
 
   logic [Descents-1:0] grant_valid, grant_ready, has_grant, grant_ends;
   logic [Descents-1:0] line_valid, find, segment_ready, leaf_valid, leaf_ready;

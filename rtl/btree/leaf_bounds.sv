@@ -62,7 +62,7 @@ module leaf_bounds
   assign compares_prefix = has_bound && prefix_length != '0;
 
   assign low_offset = geometry_i.sorted_start + offset_t'(FencesSize);
-  // Of the fence key at which the scan leaves, without the prefix.
+  // Length of the fence key at which the scan leaves, without the prefix.
   assign fence_length = offset_t'(backward ? fences_q.low_length : fences_q.high_length) -
       offset_t'(prefix_length);
 
@@ -91,7 +91,8 @@ module leaf_bounds
 
   assign part_valid_o = enter_valid_i || (leave_valid_i && has_prefix_q);
   assign enter_ready_o = enter_valid_i && part_ready_i && (state_q == Prefix || !compares_prefix);
-  // It does if the bound lies behind the fence, or, in a forward scan, is the fence, which may be a key.
+  // The range continues if the bound is beyond the fence key, or if a forward scan ends at the fence
+  // key, which may be a key of the sibling.
   assign leave_continues_o = has_prefix_q ? (part_i.less || part_i.equal) != backward : !is_beyond_q;
   assign leave_ready_o = leave_valid_i && (part_ready_i || !has_prefix_q);
 

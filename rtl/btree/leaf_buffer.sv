@@ -84,7 +84,7 @@ module leaf_buffer
     Offer
   } state_e;
 
-  // A read that was taken and has not ended.
+  // A read in flight.
   typedef struct packed {
     logic is_value;
     line_count_t first;
@@ -93,16 +93,17 @@ module leaf_buffer
   state_e state_q, state_d;
   line_read_t read_q, read_d;
   logic is_value_q, is_value_d;
-  // The read whose lines come, and how many have.
+  // The read whose lines arrive, and the number of its lines that have arrived.
   flight_t flight;
   line_count_t came_q, line;
   logic flies, has_room, ends;
   logic [Lines-1:0] there_q;
-  // Whether the first read has ended, and whether any line has come, which says where the buffer is.
+  // known_q: the first read has ended. has_address_q: a line has arrived, so the address of the buffer
+  // is known.
   logic failed_q, known_q, has_address_q;
   bus_address_t address_q;
 
-  // ---- what is fetched next
+  // ---- reads
 
   lines_t fetch_in, fetch_out;
   logic fetch_out_valid, fetch_out_ready, fetch_is_empty, begins, wants_line;
@@ -173,7 +174,7 @@ module leaf_buffer
     endcase
   end
 
-  // An error ends all reads that were taken.
+  // An error ends all reads in flight.
   fifo #(
     .T(flight_t),
     .Depth(2)
@@ -194,13 +195,13 @@ module leaf_buffer
   assign read_valid_o = state_q == Offer;
   assign read_o = read_q;
 
-  // ---- lines that come
+  // ---- lines from memory
 
   logic takes_line, is_first, is_given_up, is_value;
 
   assign line = flight.first + came_q;
   assign is_value = flies && flight.is_value;
-  // What is left of a node is not wanted once the next one is begun.
+  // Remaining lines of a node are discarded when the next node begins.
   assign is_given_up = begin_valid_i || beat_i.error;
   assign is_first = flies && !is_value && !known_q && line < first_count_i;
   assign first_valid_o = is_first && beat_valid_i && !is_given_up;
@@ -236,7 +237,7 @@ module leaf_buffer
     end else if (beat_valid_i && beat_ready_o) begin
       if (beat_i.error) failed_q <= 1'b1;
       else if (takes_line) there_q[line_index_t'(line)] <= 1'b1;
-      // All reads but the first of a node are of other lines, or of lines that are known.
+      // All reads of a node after the first one are of other lines.
       if (takes_line && beat_i.last) known_q <= 1'b1;
       if (takes_line) has_address_q <= 1'b1;
     end
@@ -254,7 +255,7 @@ module leaf_buffer
   assign has_first = there_q[line_index_t'(window_line)] || window_limit_i <= window_offset_i;
   assign has_second = there_q[line_index_t'(window_line + 1'b1)] || window_last <= window_line;
   assign window_ready_o = (has_first && has_second) || failed_q;
-  // What flies may bring it.
+  // A read in flight may return the line.
   assign wants_line = window_valid_i && !window_ready_o && known_q && !flies && !failed_q;
   assign missing = has_first ? window_line + 1'b1 : window_line;
 

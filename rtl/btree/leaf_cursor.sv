@@ -60,7 +60,7 @@ module leaf_cursor
 
   typedef enum logic [2:0] {
     Merge,
-    // steps back: to the segment of the sorted item before the cursor, through it, then what is last
+    // steps back: to the segment of the sorted item before the cursor, and through it to the last item
     Seek,
     Bounds,
     Walk,
@@ -79,7 +79,7 @@ module leaf_cursor
   offset_t sorted_q, sorted_d, before_q, before_d, sorted_end;
   logic [CountBits-1:0] log_q, log_d;
   logic [7:0] segment_q, segment_d;
-  // there is a sorted item before the cursor, at before_q
+  // a sorted item precedes the cursor, at before_q
   logic has_before_q, has_before_d;
   logic has_entry, is_next, is_last, is_at_entry, steps_over;
   // verilator lint_off UNUSEDSIGNAL
@@ -93,9 +93,9 @@ module leaf_cursor
   assign is_next = has_entry && log_entry_i.back_pointer <= sorted_q;
   assign is_last = has_entry && (log_entry_i.back_pointer >= sorted_q ||
       (log_entry_i.replaces && has_before_q && log_entry_i.back_pointer == before_q));
-  // The entry's key is that of the sorted item after the cursor, which it takes with it.
+  // The entry has the key of the sorted item after the cursor, so one step passes both.
   assign is_at_entry = log_entry_i.replaces && !log_hidden_i && log_entry_i.back_pointer == sorted_q;
-  // No pair: it is superseded or deleted.
+  // The key has no pair here: the entry is superseded, or it is a tombstone.
   assign steps_over = log_hidden_i || log_entry_i.tombstone;
 
   always_comb begin
@@ -220,7 +220,7 @@ module leaf_cursor
 
   assign part_valid_o = look != LookNowhere;
   assign seek_index_o = segment_q;
-  // The pairs of a scan have no version.
+  // A scan does not report versions of pairs.
   assign item_o = '{
       offset: part_read_o.offset,
       header: part_i.header,

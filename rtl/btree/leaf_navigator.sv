@@ -120,7 +120,7 @@ module leaf_navigator
 
   always_comb begin
     repeated_o.direction = went_left_q ? DirectionBefore : DirectionKey;
-    // A scan that goes backward began with its upper key.
+    // The start key of a backward scan is the upper key.
     repeated_o.by_upper = request_i.backward;
     repeated_o.repeated = 1'b1;
     repeated_o.request = request_i;

@@ -73,7 +73,7 @@ module leaf_opener
   typedef enum logic [2:0] {
     Begin,
     Header,
-    // waits for the segment, then for its bounds; meanwhile asks for the log
+    // waits for the segment, then for its bounds; meanwhile it requests the log
     Find,
     Bounds,
     Open
@@ -87,7 +87,7 @@ module leaf_opener
   logic is_previous_q, header_valid, is_newer, has_previous, start_summary, found;
   logic knows_key, wants_log, wants_segment, has_fetched_q;
   logic finds_bounds, is_too_long, too_long_q, fails;
-  // What was asked for of the suffix: is to be taken, is to come.
+  // The summary of the suffix: the request is offered, or was accepted.
   logic offers_suffix_q, awaits_summary_q;
   head_t head_q;
   logic [7:0] fingerprint_q;
@@ -117,9 +117,9 @@ module leaf_opener
     if (fails && state_q != Begin) state_d = open_ready_o ? Begin : Open;
   end
 
-  // Once it finds: of no key nothing is awaited.
+  // The summary has arrived, or there is no key.
   assign knows_key = !awaits_summary_q;
-  // The log is fetched first, and once.
+  // The log is fetched first, and only once.
   assign wants_log = state_q inside {Find, Bounds} && knows_key && !has_fetched_q && state.log_count != '0 &&
       (!open_i.is_get || log_may_have_o);
   assign wants_segment = (!open_i.is_get || !log_may_have_o) && state_q == Open && !is_newer && !fails;
@@ -147,7 +147,7 @@ module leaf_opener
     end
   end
 
-  // ---- the leaf's first lines
+  // ---- the first lines of the leaf
 
   line_count_t finder_lines, fence_lines;
 
@@ -155,14 +155,14 @@ module leaf_opener
   assign begin_by_lid_o = !is_previous_q && open_i.address == '0;
   assign begin_lid_o = open_i.lid;
   assign begin_address_o = is_previous_q ? address_q : open_i.address;
-  // The fences begin where the sorted block does.
+  // The fence keys are at the beginning of the sorted block.
   assign fence_lines = line_count_t'(geometry_i.sorted_start >> LineIndexBits) + 1'b1;
   assign begin_count_o = open_i.is_get || fence_lines < finder_lines ? finder_lines : fence_lines;
   assign first_count_o = finder_lines;
 
   segment_finder u_finder (
     .clk_i,
-    // Lines that do not come are not waited for.
+    // After a failure, missing lines are not awaited.
     .rst_i(rst_i || (fails && !found)),
     .shortcut_capacity_i(geometry_i.shortcut_capacity),
     .lines_o(finder_lines),
@@ -188,9 +188,9 @@ module leaf_opener
   assign finds_bounds = state_q == Find && state_d == Bounds;
   assign start_summary = state_q == Header && state_d == Find;
 
-  // ---- the wanted suffix: what was asked for comes, even if a read has failed since
+  // ---- the key suffix: a requested summary arrives even if a read has failed in the meantime
 
-  // A scan needs no tag.
+  // A scan needs no fingerprint.
   always_comb begin
     suffix_o.by_upper = open_i.by_upper;
     suffix_o.first = prefix_length;
@@ -216,7 +216,7 @@ module leaf_opener
     end
   end
 
-  // ---- what is asked for
+  // ---- prefetches
 
   offset_t sorted_end, ahead_end, segment_limit;
 

@@ -142,7 +142,7 @@ module leaf_pairs
     .seek_index_o(place_seek_index),
     .bounds_valid_i,
     .segment_begin_i,
-    // A get need not look behind the segment.
+    // A get does not search beyond the segment.
     .end_i(is_get ? segment_end_i : offset_t'(header_i.sorted_end)),
     .log_count_i(count),
     .log_index_o(place_index),

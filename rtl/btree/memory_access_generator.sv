@@ -72,27 +72,28 @@ module memory_access_generator
 
   typedef enum logic [2:0] {
     StateIdle,
-    // asks for the header and shortcuts of a node, then for its turn when they come
+    // requests header and shortcuts of a node; when they arrive, it requests the grant
     StateRead,
     StateGrant,
     // waits for the header
     StateHeader,
-    // waits for the child, and asks for what is read to find it
+    // waits for the child, and requests the lines that are needed to find it
     StateChild,
     StateLeaf
   } state_e;
 
   state_e state_d, state_q;
   descent_t descent_q;
-  // The node and, but for a LID that nothing was read of yet, its buffer.
+  // The LID of the node, and the address of its buffer, which is unknown before the first line of a read
+  // by LID.
   lid_t lid_d, lid_q;
   bus_address_t address_d, address_q;
   logic by_lid_d, by_lid_q;
-  // The buffer was replaced: it is not worth keeping.
+  // The buffer was replaced, so caching it is useless.
   logic is_past_d, is_past_q;
   logic failed_d, failed_q;
 
-  // A beat is taken; beats are waited for.
+  // beat: a beat is accepted; beat_counts: the descent needs the beats of this read.
   logic beat, beat_counts, read_fails;
   logic header_valid, is_too_new, is_child_known, reads_segment;
 
@@ -101,7 +102,7 @@ module memory_access_generator
   assign is_child_known = state_q == StateChild && child_valid_i;
   assign reads_segment = state_q == StateChild && segment_valid_i;
 
-  // What is left of a read when nobody waits for it is dropped.
+  // Remaining beats of a read that the descent does not need are discarded.
   assign beat_counts =
       state_q == StateHeader || (state_q == StateChild && !child_valid_i && !segment_valid_i);
   always_comb begin
@@ -174,7 +175,7 @@ module memory_access_generator
   assign grant_ends_o = has_grant_i && !(state_d inside {StateHeader, StateChild});
   assign line_valid_o = beat_valid_i && beat_counts && !beat_i.error;
   assign segment_ready_o = read_ready_i && reads_segment;
-  // No line of the key is asked for once the request went on.
+  // The unit requests no further line of the key after the leaf was accepted.
   assign leaf_valid_o = state_q == StateLeaf && key_loaded_i;
   assign leaf_o = '{
       failed: failed_q,

@@ -68,15 +68,15 @@ module pair_emitter
 );
 
   localparam int unsigned BytesMax = LinesMax * LineBytes;
-  // The longest pair with a value in its item.
+  // The longest pair whose value is in its item.
   localparam int unsigned PairBytesMax = CompletionPairSize + KeyBytesMax + InlineValueBytesMax;
   localparam int unsigned ItemHeaderBytes = ItemHeaderBits / 8;
 
   if (BytesMax < PairBytesMax) $fatal(1, "LinesMax must be enough for the longest pair: at least 15");
   typedef enum logic [2:0] {
     Choose,
-    // chunks: header of the pair with what it has room for of the prefix; the rest of that; key suffix, and
-    // the value behind it; the value elsewhere
+    // chunks: the header of the pair with the first bytes of the prefix; the remaining prefix; the key
+    // suffix, and the value behind it; the overflow value
     Head,
     Prefix,
     Item,
@@ -87,7 +87,7 @@ module pair_emitter
   logic [21:0] pairs_q, pairs_d;
   logic [31:0] bytes_q, bytes_d;
 
-  // ---- what the pair is made of
+  // ---- parts of the pair
 
   logic value_valid, is_overflow, is_get, has_prefix_rest, in_window;
   bus_address_t value_address;
@@ -118,15 +118,15 @@ module pair_emitter
   assign pair_bytes = 32'(CompletionPairSize) + 32'(key_length) + value_bytes_o;
   assign has_prefix_rest = 32'(prefix_length_i) > PrefixBytes;
 
-  // Of the item: the value of a get, or the key suffix with or without the value.
+  // Bytes of the item to move: the value of a get, or the key suffix with or without the value.
   always_comb begin
     item_bytes_moved = is_get ? '0 : 32'(emit_i.header.suffix_length);
     if (!is_overflow) item_bytes_moved += value_bytes_o;
   end
 
-  // ---- the order of things
+  // ---- sequence
 
-  // A pair does not go into the answer that is open: that is ended first.
+  // If a pair does not fit into the open answer, that answer is ended first.
   logic is_full, begins_pair;
 
   assign is_full = pairs_q != '0 && (is_overflow || bytes_q + pair_bytes > BytesMax);
@@ -147,7 +147,7 @@ module pair_emitter
     unique case (state_q)
       Choose: begin
         if (emit_valid_i && !value_valid) begin
-          // Nothing is read by a reference that means nothing.
+          // After a failure the reference is undefined and is not followed.
           emit_ready_o = failed_i && part_ready_i;
         end else if (emit_valid_i && is_get && !is_overflow) begin
           bytes_d = value_bytes_o;
@@ -220,7 +220,7 @@ module pair_emitter
     outcome_o.status = 8'(StatusFound);
     outcome_o.pairs = pairs_q;
     outcome_o.bytes = bytes_q;
-    // A pair follows.
+    // Another pair follows.
     outcome_o.continued = emit_valid_i && !is_get;
     outcome_o.pair_version = is_get ? emit_i.version : '0;
     if (outcome_first_o) begin
@@ -244,8 +244,8 @@ module pair_emitter
 
   assign answered_o = is_get && state_q == Value;
 
-  // The bytes of a short item are in the window in which it was found, unless there was one of something else
-  // since.
+  // The bytes of a short item are in the window in which it was found, unless another window was read in
+  // the meantime.
   assign in_window = emit_i.in_window && !is_get && !has_prefix_rest && !is_overflow &&
       item_bytes_moved <= 32'(LineBytes - ItemHeaderBytes);
   assign move_valid_o = state_q inside {Prefix, Value} || (state_q == Item && !in_window);

@@ -44,7 +44,7 @@ module part_reader
   typedef logic [LineIndexBits:0] window_count_t;
 
   state_e state_q, state_d;
-  // bytes that were compared, and where those of the first window began
+  // bytes that were compared, and the offset of the first window's bytes
   offset_t compared_q, compared_d;
   log_entry_header_t entry_q;
   item_header_t header_q;

@@ -64,7 +64,7 @@ module position_finder
   typedef enum logic [2:0] {
     Idle,
     Walk,
-    // goes to another segment
+    // continues with another segment
     Settle,
     Rank,
     Log
@@ -73,8 +73,8 @@ module position_finder
   state_e state_q, state_d;
   offset_t sorted_q, sorted_d;
   logic [CountBits-1:0] log_q, log_d;
-  // The segment that is walked over, and those of which one holds the place: from the first to the last. Only
-  // in the last one more than the first item is looked at.
+  // The current segment, and the range of segments that may contain the position. Only the last
+  // candidate is searched beyond its first item.
   logic [7:0] segment_q, segment_d, low_q, low_d, high_q, high_d;
   // the item is the first of its segment
   logic is_first_q, is_first_d, found_q, found_d;
@@ -86,9 +86,9 @@ module position_finder
 
   assign state = header_i.lock_and_size;
   assign has_item = sorted_q < end_i;
-  // What was looked at comes before the place.
+  // The part that was read precedes the position.
   assign is_before = part_i.less || (part_i.equal && after_i);
-  // Entries with a smaller back pointer come before the place, those with a greater one after it.
+  // Entries with a smaller back pointer precede the position, entries with a greater one follow it.
   assign has_entry = log_q != log_count_i && log_entry_i.back_pointer == sorted_q;
 
   always_comb begin

@@ -42,7 +42,7 @@ module result_buffer
     line_t data;
   } packed_line_t;
 
-  // ---- chunks: one is held back until it is known whether it is the last
+  // ---- chunks: one is delayed until it is known whether it is the last one
 
   byte_chunk_t held_q;
   logic is_held_q, is_last_q, is_open, closes, packer_valid, packer_ready, takes_held;
@@ -51,7 +51,7 @@ module result_buffer
   answer_t answer;
   logic has_dropped_q, drops, has_bytes, takes_answer;
 
-  // A chunk held back belongs to the outcome that comes, unless it was the last of the answer before.
+  // A delayed chunk belongs to the next outcome, unless it was the last chunk of the previous answer.
   assign is_open = is_held_q && !is_last_q && !outcome_first_i;
   assign closes = outcome_valid_i && outcomes_ready && is_open;
   assign packer_valid = is_held_q && (is_last_q || closes || chunk_valid_i);
@@ -119,7 +119,7 @@ module result_buffer
     .count_o()
   );
 
-  // ---- answers: before one without bytes, lines that came for it are dropped
+  // ---- answers: lines that precede an answer without bytes are discarded
 
   assign has_bytes = answer.outcome.bytes != '0;
   assign drops = outcomes_valid && answer.has_lines && !has_bytes && !has_dropped_q;

@@ -108,13 +108,13 @@ module scan_control
   } state_e;
 
   state_e state_q, state_d;
-  // A scan with a floor start still looks for the floor.
+  // A scan with a floor start has not yet found the floor.
   logic seeks_floor_q, seeks_floor_d;
   found_t found_q, found_d;
   logic [7:0] status_q, status_d;
   logic more_q, more_d;
 
-  // ---- what the request says
+  // ---- request
 
   logic is_get, backward, has_start, has_log, start_after, goes_left;
   lid_t sibling;
@@ -128,7 +128,7 @@ module scan_control
   assign sibling = goes_left ? lid_t'(header_i.left) : lid_t'(header_i.right);
   assign has_log = header_i.lock_and_size[LockAndSizeLogCountShift+:LockAndSizeLogCountBits] != '0;
 
-  // ---- what was seen
+  // ---- results of the parts
 
   logic is_beyond, is_limited, is_equal_in;
   logic [31:0] emitted_bytes, pairs_left;
@@ -144,7 +144,7 @@ module scan_control
     .is_over_o(is_limited)
   );
 
-  // The item that a step comes to is compared with the bound.
+  // The item of a step is compared with the bound.
   assign is_equal_in = part_i.equal && !(backward ? request_i.lower_excluded : request_i.upper_excluded);
   assign is_beyond = leaf_is_beyond_i ||
       (bound_has_prefix_i && !is_equal_in && !(backward ? !part_i.less && !part_i.equal : part_i.less));
@@ -223,7 +223,7 @@ module scan_control
       default: if (finish_ready_i) state_d = Idle;
     endcase
 
-    // What was seen since the leaf was begun may mean nothing.
+    // After a failure, the results since the beginning of the leaf are undefined.
     if ((failed_i || open_failed_i) && state_d != state_q && !(state_q inside {Idle, Finish}) &&
         state_d != Idle) begin
       state_d = Finish;
@@ -244,7 +244,7 @@ module scan_control
     else state_q <= state_d;
   end
 
-  // ---- what is asked of the parts
+  // ---- requests to the parts
 
   assign grant_begins_o = state_q == Idle && granted_i;
   assign grant_ends_o = state_q != Idle && state_d == Idle;

@@ -38,7 +38,7 @@ module scan_events
 
   assign order = {part_i.equal, part_i.less, part_read_i.compares};
 
-  // scan_control does one thing at a time.
+  // scan_control executes one operation at a time.
   always_comb begin
     event_o = event_if(1'b0, 0, slot_i, '0, '0);
     if (begins_i) event_o = event_if(1'b1, EventGrant, slot_i, '0, '0);

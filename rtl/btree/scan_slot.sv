@@ -93,10 +93,10 @@ module scan_slot
   typedef enum logic [2:0] {
     Idle,
     Open,
-    // waits for what the opener has asked for
+    // waits for the lines that the opener has requested
     Fetch,
     Ready,
-    // what came of opening is still to be told
+    // the result of opening is not yet reported
     Report,
     Granted
   } state_e;
@@ -120,7 +120,7 @@ module scan_slot
     state_d = state_q;
     unique case (state_q)
       Idle: if (begin_i) state_d = leaf_i.failed ? Ready : Open;
-      // Of a leaf that is not of the request's time lines may be left over.
+      // A leaf that does not exist at the read version may have lines in flight.
       Open: if (way_ready) state_d = way_none ? Ready : Fetch;
       Fetch: if (settled) state_d = Ready;
       Ready: if (grant_ready_i) state_d = Report;
@@ -149,7 +149,7 @@ module scan_slot
   assign leaf_o.descent_failed = descent_failed_q;
   assign leaf_o.failed = has_failed || too_long;
 
-  // ---- which leaf
+  // ---- the leaf
 
   assign way_valid = state_q == Open || (state_q == Granted && open_valid_i);
   assign open_ready_o = state_q == Report || way_ready;

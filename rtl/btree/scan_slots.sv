@@ -93,9 +93,9 @@ module scan_slots
 
   typedef logic [PlaceBits-1:0] place_t;
 
-  // ---- who begins ----
+  // ---- assignment ----
 
-  // The idle slot of the lowest number.
+  // The idle slot with the lowest number.
   place_t place;
   logic begins;
   logic [Slots-1:0] keys_ready;
@@ -110,7 +110,7 @@ module scan_slots
   assign leaf_ready_o = busy_o != '1 && keys_ready == '1;
   assign begins = leaf_valid_i && leaf_ready_o;
 
-  // ---- whose turn it is ----
+  // ---- grants ----
 
   logic [Slots-1:0] grant_valid, grant_ready, has_grant;
   place_t holder;

@@ -55,9 +55,9 @@ module search_key
 
   typedef logic [$clog2(Lines)-1:0] address_t;
 
-  // Where the chunk begins that was read last, and how many bytes of the key there are from there on.
+  // The offset of the chunk that was read last, and the number of bytes of the key from there on.
   key_length_t offset_d, offset_q, left_d, left_q;
-  // The same of the first chunk.
+  // The same for the first chunk.
   key_length_t first_offset_q, first_left_q;
   logic read;
   logic [1:0] valid_q;
@@ -79,7 +79,7 @@ module search_key
     end
   end
 
-  // Half h is in the memory of its parity, so that the halves of any chunk are read at once.
+  // The parity of a half selects its memory, so both halves of any chunk are read in one cycle.
   key_line_t even_line, odd_line;
 
   assign odd_line = offset_d[KeyLengthBits-1-:KeyLineBits];
@@ -127,7 +127,7 @@ module search_key
     if (valid_q[0]) chunk_q <= ChunkBits'(halves >> {offset_q[HalfBits-1:0], 3'b0});
   end
 
-  // Bit 0: the halves are there; bit 1: the chunk is.
+  // Bit 0: the halves are valid; bit 1: the chunk is valid.
   always_ff @(posedge clk_i) begin
     if (rst_i || read) valid_q <= {1'b0, read && !rst_i};
     else if (valid_q[0]) valid_q <= 2'b10;

@@ -59,23 +59,23 @@ module segment_finder
 
   localparam int unsigned HeadsALine = LineBytes / 8;
   localparam int unsigned OffsetsALine = LineBytes / 2;
-  // Most lines that offsets are in: they may begin in the middle of one.
+  // Maximum number of lines with offsets, which may begin in the middle of a line.
   localparam int unsigned OffsetLines = (2 * 255 + LineBytes - 8 + LineBytes - 1) / LineBytes;
   localparam int unsigned OffsetLineBits = $clog2(OffsetLines);
-  // A place in these lines.
+  // An index of an offset in these lines.
   localparam int unsigned PlaceBits = OffsetLineBits + $clog2(OffsetsALine);
 
   typedef logic [5:0] block_line_t;
   typedef logic [PlaceBits-1:0] place_t;
 
-  // The lines of the shortcut block.
+  // Number of lines of the shortcut block, and the current line.
   block_line_t block_lines, line_q;
   logic [11:0] block_bytes;
   logic header_q, found_q, take;
   node_header_t node_q;
   logic [7:0] count_q, less_count_q;
 
-  // Times ten: a head and an offset.
+  // Ten bytes for each shortcut: a head and an offset.
   assign block_bytes = {1'b0, shortcut_capacity_i, 3'b0} + {3'b0, shortcut_capacity_i, 1'b0};
   assign block_lines = block_line_t'((block_bytes + 12'(LineBytes - 1)) >> LineIndexBits);
   assign lines_o = line_count_t'(block_lines) + 1'b1;
@@ -83,7 +83,7 @@ module segment_finder
   assign line_ready_o = !start_i && !found_q && (!header_q || head_valid_i);
   assign take = line_valid_i && line_ready_o;
 
-  // Heads ascend, so those that are less come first, then those that are equal, and as many are counted.
+  // Heads ascend: the smaller ones come first, then the equal ones, so counting is sufficient.
   logic [HeadsALine-1:0] less, not_greater;
 
   for (genvar i = 0; i < HeadsALine; i++) begin : gen_heads
@@ -117,14 +117,14 @@ module segment_finder
     end
   end
 
-  // The offsets begin after the heads that there is room for, in the middle of a line.
+  // The offsets follow the room for all heads, and may begin in the middle of a line.
   block_line_t offsets_line;
   place_t place;
   logic [$clog2(OffsetsALine)-1:0] in_line_q;
   line_t offsets;
   offset_t sorted_end, offset, begin_q, end_q;
   logic [7:0] index_q;
-  // The offset is read of where the segment begins (bit 0), of where the next one begins (bit 1).
+  // Bit 0: the beginning of the segment was read; bit 1: the beginning of the next segment was read.
   logic [1:0] seeking_q;
   logic bounds_valid_q;
 

@@ -27,7 +27,7 @@ module slot_events
   assign state = open_leaf_i.header.lock_and_size;
   assign slot = open_leaf_i.request.slot;
 
-  // In the cycle in which a leaf is open, the unit waits for it.
+  // The unit has no events in the cycle in which a leaf opens, because it waits for the leaf.
   always_comb begin
     event_o = event_if(1'b0, 0, slot, '0, '0);
     if (has_grant_i) event_o = event_i;

@@ -43,11 +43,11 @@ module burst_buffer
   if (Banks < 2 || (Banks & (Banks - 1)) != 0) $fatal(1, "Banks must be a power of two, at least 2");
 
   typedef struct packed {
-    // from asking until all came and all left
+    // from the reservation until all lines have left
     logic busy;
-    // all came
+    // all lines have arrived
     logic done;
-    // one that came was an error
+    // a line with an error has arrived
     logic error;
     // the last burst of its read
     logic last;
@@ -56,12 +56,12 @@ module burst_buffer
   } bank_t;
 
   bank_t [Banks-1:0] banks_q;
-  // The bank of the next burst that is asked for; that of the next line that leaves, and its number.
+  // The bank for the next burst; the bank of the next line that leaves, and the index of that line.
   logic [BankBits-1:0] next_q, out_q;
   burst_lines_t index_q;
   logic drains_q;
 
-  // The line in the output of the memory.
+  // The state of the line at the output of the memory.
   logic offers_q, offers_last_q, offers_error_q;
 
   bank_t bank;
@@ -73,7 +73,7 @@ module burst_buffer
   assign takes = available && (!offers_q || out_ready_i);
   assign ends_bank = index_q + 1'b1 == bank.lines;
   assign ends_read = bank.error || (bank.last && ends_bank);
-  // After an error, banks are released as they are done, in order.
+  // After an error, completed banks are released in order.
   assign releases = drains_q ? bank.busy && bank.done : takes && ends_bank && !bank.error;
 
   always_ff @(posedge clk_i) begin

@@ -46,14 +46,14 @@ module cache_filler
   localparam int unsigned Tags = 2 ** TagBits;
 
   typedef struct packed {
-    // lines are still to come
+    // lines have yet to arrive
     logic comes;
-    // from the start until it is told that it is done
+    // from the start until the end is reported
     logic busy;
     logic failed;
-    // of the next line
+    // position of the next line
     logic [PlaceBits-1:0] place;
-    // writes without an answer
+    // writes that are not acknowledged
     burst_lines_t open;
   } fill_t;
 
@@ -83,7 +83,7 @@ module cache_filler
   end
   assign in = '{tag: line_tag_i, place: fills_q[line_tag_i].place, data: line_i.data};
 
-  // What finds no room is not offered.
+  // A line for which the queue has no room is not offered.
   fifo #(
     .T(element_t),
     .Depth(Depth)
@@ -119,7 +119,7 @@ module cache_filler
     end
   end
 
-  // One fill after the other is told to be done; what is offered stays.
+  // Reports the end of one fill at a time; an offer is stable.
   logic offers_q;
   logic [TagBits-1:0] tag_q, next;
   logic [Tags-1:0] done;

@@ -48,13 +48,13 @@ module client_port
     Idle,
     LooksUp,
     Waits,
-    // asks for its bursts
+    // requests its bursts
     Requests,
     // ends a read of a LID that is not mapped
     Fails
   } state_e;
 
-  // Reads that were taken and have not ended, at most.
+  // Maximum number of accepted reads that have not ended.
   localparam int unsigned OpenMax = 3;
   typedef logic [$clog2(OpenMax + 1)-1:0] open_t;
 
@@ -71,7 +71,7 @@ module client_port
 
   assign takes = read_valid_i && read_ready_o;
   assign ends = beat_valid_o && beat_ready_i && beat_o.last;
-  // An error is on its way out, or what is left of its reads is thrown away.
+  // An error is at the output, or the remaining lines of its reads are being discarded.
   assign fails = drains || (buffer_valid && buffer_error);
 
   always_comb begin

@@ -84,7 +84,7 @@ module dram_ports
   typedef logic [AddressBits-1:0] address_t;
   typedef logic [PlaceBits-1:0] place_t;
 
-  // ---- places ----
+  // ---- addresses ----
 
   function automatic channel_t channel_of(place_t place);
     channel_t channel = '0;
@@ -94,7 +94,7 @@ module dram_ports
     return channel;
   endfunction
 
-  // The other bits of a page's number, and its channel, tell the ones that are left out.
+  // The channel and the remaining bits of the page number determine the omitted bits.
   function automatic address_t address_of(place_t place);
     address_t page = address_t'(place) >> (PageLineBits + ChannelShift);
     return ((address_t'(CachePage) + page) << $clog2(PageBytes))
@@ -107,7 +107,7 @@ module dram_ports
 
   // ---- ports ----
 
-  // Of each channel; those of the page table mean nothing but for the first.
+  // Signals of each channel. Those of the page table have a meaning only for the first channel.
   // verilator lint_off UNUSEDSIGNAL
   logic [Channels-1:0] table_read_ready, table_line_valid, table_line_error, hit_ready, line_ready;
   logic [Channels-1:0] burst_ready, word_ready, table_written;

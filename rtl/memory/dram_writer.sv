@@ -59,7 +59,7 @@ module dram_writer
   address_t address, address_out;
   word_t word, word_out;
 
-  // The words of a burst of the page table are still to come.
+  // Words of the current burst of the page table have yet to arrive.
   logic in_burst_q;
 
   assign takes_line = line_valid_i && !in_burst_q && !burst_valid_i && address_ready && word_ready;

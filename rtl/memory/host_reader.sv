@@ -48,7 +48,8 @@ module host_reader
   };
   assign burst_ready_o = host_i.arready;
 
-  // Tags whose read has had an error. The rest of such a read is dropped; its last beat reports the error.
+  // Tags whose read has had an error. The remaining beats of such a read are discarded; the last one
+  // reports the error.
   logic [2**TagBits-1:0] failed_q;
   logic fails;
   logic [TagBits-1:0] tag;

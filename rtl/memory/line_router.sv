@@ -46,7 +46,8 @@ module line_router
   burst_line_t root_line;
 
   for (genvar channel = 0; channel < Channels; channel++) begin : gen_channels
-    // Clients that have a line from host memory or from a channel before this; and those with one of this.
+    // Clients that receive a line from host memory or from a previous channel, and those that receive
+    // one from this channel.
     logic [ClientCount-1:0] busy, valid, busy_after;
 
     if (channel == 0) assign busy = host_valid_i;

@@ -94,7 +94,7 @@ module node_cache
   } entry_t;
   typedef entry_t [Ways-1:0] set_t;
 
-  // What is in flight for a tag: reads from the cache, or a fill.
+  // The state of a tag: reads of the cache, or a fill, are in flight.
   typedef struct packed {
     logic busy;
     logic [SetBits-1:0] set;
@@ -118,7 +118,8 @@ module node_cache
   logic [TagBits-1:0] tag_q;
   lid_t lid_q;
   bus_address_t address_q;
-  // Where the burst that was looked at goes, until it is taken there; the next may come in that cycle.
+  // The destination of the burst that was looked up, until it is accepted there. The next burst can be
+  // accepted in the same cycle.
   logic to_host_q, to_cache_q;
   flight_t [2**TagBits-1:0] flights_q;
   logic [SetBits-1:0] clear_q, set, set_mask;
@@ -128,7 +129,7 @@ module node_cache
     return ((EntryLines'(1) << lines) - 1'b1) << first;
   endfunction
 
-  // ---- the set that is looked at ----
+  // ---- the selected set ----
 
   set_t found, written;
   logic reads, writes;
@@ -147,7 +148,7 @@ module node_cache
     .read_data_o(found)
   );
 
-  // ---- what a burst finds ----
+  // ---- lookup of a burst ----
 
   logic takes, may_keep, has_entry, is_hit, is_tag_busy, makes_entry, starts_fill, starts_hit;
   logic [IndexBits-1:0] index;
@@ -174,7 +175,7 @@ module node_cache
   end
   assign is_hit = has_entry && (found[way].lines & wanted) == wanted;
 
-  // Ways of the set that something in flight is about.
+  // Ways of the set that have a read or fill in flight.
   always_comb begin
     is_busy = '0;
     for (int unsigned at = 0; at < 2 ** TagBits; at++) begin
@@ -183,7 +184,7 @@ module node_cache
   end
   assign victim = has_entry ? way : random_q[WayBits-1:0];
   assign makes_entry = state_q == Looks && !has_entry && !is_busy[victim] && !is_tag_busy;
-  // The client may be faster than the fill of its last burst with this tag.
+  // The previous fill with this tag may still be in flight, although its client has received all lines.
   assign is_tag_busy = flights_q[tag_q].busy;
   assign starts_fill = state_q == Looks && !is_hit && (has_entry || makes_entry) && !is_tag_busy;
   assign starts_hit = state_q == Looks && is_hit && !redirects_i && !is_tag_busy;

@@ -51,10 +51,10 @@ module page_table
 
   localparam int unsigned WordIndexBits = LineIndexBits - 3;
 
-  // What a lookup in flight is for.
+  // A lookup in flight.
   typedef struct packed {
     logic beyond;
-    // not worth keeping if a mapping is written meanwhile
+    // lookup.kept is cleared if a mapping is written meanwhile, because the word may be stale
     lookup_t lookup;
   } flight_t;
 
@@ -105,8 +105,7 @@ module page_table
     .drop_lid_i(map_lid_i)
   );
 
-  // A LID beyond the table is looked up all the same, at the place of another; what is found there is not
-  // used.
+  // A lookup of a LID beyond the table reads the word of another LID and ignores it.
   assign beyond = missed.lid >= lid_t'(LidCount);
   assign line_read_id_o = client;
   assign line_read_address_o = (AddressBits'(BasePage) << $clog2(PageBytes)) + AddressBits'({
@@ -124,7 +123,7 @@ module page_table
     end
   end
 
-  // What came, a cycle later.
+  // The line from memory, one cycle later.
   logic valid_q, error_q;
   logic [ClientBits-1:0] id_q;
   line_t line_q;
@@ -141,7 +140,7 @@ module page_table
   assign word = line_q[64*flight.lookup.lid[WordIndexBits-1:0]+:$bits(bus_address_t)];
   assign fills = valid_q && flight.lookup.kept && !map_valid_i && !flight.beyond && !error_q && word != '0;
 
-  // What comes from memory does not wait.
+  // Lines from memory cannot wait, so hits do.
   assign hit_ready = !valid_q;
   always_comb begin
     found_o = hit_address;

@@ -50,7 +50,7 @@ module page_table_cache
 
   typedef struct packed {
     logic used;
-    // of the LID
+    // the remaining bits of the LID
     logic [RestBits-1:0] rest;
     bus_address_t address;
   } entry_t;
@@ -104,7 +104,7 @@ module page_table_cache
   end
 
   assign writes = state_q == Clears || drop_i || fill_i;
-  // Nothing is read beside a write.
+  // A read never takes place in the cycle of a write.
   assign lookup_ready_o = state_q == Idle && !writes;
   assign takes = lookup_valid_i && lookup_ready_o;
 

@@ -25,7 +25,7 @@ module read_splitter
   line_count_t left_q;
   line_count_t room, lines;
 
-  // Lines to the end of the page.
+  // Number of lines to the end of the page.
   assign room = line_count_t'(PageLines) - line_count_t'(line_q[PageLineBits-1:0]);
   assign lines = left_q < room ? left_q : room;
 

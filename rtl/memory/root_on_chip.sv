@@ -60,20 +60,20 @@ module root_on_chip
   if (2 ** IndexBits != EntryLines || EntryLines < PageLines)
     $fatal(1, "EntryLines must be a power of two, at least a page");
 
-  // A burst that is here, until its last line is read.
+  // A hit, until its last line is read.
   typedef struct packed {
     logic [TagBits-1:0] tag;
     logic [IndexBits-1:0] index;
     burst_lines_t lines;
   } hit_t;
 
-  // ---- what is kept ----
+  // ---- contents ----
 
   lid_t root_q;
   logic used_q;
   bus_address_t address_q;
   logic [EntryLines-1:0] lines_q;
-  // Lines are to be kept that come for a tag, and where the next one.
+  // A fill is in flight for a tag, and the position of its next line.
   logic [Tags-1:0] comes_q;
   logic [Tags-1:0][IndexBits-1:0] index_q;
 
@@ -95,7 +95,7 @@ module root_on_chip
   assign makes_entry = takes && is_root && !is_kept && is_idle;
   assign starts_fill = takes && is_root && !is_here && (is_kept || makes_entry);
 
-  // A line that is kept already may be on its way to a client, and stays as it is.
+  // A line that is already stored may be on its way to a client, so it is not written again.
   assign line_index = index_q[line_tag_i];
   assign writes = line_valid_i && comes_q[line_tag_i] && !line_i.error && !lines_q[line_index];
 
@@ -126,7 +126,7 @@ module root_on_chip
     end
   end
 
-  // ---- what is not here goes on ----
+  // ---- misses ----
 
   logic other_valid_q;
   bus_address_t other_address_q;
@@ -152,7 +152,7 @@ module root_on_chip
   assign other_tag_o = other_tag_q;
   assign other_name_o = other_name_q;
 
-  // ---- the lines of hits, one a cycle ----
+  // ---- lines of hits, one per cycle ----
 
   hit_t hit_in, hit;
   logic hit_ready, reads, ends;
@@ -163,7 +163,7 @@ module root_on_chip
 
   assign hit_in = '{tag: burst_tag_i, index: index, lines: burst_lines_i};
 
-  // Of each tag one at most is here.
+  // Each tag has at most one hit in flight.
   fifo #(
     .T(hit_t),
     .Depth(Tags)
