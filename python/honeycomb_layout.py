@@ -231,7 +231,7 @@ EVENT_PARSED = 2
 EVENT_STARTED = 3
 
 # Event: a request is rejected; argument: the status.
-EVENT_REFUSED = 4
+EVENT_REJECTED = 4
 
 # Event: the last part of a completion was sent.
 EVENT_DONE = 5
@@ -252,21 +252,21 @@ EVENT_CHILD = 9
 # Event: a descent ends; argument: the LID of the leaf; detail: 1 if memory failed.
 EVENT_LEAF = 10
 
-# Event: a slot of a range scan unit takes a request; argument: the LID of the leaf.
-EVENT_LEAF_TAKEN = 11
+# Event: a slot of a range scan unit accepts a request; argument: the LID of the leaf.
+EVENT_LEAF_ACCEPTED = 11
 
 # Event: header and shortcuts of a leaf have arrived; argument: its node version; detail: its log
 # entries.
 EVENT_LEAF_OPEN = 12
 
 # Event: a range scan unit begins to work on a request.
-EVENT_TURN = 13
+EVENT_GRANT = 13
 
 # Event: the log block was searched; detail: 1 if it has the key of a get.
 EVENT_LOG_WALKED = 14
 
 # Event: the position of the key in the sorted block is found; detail: 1 if the key exists.
-EVENT_PLACE_FOUND = 15
+EVENT_POSITION_FOUND = 15
 
 # Event: a scan has passed a pair; detail: 1 if the leaf had one.
 EVENT_STEPPED = 16

@@ -161,7 +161,7 @@ package layout_pkg;
   localparam int unsigned EventStarted = 3;
 
   // event: a request is rejected; argument: the status
-  localparam int unsigned EventRefused = 4;
+  localparam int unsigned EventRejected = 4;
 
   // event: the last part of a completion was sent
   localparam int unsigned EventDone = 5;
@@ -182,21 +182,21 @@ package layout_pkg;
   // event: a descent ends; argument: the LID of the leaf; detail: 1 if memory failed
   localparam int unsigned EventLeaf = 10;
 
-  // event: a slot of a range scan unit takes a request; argument: the LID of the leaf
-  localparam int unsigned EventLeafTaken = 11;
+  // event: a slot of a range scan unit accepts a request; argument: the LID of the leaf
+  localparam int unsigned EventLeafAccepted = 11;
 
   // event: header and shortcuts of a leaf have arrived; argument: its node version; detail: its log
   // entries
   localparam int unsigned EventLeafOpen = 12;
 
   // event: a range scan unit begins to work on a request
-  localparam int unsigned EventTurn = 13;
+  localparam int unsigned EventGrant = 13;
 
   // event: the log block was searched; detail: 1 if it has the key of a get
   localparam int unsigned EventLogWalked = 14;
 
   // event: the position of the key in the sorted block is found; detail: 1 if the key exists
-  localparam int unsigned EventPlaceFound = 15;
+  localparam int unsigned EventPositionFound = 15;
 
   // event: a scan has passed a pair; detail: 1 if the leaf had one
   localparam int unsigned EventStepped = 16;

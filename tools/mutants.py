@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks that the tests hold the rules: takes each rule out of the code, one at a time, and a test must fail.
+"""Checks that a test fails for each rule of the code. It removes the rules from the code, one at a time,
+and runs the test that must fail.
 
-tools/mutants.toml names the rules, what to replace to take each one out, and the test that then must fail.
-All is done in a copy of the crates below target/mutants, which also keeps what was built: a second run is
-faster.
+tools/mutants.toml lists the rules, the change that removes each of them, and its test. The script works in
+a copy of the crates below target/mutants. It keeps the builds there, so a second run is faster.
 
 example:
   python3 tools/mutants.py                               every rule: ten minutes
@@ -34,11 +34,11 @@ SCRATCH = ROOT / "target/mutants"
 CRATES = ("layout", "memory", "btree", "accelerator", "store", "workload", "simulator", "protocol", "client",
     "server", "testing")
 
-# A race may not show in one run of a test: a mutant has survived when its test has passed this often.
+# A race may not show in every run: a mutant has survived if its test passes this often.
 ATTEMPTS = 6
-# After a panic a test has this long to end: often the other threads wait for the one that is gone.
+# The time that a test has to end after a panic. Often the other threads wait for the one that panicked.
 SECONDS_AFTER_PANIC = 5
-# Names of failed tests that are shown.
+# Maximum number of failed tests whose names are shown.
 NAMES_MAX = 2
 
 PREFACE = """# Rules
@@ -50,8 +50,8 @@ from that list:
 """
 
 
-class Refusal(Exception):
-    """What is wrong with the list, or with the code without any change."""
+class MutantError(Exception):
+    """The list is invalid, or a test fails or does not build without a mutant."""
 
 
 @dataclass(frozen=True)
@@ -78,14 +78,14 @@ class Mutant:
         return f"{self.test.name}: {self.only}" if self.only else self.test.name
 
     def mutate(self, text: str) -> str:
-        """The file's text without the rule."""
+        """Returns the text of the file without the rule."""
         return text.replace(self.find, self.replace)
 
     def staleness(self) -> str:
-        """Why there is nothing to replace; empty if there is."""
+        """Returns why the mutant does not apply, or an empty string if it does."""
         path = ROOT / self.file
         count = path.read_text().count(self.find) if path.exists() else 0
-        stale = f"the mutant {self.name} is stale: {self.file} has its text {count} times, not once"
+        stale = f"the mutant {self.name} is stale: {self.file} has its text {count} times instead of once"
         return "" if count == 1 else stale
 
 
@@ -104,14 +104,14 @@ class Result:
 def main() -> int:
     arguments = parse_arguments()
     try:
-        mutants = asked(LIST, arguments)
+        mutants = selected(LIST, arguments)
         if arguments.list:
             sys.stdout.write(markdown(mutants) if arguments.markdown else listing(mutants))
             return 0
         check_rules(load(LIST, []))
         results = run_all(mutants, arguments.jobs)
-    except Refusal as refusal:
-        print(f"mutants: {refusal}", file=sys.stderr)
+    except MutantError as error:
+        print(f"mutants: {error}", file=sys.stderr)
         return 1
     print_table(results)
     return 0 if all(result.caught for result in results) else 1
@@ -120,55 +120,55 @@ def main() -> int:
 def parse_arguments() -> argparse.Namespace:
     parser = parser_for(__doc__)
     parser.add_argument("--markdown", action="store_true", help="with --list: as docs/design/rules.md")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="mutants at a time (default 1)")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="concurrent mutants (default 1)")
     arguments = parse(parser)
     if arguments.jobs < 1:
-        parser.error("--jobs: at least 1")
+        parser.error("--jobs must be at least 1")
     return arguments
 
 
 def parser_for(about: str) -> argparse.ArgumentParser:
-    """A parser of what can be asked of any list of mutants."""
+    """Returns a parser with the options that all lists of mutants share."""
     about, example = about.split("\nexample:\n")
     parser = argparse.ArgumentParser(
         description=about, epilog=f"example:\n{example}", formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--list", action="store_true", help="name the rules and run nothing")
-    parser.add_argument("--only", metavar="NAME", action="append", default=[], help="only this mutant")
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="one of every N (default 1)")
-    parser.add_argument("--from", type=int, default=0, metavar="K", dest="start", help="which, from 0 on")
+    parser.add_argument("--list", action="store_true", help="list the rules and run nothing")
+    parser.add_argument("--only", metavar="NAME", action="append", default=[], help="run only this mutant")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="one of every N mutants (default 1)")
+    parser.add_argument("--from", type=int, default=0, metavar="K", dest="start", help="the first one, from 0 on")
     return parser
 
 
 def parse(parser: argparse.ArgumentParser) -> argparse.Namespace:
     arguments = parser.parse_args()
     if arguments.every < 1:
-        parser.error("--every: at least 1")
+        parser.error("--every must be at least 1")
     if not 0 <= arguments.start < arguments.every:
-        parser.error(f"--from: 0 to {arguments.every - 1}")
+        parser.error(f"--from must be 0 to {arguments.every - 1}")
     return arguments
 
 
-def asked(path: Path, arguments: argparse.Namespace) -> list[Mutant]:
-    """The mutants of the list that are asked for. Refuses if any of the list is stale."""
+def selected(path: Path, arguments: argparse.Namespace) -> list[Mutant]:
+    """Returns the selected mutants. Raises an error if any mutant of the list is stale."""
     check_current(load(path, []))
     return load(path, arguments.only)[arguments.start :: arguments.every]
 
 
 def load(path: Path, only: list[str]) -> list[Mutant]:
-    """The mutants of the list, or those named."""
+    """Returns the mutants with these names, or all of them."""
     source = tomllib.loads(path.read_text())
     tests = {name: Test(name, **test) for name, test in source["test"].items()}
     mutants = {}
     for part in source["part"]:
         for entry in part["mutant"]:
             if entry["name"] in mutants:
-                raise Refusal(f"two mutants have the name {entry['name']}")
+                raise MutantError(f"two mutants are named {entry['name']}")
             entry = entry | {"part": part["title"], "test": tests[entry["test"]]}
             mutants[entry["name"]] = Mutant(**entry)
     unknown = [name for name in only if name not in mutants]
     if unknown:
-        raise Refusal(f"no mutant has the name {unknown[0]}; --list names them")
+        raise MutantError(f"unknown mutant {unknown[0]}; --list shows all names")
     return [mutants[name] for name in only or mutants]
 
 
@@ -187,17 +187,17 @@ def markdown(mutants: list[Mutant]) -> str:
 def check_rules(mutants: list[Mutant]) -> None:
     if not RULES.exists() or RULES.read_text() != markdown(mutants):
         how = "tools/mutants.py --list --markdown > docs/design/rules.md"
-        raise Refusal(f"docs/design/rules.md is not what the list says: {how}")
+        raise MutantError(f"docs/design/rules.md does not match the list; run {how}")
 
 
 def check_current(mutants: list[Mutant]) -> None:
     stale = [mutant.staleness() for mutant in mutants if mutant.staleness()]
     if stale:
-        raise Refusal("\n".join(stale))
+        raise MutantError("\n".join(stale))
 
 
 def run_all(mutants: list[Mutant], jobs: int) -> list[Result]:
-    """Every result, in the order of the list. Refuses if a test fails without any mutant."""
+    """Returns all results, in the order of the list. Raises an error if a test fails without a mutant."""
     lanes = [Lane(SCRATCH / str(number)) for number in range(jobs)]
     lanes[0].check_unchanged(mutants)
     free: queue.SimpleQueue[Lane] = queue.SimpleQueue()
@@ -233,11 +233,11 @@ def print_table(results: list[Result]) -> None:
 
 
 class Lane:
-    """A copy of the crates in which one mutant at a time lives."""
+    """A copy of the crates, which contains one mutant at a time."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        # Some of the default members are not there.
+        # The copy lacks some of the default members.
         members = re.compile(r"^default-members = \[.*?^\]\n", re.MULTILINE | re.DOTALL)
         manifest = members.sub("", (ROOT / "Cargo.toml").read_text())
         update(folder / "Cargo.toml", manifest.encode())
@@ -253,24 +253,24 @@ class Lane:
             how = self.run(test, "", "unchanged", test.seconds)
             if how:
                 log = self.log("unchanged")
-                raise Refusal(f"{test.name} does not pass without a mutant: {how}; see {log}")
+                raise MutantError(f"{test.name} fails without a mutant: {how}; see {log}")
             print(f"passes, {time.monotonic() - start:.1f} s", flush=True)
 
     def judge(self, mutant: Mutant) -> Result:
-        """What a mutant's test says to it."""
+        """Runs the test of a mutant."""
         path, start = self.folder / mutant.file, time.monotonic()
         original = path.read_text()
         path.write_text(mutant.mutate(original))
         try:
             caught, how = self.attempt(mutant)
-        except Refusal as refusal:
-            caught, how = False, str(refusal)
+        except MutantError as error:
+            caught, how = False, str(error)
         finally:
             path.write_text(original)
         return Result(mutant, caught, how, time.monotonic() - start)
 
     def attempt(self, mutant: Mutant) -> tuple[bool, str]:
-        """Whether a test fails, and how."""
+        """Returns whether a test fails, and how."""
         self.build(mutant.test)
         for _ in range(ATTEMPTS):
             how = self.run(mutant.test, mutant.only, mutant.name, SECONDS_AFTER_PANIC)
@@ -281,10 +281,10 @@ class Lane:
     def build(self, test: Test) -> None:
         done = subprocess.run(**self.cargo(test, ["--no-run"]), capture_output=True, text=True)
         if done.returncode != 0:
-            raise Refusal(f"{test.name} does not build:\n{done.stderr}")
+            raise MutantError(f"{test.name} does not build:\n{done.stderr}")
 
     def run(self, test: Test, only: str, name: str, after_panic: float) -> str:
-        """How a test fails; empty if it passes."""
+        """Returns how a test fails, or an empty string if it passes."""
         log = self.log(name)
         with log.open("wb") as output:
             cargo = self.cargo(test, ["--", "--nocapture", *only.split()])
@@ -298,7 +298,8 @@ class Lane:
         return verdict(code, log.read_text(errors="replace"), test)
 
     def cargo(self, test: Test, more: list[str]) -> dict:
-        """What to run, for subprocess. Variables before the command choose another folder to build in."""
+        """Returns the arguments for subprocess. A build with variables before the command has its own
+        target folder."""
         words = shlex.split(test.command)
         variables = [word.split("=", 1) for word in words if re.match("[A-Z_]+=", word)]
         built = self.folder / "-".join(["built", *(name for name, _ in variables)])
@@ -310,7 +311,8 @@ class Lane:
 
 
 def update_tree(source: Path, copy: Path) -> None:
-    """Makes `copy` equal to `source` and leaves alone what is: what was built from it stays valid."""
+    """Makes `copy` equal to `source` without touching files that are already equal, so that builds stay
+    valid."""
     files = {path.relative_to(source) for path in source.rglob("*") if path.is_file()}
     for path in files:
         update(copy / path, (source / path).read_bytes())
@@ -326,7 +328,7 @@ def update(path: Path, content: bytes) -> None:
 
 
 def wait(process: subprocess.Popen, log: Path, seconds: float, after_panic: float) -> int | None:
-    """The exit code; none if there is none in time."""
+    """Returns the exit code, or None if the process does not end in time."""
     end, panicked = time.monotonic() + seconds, False
     while process.poll() is None and time.monotonic() < end:
         time.sleep(0.05)
@@ -336,10 +338,10 @@ def wait(process: subprocess.Popen, log: Path, seconds: float, after_panic: floa
 
 
 def verdict(code: int | None, output: str, test: Test) -> str:
-    """How a run failed; empty if it did not."""
+    """Returns how a run failed, or an empty string if it passed."""
     if code == 0:
         if not re.search(r"test result: ok\. [1-9]", output):
-            raise Refusal(f"{test.name}: no test was run")
+            raise MutantError(f"{test.name}: no test ran")
         return ""
     panic = re.search(r"panicked at \S+", output)
     if code is None:

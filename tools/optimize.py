@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Builds `honeycomb` for what servers mostly do: compiled once to count how often each branch is taken while
-it serves, and once more with that in mind (profile-guided optimisation).
+"""Builds `honeycomb` with profile-guided optimization. The first build counts how often each branch is
+taken while it serves a typical load; the second build uses these counts.
 
-A get takes a tenth fewer instructions, a range of three a seventh. It needs the component llvm-tools of the
-Rust toolchain, and installs it by rustup if it is missing.
+A get executes a tenth fewer instructions, a range of three a seventh fewer. The script needs the component
+llvm-tools of the Rust toolchain, and installs it with rustup if it is missing.
 
 example:
-  PYTHONPATH=python python3 tools/optimize.py      writes target/optimized/release/honeycomb, and beside it
-                                                   examples/datagrams, which measures: some minutes
+  PYTHONPATH=python python3 tools/optimize.py      writes target/optimized/release/honeycomb and, next to it,
+                                                   the load generator examples/datagrams: some minutes
 """
 
 import argparse
@@ -22,9 +22,9 @@ from honeycomb_clients import requests, throughput
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "target/optimized"
-# Paths from a build's folder: the program, and what asks a server by datagrams.
+# Paths in the folder of a build: the program, and the load generator for datagrams.
 PROGRAM, DATAGRAMS = "release/honeycomb", "release/examples/datagrams"
-# What is asked of the program while it counts.
+# The load while the program counts.
 PAIRS, CONNECTIONS, PIPELINES, SECONDS = 200_000, 20, (1, 16, 128), 0.7
 
 
@@ -44,7 +44,7 @@ def main() -> int:
 
 
 def build(folder: Path, flag: str) -> Path:
-    """Compiles the programs with a flag into a folder."""
+    """Compiles the programs into a folder, with this flag for the compiler."""
     what = ["-p", "honeycomb-cli", "--bin", "honeycomb", "-p", "honeycomb-server", "--example", "datagrams"]
     command = ["cargo", "build", "--release", "--target-dir", folder, *what]
     flags = f"{os.environ.get('RUSTFLAGS', '')} {flag}".strip()
@@ -53,10 +53,10 @@ def build(folder: Path, flag: str) -> Path:
 
 
 def merger() -> str:
-    """The program of the toolchain that adds counts up."""
+    """Returns the program of the toolchain that merges counts."""
     def found() -> list[Path]:
-        asked = ["rustc", "--print", "sysroot"]
-        sysroot = subprocess.run(asked, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+        command = ["rustc", "--print", "sysroot"]
+        sysroot = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
         return list(Path(sysroot).glob("lib/rustlib/*/bin/llvm-profdata"))
 
     if not found():
@@ -65,7 +65,7 @@ def merger() -> str:
 
 
 def train(program: str) -> None:
-    """Has a program serve: gets, sets, ranges, pages, from few to many at a time."""
+    """Puts a load on a program: gets, sets, ranges and pages, with few and many requests at a time."""
     [honeycomb] = throughput.honeycombs([program], cores=1)
     server = throughput.Server(*honeycomb)
     numbers = random.Random(1).choices(range(PAIRS - requests.PAGE), k=4096)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Checks that the tests of rtl/ hold its rules: takes each rule out, one at a time, and a test must fail.
+"""Checks that a test fails for each rule of rtl/. It removes the rules, one at a time, and runs the test
+that must fail.
 
-tools/rtl_mutants.toml names the rules, as tools/mutants.toml does for the crates: a test there is a file of
-rtl/test, and `only` a pattern for the names of its cocotb tests. All is done in a copy below
-target/rtl-mutants. That the tests pass without a mutant is for `make rtl-tests` to see.
+tools/rtl_mutants.toml lists the rules in the format of tools/mutants.toml. A test is a file of rtl/test,
+and `only` is a pattern for the names of its cocotb tests. The script works in a copy below
+target/rtl-mutants. It does not check that the tests pass without a mutant; `make rtl-tests` does.
 
 example:
   python tools/rtl_mutants.py                      every rule: some minutes
@@ -21,25 +22,25 @@ import time
 from pathlib import Path
 
 from mutants import (
-    ROOT, Mutant, Refusal, Result, asked, listing, parse, parser_for, print_table, update_tree,
+    ROOT, Mutant, MutantError, Result, listing, parse, parser_for, print_table, selected, update_tree,
 )
 
 LIST = ROOT / "tools/rtl_mutants.toml"
 SCRATCH = ROOT / "target/rtl-mutants"
-# What a simulation says that ran and failed; a build that fails says none of it.
+# The failures in the output of a simulation. A build that fails prints none of them.
 FAILURES = re.compile(r"Assertion failed in \S+?\.([A-Za-z_]\w*): |\*\* \w+\.(\S+) +FAIL ")
 
 
 def main() -> int:
     arguments = parse(parser_for(__doc__))
     try:
-        mutants = asked(LIST, arguments)
+        mutants = selected(LIST, arguments)
         if arguments.list:
             sys.stdout.write(listing(mutants))
             return 0
         results = [report(judge(mutant)) for mutant in mutants]
-    except Refusal as refusal:
-        print(f"rtl_mutants: {refusal}", file=sys.stderr)
+    except MutantError as error:
+        print(f"rtl_mutants: {error}", file=sys.stderr)
         return 1
     print_table(results)
     return 0 if all(result.caught for result in results) else 1
@@ -51,7 +52,7 @@ def report(result: Result) -> Result:
 
 
 def judge(mutant: Mutant) -> Result:
-    """What a mutant's test says to it."""
+    """Runs the test of a mutant."""
     start = time.monotonic()
     update_tree(ROOT / "rtl", SCRATCH / "rtl")
     runtime, copy = ROOT / "target/rtl/runtime", SCRATCH / "target/rtl/runtime"
@@ -64,7 +65,7 @@ def judge(mutant: Mutant) -> Result:
 
 
 def run(mutant: Mutant) -> str:
-    """How the mutant's test fails; empty if it passes, or what was to fail did not run."""
+    """Returns how the test of a mutant fails, or an empty string if it passes."""
     log = SCRATCH / f"{mutant.name}.log"
     environment = os.environ | {"COCOTB_TEST_FILTER": mutant.only, "HONEYCOMB_SEED": "1"}
     environment |= {"PYTHONPATH": str(ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -90,7 +91,7 @@ def verdict(code: int, log: Path) -> str:
     if code == 0:
         return ""
     if found is None:
-        raise Refusal(f"the simulation did not run: {log}")
+        raise MutantError(f"the simulation did not run; see {log}")
     return next(name for name in found.groups() if name)
 
 

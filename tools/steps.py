@@ -1,7 +1,7 @@
-"""Runs make targets one after the other and prints the seconds that each took.
+"""Runs make targets one after the other and prints the duration of each.
 
-`python3 tools/steps.py format clippy` stops at the first target that fails and exits with its status. The
-table comes last in both cases, so that the end of a log shows which step failed and where the time went.
+`python3 tools/steps.py format clippy` stops at the first target that fails and exits with its status. It
+always prints the table last, so the end of a log shows which step failed and how long each step took.
 """
 
 import os
@@ -11,7 +11,7 @@ import time
 
 
 def run(targets: list[str], make: str) -> tuple[list[tuple[str, float]], int]:
-    """The seconds of each target that ran, and the status of the last one."""
+    """Returns the targets that ran with their seconds, and the status of the last one."""
     steps, status = [], 0
     for target in targets:
         print(f"== {target}", flush=True)
@@ -24,7 +24,7 @@ def run(targets: list[str], make: str) -> tuple[list[tuple[str, float]], int]:
 
 
 def table(steps: list[tuple[str, float]], status: int) -> str:
-    """One line a step, and the total."""
+    """Returns one line for each step, and the total."""
     width = max(len(name) for name, _ in [*steps, ("total", 0)])
     lines = [f"{name:{width}} {seconds:8.1f} s" for name, seconds in steps]
     if status:

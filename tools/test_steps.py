@@ -1,4 +1,4 @@
-"""Steps run in order, the first failure ends them, and the table names it."""
+"""Steps run in order, the first failure ends the run, and the table names it."""
 
 import os
 import subprocess

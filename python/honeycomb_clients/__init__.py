@@ -1,1 +1,1 @@
-"""Clients that others have written, at a Honeycomb server."""
+"""Tests and measurements of a Honeycomb server with clients of other projects."""

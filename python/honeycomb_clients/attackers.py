@@ -1,8 +1,10 @@
-"""Hostile clients of a server: each sends its requests again as soon as it has all replies, or reads none.
+"""Hostile clients of a server. Each repeats its requests as soon as it has received all replies, or never
+reads replies.
 
-They run in a process of their own, which the system schedules only while no other process wants its core, so
-that they take processor time from the server and from nobody else. The process ends when its standard input
-does, and prints how many rounds were answered and how many connections the server closed.
+The clients run in a separate process with idle priority: the system schedules it only while no other
+process needs its core. So the clients use processor time of the server, but not of the measuring process.
+The process ends when its standard input ends, and prints the number of completed rounds and of connections
+that the server closed.
 
     python -m honeycomb_clients.attackers --port 6379 --case "KEYS *" --pairs 1000000
 """
@@ -19,25 +21,26 @@ from honeycomb_clients import requests
 from honeycomb_clients.requests import bulk, resp
 
 MEBIBYTE = 1 << 20
-# The longest value of the server. A reply frames it by its length and two line ends.
+# The longest value that the server accepts. A reply frames it with its length and two line ends.
 LONGEST = 16 * MEBIBYTE - 9
 LONGEST_REPLY = LONGEST + len(b"$%d\r\n\r\n" % LONGEST)
-# The database of the long values, so that walks of all pairs do not reply them.
+# The long values are in a database of their own, so that commands over all pairs do not return them.
 LONG_VALUES = resp(b"SELECT", b"1")
 OK = len(b"+OK\r\n")
-# Bytes received at once: the system preempts no process within a call.
+# Bytes of one receive call, during which the system does not preempt the process.
 RECEIVED_AT_ONCE = 64 << 10
-NOWHERE = bytearray(RECEIVED_AT_ONCE)
+DISCARDED = bytearray(RECEIVED_AT_ONCE)
 
 
 class Attacker:
-    """A client that repeats its requests. It connects again if the server closes its connection.
+    """A client that repeats its requests. It connects again when the server closes its connection.
 
-    `reply_bytes` is the length of all replies to `request`; None if the client reads nothing."""
+    `reply_bytes` is the length of all replies to `request`, or None if the client reads nothing.
+    """
 
-    def __init__(self, address, request, reply_bytes, before=b"", rounds_a_connection=None):
+    def __init__(self, address, request, reply_bytes, before=b"", rounds_per_connection=None):
         self.address, self.request, self.reply_bytes, self.before = address, request, reply_bytes, before
-        self.rounds_a_connection = rounds_a_connection
+        self.rounds_per_connection = rounds_per_connection
         self.rounds = self.closed = 0
         self.connect()
 
@@ -48,7 +51,7 @@ class Attacker:
         self.connection = socket.create_connection(self.address, timeout=60)
         self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.connection.setblocking(False)
-        self.left, self.unsent, self.rounds_left = 0, memoryview(self.before), self.rounds_a_connection
+        self.left, self.unsent, self.rounds_left = 0, memoryview(self.before), self.rounds_per_connection
         self.skip = OK if self.before else 0
         self.repeat()
 
@@ -58,7 +61,7 @@ class Attacker:
         self.unsent = memoryview(bytes(self.unsent) + self.request)
 
     def step(self):
-        """Sends and receives what the connection takes and has. Returns whether it is still the same one."""
+        """Sends and receives without blocking. Returns whether the connection is still the same."""
         try:
             self.send()
             if self.reply_bytes is not None:
@@ -67,10 +70,10 @@ class Attacker:
             pass
         except ConnectionError:
             self.closed += 1
-            return self.begin_again()
-        return self.rounds_left != 0 or self.begin_again()
+            return self.reconnect()
+        return self.rounds_left != 0 or self.reconnect()
 
-    def begin_again(self):
+    def reconnect(self):
         self.connection.close()
         self.connect()
         return False
@@ -83,7 +86,7 @@ class Attacker:
                 return
 
     def receive(self):
-        received = self.connection.recv_into(NOWHERE, RECEIVED_AT_ONCE, socket.MSG_TRUNC)
+        received = self.connection.recv_into(DISCARDED, RECEIVED_AT_ONCE, socket.MSG_TRUNC)
         if not received:
             raise ConnectionResetError
         self.left -= received
@@ -95,7 +98,7 @@ class Attacker:
 
 
 def long_values(address, _):
-    """One client that reads the longest value, 300 times ahead."""
+    """One client that reads the longest value with 300 requests in flight."""
     return [Attacker(address, resp(b"GET", b"longest") * 300, 300 * LONGEST_REPLY, LONG_VALUES)]
 
 
@@ -105,25 +108,25 @@ def long_writes(address, _):
 
 
 def not_read(address, _):
-    """Clients that ask for long values and read nothing."""
+    """Clients that request long values and read nothing."""
     request = resp(b"GET", b"mebibyte") * 1000
     return [Attacker(address, request, None, LONG_VALUES) for _ in range(50)]
 
 
 def dropped(address, _):
-    """Clients that read one part in twenty of what they asked for, and connect again."""
+    """Clients that read a twentieth of the replies to their requests, and connect again."""
     request = resp(b"GET", b"mebibyte") * 100
-    return [Attacker(address, request, 5 * MEBIBYTE, LONG_VALUES, rounds_a_connection=1) for _ in range(4)]
+    return [Attacker(address, request, 5 * MEBIBYTE, LONG_VALUES, rounds_per_connection=1) for _ in range(4)]
 
 
 def keys(address, pairs):
-    """One client that asks for all keys."""
+    """One client that requests all keys."""
     reply_bytes = len(b"*%d\r\n" % pairs) + pairs * len(bulk(requests.key(0)))
     return [Attacker(address, resp(b"KEYS", b"*"), reply_bytes)]
 
 
 def count(address, pairs):
-    """One client that has all pairs counted."""
+    """One client that counts all pairs."""
     return [Attacker(address, resp(b"RI.COUNT", b"-", b"+"), len(b":%d\r\n" % pairs))]
 
 
@@ -148,12 +151,12 @@ def many_writes(address, _):
 
 
 def long_strings(address, _):
-    """One client with a transaction that makes a long value again and again."""
+    """One client that repeats a transaction which creates long values."""
     commands = [resp(b"SETRANGE", b"made%d" % number, b"%d" % (LONGEST - 1), b"x") for number in range(50)]
     request = resp(b"MULTI") + b"".join(commands) + resp(b"EXEC")
-    # The reply to EXEC begins after these bytes.
+    # The reply to EXEC begins after this number of bytes.
     queued = OK + len(commands) * len(b"+QUEUED\r\n") + 1
-    return [Attacker(address, request, queued, LONG_VALUES, rounds_a_connection=1)]
+    return [Attacker(address, request, queued, LONG_VALUES, rounds_per_connection=1)]
 
 
 def many_keys(address, _):
@@ -178,7 +181,7 @@ CASES = {
 
 
 def attack(attackers):
-    """Runs until standard input ends."""
+    """Runs the clients until standard input ends."""
     by_number = {}
     with select.epoll() as poll:
 
@@ -194,12 +197,12 @@ def attack(attackers):
             while ready:
                 if sys.stdin.fileno() in ready:
                     return
-                ready = [number for number in ready if go_on(by_number, number, enter)]
+                ready = [number for number in ready if advance(by_number, number, enter)]
                 ready = list({*ready, *(number for number, _ in poll.poll(0))})
 
 
-def go_on(by_number, number, enter):
-    """Steps an attacker. Returns whether it may have more to receive at once."""
+def advance(by_number, number, enter):
+    """Advances an attacker. Returns whether it may be able to receive more at once."""
     attacker = by_number[number]
     before = attacker.left, attacker.rounds
     if not attacker.step():
@@ -211,10 +214,10 @@ def go_on(by_number, number, enter):
 
 def main(words=None):
     """Attacks a server until standard input ends, and prints JSON."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--case", choices=CASES, required=True)
-    parser.add_argument("--pairs", type=int, required=True, help="pairs that the server has")
+    parser.add_argument("--pairs", type=int, required=True, help="number of pairs in the server")
     arguments = parser.parse_args(words)
     os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     attackers = CASES[arguments.case](("127.0.0.1", arguments.port), arguments.pairs)

@@ -1,11 +1,11 @@
-"""The latency of gets beside hostile clients, and the memory that the server takes.
+"""Measures the latency of gets while hostile clients run, and the memory of the server.
 
-Gets of a server with many pairs are due at a fixed rate; a get takes from when it was due until its reply, so
-a server that stops for a moment is charged for all gets that were due meanwhile. They are measured alone, and
-beside each kind of hostile client. The server has a core to itself. The measuring process and the hostile
-clients share the others, and the system preempts a hostile client as soon as the measuring process can run.
-Repetitions of the cases alternate; the table shows medians. With --redis it shows Redis beside the same
-clients, as far as Redis has their commands.
+The gets of a server with many pairs are due at a fixed rate. The latency of a get is the time from when it
+was due until its reply, so a pause of the server counts for all gets that were due during it. Each case has
+one kind of hostile client, or none. The server has its own core. The measuring process and the hostile
+clients share the other cores, and the system preempts a hostile client as soon as the measuring process can
+run. Repetitions of the cases alternate, and the table shows medians. With --redis the table also shows
+Redis, for the cases whose commands Redis has.
 
     python -m honeycomb_clients.hostile --honeycomb target/release/honeycomb --out out/hostile
 """
@@ -26,15 +26,15 @@ from honeycomb_clients.attackers import CASES, LONG_VALUES, LONGEST, MEBIBYTE
 from honeycomb_clients.requests import resp
 
 ALONE = "alone"
-# Seconds between two cases, so that a case is not charged for the one before it.
+# Seconds between two cases, so that a case does not affect the next one.
 PAUSE = 0.3
-# Requests that Redis does not have.
+# Prefixes of commands that Redis does not have.
 ONLY_HONEYCOMB = ("RI.",)
 
 
 @contextlib.contextmanager
 def attack(server, case, arguments, outcome):
-    """Hostile clients in a process of their own, which fills in the outcome at its end."""
+    """Runs hostile clients in a separate process, and stores their outcome when it ends."""
     if case == ALONE:
         yield
         return
@@ -50,18 +50,18 @@ def attack(server, case, arguments, outcome):
 
 
 def peak_memory(server):
-    """Bytes of resident memory, the most since `forget_peak`."""
+    """Returns the maximum of resident memory since `reset_peak`, in bytes."""
     status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
     return int(re.search(r"VmHWM:\s*(\d+) kB", status)[1]) * 1024
 
 
-def forget_peak(server):
+def reset_peak(server):
     with contextlib.suppress(PermissionError):
         pathlib.Path(f"/proc/{server.process.pid}/clear_refs").write_text("5")
 
 
 def fill(server, pairs):
-    """Writes the pairs, and the long values beside them."""
+    """Writes the pairs and the long values."""
     throughput.load(server, pairs)
     with server.connect() as connection:
         for request in [
@@ -74,26 +74,27 @@ def fill(server, pairs):
 
 
 def measure(server, connections, exchange, case, arguments):
-    """Microseconds that gets take beside hostile clients, and what these achieve."""
+    """Returns the latency of gets with one kind of hostile client, in microseconds, and the outcome of
+    these clients."""
     time.sleep(PAUSE)
-    forget_peak(server)
+    reset_peak(server)
     outcome = {"rounds": 0, "closed": 0}
     with attack(server, case, arguments, outcome):
-        taken = latency.Paced(connections, exchange, arguments.rate, arguments.seconds).run()
-    times = latency.percentiles(taken) | {"worst": max(taken) * 1e6}
+        latencies = latency.Paced(connections, exchange, arguments.rate, arguments.seconds).run()
+    times = latency.percentiles(latencies) | {"worst": max(latencies) * 1e6}
     return times | outcome | {"memory": peak_memory(server)}
 
 
 def cases_of(server, arguments):
-    """Those whose commands the server has, and the one without hostile clients."""
+    """Returns the cases whose commands the server has, including the one without hostile clients."""
     own = [case for case in arguments.cases if "redis" not in server.name or ONLY_HONEYCOMB[0] not in case]
     return [ALONE, *own]
 
 
 def run(started, arguments):
-    """By server and case, what each repetition took."""
+    """Returns the measurements of all repetitions, by server and case."""
     numbers = random.Random(arguments.seed).choices(range(arguments.pairs), k=4096)
-    exchange, found = list(requests.gets(numbers)), collections.defaultdict(list)
+    exchange, results = list(requests.gets(numbers)), collections.defaultdict(list)
     with contextlib.ExitStack() as stack:
         opened = []
         for server in started:
@@ -104,22 +105,23 @@ def run(started, arguments):
             for server, connections in zip(started, opened):
                 for case in cases_of(server, arguments):
                     print(f"{server.name}: {case}", file=sys.stderr)
-                    found[server.name, case].append(measure(server, connections, exchange, case, arguments))
-    return found
+                    results[server.name, case].append(measure(server, connections, exchange, case, arguments))
+    return results
 
 
-def rows(found):
-    """Medians, how many times those without hostile clients, and the most memory."""
-    median = throughput.medians_of(found)
+def rows(results):
+    """Yields medians, their ratios to the case without hostile clients, and the maximum of memory."""
+    median = throughput.medians_of(results)
     for (server, case), medians in median.items():
         rise = medians["p99"] / median[server, ALONE]["p99"]
-        memory = max(one["memory"] for one in found[server, case])
+        memory = max(one["memory"] for one in results[server, case])
         yield {"server": server, "case": case, **medians, "memory": memory, "p99_of_alone": rise}
 
 
 def table(rate, measured):
-    lines = [f"{rate} gets a second, microseconds, MiB:", ""]
-    lines += ["| server | beside | p50 | p99 | p99 to that alone | worst | peak memory |", "|---" * 7 + "|"]
+    lines = [f"{rate} gets per second, microseconds, MiB:", ""]
+    heads = "| server | hostile clients | p50 | p99 | p99 relative to alone | worst | peak memory |"
+    lines += [heads, "|---" * 7 + "|"]
     for row in measured:
         times = f"{row['p50']:.0f} | {row['p99']:.0f} | {row['p99_of_alone']:.2f} | {row['worst']:.0f}"
         lines.append(f"| {row['server']} | {row['case']} | {times} | {row['memory'] / MEBIBYTE:.0f} |")
@@ -127,22 +129,22 @@ def table(rate, measured):
 
 
 def parse(words):
-    asked = throughput.parser(__doc__, connections=20, pairs=1_000_000)
-    asked.add_argument("--cores", type=int, default=1, help="threads of Honeycomb")
-    asked.add_argument("--rate", type=int, default=2000, help="gets a second")
-    asked.add_argument("--seconds", type=float, default=2, help="of one measurement")
-    asked.add_argument("--repetitions", type=int, default=5)
-    asked.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
-    asked.add_argument("--redis", action="store_true", help="measure Redis too")
-    asked.add_argument("--json", action="store_true", help="print JSON in place of the table")
-    return asked.parse_args(words)
+    parser = throughput.common_parser(__doc__, connections=20, pairs=1_000_000)
+    parser.add_argument("--cores", type=int, default=1, help="threads of Honeycomb")
+    parser.add_argument("--rate", type=int, default=2000, help="gets per second")
+    parser.add_argument("--seconds", type=float, default=2, help="duration of one measurement")
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
+    parser.add_argument("--redis", action="store_true", help="measure Redis too")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
+    return parser.parse_args(words)
 
 
 def commands(arguments):
-    """Of each server a name, a command that starts it, and its workloads."""
+    """Yields a name, a command and the workloads of each server."""
     yield next(throughput.honeycombs(arguments.honeycomb, arguments.cores))
     if arguments.redis and shutil.which(throughput.REDIS_COMMAND[0]):
-        # Without a limit 50 GB of replies would be the end of it.
+        # Without a limit, Redis would allocate 50 GB for replies.
         limited = [*throughput.REDIS_COMMAND, "--maxmemory-clients", "256mb"]
         yield "redis", limited, requests.REDIS
 

@@ -1,8 +1,8 @@
-"""Instructions a request outside the kernel, of Honeycomb and Redis, counted by callgrind.
+"""Counts the instructions of each request in user space, of Honeycomb and Redis, with callgrind.
 
-They do not depend on what else the machine does, but on the requests ahead: a round of the server carries
-out what has arrived meanwhile. What a server does before and after the requests that count is not counted.
-What is left in the folder can be looked at, function by function, by callgrind_annotate.
+The counts do not depend on the load of the machine, but on the number of requests in flight, because an
+iteration of the server executes all requests that have arrived. Instructions before and after the measured
+requests are not valgrind. callgrind_annotate shows the files in the output folder function by function.
 
     python -m honeycomb_clients.instructions --honeycomb target/release/honeycomb --out out/instructions
 """
@@ -16,35 +16,35 @@ import tempfile
 
 from honeycomb_clients import requests, throughput
 
-# Batches to every connection before it counts, so that the server has all the memory that it takes.
+# Batches on each connection before counting begins, so that the server has allocated its memory.
 WARMING_BATCHES = 4
 # Pairs of a request, by workload.
 SPANS = {"get": 1, "set": 1, "set-ex": 1, "range": requests.RANGE, "page": requests.PAGE}
 
 
 def parse(words):
-    asked = throughput.parser(__doc__, connections=50, pairs=100_000)
-    asked.add_argument("--workloads", nargs="+", choices=SPANS, default=["get", "set", "range"])
-    asked.add_argument("--pipeline", type=int, default=128)
-    asked.add_argument("--batches", type=int, default=4, help="to each connection, that count")
-    return asked.parse_args(words)
+    parser = throughput.common_parser(__doc__, connections=50, pairs=100_000)
+    parser.add_argument("--workloads", nargs="+", choices=SPANS, default=["get", "set", "range"])
+    parser.add_argument("--pipeline", type=int, default=128)
+    parser.add_argument("--batches", type=int, default=4, help="measured batches on each connection")
+    return parser.parse_args(words)
 
 
 def programs(arguments):
-    """By name, a command that serves at PORT, and the workloads of its protocol."""
+    """Yields a name, a command that serves at PORT, and the workloads of its protocol."""
     yield from throughput.honeycombs(arguments.honeycomb, cores=1)
     if shutil.which(throughput.REDIS_COMMAND[0]):
         yield "redis", throughput.REDIS_COMMAND, requests.REDIS
 
 
-def count(server, really):
-    """Has callgrind count from now on, or no more."""
-    command = ["vgdb", f"--pid={server.process.pid}", "instrumentation", "on" if really else "off"]
+def count(server, enabled):
+    """Switches the counting of callgrind on or off."""
+    command = ["vgdb", f"--pid={server.process.pid}", "instrumentation", "on" if enabled else "off"]
     subprocess.run(command, check=True, capture_output=True, timeout=60)
 
 
 def measure(server, workload, arguments):
-    """Has the instructions counted that a server takes for a workload: for how many requests."""
+    """Counts the instructions of a server for a workload. Returns the number of requests."""
     numbers = random.Random(arguments.seed).choices(range(arguments.pairs - SPANS[workload]), k=4096)
     exchange = list(server.workloads[workload](numbers))
     batches, reply_bytes = throughput.batches_of(exchange, arguments.pipeline)
@@ -60,12 +60,13 @@ def measure(server, workload, arguments):
 
 
 def rows(arguments, folder):
-    """Instructions a request, by workload and server."""
+    """Yields the instructions of a request, by workload and server."""
     for workload in arguments.workloads:
         for name, command, workloads in programs(arguments):
             output = folder / f"{workload}-{name.replace(' ', '-')}.callgrind"
-            counted = ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={output}"]
-            server = throughput.Server(name, counted + command, workloads)
+            valgrind = ["valgrind", "--tool=callgrind", "--instr-atstart=no"]
+            valgrind.append(f"--callgrind-out-file={output}")
+            server = throughput.Server(name, valgrind + command, workloads)
             try:
                 count_of_requests = measure(server, workload, arguments)
             finally:
@@ -75,8 +76,8 @@ def rows(arguments, folder):
 
 
 def table(measured):
-    """Instructions a request as Markdown."""
-    lines = ["| workload | server | instructions a request |", "|---|---|---|"]
+    """Returns the instructions of each request as Markdown."""
+    lines = ["| workload | server | instructions per request |", "|---|---|---|"]
     lines += [f"| {row['workload']} | {row['server']} | {row['instructions']:.0f} |" for row in measured]
     return "\n".join(lines) + "\n"
 

@@ -1,11 +1,12 @@
-"""How long gets take at half of what a server can carry: alone, and while another client reads all pairs.
+"""Measures the latency of gets at half of the maximum throughput of a server: alone, and while another
+client reads all pairs.
 
-Requests are sent when they are due, answered or not, and a request takes from when it was due until its
-reply: so a server that stops for a moment is charged for all that were due meanwhile. Then the same again
-while another client reads all pairs in order, page by page, over and over, from the same process, so that it
-is not the system that has it wait. Repetitions of the servers alternate; medians are shown. Servers have the
-first cores, as many as they have threads, and the clients the others: were they to share them, it would be
-the system's turns that are measured.
+Requests are sent when they are due, whether or not earlier ones were answered. The latency of a request is
+the time from when it was due until its reply, so a pause of the server counts for all requests that were
+due during it. In the second case another client reads all pairs in order, page by page, repeatedly. It runs
+in the same process, so the system does not schedule the two against each other. Repetitions of the servers
+alternate, and the table shows medians. Servers have the first cores, one for each thread, and the clients
+have the others: if they shared cores, the measurement would include the scheduler.
 
     python -m honeycomb_clients.latency --honeycomb target/release/honeycomb --out out/latency
 """
@@ -21,37 +22,37 @@ import time
 
 from honeycomb_clients import requests, throughput
 
-NOWHERE = bytearray(1 << 20)
+DISCARDED = bytearray(1 << 20)
 
 
 def capacity(connections, exchange, seconds):
-    """Requests a second, if every connection has one on its way at a time."""
+    """Returns the requests per second if every connection has one request in flight."""
     batches = [request for request, _ in exchange]
-    sent, took = throughput.drive(connections, batches, len(exchange[0][1]), seconds)
-    return sent / took
+    sent, elapsed = throughput.drive(connections, batches, len(exchange[0][1]), seconds)
+    return sent / elapsed
 
 
 class Reader:
-    """Another client, which reads pages, each a request and how long its reply is, over and over."""
+    """Another client, which reads pages repeatedly. A page is a request and the length of its reply."""
 
     def __init__(self, connection, pages):
-        self.connection, self.asked, self.left, self.pages = connection, itertools.cycle(pages), 0, 0
+        self.connection, self.requests, self.left, self.pages = connection, itertools.cycle(pages), 0, 0
 
     def fileno(self):
         return self.connection.fileno()
 
-    def ask(self):
-        """Asks for the next page."""
-        request, self.left = next(self.asked)
+    def send(self):
+        """Requests the next page."""
+        request, self.left = next(self.requests)
         self.connection.sendall(request)
 
     def receive(self):
-        """Takes what has come of a page. Once it is all there the next one is asked for. True, as its
+        """Receives a part of a page. Requests the next page when it is complete. Returns True, because the
         connection stays the same."""
         self.left -= discard(self.connection)
         if self.left == 0:
             self.pages += 1
-            self.ask()
+            self.send()
         return True
 
     def close(self):
@@ -60,21 +61,22 @@ class Reader:
 
 
 def pages_of(server, pairs):
-    """Those that hold all pairs, in order."""
+    """Returns the pages of all pairs, in order."""
     exchange = server.workloads["page"](range(0, pairs - requests.PAGE + 1, requests.PAGE))
     return [(request, len(reply)) for request, reply in exchange]
 
 
 def discard(connection):
-    """Has the system throw away what has come, which takes this process no time: how many bytes."""
-    received = connection.recv_into(NOWHERE, len(NOWHERE), socket.MSG_TRUNC)
+    """Discards received bytes in the kernel, which uses little time of this process. Returns their
+    number."""
+    received = connection.recv_into(DISCARDED, len(DISCARDED), socket.MSG_TRUNC)
     if not received:
-        raise SystemExit("a server has closed a connection")
+        raise SystemExit("a server closed a connection")
     return received
 
 
 class Paced:
-    """Requests that are due at a rate, sent on all connections in turn, and what each took."""
+    """Requests that are due at a fixed rate, sent round-robin on all connections, and their latencies."""
 
     def __init__(self, connections, exchange, rate, seconds):
         self.connections, self.exchange, self.rate = connections, exchange, rate
@@ -82,10 +84,10 @@ class Paced:
         self.due = {connection.fileno(): collections.deque() for connection in connections}
         self.left = dict.fromkeys(self.due, self.reply_bytes)
         self.by_number = {connection.fileno(): connection for connection in connections}
-        self.sent, self.taken, self.began = 0, [], time.perf_counter()
+        self.sent, self.latencies, self.began = 0, [], time.perf_counter()
 
     def send(self):
-        """Sends all that is due."""
+        """Sends all requests that are due."""
         now = time.perf_counter()
         while self.sent < self.count and self.began + self.sent / self.rate <= now:
             connection = self.connections[self.sent % len(self.connections)]
@@ -94,43 +96,44 @@ class Paced:
             self.sent += 1
 
     def receive(self, number):
-        """Takes the replies that have come on a connection."""
+        """Receives replies on a connection."""
         received, now = discard(self.by_number[number]), time.perf_counter()
         while received >= self.left[number]:
             received -= self.left[number]
             self.left[number] = self.reply_bytes
-            self.taken.append(now - self.due[number].popleft())
+            self.latencies.append(now - self.due[number].popleft())
         self.left[number] -= received
 
     def run(self, *readers):
-        """Seconds that each request took. Readers, which have asked, read meanwhile."""
+        """Returns the latency of each request in seconds. Readers with a request in flight continue to
+        read."""
         by_number = {reader.fileno(): reader for reader in readers}
         with select.epoll() as poll:
             for number in [*self.due, *by_number]:
                 poll.register(number, select.EPOLLIN)
-            while len(self.taken) < self.count:
+            while len(self.latencies) < self.count:
                 self.send()
                 for number, _ in poll.poll(0 if self.sent < self.count else 1):
                     if number in self.due:
                         self.receive(number)
                     elif not by_number[number].receive():
-                        # It has a new connection.
+                        # The reader has a new connection.
                         reader = by_number.pop(number)
                         by_number[reader.fileno()] = reader
                         poll.register(reader.fileno(), select.EPOLLIN)
-        return self.taken
+        return self.latencies
 
 
-def percentiles(taken):
-    """Microseconds."""
-    ordered = sorted(taken)
+def percentiles(latencies):
+    """Returns percentiles in microseconds."""
+    ordered = sorted(latencies)
     return {f"p{share}": ordered[len(ordered) * share // 100] * 1e6 for share in (50, 99)}
 
 
 def run(arguments, started):
-    """By server and case, what each repetition took; all servers get the same load."""
+    """Returns the measurements of all repetitions, by server and case. All servers get the same load."""
     numbers = random.Random(arguments.seed).choices(range(arguments.pairs), k=4096)
-    found = collections.defaultdict(list)
+    results = collections.defaultdict(list)
     with contextlib.ExitStack() as stack:
         opened, pages = [], {}
         for server in started:
@@ -142,19 +145,20 @@ def run(arguments, started):
         for _ in range(arguments.repetitions):
             for server, connections in zip(started, opened):
                 throughput.check(server, connections, exchange)
-                taken = Paced(connections, exchange, rate, arguments.seconds).run()
-                found[server.name, "alone"].append(percentiles(taken) | {"pages": 0})
+                latencies = Paced(connections, exchange, rate, arguments.seconds).run()
+                results[server.name, "alone"].append(percentiles(latencies) | {"pages": 0})
                 with contextlib.closing(Reader(server.connect(), pages[server.name])) as reader:
-                    reader.ask()
-                    taken = Paced(connections, exchange, rate, arguments.seconds).run(reader)
+                    reader.send()
+                    latencies = Paced(connections, exchange, rate, arguments.seconds).run(reader)
                 read = {"pages": reader.pages / arguments.seconds}
-                found[server.name, "beside a reader of all pairs"].append(percentiles(taken) | read)
-    return rate, found
+                results[server.name, "with a reader of all pairs"].append(percentiles(latencies) | read)
+    return rate, results
 
 
 @contextlib.contextmanager
 def apart(cores, commands):
-    """Servers on the first cores, started by commands. This process has the others meanwhile, if any."""
+    """Starts servers on the first cores. Meanwhile this process runs on the other cores, if the machine has
+    more."""
     allowed, started = sorted(os.sched_getaffinity(0)), []
     os.sched_setaffinity(0, allowed[:cores])
     try:
@@ -167,17 +171,17 @@ def apart(cores, commands):
             server.stop()
 
 
-def rows(found):
-    """Medians, and how many times what they were alone."""
-    median = throughput.medians_of(found)
+def rows(results):
+    """Yields medians and their ratios to the case without a reader."""
+    median = throughput.medians_of(results)
     for (server, case), medians in median.items():
         rise = medians["p99"] / median[server, "alone"]["p99"]
         yield {"server": server, "case": case, **medians, "p99_of_alone": rise}
 
 
 def table(rate, measured):
-    lines = [f"{rate:.0f} gets a second, microseconds:", ""]
-    lines += ["| server | case | p50 | p99 | p99 to that alone | pages a second |", "|---" * 6 + "|"]
+    lines = [f"{rate:.0f} gets per second, microseconds:", ""]
+    lines += ["| server | case | p50 | p99 | p99 relative to alone | pages per second |", "|---" * 6 + "|"]
     for row in measured:
         times = f"{row['p50']:.0f} | {row['p99']:.0f} | {row['p99_of_alone']:.2f} | {row['pages']:.0f}"
         lines.append(f"| {row['server']} | {row['case']} | {times} |")
@@ -185,11 +189,11 @@ def table(rate, measured):
 
 
 def parse(words):
-    asked = throughput.parser(__doc__, connections=20, pairs=1_000_000)
-    asked.add_argument("--cores", type=int, default=1, help="threads of Honeycomb")
-    asked.add_argument("--seconds", type=float, default=2, help="of one measurement")
-    asked.add_argument("--repetitions", type=int, default=5)
-    return asked.parse_args(words)
+    parser = throughput.common_parser(__doc__, connections=20, pairs=1_000_000)
+    parser.add_argument("--cores", type=int, default=1, help="threads of Honeycomb")
+    parser.add_argument("--seconds", type=float, default=2, help="duration of one measurement")
+    parser.add_argument("--repetitions", type=int, default=5)
+    return parser.parse_args(words)
 
 
 def main(words=None):
@@ -197,10 +201,10 @@ def main(words=None):
     arguments = parse(words)
     machine_load = os.getloadavg()[0]
     with apart(arguments.cores, throughput.commands(arguments.honeycomb, arguments.cores)) as started:
-        # Redis with one thread is the peer.
+        # Compared with Redis with one thread.
         compared = [one for one in started if "page" in one.workloads and "threads" not in one.name]
-        rate, found = run(arguments, compared)
-    measured = list(rows(found))
+        rate, results = run(arguments, compared)
+    measured = list(rows(results))
     report = {"load": machine_load, "rate": rate, "measured": measured}
     throughput.write(arguments, "latency", report, table(rate, measured))
     return measured

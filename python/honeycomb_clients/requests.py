@@ -1,6 +1,7 @@
-"""What is asked of each server, byte by byte, and what it is to reply, all of a workload equally long.
+"""The requests to each server as bytes, and the expected replies. All replies of a workload have the same
+length.
 
-A workload takes the numbers of keys and gives pairs of a request and its reply.
+A workload is a function from the numbers of keys to pairs of a request and its reply.
 """
 
 RANGE = 3
@@ -9,17 +10,17 @@ VALUE = b"v" * 32
 
 
 def key(number):
-    """A key: in the order of its number."""
+    """Returns a key. Keys have the order of their numbers."""
     return b"key:%012d" % number
 
 
 def resp(*words):
-    """A request as Redis clients send it."""
+    """Returns a request in RESP."""
     return b"*%d\r\n" % len(words) + b"".join(bulk(word) for word in words)
 
 
 def bulk(word):
-    """Bytes in requests and replies."""
+    """Returns a bulk string in RESP."""
     return b"$%d\r\n%b\r\n" % (len(word), word)
 
 
@@ -35,8 +36,8 @@ def expiring_sets(numbers):
     return ((resp(b"SET", key(number), VALUE, b"EX", b"1000"), b"+OK\r\n") for number in numbers)
 
 
-def found(number):
-    """The reply to a range: keys."""
+def range_reply(number):
+    """Returns the reply to a range: keys."""
     return b"*%d\r\n" % RANGE + b"".join(bulk(key(number + step)) for step in range(RANGE))
 
 
@@ -44,18 +45,18 @@ def ranges(numbers):
     count = str(RANGE).encode()
     for number in numbers:
         words = [b"RI.RANGE", b"[" + key(number), b"+", b"COUNT", count, b"FIELDS", b"KEY"]
-        yield resp(*words), found(number)
+        yield resp(*words), range_reply(number)
 
 
 def redis_ranges(numbers):
     count = str(RANGE).encode()
     for number in numbers:
         words = [b"ZRANGEBYLEX", b"sorted", b"[" + key(number), b"+", b"LIMIT", b"0", count]
-        yield resp(*words), found(number)
+        yield resp(*words), range_reply(number)
 
 
 def pages(numbers):
-    """Pairs from a key on."""
+    """Ranges of pairs from a key on."""
     count = str(PAGE).encode()
     for number in numbers:
         pairs = b"".join(bulk(key(number + step)) + bulk(VALUE) for step in range(PAGE))
@@ -63,7 +64,7 @@ def pages(numbers):
 
 
 def redis_pages(numbers):
-    """Keys: a sorted set has no values."""
+    """Ranges of keys, because a sorted set has no values."""
     count = str(PAGE).encode()
     for number in numbers:
         words = [b"ZRANGEBYLEX", b"sorted", b"[" + key(number), b"+", b"LIMIT", b"0", count]
@@ -71,7 +72,7 @@ def redis_pages(numbers):
 
 
 def redis_load(numbers):
-    """Redis gets every key twice: with its value, and in a sorted set for ranges."""
+    """Redis stores every key twice: with its value, and in a sorted set for ranges."""
     yield from sets(numbers)
     yield from ((resp(b"ZADD", b"sorted", b"0", key(number)), b":1\r\n") for number in numbers)
 

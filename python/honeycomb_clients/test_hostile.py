@@ -1,5 +1,5 @@
-"""The measurement beside hostile clients runs, and they take no more memory than they may; its times mean
-nothing here."""
+"""The measurement with hostile clients works, and the clients do not exceed the limit of memory. Its times
+have no meaning here."""
 
 import json
 import os
@@ -9,9 +9,10 @@ import unittest
 
 from honeycomb_clients import hostile
 
-# What the server may take beside its store: maxmemory-clients, which is 256 MiB unless it is given, half as
-# much again until the client that takes the most is disconnected, and room for the server itself.
-BESIDE_MAX = (256 + 128 + 64) * hostile.MEBIBYTE
+# The memory that the server may use in addition to its store: maxmemory-clients, which is 256 MiB by
+# default, half of that again until the server disconnects the largest client, and room for the server
+# itself.
+GROWTH_MAX = (256 + 128 + 64) * hostile.MEBIBYTE
 
 
 class Hostile(unittest.TestCase):
@@ -24,7 +25,7 @@ class Hostile(unittest.TestCase):
         alone = measured[0]["memory"]
         for row in measured:
             self.assertTrue(0 < row["p50"] <= row["p99"] <= row["worst"], row)
-            self.assertLess(row["memory"] - alone, BESIDE_MAX, row)
+            self.assertLess(row["memory"] - alone, GROWTH_MAX, row)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The measurement of instructions runs."""
+"""The measurement of instructions works."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import unittest
 from honeycomb_clients import instructions
 
 
-@unittest.skipUnless(shutil.which("valgrind"), "valgrind is not on this machine")
+@unittest.skipUnless(shutil.which("valgrind"), "valgrind is not installed")
 class Instructions(unittest.TestCase):
     def test_everything_is_measured(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -20,7 +20,8 @@ class Instructions(unittest.TestCase):
             measured = json.loads((pathlib.Path(folder) / "instructions.json").read_text())["measured"]
         own = [row for row in measured if row["server"] == "honeycomb"]
         self.assertEqual([row["workload"] for row in own], list(instructions.SPANS))
-        # A request that is parsed takes some; one that waits for all others' takes not so many.
+        # A request needs some instructions to be parsed, but not as many as it would if it waited for all
+        # others.
         self.assertTrue(all(500 < row["instructions"] < 1_000_000 for row in measured))
 
 

@@ -1,4 +1,4 @@
-"""The memory of `honeycomb serve` stays bounded, whatever clients ask for and do not take."""
+"""The memory of `honeycomb serve` stays bounded even if clients request replies and do not read them."""
 
 import re
 import socket
@@ -11,20 +11,20 @@ from honeycomb_clients.server import Server
 MEBIBYTE = 1 << 20
 VALUE = bytes(4 * MEBIBYTE)
 CLIENTS = 20
-# What may be added to the memory that a server with the value has: for each core what is read together, each
-# client's replies beyond those that it takes, and the last error of those with too many. All that is asked
-# for is many times as much.
+# Memory that the server may use in addition to its store: for each core the values of one iteration, for
+# each client its unread replies, and the last error of clients with too many. The clients request many
+# times as much.
 GROWTH_MAX = 250 * MEBIBYTE
 
 
-@unittest.skipUnless(Path("/proc/self/status").exists(), "the system does not tell how much memory is used")
+@unittest.skipUnless(Path("/proc/self/status").exists(), "the system does not report memory usage")
 class Memory(unittest.TestCase):
     def setUp(self):
         self.server = Server()
         self.clients = []
         self.addCleanup(self.end)
-        self.ask(b"CONFIG", b"SET", b"client-output-buffer-limit", b"16MiB", reply=b"+OK\r\n")
-        self.ask(b"SET", b"a", VALUE, reply=b"+OK\r\n")
+        self.request(b"CONFIG", b"SET", b"client-output-buffer-limit", b"16MiB", reply=b"+OK\r\n")
+        self.request(b"SET", b"a", VALUE, reply=b"+OK\r\n")
         self.before = self.most_memory()
 
     def end(self):
@@ -36,7 +36,7 @@ class Memory(unittest.TestCase):
         self.clients.append(socket.create_connection(("127.0.0.1", self.server.port), timeout=60))
         return self.clients[-1]
 
-    def ask(self, *request, reply):
+    def request(self, *request, reply):
         client = self.client()
         client.sendall(resp(*request))
         self.assertEqual(client.recv(100), reply)
@@ -46,20 +46,20 @@ class Memory(unittest.TestCase):
         return int(re.search(r"VmHWM:\s*(\d+) kB", status)[1]) * 1024
 
     def tearDown(self):
-        self.ask(b"STRLEN", b"a", reply=b":%d\r\n" % len(VALUE))
+        self.request(b"STRLEN", b"a", reply=b":%d\r\n" % len(VALUE))
         self.assertLess(self.most_memory() - self.before, GROWTH_MAX)
 
-    def test_values_that_nobody_takes(self):
+    def test_values_that_no_client_reads(self):
         for client in [self.client() for _ in range(CLIENTS)]:
             client.sendall(resp(b"GET", b"a") * 100)
 
     def test_replies_beyond_their_limit(self):
         requests = [(b"MGET", *[b"a"] * 1000), (b"RI.RANGE", b"-", b"+")]
         for number in range(3):
-            self.ask(b"SET", b"a%d" % number, VALUE, reply=b"+OK\r\n")
+            self.request(b"SET", b"a%d" % number, VALUE, reply=b"+OK\r\n")
         error = b"-ERR the replies take more than client-output-buffer-limit, which is 16777216 bytes\r\n"
         for request in requests * CLIENTS:
-            self.ask(*request, reply=error)
+            self.request(*request, reply=error)
 
     def test_a_transaction_of_long_values(self):
         client = self.client()
@@ -77,7 +77,7 @@ class Memory(unittest.TestCase):
             reply = b""
             while reply.count(b"\r\n") < 3:
                 reply += client.recv(100)
-        self.ask(b"SET", b"a", VALUE, reply=b"+OK\r\n")
+        self.request(b"SET", b"a", VALUE, reply=b"+OK\r\n")
 
 
 if __name__ == "__main__":

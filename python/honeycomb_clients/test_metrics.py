@@ -1,4 +1,4 @@
-"""Metrics of `honeycomb serve`, as the parsers of the Prometheus project read them."""
+"""The parsers of the Prometheus project can read the metrics of `honeycomb serve`."""
 
 import unittest
 import urllib.request
@@ -35,7 +35,7 @@ class Metrics(unittest.TestCase):
             text = response.read().decode()
         return {family.name: family for family in FORMATS[kind](text)}
 
-    def test_both_formats_tell_the_same(self):
+    def test_both_formats_contain_the_same(self):
         both = [self.families(kind) for kind in FORMATS]
         self.assertEqual(set(both[0]), set(both[1]))
         self.assertGreater(len(both[0]), 25)

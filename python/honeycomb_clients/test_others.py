@@ -1,4 +1,4 @@
-"""Clients in other languages against `honeycomb serve`, each if its language is on this machine."""
+"""Clients in other languages with `honeycomb serve`, if these languages are installed."""
 
 import unittest
 

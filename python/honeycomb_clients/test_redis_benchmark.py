@@ -1,4 +1,4 @@
-"""redis-benchmark: its tests of strings run from start to end, however they are sent."""
+"""The string tests of redis-benchmark run to completion with all its options."""
 
 import csv
 import io
@@ -9,12 +9,12 @@ from honeycomb_clients.programs import ProgramTest
 from honeycomb_clients.server import Server
 
 PASSWORD = "secret"
-# What -t calls them, and how they are called in what it writes.
+# Names of the tests for -t, and their names in the output.
 STRINGS = {
     "ping_inline": "PING_INLINE", "ping_mbulk": "PING_MBULK", "set": "SET", "get": "GET", "incr": "INCR",
     "mset": "MSET (10 keys)",
 }
-# How the tests of strings are sent: what a client may do otherwise than most.
+# Options that change how redis-benchmark sends requests.
 WAYS = {
     "as by default": ["-n", "30000"],
     "ahead": ["-n", "20000", "-P", "64", "-r", "1000"],
@@ -39,7 +39,7 @@ class RedisBenchmark(ProgramTest):
         self.addCleanup(lambda: self.assertTrue(self.server.stop()))
 
     def run_benchmark(self, *options):
-        """Returns the names of the tests that it finished, in order, and how it ended."""
+        """Returns the names of the completed tests, in order, and the result of the process."""
         command = ["redis-benchmark", "-p", str(self.server.port), "-a", PASSWORD, "--csv", *options]
         run = subprocess.run(command, capture_output=True, text=True, timeout=120)
         rows = list(csv.reader(io.StringIO(run.stdout)))
@@ -59,8 +59,9 @@ class RedisBenchmark(ProgramTest):
                 names, run = self.run_benchmark("-n", "2000", "-P", "8", "-r", "500", *line.split())
                 self.assertEqual((run.returncode, names), (0, [line]), run.stdout + run.stderr)
 
-    def test_all_end_at_the_first_list(self):
-        """Without -t it also has lists, sets, hashes and sorted sets, and ends at the first error."""
+    def test_all_tests_end_at_the_first_list(self):
+        """Without -t redis-benchmark also tests lists, sets, hashes and sorted sets, and ends at the first
+        error."""
         names, run = self.run_benchmark("-n", "2000")
         before_lists = [name for name in STRINGS.values() if not name.startswith("MSET")]
         self.assertEqual((run.returncode, names), (1, before_lists), run.stdout + run.stderr)

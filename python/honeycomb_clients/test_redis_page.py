@@ -1,4 +1,5 @@
-"""docs/guide/commands.md beside the program: the page names every command, and says of each what holds."""
+"""Compares docs/guide/commands.md with the program: the page lists every command and states its support
+correctly."""
 
 import re
 import shutil
@@ -13,18 +14,19 @@ from honeycomb_clients.server import Server
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "commands.md"
 ROW = re.compile(r"\| `([A-Z0-9.*_ -]+)` \| (yes|partly|no) \| (?:(\S.*) )?\|")
-# Commands that are there and refused need these arguments, so that the error is not one about their number.
+# Subcommands that the server knows and rejects need these arguments, so that the error is not about their
+# number.
 ARGUMENTS = {"CLIENT CACHING": "YES"}
 NUMBER_OF_ARGUMENTS = "wrong number of arguments"
-# A list as Redis 7.0 dumps it, and a string as this server does.
+# The dump of a list by Redis 7.0, and of a string by this server.
 LIST = "\x12\x01\x02\n\n\x00\x00\x00\x01\x00\x81a\x02\xff\n\x00\t\xb9\xed\xf5\x94\xde\xd9\x95"
 STRING = "\x00\x05hello\t\x00\xb3\x80\x8e\xba1\xb2C\xbb"
 LATENCY = [
     "CONFIG SET latency-monitor-threshold 1", "SETRANGE a 8000000 x", "BITOP NOT a a", "DEL a",
     "CONFIG SET latency-monitor-threshold 0",
 ]
-# What shows each difference from Redis: commands of one connection, and a pattern of their replies, of which
-# each is a line.
+# Examples of each difference from Redis: commands of one connection, and a pattern of their replies, one
+# for each line.
 DIFFERENCES = {
     "ACL CAT": (["ACL CAT"], r"^(?!.*hash).*b'string'"),
     "ACL LIST": (
@@ -78,45 +80,45 @@ DIFFERENCES = {
 
 
 def rows(text):
-    """Commands, each with its group, whether it is here, and its note."""
+    """Returns the commands, each with its group, its support, and its note."""
     group, found = None, []
     for line in text.splitlines():
         if line.startswith("## "):
             group = line.removeprefix("## ")
         elif line.startswith("| `"):
             row = ROW.fullmatch(line)
-            assert row, f"a row of another form: {line}"
+            assert row, f"a row has an invalid format: {line}"
             found.append((row[1], group, row[2], row[3]))
     return found
 
 
 class Client:
-    """A connection that replies errors as texts."""
+    """A connection that returns errors as text."""
 
     def __init__(self, port):
         self.connection = redis.connection.Connection(port=port, protocol=2)
 
-    def ask(self, *words):
+    def execute(self, *words):
         self.connection.send_command(*words)
         try:
             return self.connection.read_response()
         except redis.RedisError as error:
             return f"error: {error}"
 
-    def tell(self, line):
-        """The reply as a text, to a line of words apart."""
-        reply = self.ask(*["" if word == "''" else word.encode("latin1") for word in line.split(" ")])
+    def reply_to(self, line):
+        """Returns the reply to a line of words as text."""
+        reply = self.execute(*["" if word == "''" else word.encode("latin1") for word in line.split(" ")])
         return reply.decode("latin1") if isinstance(reply, bytes) else str(reply)
 
     def commands(self):
-        """Names of commands and subcommands, as the page has them."""
-        listed = {name.decode().upper().replace("|", " ") for name in self.ask("COMMAND", "LIST")}
+        """Returns the names of commands and subcommands in the notation of the page."""
+        listed = {name.decode().upper().replace("|", " ") for name in self.execute("COMMAND", "LIST")}
         helped = [name.removesuffix(" HELP") for name in listed if name.endswith(" HELP")]
         return listed.union(*(self.subcommands(container) for container in helped))
 
     def subcommands(self, container):
-        """What its HELP lists: lines that are not indented, after the first."""
-        lines = [line.decode() for line in self.ask(container, "HELP")[1:]]
+        """Returns the subcommands that HELP lists: the lines without indentation, after the first one."""
+        lines = [line.decode() for line in self.execute(container, "HELP")[1:]]
         return {f"{container} {line.split()[0].upper()}" for line in lines if not line.startswith(" ")}
 
     def close(self):
@@ -148,66 +150,66 @@ class Page(unittest.TestCase):
         for group, names in by_group.items():
             self.assertEqual(names, sorted(names), group)
 
-    def test_the_page_has_what_the_program_has(self):
+    def test_the_page_lists_the_commands_of_the_program(self):
         known = self.client().commands()
         self.assertGreater(len(known), 100)
         self.assertEqual(known - set(self.here), set(), "the page lacks commands of the program")
         promised = {name for name, here in self.here.items() if here != "no"}
         self.assertEqual(promised - known, set(), "the page promises commands that the program lacks")
 
-    def test_what_is_not_here_is_refused(self):
+    def test_unsupported_commands_are_rejected(self):
         for name in [name for name, here in self.here.items() if here == "no"]:
             with self.subTest(name):
-                reply = self.client().ask(*name.split(), *ARGUMENTS.get(name, "").split())
+                reply = self.client().execute(*name.split(), *ARGUMENTS.get(name, "").split())
                 self.assertRegex(str(reply), "^error: ")
                 self.assertNotIn(NUMBER_OF_ARGUMENTS, reply.split("unknown subcommand or ")[0])
 
-    def test_every_difference_is_told_and_shown(self):
+    def test_every_difference_has_a_note_and_an_example(self):
         partly = {name for name, here in self.here.items() if here == "partly"}
         self.assertEqual(partly, set(DIFFERENCES))
         self.assertEqual([name for name, _, here, note in self.rows if here == "partly" and not note], [])
         for name, (lines, pattern) in DIFFERENCES.items():
             with self.subTest(name):
                 client = self.client()
-                self.assertRegex("\n".join(client.tell(line) for line in lines), pattern)
+                self.assertRegex("\n".join(client.reply_to(line) for line in lines), pattern)
 
     def test_reads_of_a_no_touch_client_do_not_count(self):
         client = self.client()
-        client.tell("SET touched 1")
-        client.tell("OBJECT IDLETIME touched")
-        client.tell("CLIENT NO-TOUCH ON")
+        client.reply_to("SET touched 1")
+        client.reply_to("OBJECT IDLETIME touched")
+        client.reply_to("CLIENT NO-TOUCH ON")
         time.sleep(2.1)
-        client.tell("GET touched")
-        self.assertGreaterEqual(int(client.tell("OBJECT IDLETIME touched")), 1)
-        client.tell("TOUCH touched")
-        self.assertEqual(client.tell("OBJECT IDLETIME touched"), "0")
+        client.reply_to("GET touched")
+        self.assertGreaterEqual(int(client.reply_to("OBJECT IDLETIME touched")), 1)
+        client.reply_to("TOUCH touched")
+        self.assertEqual(client.reply_to("OBJECT IDLETIME touched"), "0")
 
-    def test_commands_together_are_one_entry_of_the_slow_log(self):
+    def test_commands_of_one_batch_are_one_entry_of_the_slow_log(self):
         client = self.client()
-        client.tell("CONFIG SET slowlog-log-slower-than 0")
+        client.reply_to("CONFIG SET slowlog-log-slower-than 0")
         get = client.connection.pack_command("GET", "together")
         client.connection.send_packed_command([b"".join(get * 3)])
         self.assertEqual([client.connection.read_response() for _ in range(3)], [None] * 3)
-        entries = client.ask("SLOWLOG", "GET", "10")
+        entries = client.execute("SLOWLOG", "GET", "10")
         self.assertEqual([entry[3] for entry in entries].count([b"GET", b"together"]), 1)
 
     def test_limits(self):
         client = self.client()
         for key in [b"", b"x" * 461]:
-            self.assertIsNone(client.ask("GET", key))
-            self.assertRegex(client.ask("SET", key, "1"), "error: .*1 to 460 bytes")
-        self.assertEqual(client.ask("SET", "x" * 460, b"x" * 16_777_207), b"OK")
-        self.assertRegex(client.ask("SET", "a", b"x" * 16_777_208), "error: .*maximum allowed size")
-        client.ask("DEL", "x" * 460)
+            self.assertIsNone(client.execute("GET", key))
+            self.assertRegex(client.execute("SET", key, "1"), "error: .*1 to 460 bytes")
+        self.assertEqual(client.execute("SET", "x" * 460, b"x" * 16_777_207), b"OK")
+        self.assertRegex(client.execute("SET", "a", b"x" * 16_777_208), "error: .*maximum allowed size")
+        client.execute("DEL", "x" * 460)
 
-    @unittest.skipUnless(shutil.which("redis-server"), "redis-server is not on this machine")
-    def test_the_page_has_what_redis_has(self):
+    @unittest.skipUnless(shutil.which("redis-server"), "redis-server is not installed")
+    def test_the_page_lists_the_commands_of_redis(self):
         server = throughput.Server("redis", throughput.REDIS_COMMAND, None)
         self.addCleanup(server.stop)
         server.connect().close()
         client = Client(server.port)
         self.addCleanup(client.close)
-        listed = {name.decode().upper().replace("|", " ") for name in client.ask("COMMAND", "LIST")}
+        listed = {name.decode().upper().replace("|", " ") for name in client.execute("COMMAND", "LIST")}
         self.assertEqual(listed - set(self.here), set(), "the page lacks commands of Redis")
 
 

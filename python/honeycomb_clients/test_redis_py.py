@@ -1,4 +1,4 @@
-"""redis-py against `honeycomb serve`."""
+"""redis-py with `honeycomb serve`."""
 
 import threading
 import unittest
@@ -45,7 +45,7 @@ class RedisPy(unittest.TestCase):
             self.assertEqual(list(client.scan_iter("key*", count=7)), keys)
             self.assertEqual(client.keys("key000?"), keys[:10])
 
-    def test_what_clients_are_told(self):
+    def test_replies_about_clients(self):
         for client in self.clients():
             client.client_setname("bee")
             mine = client.client_info()
@@ -53,7 +53,7 @@ class RedisPy(unittest.TestCase):
             self.assertIn(str(mine["id"]), [one["id"] for one in client.client_list()])
             self.assertTrue(client.info()["redis_version"].startswith("8."))
             self.assertEqual(client.info("replication")["role"], "master")
-            # Texts or bytes, which depends on the version of the protocol.
+            # Text or bytes, depending on the version of the protocol.
             keys = client.command_getkeys("MSET", "a", 1, "b", 2)
             self.assertIn(keys, (["a", "b"], [b"a", b"b"]))
             self.assertGreater(client.command_count(), 50)
@@ -65,7 +65,7 @@ class RedisPy(unittest.TestCase):
                 other.ping()
                 self.assertEqual(client.client_kill_filter(_id=other.client_id()), 1)
 
-    def test_a_monitor_is_shown_commands(self):
+    def test_a_monitor_receives_commands(self):
         with self.server_connection() as client, client.monitor() as monitor:
             with self.server_connection() as other:
                 other.set("a", 'x"y z')
@@ -86,7 +86,7 @@ class RedisPy(unittest.TestCase):
             expected = [answer for number in range(500) for answer in (True, str(number).encode())]
             self.assertEqual(answers, expected)
 
-    def test_watched_transactions_lose_nothing(self):
+    def test_watched_transactions_lose_no_update(self):
         def add(client):
             def transfer(pipeline):
                 sum_before = int(pipeline.get("sum") or 0)
@@ -121,13 +121,13 @@ class RedisPy(unittest.TestCase):
             self.assertTrue(client.slowlog_reset() and client.config_resetstat())
             self.assertTrue(client.config_set("slowlog-log-slower-than", 10_000))
 
-    def test_what_the_server_is(self):
+    def test_replies_about_the_server(self):
         for client in self.clients():
             self.assertTrue(client.ping())
             self.assertIn("used_memory", client.info())
             self.assertGreater(client.command_count(), 50)
             client.client_setname("me")
-            self.assertIn(client.client_getname(), ("me", b"me"), "a text or bytes, by the protocol")
+            self.assertIn(client.client_getname(), ("me", b"me"), "text or bytes, depending on the protocol")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""What `redis_suite.py` makes of what Redis's suite prints, and its list. The suite itself runs by hand."""
+"""`redis_suite.py` parses the output of Redis's suite correctly, and its list is valid. The suite itself
+runs by hand."""
 
 import tomllib
 import unittest
@@ -33,7 +34,7 @@ Execution time of different units:
 
 
 class Suite(unittest.TestCase):
-    def test_each_kind_of_line_is_understood(self):
+    def test_each_kind_of_line_is_parsed(self):
         run = redis_suite.parse(OUTPUT)
         self.assertEqual(run.passed, ["QUIT returns OK", "The last test"])
         self.assertEqual(run.skipped, ["Pipelined commands after QUIT must not be executed"])

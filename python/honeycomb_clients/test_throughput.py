@@ -1,4 +1,4 @@
-"""The measurement of throughput runs; its numbers mean nothing here."""
+"""The measurement of throughput works. Its numbers have no meaning here."""
 
 import json
 import os
@@ -20,7 +20,7 @@ class Throughput(unittest.TestCase):
         self.assertEqual(cases, {(name, ahead) for name in ("get", "set", "range") for ahead in (1, 16, 128)})
         self.assertTrue(all(row["rate"] > 0 for row in measured))
 
-    def test_a_loaded_machine_is_refused(self):
+    def test_a_loaded_machine_is_rejected(self):
         with self.assertRaisesRegex(SystemExit, "more than --load-max -1"):
             throughput.main(["--load-max", "-1"])
 

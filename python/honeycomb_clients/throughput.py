@@ -1,10 +1,11 @@
-"""Requests a second, and processor time for each, of Honeycomb beside Redis and memcached on this machine.
+"""Measures requests per second, and the processor time of each, of Honeycomb, Redis and memcached on this
+machine.
 
-One client program sends all of them the same: so many connections, so many requests ahead on each, of keys
-from all over the store, so that no cache has what they ask for. It knows how long each reply is and only
-counts bytes, once it has looked at the first ones; so it costs little, though where few requests are ahead
-it, not the server, may be what is measured. Processor time of the server tells them apart then. Repetitions
-of all servers alternate; medians are shown.
+One client program sends the same requests to all servers: with the same number of connections and of
+requests in flight, and with keys from the whole store, so that no processor cache contains them. It checks
+the first replies and only counts the bytes of the others, because it knows the length of each reply. So it
+needs little time. With few requests in flight it may still be the bottleneck; then the processor time of
+the servers shows the difference. Repetitions of all servers alternate, and the table shows medians.
 
     python -m honeycomb_clients.throughput --honeycomb target/release/honeycomb --out out/throughput
 """
@@ -25,16 +26,16 @@ import time
 
 from honeycomb_clients import requests
 
-# Requests of a workload, of as many keys; then they begin again.
+# Number of different requests of a workload, which then repeats them.
 REQUESTS = 200_000
-# Writes that are on their way at once while pairs are loaded.
-CHUNK = 200
+# Writes in flight while pairs are loaded.
+BATCH = 200
 REDIS_COMMAND = ["redis-server", "--port", "PORT", "--save", "", "--appendonly", "no", "--bind", "127.0.0.1"]
-TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 class Server:
-    """A server that runs, and knows the workloads of its protocol."""
+    """A running server, and the workloads of its protocol."""
 
     def __init__(self, name, command, workloads):
         self.name, self.workloads = name, workloads
@@ -46,21 +47,21 @@ class Server:
     def connect(self):
         for _ in range(200):
             with contextlib.suppress(ConnectionRefusedError):
-                found = socket.create_connection(("127.0.0.1", self.port), timeout=60)
-                found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                return found
+                connection = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                return connection
             time.sleep(0.05)
-        raise SystemExit(f"{self.name} does not answer")
+        raise SystemExit(f"{self.name} does not accept connections")
 
     @contextlib.contextmanager
     def connections(self, count):
-        """So many connections, which are closed at the end."""
+        """Yields this number of connections and closes them at the end."""
         with contextlib.ExitStack() as stack:
             yield [stack.enter_context(self.connect()) for _ in range(count)]
 
     def processor_seconds(self):
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS_A_SECOND
+        return (int(fields[11]) + int(fields[12])) / TICKS_PER_SECOND
 
     def stop(self):
         self.process.terminate()
@@ -68,15 +69,15 @@ class Server:
 
 
 def honeycombs(programs, cores):
-    """Of each of Honeycomb's programs a name, a command that serves at PORT, and the workloads."""
+    """Yields a name, a command that serves at PORT, and the workloads of each of Honeycomb's programs."""
     for number, path in enumerate(programs, 1):
         command = [path, "serve", "--address", "127.0.0.1:PORT", "--cores", str(cores)]
         yield "honeycomb" if number == 1 else f"honeycomb {number}", command, requests.HONEYCOMB
 
 
 def commands(programs, cores, nothing=None):
-    """Of each server on this machine a name, a command that serves at PORT, and its workloads: Honeycomb's
-    programs, one that does nothing, and the peers."""
+    """Yields a name, a command that serves at PORT, and the workloads of each server that is installed:
+    Honeycomb's programs, a server that does nothing, and the peers."""
     yield from honeycombs(programs, cores)
     if nothing:
         yield "nothing", [nothing, "PORT"], requests.NOTHING
@@ -93,41 +94,41 @@ def commands(programs, cores, nothing=None):
         if shutil.which(command[0]):
             yield name, command, workloads
         else:
-            print(f"{command[0]} is not on this machine", file=sys.stderr)
+            print(f"{command[0]} is not installed", file=sys.stderr)
 
 
 def receive(connection, length):
-    """So many bytes."""
+    """Receives this number of bytes."""
     found = bytearray()
     while len(found) < length:
         part = connection.recv(length - len(found))
         if not part:
-            raise SystemExit("a server has closed a connection; it said: " + repr(bytes(found[-200:])))
+            raise SystemExit("a server closed a connection; its last bytes: " + repr(bytes(found[-200:])))
         found += part
     return bytes(found)
 
 
 def load(server, pairs):
-    """Writes all pairs, some at a time."""
+    """Writes all pairs, in batches."""
     exchange = iter(server.workloads["load"](range(pairs)))
     with server.connect() as connection:
-        while chunk := list(itertools.islice(exchange, CHUNK)):
+        while chunk := list(itertools.islice(exchange, BATCH)):
             connection.sendall(b"".join(request for request, _ in chunk))
             receive(connection, sum(len(reply) for _, reply in chunk))
 
 
 def check(server, connections, exchange):
-    """Every connection gets what is expected of the first requests."""
+    """Checks the replies to the first requests on every connection."""
     for connection in connections:
         for request, reply in exchange[:20]:
             connection.sendall(request)
             found = receive(connection, len(reply))
             if found != reply:
-                raise SystemExit(f"{server.name} replied {found!r} to {request!r}, not {reply!r}")
+                raise SystemExit(f"{server.name} replied {found!r} instead of {reply!r} to {request!r}")
 
 
 def exchange_all(connections, batches, first, reply_bytes):
-    """Sends each connection a batch, from one on, and takes what is replied."""
+    """Sends one batch to each connection, from the batch `first` on, and receives the replies."""
     for at, connection in enumerate(connections, first):
         connection.sendall(batches[at % len(batches)])
     buffer = bytearray(1 << 16)
@@ -136,12 +137,12 @@ def exchange_all(connections, batches, first, reply_bytes):
         while left > 0:
             received = connection.recv_into(buffer, min(left, len(buffer)))
             if received == 0:
-                raise SystemExit("a server has closed a connection")
+                raise SystemExit("a server closed a connection")
             left -= received
 
 
 def drive(connections, batches, reply_bytes, seconds):
-    """Sends batches to all connections in turn: how many, and in what time."""
+    """Sends batches to all connections round-robin. Returns the number of batches and the elapsed time."""
     sent, began = 0, time.perf_counter()
     while time.perf_counter() < began + seconds:
         exchange_all(connections, batches, sent, reply_bytes)
@@ -150,7 +151,7 @@ def drive(connections, batches, reply_bytes, seconds):
 
 
 def batches_of(exchange, pipeline):
-    """So many requests in each batch, and how many bytes are replied to it."""
+    """Returns batches with this number of requests, and the bytes of the replies to one batch."""
     endless = itertools.cycle(request for request, _ in exchange)
     count = max(1, len(exchange) // pipeline)
     batches = [b"".join(itertools.islice(endless, pipeline)) for _ in range(count)]
@@ -158,19 +159,19 @@ def batches_of(exchange, pipeline):
 
 
 def measure(server, connections, exchange, pipeline, seconds):
-    """Requests a second, and microseconds of the server's processor time for each."""
+    """Returns requests per second, and microseconds of the server's processor time for each."""
     batches, reply_bytes = batches_of(exchange, pipeline)
     check(server, connections, exchange)
     before = server.processor_seconds()
-    sent, took = drive(connections, batches, reply_bytes, seconds)
+    sent, elapsed = drive(connections, batches, reply_bytes, seconds)
     used = server.processor_seconds() - before
-    return {"rate": sent * pipeline / took, "microseconds": used * 1e6 / (sent * pipeline)}
+    return {"rate": sent * pipeline / elapsed, "microseconds": used * 1e6 / (sent * pipeline)}
 
 
 def run(arguments, started):
-    """All measurements, by workload, pipeline and server."""
+    """Returns all measurements, by workload, pipeline and server."""
     numbers = random.Random(arguments.seed).choices(range(arguments.pairs - requests.RANGE), k=REQUESTS)
-    found = {}
+    results = {}
     for server in started:
         load(server, arguments.pairs)
     with contextlib.ExitStack() as stack:
@@ -180,22 +181,22 @@ def run(arguments, started):
             exchanges = [list(server.workloads[workload](numbers)) for server, _ in able]
             for pipeline, _ in itertools.product(arguments.pipelines, range(arguments.repetitions)):
                 for (server, connections), exchange in zip(able, exchanges):
-                    taken = measure(server, connections, exchange, pipeline, arguments.seconds)
-                    found.setdefault((workload, pipeline, server.name), []).append(taken)
-    return found
+                    values = measure(server, connections, exchange, pipeline, arguments.seconds)
+                    results.setdefault((workload, pipeline, server.name), []).append(values)
+    return results
 
 
-def medians_of(found):
-    """By case, the median of each value that repetitions have taken."""
+def medians_of(results):
+    """Returns the median of each value of the repetitions, by case."""
     return {
-        case: {key: statistics.median(one[key] for one in taken) for key in taken[0]}
-        for case, taken in found.items()
+        case: {key: statistics.median(one[key] for one in values) for key in values[0]}
+        for case, values in results.items()
     }
 
 
-def rows(found):
-    """Medians, and the same beside those of Redis."""
-    median = medians_of(found)
+def rows(results):
+    """Yields medians, and their ratios to those of Redis."""
+    median = medians_of(results)
     for (workload, pipeline, server), medians in median.items():
         redis = median.get((workload, pipeline, "redis"))
         known = {key: value for key, value in medians.items() if redis and redis[key]}
@@ -204,8 +205,8 @@ def rows(found):
 
 
 def table(measured):
-    """The medians as Markdown: rates and processor time as ratios to Redis."""
-    heads = ["workload", "pipeline", "server", "requests a second", "processor time a request"]
+    """Returns the medians as Markdown: rates and processor time as ratios to Redis."""
+    heads = ["workload", "pipeline", "server", "requests per second", "processor time per request"]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for row in measured:
         ratios = [row.get("rate_of_redis"), row.get("microseconds_of_redis")]
@@ -214,30 +215,30 @@ def table(measured):
     return "\n".join(lines) + "\n"
 
 
-def parser(about, connections, pairs):
-    """Of what every measurement can be asked for, with its own defaults."""
-    parser = argparse.ArgumentParser(description=about.split("\n")[0])
-    parser.add_argument("--honeycomb", nargs="+", default=["target/release/honeycomb"], help="the programs")
+def common_parser(about, connections, pairs):
+    """Returns a parser with the options of all measurements and the given defaults."""
+    parser = argparse.ArgumentParser(description=about.split("\n\n")[0])
+    parser.add_argument("--honeycomb", nargs="+", default=["target/release/honeycomb"], help="programs")
     parser.add_argument("--connections", type=int, default=connections)
     parser.add_argument("--pairs", type=int, default=pairs)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=pathlib.Path, help="folder for what was measured, as JSON and Markdown")
+    parser.add_argument("--out", type=pathlib.Path, help="folder for the measurements, as JSON and Markdown")
     return parser
 
 
 def parse(words):
-    asked = parser(__doc__, connections=50, pairs=2_000_000)
-    asked.add_argument("--nothing", help="a server that does nothing: the server's example of that name")
-    asked.add_argument("--cores", type=int, default=1, help="threads of Honeycomb and of memcached")
-    asked.add_argument("--pipelines", type=int, nargs="+", default=[1, 16, 128])
-    asked.add_argument("--seconds", type=float, default=0.5, help="of one measurement")
-    asked.add_argument("--repetitions", type=int, default=5)
-    asked.add_argument("--load-max", type=float, default=1.0, help="refuse if the machine has more")
-    return asked.parse_args(words)
+    parser = common_parser(__doc__, connections=50, pairs=2_000_000)
+    parser.add_argument("--nothing", help="a server that does nothing: the example `nothing` of the server")
+    parser.add_argument("--cores", type=int, default=1, help="threads of Honeycomb and of memcached")
+    parser.add_argument("--pipelines", type=int, nargs="+", default=[1, 16, 128])
+    parser.add_argument("--seconds", type=float, default=0.5, help="duration of one measurement")
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--load-max", type=float, default=1.0, help="maximum load of the machine")
+    return parser.parse_args(words)
 
 
 def write(arguments, name, report, text, shown=None):
-    """Prints a table, or what is to be shown instead, and writes it and its report if a folder was named."""
+    """Prints the table, or another text, and writes the table and its report if a folder was named."""
     print(text if shown is None else shown, end="")
     if arguments.out:
         arguments.out.mkdir(parents=True, exist_ok=True)
@@ -252,7 +253,7 @@ def main(words=None):
     arguments = parse(words)
     machine_load = os.getloadavg()[0]
     if machine_load > arguments.load_max:
-        raise SystemExit(f"the machine's load is {machine_load}, more than --load-max {arguments.load_max}")
+        raise SystemExit(f"the load is {machine_load}, more than --load-max {arguments.load_max}")
     started = []
     try:
         programs = commands(arguments.honeycomb, arguments.cores, arguments.nothing)

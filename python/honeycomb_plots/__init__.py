@@ -1,1 +1,1 @@
-"""Figures of what was measured, for documents and for the eye."""
+"""Figures of measurements, for documents and for inspection."""

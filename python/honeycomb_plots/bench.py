@@ -8,12 +8,12 @@ from matplotlib.figure import Figure
 
 from honeycomb_plots import style
 
-# What the densest peer takes: HOT, 20 million pairs of 16 + 16 bytes.
+# The memory of the densest peer: HOT, 20 million pairs of 16 + 16 bytes.
 BYTES_PER_PAIR_BAR = 46
 
 
 def draw(path: pathlib.Path) -> list[pathlib.Path]:
-    """Draws the figures of a ``bench.json`` beside it; where they are."""
+    """Draws the figures of a ``bench.json`` into its folder. Returns their paths."""
     report = json.loads(path.read_text(encoding="utf-8"))
     if not report["measurements"]:
         raise ValueError("no measurements in it")
@@ -24,7 +24,8 @@ def draw(path: pathlib.Path) -> list[pathlib.Path]:
 
 
 def throughput(report: dict) -> Figure:
-    """A row of panels for each number of threads, a panel for each workload, bars for each map."""
+    """Draws a row of panels for each number of threads, a panel for each workload, and bars for each
+    map."""
     measurements = report["measurements"]
     workloads = in_order(measurements, "workload")
     threads = in_order(measurements, "threads")
@@ -40,12 +41,12 @@ def throughput(report: dict) -> Figure:
     figure.suptitle(title(report), fontsize=9)
     distributions = in_order(measurements, "distribution")
     shades = ", ".join(f"{shade}: {name}" for shade, name in zip(("dark", "light"), distributions))
-    figure.supxlabel(f"million operations a second: median, smallest and largest; {shades}", fontsize=9)
+    figure.supxlabel(f"million operations per second: median, minimum and maximum; {shades}", fontsize=9)
     return figure
 
 
 def bars(axes: Axes, measurements: list[dict], peers: list[str]) -> None:
-    """Bars of one workload: for each map one for each distribution."""
+    """Draws the bars of one workload: one for each map and distribution."""
     distributions = in_order(measurements, "distribution")
     height = 0.8 / max(1, len(distributions))
     seen = set()
@@ -66,7 +67,7 @@ def bars(axes: Axes, measurements: list[dict], peers: list[str]) -> None:
 
 
 def memory(report: dict) -> Figure:
-    """Resident bytes a pair when loaded, and the bar."""
+    """Draws the resident bytes of a pair after loading, and the reference line."""
     loaded = [one for one in report["memory"] if one["moment"] == "loaded"]
     peers = in_order(loaded, "peer")
     figure = Figure(figsize=(6, 0.35 * len(peers) + 1.1), layout="constrained")
@@ -82,13 +83,13 @@ def memory(report: dict) -> Figure:
     axes.set_yticks(range(len(peers)), peers)
     axes.set_ylim(len(peers) - 0.4, -0.8)
     axes.grid(axis="y", visible=False)
-    axes.set_xlabel("resident bytes a pair, all told")
+    axes.set_xlabel("resident bytes per pair, in total")
     axes.set_title(title(report), fontsize=8)
     return figure
 
 
 def title(report: dict) -> str:
-    """What was measured, and where, in a line."""
+    """Returns workload and machine in one line."""
     setup = report["setup"]
     pairs = ", ".join(f"{pairs / 1e6:g}" for pairs in setup["plan"]["pairs"])
     sizes = ", ".join(setup["plan"]["sizes"]) + " bytes"
@@ -98,5 +99,5 @@ def title(report: dict) -> str:
 
 
 def in_order(rows: list[dict], name: str) -> list:
-    """The distinct values of a column, in the order in which they come."""
+    """Returns the distinct values of a column, in the order of their first occurrence."""
     return list(dict.fromkeys(row[name] for row in rows))

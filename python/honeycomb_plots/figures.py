@@ -1,4 +1,5 @@
-"""The figures of the paper and ours: one drawing for each folder that ``honeycomb-bench figure`` wrote."""
+"""The figures of the paper and further ones: one drawing for each folder that ``honeycomb-bench figure``
+wrote."""
 
 import json
 import pathlib
@@ -9,7 +10,7 @@ from matplotlib.figure import Figure
 
 from honeycomb_plots import bench, style
 
-# Bytes a log block may grow to unless the map's name says otherwise.
+# Maximum size of a log block in bytes, unless the name of the map states another one.
 LOG_BYTES_DEFAULT = 512
 MARKERS = "osv^D*Px"
 QUANTILES = (("p50", "50 %", "-"), ("p99", "99 %", "--"), ("p999", "99.9 %", ":"))
@@ -21,7 +22,7 @@ DISTURBANCES = {
 
 
 def draw(folder: pathlib.Path) -> list[pathlib.Path]:
-    """Draws all figures of a folder into it; where they are."""
+    """Draws all figures of a folder into it. Returns their paths."""
     paths = []
     for described in sorted(folder.glob("figure-*/figure.json")):
         figure = json.loads(described.read_text(encoding="utf-8"))
@@ -30,12 +31,13 @@ def draw(folder: pathlib.Path) -> list[pathlib.Path]:
         drawn.suptitle(f"{figure['heading']}\n{bench.title(report)}", fontsize=9)
         paths += style.save(drawn, folder / described.parent.name)
     if not paths:
-        raise ValueError("no figures in it")
+        raise ValueError("the folder has no figures")
     return paths
 
 
 def numbers(report: dict) -> Figure:
-    """A panel for each distribution, a line for each map over the number in the workload's name."""
+    """Draws a panel for each distribution, and a line for each map over the number in the name of the
+    workload."""
     chosen = [one for one in report["measurements"] if re.search(r"\d+$", one["workload"])]
     distributions = bench.in_order(chosen, "distribution")
     figure, panels = rows_of(len(distributions))
@@ -48,7 +50,8 @@ def numbers(report: dict) -> Figure:
 
 
 def log_block(report: dict) -> Figure:
-    """A line for each workload over the size of the log block, as a part of that without one."""
+    """Draws a line for each workload over the size of the log block, relative to the map without a log
+    block."""
     chosen = [one for one in report["measurements"] if one["workload"] != "load"]
     figure, (axes,) = rows_of(1)
     without = {one["workload"]: one["median"] for one in chosen if log_bytes(one) == 0}
@@ -60,7 +63,7 @@ def log_block(report: dict) -> Figure:
 
 
 def versions(report: dict) -> Figure:
-    """A panel for each workload, a line with versions and one without over the number of threads."""
+    """Draws a panel for each workload, with and without versions over the number of threads."""
     chosen = [one for one in report["measurements"] if one["workload"] != "load"]
     workloads = bench.in_order(chosen, "workload")
     figure, panels = rows_of(len(workloads))
@@ -74,7 +77,7 @@ def versions(report: dict) -> Figure:
 
 
 def latency(report: dict) -> Figure:
-    """A panel for each distribution: median and 99.9 % of each map over what was done."""
+    """Draws a panel for each distribution: median and 99.9th percentile of each map over throughput."""
     latencies = report["latencies"]
     distributions = bench.in_order(latencies, "distribution")
     figure, panels = rows_of(len(distributions))
@@ -88,14 +91,14 @@ def latency(report: dict) -> Figure:
                           color=style.colors(peer)[0], label=f"{peer}, {label}")
         axes.set_title(distribution, fontsize=9)
         axes.set_yscale("log")
-        axes.set_xlabel("million operations a second")
-        axes.set_ylabel("µs from due to done")
+        axes.set_xlabel("million operations per second")
+        axes.set_ylabel("µs from due time to completion")
         axes.legend(fontsize=7)
     return figure
 
 
 def disturbances(report: dict) -> Figure:
-    """A panel for each disturbance: quantiles over load, and the latest of the loop without a map."""
+    """Draws a panel for each disturbance: quantiles over load, and the maximum of a loop without a map."""
     latencies = report["latencies"]
     kinds = bench.in_order(latencies, "disturbance")
     figure, panels = rows_of(len(kinds), sharey=True)
@@ -109,14 +112,15 @@ def disturbances(report: dict) -> Figure:
                           color=style.colors(peer)[0], label=f"{peer}, {label}")
         axes.set_title(DISTURBANCES[kind], fontsize=9)
         axes.set_yscale("log")
-        axes.set_xlabel("load, % of what the loop can do")
-    panels[0].set_ylabel("µs from due to done")
+        axes.set_xlabel("load, % of the maximum of the loop")
+    panels[0].set_ylabel("µs from due time to completion")
     panels[0].legend(fontsize=7)
     return figure
 
 
 def ablations(report: dict) -> Figure:
-    """A row for each choice: throughput, lines that a get touches and bytes a pair, the default's being 1."""
+    """Draws a row for each choice: throughput, lines that a get reads, and bytes of a pair, relative to the
+    default."""
     chosen = [one for one in report["measurements"] if one["workload"] != "load"]
     choices = [peer for peer in report["setup"]["plan"]["peers"] if peer != "honeycomb"]
     workloads = bench.in_order(chosen, "workload")
@@ -126,24 +130,25 @@ def ablations(report: dict) -> Figure:
         here = [one for one in chosen if one["workload"] == workload]
         for shade, batch in enumerate(bench.in_order(here, "batch")):
             points(axes, relative([one for one in here if one["batch"] == batch]), choices, shade)
-            axes.lines[-1].set_label(f"{batch} together" if batch > 1 else "one at a time")
+            axes.lines[-1].set_label(f"batches of {batch}" if batch > 1 else "one at a time")
         axes.set_title(workload, fontsize=9)
-    lines_a_get = [{"peer": one["peer"], "median": one["get"]["lines"]} for one in report["touched"]]
+    lines_per_get = [{"peer": one["peer"], "median": one["get"]["lines"]} for one in report["touched"]]
     loaded = [one for one in report["memory"] if one["moment"] == "loaded"]
-    bytes_a_pair = [one | {"median": one["accounted_bytes"] / one["pairs"]} for one in loaded]
-    counted = (("lines of a get", lines_a_get), ("bytes a pair", bytes_a_pair))
+    bytes_per_pair = [one | {"median": one["accounted_bytes"] / one["pairs"]} for one in loaded]
+    counted = (("lines per get", lines_per_get), ("bytes per pair", bytes_per_pair))
     for axes, (name, counts) in zip(panels[-2:], counted):
         points(axes, relative(counts), choices, 0)
         axes.set_title(name, fontsize=9)
     panels[0].set_yticks(range(len(choices)), [choice.split(":", 1)[1] for choice in choices])
     panels[0].set_ylim(len(choices) - 0.5, -0.5)
     panels[0].legend(fontsize=7)
-    figure.supxlabel("as a part of the default's; throughput: median, smallest and largest", fontsize=9)
+    figure.supxlabel("relative to the default; throughput: median, minimum and maximum", fontsize=9)
     return figure
 
 
 def relative(numbers_of: list[dict]) -> dict[str, tuple[float, float, float]]:
-    """Smallest, median and largest of each map, as a part of the default's median in the same group."""
+    """Returns minimum, median and maximum of each map, relative to the median of the default in the same
+    group."""
     default = {one.get("group"): one["median"] for one in numbers_of if one["peer"] == "honeycomb"}
     spread = {one["peer"]: (one, default[one.get("group")]) for one in numbers_of}
     return {
@@ -153,7 +158,7 @@ def relative(numbers_of: list[dict]) -> dict[str, tuple[float, float, float]]:
 
 
 def points(axes: Axes, parts: dict, choices: list[str], shade: int) -> None:
-    """A point for each choice at its row, and how far it spreads."""
+    """Draws a point for each choice in its row, with its spread."""
     rows = [(row, parts[choice]) for row, choice in enumerate(choices) if choice in parts]
     for row, (low, _, high) in rows:
         axes.plot([low, high], [row, row], color=style.OURS[shade], linewidth=1.5)
@@ -163,7 +168,7 @@ def points(axes: Axes, parts: dict, choices: list[str], shade: int) -> None:
 
 
 def lines(axes: Axes, measurements: list[dict], name: str, place) -> None:
-    """A line for each value of the column ``name``, at the ``place`` of each measurement."""
+    """Draws a line for each value of the column ``name``, at the ``place`` of each measurement."""
     for number, value in enumerate(bench.in_order(measurements, name)):
         points = sorted((place(one), one["median"] / 1e6) for one in measurements if one[name] == value)
         # A map that was measured in several groups is drawn once.
@@ -174,23 +179,23 @@ def lines(axes: Axes, measurements: list[dict], name: str, place) -> None:
         axes.plot(*zip(*points), marker=MARKERS[number % len(MARKERS)], color=color, label=value,
                   markersize=4, linewidth=2 if ours else 1)
     axes.set_ylim(bottom=0)
-    axes.set_ylabel("million operations a second")
+    axes.set_ylabel("million operations per second")
     axes.legend(fontsize=7)
 
 
 def rows_of(count: int, sharey: bool = False) -> tuple[Figure, list[Axes]]:
-    """A figure with so many panels side by side."""
+    """Returns a figure with this number of adjacent panels."""
     figure = Figure(figsize=(4.2 * count + 0.4, 3.6), layout="constrained")
     return figure, list(figure.subplots(1, count, squeeze=False, sharey=sharey)[0])
 
 
 def number_in(name: str) -> int:
-    """The number at the end of a name."""
+    """Returns the number at the end of a name."""
     return int(re.search(r"\d+$", name)[0])
 
 
 def log_bytes(measurement: dict) -> int:
-    """Bytes the log block of a map may grow to."""
+    """Returns the maximum size of the log block of a map, in bytes."""
     peer = measurement["peer"]
     return LOG_BYTES_DEFAULT if peer == "honeycomb" else number_in(peer)
 

@@ -1,4 +1,4 @@
-"""Figures on the simulated accelerator, of each folder that ``honeycomb-simulate figures`` wrote."""
+"""Figures of the simulated accelerator, one for each folder that ``honeycomb-simulate figures`` wrote."""
 
 import json
 import pathlib
@@ -15,7 +15,7 @@ RATE = "million_operations_a_second"
 
 
 def draw(folder: pathlib.Path) -> list[pathlib.Path]:
-    """Draws all figures of a folder into it; where they are."""
+    """Draws all figures of a folder into it. Returns their paths."""
     paths = []
     for described in sorted(folder.glob("figure-*/figure.json")):
         figure = json.loads(described.read_text(encoding="utf-8"))
@@ -23,38 +23,39 @@ def draw(folder: pathlib.Path) -> list[pathlib.Path]:
         drawn.suptitle(f"{figure['heading']}\n{subtitle(figure['rows'])}", fontsize=9)
         paths += style.save(drawn, folder / f"rtl-{described.parent.name}")
     if not paths:
-        raise ValueError("no figures in it")
+        raise ValueError("the folder has no figures")
     return paths
 
 
 def subtitle(rows: list[dict]) -> str:
-    """The machine, and the units of all builds."""
+    """Returns the machine, and the units of all builds."""
     builds = "; ".join(dict.fromkeys(map(units, rows)))
     return f"{rows[0]['platform']}, {rows[0]['megahertz']:.0f} MHz, simulated; {builds}"
 
 
 def units(row: dict) -> str:
-    """The build: key search units and range scan units, and the requests that these have at a time."""
+    """Returns the units of a build: key search units and range scan units, and the requests of each in
+    flight."""
     return f"{row['search_units']} + {row['scan_units']} units, {row['scan_slots']} slots"
 
 
 def name(row: dict) -> str:
-    """What a point belongs to: its series, and the units if those are not its series."""
+    """Returns the name of a point: its series, and the units unless they are the series."""
     return row["series"] if row["series"] == units(row) else f"{row['series']}, {units(row)}"
 
 
 def lines(rows: list[dict], axis: str) -> Figure:
-    """Throughput over a number, a line for each series."""
+    """Draws throughput over a number, with a line for each series."""
     figure, (axes,) = rows_of(1)
     lines_of(axes, rows, lambda row: row[RATE])
     axes.set_xlabel(axis)
-    axes.set_ylabel("million operations a second")
+    axes.set_ylabel("million operations per second")
     axes.legend(fontsize=7)
     return figure
 
 
 def lines_of(axes: Axes, rows: list[dict], value) -> None:
-    """A line for each series, of what ``value`` says of a row, over equal steps."""
+    """Draws a line for each series, of the value that ``value`` returns for a row, at equal distances."""
     places = in_order(rows, "x")
     for number, series in enumerate(dict.fromkeys(map(name, rows))):
         here = [row for row in rows if name(row) == series]
@@ -62,12 +63,13 @@ def lines_of(axes: Axes, rows: list[dict], value) -> None:
                   marker=MARKERS[number % len(MARKERS)], color=COLORS[number % len(COLORS)], label=series,
                   markersize=4)
     axes.set_xticks(range(len(places)), places)
-    # All lines that are there, also those of another value: a limit that was set once would stay.
+    # Includes lines of other values: a limit that was set once would otherwise remain.
     axes.set_ylim(0, 1.05 * max(max(line.get_ydata()) for line in axes.lines) or 1)
 
 
 def latency(rows: list[dict], axis: str) -> Figure:
-    """Latency over throughput: half of all operations, and 99 of 100, a line for each series."""
+    """Draws latency over throughput: median and 99th percentile of all operations, with a line for each
+    series."""
     figure, (axes,) = rows_of(1)
     for number, series in enumerate(dict.fromkeys(map(name, rows))):
         here = [row for row in rows if name(row) == series]
@@ -75,7 +77,7 @@ def latency(rows: list[dict], axis: str) -> Figure:
             times = [row[quantile] * row["nanoseconds_a_cycle"] / 1e3 for row in here]
             axes.plot([row[RATE] for row in here], times, line, marker=".", label=f"{series}, {label}",
                       color=COLORS[number % len(COLORS)])
-    axes.set_xlabel(f"million operations a second; points: {axis}")
+    axes.set_xlabel(f"million operations per second; points: {axis}")
     axes.set_ylabel("µs")
     axes.set_ylim(bottom=0)
     axes.legend(fontsize=7)
@@ -83,7 +85,7 @@ def latency(rows: list[dict], axis: str) -> Figure:
 
 
 def bars(rows: list[dict], axis: str) -> Figure:
-    """Bars of throughput, those of a series in one color."""
+    """Draws bars of throughput; the bars of a series have one color."""
     places, series = in_order(rows, "x"), list(dict.fromkeys(map(name, rows)))
     figure = Figure(figsize=(6, 0.22 * len(places) * len(series) + 1.6), layout="constrained")
     axes = figure.subplots()
@@ -95,20 +97,20 @@ def bars(rows: list[dict], axis: str) -> Figure:
     axes.set_yticks(range(len(places)), places)
     axes.set_ylim(len(places) - 0.4, -0.6)
     axes.set_ylabel(axis)
-    axes.set_xlabel("million operations a second")
+    axes.set_xlabel("million operations per second")
     handles = dict(zip(*reversed(axes.get_legend_handles_labels())))
     axes.legend(handles.values(), handles.keys(), fontsize=7)
     return figure
 
 
 def sources(rows: list[dict], axis: str) -> Figure:
-    """Throughput, bandwidth and accesses over a number, by where the bytes come from."""
+    """Draws throughput, bandwidth and accesses over a number, by source of the bytes."""
     figure, panels = rows_of(3)
     lines_of(panels[0], rows, lambda row: row[RATE])
-    panels[0].set_ylabel("million operations a second")
+    panels[0].set_ylabel("million operations per second")
     kinds = (("host memory", lambda row: row["host_bytes"], lambda row: row["host_reads"]),
              ("on-board memory", lambda row: 64 * row["on_board_lines"], lambda row: row["on_board_reads"]))
-    for axes, kind, unit in ((panels[1], 1, "GB/s"), (panels[2], 2, "million reads a second")):
+    for axes, kind, unit in ((panels[1], 1, "GB/s"), (panels[2], 2, "million reads per second")):
         for place, of in zip(("-", ":"), kinds):
             start = len(axes.lines)
             scale = 1e-3 if kind == 1 else 1
@@ -123,7 +125,7 @@ def sources(rows: list[dict], axis: str) -> Figure:
 
 
 def utilisation(rows: list[dict], axis: str) -> Figure:
-    """A panel for each kind of tree: which share of the time, or of the units, is busy."""
+    """Draws a panel for each kind of tree: the share of time, or of units, that is busy."""
     parts = (("links", lambda row: row["links_busy"]), ("channels", lambda row: row["channels_busy"]),
              ("search units", lambda row: row["search_units_busy"] / row["search_units"]),
              ("descents", lambda row: row["descents"] / row["search_descents"]),
@@ -141,7 +143,7 @@ def utilisation(rows: list[dict], axis: str) -> Figure:
         axes.set_xticks(range(len(parts)), [part for part, _ in parts], fontsize=7)
         axes.set_title(f"{axis}: {place}", fontsize=9)
     panels[0].set_ylabel("busy, %")
-    # Beside the panels: some are full of bars.
+    # The legend is outside of the panels, because bars fill some of them.
     figure.legend(*panels[0].get_legend_handles_labels(), fontsize=7, loc="outside right upper")
     return figure
 

@@ -1,11 +1,11 @@
-"""How all figures look, and how they are saved."""
+"""The style of all figures, and how they are saved."""
 
 import pathlib
 
 import matplotlib
 from matplotlib.figure import Figure
 
-# No display is needed; and the same numbers make the same bytes.
+# Works without a display. The same numbers result in the same bytes.
 matplotlib.use("Agg")
 matplotlib.rcParams.update({
     "axes.grid": True,
@@ -18,15 +18,15 @@ matplotlib.rcParams.update({
     "svg.hashsalt": "honeycomb",
 })
 
-# Honeycomb stands out, all others are alike.
+# Honeycomb stands out from the other maps.
 OURS = ("#d98c00", "#f5c666")
 OTHERS = ("#5b6b7b", "#aab6c2")
-# Where lines cross they must be told apart.
+# Lines that cross must be distinguishable.
 OTHER_LINES = ("#34495e", "#6c8ebf", "#7a9e7e", "#9a7aa0", "#a9746e", "#8c8c8c")
 
 
 def colors(name: str) -> tuple[str, str]:
-    """The colors of a map's first and second bar."""
+    """Returns the colors of the first and the second bar of a map."""
     return OURS if name.startswith("honeycomb") else OTHERS
 
 

@@ -40,18 +40,18 @@ class Draw(unittest.TestCase):
             path.write_text(json.dumps(content), encoding="utf-8")
             return [drawn.read_bytes() for drawn in bench.draw(path)]
 
-    def test_the_same_numbers_make_the_same_figures(self):
+    def test_equal_numbers_result_in_equal_figures(self):
         figures = self.draw(report())
         self.assertEqual(figures, self.draw(report()))
         self.assertEqual([figure[:4] for figure in figures], [b"\x89PNG", b"<?xm"] * 2)
 
-    def test_text_stays_text(self):
+    def test_svg_contains_text_as_text(self):
         _, throughput, _, memory = self.draw(report())
         for text in (b"honeycomb", b"masstree", b"1 million pairs of 16+16 bytes"):
             self.assertIn(text, throughput)
             self.assertIn(text, memory)
 
-    def test_an_empty_report_is_refused(self):
+    def test_an_empty_report_is_rejected(self):
         with self.assertRaisesRegex(ValueError, "no measurements"):
             self.draw(report() | {"measurements": []})
 

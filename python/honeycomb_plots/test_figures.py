@@ -12,7 +12,7 @@ from honeycomb_plots.test_bench import measurement, report
 
 
 def measured(shape: str) -> dict:
-    """A report with what a figure of this shape shows."""
+    """Returns a report with the rows that a figure of this shape needs."""
     columns = {
         "workloads": [("honeycomb", "ycsb-a", 2), ("masstree", "ycsb-a", 2)],
         "numbers": [("honeycomb", "scan4", 2), ("honeycomb", "scan24", 2), ("honeycomb", "load", 2)],
@@ -48,14 +48,14 @@ class Draw(unittest.TestCase):
                 (path / "bench.json").write_text(json.dumps(measured(shape)), encoding="utf-8")
             return {path.name: path.read_bytes() for path in figures.draw(pathlib.Path(folder))}
 
-    def test_every_shape_is_drawn_as_png_and_svg_and_names_what_it_shows(self):
+    def test_every_shape_is_drawn_as_png_and_svg_with_its_heading(self):
         drawn = self.draw(list(figures.SHAPES))
         self.assertEqual(len(drawn), 2 * len(figures.SHAPES))
         for number, shape in enumerate(figures.SHAPES):
             self.assertEqual(drawn[f"figure-{number}.png"][:4], b"\x89PNG")
             self.assertIn(f"Figure {number}: {shape}".encode(), drawn[f"figure-{number}.svg"])
 
-    def test_a_choice_is_a_part_of_the_default_of_its_group(self):
+    def test_a_choice_is_relative_to_the_default_of_its_group(self):
         default = measurement("honeycomb", "get", "uniform", 1)
         choice = measurement("honeycomb:quantum=8", "get", "uniform", 1)
         other = {"group": 2, "median": 4e6}
@@ -73,7 +73,7 @@ class Draw(unittest.TestCase):
         self.assertEqual([figures.log_bytes(one | {"peer": peer}) for peer in peers], [512, 64])
 
     def test_an_empty_folder_is_refused(self):
-        with self.assertRaisesRegex(ValueError, "no figures"):
+        with self.assertRaisesRegex(ValueError, "has no figures"):
             self.draw([])
 
 

@@ -47,7 +47,7 @@ class Draw(unittest.TestCase):
         self.assertEqual(rtl_figures.name(row("4 + 4 units, 4 slots", "all")), "4 + 4 units, 4 slots")
 
     def test_an_empty_folder_is_refused(self):
-        with self.assertRaisesRegex(ValueError, "no figures"):
+        with self.assertRaisesRegex(ValueError, "has no figures"):
             self.draw([], [])
 
 

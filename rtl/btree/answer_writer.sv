@@ -1,4 +1,4 @@
-// What a range scan unit gives: pairs and values, as answers, and fence keys, to the key buffers.
+// Writes the results of a range scan unit: pairs and values into answers, fence keys into the key buffers.
 
 `default_nettype none
 
@@ -16,7 +16,7 @@ module answer_writer
 
   input task_t request_i,
   input logic failed_i,
-  // the fences of the leaf, where they begin, and its prefix
+  // the fence keys of the leaf, their offset, and its prefix
   input fences_t fences_i,
   input offset_t fences_offset_i,
   input prefix_t prefix_i,
@@ -66,25 +66,25 @@ module answer_writer
 );
 
   offset_t low_offset;
-  logic emitter_move_valid, fence_move_valid, move_ready, move_piece_valid, move_piece_last;
-  logic emitter_piece_ready, fence_piece_ready, piece_valid, piece_ready, piece_last;
+  logic emitter_move_valid, fence_move_valid, move_ready, move_chunk_valid, move_chunk_last;
+  logic emitter_chunk_ready, fence_chunk_ready, chunk_valid, chunk_ready, chunk_last;
   logic outcome_valid, outcome_ready, outcome_first;
   move_t emitter_move, fence_move;
-  piece_t move_piece, piece;
+  byte_chunk_t move_chunk, chunk;
   outcome_t outcome;
 
   assign low_offset = fences_offset_i + offset_t'(FencesSize);
 
-  piece_mover u_mover (
+  chunk_mover u_mover (
     .clk_i,
     .rst_i,
     .move_valid_i(emitter_move_valid || fence_move_valid),
     .move_ready_o(move_ready),
     .move_i(fence_move_valid ? fence_move : emitter_move),
-    .piece_valid_o(move_piece_valid),
-    .piece_ready_i(fence_move_valid ? fence_piece_ready : emitter_piece_ready),
-    .piece_o(move_piece),
-    .piece_last_o(move_piece_last),
+    .chunk_valid_o(move_chunk_valid),
+    .chunk_ready_i(fence_move_valid ? fence_chunk_ready : emitter_chunk_ready),
+    .chunk_o(move_chunk),
+    .chunk_last_o(move_chunk_last),
     .window_valid_o,
     .window_ready_i,
     .window_offset_o,
@@ -126,14 +126,14 @@ module answer_writer
     .move_valid_o(emitter_move_valid),
     .move_ready_i(move_ready),
     .move_o(emitter_move),
-    .move_piece_valid_i(move_piece_valid && !fence_move_valid),
-    .move_piece_ready_o(emitter_piece_ready),
-    .move_piece_i(move_piece),
-    .move_piece_last_i(move_piece_last),
-    .piece_valid_o(piece_valid),
-    .piece_ready_i(piece_ready),
-    .piece_o(piece),
-    .piece_last_o(piece_last),
+    .move_chunk_valid_i(move_chunk_valid && !fence_move_valid),
+    .move_chunk_ready_o(emitter_chunk_ready),
+    .move_chunk_i(move_chunk),
+    .move_chunk_last_i(move_chunk_last),
+    .chunk_valid_o(chunk_valid),
+    .chunk_ready_i(chunk_ready),
+    .chunk_o(chunk),
+    .chunk_last_o(chunk_last),
     .outcome_valid_o(outcome_valid),
     .outcome_ready_i(outcome_ready),
     .outcome_o(outcome),
@@ -147,7 +147,7 @@ module answer_writer
     .write_ready_o(fence_ready_o),
     .is_low_i(fence_is_low_i),
     .slot_i(request_i.slot),
-    // A scan that goes backward began with the upper key.
+    // The start key of a backward scan is the upper key.
     .upper_i(request_i.backward),
     .low_offset_i(low_offset),
     .low_length_i(key_length_t'(fences_i.low_length)),
@@ -156,10 +156,10 @@ module answer_writer
     .move_valid_o(fence_move_valid),
     .move_ready_i(move_ready),
     .move_o(fence_move),
-    .move_piece_valid_i(move_piece_valid && fence_move_valid),
-    .move_piece_ready_o(fence_piece_ready),
-    .move_piece_i(move_piece),
-    .move_piece_last_i(move_piece_last),
+    .move_chunk_valid_i(move_chunk_valid && fence_move_valid),
+    .move_chunk_ready_o(fence_chunk_ready),
+    .move_chunk_i(move_chunk),
+    .move_chunk_last_i(move_chunk_last),
     .key_write_valid_o,
     .key_write_ready_i,
     .key_write_o
@@ -170,10 +170,10 @@ module answer_writer
   ) u_results (
     .clk_i,
     .rst_i,
-    .piece_valid_i(piece_valid),
-    .piece_ready_o(piece_ready),
-    .piece_i(piece),
-    .piece_last_i(piece_last),
+    .chunk_valid_i(chunk_valid),
+    .chunk_ready_o(chunk_ready),
+    .chunk_i(chunk),
+    .chunk_last_i(chunk_last),
     .outcome_valid_i(outcome_valid),
     .outcome_ready_o(outcome_ready),
     .outcome_i(outcome),

@@ -1,14 +1,15 @@
 // Finds the child of an interior node on the way to a leaf.
 //
-// After start_i it takes the first lines_o lines of the node, and tells the header. If the node is the right
-// one, find_i makes it go on: it looks for the last segment whose head is not greater than the wanted one,
-// asks for the lines of that segment, and takes the last item there whose key is not greater (before a fence:
-// less). The value of that item is the child. Of segments whose heads are equal to the wanted one, the first
-// keys are looked at by halves, to find the last that does not begin after what is looked for. A node whose
-// first key is greater has the leftmost child.
+// After start_i the finder accepts the first lines_o lines of the node and outputs the header. If the node
+// is not too new, its user sets find_i. The finder then looks for the last segment whose head is not
+// greater than the head of the search key, requests the lines of that segment, and selects the last item
+// whose key is not greater (toward the leaf before a fence key: less). The value of that item is the
+// child. Among segments whose heads equal the head of the search key, a binary search over their first
+// keys finds the last segment that may contain the key. If the first key of the node is greater, the child
+// is the leftmost one.
 //
-// The ends of the tree are looked for with an empty key: in the direction of the last leaf every item counts.
-// Its user drops what is left of a segment's lines once child_valid_o or segment_valid_o is set.
+// An empty search key finds the first and the last leaf: toward the last leaf every item counts. The user
+// discards the remaining lines of a segment once child_valid_o or segment_valid_o is set.
 
 `default_nettype none
 
@@ -18,25 +19,25 @@ module child_finder
   import accelerator_pkg::*;
   import layout_pkg::*;
 #(
-  // how many are kept
+  // number of search keys that are kept
   parameter int unsigned Keys = 1,
   localparam int unsigned KeyIndexBits = Keys > 1 ? $clog2(Keys) : 1
 ) (
   input logic clk_i,
   input logic rst_i,
 
-  // that of the store's nodes
+  // shortcut capacity of all nodes of the store
   input logic [7:0] shortcut_capacity_i,
-  // how many lines of a node it takes first: those of header and shortcuts
+  // number of the first lines of a node: those of header and shortcuts
   output line_count_t lines_o,
 
-  // the lines of a key, before its find_i
+  // the lines of a key, written before its find_i
   input logic key_write_i,
   input logic [KeyIndexBits-1:0] key_write_key_i,
   input key_line_t key_write_line_i,
   input line_t key_write_data_i,
 
-  // forgets the node before; the lines come from the next cycle on
+  // discards the previous node; the lines of the new node begin in the next cycle
   input logic start_i,
 
   input  logic  line_valid_i,
@@ -46,27 +47,27 @@ module child_finder
   output logic header_valid_o,
   output node_header_t header_o,
 
-  // from here on until the child is known, direction, the key and its length stay
+  // constant from find_i until the child is known
   input logic find_i,
   input logic [KeyIndexBits-1:0] key_i,
   input direction_e direction_i,
   input key_length_t key_length_i,
 
-  // the lines of a segment are wanted; those before are not
+  // requests the lines of a segment; the user discards all earlier lines
   output logic segment_valid_o,
   input  logic segment_ready_i,
   output line_count_t segment_first_o,
   output line_count_t segment_count_o,
 
-  // stays until the next start_i
+  // stable until the next start_i
   output logic child_valid_o,
   output lid_t child_o
 );
 
   typedef enum logic [2:0] {
-    // no child is looked for
+    // no search
     StateIdle,
-    // waits for the segment, then for its bounds, and asks for its lines
+    // waits for the segment and its bounds, and requests its lines
     StateFind,
     StateBounds,
     // walks over its items
@@ -75,28 +76,27 @@ module child_finder
   } state_e;
 
   state_e state_d, state_q;
-  // The segment that is looked at, and those of which one holds what is looked for, from the first to the
-  // last.
+  // The current segment, and the range of segments that may contain the child, both ends included.
   logic [7:0] segment_d, segment_q, low_d, low_q, high_d, high_q;
-  // What the items so far lead to, and whether there was one in this segment.
+  // The child according to the items so far, and whether the current item is the first of its segment.
   lid_t child_d, child_q;
   logic is_first_d, is_first_q;
   logic seek, walk, takes_item;
 
-  // The parts: their outputs by their names.
-  logic wanted_valid, wanted_next, wanted_rewind;
-  chunk_t wanted_chunk;
-  chunk_count_t wanted_count;
-  head_t wanted_head;
+  // Outputs of the parts.
+  logic search_key_valid, search_key_next, search_key_rewind;
+  chunk_t search_key_chunk;
+  chunk_count_t search_key_count;
+  head_t search_key_head;
   logic finder_ready, found, found_none, bounds_valid;
   logic [7:0] found_index, found_less;
   offset_t segment_begin, segment_end;
   logic walker_ready, item_valid, item_less, item_equal, item_child_valid, walker_end;
   lid_t item_child;
 
-  wanted_key #(
+  search_key #(
     .Keys(Keys)
-  ) u_wanted (
+  ) u_search_key (
     .clk_i,
     .rst_i,
     .write_i(key_write_i),
@@ -107,12 +107,12 @@ module child_finder
     .aim_i(find_i),
     .skip_i(key_length_t'(header_o.prefix_length)),
     .length_i(key_length_i),
-    .next_i(wanted_next),
-    .rewind_i(wanted_rewind),
-    .chunk_valid_o(wanted_valid),
-    .chunk_o(wanted_chunk),
-    .chunk_count_o(wanted_count),
-    .head_o(wanted_head)
+    .next_i(search_key_next),
+    .rewind_i(search_key_rewind),
+    .chunk_valid_o(search_key_valid),
+    .chunk_o(search_key_chunk),
+    .chunk_count_o(search_key_count),
+    .head_o(search_key_head)
   );
 
   segment_finder u_finder (
@@ -126,8 +126,8 @@ module child_finder
     .line_i,
     .header_valid_o,
     .header_o,
-    .head_valid_i(state_q == StateFind && wanted_valid),
-    .head_i(wanted_head),
+    .head_valid_i(state_q == StateFind && search_key_valid),
+    .head_i(search_key_head),
     .found_o(found),
     .found_index_o(found_index),
     .found_less_o(found_less),
@@ -142,18 +142,18 @@ module child_finder
   item_walker u_walker (
     .clk_i,
     .rst_i,
-    // A new node breaks off a walk that lacks lines because memory failed.
+    // The walk may lack lines because memory failed. A new node aborts it.
     .start_i(walk || start_i),
     .begin_i(segment_begin),
     .end_i(segment_end),
     .line_valid_i(line_valid_i && state_q == StateWalk),
     .line_ready_o(walker_ready),
     .line_i,
-    .wanted_valid_i(wanted_valid),
-    .wanted_chunk_i(wanted_chunk),
-    .wanted_count_i(wanted_count),
-    .wanted_next_o(wanted_next),
-    .wanted_rewind_o(wanted_rewind),
+    .search_key_valid_i(search_key_valid),
+    .search_key_chunk_i(search_key_chunk),
+    .search_key_count_i(search_key_count),
+    .search_key_next_o(search_key_next),
+    .search_key_rewind_o(search_key_rewind),
     .item_valid_o(item_valid),
     .item_less_o(item_less),
     .item_equal_o(item_equal),
@@ -163,7 +163,7 @@ module child_finder
     .end_o(walker_end)
   );
 
-  // Whether the child of the item holds what is looked for, or something after it does.
+  // The search key is in the child of this item or after it.
   logic item_counts;
 
   always_comb begin
@@ -238,10 +238,10 @@ module child_finder
   assign child_o = child_q;
 
   `ASSERT(SegmentIsBetween, state_q != StateWalk || (low_q <= segment_q && segment_q <= high_q))
-  `COVER(HalvesEqualHeads, state_q == StateWalk && seek && high_q - low_q > 2)
-  `ASSERT(FindsInANode, !find_i || (header_valid_o && state_q == StateIdle))
+  `COVER(BisectsEqualHeads, state_q == StateWalk && seek && high_q - low_q > 2)
+  `ASSERT(SearchesValidNode, !find_i || (header_valid_o && state_q == StateIdle))
   `ASSERT(SegmentHasItems, !segment_valid_o || segment_begin < segment_end)
-  `ASSERT(KeyHasThePrefix, !find_i || direction_i inside {DirectionFirst, DirectionLast} ||
+  `ASSERT(KeyHasPrefix, !find_i || direction_i inside {DirectionFirst, DirectionLast} ||
       16'(key_length_i) >= header_o.prefix_length)
 
 endmodule

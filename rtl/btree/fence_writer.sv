@@ -1,4 +1,5 @@
-// Writes a fence key over one of the request's keys in the key buffers, so that a search can go down with it.
+// Replaces a key of the request in the key buffers by a fence key, so that a repeated descent uses it as
+// its search key.
 
 `default_nettype none
 
@@ -12,15 +13,16 @@ module fence_writer
   input logic clk_i,
   input logic rst_i,
 
-  // Taken when it was written.
+  // accepted when the key was written
   input logic write_valid_i,
   output logic write_ready_o,
-  // the low fence key, else the high one
+  // 1: the low fence key; 0: the high fence key
   input logic is_low_i,
   input slot_t slot_i,
-  // over the upper key
+  // 1: replaces the upper key
   input logic upper_i,
-  // where the low fence key stands, which the high one follows without the prefix; lengths of whole keys
+  // The offset of the low fence key. The high fence key, without the prefix, follows it. Lengths are
+  // those of whole keys.
   input offset_t low_offset_i,
   input key_length_t low_length_i,
   input key_length_t high_length_i,
@@ -29,10 +31,10 @@ module fence_writer
   output logic move_valid_o,
   input logic move_ready_i,
   output move_t move_o,
-  input logic move_piece_valid_i,
-  output logic move_piece_ready_o,
-  input piece_t move_piece_i,
-  input logic move_piece_last_i,
+  input logic move_chunk_valid_i,
+  output logic move_chunk_ready_o,
+  input byte_chunk_t move_chunk_i,
+  input logic move_chunk_last_i,
 
   output logic key_write_valid_o,
   input logic key_write_ready_i,
@@ -87,11 +89,11 @@ module fence_writer
   byte_packer u_packer (
     .clk_i,
     .rst_i,
-    .in_valid_i(move_piece_valid_i),
-    .in_ready_o(move_piece_ready_o),
-    .in_bytes_i(move_piece_i.bytes),
-    .in_count_i(move_piece_i.count),
-    .in_last_i(move_piece_last_i && (is_second || !has_rest)),
+    .in_valid_i(move_chunk_valid_i),
+    .in_ready_o(move_chunk_ready_o),
+    .in_bytes_i(move_chunk_i.bytes),
+    .in_count_i(move_chunk_i.count),
+    .in_last_i(move_chunk_last_i && (is_second || !has_rest)),
     .line_valid_o(key_write_valid_o),
     .line_ready_i(key_write_ready_i),
     .line_o(key_write_o.data),
@@ -103,7 +105,7 @@ module fence_writer
   assign key_write_o.line = line_q;
   assign write_ready_o = key_write_valid_o && key_write_ready_i && line_last;
 
-  `ASSERT(FencesHaveBytes, !write_valid_i || has_prefix || has_rest)
+  `ASSERT(FenceIsNotEmpty, !write_valid_i || has_prefix || has_rest)
   `ASSERT_OFFER_STAYS(WriteStays, write_valid_i, write_ready_o, {is_low_i, upper_i})
 
 endmodule

@@ -1,14 +1,13 @@
-// Walks over the items of a segment of an interior node.
+// Compares the items of a segment of an interior node with the search key, one after the other.
 //
-// After start_i, which says where the segment begins and ends, it takes the lines of the node from the one on
-// in which the segment begins. For each item it offers the order of its key beside the wanted one, and then
-// its child too; next_i goes on to the next item, and after the last end_o is set. Short items take two
-// cycles.
+// start_i sets the offsets at which the segment begins and ends. The walker then accepts the lines of the
+// node, beginning with the first line of the segment. For each item it outputs the order of its key
+// relative to the search key, and then its child. next_i continues with the next item. end_o is set after
+// the last item. A short item needs two cycles.
 //
-// The wanted key is a wanted_key's: the ports wanted_* are those of that module. It is at its first chunk
-// when the walk begins, and again whenever an item is offered; a walk that is broken off elsewhere leaves it
-// anywhere. Keys that differ in their first ChunkBytes cost nothing more; each further chunk takes three
-// cycles.
+// The ports search_key_* connect to a search_key. It is at its first chunk when the walk begins and
+// whenever an item is output; after a walk that was aborted, its position is undefined. Each chunk after
+// the first one that must be compared needs three more cycles.
 
 `default_nettype none
 
@@ -21,9 +20,9 @@ module item_walker
   input logic clk_i,
   input logic rst_i,
 
-  // forgets all that was before; the lines come from the next cycle on
+  // discards the previous segment; the lines of the new one begin in the next cycle
   input logic start_i,
-  // offsets in the node of the first item, and of what follows the last one
+  // offsets in the node of the first item and of the end of the last item
   input offset_t begin_i,
   input offset_t end_i,
 
@@ -31,49 +30,49 @@ module item_walker
   output logic  line_ready_o,
   input  line_t line_i,
 
-  input  logic wanted_valid_i,
-  input  chunk_t wanted_chunk_i,
-  input  chunk_count_t wanted_count_i,
-  output logic wanted_next_o,
-  output logic wanted_rewind_o,
+  input  logic search_key_valid_i,
+  input  chunk_t search_key_chunk_i,
+  input  chunk_count_t search_key_count_i,
+  output logic search_key_next_o,
+  output logic search_key_rewind_o,
 
-  // an item is offered until next_i
+  // an item is output until next_i
   output logic item_valid_o,
-  // its key is less than the wanted one, or equal; if neither, greater
+  // its key is less than the search key, or equal to it; otherwise greater
   output logic item_less_o,
   output logic item_equal_o,
-  // its child is there
+  // its child is valid
   output logic child_valid_o,
   output lid_t child_o,
-  // once its child is there
+  // allowed once the child is valid
   input  logic next_i,
 
-  // no item is left
+  // all items were visited
   output logic end_o
 );
 
   localparam int unsigned HeaderBytes = ItemHeaderBits / 8;
 
-  // How many bytes are taken, or known.
+  // A number of bytes that are consumed or valid.
   typedef logic [6:0] count_t;
   typedef logic [7:0] known_t;
 
   typedef enum logic [1:0] {
-    // no item is left
+    // all items were visited
     StateEnd,
-    // reads a header, and compares the first chunk
+    // decodes a header, and compares the first chunk
     StateHeader,
-    // compares a further chunk, which the window begins with
+    // compares a further chunk at the start of the window
     StateCompare,
-    // offers the item
+    // outputs the item
     StateItem
   } state_e;
 
   state_e state_d, state_q;
   offset_t end_q;
-  // Where the next header is; from its own header on, what follows the item.
+  // The offset of the next header; after the current header, the end of the current item.
   offset_t offset_d, offset_q;
-  // Bytes of the key suffix that were not compared, all of those before the child.
+  // Bytes of the key suffix that were not compared; they precede the child.
   key_length_t suffix_d, suffix_q;
   logic less_q, equal_q;
 
@@ -94,15 +93,15 @@ module item_walker
     .line_i,
     .bytes_o(window),
     .count_o(known),
-    .take_i(take)
+    .consume_i(take)
   );
 
   function automatic count_t at_most(count_t most, key_length_t bytes);
     return bytes < key_length_t'(most) ? count_t'(bytes) : most;
   endfunction
 
-  // Compares the first chunk where it stands behind the header, a further one at the start of the window.
-  // Nothing else of a header is looked at: all its other fields are the same for all items.
+  // Compares the first chunk, which follows the header, or a further chunk at the start of the window.
+  // The module uses no other fields of a header, because these are equal for all items.
   // verilator lint_off UNUSEDSIGNAL
   item_header_t header;
   // verilator lint_on UNUSEDSIGNAL
@@ -120,15 +119,15 @@ module item_walker
   key_compare u_compare (
     .a_i(line_t'(chunk)),
     .a_count_i(chunk_count),
-    .b_i(line_t'(wanted_chunk_i)),
-    .b_count_i(count_t'(wanted_count_i)),
+    .b_i(line_t'(search_key_chunk_i)),
+    .b_count_i(count_t'(search_key_count_i)),
     .less_o(less),
     .equal_o(equal)
   );
 
-  // Whole chunks that are equal say nothing about what follows them.
+  // If whole chunks are equal, the bytes after them decide.
   assign decided = !equal || chunk_count != count_t'(ChunkBytes);
-  assign compares = wanted_valid_i &&
+  assign compares = search_key_valid_i &&
       (is_header ? known >= known_t'(HeaderBytes) && known >= known_t'(chunk_count + count_t'(HeaderBytes)) :
       state_q == StateCompare && known >= known_t'(chunk_count));
 
@@ -183,8 +182,8 @@ module item_walker
     else state_q <= state_d;
   end
 
-  assign wanted_next_o = compares && !decided;
-  assign wanted_rewind_o = state_q == StateCompare && compares && decided;
+  assign search_key_next_o = compares && !decided;
+  assign search_key_rewind_o = state_q == StateCompare && compares && decided;
   assign item_valid_o = state_q == StateItem;
   assign item_less_o = less_q;
   assign item_equal_o = equal_q;
@@ -192,9 +191,9 @@ module item_walker
   assign child_o = window[0+:LidBits];
   assign end_o = state_q == StateEnd;
 
-  `ASSERT(GoesOnFromAChild, !next_i || child_valid_o)
-  `ASSERT(ItemEndsInTheSegment, !item_valid_o || offset_q <= end_q)
-  `ASSERT(ItemHasAChild, !(is_header && compares) || 32'(header.value_length) == ChildSize)
+  `ASSERT(ContinuesAfterChild, !next_i || child_valid_o)
+  `ASSERT(ItemEndsInSegment, !item_valid_o || offset_q <= end_q)
+  `ASSERT(ItemHasChild, !(is_header && compares) || 32'(header.value_length) == ChildSize)
 
 endmodule
 

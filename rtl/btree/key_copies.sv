@@ -1,6 +1,5 @@
-// The keys of a unit's requests, each copied from the key buffers once, so that every compare has them at
-// hand. Windows of them are had at two places at the same time: by who makes heads and tags, and by who
-// compares.
+// Copies the keys of the requests of a unit from the key buffers, once per request. Two windows can be
+// read in the same cycle: one to compute heads and fingerprints, and one to compare keys.
 
 `default_nettype none
 
@@ -9,30 +8,30 @@
 module key_copies
   import accelerator_pkg::*;
 #(
-  // requests that a unit has at the same time
+  // requests of the unit in flight
   parameter int unsigned Slots = 1,
   localparam int unsigned PlaceBits = Slots > 1 ? $clog2(Slots) : 1
 ) (
   input logic clk_i,
   input logic rst_i,
 
-  // Copies the keys of a request to a place; their lengths are 0 where there is none.
+  // copies the keys of a request to copy place_i; the length of a missing key is 0
   input logic begin_i,
   input logic [PlaceBits-1:0] place_i,
   input slot_t slot_i,
   input key_length_t lower_length_i,
   input key_length_t upper_length_i,
-  // of each place: they are there
+  // for each copy: its keys are complete
   output logic [Slots-1:0] ready_o,
 
   input logic summary_read_i,
-  input logic [PlaceBits-1:0] summary_place_i,
+  input logic [PlaceBits-1:0] summary_index_i,
   input logic summary_upper_i,
   input key_length_t summary_byte_i,
   output line_t summary_window_o,
 
   input logic compare_read_i,
-  input logic [PlaceBits-1:0] compare_place_i,
+  input logic [PlaceBits-1:0] compare_index_i,
   input logic compare_upper_i,
   input key_length_t compare_byte_i,
   output line_t compare_window_o,
@@ -46,11 +45,11 @@ module key_copies
 
   localparam int unsigned Lines = 2 * KeyLines * 2 ** PlaceBits;
 
-  // Of the request that began last, the only one whose keys may be missing.
+  // The copy of the request that began last, the only one whose keys may be incomplete.
   logic [PlaceBits-1:0] place_q;
   slot_t slot_q;
   key_length_t upper_length_q;
-  // The key that is loaded, and whether the upper one is still to be.
+  // The key that is being loaded, and whether the upper key must still be loaded.
   logic upper_q, is_upper_left_q, starts_upper, is_loaded, write;
   key_line_t write_line;
 
@@ -100,7 +99,7 @@ module key_copies
     .write_line_i({place_q, upper_q, write_line}),
     .write_data_i(key_line_i),
     .read_i(summary_read_i),
-    .read_byte_i({summary_place_i, summary_upper_i, summary_byte_i}),
+    .read_byte_i({summary_index_i, summary_upper_i, summary_byte_i}),
     .window_fresh_o(),
     .window_o(summary_window_o)
   );
@@ -114,14 +113,14 @@ module key_copies
     .write_line_i({place_q, upper_q, write_line}),
     .write_data_i(key_line_i),
     .read_i(compare_read_i),
-    .read_byte_i({compare_place_i, compare_upper_i, compare_byte_i}),
+    .read_byte_i({compare_index_i, compare_upper_i, compare_byte_i}),
     .window_fresh_o(),
     .window_o(compare_window_o)
   );
 
   `ASSERT(BeginsWhenReady, !begin_i || &ready_o)
-  `ASSERT(SummarizesWhatIsThere, !summary_read_i || ready_o[summary_place_i])
-  `ASSERT(ComparesWhatIsThere, !compare_read_i || ready_o[compare_place_i])
+  `ASSERT(SummarizedKeyIsLoaded, !summary_read_i || ready_o[summary_index_i])
+  `ASSERT(ComparedKeyIsLoaded, !compare_read_i || ready_o[compare_index_i])
 
 endmodule
 

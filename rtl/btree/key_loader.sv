@@ -1,4 +1,4 @@
-// Fetches a key from the key buffers, line by line: what write_o and its data say goes to a wanted_key.
+// Fetches a key from the key buffers, line by line, and writes it to a search_key with the write_* ports.
 
 `default_nettype none
 
@@ -10,13 +10,13 @@ module key_loader
   input logic clk_i,
   input logic rst_i,
 
-  // once the key before is loaded
+  // allowed when the previous key is loaded
   input logic start_i,
   input slot_t slot_i,
   input logic upper_i,
   input key_length_t length_i,
 
-  // the key buffers answer a read with its line, some cycles later; one read is under way
+  // The key buffers return a line some cycles after its read was accepted. One read is in flight.
   output logic key_valid_o,
   input  logic key_ready_i,
   output key_read_t key_o,
@@ -33,9 +33,9 @@ module key_loader
 
   slot_t slot_q;
   logic upper_q;
-  // How many lines the key has, and how many of them are there.
+  // Number of lines of the key, and number of lines that have arrived.
   key_lines_t lines_q, line_q;
-  logic is_asked_q;
+  logic is_requested_q;
 
   always_ff @(posedge clk_i) begin
     if (start_i) begin
@@ -48,27 +48,27 @@ module key_loader
     if (rst_i) begin
       lines_q <= '0;
       line_q <= '0;
-      is_asked_q <= 1'b0;
+      is_requested_q <= 1'b0;
     end else if (start_i) begin
       lines_q <= key_lines_t'(({1'b0, length_i} + (KeyLengthBits+1)'(LineBytes - 1)) >> LineIndexBits);
       line_q <= '0;
     end else if (key_valid_o && key_ready_i) begin
-      is_asked_q <= 1'b1;
+      is_requested_q <= 1'b1;
     end else if (write_o) begin
-      is_asked_q <= 1'b0;
+      is_requested_q <= 1'b0;
       line_q <= line_q + 1'b1;
     end
   end
 
-  assign key_valid_o = line_q != lines_q && !is_asked_q;
+  assign key_valid_o = line_q != lines_q && !is_requested_q;
   assign key_o = '{slot: slot_q, upper: upper_q, line: key_line_t'(line_q)};
   assign write_o = key_line_valid_i;
   assign write_line_o = key_line_t'(line_q);
   assign loaded_o = line_q == lines_q;
 
   `ASSERT(StartsWhenLoaded, !start_i || loaded_o)
-  `ASSERT(LineWasAskedFor, !key_line_valid_i || is_asked_q)
-  `ASSERT(KeyHasABound, !start_i || length_i <= key_length_t'(layout_pkg::KeyBytesMax))
+  `ASSERT(LineWasRequested, !key_line_valid_i || is_requested_q)
+  `ASSERT(KeyLengthIsValid, !start_i || length_i <= key_length_t'(layout_pkg::KeyBytesMax))
   `ASSERT_OFFER_STAYS(KeyStays, key_valid_o, key_ready_i, key_o)
 
 endmodule

@@ -1,5 +1,5 @@
-// Goes down from roots to leaves: several descents at a time, each of which has its own way to memory, and
-// one who finds children for all of them. While a descent waits for a node, the node of another is searched.
+// Descends from roots to leaves, several descents at a time. Each descent has its own port to memory; all
+// share one child_finder. While a descent waits for a node, the unit searches a node of another descent.
 
 `default_nettype none
 
@@ -9,20 +9,20 @@ module key_search_unit
   import accelerator_pkg::*;
   import layout_pkg::*;
 #(
-  // under way at most
+  // maximum number of descents in flight
   parameter int unsigned Descents = 2
 ) (
   input logic clk_i,
   input logic rst_i,
 
-  // that of the store's nodes
+  // shortcut capacity of all nodes of the store
   input logic [7:0] shortcut_capacity_i,
 
   input  logic descent_valid_i,
   output logic descent_ready_o,
   input  descent_t descent_i,
 
-  // the key buffers answer a read with its line, some cycles later; one read is under way
+  // The key buffers return a line some cycles after its read was accepted. One read is in flight.
   output logic key_valid_o,
   input  logic key_ready_i,
   output key_read_t key_o,
@@ -41,8 +41,8 @@ module key_search_unit
   input  logic leaf_ready_i,
   output leaf_t leaf_o,
 
-  // What is counted: cycles of descents, those in which a node is searched, interior nodes, lines, steps to a
-  // previous version.
+  // for the counters: descents in flight, whether a node is searched, interior nodes, lines, and steps
+  // to a previous version
   output logic [Descents-1:0] busy_o,
   output logic searches_o,
   output logic node_o,
@@ -59,8 +59,8 @@ module key_search_unit
   // ---- descents, and their keys ----
 
   logic start;
-  // The idle place of the lowest number, and that of the descent before: the only one whose key may be
-  // missing.
+  // The idle descent with the lowest number, and the descent that began last, the only one whose key may be
+  // incomplete.
   place_t place, place_q;
   descent_t [Descents-1:0] descents;
   logic key_loaded, key_write;
@@ -80,7 +80,7 @@ module key_search_unit
     if (start) place_q <= place;
   end
 
-  // An end of the tree is looked for with an empty key.
+  // The search key of the first and the last leaf is empty.
   // verilator lint_off UNUSEDSIGNAL
   function automatic key_length_t key_length(descent_t descent);
     if (descent.direction inside {DirectionFirst, DirectionLast}) return '0;
@@ -104,9 +104,9 @@ module key_search_unit
     .loaded_o(key_loaded)
   );
 
-  // ---- who finds children, and whose turn it is ----
+  // ---- the grant of the child finder ----
 
-  logic [Descents-1:0] turn_valid, turn_ready, has_turn, turn_ends;
+  logic [Descents-1:0] grant_valid, grant_ready, has_grant, grant_ends;
   logic [Descents-1:0] line_valid, find, segment_ready, leaf_valid, leaf_ready;
   leaf_t [Descents-1:0] leaf;
   logic is_taken;
@@ -120,15 +120,15 @@ module key_search_unit
   arbiter #(
     .T(logic),
     .Count(Descents)
-  ) u_turns (
+  ) u_grants (
     .clk_i,
     .rst_i,
-    .in_valid_i(turn_valid),
-    .in_ready_o(turn_ready),
+    .in_valid_i(grant_valid),
+    .in_ready_o(grant_ready),
     .in_i('0),
     .in_last_i('1),
     .out_valid_o(is_taken),
-    .out_ready_i(|turn_ends),
+    .out_ready_i(|grant_ends),
     .out_o(),
     .out_last_o(),
     .out_index_o(holder)
@@ -146,7 +146,7 @@ module key_search_unit
     .key_write_line_i(key_write_line),
     .key_write_data_i(key_line_i),
     .key_i(holder),
-    .start_i(!is_taken || |turn_ends),
+    .start_i(!is_taken || |grant_ends),
     .line_valid_i(line_valid[holder] && is_taken),
     .line_ready_o(line_ready),
     .line_i(beat_i[holder].data),
@@ -164,7 +164,7 @@ module key_search_unit
   );
 
   for (genvar index = 0; index < Descents; index++) begin : gen_descents
-    assign has_turn[index] = is_taken && holder == place_t'(index);
+    assign has_grant[index] = is_taken && holder == place_t'(index);
 
     memory_access_generator u_generator (
       .clk_i,
@@ -180,10 +180,10 @@ module key_search_unit
       .beat_valid_i(beat_valid_i[index]),
       .beat_ready_o(beat_ready_o[index]),
       .beat_i(beat_i[index]),
-      .turn_valid_o(turn_valid[index]),
-      .turn_ready_i(turn_ready[index]),
-      .has_turn_i(has_turn[index]),
-      .turn_ends_o(turn_ends[index]),
+      .grant_valid_o(grant_valid[index]),
+      .grant_ready_i(grant_ready[index]),
+      .has_grant_i(has_grant[index]),
+      .grant_ends_o(grant_ends[index]),
       .first_lines_i(first_lines),
       .line_valid_o(line_valid[index]),
       .line_ready_i(line_ready),
@@ -225,10 +225,10 @@ module key_search_unit
     .out_index_o()
   );
 
-  `ASSERT(OneHasTheTurn, $onehot0(turn_ends | find | segment_ready))
+  `ASSERT(OneGrant, $onehot0(grant_ends | find | segment_ready))
   `ASSERT_OFFER_STAYS(LeafStays, leaf_valid_o, leaf_ready_i, leaf_o)
-  `COVER(WaitsForItsTurn, is_taken && |(turn_valid & ~has_turn))
-  `COVER(NoPlace, descent_valid_i && busy_o == '1)
+  `COVER(WaitsForGrant, is_taken && |(grant_valid & ~has_grant))
+  `COVER(NoFreeDescent, descent_valid_i && busy_o == '1)
 
 endmodule
 

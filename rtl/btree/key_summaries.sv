@@ -1,4 +1,4 @@
-// Heads and tags of key suffixes, for one request of a unit after the other.
+// Computes heads and fingerprints of key suffixes for the requests of a unit, one at a time.
 
 `default_nettype none
 
@@ -14,18 +14,18 @@ module key_summaries
   input logic clk_i,
   input logic rst_i,
 
-  // for each slot, of a key that is there
+  // for each slot: a suffix of a key that is loaded
   input logic [Slots-1:0] suffix_valid_i,
   output logic [Slots-1:0] suffix_ready_o,
   input suffix_t [Slots-1:0] suffix_i,
-  // in one cycle, some later: head and tag are those of what was taken of this slot
+  // valid for one cycle: head and fingerprint of the suffix that was accepted from this slot
   output logic [Slots-1:0] done_o,
   output head_t head_o,
-  output logic [7:0] tag_o,
+  output logic [7:0] fingerprint_o,
 
-  // windows of keys, two cycles after they were asked for
+  // windows of keys, valid two cycles after the read
   output logic key_read_o,
-  output logic [PlaceBits-1:0] key_place_o,
+  output logic [PlaceBits-1:0] key_index_o,
   output logic key_upper_o,
   output key_length_t key_byte_o,
   input line_t key_window_i
@@ -38,7 +38,7 @@ module key_summaries
   arbiter #(
     .T(suffix_t),
     .Count(Slots)
-  ) u_turns (
+  ) u_grants (
     .clk_i,
     .rst_i,
     .in_valid_i(suffix_valid_i),
@@ -57,9 +57,9 @@ module key_summaries
     else is_started_q <= is_taken && !is_done;
   end
 
-  logic tag_valid;
+  logic fingerprint_valid;
 
-  head_and_tag u_summary (
+  head_and_fingerprint u_summary (
     .clk_i,
     .rst_i,
     .start_i(is_taken && !is_started_q),
@@ -70,12 +70,12 @@ module key_summaries
     .key_window_i,
     .head_valid_o(),
     .head_o,
-    .tag_valid_o(tag_valid),
-    .tag_o
+    .fingerprint_valid_o(fingerprint_valid),
+    .fingerprint_o
   );
 
-  assign is_done = is_started_q && tag_valid;
-  assign key_place_o = place;
+  assign is_done = is_started_q && fingerprint_valid;
+  assign key_index_o = place;
   assign key_upper_o = suffix.by_upper;
 
   for (genvar slot = 0; slot < Slots; slot++) begin : gen_done

@@ -1,4 +1,4 @@
-// How a leaf lies to the bound that ends a scan, by its fence keys and its prefix.
+// Compares the bound at which a scan ends with the fence keys and the prefix of a leaf.
 
 `default_nettype none
 
@@ -18,20 +18,21 @@ module leaf_bounds
   input node_header_t header_i,
   // verilator lint_on UNUSEDSIGNAL
 
-  // At the begin of a leaf: reads its fences. Taken when that is done.
+  // at the beginning of a leaf: reads its fence keys and compares the bound with its prefix; accepted
+  // when done
   input logic enter_valid_i,
   output logic enter_ready_o,
-  // From then on. The bound begins with the prefix, so suffixes are to be compared with it.
-  output logic is_here_o,
-  // All keys that begin with the prefix are beyond the bound, and so are those of the leaves after this.
+  // valid from then on: the bound begins with the prefix of the leaf, so the suffixes decide
+  output logic has_prefix_o,
+  // every key with this prefix is beyond the bound, and so are all keys of later leaves
   output logic is_beyond_o,
   output fences_t fences_o,
   output prefix_t prefix_o,
 
-  // At its end. Taken when it is known whether the range goes on behind the leaf.
+  // at the end of a leaf: accepted when it is known whether the range continues beyond the leaf
   input logic leave_valid_i,
   output logic leave_ready_o,
-  output logic leave_goes_on_o,
+  output logic leave_continues_o,
 
   output logic part_valid_o,
   input logic part_ready_i,
@@ -48,7 +49,7 @@ module leaf_bounds
   } state_e;
 
   state_e state_q;
-  logic backward, has_bound, is_here_q, is_beyond_q, compares_prefix;
+  logic backward, has_bound, has_prefix_q, is_beyond_q, compares_prefix;
   key_length_t bound_length, prefix_length;
   offset_t low_offset, fence_length;
   fences_t fences_q;
@@ -61,7 +62,7 @@ module leaf_bounds
   assign compares_prefix = has_bound && prefix_length != '0;
 
   assign low_offset = geometry_i.sorted_start + offset_t'(FencesSize);
-  // Of the fence key at which the scan leaves, without the prefix.
+  // Length of the fence key at which the scan leaves, without the prefix.
   assign fence_length = offset_t'(backward ? fences_q.low_length : fences_q.high_length) -
       offset_t'(prefix_length);
 
@@ -88,15 +89,16 @@ module leaf_bounds
     part_read_o.limit = part_read_o.offset + part_read_o.length;
   end
 
-  assign part_valid_o = enter_valid_i || (leave_valid_i && is_here_q);
+  assign part_valid_o = enter_valid_i || (leave_valid_i && has_prefix_q);
   assign enter_ready_o = enter_valid_i && part_ready_i && (state_q == Prefix || !compares_prefix);
-  // It does if the bound lies behind the fence, or, in a forward scan, is the fence, which may be a key.
-  assign leave_goes_on_o = is_here_q ? (part_i.less || part_i.equal) != backward : !is_beyond_q;
-  assign leave_ready_o = leave_valid_i && (part_ready_i || !is_here_q);
+  // The range continues if the bound is beyond the fence key, or if a forward scan ends at the fence
+  // key, which may be a key of the sibling.
+  assign leave_continues_o = has_prefix_q ? (part_i.less || part_i.equal) != backward : !is_beyond_q;
+  assign leave_ready_o = leave_valid_i && (part_ready_i || !has_prefix_q);
 
   always_ff @(posedge clk_i) begin
     if (enter_valid_i && part_ready_i) begin
-      is_here_q <= has_bound && (state_q == Fences || part_i.equal);
+      has_prefix_q <= has_bound && (state_q == Fences || part_i.equal);
       is_beyond_q <= state_q == Prefix && !part_i.equal && part_i.less == backward;
     end
     if (enter_valid_i && state_q == Fences) {prefix_q, fences_q} <= window_i[8*(FencesSize+PrefixBytes)-1:0];
@@ -107,15 +109,15 @@ module leaf_bounds
     else if (enter_valid_i && part_ready_i) state_q <= Prefix;
   end
 
-  assign is_here_o = is_here_q;
+  assign has_prefix_o = has_prefix_q;
   assign is_beyond_o = is_beyond_q;
   assign fences_o = fences_q;
   assign prefix_o = prefix_q;
 
-  `ASSERT(EntersOrLeaves, !(enter_valid_i && leave_valid_i))
+  `ASSERT(EnterExcludesLeave, !(enter_valid_i && leave_valid_i))
   `COVER(PrefixDecides, is_beyond_q)
-  `COVER(LeavesAtFence, leave_valid_i && leave_ready_o && !leave_goes_on_o)
-  `COVER(BoundIsBehind, leave_valid_i && leave_ready_o && leave_goes_on_o && has_bound)
+  `COVER(ScanEndsAtFence, leave_valid_i && leave_ready_o && !leave_continues_o)
+  `COVER(BoundIsBeyondFence, leave_valid_i && leave_ready_o && leave_continues_o && has_bound)
 
 endmodule
 

@@ -1,6 +1,6 @@
-// The lines of one leaf, as they come: first those of the header and the shortcuts, then what is asked for,
-// as soon as it is. Gives pairs of them, of which windows are cut; what is wanted and not there is fetched.
-// Also the way to values out of line, which pass through.
+// Stores the lines of one leaf in order of arrival: first header and shortcuts, then the lines that are
+// requested. It outputs pairs of lines, from which windows are cut, and fetches the lines of a window that
+// are missing. It also passes the lines of overflow values through.
 
 `default_nettype none
 
@@ -10,13 +10,13 @@ module leaf_buffer
   import layout_pkg::*;
   import accelerator_pkg::*;
 #(
-  // of the longest node
+  // size of the largest node
   parameter int unsigned NodeBytes = NodeBytesDefault
 ) (
   input logic clk_i,
   input logic rst_i,
 
-  // Forgets all and reads the first lines of a node.
+  // discards all lines and reads the first lines of a node
   input logic begin_valid_i,
   output logic begin_ready_o,
   input logic begin_by_lid_i,
@@ -24,25 +24,26 @@ module leaf_buffer
   input bus_address_t begin_address_i,
   input line_count_t begin_count_i,
 
-  // The first of these lines, as they come, for whom knows what they hold; a line is kept once it is taken.
+  // the first lines in order of arrival, for the decoder of header and shortcuts; a line is stored when
+  // it is accepted
   input line_count_t first_count_i,
   output logic first_valid_o,
   input logic first_ready_i,
   output line_t first_o,
-  // a read since then could not be done
+  // a read since the beginning has failed
   output logic failed_o,
-  // all that was asked for is there
+  // all requested lines have arrived
   output logic settled_o,
 
-  // Bytes from an offset up to another that will be wanted.
+  // prefetches the bytes from an offset to a limit
   input logic fetch_valid_i,
   output logic fetch_ready_o,
   input offset_t fetch_offset_i,
   input offset_t fetch_limit_i,
 
-  // The two lines of a window from an offset on, of which no byte from the limit on is needed; see
-  // line_pairs. If they are not there, so many lines are fetched, or as many as are before the limit. After a
-  // read that could not be done there are lines that mean nothing, so that nobody waits for ever.
+  // The two lines of the window at an offset; see line_pairs. No byte at or beyond the limit is needed.
+  // If the lines are missing, window_ahead_i lines are fetched, but none beyond the limit. After a read
+  // that failed the lines are valid but undefined, so that no unit waits forever.
   input logic window_valid_i,
   output logic window_ready_o,
   input offset_t window_offset_i,
@@ -50,7 +51,8 @@ module leaf_buffer
   input line_count_t window_ahead_i,
   output logic [2*LineBits-1:0] window_pair_o,
 
-  // Lines of a value, and they themselves; like windows, there are some after a read that could not be done.
+  // Reads lines of an overflow value. After a read that failed, lines are returned but undefined, as for
+  // windows.
   input logic value_valid_i,
   output logic value_ready_o,
   input bus_address_t value_address_i,
@@ -82,7 +84,7 @@ module leaf_buffer
     Offer
   } state_e;
 
-  // A read that was taken and has not ended.
+  // A read in flight.
   typedef struct packed {
     logic is_value;
     line_count_t first;
@@ -91,16 +93,17 @@ module leaf_buffer
   state_e state_q, state_d;
   line_read_t read_q, read_d;
   logic is_value_q, is_value_d;
-  // The read whose lines come, and how many have.
+  // The read whose lines arrive, and the number of its lines that have arrived.
   flight_t flight;
   line_count_t came_q, line;
   logic flies, has_room, ends;
   logic [Lines-1:0] there_q;
-  // Whether the first read has ended, and whether any line has come, which says where the buffer is.
+  // known_q: the first read has ended. has_address_q: a line has arrived, so the address of the buffer
+  // is known.
   logic failed_q, known_q, has_address_q;
   bus_address_t address_q;
 
-  // ---- what is fetched next
+  // ---- reads
 
   lines_t fetch_in, fetch_out;
   logic fetch_out_valid, fetch_out_ready, fetch_is_empty, begins, wants_line;
@@ -171,7 +174,7 @@ module leaf_buffer
     endcase
   end
 
-  // An error ends all reads that were taken.
+  // An error ends all reads in flight.
   fifo #(
     .T(flight_t),
     .Depth(2)
@@ -192,13 +195,13 @@ module leaf_buffer
   assign read_valid_o = state_q == Offer;
   assign read_o = read_q;
 
-  // ---- lines that come
+  // ---- lines from memory
 
   logic takes_line, is_first, is_given_up, is_value;
 
   assign line = flight.first + came_q;
   assign is_value = flies && flight.is_value;
-  // What is left of a node is not wanted once the next one is begun.
+  // Remaining lines of a node are discarded when the next node begins.
   assign is_given_up = begin_valid_i || beat_i.error;
   assign is_first = flies && !is_value && !known_q && line < first_count_i;
   assign first_valid_o = is_first && beat_valid_i && !is_given_up;
@@ -234,7 +237,7 @@ module leaf_buffer
     end else if (beat_valid_i && beat_ready_o) begin
       if (beat_i.error) failed_q <= 1'b1;
       else if (takes_line) there_q[line_index_t'(line)] <= 1'b1;
-      // All reads but the first of a node are of other lines, or of lines that are known.
+      // All reads of a node after the first one are of other lines.
       if (takes_line && beat_i.last) known_q <= 1'b1;
       if (takes_line) has_address_q <= 1'b1;
     end
@@ -252,7 +255,7 @@ module leaf_buffer
   assign has_first = there_q[line_index_t'(window_line)] || window_limit_i <= window_offset_i;
   assign has_second = there_q[line_index_t'(window_line + 1'b1)] || window_last <= window_line;
   assign window_ready_o = (has_first && has_second) || failed_q;
-  // What flies may bring it.
+  // A read in flight may return the line.
   assign wants_line = window_valid_i && !window_ready_o && known_q && !flies && !failed_q;
   assign missing = has_first ? window_line + 1'b1 : window_line;
 
@@ -277,8 +280,8 @@ module leaf_buffer
 
   `ASSERT(LinesFit, !takes_line || 32'(line) < Lines)
   `ASSERT(WindowsFit, !window_valid_i || failed_q || 32'(window_offset_i) < NodeBytes)
-  `ASSERT(BeatsAreAskedFor, !beat_valid_i || flies)
-  `ASSERT(FlightsHaveRoom, !read_valid_o || has_room)
+  `ASSERT(BeatsWereRequested, !beat_valid_i || flies)
+  `ASSERT(ReadsHaveRoom, !read_valid_o || has_room)
   `ASSERT_OFFER_STAYS(ReadStays, read_valid_o, read_ready_i, read_o)
 
 endmodule

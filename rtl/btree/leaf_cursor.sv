@@ -1,7 +1,7 @@
-// A cursor over the pairs of a leaf, with the sorted log laid over the sorted block. It stands between two
-// pairs: before the sorted item at sorted_q and the log entry at log_q. An entry comes before the sorted item
-// at its back pointer, and instead of it if it replaces it, so merging compares no keys. What a step comes to
-// is compared with a bound, for its user.
+// A cursor over the pairs of a leaf, which merges the sorted log with the sorted block. It is between two
+// pairs: before the sorted item at sorted_q and the log entry at log_q. A log entry comes before the
+// sorted item at its back pointer, and in place of it if it replaces that item, so merging compares no
+// keys. A step can compare the key of its pair with a bound.
 
 `default_nettype none
 
@@ -18,20 +18,20 @@ module leaf_cursor
   input logic clk_i,
   input logic rst_i,
 
-  // Puts the cursor at a place; the segment is one that the item before it is in, or one after that.
+  // moves the cursor to a position; set_segment_i is the segment of the preceding item, or a later one
   input logic set_i,
   input offset_t set_sorted_i,
   input logic [CountBits-1:0] set_log_i,
   input logic [7:0] set_segment_i,
 
-  // Steps over a pair. Taken when it is done.
+  // steps over a pair; accepted when that is done
   input logic step_valid_i,
   output logic step_ready_o,
   input logic step_back_i,
   input logic compares_i,
   input logic by_upper_i,
   input key_length_t key_length_i,
-  // in that cycle: there is a pair, and where its item is, which was looked at last
+  // valid when a step is accepted: a pair exists, and its item, which is the one that was read last
   output logic found_o,
   output found_t item_o,
 
@@ -60,7 +60,7 @@ module leaf_cursor
 
   typedef enum logic [2:0] {
     Merge,
-    // steps back: to the segment of the sorted item before the cursor, through it, then what is last
+    // steps back: to the segment of the sorted item before the cursor, and through it to the last item
     Seek,
     Bounds,
     Walk,
@@ -79,7 +79,7 @@ module leaf_cursor
   offset_t sorted_q, sorted_d, before_q, before_d, sorted_end;
   logic [CountBits-1:0] log_q, log_d;
   logic [7:0] segment_q, segment_d;
-  // there is a sorted item before the cursor, at before_q
+  // a sorted item precedes the cursor, at before_q
   logic has_before_q, has_before_d;
   logic has_entry, is_next, is_last, is_at_entry, steps_over;
   // verilator lint_off UNUSEDSIGNAL
@@ -93,9 +93,9 @@ module leaf_cursor
   assign is_next = has_entry && log_entry_i.back_pointer <= sorted_q;
   assign is_last = has_entry && (log_entry_i.back_pointer >= sorted_q ||
       (log_entry_i.replaces && has_before_q && log_entry_i.back_pointer == before_q));
-  // The entry's key is that of the sorted item after the cursor, which it takes with it.
+  // The entry has the key of the sorted item after the cursor, so one step passes both.
   assign is_at_entry = log_entry_i.replaces && !log_hidden_i && log_entry_i.back_pointer == sorted_q;
-  // No pair: it is superseded or deleted.
+  // The key has no pair here: the entry is superseded, or it is a tombstone.
   assign steps_over = log_hidden_i || log_entry_i.tombstone;
 
   always_comb begin
@@ -220,7 +220,7 @@ module leaf_cursor
 
   assign part_valid_o = look != LookNowhere;
   assign seek_index_o = segment_q;
-  // The pairs of a scan have no version.
+  // A scan does not report versions of pairs.
   assign item_o = '{
       offset: part_read_o.offset,
       header: part_i.header,
@@ -231,7 +231,7 @@ module leaf_cursor
   `ASSERT(SetBetweenSteps, !set_i || (state_q == Merge && !step_valid_i))
   `ASSERT_OFFER_STAYS(StepStays, step_valid_i, step_ready_o, {step_back_i, compares_i, by_upper_i})
   `COVER(EntryBeforeSorted, state_q == Merge && look == LookAtEntry && part_ready_i)
-  `COVER(EntryInPlaceOfSorted, state_q == Merge && is_next && is_at_entry && step_valid_i && !step_back_i)
+  `COVER(EntryReplacesSorted, state_q == Merge && is_next && is_at_entry && step_valid_i && !step_back_i)
   `COVER(StepsOverEntry, state_q == Merge && is_next && steps_over && step_valid_i && !step_back_i)
   `COVER(BackToEntry, state_q == MergeBack && look == LookAtEntry && part_ready_i)
   `COVER(BackToSorted, state_q == MergeBack && look == LookAtBefore && part_ready_i)

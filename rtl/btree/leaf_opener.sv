@@ -1,6 +1,6 @@
-// Opens a leaf as it was at the read version: reads header and shortcuts, goes back along previous versions
-// while the buffer is too new, finds the segment that a scan or get starts in, and asks for what will be
-// read.
+// Opens a leaf at the read version: reads header and shortcuts, follows previous versions while the buffer
+// is too new, finds the segment in which a scan or get starts, and requests the lines that it is likely to
+// need.
 
 `default_nettype none
 
@@ -11,7 +11,7 @@ module leaf_opener
   import accelerator_pkg::*;
   import scan_pkg::*;
 #(
-  // of the longest node
+  // size of the largest node
   parameter int unsigned NodeBytes = NodeBytesDefault
 ) (
   input logic clk_i,
@@ -19,30 +19,30 @@ module leaf_opener
 
   input geometry_t geometry_i,
 
-  // Taken when the leaf is open, or too new.
+  // accepted when the leaf is open or too new
   input logic open_valid_i,
   output logic open_ready_o,
   input open_t open_i,
-  // in that cycle: it and all that came before it are newer than the read version
+  // valid then: this buffer and all its previous versions are newer than the read version
   output logic too_new_o,
-  // a read since it was begun could not be done: then it counts as open
+  // a read of the leaf has failed; the leaf counts as open
   input logic failed_i,
 
   // of the open leaf
   output node_header_t header_o,
-  output logic [7:0] tag_o,
-  // tagged as the wanted suffix, or without a tag: some log entry may have its key
+  output logic [7:0] fingerprint_o,
+  // some log entry has the fingerprint of the key suffix, or has none: it may have the key
   output logic log_may_have_o,
   output logic [7:0] segment_index_o,
   output logic [7:0] segment_less_o,
-  // of another segment; bounds follow
+  // selects another segment; its bounds follow
   input logic seek_i,
   input logic [7:0] seek_index_i,
   output logic bounds_valid_o,
   output offset_t segment_begin_o,
   output offset_t segment_end_o,
 
-  // it is longer than the longest node there is room for
+  // the node is larger than NodeBytes
   output logic too_long_o,
 
   output logic begin_valid_o,
@@ -60,20 +60,20 @@ module leaf_opener
   output offset_t fetch_offset_o,
   output offset_t fetch_limit_o,
 
-  // head and tag of the wanted suffix, of a key that is there: see key_summaries
+  // head and fingerprint of the suffix of a loaded key: see key_summaries
   input logic keys_ready_i,
   output logic suffix_valid_o,
   input logic suffix_ready_i,
   output suffix_t suffix_o,
   input logic summary_done_i,
   input head_t summary_head_i,
-  input logic [7:0] summary_tag_i
+  input logic [7:0] summary_fingerprint_i
 );
 
   typedef enum logic [2:0] {
     Begin,
     Header,
-    // waits for the segment, then for its bounds; meanwhile asks for the log
+    // waits for the segment, then for its bounds; meanwhile it requests the log
     Find,
     Bounds,
     Open
@@ -85,12 +85,12 @@ module leaf_opener
   lock_and_size_t state;
   // verilator lint_on UNUSEDSIGNAL
   logic is_previous_q, header_valid, is_newer, has_previous, start_summary, found;
-  logic knows_key, wants_log, wants_segment, has_asked_q;
+  logic knows_key, wants_log, wants_segment, has_fetched_q;
   logic finds_bounds, is_too_long, too_long_q, fails;
-  // What was asked for of the suffix: is to be taken, is to come.
+  // The summary of the suffix: the request is offered, or was accepted.
   logic offers_suffix_q, awaits_summary_q;
   head_t head_q;
-  logic [7:0] tag_q;
+  logic [7:0] fingerprint_q;
   key_length_t prefix_length;
 
   assign state = header_o.lock_and_size;
@@ -117,16 +117,16 @@ module leaf_opener
     if (fails && state_q != Begin) state_d = open_ready_o ? Begin : Open;
   end
 
-  // Once it finds: of no key nothing is awaited.
+  // The summary has arrived, or there is no key.
   assign knows_key = !awaits_summary_q;
-  // The log is fetched first, and once.
-  assign wants_log = state_q inside {Find, Bounds} && knows_key && !has_asked_q && state.log_count != '0 &&
+  // The log is fetched first, and only once.
+  assign wants_log = state_q inside {Find, Bounds} && knows_key && !has_fetched_q && state.log_count != '0 &&
       (!open_i.is_get || log_may_have_o);
   assign wants_segment = (!open_i.is_get || !log_may_have_o) && state_q == Open && !is_newer && !fails;
 
   always_ff @(posedge clk_i) begin
-    if (state_q == Header) has_asked_q <= 1'b0;
-    else if (wants_log && fetch_ready_i) has_asked_q <= 1'b1;
+    if (state_q == Header) has_fetched_q <= 1'b0;
+    else if (wants_log && fetch_ready_i) has_fetched_q <= 1'b1;
   end
 
   always_ff @(posedge clk_i) begin
@@ -147,7 +147,7 @@ module leaf_opener
     end
   end
 
-  // ---- the leaf's first lines
+  // ---- the first lines of the leaf
 
   line_count_t finder_lines, fence_lines;
 
@@ -155,14 +155,14 @@ module leaf_opener
   assign begin_by_lid_o = !is_previous_q && open_i.address == '0;
   assign begin_lid_o = open_i.lid;
   assign begin_address_o = is_previous_q ? address_q : open_i.address;
-  // The fences begin where the sorted block does.
+  // The fence keys are at the beginning of the sorted block.
   assign fence_lines = line_count_t'(geometry_i.sorted_start >> LineIndexBits) + 1'b1;
   assign begin_count_o = open_i.is_get || fence_lines < finder_lines ? finder_lines : fence_lines;
   assign first_count_o = finder_lines;
 
   segment_finder u_finder (
     .clk_i,
-    // Lines that do not come are not waited for.
+    // After a failure, missing lines are not awaited.
     .rst_i(rst_i || (fails && !found)),
     .shortcut_capacity_i(geometry_i.shortcut_capacity),
     .lines_o(finder_lines),
@@ -188,9 +188,9 @@ module leaf_opener
   assign finds_bounds = state_q == Find && state_d == Bounds;
   assign start_summary = state_q == Header && state_d == Find;
 
-  // ---- the wanted suffix: what was asked for comes, even if a read has failed since
+  // ---- the key suffix: a requested summary arrives even if a read has failed in the meantime
 
-  // A scan needs no tag.
+  // A scan needs no fingerprint.
   always_comb begin
     suffix_o.by_upper = open_i.by_upper;
     suffix_o.first = prefix_length;
@@ -199,10 +199,10 @@ module leaf_opener
   end
 
   assign suffix_valid_o = offers_suffix_q;
-  assign tag_o = tag_q;
+  assign fingerprint_o = fingerprint_q;
 
   always_ff @(posedge clk_i) begin
-    if (summary_done_i) {head_q, tag_q} <= {summary_head_i, summary_tag_i};
+    if (summary_done_i) {head_q, fingerprint_q} <= {summary_head_i, summary_fingerprint_i};
   end
 
   always_ff @(posedge clk_i) begin
@@ -216,14 +216,14 @@ module leaf_opener
     end
   end
 
-  // ---- what is asked for
+  // ---- prefetches
 
   offset_t sorted_end, ahead_end, segment_limit;
 
   always_comb begin
     log_may_have_o = state.log_count > 8'(NodeHeaderTagsCount);
     for (int unsigned i = 0; i < NodeHeaderTagsCount; i++) begin
-      if (i < 32'(state.log_count) && header_o.tags[i] == tag_o) log_may_have_o = 1'b1;
+      if (i < 32'(state.log_count) && header_o.tags[i] == fingerprint_o) log_may_have_o = 1'b1;
     end
   end
 
@@ -242,9 +242,9 @@ module leaf_opener
   assign too_new_o = is_newer;
 
   `ASSERT_OFFER_STAYS(OpenStays, open_valid_i, open_ready_o, open_i)
-  `ASSERT(NoSummaryIsLeftBehind, state_q != Begin || !awaits_summary_q)
+  `ASSERT(NoSummaryIsPending, state_q != Begin || !awaits_summary_q)
   `ASSERT(SummaryIsAwaited, !summary_done_i || awaits_summary_q)
-  `ASSERT(SeeksWhenItWasOpen, !seek_i || state_q == Begin)
+  `ASSERT(SeeksOnlyWhenOpen, !seek_i || state_q == Begin)
 
 endmodule
 

@@ -1,5 +1,5 @@
-// The pairs of an open leaf at the read version: the log is walked over, and for a scan sorted; a key's place
-// is found; a cursor steps from pair to pair.
+// The pairs of an open leaf at the read version. It walks over the log and sorts it for scans, finds the
+// position of a key, and steps from pair to pair.
 
 `default_nettype none
 
@@ -19,29 +19,29 @@ module leaf_pairs
   input task_t request_i,
   // verilator lint_on UNUSEDSIGNAL
   input node_header_t header_i,
-  // a leaf is opened: nothing is known of its log
-  input logic forget_i,
+  // a leaf is opened: discards the sorted log
+  input logic clear_i,
   input logic failed_i,
-  // a scan sees more log entries than there is room for
+  // a scan has more visible log entries than the sorter has room for
   output logic overflow_o,
 
   // see log_walker
   input logic walk_valid_i,
   output logic walk_ready_o,
-  input logic [7:0] tag_i,
+  input logic [7:0] fingerprint_i,
   output logic walk_found_o,
   output found_t walk_item_o,
 
-  // see place_finder
+  // see position_finder
   input logic find_valid_i,
   output logic find_ready_o,
   input logic find_after_i,
   output logic find_found_o,
   output found_t find_item_o,
 
-  // Puts the cursor at the place that was found, or at an end of the leaf.
+  // moves the cursor to the position that was found, or to an end of the leaf
   input logic set_i,
-  input logic set_to_place_i,
+  input logic set_to_position_i,
   input logic set_to_end_i,
   // see leaf_cursor
   input logic step_valid_i,
@@ -89,7 +89,7 @@ module leaf_pairs
     .header_i,
     .read_version_i(request_i.read_version),
     .compares_i(is_get),
-    .tag_i,
+    .fingerprint_i,
     .key_length_i(request_i.lower_length),
     .entry_valid_o(entry_valid),
     .entry_o(entry),
@@ -107,7 +107,7 @@ module leaf_pairs
   ) u_sorter (
     .clk_i,
     .rst_i,
-    .clear_i(forget_i),
+    .clear_i(clear_i),
     .insert_i(entry_valid && !is_get && !failed_i),
     .insert_entry_i(entry),
     .insert_rank_i(rank),
@@ -120,7 +120,7 @@ module leaf_pairs
     .before_o(log_before)
   );
 
-  place_finder #(
+  position_finder #(
     .EntriesMax(LogEntries)
   ) u_finder (
     .clk_i,
@@ -142,7 +142,7 @@ module leaf_pairs
     .seek_index_o(place_seek_index),
     .bounds_valid_i,
     .segment_begin_i,
-    // A get need not look behind the segment.
+    // A get does not search beyond the segment.
     .end_i(is_get ? segment_end_i : offset_t'(header_i.sorted_end)),
     .log_count_i(count),
     .log_index_o(place_index),
@@ -160,7 +160,7 @@ module leaf_pairs
   always_comb begin
     set_sorted = set_to_end_i ? offset_t'(header_i.sorted_end) : segment_begin_i;
     set_log = set_to_end_i ? count : '0;
-    if (set_to_place_i) begin
+    if (set_to_position_i) begin
       set_sorted = place_sorted;
       set_log = place_log;
     end
@@ -174,7 +174,7 @@ module leaf_pairs
     .set_i,
     .set_sorted_i(set_sorted),
     .set_log_i(set_log),
-    .set_segment_i(set_to_place_i ? place_segment : segment_index_i),
+    .set_segment_i(set_to_position_i ? place_segment : segment_index_i),
     .step_valid_i,
     .step_ready_o,
     .step_back_i,

@@ -1,5 +1,5 @@
-// What a range scan unit sees of an open leaf: how it lies to the scan's bound, parts beside the keys, and
-// windows of its bytes.
+// The view of a range scan unit on an open leaf: the leaf's relation to the bound of the scan, comparisons
+// of its parts with the keys, and windows of its bytes.
 
 `default_nettype none
 
@@ -21,13 +21,13 @@ module leaf_view
   // see leaf_bounds
   input logic enter_valid_i,
   output logic enter_ready_o,
-  output logic bound_is_here_o,
+  output logic bound_has_prefix_o,
   output logic leaf_is_beyond_o,
   output fences_t fences_o,
   output prefix_t prefix_o,
   input logic leave_valid_i,
   output logic leave_ready_o,
-  output logic leave_goes_on_o,
+  output logic leave_continues_o,
 
   // see part_reader
   input logic part_valid_i,
@@ -35,12 +35,12 @@ module leaf_view
   input part_read_t part_read_i,
   output part_t part_o,
 
-  // a window when no part is looked at
+  // a window for the answers, while no part is read
   input logic bytes_valid_i,
   input offset_t bytes_offset_i,
   input offset_t bytes_limit_i,
 
-  // see scan_slots: windows of the leaf, and of its request's keys
+  // windows of the leaf and of the keys of its request: see scan_slots
   output logic window_valid_o,
   input logic window_ready_i,
   output offset_t window_offset_o,
@@ -64,12 +64,12 @@ module leaf_view
     .request_i(leaf_i.request),
     .header_i(leaf_i.header),
     .enter_valid_i, .enter_ready_o,
-    .is_here_o(bound_is_here_o),
+    .has_prefix_o(bound_has_prefix_o),
     .is_beyond_o(leaf_is_beyond_o),
     .fences_o,
     .prefix_o,
     .leave_valid_i, .leave_ready_o,
-    .leave_goes_on_o,
+    .leave_continues_o,
     .part_valid_o(bounds_part_valid), .part_ready_i(part_ready_o),
     .part_read_o(bounds_part),
     .part_i(part_o),

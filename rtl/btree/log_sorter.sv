@@ -1,5 +1,6 @@
-// Puts log entries in the order of their keys without comparing any: each, in order of arrival, goes to its
-// order hint's place and shifts those behind it (Honeycomb, section 3.1). An entry a cycle.
+// Sorts log entries without comparing keys. Entries are inserted in order of arrival: each moves to the
+// position of its order hint and shifts the entries behind it (Honeycomb, section 3.1). It accepts one
+// entry per cycle.
 
 `default_nettype none
 
@@ -10,7 +11,7 @@ module log_sorter
   import accelerator_pkg::*;
   import scan_pkg::*;
 #(
-  // how many entries it holds
+  // capacity in entries
   parameter int unsigned EntriesMax = 64,
   localparam int unsigned CountBits = $clog2(EntriesMax + 1),
   localparam int unsigned IndexBits = EntriesMax > 1 ? $clog2(EntriesMax) : 1
@@ -18,22 +19,22 @@ module log_sorter
   input logic clk_i,
   input logic rst_i,
 
-  // forgets all entries
+  // removes all entries
   input logic clear_i,
 
-  // An entry more than it holds is lost, which is told until all are forgotten.
+  // An entry beyond the capacity is lost; overflow_o then stays set until clear_i.
   input logic insert_i,
   input laid_t insert_entry_i,
   input logic [8*LogEntryHeaderOrderHintBytes-1:0] insert_rank_i,
   output logic overflow_o,
 
   output logic [CountBits-1:0] count_o,
-  // the entry at a place, and whether a newer one of the same key, right before it, hides it
+  // the entry at a position, and whether the entry before it is a newer one of the same key
   input logic [CountBits-1:0] index_i,
   output laid_t entry_o,
   output logic hidden_o,
 
-  // how many entries have a smaller back pointer
+  // the number of entries with a smaller back pointer
   input offset_t offset_i,
   output logic [CountBits-1:0] before_o
 );

@@ -1,5 +1,6 @@
-// Walks over the log entries that a read version sees, in order of arrival: versions grow, so they are a
-// first part of the log. A scan has them sorted, a get looks for the newest of its key.
+// Walks over the log entries that are visible at a read version, in order of arrival. Versions ascend, so
+// these entries are the beginning of the log. A scan sorts them; a get looks for the newest entry of its
+// key.
 
 `default_nettype none
 
@@ -13,22 +14,22 @@ module log_walker
   input logic clk_i,
   input logic rst_i,
 
-  // Taken when all entries were looked at.
+  // accepted when all visible entries were read
   input logic walk_valid_i,
   output logic walk_ready_o,
   input node_header_t header_i,
   input version_t read_version_i,
   input logic compares_i,
-  // of a key whose suffix has this tag, and no other entries are compared
-  input logic [7:0] tag_i,
+  // for a get: only entries whose fingerprint matches, or that have none, are compared with its key
+  input logic [7:0] fingerprint_i,
   input key_length_t key_length_i,
 
-  // an entry, in one cycle
+  // an entry, for one cycle
   output logic entry_valid_o,
   output laid_t entry_o,
   output logic [8*LogEntryHeaderOrderHintBytes-1:0] rank_o,
 
-  // the newest entry of the key, after all were looked at
+  // the newest entry of the key, valid when the walk is accepted
   output logic found_o,
   output found_t found_item_o,
 
@@ -55,7 +56,7 @@ module log_walker
   assign is_seen = version <= read_version_i;
   assign finds = entry_valid_o && part_read_o.compares && part_i.equal;
   assign is_over = index_q == state.log_count;
-  assign may_be_of_key = index_q >= 8'(NodeHeaderTagsCount) || header_i.tags[index_q[3:0]] == tag_i;
+  assign may_be_of_key = index_q >= 8'(NodeHeaderTagsCount) || header_i.tags[index_q[3:0]] == fingerprint_i;
 
   always_comb begin
     part_read_o = '0;
@@ -102,10 +103,10 @@ module log_walker
 
   `ASSERT_OFFER_STAYS(WalkStays, walk_valid_i, walk_ready_o, {header_i, read_version_i})
   `COVER(FindsKey, finds)
-  `COVER(FindsNewerOfKey, finds && found_q)
+  `COVER(FindsNewerEntry, finds && found_q)
   `COVER(EntryIsTooNew, part_valid_o && part_ready_i && !is_seen)
-  `COVER(TagSpares, part_valid_o && compares_i && !may_be_of_key)
-  `COVER(EntryHasNoTag, part_valid_o && index_q >= 8'(NodeHeaderTagsCount))
+  `COVER(FingerprintExcludesEntry, part_valid_o && compares_i && !may_be_of_key)
+  `COVER(EntryHasNoFingerprint, part_valid_o && index_q >= 8'(NodeHeaderTagsCount))
 
 endmodule
 

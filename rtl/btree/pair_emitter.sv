@@ -1,6 +1,6 @@
-// Gives what is found: the value of a get, the pairs of a scan, and in the end what came of the request. Says
-// in which answers: a pair that the result buffer has no room for begins a further one, and a pair whose
-// value is out of line has one for itself.
+// Emits the results of a request: the value of a get, the pairs of a scan, and finally the status. It
+// divides them into answers: a pair that does not fit into the result buffer begins another answer, and a
+// pair with an overflow value has an answer of its own.
 
 `default_nettype none
 
@@ -11,7 +11,7 @@ module pair_emitter
   import accelerator_pkg::*;
   import scan_pkg::*;
 #(
-  // of the result buffer
+  // capacity of the result buffer
   parameter int unsigned LinesMax = 32
 ) (
   input logic clk_i,
@@ -21,27 +21,27 @@ module pair_emitter
   input task_t request_i,
   // verilator lint_on UNUSEDSIGNAL
 
-  // Emits a pair, or the value of a get. Taken when that is done.
+  // emits a pair, or the value of a get; accepted when that is done
   input logic emit_valid_i,
   output logic emit_ready_o,
   input found_t emit_i,
-  // in that cycle: bytes of the value; a get's value, out of line, went as an answer: nothing is to be
-  // finished
+  // valid then: bytes of the value. answered_o: an overflow value of a get was sent as an answer, so the
+  // request is finished.
   output logic [31:0] value_bytes_o,
   output logic answered_o,
 
-  // The prefix of the leaf: its first bytes, how many it has, where it stands.
+  // the prefix of the leaf: its first bytes, its length, and its offset
   input prefix_t prefix_i,
   input key_length_t prefix_length_i,
   input offset_t prefix_offset_i,
 
-  // The last answer. Taken when it is on its way.
+  // sends the last answer; accepted when it was sent
   input logic finish_valid_i,
   output logic finish_ready_o,
   input logic [7:0] finish_status_i,
   input logic finish_more_i,
 
-  // a read of the leaf could not be done: what is in windows means nothing
+  // a read of the leaf has failed, so windows are undefined
   input logic failed_i,
 
   output logic part_valid_o,
@@ -52,15 +52,15 @@ module pair_emitter
   output logic move_valid_o,
   input logic move_ready_i,
   output move_t move_o,
-  input logic move_piece_valid_i,
-  output logic move_piece_ready_o,
-  input piece_t move_piece_i,
-  input logic move_piece_last_i,
+  input logic move_chunk_valid_i,
+  output logic move_chunk_ready_o,
+  input byte_chunk_t move_chunk_i,
+  input logic move_chunk_last_i,
 
-  output logic piece_valid_o,
-  input logic piece_ready_i,
-  output piece_t piece_o,
-  output logic piece_last_o,
+  output logic chunk_valid_o,
+  input logic chunk_ready_i,
+  output byte_chunk_t chunk_o,
+  output logic chunk_last_o,
   output logic outcome_valid_o,
   input logic outcome_ready_i,
   output outcome_t outcome_o,
@@ -68,15 +68,15 @@ module pair_emitter
 );
 
   localparam int unsigned BytesMax = LinesMax * LineBytes;
-  // The longest pair with a value in its item.
+  // The longest pair whose value is in its item.
   localparam int unsigned PairBytesMax = CompletionPairSize + KeyBytesMax + InlineValueBytesMax;
   localparam int unsigned ItemHeaderBytes = ItemHeaderBits / 8;
 
   if (BytesMax < PairBytesMax) $fatal(1, "LinesMax must be enough for the longest pair: at least 15");
   typedef enum logic [2:0] {
     Choose,
-    // pieces: header of the pair with what it has room for of the prefix; the rest of that; key suffix, and
-    // the value behind it; the value elsewhere
+    // chunks: the header of the pair with the first bytes of the prefix; the remaining prefix; the key
+    // suffix, and the value behind it; the overflow value
     Head,
     Prefix,
     Item,
@@ -87,9 +87,9 @@ module pair_emitter
   logic [21:0] pairs_q, pairs_d;
   logic [31:0] bytes_q, bytes_d;
 
-  // ---- what the pair is made of
+  // ---- parts of the pair
 
-  logic value_valid, is_elsewhere, is_get, has_prefix_rest, in_window;
+  logic value_valid, is_overflow, is_get, has_prefix_rest, in_window;
   bus_address_t value_address;
   key_length_t key_length;
   offset_t suffix_offset, value_offset;
@@ -102,10 +102,10 @@ module pair_emitter
     .rst_i,
     .find_valid_i(emit_valid_i), .find_ready_o(value_valid),
     .find_i(emit_i),
-    .take_i(emit_ready_o),
+    .consume_i(emit_ready_o),
     .keys_only_i(request_i.keys_only),
     .bytes_o(value_bytes_o),
-    .is_elsewhere_o(is_elsewhere),
+    .is_overflow_o(is_overflow),
     .address_o(value_address),
     .suffix_offset_o(suffix_offset),
     .value_offset_o(value_offset),
@@ -118,23 +118,23 @@ module pair_emitter
   assign pair_bytes = 32'(CompletionPairSize) + 32'(key_length) + value_bytes_o;
   assign has_prefix_rest = 32'(prefix_length_i) > PrefixBytes;
 
-  // Of the item: the value of a get, or the key suffix with or without the value.
+  // Bytes of the item to move: the value of a get, or the key suffix with or without the value.
   always_comb begin
     item_bytes_moved = is_get ? '0 : 32'(emit_i.header.suffix_length);
-    if (!is_elsewhere) item_bytes_moved += value_bytes_o;
+    if (!is_overflow) item_bytes_moved += value_bytes_o;
   end
 
-  // ---- the order of things
+  // ---- sequence
 
-  // A pair does not go into the answer that is open: that is ended first.
+  // If a pair does not fit into the open answer, that answer is ended first.
   logic is_full, begins_pair;
 
-  assign is_full = pairs_q != '0 && (is_elsewhere || bytes_q + pair_bytes > BytesMax);
-  assign begins_pair = state_q == Choose && emit_valid_i && !is_get && !is_full && !is_elsewhere;
+  assign is_full = pairs_q != '0 && (is_overflow || bytes_q + pair_bytes > BytesMax);
+  assign begins_pair = state_q == Choose && emit_valid_i && !is_get && !is_full && !is_overflow;
 
   state_e after_head, after_prefix;
 
-  assign after_prefix = item_bytes_moved != '0 ? Item : is_elsewhere ? Value : Choose;
+  assign after_prefix = item_bytes_moved != '0 ? Item : is_overflow ? Value : Choose;
   assign after_head = has_prefix_rest ? Prefix : after_prefix;
 
   always_comb begin
@@ -147,9 +147,9 @@ module pair_emitter
     unique case (state_q)
       Choose: begin
         if (emit_valid_i && !value_valid) begin
-          // Nothing is read by a reference that means nothing.
+          // After a failure the reference is undefined and is not followed.
           emit_ready_o = failed_i && part_ready_i;
-        end else if (emit_valid_i && is_get && !is_elsewhere) begin
+        end else if (emit_valid_i && is_get && !is_overflow) begin
           bytes_d = value_bytes_o;
           state_d = item_bytes_moved != '0 ? Item : Choose;
           emit_ready_o = state_d == Choose;
@@ -158,10 +158,10 @@ module pair_emitter
             pairs_d = '0;
             bytes_d = '0;
           end
-        end else if (emit_valid_i && is_elsewhere) begin
+        end else if (emit_valid_i && is_overflow) begin
           if (outcome_ready_i) state_d = is_get ? Value : Head;
         end else if (emit_valid_i) begin
-          if (piece_ready_i) begin
+          if (chunk_ready_i) begin
             pairs_d = pairs_q + 1'b1;
             bytes_d = bytes_q + pair_bytes;
             state_d = after_head;
@@ -175,7 +175,7 @@ module pair_emitter
           end
         end
       end
-      Head: if (piece_ready_i) begin
+      Head: if (chunk_ready_i) begin
         state_d = after_head;
         emit_ready_o = state_d == Choose;
       end
@@ -183,8 +183,8 @@ module pair_emitter
         state_d = after_prefix;
         emit_ready_o = state_d == Choose;
       end
-      Item: if (in_window ? piece_ready_i : move_ready_i) begin
-        state_d = is_elsewhere ? Value : Choose;
+      Item: if (in_window ? chunk_ready_i : move_ready_i) begin
+        state_d = is_overflow ? Value : Choose;
         emit_ready_o = state_d == Choose;
       end
       default: if (move_ready_i) begin
@@ -209,9 +209,9 @@ module pair_emitter
   // ---- outcomes
 
   always_comb begin
-    outcome_first_o = emit_valid_i && is_elsewhere && !is_full;
+    outcome_first_o = emit_valid_i && is_overflow && !is_full;
     outcome_valid_o = state_q == Choose && finish_valid_i;
-    if (emit_valid_i) outcome_valid_o = state_q == Choose && value_valid && (is_full || is_elsewhere);
+    if (emit_valid_i) outcome_valid_o = state_q == Choose && value_valid && (is_full || is_overflow);
   end
 
   always_comb begin
@@ -220,7 +220,7 @@ module pair_emitter
     outcome_o.status = 8'(StatusFound);
     outcome_o.pairs = pairs_q;
     outcome_o.bytes = bytes_q;
-    // A pair follows.
+    // Another pair follows.
     outcome_o.continued = emit_valid_i && !is_get;
     outcome_o.pair_version = is_get ? emit_i.version : '0;
     if (outcome_first_o) begin
@@ -236,7 +236,7 @@ module pair_emitter
     outcome_o.more = !emit_valid_i && finish_more_i;
   end
 
-  // ---- pieces
+  // ---- chunks
 
   key_length_t prefix_count;
 
@@ -244,9 +244,9 @@ module pair_emitter
 
   assign answered_o = is_get && state_q == Value;
 
-  // The bytes of a short item are in the window in which it was found, unless there was one of something else
-  // since.
-  assign in_window = emit_i.in_window && !is_get && !has_prefix_rest && !is_elsewhere &&
+  // The bytes of a short item are in the window in which it was found, unless another window was read in
+  // the meantime.
+  assign in_window = emit_i.in_window && !is_get && !has_prefix_rest && !is_overflow &&
       item_bytes_moved <= 32'(LineBytes - ItemHeaderBytes);
   assign move_valid_o = state_q inside {Prefix, Value} || (state_q == Item && !in_window);
 
@@ -275,27 +275,27 @@ module pair_emitter
     pair_header = '0;
     pair_header.value_length = value_bytes_o;
     pair_header.key_length = 16'(key_length);
-    piece_o = move_piece_i;
-    piece_valid_o = move_piece_valid_i;
-    piece_last_o = move_piece_last_i && state_q == Value;
-    move_piece_ready_o = piece_ready_i;
+    chunk_o = move_chunk_i;
+    chunk_valid_o = move_chunk_valid_i;
+    chunk_last_o = move_chunk_last_i && state_q == Value;
+    move_chunk_ready_o = chunk_ready_i;
     if (state_q == Item && in_window) begin
-      piece_o.count = (LineIndexBits + 1)'(item_bytes_moved);
-      piece_o.bytes = window_i >> (8 * ItemHeaderBytes);
-      piece_valid_o = 1'b1;
-      piece_last_o = 1'b0;
+      chunk_o.count = (LineIndexBits + 1)'(item_bytes_moved);
+      chunk_o.bytes = window_i >> (8 * ItemHeaderBytes);
+      chunk_valid_o = 1'b1;
+      chunk_last_o = 1'b0;
     end
     if (state_q == Head || begins_pair) begin
-      piece_o.count = (LineIndexBits + 1)'(key_length_t'(CompletionPairSize) + prefix_count);
-      piece_o.bytes = {prefix_i, pair_header};
-      piece_valid_o = 1'b1;
-      piece_last_o = 1'b0;
-      move_piece_ready_o = 1'b0;
+      chunk_o.count = (LineIndexBits + 1)'(key_length_t'(CompletionPairSize) + prefix_count);
+      chunk_o.bytes = {prefix_i, pair_header};
+      chunk_valid_o = 1'b1;
+      chunk_last_o = 1'b0;
+      move_chunk_ready_o = 1'b0;
     end
   end
 
   `ASSERT_OFFER_STAYS(EmitStays, emit_valid_i, emit_ready_o, emit_i)
-  `ASSERT(OneThing, !emit_valid_i || !finish_valid_i)
+  `ASSERT(EmitExcludesFinish, !emit_valid_i || !finish_valid_i)
   `ASSERT(OpenAnswerFits, bytes_q <= BytesMax)
 
 endmodule

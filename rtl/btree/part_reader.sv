@@ -1,5 +1,5 @@
-// Looks at a part of a leaf: its headers, and how its bytes compare with those of a key, a window after the
-// other until that is decided.
+// Reads a part of a leaf: decodes its headers and compares its bytes with a key, window by window, until
+// the order is known.
 
 `default_nettype none
 
@@ -13,11 +13,11 @@ module part_reader
   input logic clk_i,
   input logic rst_i,
 
-  // taken when it was looked at
+  // accepted when the part was read
   input logic read_valid_i,
   output logic read_ready_o,
   input part_read_t read_i,
-  // in the cycle in which the part is taken
+  // valid in the cycle in which the read is accepted
   output part_t part_o,
 
   output logic window_valid_o,
@@ -27,7 +27,7 @@ module part_reader
   input logic window_fresh_i,
   input line_t window_i,
 
-  // of the keys, at the same time
+  // windows of the keys, read at the same time
   output logic key_read_o,
   output logic key_upper_o,
   output key_length_t key_byte_o,
@@ -37,14 +37,14 @@ module part_reader
   localparam int unsigned ItemHeaderBytes = ItemHeaderBits / 8;
 
   typedef enum logic {
-    Ask,
+    Request,
     Wait
   } state_e;
 
   typedef logic [LineIndexBits:0] window_count_t;
 
   state_e state_q, state_d;
-  // bytes that were compared, and where those of the first window began
+  // bytes that were compared, and the offset of the first window's bytes
   offset_t compared_q, compared_d;
   log_entry_header_t entry_q;
   item_header_t header_q;
@@ -107,10 +107,10 @@ module part_reader
     compared_d = compared_q;
     read_ready_o = 1'b0;
     unique case (state_q)
-      Ask: if (read_valid_i && window_ready_i) state_d = Wait;
+      Request: if (read_valid_i && window_ready_i) state_d = Wait;
       Wait: begin
         if (window_fresh_i) begin
-          state_d = Ask;
+          state_d = Request;
           read_ready_o = decided || !read_i.compares;
           compared_d = read_ready_o ? '0 : compared_q + offset_t'(room);
         end
@@ -128,7 +128,7 @@ module part_reader
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      state_q <= Ask;
+      state_q <= Request;
       compared_q <= '0;
     end else begin
       state_q <= state_d;
@@ -144,7 +144,7 @@ module part_reader
     part_o.in_window = is_first;
   end
 
-  assign window_valid_o = read_valid_i && state_q == Ask;
+  assign window_valid_o = read_valid_i && state_q == Request;
   assign window_offset_o = read_i.offset + compared_q + (is_first ? '0 : headers_bytes);
   assign window_limit_o = read_i.limit;
   assign key_read_o = window_valid_o && window_ready_i && read_i.compares;

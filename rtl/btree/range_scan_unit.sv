@@ -1,10 +1,10 @@
-// Answers requests from the leaves that their descents came to, and from those beside them: the value of a
-// get, the pairs of a scan (Honeycomb, section 4). It has some requests at the same time, and works on one
-// after the other: the leaves of the others come meanwhile.
+// Executes gets and scans on leaves: returns the value of a get, or the pairs of a scan from the leaf of
+// its descent and its siblings (Honeycomb, section 4). It has several requests in flight and works on one
+// at a time while the leaves of the others arrive.
 //
-// scan_slots has the requests and their leaves. scan_control says what is done for the one that has its turn,
-// one thing after the other. leaf_view shows the leaf, leaf_pairs knows which pairs it has, answer_writer
-// gives what was found.
+// scan_slots contains the requests and their leaves. scan_control sequences the parts of the unit for the
+// request that has the grant. leaf_view decodes and compares parts of the leaf, leaf_pairs returns its
+// pairs, and answer_writer writes the answers.
 
 `default_nettype none
 
@@ -15,14 +15,14 @@ module range_scan_unit
   import accelerator_pkg::*;
   import scan_pkg::*;
 #(
-  // requests at the same time
+  // maximum number of requests in flight
   parameter int unsigned Slots = 4,
-  // of the longest node; a request that meets a longer one gets status_fault
+  // size of the largest node; a request that finds a larger one fails with status_fault
   parameter int unsigned NodeBytes = NodeBytesDefault,
-  // Most log entries that a scan sees in a leaf; beyond, it gets status_fault. A store with the default log
-  // threshold has at most 46.
+  // Maximum number of log entries of a leaf that a scan sorts; with more it fails with status_fault. A
+  // store with the default log threshold has at most 46.
   parameter int unsigned LogEntries = 64,
-  // of an answer that is not a value out of line
+  // maximum size of an answer, except for an overflow value
   parameter int unsigned ResultLines = 32
 ) (
   input logic clk_i,
@@ -34,13 +34,14 @@ module range_scan_unit
   output logic leaf_ready_o,
   input leaf_t leaf_i,
 
-  // Down again, for a sibling that is too new. This must not wait for a leaf to be taken.
-  output logic again_valid_o,
-  input logic again_ready_i,
-  output descent_t again_o,
-  input logic again_leaf_valid_i,
-  output logic again_leaf_ready_o,
-  input leaf_t again_leaf_i,
+  // Requests another descent for a sibling that is too new. The request must be accepted without waiting
+  // for a leaf.
+  output logic repeated_valid_o,
+  input logic repeated_ready_i,
+  output descent_t repeated_o,
+  input logic repeated_leaf_valid_i,
+  output logic repeated_leaf_ready_o,
+  input leaf_t repeated_leaf_i,
 
   output logic key_valid_o,
   input logic key_ready_i,
@@ -63,24 +64,24 @@ module range_scan_unit
   input logic answer_ready_i,
   output answer_beat_t answer_o,
 
-  // What is counted: cycles of requests, and of turns.
+  // for the counters: requests in flight, and whether one of them has the grant
   output logic [Slots-1:0] busy_o,
-  output logic turn_o,
+  output logic granted_o,
   output event_t [Slots-1:0] events_o,
   output event_t part_event_o
 );
 
   open_leaf_t leaf;
-  logic failed, overflow, turn_begins, turn_ends;
+  logic failed, overflow, grant_begins, grant_ends;
   logic open_valid, open_ready, open_none, open_failed, seek;
-  logic go_valid, go_ready, go_left, enter_valid, enter_ready, bound_is_here, leaf_is_beyond;
-  logic leave_valid, leave_ready, leave_goes_on;
+  logic go_valid, go_ready, go_left, enter_valid, enter_ready, bound_has_prefix, leaf_is_beyond;
+  logic leave_valid, leave_ready, leave_continues;
   lid_t sibling;
   open_t open;
   logic [7:0] seek_index;
   logic walk_valid, walk_ready, walk_found, find_valid, find_ready, find_after, find_found;
   found_t walk_item, find_item, step_item, emit;
-  logic set, set_to_end, set_to_place, step_valid, step_ready, step_back, step_compares, step_found;
+  logic set, set_to_end, set_to_position, step_valid, step_ready, step_back, step_compares, step_found;
   logic part_ready, pairs_part_valid, writer_part_valid;
   part_read_t pairs_part, writer_part;
   part_t part;
@@ -97,7 +98,7 @@ module range_scan_unit
   prefix_t prefix;
   logic fence_valid, fence_ready;
   fences_t fences;
-  event_t turn_event;
+  event_t grant_event;
 
   scan_slots #(
     .Slots(Slots),
@@ -109,9 +110,9 @@ module range_scan_unit
     .leaf_valid_i, .leaf_ready_o,
     .leaf_i,
     .busy_o,
-    .event_i(turn_event),
+    .event_i(grant_event),
     .events_o,
-    .turn_o, .turn_ends_i(turn_ends),
+    .granted_o, .grant_ends_i(grant_ends),
     .leaf_o(leaf),
     .open_valid_i(open_valid), .open_ready_o(open_ready),
     .open_i(open),
@@ -120,10 +121,10 @@ module range_scan_unit
     .go_left_i(go_left), .sibling_i(sibling),
     .fences_i(fences),
     .fence_valid_o(fence_valid), .fence_ready_i(fence_ready),
-    .again_valid_o, .again_ready_i,
-    .again_o,
-    .again_leaf_valid_i, .again_leaf_ready_o,
-    .again_leaf_i,
+    .repeated_valid_o, .repeated_ready_i,
+    .repeated_o,
+    .repeated_leaf_valid_i, .repeated_leaf_ready_o,
+    .repeated_leaf_i,
     .seek_i(seek), .seek_index_i(seek_index),
     .window_valid_i(window_valid), .window_ready_o(window_ready),
     .window_offset_i(window_offset), .window_limit_i(window_limit),
@@ -150,7 +151,7 @@ module range_scan_unit
   scan_control u_control (
     .clk_i,
     .rst_i,
-    .turn_i(turn_o), .turn_begins_o(turn_begins), .turn_ends_o(turn_ends),
+    .granted_i(granted_o), .grant_begins_o(grant_begins), .grant_ends_o(grant_ends),
     .request_i(leaf.request),
     .descent_failed_i(leaf.descent_failed),
     .open_valid_o(open_valid), .open_ready_i(open_ready),
@@ -168,14 +169,14 @@ module range_scan_unit
     .find_after_o(find_after),
     .find_found_i(find_found), .find_item_i(find_item),
     .set_o(set),
-    .set_to_end_o(set_to_end), .set_to_place_o(set_to_place),
+    .set_to_end_o(set_to_end), .set_to_position_o(set_to_position),
     .step_valid_o(step_valid), .step_ready_i(step_ready),
     .step_back_o(step_back), .step_compares_o(step_compares),
     .step_found_i(step_found), .step_item_i(step_item),
     .enter_valid_o(enter_valid), .enter_ready_i(enter_ready),
-    .bound_is_here_i(bound_is_here), .leaf_is_beyond_i(leaf_is_beyond),
+    .bound_has_prefix_i(bound_has_prefix), .leaf_is_beyond_i(leaf_is_beyond),
     .leave_valid_o(leave_valid), .leave_ready_i(leave_ready),
-    .leave_goes_on_i(leave_goes_on),
+    .leave_continues_i(leave_continues),
     .part_i(part),
     .emit_valid_o(emit_valid), .emit_ready_i(emit_ready),
     .emit_o(emit),
@@ -191,10 +192,10 @@ module range_scan_unit
     .geometry_i,
     .leaf_i(leaf),
     .enter_valid_i(enter_valid), .enter_ready_o(enter_ready),
-    .bound_is_here_o(bound_is_here), .leaf_is_beyond_o(leaf_is_beyond),
+    .bound_has_prefix_o(bound_has_prefix), .leaf_is_beyond_o(leaf_is_beyond),
     .fences_o(fences), .prefix_o(prefix),
     .leave_valid_i(leave_valid), .leave_ready_o(leave_ready),
-    .leave_goes_on_o(leave_goes_on),
+    .leave_continues_o(leave_continues),
     .part_valid_i(pairs_part_valid || writer_part_valid), .part_ready_o(part_ready),
     .part_read_i(writer_part_valid ? writer_part : pairs_part),
     .part_o(part),
@@ -215,17 +216,17 @@ module range_scan_unit
     .rst_i,
     .request_i(leaf.request),
     .header_i(leaf.header),
-    .forget_i(open_valid),
+    .clear_i(open_valid),
     .failed_i(failed),
     .overflow_o(overflow),
     .walk_valid_i(walk_valid), .walk_ready_o(walk_ready),
-    .tag_i(leaf.tag),
+    .fingerprint_i(leaf.fingerprint),
     .walk_found_o(walk_found), .walk_item_o(walk_item),
     .find_valid_i(find_valid), .find_ready_o(find_ready),
     .find_after_i(find_after),
     .find_found_o(find_found), .find_item_o(find_item),
     .set_i(set),
-    .set_to_place_i(set_to_place), .set_to_end_i(set_to_end),
+    .set_to_position_i(set_to_position), .set_to_end_i(set_to_end),
     .step_valid_i(step_valid), .step_ready_o(step_ready),
     .step_back_i(step_back), .step_compares_i(step_compares),
     .step_found_o(step_found), .step_item_o(step_item),
@@ -274,15 +275,15 @@ module range_scan_unit
 
   scan_events u_events (
     .slot_i(leaf.request.slot),
-    .begins_i(turn_begins),
+    .begins_i(grant_begins),
     .walked_i(walk_valid && walk_ready), .walk_found_i(walk_found),
     .placed_i(find_valid && find_ready), .find_found_i(find_found),
     .stepped_i(step_valid && step_ready), .step_found_i(step_found),
     .emitted_i(emit_valid && emit_ready), .value_bytes_i(value_bytes),
-    .goes_on_i(go_valid && go_ready), .sibling_i(sibling),
+    .continues_i(go_valid && go_ready), .sibling_i(sibling),
     .answered_i(finish_valid && finish_ready), .status_i(finish_status),
-    .looked_i(pairs_part_valid && part_ready), .part_read_i(pairs_part), .part_i(part),
-    .event_o(turn_event), .part_event_o
+    .compared_i(pairs_part_valid && part_ready), .part_read_i(pairs_part), .part_i(part),
+    .event_o(grant_event), .part_event_o
   );
 
   `ASSERT(OnePart, !(pairs_part_valid && writer_part_valid))

@@ -1,6 +1,6 @@
-// Gathers what is found, and gives it as answers. The pieces of an answer come before its outcome, which
-// counts them, and are kept until then; or its outcome comes first, and they pass through. If an outcome has
-// no bytes, the pieces before it are dropped.
+// Collects the results of a request and sends them as answers. Either the chunks of an answer come before
+// its outcome, which counts them: then the buffer stores them until the outcome arrives. Or the outcome
+// comes first: then the chunks pass through. An outcome with zero bytes discards the chunks before it.
 
 `default_nettype none
 
@@ -10,17 +10,17 @@ module result_buffer
   import accelerator_pkg::*;
   import scan_pkg::*;
 #(
-  // of an answer whose outcome comes last
+  // maximum size of an answer whose outcome comes last
   parameter int unsigned LinesMax = 32
 ) (
   input logic clk_i,
   input logic rst_i,
 
-  input logic piece_valid_i,
-  output logic piece_ready_o,
-  input piece_t piece_i,
-  // of pieces that pass through: no further one of this answer
-  input logic piece_last_i,
+  input logic chunk_valid_i,
+  output logic chunk_ready_o,
+  input byte_chunk_t chunk_i,
+  // for chunks that pass through: the last chunk of the answer
+  input logic chunk_last_i,
 
   input logic outcome_valid_i,
   output logic outcome_ready_o,
@@ -42,32 +42,32 @@ module result_buffer
     line_t data;
   } packed_line_t;
 
-  // ---- pieces: one is held back until it is known whether it is the last
+  // ---- chunks: one is delayed until it is known whether it is the last one
 
-  piece_t held_q;
+  byte_chunk_t held_q;
   logic is_held_q, is_last_q, is_open, closes, packer_valid, packer_ready, takes_held;
   logic outcomes_valid, outcomes_ready, lines_valid, lines_ready, packed_valid, packed_ready;
   packed_line_t packed_line, line;
   answer_t answer;
   logic has_dropped_q, drops, has_bytes, takes_answer;
 
-  // A piece held back belongs to the outcome that comes, unless it was the last of the answer before.
+  // A delayed chunk belongs to the next outcome, unless it was the last chunk of the previous answer.
   assign is_open = is_held_q && !is_last_q && !outcome_first_i;
   assign closes = outcome_valid_i && outcomes_ready && is_open;
-  assign packer_valid = is_held_q && (is_last_q || closes || piece_valid_i);
+  assign packer_valid = is_held_q && (is_last_q || closes || chunk_valid_i);
   assign takes_held = packer_valid && packer_ready;
-  assign piece_ready_o = !is_held_q || takes_held;
+  assign chunk_ready_o = !is_held_q || takes_held;
 
   always_ff @(posedge clk_i) begin
-    if (piece_valid_i && piece_ready_o) begin
-      held_q <= piece_i;
-      is_last_q <= piece_last_i;
+    if (chunk_valid_i && chunk_ready_o) begin
+      held_q <= chunk_i;
+      is_last_q <= chunk_last_i;
     end
   end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) is_held_q <= 1'b0;
-    else if (piece_valid_i) is_held_q <= 1'b1;
+    else if (chunk_valid_i) is_held_q <= 1'b1;
     else if (takes_held) is_held_q <= 1'b0;
   end
 
@@ -119,7 +119,7 @@ module result_buffer
     .count_o()
   );
 
-  // ---- answers: before one without bytes, lines that came for it are dropped
+  // ---- answers: lines that precede an answer without bytes are discarded
 
   assign has_bytes = answer.outcome.bytes != '0;
   assign drops = outcomes_valid && answer.has_lines && !has_bytes && !has_dropped_q;
@@ -145,11 +145,11 @@ module result_buffer
 
   assign answer_valid_o = outcomes_valid && (has_bytes ? lines_valid : !drops);
 
-  `ASSERT_OFFER_STAYS(PieceStays, piece_valid_i, piece_ready_o, {piece_i.count, piece_last_i})
+  `ASSERT_OFFER_STAYS(ChunkStays, chunk_valid_i, chunk_ready_o, {chunk_i.count, chunk_last_i})
   `ASSERT_OFFER_STAYS(OutcomeStays, outcome_valid_i, outcome_ready_o, {outcome_i, outcome_first_i})
   `ASSERT_OFFER_STAYS(AnswerStays, answer_valid_o, answer_ready_i, answer_o)
-  `ASSERT(OutcomeOrPiece, !outcome_valid_i || !piece_valid_i)
-  `ASSERT(NothingHeldBeforeTheFirst, !outcome_valid_i || !outcome_first_i || !is_held_q || is_last_q)
+  `ASSERT(OutcomeExcludesChunk, !outcome_valid_i || !chunk_valid_i)
+  `ASSERT(NoChunkBeforeFirst, !outcome_valid_i || !outcome_first_i || !is_held_q || is_last_q)
 
 endmodule
 

@@ -1,6 +1,6 @@
-// What a range scan unit does one after the other for a request: opens the leaf; looks for the key of a get
-// in the log if its tag is there, then in the sorted block; for a scan sorts the log, finds where the range
-// starts, emits pair after pair until a bound or a limit is reached, and goes on to sibling leaves.
+// Sequences the parts of a range scan unit for a request. It opens the leaf. For a get it searches the log
+// if a fingerprint matches, then the sorted block. For a scan it sorts the log, finds the start of the
+// range, emits pairs until a bound or a limit ends the scan, and continues with sibling leaves.
 
 `default_nettype none
 
@@ -14,18 +14,19 @@ module scan_control
   input logic clk_i,
   input logic rst_i,
 
-  // Turns of requests: one begins when it is the first after reset, or the one before has ended.
-  input logic turn_i,
-  output logic turn_begins_o,
-  output logic turn_ends_o,
-  // stays through the turn
+  // A request has the grant. A grant begins with the first request after reset, or when the previous one
+  // has ended.
+  input logic granted_i,
+  output logic grant_begins_o,
+  output logic grant_ends_o,
+  // constant during a grant
   // verilator lint_off UNUSEDSIGNAL
   input task_t request_i,
   // verilator lint_on UNUSEDSIGNAL
-  // its descent came to no leaf
+  // its descent failed
   input logic descent_failed_i,
 
-  // see leaf_way
+  // see leaf_navigator
   output logic open_valid_o,
   input logic open_ready_i,
   output open_t open_o,
@@ -40,7 +41,7 @@ module scan_control
   // verilator lint_off UNUSEDSIGNAL
   input node_header_t header_i,
   // verilator lint_on UNUSEDSIGNAL
-  // what was read means nothing, or there is no room for it
+  // a read of the leaf has failed, or the leaf or its log is too large
   input logic failed_i,
 
   output logic walk_valid_o,
@@ -54,10 +55,10 @@ module scan_control
   input logic find_found_i,
   input found_t find_item_i,
 
-  // the cursor goes to the place that was found, or to an end of the leaf
+  // moves the cursor to the position that was found, or to an end of the leaf
   output logic set_o,
   output logic set_to_end_o,
-  output logic set_to_place_o,
+  output logic set_to_position_o,
   output logic step_valid_o,
   input logic step_ready_i,
   output logic step_back_o,
@@ -68,11 +69,11 @@ module scan_control
   // see leaf_bounds
   output logic enter_valid_o,
   input logic enter_ready_i,
-  input logic bound_is_here_i,
+  input logic bound_has_prefix_i,
   input logic leaf_is_beyond_i,
   output logic leave_valid_o,
   input logic leave_ready_i,
-  input logic leave_goes_on_i,
+  input logic leave_continues_i,
   // verilator lint_off UNUSEDSIGNAL
   input part_t part_i,
   // verilator lint_on UNUSEDSIGNAL
@@ -81,7 +82,7 @@ module scan_control
   input logic emit_ready_i,
   output found_t emit_o,
   input logic [31:0] emit_value_bytes_i,
-  // it went as an answer for itself
+  // the value was sent as an answer of its own
   input logic emit_answered_i,
   output logic finish_valid_o,
   input logic finish_ready_i,
@@ -107,13 +108,13 @@ module scan_control
   } state_e;
 
   state_e state_q, state_d;
-  // A scan with a floor start still looks for the floor.
+  // A scan with a floor start has not yet found the floor.
   logic seeks_floor_q, seeks_floor_d;
   found_t found_q, found_d;
   logic [7:0] status_q, status_d;
   logic more_q, more_d;
 
-  // ---- what the request says
+  // ---- request
 
   logic is_get, backward, has_start, has_log, start_after, goes_left;
   lid_t sibling;
@@ -127,7 +128,7 @@ module scan_control
   assign sibling = goes_left ? lid_t'(header_i.left) : lid_t'(header_i.right);
   assign has_log = header_i.lock_and_size[LockAndSizeLogCountShift+:LockAndSizeLogCountBits] != '0;
 
-  // ---- what was seen
+  // ---- results of the parts
 
   logic is_beyond, is_limited, is_equal_in;
   logic [31:0] emitted_bytes, pairs_left;
@@ -143,10 +144,10 @@ module scan_control
     .is_over_o(is_limited)
   );
 
-  // The item that a step comes to is compared with the bound.
+  // The item of a step is compared with the bound.
   assign is_equal_in = part_i.equal && !(backward ? request_i.lower_excluded : request_i.upper_excluded);
   assign is_beyond = leaf_is_beyond_i ||
-      (bound_is_here_i && !is_equal_in && !(backward ? !part_i.less && !part_i.equal : part_i.less));
+      (bound_has_prefix_i && !is_equal_in && !(backward ? !part_i.less && !part_i.equal : part_i.less));
   assign emitted_bytes = 32'(header_i.prefix_length) + 32'(found_q.header.suffix_length) + emit_value_bytes_i;
 
   always_comb begin
@@ -161,7 +162,7 @@ module scan_control
         seeks_floor_d = seeks_floor(request_i);
         status_d = request_i.is_scan ? 8'(StatusFound) : 8'(StatusAbsent);
         more_d = 1'b0;
-        if (turn_i) state_d = descent_failed_i ? Finish : Open;
+        if (granted_i) state_d = descent_failed_i ? Finish : Open;
         if (descent_failed_i) status_d = 8'(StatusFault);
       end
 
@@ -216,13 +217,13 @@ module scan_control
       EmitPair: if (emit_ready_i) state_d = Step;
       LeaveLeaf: begin
         if (sibling == '0) state_d = Finish;
-        else if (leave_ready_i) state_d = leave_goes_on_i ? GoOn : Finish;
+        else if (leave_ready_i) state_d = leave_continues_i ? GoOn : Finish;
       end
       GoOn: if (go_ready_i) state_d = Open;
       default: if (finish_ready_i) state_d = Idle;
     endcase
 
-    // What was seen since the leaf was begun may mean nothing.
+    // After a failure, the results since the beginning of the leaf are undefined.
     if ((failed_i || open_failed_i) && state_d != state_q && !(state_q inside {Idle, Finish}) &&
         state_d != Idle) begin
       state_d = Finish;
@@ -243,10 +244,10 @@ module scan_control
     else state_q <= state_d;
   end
 
-  // ---- what is asked of the parts
+  // ---- requests to the parts
 
-  assign turn_begins_o = state_q == Idle && turn_i;
-  assign turn_ends_o = state_q != Idle && state_d == Idle;
+  assign grant_begins_o = state_q == Idle && granted_i;
+  assign grant_ends_o = state_q != Idle && state_d == Idle;
   assign open_o = opening(request_i, is_first_i, goes_left, pairs_left);
 
   assign walk_valid_o = state_q == Walk;
@@ -254,11 +255,11 @@ module scan_control
   assign find_after_o = state_q == FindStart && start_after;
 
   assign set_o = state_q == SetStart;
-  assign set_to_place_o = has_start;
+  assign set_to_position_o = has_start;
   assign set_to_end_o = goes_left;
   assign step_valid_o = state_q == Step || state_q == StepToFloor;
   assign step_back_o = state_q == StepToFloor || backward;
-  assign step_compares_o = state_q == Step && bound_is_here_i;
+  assign step_compares_o = state_q == Step && bound_has_prefix_i;
 
   assign emit_valid_o = state_q == EmitValue || state_q == EmitPair;
   assign emit_o = found_q;
@@ -274,12 +275,12 @@ module scan_control
   assign leave_valid_o = state_q == LeaveLeaf && sibling != '0;
 
   `COVER(GetSkipsLog, state_q == Open && open_ready_i && is_get && has_log && !log_may_have_i)
-  `COVER(TagMisleads, state_q == Walk && walk_ready_i && is_get && !walk_found_i)
-  `COVER(GetFindsMarker, state_q == Walk && walk_ready_i && is_get && walk_found_i && state_d == Finish)
-  `COVER(FloorIsLeft, state_q == StepToFloor && state_d == GoOn)
-  `COVER(FloorIsNowhere, state_q == StepToFloor && step_ready_i && !step_found_i && sibling == '0)
-  `COVER(GoesOnLeft, state_q == LeaveLeaf && state_d == GoOn && backward)
-  `COVER(GoesOnRight, state_q == LeaveLeaf && state_d == GoOn && !backward)
+  `COVER(FingerprintCollides, state_q == Walk && walk_ready_i && is_get && !walk_found_i)
+  `COVER(GetFindsTombstone, state_q == Walk && walk_ready_i && is_get && walk_found_i && state_d == Finish)
+  `COVER(FloorIsInLeftSibling, state_q == StepToFloor && state_d == GoOn)
+  `COVER(NoFloorExists, state_q == StepToFloor && step_ready_i && !step_found_i && sibling == '0)
+  `COVER(ContinuesLeft, state_q == LeaveLeaf && state_d == GoOn && backward)
+  `COVER(ContinuesRight, state_q == LeaveLeaf && state_d == GoOn && !backward)
 
 endmodule
 

@@ -27,12 +27,12 @@ module scan_engine
   input  leaf_t leaf_i,
 
   // descents of scans that found a sibling that is too new, and their leaves
-  output logic     again_valid_o,
-  input  logic     again_ready_i,
-  output descent_t again_o,
-  input  logic     again_leaf_valid_i,
-  output logic     again_leaf_ready_o,
-  input  leaf_t    again_leaf_i,
+  output logic     repeated_valid_o,
+  input  logic     repeated_ready_i,
+  output descent_t repeated_o,
+  input  logic     repeated_leaf_valid_i,
+  output logic     repeated_leaf_ready_o,
+  input  leaf_t    repeated_leaf_i,
 
   // two ports to the key buffers for each unit, and one port to memory for each slot: see range_scan_unit
   output logic       [Units-1:0] key_valid_o,
@@ -62,9 +62,10 @@ module scan_engine
 
   if (Units < 1) $fatal(1, "Units must be at least 1");
 
-  logic [Units-1:0] has_slot, later, starts, awaits, again_valid, again_ready, again_taken, turns;
+  logic [Units-1:0] has_slot, later, starts, awaits, granted;
+  logic [Units-1:0] repeated_valid, repeated_ready, repeated_leaf_accepted;
   logic [Units-1:0][Slots-1:0] busy;
-  descent_t [Units-1:0] again;
+  descent_t [Units-1:0] repeated;
   logic [Units-1:0] answer_valid, answer_ready, answer_last;
   answer_beat_t [Units-1:0] answer;
 
@@ -76,7 +77,7 @@ module scan_engine
   assign later = has_slot & ~(started_q | (started_q - 1'b1));
   assign starts = later != '0 ? later & (~later + 1'b1) : has_slot & (~has_slot + 1'b1);
   assign leaf_ready_o = |has_slot;
-  assign again_leaf_ready_o = |(awaits & again_taken);
+  assign repeated_leaf_ready_o = |(awaits & repeated_leaf_accepted);
 
   always_ff @(posedge clk_i) begin
     if (rst_i) started_q <= Units'(1);
@@ -89,16 +90,16 @@ module scan_engine
     slot_t slot_q;
 
     always_ff @(posedge clk_i) begin
-      if (again_valid[unit] && again_ready[unit]) slot_q <= again[unit].request.slot;
+      if (repeated_valid[unit] && repeated_ready[unit]) slot_q <= repeated[unit].request.slot;
     end
 
     always_ff @(posedge clk_i) begin
       if (rst_i) awaits_q <= 1'b0;
-      else if (again_valid[unit] && again_ready[unit]) awaits_q <= 1'b1;
-      else if (again_leaf_valid_i && awaits[unit] && again_taken[unit]) awaits_q <= 1'b0;
+      else if (repeated_valid[unit] && repeated_ready[unit]) awaits_q <= 1'b1;
+      else if (repeated_leaf_valid_i && awaits[unit] && repeated_leaf_accepted[unit]) awaits_q <= 1'b0;
     end
 
-    assign awaits[unit] = awaits_q && slot_q == again_leaf_i.request.slot;
+    assign awaits[unit] = awaits_q && slot_q == repeated_leaf_i.request.slot;
     assign answer_last[unit] = answer[unit].last;
 
     range_scan_unit #(
@@ -113,12 +114,12 @@ module scan_engine
       .leaf_valid_i(leaf_valid_i && starts[unit]),
       .leaf_ready_o(has_slot[unit]),
       .leaf_i,
-      .again_valid_o(again_valid[unit]),
-      .again_ready_i(again_ready[unit]),
-      .again_o(again[unit]),
-      .again_leaf_valid_i(again_leaf_valid_i && awaits[unit]),
-      .again_leaf_ready_o(again_taken[unit]),
-      .again_leaf_i,
+      .repeated_valid_o(repeated_valid[unit]),
+      .repeated_ready_i(repeated_ready[unit]),
+      .repeated_o(repeated[unit]),
+      .repeated_leaf_valid_i(repeated_leaf_valid_i && awaits[unit]),
+      .repeated_leaf_ready_o(repeated_leaf_accepted[unit]),
+      .repeated_leaf_i,
       .key_valid_o(key_valid_o[unit]),
       .key_ready_i(key_ready_i[unit]),
       .key_o(key_o[unit]),
@@ -137,7 +138,7 @@ module scan_engine
       .answer_ready_i(answer_ready[unit]),
       .answer_o(answer[unit]),
       .busy_o(busy[unit]),
-      .turn_o(turns[unit]),
+      .granted_o(granted[unit]),
       .events_o(events_o[unit*Slots+:Slots]),
       .part_event_o(part_events_o[unit])
     );
@@ -146,16 +147,16 @@ module scan_engine
   arbiter #(
     .T(descent_t),
     .Count(Units)
-  ) u_again (
+  ) u_repeated (
     .clk_i,
     .rst_i,
-    .in_valid_i(again_valid),
-    .in_ready_o(again_ready),
-    .in_i(again),
+    .in_valid_i(repeated_valid),
+    .in_ready_o(repeated_ready),
+    .in_i(repeated),
     .in_last_i('1),
-    .out_valid_o(again_valid_o),
-    .out_ready_i(again_ready_i),
-    .out_o(again_o),
+    .out_valid_o(repeated_valid_o),
+    .out_ready_i(repeated_ready_i),
+    .out_o(repeated_o),
     .out_last_o(),
     .out_index_o()
   );
@@ -185,14 +186,14 @@ module scan_engine
     if (rst_i) begin
       counts_q <= '0;
     end else begin
-      counts_q.busy <= counts_q.busy + 64'($countones(turns));
+      counts_q.busy <= counts_q.busy + 64'($countones(granted));
       counts_q.requests <= counts_q.requests + 64'($countones(busy));
     end
   end
 
   assign counts_o = counts_q;
 
-  `ASSERT(AgainLeafHasAUnit, !again_leaf_valid_i || $onehot(awaits))
+  `ASSERT(RepeatedLeafHasUnit, !repeated_leaf_valid_i || $onehot(awaits))
   `ASSERT(OneUnitStarts, $onehot0(starts))
 
 endmodule

@@ -1,4 +1,4 @@
-// What a range scan unit does for the request that has its turn, as events.
+// Reports the steps of a range scan unit, for the request that has the grant, as events.
 
 `default_nettype none
 
@@ -8,7 +8,7 @@ module scan_events
   import scan_pkg::*;
 (
   input slot_t slot_i,
-  // the turn of a request begins
+  // the grant of a request begins
   input logic begins_i,
   input logic walked_i,
   input logic walk_found_i,
@@ -18,19 +18,19 @@ module scan_events
   input logic step_found_i,
   input logic emitted_i,
   input logic [31:0] value_bytes_i,
-  input logic goes_on_i,
+  input logic continues_i,
   input lid_t sibling_i,
   input logic answered_i,
   input logic [7:0] status_i,
 
-  input logic looked_i,
+  input logic compared_i,
   // verilator lint_off UNUSEDSIGNAL
   input part_read_t part_read_i,
   input part_t part_i,
   // verilator lint_on UNUSEDSIGNAL
 
   output event_t event_o,
-  // of a key that is looked at
+  // a key of the leaf was read or compared
   output event_t part_event_o
 );
 
@@ -38,19 +38,19 @@ module scan_events
 
   assign order = {part_i.equal, part_i.less, part_read_i.compares};
 
-  // scan_control does one thing at a time.
+  // scan_control executes one operation at a time.
   always_comb begin
     event_o = event_if(1'b0, 0, slot_i, '0, '0);
-    if (begins_i) event_o = event_if(1'b1, EventTurn, slot_i, '0, '0);
+    if (begins_i) event_o = event_if(1'b1, EventGrant, slot_i, '0, '0);
     if (walked_i) event_o = event_if(1'b1, EventLogWalked, slot_i, 32'(walk_found_i), '0);
-    if (placed_i) event_o = event_if(1'b1, EventPlaceFound, slot_i, 32'(find_found_i), '0);
+    if (placed_i) event_o = event_if(1'b1, EventPositionFound, slot_i, 32'(find_found_i), '0);
     if (stepped_i) event_o = event_if(1'b1, EventStepped, slot_i, 32'(step_found_i), '0);
     if (emitted_i) event_o = event_if(1'b1, EventEmitted, slot_i, value_bytes_i, '0);
-    if (goes_on_i) event_o = event_if(1'b1, EventSibling, slot_i, '0, 64'(sibling_i));
+    if (continues_i) event_o = event_if(1'b1, EventSibling, slot_i, '0, 64'(sibling_i));
     if (answered_i) event_o = event_if(1'b1, EventAnswered, slot_i, '0, 64'(status_i));
   end
 
-  assign part_event_o = event_if(looked_i, EventCompared, slot_i, 32'(order), 64'(part_read_i.offset));
+  assign part_event_o = event_if(compared_i, EventCompared, slot_i, 32'(order), 64'(part_read_i.offset));
 
 endmodule
 

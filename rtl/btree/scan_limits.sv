@@ -1,4 +1,5 @@
-// Counts down the pairs and the bytes that a scan may still emit. A limit ends it at the first pair beyond.
+// Counts down the pairs and the bytes that a scan may still emit. The first pair beyond a limit ends the
+// scan.
 
 `default_nettype none
 
@@ -12,12 +13,12 @@ module scan_limits
   input logic [31:0] pairs_max_i,
   input logic [31:0] bytes_max_i,
 
-  // a pair with so many bytes was emitted
+  // a pair of bytes_i bytes was emitted
   input logic pair_i,
   input logic [31:0] bytes_i,
 
   output logic [31:0] pairs_left_o,
-  // no further pair may be
+  // a limit is reached
   output logic is_over_o
 );
 

@@ -1,4 +1,4 @@
-// What the parts of a range scan unit say to each other.
+// Types that the parts of a range scan unit exchange.
 
 `default_nettype none
 
@@ -7,14 +7,14 @@ package scan_pkg;
   import layout_pkg::*;
   import accelerator_pkg::*;
 
-  // No design uses every name.
+  // A design may use only some of the names.
   // verilator lint_off UNUSEDPARAM
 
-  // A log entry that lies over the sorted block, by its place in the node.
+  // A log entry as part of the sorted log.
   typedef struct packed {
-    // of the first sorted item whose key is not smaller
+    // offset of the first sorted item whose key is not smaller
     offset_t back_pointer;
-    // of the entry's item
+    // offset of the entry's item
     offset_t item;
     // an older entry has the same key
     logic repeats;
@@ -23,7 +23,7 @@ package scan_pkg;
     logic tombstone;
   } laid_t;
 
-  // What stands at an offset of a node, and so where its key suffix begins.
+  // The kind of a part at an offset of a node, which determines where its key suffix begins.
   typedef enum logic [1:0] {
     // bytes without a header
     PartBytes,
@@ -31,14 +31,14 @@ package scan_pkg;
     PartLogEntry
   } part_e;
 
-  // A part of a node that is to be looked at, and what its bytes, or its key suffix, are to be compared with:
-  // those bytes of one of the request's keys from first to last, last not included.
+  // A part of a node to read. Its bytes or its key suffix can be compared with the bytes of a key of the
+  // request from key_first up to, but not including, key_last.
   typedef struct packed {
     part_e part;
     offset_t offset;
-    // no byte from here on is needed
+    // no byte at or beyond this offset is needed
     offset_t limit;
-    // of PartBytes: how many are compared
+    // of PartBytes: number of bytes to compare
     offset_t length;
     logic compares;
     logic by_upper;
@@ -46,57 +46,57 @@ package scan_pkg;
     key_length_t key_last;
   } part_read_t;
 
-  // What was seen there. The headers mean something if the part has them.
+  // The result of a read. The headers are valid if the part has them.
   typedef struct packed {
     log_entry_header_t entry;
     item_header_t header;
-    // the part's bytes compared with the key's
+    // order of the part's bytes relative to the key's
     logic less;
     logic equal;
-    // by its first window alone
+    // the first window decided the order
     logic in_window;
   } part_t;
 
-  // A leaf to be opened.
+  // A leaf to open.
   typedef struct packed {
     lid_t lid;
-    // of its buffer; 0: the current one of the LID
+    // address of its buffer; 0: the current buffer of the LID
     bus_address_t address;
     version_t read_version;
-    // for a get; else for a scan, which reads all of the log, and the fences
+    // 1: for a get; 0: for a scan, which reads the whole log and the fence keys
     logic is_get;
-    // The key whose place will be looked for: its length, 0 if there is none: then the leaf is looked at from
-    // its first key on, or from its last.
+    // The length of the search key. Without a key (0), the read begins at the first key of the leaf,
+    // or at its end.
     logic by_upper;
     key_length_t key_length;
     logic at_end;
-    // a scan is likely to read so many lines
+    // number of lines that a scan is likely to read
     line_count_t ahead;
   } open_t;
 
-  // Those bytes of one of the request's keys of which head and tag are wanted, last not included.
+  // The bytes of a key of the request, from first up to, but not including, last, whose head and
+  // fingerprint are requested.
   typedef struct packed {
     logic by_upper;
     key_length_t first;
     key_length_t last;
   } suffix_t;
 
-  // What a slot shows of its request, and of the leaf that is open. None of it changes from one cycle to the
-  // next but by what was asked for.
+  // The state of a slot: its request, and its open leaf. It changes only when the unit requests a change.
   typedef struct packed {
     task_t request;
-    // the descent came to no leaf
+    // the descent failed
     logic descent_failed;
-    // a read of the leaf could not be done, or it is too long
+    // a read of the leaf has failed, or the leaf is too large
     logic failed;
-    // it is the leaf that the descent came to
+    // the leaf is the first one of the request
     logic is_first;
     node_header_t header;
-    logic [7:0] tag;
+    logic [7:0] fingerprint;
     // some log entry may have the key of a get
     logic log_may_have;
-    // the segment that it was opened at, the last before it whose head is less than the wanted one; bounds of
-    // the former or of another that was asked for
+    // the segment at which the leaf was opened, and the last segment before it whose head is less than
+    // the search key's; the bounds of the former, or of another segment that was selected
     logic [7:0] segment_index;
     logic [7:0] segment_less;
     logic bounds_valid;
@@ -104,22 +104,22 @@ package scan_pkg;
     offset_t segment_end;
   } open_leaf_t;
 
-  // An item that was found, and the version of its pair.
+  // The item of a lookup result, and the version of its pair.
   typedef struct packed {
     offset_t offset;
     item_header_t header;
     version_t version;
-    // it begins the window that was looked at last
+    // it is at the beginning of the window that was read last
     logic in_window;
   } found_t;
 
-  // Some bytes of an answer: the first ones of a line.
+  // A chunk of an answer: the first bytes of a line.
   typedef struct packed {
     logic [LineIndexBits:0] count;
     line_t bytes;
-  } piece_t;
+  } byte_chunk_t;
 
-  // All of an answer but its bytes.
+  // The outcome of an answer: everything except its bytes.
   typedef struct packed {
     slot_t slot;
     logic [7:0] status;
@@ -130,11 +130,11 @@ package scan_pkg;
     logic [31:0] bytes;
   } outcome_t;
 
-  // The first bytes of a prefix: as many as fit in a line with the header of a pair.
+  // The first bytes of a prefix, which fit into a line together with the header of a pair.
   localparam int unsigned PrefixBytes = LineBytes - CompletionPairSize;
   typedef logic [8*PrefixBytes-1:0] prefix_t;
 
-  // A move of bytes: of a value out of line, from an address on, or of the leaf, from an offset on.
+  // A move of bytes: of an overflow value from an address on, or of the leaf from an offset on.
   typedef struct packed {
     logic is_value;
     bus_address_t address;
@@ -143,13 +143,13 @@ package scan_pkg;
     logic [31:0] bytes;
   } move_t;
 
-  // Lines that are read beyond what is asked for: what a segment has behind the place, and an item's rest.
+  // Lines that a read prefetches in addition: the segment behind the position, and the end of an item.
   localparam int unsigned LinesAhead = 3;
   localparam int unsigned LinesOfNode = NodeBytesMax / LineBytes;
 
-  // How a request opens a leaf, of which LID and address are not known here: the leaf that its descent came
-  // to, or a sibling, which it comes to from one side. The floor of a scan is mostly in the first leaf, and
-  // what it reads from there on, too.
+  // Returns how a request opens a leaf, without LID and address. The leaf is the one of its descent, or
+  // a sibling that the scan enters from one side. The floor of a scan and the following pairs are
+  // usually in the first leaf.
   // verilator lint_off UNUSEDSIGNAL
   function automatic open_t opening(task_t request, logic is_first, logic goes_left, logic [31:0] pairs_left);
   // verilator lint_on UNUSEDSIGNAL
@@ -159,7 +159,7 @@ package scan_pkg;
     open.by_upper = request.backward;
     if (is_first) open.key_length = request.backward ? request.upper_length : request.lower_length;
     open.at_end = goes_left;
-    // Pairs are taken to have a line each.
+    // The function assumes one line for each pair.
     open.ahead = line_count_t'(LinesAhead);
     if (request.is_scan && !request.backward && (is_first || !goes_left)) begin
       open.ahead = line_count_t'(LinesOfNode);
@@ -168,7 +168,7 @@ package scan_pkg;
     return open;
   endfunction
 
-  // A scan from the floor looks for it on the left.
+  // Returns whether the scan steps back to the floor before it begins.
   // verilator lint_off UNUSEDSIGNAL
   function automatic logic seeks_floor(task_t request);
   // verilator lint_on UNUSEDSIGNAL

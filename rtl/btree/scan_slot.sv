@@ -1,8 +1,8 @@
-// A request of a range scan unit, and the leaf that it is at. The slot opens the leaf that its descent came
-// to by itself, and waits for what a get or scan is likely to read of it. Then it asks for its turn, in which
-// scan_control says what is done: siblings are opened, and what is still missing is waited for.
+// A request of a range scan unit, and its leaf. The slot opens the leaf of the descent and waits for the
+// lines that a get or scan is likely to read. Then it requests the grant of the unit. While it has the
+// grant, scan_control opens siblings and requests missing lines.
 //
-//   begin_i | first lines | log, segment | waits for its turn | turn: ... | turn_ends_i
+//   begin_i | first lines | log, segment | waits for the grant | grant: ... | grant_ends_i
 
 `default_nettype none
 
@@ -13,7 +13,7 @@ module scan_slot
   import accelerator_pkg::*;
   import scan_pkg::*;
 #(
-  // of the longest node
+  // size of the largest node
   parameter int unsigned NodeBytes = NodeBytesDefault
 ) (
   input logic clk_i,
@@ -21,12 +21,12 @@ module scan_slot
 
   input geometry_t geometry_i,
 
-  // a request, and where it begins, while the slot is not busy
+  // begins a request at a leaf, while the slot is idle
   input logic begin_i,
   input leaf_t leaf_i,
   output logic busy_o,
   output open_leaf_t leaf_o,
-  // in the cycle in which a leaf is open
+  // the leaf was opened in this cycle
   output logic opened_o,
 
   // see leaf_opener
@@ -36,15 +36,15 @@ module scan_slot
   output suffix_t suffix_o,
   input logic summary_done_i,
   input head_t summary_head_i,
-  input logic [7:0] summary_tag_i,
+  input logic [7:0] summary_fingerprint_i,
 
-  output logic turn_valid_o,
-  input logic turn_ready_i,
-  input logic turn_ends_i,
+  output logic grant_valid_o,
+  input logic grant_ready_i,
+  input logic grant_ends_i,
 
-  // ---- in its turn
+  // ---- during the grant
 
-  // see leaf_way
+  // see leaf_navigator
   input logic open_valid_i,
   output logic open_ready_o,
   input open_t open_i,
@@ -59,12 +59,12 @@ module scan_slot
   // verilator lint_on UNUSEDSIGNAL
   output logic fence_valid_o,
   input logic fence_ready_i,
-  output logic again_valid_o,
-  input logic again_ready_i,
-  output descent_t again_o,
-  input logic again_leaf_valid_i,
-  output logic again_leaf_ready_o,
-  input leaf_t again_leaf_i,
+  output logic repeated_valid_o,
+  input logic repeated_ready_i,
+  output descent_t repeated_o,
+  input logic repeated_leaf_valid_i,
+  output logic repeated_leaf_ready_o,
+  input leaf_t repeated_leaf_i,
 
   // see leaf_opener and leaf_buffer
   input logic seek_i,
@@ -93,12 +93,12 @@ module scan_slot
   typedef enum logic [2:0] {
     Idle,
     Open,
-    // waits for what the opener has asked for
+    // waits for the lines that the opener has requested
     Fetch,
     Ready,
-    // what came of opening is still to be told
-    Tell,
-    Turn
+    // the result of opening is not yet reported
+    Report,
+    Granted
   } state_e;
 
   state_e state_q, state_d;
@@ -120,14 +120,14 @@ module scan_slot
     state_d = state_q;
     unique case (state_q)
       Idle: if (begin_i) state_d = leaf_i.failed ? Ready : Open;
-      // Of a leaf that is not of the request's time lines may be left over.
+      // A leaf that does not exist at the read version may have lines in flight.
       Open: if (way_ready) state_d = way_none ? Ready : Fetch;
       Fetch: if (settled) state_d = Ready;
-      Ready: if (turn_ready_i) state_d = Tell;
-      Tell: if (open_valid_i) state_d = Turn;
+      Ready: if (grant_ready_i) state_d = Report;
+      Report: if (open_valid_i) state_d = Granted;
       default: ;
     endcase
-    if (turn_ends_i) state_d = Idle;
+    if (grant_ends_i) state_d = Idle;
   end
 
   always_ff @(posedge clk_i) begin
@@ -144,20 +144,20 @@ module scan_slot
   end
 
   assign busy_o = state_q != Idle;
-  assign turn_valid_o = state_q == Ready;
+  assign grant_valid_o = state_q == Ready;
   assign leaf_o.request = request_q;
   assign leaf_o.descent_failed = descent_failed_q;
   assign leaf_o.failed = has_failed || too_long;
 
-  // ---- which leaf
+  // ---- the leaf
 
-  assign way_valid = state_q == Open || (state_q == Turn && open_valid_i);
-  assign open_ready_o = state_q == Tell || way_ready;
-  assign open_none_o = state_q == Tell ? none_q : way_none;
-  assign open_failed_o = state_q == Turn && way_failed;
+  assign way_valid = state_q == Open || (state_q == Granted && open_valid_i);
+  assign open_ready_o = state_q == Report || way_ready;
+  assign open_none_o = state_q == Report ? none_q : way_none;
+  assign open_failed_o = state_q == Granted && way_failed;
   assign opened_o = way_valid && way_ready;
 
-  leaf_way u_way (
+  leaf_navigator u_navigator (
     .clk_i,
     .rst_i,
     .begin_i,
@@ -176,16 +176,16 @@ module scan_slot
     .address_o(leaf_address),
     .too_new_i(too_new),
     .fence_valid_o, .fence_ready_i,
-    .again_valid_o, .again_ready_i,
-    .again_o,
-    .again_leaf_valid_i, .again_leaf_ready_o,
-    .again_leaf_i
+    .repeated_valid_o, .repeated_ready_i,
+    .repeated_o,
+    .repeated_leaf_valid_i, .repeated_leaf_ready_o,
+    .repeated_leaf_i
   );
 
   assign own = opening(request_q, 1'b1, request_q.backward || seeks_floor(request_q), request_q.pairs_max);
 
   always_comb begin
-    open = state_q == Turn ? open_i : own;
+    open = state_q == Granted ? open_i : own;
     open.lid = leaf_lid;
     open.address = leaf_address;
   end
@@ -201,7 +201,7 @@ module scan_slot
     .too_new_o(too_new),
     .failed_i(has_failed),
     .header_o(leaf_o.header),
-    .tag_o(leaf_o.tag),
+    .fingerprint_o(leaf_o.fingerprint),
     .log_may_have_o(leaf_o.log_may_have),
     .too_long_o(too_long),
     .segment_index_o(leaf_o.segment_index),
@@ -227,7 +227,7 @@ module scan_slot
     .suffix_o,
     .summary_done_i,
     .summary_head_i,
-    .summary_tag_i
+    .summary_fingerprint_i
   );
 
   // ---- its lines
@@ -267,10 +267,10 @@ module scan_slot
   );
 
   `ASSERT(BeginsWhenIdle, !begin_i || !busy_o)
-  `ASSERT(AskedInItsTurn, !(open_valid_i || go_valid_i || seek_i || window_valid_i || value_valid_i) ||
-      state_q inside {Tell, Turn})
-  `ASSERT(TurnEndsOnce, !turn_ends_i || state_q inside {Tell, Turn})
-  `COVER(FailsBeforeItsTurn, state_q == Fetch && has_failed)
+  `ASSERT(RequestedWithGrant, !(open_valid_i || go_valid_i || seek_i || window_valid_i || value_valid_i) ||
+      state_q inside {Report, Granted})
+  `ASSERT(GrantEndsOnce, !grant_ends_i || state_q inside {Report, Granted})
+  `COVER(FailsBeforeGrant, state_q == Fetch && has_failed)
 
 endmodule
 

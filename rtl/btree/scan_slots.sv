@@ -1,5 +1,5 @@
-// The requests of a range scan unit: while one has its turn, the leaves of the others come. All ports without
-// an index are those of the request that has its turn; see scan_slot.
+// The requests of a range scan unit: while one has the grant, the leaves of the others arrive. Ports
+// without an index belong to the request that has the grant; see scan_slot.
 
 `default_nettype none
 
@@ -11,7 +11,7 @@ module scan_slots
   import scan_pkg::*;
 #(
   parameter int unsigned Slots = 4,
-  // of the longest node
+  // size of the largest node
   parameter int unsigned NodeBytes = NodeBytesDefault,
   localparam int unsigned PlaceBits = Slots > 1 ? $clog2(Slots) : 1
 ) (
@@ -20,17 +20,17 @@ module scan_slots
 
   input geometry_t geometry_i,
 
-  // a request, and where it begins
+  // begins a request at a leaf
   input logic leaf_valid_i,
   output logic leaf_ready_o,
   input leaf_t leaf_i,
   output logic [Slots-1:0] busy_o,
-  // what happens to each: it begins, its leaf is open; in its turn what the unit does
+  // events of each slot: its request begins, its leaf is open; during the grant those of the unit
   input event_t event_i,
   output event_t [Slots-1:0] events_o,
 
-  output logic turn_o,
-  input logic turn_ends_i,
+  output logic granted_o,
+  input logic grant_ends_i,
   output open_leaf_t leaf_o,
 
   input logic open_valid_i,
@@ -45,12 +45,12 @@ module scan_slots
   input fences_t fences_i,
   output logic fence_valid_o,
   input logic fence_ready_i,
-  output logic again_valid_o,
-  input logic again_ready_i,
-  output descent_t again_o,
-  input logic again_leaf_valid_i,
-  output logic again_leaf_ready_o,
-  input leaf_t again_leaf_i,
+  output logic repeated_valid_o,
+  input logic repeated_ready_i,
+  output descent_t repeated_o,
+  input logic repeated_leaf_valid_i,
+  output logic repeated_leaf_ready_o,
+  input leaf_t repeated_leaf_i,
 
   input logic seek_i,
   input logic [7:0] seek_index_i,
@@ -68,7 +68,7 @@ module scan_slots
   input logic value_line_ready_i,
   output line_t value_line_o,
 
-  // its keys
+  // the keys of its request
   input logic compare_read_i,
   input logic compare_upper_i,
   input key_length_t compare_byte_i,
@@ -93,9 +93,9 @@ module scan_slots
 
   typedef logic [PlaceBits-1:0] place_t;
 
-  // ---- who begins ----
+  // ---- assignment ----
 
-  // The idle slot of the lowest number.
+  // The idle slot with the lowest number.
   place_t place;
   logic begins;
   logic [Slots-1:0] keys_ready;
@@ -110,23 +110,23 @@ module scan_slots
   assign leaf_ready_o = busy_o != '1 && keys_ready == '1;
   assign begins = leaf_valid_i && leaf_ready_o;
 
-  // ---- whose turn it is ----
+  // ---- grants ----
 
-  logic [Slots-1:0] turn_valid, turn_ready, has_turn;
+  logic [Slots-1:0] grant_valid, grant_ready, has_grant;
   place_t holder;
 
   arbiter #(
     .T(logic),
     .Count(Slots)
-  ) u_turns (
+  ) u_grants (
     .clk_i,
     .rst_i,
-    .in_valid_i(turn_valid),
-    .in_ready_o(turn_ready),
+    .in_valid_i(grant_valid),
+    .in_ready_o(grant_ready),
     .in_i('0),
     .in_last_i('1),
-    .out_valid_o(turn_o),
-    .out_ready_i(turn_ends_i),
+    .out_valid_o(granted_o),
+    .out_ready_i(grant_ends_i),
     .out_o(),
     .out_last_o(),
     .out_index_o(holder)
@@ -137,9 +137,9 @@ module scan_slots
   logic [Slots-1:0] suffix_valid, suffix_ready, summary_done;
   suffix_t [Slots-1:0] suffix;
   head_t summary_head;
-  logic [7:0] summary_tag;
+  logic [7:0] summary_fingerprint;
   logic summary_read, summary_upper;
-  place_t summary_place;
+  place_t summary_index;
   key_length_t summary_byte;
   line_t summary_window;
 
@@ -155,12 +155,12 @@ module scan_slots
     .upper_length_i(leaf_i.request.upper_length),
     .ready_o(keys_ready),
     .summary_read_i(summary_read),
-    .summary_place_i(summary_place),
+    .summary_index_i(summary_index),
     .summary_upper_i(summary_upper),
     .summary_byte_i(summary_byte),
     .summary_window_o(summary_window),
     .compare_read_i,
-    .compare_place_i(holder),
+    .compare_index_i(holder),
     .compare_upper_i,
     .compare_byte_i,
     .compare_window_o,
@@ -179,9 +179,9 @@ module scan_slots
     .suffix_i(suffix),
     .done_o(summary_done),
     .head_o(summary_head),
-    .tag_o(summary_tag),
+    .fingerprint_o(summary_fingerprint),
     .key_read_o(summary_read),
-    .key_place_o(summary_place),
+    .key_index_o(summary_index),
     .key_upper_o(summary_upper),
     .key_byte_o(summary_byte),
     .key_window_i(summary_window)
@@ -191,13 +191,13 @@ module scan_slots
 
   open_leaf_t [Slots-1:0] leaf;
   logic [Slots-1:0] opened, open_ready, open_none, open_failed, go_ready, fence_valid;
-  logic [Slots-1:0] again_valid, again_leaf_ready, window_ready, value_ready, value_line_valid;
-  descent_t [Slots-1:0] again;
+  logic [Slots-1:0] repeated_valid, repeated_leaf_ready, window_ready, value_ready, value_line_valid;
+  descent_t [Slots-1:0] repeated;
   line_t [Slots-1:0] value_line;
   logic [Slots-1:0][2*LineBits-1:0] pair;
 
   for (genvar index = 0; index < Slots; index++) begin : gen_slots
-    assign has_turn[index] = turn_o && holder == place_t'(index);
+    assign has_grant[index] = granted_o && holder == place_t'(index);
 
     scan_slot #(
       .NodeBytes(NodeBytes)
@@ -215,34 +215,34 @@ module scan_slots
       .suffix_o(suffix[index]),
       .summary_done_i(summary_done[index]),
       .summary_head_i(summary_head),
-      .summary_tag_i(summary_tag),
-      .turn_valid_o(turn_valid[index]), .turn_ready_i(turn_ready[index]),
-      .turn_ends_i(turn_ends_i && has_turn[index]),
-      .open_valid_i(open_valid_i && has_turn[index]), .open_ready_o(open_ready[index]),
+      .summary_fingerprint_i(summary_fingerprint),
+      .grant_valid_o(grant_valid[index]), .grant_ready_i(grant_ready[index]),
+      .grant_ends_i(grant_ends_i && has_grant[index]),
+      .open_valid_i(open_valid_i && has_grant[index]), .open_ready_o(open_ready[index]),
       .open_i,
       .open_none_o(open_none[index]),
       .open_failed_o(open_failed[index]),
-      .go_valid_i(go_valid_i && has_turn[index]), .go_ready_o(go_ready[index]),
+      .go_valid_i(go_valid_i && has_grant[index]), .go_ready_o(go_ready[index]),
       .go_left_i,
       .sibling_i,
       .fences_i,
       .fence_valid_o(fence_valid[index]), .fence_ready_i,
-      .again_valid_o(again_valid[index]), .again_ready_i(again_ready_i && has_turn[index]),
-      .again_o(again[index]),
-      .again_leaf_valid_i(again_leaf_valid_i && has_turn[index]),
-      .again_leaf_ready_o(again_leaf_ready[index]),
-      .again_leaf_i,
-      .seek_i(seek_i && has_turn[index]),
+      .repeated_valid_o(repeated_valid[index]), .repeated_ready_i(repeated_ready_i && has_grant[index]),
+      .repeated_o(repeated[index]),
+      .repeated_leaf_valid_i(repeated_leaf_valid_i && has_grant[index]),
+      .repeated_leaf_ready_o(repeated_leaf_ready[index]),
+      .repeated_leaf_i,
+      .seek_i(seek_i && has_grant[index]),
       .seek_index_i,
-      .window_valid_i(window_valid_i && has_turn[index]), .window_ready_o(window_ready[index]),
+      .window_valid_i(window_valid_i && has_grant[index]), .window_ready_o(window_ready[index]),
       .window_offset_i,
       .window_limit_i,
       .window_pair_o(pair[index]),
-      .value_valid_i(value_valid_i && has_turn[index]), .value_ready_o(value_ready[index]),
+      .value_valid_i(value_valid_i && has_grant[index]), .value_ready_o(value_ready[index]),
       .value_address_i,
       .value_count_i,
       .value_line_valid_o(value_line_valid[index]),
-      .value_line_ready_i(value_line_ready_i && has_turn[index]),
+      .value_line_ready_i(value_line_ready_i && has_grant[index]),
       .value_line_o(value_line[index]),
       .read_valid_o(read_valid_o[index]), .read_ready_i(read_ready_i[index]),
       .read_o(read_o[index]),
@@ -255,7 +255,7 @@ module scan_slots
       .leaf_i,
       .opened_i(opened[index]),
       .open_leaf_i(leaf[index]),
-      .has_turn_i(has_turn[index]),
+      .has_grant_i(has_grant[index]),
       .event_i,
       .event_o(events_o[index])
     );
@@ -267,9 +267,9 @@ module scan_slots
   assign open_failed_o = open_failed[holder];
   assign go_ready_o = go_ready[holder];
   assign fence_valid_o = fence_valid[holder];
-  assign again_valid_o = again_valid[holder];
-  assign again_o = again[holder];
-  assign again_leaf_ready_o = again_leaf_ready[holder];
+  assign repeated_valid_o = repeated_valid[holder];
+  assign repeated_o = repeated[holder];
+  assign repeated_leaf_ready_o = repeated_leaf_ready[holder];
   assign window_ready_o = window_ready[holder];
   assign value_ready_o = value_ready[holder];
   assign value_line_valid_o = value_line_valid[holder];
@@ -285,11 +285,12 @@ module scan_slots
     .window_o
   );
 
-  `ASSERT(OnesTurn, $onehot0(has_turn))
-  `ASSERT(AsksInATurn, turn_o || !(open_valid_i || go_valid_i || seek_i || window_valid_i || value_valid_i))
-  `ASSERT(AgainInATurn, (again_valid & ~has_turn) == '0 && (!again_leaf_valid_i || turn_o))
-  `COVER(WaitsForItsTurn, turn_o && (turn_valid & ~has_turn) != '0)
-  `COVER(NoSlot, leaf_valid_i && busy_o == '1)
+  `ASSERT(OneGrant, $onehot0(has_grant))
+  `ASSERT(RequestsWithGrant,
+      granted_o || !(open_valid_i || go_valid_i || seek_i || window_valid_i || value_valid_i))
+  `ASSERT(RepeatedWithGrant, (repeated_valid & ~has_grant) == '0 && (!repeated_leaf_valid_i || granted_o))
+  `COVER(WaitsForGrant, granted_o && (grant_valid & ~has_grant) != '0)
+  `COVER(NoFreeSlot, leaf_valid_i && busy_o == '1)
 
 endmodule
 

@@ -35,12 +35,12 @@ module search_engine
   output leaf_t leaf_o,
 
   // descents of scans that have begun, and their leaves
-  input  logic again_valid_i,
-  output logic again_ready_o,
-  input  descent_t again_i,
-  output logic again_leaf_valid_o,
-  input  logic again_leaf_ready_i,
-  output leaf_t again_leaf_o,
+  input  logic repeated_valid_i,
+  output logic repeated_ready_o,
+  input  descent_t repeated_i,
+  output logic repeated_leaf_valid_o,
+  input  logic repeated_leaf_ready_i,
+  output leaf_t repeated_leaf_o,
 
   // one port to the key buffers for each unit, and one port to memory for each descent: see key_search_unit
   output logic [Units-1:0] key_valid_o,
@@ -65,25 +65,26 @@ module search_engine
 
   localparam int unsigned LeafCountBits = $clog2(Leaves + 1);
 
-  logic [Units-1:0] has_place, is_idle, candidates, starts, leaf_valid, leaf_ready, is_again, searches, node;
+  logic [Units-1:0] has_place, is_idle, candidates, starts, leaf_valid, leaf_ready, searches, node;
+  logic [Units-1:0] is_repeated;
   logic [Units-1:0][Descents-1:0] busy, line, version_step;
   leaf_t [Units-1:0] leaf;
   // Descents of requests in flight, plus their leaves that wait for a range scan unit.
   logic [LeafCountBits-1:0] leaves_q;
-  logic has_room, start, start_again;
+  logic has_room, start, starts_repeated;
 
   // The first idle unit is next, or else the first unit with a free descent; descents of scans have priority.
   assign candidates = |is_idle ? is_idle : has_place;
   assign starts = candidates & (~candidates + 1'b1);
   assign has_room = leaves_q != LeafCountBits'(Leaves);
-  assign again_ready_o = |has_place;
-  assign descent_ready_o = |has_place && has_room && !again_valid_i;
-  assign start_again = again_valid_i && again_ready_o;
+  assign repeated_ready_o = |has_place;
+  assign descent_ready_o = |has_place && has_room && !repeated_valid_i;
+  assign starts_repeated = repeated_valid_i && repeated_ready_o;
   assign start = descent_valid_i && descent_ready_o;
 
   for (genvar unit = 0; unit < Units; unit++) begin : gen_units
     assign is_idle[unit] = has_place[unit] && busy[unit] == '0;
-    assign is_again[unit] = leaf[unit].again;
+    assign is_repeated[unit] = leaf[unit].repeated;
 
     key_search_unit #(
       .Descents(Descents)
@@ -91,9 +92,9 @@ module search_engine
       .clk_i,
       .rst_i,
       .shortcut_capacity_i,
-      .descent_valid_i((start || start_again) && starts[unit]),
+      .descent_valid_i((start || starts_repeated) && starts[unit]),
       .descent_ready_o(has_place[unit]),
-      .descent_i(again_valid_i ? again_i : descent_i),
+      .descent_i(repeated_valid_i ? repeated_i : descent_i),
       .key_valid_o(key_valid_o[unit]),
       .key_ready_i(key_ready_i[unit]),
       .key_o(key_o[unit]),
@@ -126,9 +127,9 @@ module search_engine
 
   logic found_valid, found_ready;
   leaf_t found;
-  logic [Units-1:0] found_taken, again_taken;
+  logic [Units-1:0] found_taken, repeated_leaf_accepted;
 
-  assign leaf_ready = is_again & again_taken | ~is_again & found_taken;
+  assign leaf_ready = is_repeated & repeated_leaf_accepted | ~is_repeated & found_taken;
 
   arbiter #(
     .T(leaf_t),
@@ -136,7 +137,7 @@ module search_engine
   ) u_found (
     .clk_i,
     .rst_i,
-    .in_valid_i(leaf_valid & ~is_again),
+    .in_valid_i(leaf_valid & ~is_repeated),
     .in_ready_o(found_taken),
     .in_i(leaf),
     .in_last_i('1),
@@ -165,16 +166,16 @@ module search_engine
   arbiter #(
     .T(leaf_t),
     .Count(Units)
-  ) u_again (
+  ) u_repeated (
     .clk_i,
     .rst_i,
-    .in_valid_i(leaf_valid & is_again),
-    .in_ready_o(again_taken),
+    .in_valid_i(leaf_valid & is_repeated),
+    .in_ready_o(repeated_leaf_accepted),
     .in_i(leaf),
     .in_last_i('1),
-    .out_valid_o(again_leaf_valid_o),
-    .out_ready_i(again_leaf_ready_i),
-    .out_o(again_leaf_o),
+    .out_valid_o(repeated_leaf_valid_o),
+    .out_ready_i(repeated_leaf_ready_i),
+    .out_o(repeated_leaf_o),
     .out_last_o(),
     .out_index_o()
   );
@@ -198,10 +199,11 @@ module search_engine
   assign counts_o = counts_q;
 
   `ASSERT(LeavesHaveRoom, leaves_q <= LeafCountBits'(Leaves) && (!found_valid || found_ready))
-  `ASSERT(AgainIsOfAScan, !(descent_valid_i && descent_i.again) && (!again_valid_i || again_i.again))
+  `ASSERT(RepeatedDescentIsOfScan,
+      !(descent_valid_i && descent_i.repeated) && (!repeated_valid_i || repeated_i.repeated))
   `ASSERT(OneUnitStarts, $onehot0(starts))
   `ASSERT_OFFER_STAYS(DescentStays, descent_valid_i, descent_ready_o, descent_i)
-  `ASSERT_OFFER_STAYS(AgainStays, again_valid_i, again_ready_o, again_i)
+  `ASSERT_OFFER_STAYS(RepeatedStays, repeated_valid_i, repeated_ready_o, repeated_i)
 
 endmodule
 

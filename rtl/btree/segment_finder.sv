@@ -1,12 +1,12 @@
-// Finds a segment of a node: counts the heads that are not greater than the wanted one, a line of eight a
-// cycle.
+// Finds a segment of a node: counts the heads that are not greater than the head of the search key, one
+// line of eight heads per cycle.
 //
-// After start_i it takes the first lines_o lines of a node, which its user reads. From the first it has
-// the header. Then it waits for the wanted head: the head of what is left of the key after the node's
-// prefix, whose length the header tells. When all lines have come, found_o tells the last segment whose
-// head is not greater, and the last whose head is less: heads between them are equal, which says nothing
-// about what follows the first eight bytes. From then on seek_i asks for the bounds of any segment: they
-// are there three cycles after it, and stay. None of this changes until the next start_i.
+// After start_i the finder accepts the first lines_o lines of a node, which its user reads. The first line
+// contains the header. Then the finder waits for the head of the key suffix, which depends on the prefix
+// length in the header. When all lines have arrived, found_o is set together with the last segment whose
+// head is not greater and the last one whose head is less. Heads in between are equal, so the bytes after
+// the first eight decide. seek_i then requests the bounds of any segment; they are valid three cycles
+// later and stable. All outputs are stable until the next start_i.
 //
 //   start_i  line 0 .............. lines 1, 2 ... last ... found_o, seek_i ....... bounds_valid_o
 //                   header_valid_o ... head_valid_i
@@ -22,12 +22,12 @@ module segment_finder
   input logic clk_i,
   input logic rst_i,
 
-  // that of the store's nodes
+  // shortcut capacity of all nodes of the store
   input logic [7:0] shortcut_capacity_i,
-  // how many lines it takes: those of header and shortcuts
+  // number of lines to accept: those of header and shortcuts
   output line_count_t lines_o,
 
-  // forgets the node before; the lines come from the next cycle on
+  // discards the previous node; the lines of the new node begin in the next cycle
   input logic start_i,
 
   input  logic  line_valid_i,
@@ -37,19 +37,19 @@ module segment_finder
   output logic header_valid_o,
   output node_header_t header_o,
 
-  // stays valid, and the same, until found_o
+  // valid and constant until found_o
   input logic  head_valid_i,
   input head_t head_i,
 
   output logic found_o,
-  // the last segment whose head is not greater, and the last whose head is less; 0 if there is none
+  // the last segment whose head is not greater, and the last one whose head is less; 0 if none exists
   output logic [7:0] found_index_o,
   output logic [7:0] found_less_o,
-  // there is none: every key in the node is greater than the wanted one
+  // every head is greater: every key of the node is greater than the search key
   output logic found_none_o,
 
-  // bounds of a segment: offsets of its first item and of what follows its last. Those after the last segment
-  // are empty and stand where the sorted block ends.
+  // The bounds of a segment: the offsets of its first item and of the end of its last item. Segments
+  // beyond the last one are empty and are at the end of the sorted block.
   input logic seek_i,
   input logic [7:0] seek_index_i,
   output logic bounds_valid_o,
@@ -59,23 +59,23 @@ module segment_finder
 
   localparam int unsigned HeadsALine = LineBytes / 8;
   localparam int unsigned OffsetsALine = LineBytes / 2;
-  // Most lines that offsets are in: they may begin in the middle of one.
+  // Maximum number of lines with offsets, which may begin in the middle of a line.
   localparam int unsigned OffsetLines = (2 * 255 + LineBytes - 8 + LineBytes - 1) / LineBytes;
   localparam int unsigned OffsetLineBits = $clog2(OffsetLines);
-  // A place in these lines.
+  // An index of an offset in these lines.
   localparam int unsigned PlaceBits = OffsetLineBits + $clog2(OffsetsALine);
 
   typedef logic [5:0] block_line_t;
   typedef logic [PlaceBits-1:0] place_t;
 
-  // The lines of the shortcut block.
+  // Number of lines of the shortcut block, and the current line.
   block_line_t block_lines, line_q;
   logic [11:0] block_bytes;
   logic header_q, found_q, take;
   node_header_t node_q;
   logic [7:0] count_q, less_count_q;
 
-  // Times ten: a head and an offset.
+  // Ten bytes for each shortcut: a head and an offset.
   assign block_bytes = {1'b0, shortcut_capacity_i, 3'b0} + {3'b0, shortcut_capacity_i, 1'b0};
   assign block_lines = block_line_t'((block_bytes + 12'(LineBytes - 1)) >> LineIndexBits);
   assign lines_o = line_count_t'(block_lines) + 1'b1;
@@ -83,7 +83,7 @@ module segment_finder
   assign line_ready_o = !start_i && !found_q && (!header_q || head_valid_i);
   assign take = line_valid_i && line_ready_o;
 
-  // Heads ascend, so those that are less come first, then those that are equal, and as many are counted.
+  // Heads ascend: the smaller ones come first, then the equal ones, so counting is sufficient.
   logic [HeadsALine-1:0] less, not_greater;
 
   for (genvar i = 0; i < HeadsALine; i++) begin : gen_heads
@@ -117,14 +117,14 @@ module segment_finder
     end
   end
 
-  // The offsets begin after the heads that there is room for, in the middle of a line.
+  // The offsets follow the room for all heads, and may begin in the middle of a line.
   block_line_t offsets_line;
   place_t place;
   logic [$clog2(OffsetsALine)-1:0] in_line_q;
   line_t offsets;
   offset_t sorted_end, offset, begin_q, end_q;
   logic [7:0] index_q;
-  // The offset is read of where the segment begins (bit 0), of where the next one begins (bit 1).
+  // Bit 0: the beginning of the segment was read; bit 1: the beginning of the next segment was read.
   logic [1:0] seeking_q;
   logic bounds_valid_q;
 
@@ -177,7 +177,7 @@ module segment_finder
   assign end_o = end_q;
 
   `ASSERT(ShortcutsHaveRoom, !header_q || node_q.shortcut_count <= shortcut_capacity_i)
-  `ASSERT(SeeksAfterItFound, !seek_i || (found_q && seeking_q == '0))
+  `ASSERT(SeeksAfterFound, !seek_i || (found_q && seeking_q == '0))
   `ASSERT_STAYS(HeadStays, head_valid_i && header_q && !start_i, found_q, {head_valid_i, head_i})
 
 endmodule

@@ -1,4 +1,4 @@
-// What happens to the request of a slot, as events: what the slot does, and in its turn what its unit does.
+// Reports the events of a request in a slot: those of the slot, and during the grant those of the unit.
 
 `default_nettype none
 
@@ -13,7 +13,7 @@ module slot_events
   input logic opened_i,
   input open_leaf_t open_leaf_i,
   // verilator lint_on UNUSEDSIGNAL
-  input logic has_turn_i,
+  input logic has_grant_i,
   input event_t event_i,
 
   output event_t event_o
@@ -27,11 +27,11 @@ module slot_events
   assign state = open_leaf_i.header.lock_and_size;
   assign slot = open_leaf_i.request.slot;
 
-  // In the cycle in which a leaf is open, the unit waits for it.
+  // The unit has no events in the cycle in which a leaf opens, because it waits for the leaf.
   always_comb begin
     event_o = event_if(1'b0, 0, slot, '0, '0);
-    if (has_turn_i) event_o = event_i;
-    if (begins_i) event_o = event_if(1'b1, EventLeafTaken, leaf_i.request.slot, '0, 64'(leaf_i.lid));
+    if (has_grant_i) event_o = event_i;
+    if (begins_i) event_o = event_if(1'b1, EventLeafAccepted, leaf_i.request.slot, '0, 64'(leaf_i.lid));
     if (opened_i)
       event_o = event_if(1'b1, EventLeafOpen, slot, 32'(state.log_count), open_leaf_i.header.node_version);
   end

@@ -1,4 +1,4 @@
-// Finds the value of an item that is to be emitted: how many bytes it has, and where they are.
+// Finds the value of an item to emit: its length and its address or offset.
 
 `default_nettype none
 
@@ -12,20 +12,20 @@ module value_finder
   input logic clk_i,
   input logic rst_i,
 
-  // Found once it is ready; until it is taken nothing changes.
+  // The result is valid once find_ready_o is set, and stable until consume_i.
   input logic find_valid_i,
   output logic find_ready_o,
   // verilator lint_off UNUSEDSIGNAL
   input found_t find_i,
   // verilator lint_on UNUSEDSIGNAL
-  input logic take_i,
+  input logic consume_i,
   input logic keys_only_i,
 
   output logic [31:0] bytes_o,
-  // out of line, and there
-  output logic is_elsewhere_o,
+  // the value is an overflow value, at address_o
+  output logic is_overflow_o,
   output bus_address_t address_o,
-  // in the node: of the key suffix, and of the value
+  // offsets in the node of the key suffix and of the value
   output offset_t suffix_offset_o,
   output offset_t value_offset_o,
 
@@ -40,15 +40,15 @@ module value_finder
   value_reference_t reference_q;
   logic has_reference_q;
 
-  assign is_elsewhere_o = find_i.header.overflow && !keys_only_i;
-  assign find_ready_o = !is_elsewhere_o || has_reference_q;
+  assign is_overflow_o = find_i.header.overflow && !keys_only_i;
+  assign find_ready_o = !is_overflow_o || has_reference_q;
   assign suffix_offset_o = find_i.offset + offset_t'(ItemHeaderBits / 8);
   assign value_offset_o = suffix_offset_o + offset_t'(find_i.header.suffix_length);
   assign address_o = reference_q.address;
 
   always_comb begin
     bytes_o = 32'(find_i.header.value_length);
-    if (is_elsewhere_o) bytes_o = reference_q.length;
+    if (is_overflow_o) bytes_o = reference_q.length;
     if (keys_only_i) bytes_o = '0;
   end
 
@@ -66,13 +66,13 @@ module value_finder
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_i || take_i) has_reference_q <= 1'b0;
+    if (rst_i || consume_i) has_reference_q <= 1'b0;
     else if (part_valid_o && part_ready_i) has_reference_q <= 1'b1;
   end
 
-  `ASSERT(TakesWhatWasFound, !take_i || find_valid_i)
-  `COVER(IsElsewhere, find_valid_i && is_elsewhere_o)
-  `COVER(IsNotAsked, find_valid_i && keys_only_i)
+  `ASSERT(ConsumesFoundValue, !consume_i || find_valid_i)
+  `COVER(IsOverflow, find_valid_i && is_overflow_o)
+  `COVER(IsNotRequested, find_valid_i && keys_only_i)
 
 endmodule
 

@@ -8,10 +8,10 @@ package accelerator_pkg;
 
   import layout_pkg::*;
 
-  // No design uses every name.
+  // A design may use only some of the names.
   // verilator lint_off UNUSEDPARAM
 
-  // The unit of memory accesses is a line, one beat of a bus. Byte i of a line is bits 8i+7:8i.
+  // Memory is accessed in lines. A line is one beat of a bus. Byte i of a line is bits 8i+7:8i.
   localparam int unsigned LineBytes = 64;
   localparam int unsigned LineBits = 8 * LineBytes;
   localparam int unsigned LineIndexBits = $clog2(LineBytes);
@@ -113,8 +113,8 @@ package accelerator_pkg;
     direction_e direction;
     // the search key is the upper bound of the request instead of the lower one
     logic by_upper;
-    // the scan has begun, and its range scan unit waits for the leaf
-    logic again;
+    // a repeated descent: the scan has begun, and its range scan unit waits for the leaf
+    logic repeated;
     task_t request;
   } descent_t;
 
@@ -124,7 +124,7 @@ package accelerator_pkg;
     // a read of memory failed: lid and address are undefined
     logic failed;
     // see descent_t
-    logic again;
+    logic repeated;
     lid_t lid;
     // address of the buffer to read; 0: the current buffer of the LID
     bus_address_t address;
@@ -184,7 +184,7 @@ package accelerator_pkg;
     request_t request;
   } parsed_request_t;
 
-  // The step of a binary search: the middle of the segments from low to high; of two, the upper one.
+  // A step of a binary search: returns the middle of the segments from low to high, rounded up.
   function automatic logic [7:0] segment_between(logic [7:0] low, logic [7:0] high);
     return high - ((high - low) >> 1);
   endfunction

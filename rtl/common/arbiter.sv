@@ -36,10 +36,10 @@ module arbiter #(
     logic [IndexBits-1:0] index;
   } element_t;
 
-  // The stream that has the grant, or had it last. is_held_q: the stream keeps the grant, because it has
+  // The stream that has the grant, or had it last. is_locked_q: this stream keeps the grant, because it has
   // offered an element and its last element has not been accepted.
   logic [IndexBits-1:0] grant_d, grant_q;
-  logic is_held_q;
+  logic is_locked_q;
   logic ready;
 
   // The next stream, round-robin: the first one after the last grant that offers an element.
@@ -55,7 +55,7 @@ module arbiter #(
     return next;
   endfunction
 
-  assign grant_d = is_held_q ? grant_q : next_grant(grant_q, in_valid_i);
+  assign grant_d = is_locked_q ? grant_q : next_grant(grant_q, in_valid_i);
   always_comb begin
     in_ready_o = '0;
     in_ready_o[grant_d] = ready;
@@ -64,10 +64,10 @@ module arbiter #(
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       grant_q <= '0;
-      is_held_q <= 1'b0;
+      is_locked_q <= 1'b0;
     end else if (in_valid_i[grant_d]) begin
       grant_q <= grant_d;
-      is_held_q <= !ready || !in_last_i[grant_d];
+      is_locked_q <= !ready || !in_last_i[grant_d];
     end
   end
 
@@ -95,7 +95,7 @@ module arbiter #(
   for (genvar index = 0; index < Count; index++) begin : gen_assertions
     `ASSERT_OFFER_STAYS(InStays, in_valid_i[index], in_ready_o[index], {in_i[index], in_last_i[index]})
   end
-  `COVER(TwoWant, $countones(in_valid_i) > 1)
+  `COVER(SeveralStreamsOffer, $countones(in_valid_i) > 1)
 
 endmodule
 

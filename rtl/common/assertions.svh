@@ -1,7 +1,7 @@
-// Assertions and covers in the one form that Verilator, slang and Yosys accept: they are evaluated at each
-// rising edge of clk_i outside of reset. A module includes this file above its header, and has its assertions
-// at its end. A failed assertion names its instance, unless ASSERTIONS_WITHOUT_SCOPES is defined, which gives
-// all instances of a module the same code.
+// Assertions and covers in the one form that Verilator, slang and Yosys accept. They are evaluated at each
+// rising edge of clk_i outside of reset. A module includes this file above its header and places its
+// assertions at its end. A failed assertion names its instance, unless ASSERTIONS_WITHOUT_SCOPES is
+// defined, which gives all instances of a module the same code.
 
 `ifndef ASSERTIONS_SVH
 `define ASSERTIONS_SVH
@@ -16,7 +16,7 @@
 `define ASSERTION(Name, Expression) Name : assert (Expression);
 `endif
 
-// Holds in every cycle.
+// Expression is true in every cycle.
 `define ASSERT(Name, Expression) \
   always @(posedge clk_i) begin \
     if (!rst_i) begin \
@@ -24,8 +24,9 @@
     end \
   end
 
-// If Kept holds in a cycle, Data has the same value in the next cycle, unless Changes holds in the next
-// cycle. (Registers instead of $past, whose operands Verilator samples once more for each instance.)
+// If Kept is true in a cycle, Data has the same value in the next cycle, unless Changes is true in the next
+// cycle. The macro uses registers instead of $past, because Verilator samples the operands of $past once more
+// for each instance.
 `define ASSERT_STAYS(Name, Kept, Changes, Data) \
   logic Name``_kept_q; \
   logic [$bits(Data)-1:0] Name``_data_q; \
@@ -39,7 +40,7 @@
 `define ASSERT_OFFER_STAYS(Name, Valid, Ready, Data) \
   `ASSERT_STAYS(Name, (Valid) && !(Ready), 1'b0, {Valid, Data})
 
-// A state that tests must reach: rtl/test/coverage.py counts the cycles in which they did.
+// A state that tests must reach. rtl/test/coverage.py counts the cycles in which they reach it.
 `define COVER(Name, Expression) \
   always @(posedge clk_i) begin \
     if (!rst_i) begin \

@@ -9,7 +9,7 @@ package axi_pkg;
 
   import accelerator_pkg::*;
 
-  // No design uses every name.
+  // A design may use only some of the names.
   // verilator lint_off UNUSEDPARAM
 
   localparam int unsigned AxiIdBits = 16;

@@ -30,45 +30,45 @@ module byte_packer
     line_t data;
   } element_t;
 
-  // The bytes of an incomplete line, followed by zeros, and their number. ends_q: they end a packet, and the
+  // The bytes of an incomplete line, followed by zeros, and their number. ends_q: they end a packet, so the
   // line is sent before the next chunk is accepted.
-  line_t rest_q;
+  line_t partial_q;
   logic [LineIndexBits-1:0] count_q;
   logic ends_q;
 
   line_t chunk;
   logic [2*LineBits-1:0] packed_bytes;
   logic [7:0] packed_count;
-  logic takes, fills, ends, put, ready;
+  logic accepts, is_full, ends, offers_line, ready;
   element_t element, out;
 
   for (genvar index = 0; index < LineBytes; index++) begin : gen_chunk
     assign chunk[8*index+:8] = in_count_i > 7'(index) ? in_bytes_i[8*index+:8] : '0;
   end
-  assign packed_bytes = {LineBits'(0), rest_q} | ({LineBits'(0), chunk} << {count_q, 3'b0});
+  assign packed_bytes = {LineBits'(0), partial_q} | ({LineBits'(0), chunk} << {count_q, 3'b0});
   assign packed_count = 8'(count_q) + 8'(in_count_i);
 
   assign in_ready_o = ready && !ends_q;
-  assign takes = in_valid_i && in_ready_o;
-  assign fills = packed_count >= 8'(LineBytes);
+  assign accepts = in_valid_i && in_ready_o;
+  assign is_full = packed_count >= 8'(LineBytes);
   assign ends = in_last_i && packed_count <= 8'(LineBytes);
 
   // The offer to the skid buffer does not depend on its ready signal.
-  assign put = ends_q || (in_valid_i && (fills || ends));
-  assign element.data = ends_q ? rest_q : packed_bytes[LineBits-1:0];
+  assign offers_line = ends_q || (in_valid_i && (is_full || ends));
+  assign element.data = ends_q ? partial_q : packed_bytes[LineBits-1:0];
   assign element.last = ends_q || ends;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      rest_q <= '0;
+      partial_q <= '0;
       count_q <= '0;
       ends_q <= 1'b0;
-    end else if (takes) begin
-      rest_q <= ends ? '0 : fills ? packed_bytes[2*LineBits-1:LineBits] : packed_bytes[LineBits-1:0];
+    end else if (accepts) begin
+      partial_q <= ends ? '0 : is_full ? packed_bytes[2*LineBits-1:LineBits] : packed_bytes[LineBits-1:0];
       count_q <= ends ? '0 : packed_count[LineIndexBits-1:0];
       ends_q <= in_last_i && !ends;
     end else if (ends_q && ready) begin
-      rest_q <= '0;
+      partial_q <= '0;
       count_q <= '0;
       ends_q <= 1'b0;
     end
@@ -79,7 +79,7 @@ module byte_packer
   ) u_skid_buffer (
     .clk_i,
     .rst_i,
-    .in_valid_i(put),
+    .in_valid_i(offers_line),
     .in_ready_o(ready),
     .in_i(element),
     .out_valid_o(line_valid_o),
@@ -90,7 +90,7 @@ module byte_packer
   assign line_o = out.data;
   assign line_last_o = out.last;
 
-  `ASSERT(CountIsAllowed, !in_valid_i || (in_count_i >= 7'd1 && in_count_i <= 7'(LineBytes)))
+  `ASSERT(CountIsValid, !in_valid_i || (in_count_i >= 7'd1 && in_count_i <= 7'(LineBytes)))
   `ASSERT_OFFER_STAYS(InStays, in_valid_i, in_ready_o, {in_count_i, in_last_i})
 
 endmodule

@@ -11,8 +11,8 @@ module byte_window
   input logic clk_i,
   input logic rst_i,
 
-  // Discards all lines. The window then begins at byte skip_i of the line of this cycle, or else of the next
-  // line.
+  // Discards all lines. The window then begins at byte skip_i of the line that is accepted in this cycle, or
+  // else of the next line.
   input logic                     start_i,
   input logic [LineIndexBits-1:0] skip_i,
 
@@ -20,33 +20,33 @@ module byte_window
   output logic  line_ready_o,
   input  line_t line_i,
 
-  // The next bytes, and the number of buffered bytes. Only the first 64 of these are in bytes_o; the bytes of
-  // bytes_o beyond the count are undefined.
+  // The next bytes, and the number of buffered bytes. bytes_o contains only the first 64 of them; its bytes
+  // beyond the count are undefined.
   output line_t      bytes_o,
   output logic [7:0] count_o,
   // bytes that are consumed in this cycle: at most 64 and at most count_o
-  input  logic [6:0] take_i
+  input  logic [6:0] consume_i
 );
 
-  // Lines in order of arrival. The third one is there so that a line can be accepted in every cycle.
+  // Lines in order of arrival. The third register makes it possible to accept a line in every cycle.
   line_t lines_q[3];
   logic [1:0] count_d, count_q;
   // The first byte of the window in the first line.
   logic [LineIndexBits-1:0] skip_q;
   logic [6:0] skip_after;
-  logic leaves, comes;
+  logic drops_line, accepts_line;
 
-  assign skip_after = 7'(skip_q) + take_i;
-  assign leaves = skip_after[LineIndexBits];
-  assign comes = line_valid_i && line_ready_o;
-  assign count_d = start_i ? 2'd0 : count_q - 2'(leaves);
+  assign skip_after = 7'(skip_q) + consume_i;
+  assign drops_line = skip_after[LineIndexBits];
+  assign accepts_line = line_valid_i && line_ready_o;
+  assign count_d = start_i ? 2'd0 : count_q - 2'(drops_line);
 
   always_ff @(posedge clk_i) begin
-    if (leaves) begin
+    if (drops_line) begin
       lines_q[0] <= lines_q[1];
       lines_q[1] <= lines_q[2];
     end
-    if (comes) lines_q[count_d] <= line_i;
+    if (accepts_line) lines_q[count_d] <= line_i;
   end
 
   always_ff @(posedge clk_i) begin
@@ -54,19 +54,19 @@ module byte_window
       count_q <= '0;
       skip_q <= '0;
     end else begin
-      count_q <= count_d + 2'(comes);
+      count_q <= count_d + 2'(accepts_line);
       skip_q <= start_i ? skip_i : skip_after[LineIndexBits-1:0];
     end
   end
 
-  logic [7:0] bytes_of_lines;
-  assign bytes_of_lines = count_q > 2'd1 ? 8'(2 * LineBytes) : 8'(LineBytes);
+  logic [7:0] line_bytes;
+  assign line_bytes = count_q > 2'd1 ? 8'(2 * LineBytes) : 8'(LineBytes);
 
   assign line_ready_o = count_q != 2'd3;
   assign bytes_o = LineBits'({lines_q[1], lines_q[0]} >> {skip_q, 3'b0});
-  assign count_o = count_q == 2'd0 ? 8'd0 : bytes_of_lines - 8'(skip_q);
+  assign count_o = count_q == 2'd0 ? 8'd0 : line_bytes - 8'(skip_q);
 
-  `ASSERT(TakesWhatIsKnown, take_i <= 7'(LineBytes) && 8'(take_i) <= count_o)
+  `ASSERT(ConsumesBufferedBytes, consume_i <= 7'(LineBytes) && 8'(consume_i) <= count_o)
 
 endmodule
 

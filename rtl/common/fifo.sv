@@ -34,17 +34,17 @@ module fifo #(
   T items_q[Depth];
   logic [IndexBits-1:0] head_q, tail_q;
   logic [CountBits-1:0] count_q;
-  logic put, take;
+  logic push, pop;
 
-  assign put = in_valid_i && in_ready_o;
-  assign take = out_valid_o && out_ready_i;
+  assign push = in_valid_i && in_ready_o;
+  assign pop = out_valid_o && out_ready_i;
 
   function automatic logic [IndexBits-1:0] next(logic [IndexBits-1:0] index);
     return index == IndexLast ? '0 : index + 1'b1;
   endfunction
 
   always_ff @(posedge clk_i) begin
-    if (put) items_q[tail_q] <= in_i;
+    if (push) items_q[tail_q] <= in_i;
   end
 
   always_ff @(posedge clk_i) begin
@@ -53,9 +53,9 @@ module fifo #(
       tail_q <= '0;
       count_q <= '0;
     end else begin
-      if (take) head_q <= next(head_q);
-      if (put) tail_q <= next(tail_q);
-      count_q <= count_q + CountBits'(put) - CountBits'(take);
+      if (pop) head_q <= next(head_q);
+      if (push) tail_q <= next(tail_q);
+      count_q <= count_q + CountBits'(push) - CountBits'(pop);
     end
   end
 
@@ -64,10 +64,10 @@ module fifo #(
   assign out_o = items_q[head_q];
   assign count_o = count_q;
 
-  `ASSERT(CountHasABound, count_q <= CountBits'(Depth))
+  `ASSERT(CountIsBounded, count_q <= CountBits'(Depth))
   `ASSERT_OFFER_STAYS(InStays, in_valid_i, in_ready_o, in_i)
   `ASSERT_OFFER_STAYS(OutStays, out_valid_o, out_ready_i, out_o)
-  `COVER(InWaits, in_valid_i && !in_ready_o)
+  `COVER(InStalls, in_valid_i && !in_ready_o)
 
 endmodule
 

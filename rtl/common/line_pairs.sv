@@ -29,14 +29,14 @@ module line_pairs
 
   if (Lines < 4 || (Lines & (Lines - 1)) != 0) $fatal(1, "Lines must be a power of two and at least 4");
 
-  localparam int unsigned PlaceWidth = LineIndexWidth - 1;
+  localparam int unsigned RowWidth = LineIndexWidth - 1;
 
-  logic [PlaceWidth-1:0] even_place, odd_place;
+  logic [RowWidth-1:0] even_row, odd_row;
   line_t even_data, odd_data;
   logic is_odd_q;
 
-  assign odd_place = read_line_i[LineIndexWidth-1:1];
-  assign even_place = odd_place + PlaceWidth'(read_line_i[0]);
+  assign odd_row = read_line_i[LineIndexWidth-1:1];
+  assign even_row = odd_row + RowWidth'(read_line_i[0]);
 
   ram #(
     .Width(LineBits),
@@ -48,7 +48,7 @@ module line_pairs
     .write_address_i(write_line_i[LineIndexWidth-1:1]),
     .write_data_i,
     .read_i,
-    .read_address_i(even_place),
+    .read_address_i(even_row),
     .read_data_o(even_data)
   );
 
@@ -62,7 +62,7 @@ module line_pairs
     .write_address_i(write_line_i[LineIndexWidth-1:1]),
     .write_data_i,
     .read_i,
-    .read_address_i(odd_place),
+    .read_address_i(odd_row),
     .read_data_o(odd_data)
   );
 

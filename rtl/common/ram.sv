@@ -25,7 +25,7 @@ module ram #(
 
   if (Width < 1 || Depth < 1) $fatal(1, "Width and Depth must be at least 1");
 
-  // Synthesis may pick what a read beside a write gives: nobody looks.
+  // Synthesis may choose the result of a read that collides with a write, because no module uses that result.
   (* no_rw_check *)
   logic [Width-1:0] words_q[Depth];
   logic [Width-1:0] read_q;
@@ -37,8 +37,8 @@ module ram #(
 
   assign read_data_o = read_q;
 
-  `ASSERT(WriteWithin, !write_i || 32'(write_address_i) < Depth)
-  `ASSERT(ReadWithin, !read_i || 32'(read_address_i) < Depth)
+  `ASSERT(WriteAddressIsValid, !write_i || 32'(write_address_i) < Depth)
+  `ASSERT(ReadAddressIsValid, !read_i || 32'(read_address_i) < Depth)
 
 endmodule
 

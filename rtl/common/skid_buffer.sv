@@ -20,37 +20,37 @@ module skid_buffer #(
   output T     out_o
 );
 
-  // The element at the output, and the skid register: the element that arrived while the output was stalled.
-  T offered_q, held_q;
-  logic is_offered_q, is_held_q;
-  logic put, moves;
+  // The output register, and the skid register: the element that arrived while the output was stalled.
+  T out_q, skid_q;
+  logic out_valid_q, skid_valid_q;
+  logic accepts, advances;
 
-  assign put = in_valid_i && in_ready_o;
-  assign moves = !is_offered_q || out_ready_i;
+  assign accepts = in_valid_i && in_ready_o;
+  assign advances = !out_valid_q || out_ready_i;
 
   always_ff @(posedge clk_i) begin
-    if (moves) offered_q <= is_held_q ? held_q : in_i;
-    if (put) held_q <= in_i;
+    if (advances) out_q <= skid_valid_q ? skid_q : in_i;
+    if (accepts) skid_q <= in_i;
   end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      is_offered_q <= 1'b0;
-      is_held_q <= 1'b0;
+      out_valid_q <= 1'b0;
+      skid_valid_q <= 1'b0;
     end else begin
-      if (moves) is_offered_q <= is_held_q || put;
-      is_held_q <= !moves && (is_held_q || put);
+      if (advances) out_valid_q <= skid_valid_q || accepts;
+      skid_valid_q <= !advances && (skid_valid_q || accepts);
     end
   end
 
-  assign in_ready_o = !is_held_q;
-  assign out_valid_o = is_offered_q;
-  assign out_o = offered_q;
+  assign in_ready_o = !skid_valid_q;
+  assign out_valid_o = out_valid_q;
+  assign out_o = out_q;
 
-  `ASSERT(HeldOnlyIfOffered, !is_held_q || is_offered_q)
+  `ASSERT(SkidOnlyIfOutputIsValid, !skid_valid_q || out_valid_q)
   `ASSERT_OFFER_STAYS(InStays, in_valid_i, in_ready_o, in_i)
   `ASSERT_OFFER_STAYS(OutStays, out_valid_o, out_ready_i, out_o)
-  `COVER(Holds, is_held_q && !out_ready_i)
+  `COVER(SkidIsUsed, skid_valid_q && !out_ready_i)
 
 endmodule
 

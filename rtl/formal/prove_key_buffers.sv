@@ -1,5 +1,5 @@
-// Key buffers with any readers and writers: a line is valid two cycles after its read was accepted, for its
-// reader only, and is the line that was written last.
+// Proves for key buffers with arbitrary readers and writers: a line is valid two cycles after its read was
+// accepted, for its reader only, and it is the line that was written last.
 
 `default_nettype none
 
@@ -8,10 +8,10 @@ module prove_key_buffers
 (
   input logic clk_i,
   input logic [1:0] write_valid_i,
-  input logic [1:0][1:0] write_place_i,
+  input logic [1:0][1:0] write_address_i,
   input logic [1:0][1:0] write_data_i,
   input logic [1:0] read_valid_i,
-  input logic [1:0][1:0] read_place_i
+  input logic [1:0][1:0] read_address_i
 );
 
   logic rst;
@@ -20,13 +20,13 @@ module prove_key_buffers
   key_read_t [1:0] read;
   line_t line;
 
-  // Any place, which never changes: it is watched. What was written there last, and whether that was in the
-  // cycle before this (bit 0), or at any time (bit 1).
+  // An arbitrary, constant address is watched. value_q was written there last. written_q: a write took
+  // place in the previous cycle (bit 0), or in any earlier cycle (bit 1).
   logic [1:0] watched_q, value_q, written_q;
-  // Reads that were taken one cycle before this, and two; whether they are of the watched place and its value
-  // is known, and that.
-  logic [1:0][1:0] taken_q, expected_q;
-  logic [1:0] knows_q;
+  // Reads that were accepted one and two cycles ago. known_q: the read was of the watched address and
+  // its value, expected_q, is known.
+  logic [1:0][1:0] accepted_q, expected_q;
+  logic [1:0] known_q;
 
   for (genvar at = 0; at < 2; at++) begin : gen_ports
     logic write_rst, read_rst;
@@ -42,17 +42,18 @@ module prove_key_buffers
       .in_valid_i(read_valid_i[at]),
       .in_ready_i(read_ready[at])
     );
-    // Two bits tell the lines and the two keys of the one slot.
+    // Two bits select one of two lines of one of the two keys of the single slot.
     assign write[at] = '{
-        slot: '0, upper: write_place_i[at][0], line: key_line_t'(write_place_i[at][1]),
+        slot: '0, upper: write_address_i[at][0], line: key_line_t'(write_address_i[at][1]),
         data: line_t'(write_data_i[at])
     };
-    assign read[at] = '{slot: '0, upper: read_place_i[at][0], line: key_line_t'(read_place_i[at][1])};
+    assign read[at] = '{slot: '0, upper: read_address_i[at][0], line: key_line_t'(read_address_i[at][1])};
     always @(posedge clk_i) begin
       if (!rst) begin
         WriteStays : assume (!$past(write_valid_i[at] && !write_ready[at] && !rst)
-            || ($stable(write_place_i[at]) && $stable(write_data_i[at])));
-        ReadStays : assume (!$past(read_valid_i[at] && !read_ready[at] && !rst) || $stable(read_place_i[at]));
+            || ($stable(write_address_i[at]) && $stable(write_data_i[at])));
+        ReadStays : assume (!$past(read_valid_i[at] && !read_ready[at] && !rst)
+            || $stable(read_address_i[at]));
       end
     end
   end
@@ -79,29 +80,29 @@ module prove_key_buffers
   assign reads = read_valid_i & read_ready;
 
   logic watched_write, watched_read;
-  assign watched_write = (writes[1] && write_place_i[1] == watched_q)
-      || (writes[0] && write_place_i[0] == watched_q);
-  assign watched_read = (reads[1] && read_place_i[1] == watched_q)
-      || (reads[0] && read_place_i[0] == watched_q);
+  assign watched_write = (writes[1] && write_address_i[1] == watched_q)
+      || (writes[0] && write_address_i[0] == watched_q);
+  assign watched_read = (reads[1] && read_address_i[1] == watched_q)
+      || (reads[0] && read_address_i[0] == watched_q);
 
   always_ff @(posedge clk_i) begin
     watched_q <= watched_q;
     if (watched_write) value_q <= write_data_i[writes[1]];
     expected_q <= {expected_q[0], value_q};
     if (rst) begin
-      {written_q, taken_q, knows_q} <= '0;
+      {written_q, accepted_q, known_q} <= '0;
     end else begin
       written_q <= {|written_q || watched_write, watched_write};
-      taken_q <= {taken_q[0], reads};
-      // Not what is written in the same cycle, or was in the one before.
-      knows_q <= {knows_q[0], watched_read && written_q == 2'b10 && !watched_write};
+      accepted_q <= {accepted_q[0], reads};
+      // The value is not checked if it was written in the same or the previous cycle.
+      known_q <= {known_q[0], watched_read && written_q == 2'b10 && !watched_write};
     end
   end
 
   always @(posedge clk_i) begin
     if (!rst) begin
-      OneReaderIsGiven : assert (line_valid == taken_q[1]);
-      WhatWasWritten : assert (!knows_q[1] || line[1:0] == expected_q[1]);
+      OneReaderIsAnswered : assert (line_valid == accepted_q[1]);
+      LineIsTheLastWrite : assert (!known_q[1] || line[1:0] == expected_q[1]);
     end
   end
 

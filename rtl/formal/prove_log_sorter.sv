@@ -1,5 +1,5 @@
-// A log sorter, whatever entries come: if order hints say how many entries so far have smaller keys, entries
-// stand in the order of their keys, of equal ones the newest first.
+// Proves for a log sorter with arbitrary entries: if the order hint of each entry is the number of existing
+// entries with smaller keys, the entries are sorted by key, and among equal keys the newest comes first.
 
 `default_nettype none
 
@@ -23,7 +23,7 @@ module prove_log_sorter
   logic [2:0] count, smaller;
   laid_t entry, inserted;
 
-  // By arrival: key and flag. How many there are, and whether there were more.
+  // Key and flag of each entry in order of arrival, the number of entries, and whether an entry was lost.
   logic [Entries-1:0][1:0] keys_q;
   logic [Entries-1:0] repeats_q;
   logic [2:0] count_q;
@@ -36,7 +36,7 @@ module prove_log_sorter
     .in_ready_i(1'b0)
   );
 
-  // Entries so far with keys that are less than one.
+  // Returns the number of entries so far with a smaller key.
   function automatic logic [2:0] count_less(logic [1:0] key, logic [2:0] entries);
     count_less = '0;
     for (int other = 0; other < int'(Entries); other++) begin
@@ -44,11 +44,11 @@ module prove_log_sorter
     end
   endfunction
 
-  // Where the one of an arrival is to stand.
-  function automatic logic [2:0] place(logic [1:0] arrival);
-    place = count_less(keys_q[arrival], count_q);
+  // Returns the expected position of the entry with this number in order of arrival.
+  function automatic logic [2:0] position(logic [1:0] arrival);
+    position = count_less(keys_q[arrival], count_q);
     for (int other = 0; other < int'(Entries); other++) begin
-      if (3'(other) < count_q && 2'(other) > arrival && keys_q[other] == keys_q[arrival]) place += 3'd1;
+      if (3'(other) < count_q && 2'(other) > arrival && keys_q[other] == keys_q[arrival]) position += 3'd1;
     end
   endfunction
 
@@ -94,33 +94,33 @@ module prove_log_sorter
   always_comb begin
     is_hidden = 1'b0;
     for (int other = 0; other < int'(Entries); other++) begin
-      if (3'(other) < count_q && place(2'(other)) + 3'd1 == index_i) is_hidden = repeats_q[other];
+      if (3'(other) < count_q && position(2'(other)) + 3'd1 == index_i) is_hidden = repeats_q[other];
     end
   end
 
   always @(posedge clk_i) begin
     if (!rst) begin
-      HasABound : assert (count_q <= 3'd4);
-      CountsThem : assert (count == count_q && overflow == lost_q);
-      IsThatEntry : assert (!is_entry || entry == u_log_sorter.entries_q[index_i[1:0]]);
-      HiddenByTheNewer : assert (!is_entry || hidden == is_hidden);
-      CountsSmaller : assert (smaller == count_less(offset_i, count_q));
+      CountIsBounded : assert (count_q <= 3'd4);
+      CountIsCorrect : assert (count == count_q && overflow == lost_q);
+      EntryIsSelected : assert (!is_entry || entry == u_log_sorter.entries_q[index_i[1:0]]);
+      HiddenByNewerEntry : assert (!is_entry || hidden == is_hidden);
+      BeforeIsCorrect : assert (smaller == count_less(offset_i, count_q));
     end
   end
 
   for (genvar at = 0; at < Entries; at++) begin : gen_entries
-    laid_t stands;
-    logic is_one;
+    laid_t sorted;
+    logic is_used;
     logic [1:0] arrival;
-    assign stands = u_log_sorter.entries_q[at];
-    assign is_one = 3'(at) < count_q;
-    assign arrival = 2'(stands.item);
+    assign sorted = u_log_sorter.entries_q[at];
+    assign is_used = 3'(at) < count_q;
+    assign arrival = 2'(sorted.item);
     always @(posedge clk_i) begin
       if (!rst) begin
-        IsOne : assert (!is_one || stands.item < offset_t'(count_q));
-        InOrder : assert (!is_one || place(arrival) == 3'(at));
-        AsItCame : assert (!is_one || (stands.back_pointer == offset_t'(keys_q[arrival])
-            && stands.repeats == repeats_q[arrival]));
+        ArrivalIsValid : assert (!is_used || sorted.item < offset_t'(count_q));
+        InOrder : assert (!is_used || position(arrival) == 3'(at));
+        EntryIsUnchanged : assert (!is_used || (sorted.back_pointer == offset_t'(keys_q[arrival])
+            && sorted.repeats == repeats_q[arrival]));
       end
     end
   end

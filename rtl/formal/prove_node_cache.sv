@@ -1,6 +1,6 @@
-// The cache while mappings drop nodes, whatever comes when: a piece is read from the cache only if a fill of
-// its buffer that began after the last drop of its LID has ended well. So a buffer that comes back as another
-// state of the same node is never taken for the earlier one.
+// Proves for a cache with arbitrary bursts, fills and mappings: a burst is a hit only if a fill of its
+// buffer has succeeded that began after the last drop of its LID. So if a buffer is used again for another
+// state of the same node, no line of the earlier state is returned.
 
 `default_nettype none
 
@@ -9,11 +9,11 @@ module prove_node_cache
   import memory_pkg::*;
 (
   input logic clk_i,
-  input logic piece_valid_i,
-  input logic piece_tag_i,
-  // which of two LIDs of a set, and of two buffers
-  input logic piece_lid_i,
-  input logic piece_buffer_i,
+  input logic burst_valid_i,
+  input logic burst_tag_i,
+  // select one of two LIDs of a set, and one of two buffers
+  input logic burst_lid_i,
+  input logic burst_buffer_i,
   input logic host_ready_i,
   input logic hit_ready_i,
   input logic hit_done_i,
@@ -25,7 +25,7 @@ module prove_node_cache
   input logic drop_lid_i
 );
 
-  logic rst, filled_rst, drop_rst, piece_ready, filled_ready, drop_ready, hit_valid, hit_tag;
+  logic rst, filled_rst, drop_rst, burst_ready, filled_ready, drop_ready, hit_valid, hit_tag;
   logic fill_start, fill_tag;
 
   function automatic lid_t lid_of(logic which);
@@ -36,7 +36,7 @@ module prove_node_cache
     return bus_address_t'(which ? 2 * PageBytes : PageBytes);
   endfunction
 
-  neighbours u_pieces (.clk_i, .rst_o(rst), .in_valid_i(piece_valid_i), .in_ready_i(piece_ready));
+  neighbours u_bursts (.clk_i, .rst_o(rst), .in_valid_i(burst_valid_i), .in_ready_i(burst_ready));
   neighbours u_fills (.clk_i, .rst_o(filled_rst), .in_valid_i(filled_valid_i), .in_ready_i(filled_ready));
   neighbours u_drops (.clk_i, .rst_o(drop_rst), .in_valid_i(drop_valid_i), .in_ready_i(drop_ready));
 
@@ -49,13 +49,13 @@ module prove_node_cache
     .clk_i,
     .rst_i(rst),
     .enable_i(1'b1),
-    .spares_i(1'b0),
-    .piece_valid_i,
-    .piece_ready_o(piece_ready),
-    .piece_address_i(buffer_of(piece_buffer_i)),
-    .piece_lines_i(piece_lines_t'(1)),
-    .piece_tag_i,
-    .name_i('{cacheable: 1'b1, lid: lid_of(piece_lid_i), address: buffer_of(piece_buffer_i)}),
+    .redirects_i(1'b0),
+    .burst_valid_i,
+    .burst_ready_o(burst_ready),
+    .burst_address_i(buffer_of(burst_buffer_i)),
+    .burst_lines_i(burst_lines_t'(1)),
+    .burst_tag_i,
+    .name_i('{cacheable: 1'b1, lid: lid_of(burst_lid_i), address: buffer_of(burst_buffer_i)}),
     .host_valid_o(),
     .host_ready_i,
     .host_address_o(),
@@ -82,17 +82,18 @@ module prove_node_cache
     .counts_miss_o()
   );
 
-  // The name of the piece that was taken last.
+  // The node of the burst that was accepted last.
   logic lid_q, buffer_q, is_watched;
-  // By tag: a read of the cache, a fill, whether that is of the watched buffer and began after the last drop.
+  // For each tag: it reads the cache; it fills the cache; the fill is of the watched buffer and began
+  // after the last drop.
   logic [1:0] hits_q, fills_q, fresh_q;
-  // A fresh fill of the watched buffer has ended well.
+  // A fill of the watched buffer that began after the last drop has succeeded.
   logic known_q;
 
   assign is_watched = !lid_q && !buffer_q;
 
   always_ff @(posedge clk_i) begin
-    if (piece_valid_i && piece_ready) {lid_q, buffer_q} <= {piece_lid_i, piece_buffer_i};
+    if (burst_valid_i && burst_ready) {lid_q, buffer_q} <= {burst_lid_i, burst_buffer_i};
     if (rst) begin
       {hits_q, fills_q, fresh_q, known_q} <= '0;
     end else begin
@@ -109,15 +110,15 @@ module prove_node_cache
 
   always @(posedge clk_i) begin
     if (!rst) begin
-      PieceStays : assume (!$past(piece_valid_i && !piece_ready && !rst)
-          || $stable({piece_tag_i, piece_lid_i, piece_buffer_i}));
+      BurstStays : assume (!$past(burst_valid_i && !burst_ready && !rst)
+          || $stable({burst_tag_i, burst_lid_i, burst_buffer_i}));
       FilledStays : assume (!$past(filled_valid_i && !filled_ready && !rst)
           || $stable({filled_tag_i, filled_failed_i}));
       DropStays : assume (!$past(drop_valid_i && !drop_ready && !rst) || $stable(drop_lid_i));
-      FillsThatBegan : assume (!filled_valid_i || fills_q[filled_tag_i]);
-      HitsThatBegan : assume (!hit_done_i || hits_q[hit_done_tag_i]);
-      OneFillATag : assert (!fill_start || !fills_q[fill_tag]);
-      WhatIsKnown : assert (!(u_node_cache.starts_hit && is_watched) || known_q);
+      OnlyStartedFillsEnd : assume (!filled_valid_i || fills_q[filled_tag_i]);
+      OnlyStartedHitsEnd : assume (!hit_done_i || hits_q[hit_done_tag_i]);
+      OneFillPerTag : assert (!fill_start || !fills_q[fill_tag]);
+      HitIsValid : assert (!(u_node_cache.starts_hit && is_watched) || known_q);
     end
   end
 

@@ -1,5 +1,5 @@
-// Mappings while lookups are under way: a lookup that began when no mapping was being written, and ended
-// before the next one, finds the word that stands in the table, be it read there or kept on chip.
+// Proves for a page table with concurrent lookups and mappings: a lookup that runs while no mapping is being
+// written returns the current word of the table, from the table or from the cache on chip.
 
 `default_nettype none
 
@@ -12,18 +12,19 @@ module prove_page_table
   input logic lookup_watched_i,
   input logic lookup_kept_i,
   input logic read_ready_i,
-  // memory looks at the table, and answers with what it saw
-  input logic sees_i,
+  // memory samples the table, and later returns the sample
+  input logic samples_i,
   input logic answers_i,
-  // a mapping begins, drops what is kept, changes the table, and is taken
+  // a mapping begins, drops the cached word, changes the table, and is accepted
   input logic begins_i,
   input logic drops_i,
   input logic changes_i,
-  input logic taken_i,
+  input logic accepted_i,
   input logic [1:0] word_i
 );
 
-  // Both have one place on chip, and one line of the table. The word of the other never changes.
+  // Both LIDs share an entry of the cache on chip and a line of the table. The word of the other LID
+  // never changes.
   localparam int unsigned Watched = 1;
   localparam int unsigned Other = 3;
   localparam logic [1:0] OtherWord = 2'd2;
@@ -40,18 +41,18 @@ module prove_page_table
     .in_ready_i(lookup_ready)
   );
 
-  // The table, and what memory saw of it.
-  logic [1:0] word_q, seen_q;
-  logic map_q, dropped_q, changed_q, flies_q;
-  // A client's lookup: it waits for its answer; no mapping was being written since it was offered.
+  // The word in the table, and the sample of memory.
+  logic [1:0] word_q, sample_q;
+  logic map_q, dropped_q, changed_q, in_flight_q;
+  // The lookup of the client: it waits for its result; no mapping was being written since it was offered.
   logic waits_q, offered_q, quiet_q, watched_q;
 
   assign lookup = '{kept: lookup_kept_i, lid: lookup_watched_i ? lid_t'(Watched) : lid_t'(Other)};
   assign drop = map_q && drops_i && !dropped_q;
-  assign line_valid = flies_q && answers_i;
+  assign line_valid = in_flight_q && answers_i;
   always_comb begin
     line = '0;
-    line[64*Watched+:2] = seen_q;
+    line[64*Watched+:2] = sample_q;
     line[64*Other+:2] = OtherWord;
   end
 
@@ -82,33 +83,33 @@ module prove_page_table
 
   always_ff @(posedge clk_i) begin
     if (rst) begin
-      {map_q, dropped_q, changed_q, flies_q, waits_q, offered_q, quiet_q} <= '0;
+      {map_q, dropped_q, changed_q, in_flight_q, waits_q, offered_q, quiet_q} <= '0;
       word_q <= '0;
     end else begin
       if (!map_q) {map_q, dropped_q, changed_q} <= {begins_i, 2'b00};
       else begin
         if (drop) dropped_q <= 1'b1;
         if (dropped_q && changes_i && !changed_q) {changed_q, word_q} <= {1'b1, word_i};
-        if (changed_q && taken_i) map_q <= 1'b0;
+        if (changed_q && accepted_i) map_q <= 1'b0;
       end
-      if (read_valid && read_ready_i) flies_q <= 1'b1;
-      else if (line_valid) flies_q <= 1'b0;
+      if (read_valid && read_ready_i) in_flight_q <= 1'b1;
+      else if (line_valid) in_flight_q <= 1'b0;
       offered_q <= lookup_valid_i && !lookup_ready;
       if (lookup_valid_i && lookup_ready) {waits_q, watched_q} <= {1'b1, lookup_watched_i};
       else if (found_valid) waits_q <= 1'b0;
       quiet_q <= !map_q && (quiet_q || (lookup_valid_i && !offered_q && !waits_q));
     end
-    if ((read_valid && read_ready_i) || sees_i) seen_q <= word_q;
+    if ((read_valid && read_ready_i) || samples_i) sample_q <= word_q;
   end
 
   always @(posedge clk_i) begin
     if (!rst) begin
       OneAtATime : assume (!(waits_q && lookup_valid_i));
       LookupStays : assume (!offered_q || ($stable(lookup_watched_i) && $stable(lookup_kept_i)));
-      WasAsked : assert (!found_valid || waits_q);
-      WhatStandsThere : assert (!(found_valid && watched_q && quiet_q && !map_q)
+      ResultWasRequested : assert (!found_valid || waits_q);
+      ResultIsCurrent : assert (!(found_valid && watched_q && quiet_q && !map_q)
           || found == bus_address_t'(word_q));
-      ItsOwn : assert (!(found_valid && !watched_q) || found == bus_address_t'(OtherWord));
+      OtherWordIsUnchanged : assert (!(found_valid && !watched_q) || found == bus_address_t'(OtherWord));
     end
   end
 

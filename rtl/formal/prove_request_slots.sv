@@ -1,6 +1,6 @@
-// Request slots with any parser, engines and completions: a slot belongs to one request at a time, the window
-// contains all requests in flight and closes behind them, and a request reads at the version that it names,
-// or else at the read version of the cycle in which it was accepted.
+// Proves for request slots with arbitrary neighbours: a slot belongs to one request at a time, the window
+// contains all requests in flight and becomes empty after them, and a request reads at the version that it
+// names, or else at the read version of the cycle in which it was accepted.
 
 `default_nettype none
 
@@ -22,20 +22,21 @@ module prove_request_slots
   input logic done_slot_i
 );
 
-  // So few that slots are given again and again.
+  // A small number, so that slots are reused often.
   localparam int unsigned Slots = 2;
 
   logic rst;
   logic slot_valid, request_ready, root_read_valid, descent_valid, rejection_valid;
-  logic begins, takes, sends;
+  logic begins, accepts, sends;
   slot_t slot;
   parsed_request_t request;
   descent_t descent;
   answer_beat_t rejection;
   logic [63:0] oldest, newest;
 
-  // By slot: in flight, sent down or rejected, and the request's number. The request that has its slot and
-  // was not taken yet, and the version of the one that was taken last.
+  // For each slot: its request is in flight, it was sent to the search engine or rejected, and its
+  // number. is_parsed_q: a request has its slot and is not yet accepted. version_q: the version of the
+  // request that was accepted last.
   logic [Slots-1:0] live_q, sent_q;
   logic [Slots-1:0][7:0] number_q;
   logic is_parsed_q, root_read_q, root_q;
@@ -91,14 +92,14 @@ module prove_request_slots
   );
 
   assign begins = slot_valid && slot_ready_i;
-  assign takes = request_valid_i && request_ready;
+  assign accepts = request_valid_i && request_ready;
   assign sends = (descent_valid && descent_ready_i) || (rejection_valid && rejection_ready_i);
 
   always_ff @(posedge clk_i) begin
     root_q <= root_i;
     root_read_q <= root_read_valid && root_read_ready_i;
     if (begins) slot_q <= slot[0];
-    if (takes) version_q <= own_version_i == '0 ? read_version_i : own_version_i;
+    if (accepts) version_q <= own_version_i == '0 ? read_version_i : own_version_i;
     if (rst) begin
       {live_q, sent_q, is_parsed_q, begun_q, idle_q} <= '0;
     end else begin
@@ -107,20 +108,20 @@ module prove_request_slots
         number_q[slot[0]] <= begun_q + 8'd1;
         begun_q <= begun_q + 8'd1;
       end
-      is_parsed_q <= begins || (is_parsed_q && !takes);
+      is_parsed_q <= begins || (is_parsed_q && !accepts);
       if (sends) sent_q[slot_q] <= 1'b1;
       if (done_valid_i) {live_q[done_slot_i], sent_q[done_slot_i]} <= '0;
       idle_q <= live_q != '0 || begins ? '0 : idle_q + 3'(idle_q != '1);
     end
   end
 
-  // The parser takes one slot at a time, and completions are of what was sent. A root stays until the next is
-  // read.
+  // The parser requests one slot at a time, and only requests that were sent are completed. A root is
+  // stable until the next one is read.
   always @(posedge clk_i) begin
     if (!rst) begin
       OneAtATime : assume (!slot_ready_i || (!is_parsed_q && (live_q[slot_q] == sent_q[slot_q])));
-      OfASlot : assume (!request_valid_i || is_parsed_q);
-      DoneIsSent : assume (!done_valid_i || sent_q[done_slot_i]);
+      RequestHasSlot : assume (!request_valid_i || is_parsed_q);
+      DoneWasSent : assume (!done_valid_i || sent_q[done_slot_i]);
       RootStays : assume (root_read_q || root_i == root_q);
       RequestStays : assume (!$past(request_valid_i && !request_ready && !rst)
           || ($stable(is_malformed_i) && $stable(own_version_i)));
@@ -130,16 +131,16 @@ module prove_request_slots
   always @(posedge clk_i) begin
     if (!rst) begin
       SlotIsFree : assert (!begins || (slot < 8'(Slots) && !live_q[slot[0]]));
-      OfTheRequest : assert (!descent_valid || descent.request.slot == 8'(slot_q));
-      RefusalToo : assert (!rejection_valid || rejection.slot == 8'(slot_q));
-      AtItsVersion : assert (!descent_valid || descent.request.read_version == 64'(version_q));
-      WindowCloses : assert (idle_q < 3'd4 || oldest == newest + 64'd1);
+      DescentHasSlot : assert (!descent_valid || descent.request.slot == 8'(slot_q));
+      RejectionHasSlot : assert (!rejection_valid || rejection.slot == 8'(slot_q));
+      DescentHasVersion : assert (!descent_valid || descent.request.read_version == 64'(version_q));
+      WindowBecomesEmpty : assert (idle_q < 3'd4 || oldest == newest + 64'd1);
     end
   end
   for (genvar at = 0; at < Slots; at++) begin : gen_slots
     always @(posedge clk_i) begin
       if (!rst) begin
-        IsInTheWindow : assert (!live_q[at] || (oldest <= 64'(number_q[at]) && 64'(number_q[at]) <= newest));
+        IsInWindow : assert (!live_q[at] || (oldest <= 64'(number_q[at]) && 64'(number_q[at]) <= newest));
       end
     end
   end

@@ -1,4 +1,4 @@
-// A skid buffer with any neighbours: elements are numbered as they arrive, and must leave in this order.
+// Proves for a skid buffer with arbitrary neighbours that elements leave in the order of their arrival.
 
 `default_nettype none
 
@@ -10,7 +10,7 @@ module prove_skid_buffer (
 
   logic rst;
   logic in_ready, out_valid;
-  logic [4:0] put_q, taken_q, out;
+  logic [4:0] put_q, sent_q, out;
 
   neighbours u_neighbours (
     .clk_i,
@@ -35,21 +35,21 @@ module prove_skid_buffer (
   always_ff @(posedge clk_i) begin
     if (rst) begin
       put_q <= '0;
-      taken_q <= '0;
+      sent_q <= '0;
     end else begin
       put_q <= put_q + 5'(in_valid_i && in_ready);
-      taken_q <= taken_q + 5'(out_valid && out_ready_i);
+      sent_q <= sent_q + 5'(out_valid && out_ready_i);
     end
   end
 
   always @(posedge clk_i) begin
     if (!rst) begin
-      InOrder : assert (!out_valid || out == taken_q);
-      OffersWhatItHas : assert (out_valid == (put_q != taken_q));
-      TakesWhatItCan : assert (in_ready == (put_q - taken_q < 5'd2));
-      // What the proof by induction stands on.
-      HoldsTheSecond : assert (!u_skid_buffer.is_held_q || u_skid_buffer.held_q == taken_q + 5'd1);
-      CountsBoth : assert (put_q - taken_q == 5'(out_valid) + 5'(!in_ready));
+      InOrder : assert (!out_valid || out == sent_q);
+      OffersIfNotEmpty : assert (out_valid == (put_q != sent_q));
+      AcceptsIfNotFull : assert (in_ready == (put_q - sent_q < 5'd2));
+      // Invariants of the induction.
+      SkidIsSecondElement : assert (!u_skid_buffer.skid_valid_q || u_skid_buffer.skid_q == sent_q + 5'd1);
+      CountsBoth : assert (put_q - sent_q == 5'(out_valid) + 5'(!in_ready));
     end
   end
 

@@ -1,5 +1,5 @@
-// Writes lines that come from host memory into the cache, each on its own. It never holds them up: a fill
-// whose line finds no room has failed. A fill is done when all its writes were answered.
+// Writes lines from host memory into the cache. It never delays these lines: if it has no room for a line,
+// the fill fails. A fill is done when memory has acknowledged all its writes.
 
 `default_nettype none
 
@@ -11,9 +11,9 @@ module cache_filler
 #(
   parameter int unsigned TagBits = 3,
   parameter int unsigned PlaceBits = 19,
-  // of on-board memory
+  // channels of on-board memory
   parameter int unsigned Channels = 1,
-  // lines that wait
+  // capacity in lines
   parameter int unsigned Depth = 16
 ) (
   input logic clk_i,
@@ -26,7 +26,7 @@ module cache_filler
   // all lines from host memory
   input logic               line_valid_i,
   input logic [TagBits-1:0] line_tag_i,
-  input piece_line_t        line_i,
+  input burst_line_t        line_i,
 
   output logic                 write_valid_o,
   input  logic                 write_ready_i,
@@ -46,15 +46,15 @@ module cache_filler
   localparam int unsigned Tags = 2 ** TagBits;
 
   typedef struct packed {
-    // lines are still to come
+    // lines have yet to arrive
     logic comes;
-    // from the start until it is told that it is done
+    // from the start until the end is reported
     logic busy;
     logic failed;
-    // of the next line
+    // position of the next line
     logic [PlaceBits-1:0] place;
-    // writes without an answer
-    piece_lines_t open;
+    // writes that are not acknowledged
+    burst_lines_t open;
   } fill_t;
 
   typedef struct packed {
@@ -83,7 +83,7 @@ module cache_filler
   end
   assign in = '{tag: line_tag_i, place: fills_q[line_tag_i].place, data: line_i.data};
 
-  // What finds no room is not offered.
+  // A line for which the queue has no room is not offered.
   fifo #(
     .T(element_t),
     .Depth(Depth)
@@ -104,7 +104,7 @@ module cache_filler
       fills_q <= '0;
     end else begin
       for (int unsigned tag = 0; tag < Tags; tag++) begin
-        fills_q[tag].open <= fills_q[tag].open + piece_lines_t'(puts[tag]) - piece_lines_t'(answered[tag]);
+        fills_q[tag].open <= fills_q[tag].open + burst_lines_t'(puts[tag]) - burst_lines_t'(answered[tag]);
         fills_q[tag].place <= fills_q[tag].place + PlaceBits'(puts[tag]);
         if (refused[tag]) fills_q[tag].failed <= 1'b1;
       end
@@ -119,7 +119,7 @@ module cache_filler
     end
   end
 
-  // One fill after the other is told to be done; what is offered stays.
+  // Reports the end of one fill at a time; an offer is stable.
   logic offers_q;
   logic [TagBits-1:0] tag_q, next;
   logic [Tags-1:0] done;
@@ -148,9 +148,9 @@ module cache_filler
   assign filled_tag_o = tag_q;
   assign filled_failed_o = fills_q[tag_q].failed;
 
-  `ASSERT(OneFillATag, !start_i || !fills_q[start_tag_i].busy)
+  `ASSERT(OneFillPerTag, !start_i || !fills_q[start_tag_i].busy)
   for (genvar channel = 0; channel < Channels; channel++) begin : gen_assertions
-    `ASSERT(AnswerWasAskedFor, !written_i[channel] || fills_q[written_tag_i[channel]].open != '0)
+    `ASSERT(ResponseWasExpected, !written_i[channel] || fills_q[written_tag_i[channel]].open != '0)
   end
   `ASSERT_OFFER_STAYS(FilledStays, filled_valid_o, filled_ready_i, {filled_tag_o, filled_failed_o})
 

@@ -1,4 +1,4 @@
-// Reads pieces from host memory, from the cache of nodes in on-board memory, or from the root on chip.
+// Reads bursts from host memory, from the cache of nodes in on-board memory, or from the root on chip.
 
 `default_nettype none
 
@@ -14,7 +14,7 @@ module cached_reader
   parameter int unsigned CacheSets = 1024,
   parameter int unsigned CacheWays = 4,
   parameter int unsigned CacheEntryLines = 128,
-  // of on-board memory
+  // channels of on-board memory
   parameter int unsigned Channels = 1,
   localparam int unsigned ClientBits = ClientCount > 1 ? $clog2(ClientCount) : 1,
   localparam int unsigned BankBits = $clog2(Banks),
@@ -30,20 +30,20 @@ module cached_reader
   input logic root_valid_i,
   input lid_t root_i,
 
-  input  logic       [ClientCount-1:0]               piece_valid_i,
-  output logic       [ClientCount-1:0]               piece_ready_o,
-  input  piece_t     [ClientCount-1:0]               piece_i,
-  input  logic       [ClientCount-1:0][BankBits-1:0] piece_bank_i,
+  input  logic       [ClientCount-1:0]               burst_valid_i,
+  output logic       [ClientCount-1:0]               burst_ready_o,
+  input  burst_t     [ClientCount-1:0]               burst_i,
+  input  logic       [ClientCount-1:0][BankBits-1:0] burst_bank_i,
   input  node_name_t [ClientCount-1:0]               name_i,
 
   input  logic drop_valid_i,
   output logic drop_ready_o,
   input  lid_t drop_lid_i,
 
-  // the line that comes to a client
+  // the line for each client
   output logic        [ClientCount-1:0]               line_valid_o,
   output logic        [ClientCount-1:0][BankBits-1:0] line_bank_o,
-  output piece_line_t [ClientCount-1:0]               line_o,
+  output burst_line_t [ClientCount-1:0]               line_o,
 
   // see host_reader
   output axi_read_request_t  host_o,
@@ -53,11 +53,11 @@ module cached_reader
   input  logic                   hit_ready_i,
   output logic [TagBits-1:0]     hit_tag_o,
   output logic [PlaceBits-1:0]   hit_place_o,
-  output piece_lines_t           hit_lines_o,
+  output burst_lines_t           hit_lines_o,
   input  logic        [Channels-1:0]              hit_line_valid_i,
   output logic        [Channels-1:0]              hit_line_ready_o,
   input  logic        [Channels-1:0][TagBits-1:0] hit_line_tag_i,
-  input  piece_line_t [Channels-1:0]              hit_line_i,
+  input  burst_line_t [Channels-1:0]              hit_line_i,
 
   output logic                   write_valid_o,
   input  logic                   write_ready_i,
@@ -74,7 +74,7 @@ module cached_reader
   typedef struct packed {
     logic [BankBits-1:0] bank;
     bus_address_t address;
-    piece_lines_t lines;
+    burst_lines_t lines;
   } element_t;
 
   element_t [ClientCount-1:0] elements;
@@ -84,9 +84,9 @@ module cached_reader
 
   for (genvar index = 0; index < ClientCount; index++) begin : gen_elements
     assign elements[index] = '{
-      bank: piece_bank_i[index],
-      address: piece_i[index].address,
-      lines: piece_i[index].lines
+      bank: burst_bank_i[index],
+      address: burst_i[index].address,
+      lines: burst_i[index].lines
     };
   end
 
@@ -96,8 +96,8 @@ module cached_reader
   ) u_arbiter (
     .clk_i,
     .rst_i,
-    .in_valid_i(piece_valid_i),
-    .in_ready_o(piece_ready_o),
+    .in_valid_i(burst_valid_i),
+    .in_ready_o(burst_ready_o),
     .in_i(elements),
     .in_last_i('1),
     .out_valid_o(valid),
@@ -111,11 +111,11 @@ module cached_reader
 
   logic other_valid, other_ready, root_valid, root_ready, dropped;
   bus_address_t other_address, host_address;
-  piece_lines_t other_lines, host_lines;
+  burst_lines_t other_lines, host_lines;
   logic [TagBits-1:0] other_tag, root_tag, host_tag, host_line_tag;
   node_name_t other_name;
-  piece_line_t root_line, host_line;
-  logic host_valid, host_ready, spares;
+  burst_line_t root_line, host_line;
+  logic host_valid, host_ready, redirects;
   logic [Channels-1:0] hit_done;
   logic [ClientCount-1:0] host_line_valid;
   logic fill_start, filled_valid, filled_ready, filled_failed;
@@ -135,11 +135,11 @@ module cached_reader
     .root_i,
     .drop_valid_i(dropped),
     .drop_lid_i,
-    .piece_valid_i(valid),
-    .piece_ready_o(ready),
-    .piece_address_i(element.address),
-    .piece_lines_i(element.lines),
-    .piece_tag_i({client, element.bank}),
+    .burst_valid_i(valid),
+    .burst_ready_o(ready),
+    .burst_address_i(element.address),
+    .burst_lines_i(element.lines),
+    .burst_tag_i({client, element.bank}),
     .name_i(name_i[client]),
     .other_valid_o(other_valid),
     .other_ready_i(other_ready),
@@ -166,13 +166,13 @@ module cached_reader
     .clk_i,
     .rst_i,
     .enable_i(cache_i),
-    .spares_i(spares),
+    .redirects_i(redirects),
     .halvings_i(cache_halvings_i),
-    .piece_valid_i(other_valid),
-    .piece_ready_o(other_ready),
-    .piece_address_i(other_address),
-    .piece_lines_i(other_lines),
-    .piece_tag_i(other_tag),
+    .burst_valid_i(other_valid),
+    .burst_ready_o(other_ready),
+    .burst_address_i(other_address),
+    .burst_lines_i(other_lines),
+    .burst_tag_i(other_tag),
     .name_i(other_name),
     .host_valid_o(host_valid),
     .host_ready_i(host_ready),
@@ -238,7 +238,7 @@ module cached_reader
     .host_ends_i(|host_line_valid && host_line.last),
     .dram_begins_i(hit_valid_o && hit_ready_i),
     .dram_ends_i(hit_done),
-    .spares_o(spares)
+    .redirects_o(redirects)
   );
 
   // ---- lines ----
@@ -247,11 +247,11 @@ module cached_reader
     .ClientCount(ClientCount),
     .Banks(Banks)
   ) u_host_reader (
-    .piece_valid_i(host_valid),
-    .piece_ready_o(host_ready),
-    .piece_address_i(host_address),
-    .piece_lines_i(host_lines),
-    .piece_tag_i(host_tag),
+    .burst_valid_i(host_valid),
+    .burst_ready_o(host_ready),
+    .burst_address_i(host_address),
+    .burst_lines_i(host_lines),
+    .burst_tag_i(host_tag),
     .line_valid_o(host_line_valid),
     .line_tag_o(host_line_tag),
     .line_o(host_line),

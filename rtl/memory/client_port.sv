@@ -1,6 +1,6 @@
-// The port of one client of the memory system. It looks up the LID if the read has one, requests the bursts,
-// and returns their lines in order. A read with `follows` begins when all bursts of the read before were
-// requested. An error ends all reads that were accepted.
+// The port of one client of the memory system. It looks up the LID if the read has one, requests the
+// bursts, and returns their lines in order. A read with `follows` begins when all bursts of the previous
+// read have been requested. An error ends all reads that were accepted.
 
 `default_nettype none
 
@@ -10,7 +10,7 @@ module client_port
   import accelerator_pkg::*;
   import memory_pkg::*;
 #(
-  // pieces in flight
+  // maximum number of bursts in flight
   parameter int unsigned Banks = 2,
   localparam int unsigned BankBits = $clog2(Banks)
 ) (
@@ -25,36 +25,36 @@ module client_port
   input  logic       beat_ready_i,
   output line_beat_t beat_o,
 
-  // A lookup is answered once, any time after it was taken; address 0: no such LID.
+  // Each lookup gets one result, at any later time. Address 0 means that the LID is not mapped.
   output logic         lookup_valid_o,
   input  logic         lookup_ready_i,
   output lookup_t      lookup_o,
   input  logic         found_valid_i,
   input  bus_address_t found_i,
 
-  output logic                piece_valid_o,
-  input  logic                piece_ready_i,
-  output piece_t              piece_o,
-  output logic [BankBits-1:0] piece_bank_o,
-  // of all pieces of the read
+  output logic                burst_valid_o,
+  input  logic                burst_ready_i,
+  output burst_t              burst_o,
+  output logic [BankBits-1:0] burst_bank_o,
+  // the node of all bursts of the read
   output node_name_t          name_o,
 
   input logic                line_valid_i,
   input logic [BankBits-1:0] line_bank_i,
-  input piece_line_t         line_i
+  input burst_line_t         line_i
 );
 
   typedef enum logic [2:0] {
     Idle,
     LooksUp,
     Waits,
-    // asks for its pieces
-    Asks,
+    // requests its bursts
+    Requests,
     // ends a read of a LID that is not mapped
     Fails
   } state_e;
 
-  // Reads that were taken and have not ended, at most.
+  // Maximum number of accepted reads that have not ended.
   localparam int unsigned OpenMax = 3;
   typedef logic [$clog2(OpenMax + 1)-1:0] open_t;
 
@@ -71,16 +71,16 @@ module client_port
 
   assign takes = read_valid_i && read_ready_o;
   assign ends = beat_valid_o && beat_ready_i && beat_o.last;
-  // An error is on its way out, or what is left of its reads is thrown away.
+  // An error is at the output, or the remaining lines of its reads are being discarded.
   assign fails = drains || (buffer_valid && buffer_error);
 
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      Idle: if (takes) state_d = read_i.by_lid ? LooksUp : Asks;
+      Idle: if (takes) state_d = read_i.by_lid ? LooksUp : Requests;
       LooksUp: if (lookup_ready_i) state_d = Waits;
-      Waits: if (found_valid_i) state_d = found_i == '0 ? Fails : Asks;
-      Asks: if (!starts_q && !split_valid) state_d = Idle;
+      Waits: if (found_valid_i) state_d = found_i == '0 ? Fails : Requests;
+      Requests: if (!starts_q && !split_valid) state_d = Idle;
       Fails: if (ends) state_d = Idle;
       default: state_d = Idle;
     endcase
@@ -98,7 +98,7 @@ module client_port
   end
 
   always_ff @(posedge clk_i) begin
-    starts_q <= state_q != Asks && state_d == Asks;
+    starts_q <= state_q != Requests && state_d == Requests;
     if (takes) begin
       cacheable_q <= read_i.cacheable;
       lid_q <= read_i.lid;
@@ -115,22 +115,22 @@ module client_port
     .start_i(starts_q),
     .first_i(address_q[LineIndexBits+:LineAddressBits] + line_address_t'(first_q)),
     .count_i(count_q),
-    .piece_valid_o(split_valid),
-    .piece_ready_i(piece_valid_o && piece_ready_i),
-    .piece_o
+    .burst_valid_o(split_valid),
+    .burst_ready_i(burst_valid_o && burst_ready_i),
+    .burst_o
   );
 
-  piece_buffer #(
+  burst_buffer #(
     .Banks(Banks)
-  ) u_piece_buffer (
+  ) u_burst_buffer (
     .clk_i,
     .rst_i,
-    .ask_ready_o(buffer_ready),
-    .ask_i(piece_valid_o && piece_ready_i),
-    .ask_lines_i(piece_o.lines),
-    .ask_last_i(piece_o.last),
-    .more_i(state_q == Asks),
-    .bank_o(piece_bank_o),
+    .reserve_ready_o(buffer_ready),
+    .reserve_i(burst_valid_o && burst_ready_i),
+    .reserve_lines_i(burst_o.lines),
+    .reserve_last_i(burst_o.last),
+    .more_i(state_q == Requests),
+    .bank_o(burst_bank_o),
     .line_valid_i,
     .line_bank_i,
     .line_i,
@@ -147,22 +147,22 @@ module client_port
   assign lookup_valid_o = state_q == LooksUp;
   assign lookup_o = '{kept: cacheable_q, lid: lid_q};
   assign name_o = '{cacheable: cacheable_q, lid: lid_q, address: address_q};
-  assign piece_valid_o = split_valid && buffer_ready;
+  assign burst_valid_o = split_valid && buffer_ready;
   assign beat_valid_o = state_q == Fails || buffer_valid;
   assign beat_o.last = state_q == Fails || buffer_last;
   assign beat_o.error = state_q == Fails || buffer_error;
   assign beat_o.address = address_q;
 
   `ASSERT(ReadIsAllowed, !read_valid_i || read_i.count != '0)
-  `ASSERT(FoundWasLookedUp, !found_valid_i || state_q == Waits)
-  `ASSERT(FollowsByAddress, !read_valid_i || !read_i.follows || !(read_i.by_lid || read_i.cacheable))
-  `ASSERT(FollowsItsBuffer, !takes || open_q == '0 || read_i.address == address_q)
+  `ASSERT(ResultFollowsLookup, !found_valid_i || state_q == Waits)
+  `ASSERT(FollowingReadIsByAddress, !read_valid_i || !read_i.follows || !(read_i.by_lid || read_i.cacheable))
+  `ASSERT(FollowingReadIsOfSameBuffer, !takes || open_q == '0 || read_i.address == address_q)
   `ASSERT(LinesOnlyWhileReading, !line_valid_i || open_q != '0 || drains)
-  `ASSERT(NothingIsLeft, open_q != '0 || drains || !(buffer_valid || split_valid))
+  `ASSERT(NoBurstIsLeft, open_q != '0 || drains || !(buffer_valid || split_valid))
   `ASSERT(NothingFollowsAnError, !(takes && ends && beat_o.error))
   `ASSERT_OFFER_STAYS(ReadStays, read_valid_i, read_ready_o, read_i)
   `ASSERT_OFFER_STAYS(LookupStays, lookup_valid_o, lookup_ready_i, lookup_o)
-  `ASSERT_OFFER_STAYS(PieceStays, piece_valid_o, piece_ready_i, {piece_o, piece_bank_o})
+  `ASSERT_OFFER_STAYS(BurstStays, burst_valid_o, burst_ready_i, {burst_o, burst_bank_o})
   `ASSERT_OFFER_STAYS(BeatStays, beat_valid_o, beat_ready_i, beat_o)
 
 endmodule

@@ -18,7 +18,7 @@ module dram_port
   input logic clk_i,
   input logic rst_i,
 
-  // lookups: a line each
+  // lookups: one line each
   input  logic                   table_read_valid_i,
   output logic                   table_read_ready_o,
   input  logic [ClientBits-1:0]  table_read_id_i,
@@ -33,11 +33,11 @@ module dram_port
   output logic                   hit_ready_o,
   input  logic [TagBits-1:0]     hit_tag_i,
   input  logic [AddressBits-1:0] hit_address_i,
-  input  piece_lines_t           hit_lines_i,
+  input  burst_lines_t           hit_lines_i,
   output logic                   hit_line_valid_o,
   input  logic                   hit_line_ready_i,
   output logic [TagBits-1:0]     hit_line_tag_o,
-  output piece_line_t            hit_line_o,
+  output burst_line_t            hit_line_o,
 
   // writes of the page table: see dram_writer
   input  logic                   burst_valid_i,
@@ -61,7 +61,7 @@ module dram_port
   output logic [TagBits-1:0] line_written_tag_o,
   output logic               line_written_error_o,
 
-  // of an id, only the bits of a tag and the one above them
+  // Only the bits of a tag and the bit above them are used of an id.
   // verilator lint_off UNUSEDSIGNAL
   output axi_read_request_t   dram_read_o,
   input  axi_read_response_t  dram_read_i,
@@ -147,7 +147,7 @@ module dram_port
   assign line_written_tag_o = dram_write_i.bid[TagBits-1:0];
   assign line_written_error_o = dram_write_i.bresp != AxiRespOkay;
 
-  `ASSERT(OneBeatALookup, !table_line_valid_o || dram_read_i.rlast)
+  `ASSERT(OneBeatPerLookup, !table_line_valid_o || dram_read_i.rlast)
   `ASSERT_OFFER_STAYS(ReadStays, dram_read_o.arvalid, dram_read_i.arready,
                       {dram_read_o.arid, dram_read_o.araddr, dram_read_o.arlen})
 

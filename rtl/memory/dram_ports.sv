@@ -11,13 +11,13 @@ module dram_ports
   import axi_pkg::*;
   import memory_pkg::*;
 #(
-  // a power of two
+  // number of channels: a power of two
   parameter int unsigned Channels = 2,
   parameter int unsigned AddressBits = 34,
   parameter int unsigned ClientBits = 2,
   parameter int unsigned TagBits = 3,
   parameter int unsigned PlaceBits = 19,
-  // where the cache begins in each channel, in pages of 4 KiB
+  // first page of the cache in each channel, in pages of 4 KiB
   parameter int unsigned CachePage = 0
 ) (
   input logic clk_i,
@@ -48,13 +48,13 @@ module dram_ports
   output logic                                      hit_ready_o,
   input  logic        [TagBits-1:0]                 hit_tag_i,
   input  logic        [PlaceBits-1:0]               hit_place_i,
-  input  piece_lines_t                              hit_lines_i,
+  input  burst_lines_t                              hit_lines_i,
   output logic        [Channels-1:0]                hit_line_valid_o,
   input  logic        [Channels-1:0]                hit_line_ready_i,
   output logic        [Channels-1:0][TagBits-1:0]   hit_line_tag_o,
-  output piece_line_t [Channels-1:0]                hit_line_o,
+  output burst_line_t [Channels-1:0]                hit_line_o,
 
-  // lines to the cache, and the answers to them
+  // writes of lines to the cache, and the responses
   input  logic                                 line_valid_i,
   output logic                                 line_ready_o,
   input  logic [TagBits-1:0]                   line_tag_i,
@@ -69,7 +69,7 @@ module dram_ports
   output axi_write_request_t  dram_write_o[Channels],
   input  axi_write_response_t dram_write_i[Channels],
 
-  // answers that were errors
+  // responses with an error
   output logic [Channels-1:0] read_error_o,
   output logic [Channels-1:0] write_error_o
 );
@@ -84,7 +84,7 @@ module dram_ports
   typedef logic [AddressBits-1:0] address_t;
   typedef logic [PlaceBits-1:0] place_t;
 
-  // ---- places ----
+  // ---- addresses ----
 
   function automatic channel_t channel_of(place_t place);
     channel_t channel = '0;
@@ -94,7 +94,7 @@ module dram_ports
     return channel;
   endfunction
 
-  // The other bits of a page's number, and its channel, tell the ones that are left out.
+  // The channel and the remaining bits of the page number determine the omitted bits.
   function automatic address_t address_of(place_t place);
     address_t page = address_t'(place) >> (PageLineBits + ChannelShift);
     return ((address_t'(CachePage) + page) << $clog2(PageBytes))
@@ -107,7 +107,7 @@ module dram_ports
 
   // ---- ports ----
 
-  // Of each channel; those of the page table mean nothing but for the first.
+  // Signals of each channel. Those of the page table have a meaning only for the first channel.
   // verilator lint_off UNUSEDSIGNAL
   logic [Channels-1:0] table_read_ready, table_line_valid, table_line_error, hit_ready, line_ready;
   logic [Channels-1:0] burst_ready, word_ready, table_written;
@@ -181,7 +181,7 @@ module dram_ports
   assign hit_ready_o = hit_ready[hit_channel];
   assign line_ready_o = line_ready[line_channel];
 
-  `ASSERT(TableIsInTheFirstChannel, (table_line_valid & ~Channels'(1)) == '0)
+  `ASSERT(TableIsInFirstChannel, (table_line_valid & ~Channels'(1)) == '0)
 
 endmodule
 

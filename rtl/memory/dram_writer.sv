@@ -59,7 +59,7 @@ module dram_writer
   address_t address, address_out;
   word_t word, word_out;
 
-  // The words of a burst of the page table are still to come.
+  // Words of the current burst of the page table have yet to arrive.
   logic in_burst_q;
 
   assign takes_line = line_valid_i && !in_burst_q && !burst_valid_i && address_ready && word_ready;
@@ -114,7 +114,7 @@ module dram_writer
   assign w_strobe_o = word_out.strobe;
   assign w_last_o = word_out.last;
 
-  `ASSERT(WordsAreOfABurst, !word_valid_i || in_burst_q)
+  `ASSERT(WordsBelongToBurst, !word_valid_i || in_burst_q)
   `ASSERT_OFFER_STAYS(LineStays, line_valid_i, line_ready_o, {line_id_i, line_address_i, line_i})
 
 endmodule

@@ -1,5 +1,5 @@
-// Brings lines of the cache, or of the root on chip, to the clients that asked for them. Lines from
-// elsewhere go first: a line for the same client waits.
+// Returns lines of cache hits, or of the root on chip, to the clients that requested them. Lines from other
+// sources have priority: a line waits while its client receives another one.
 
 `default_nettype none
 
@@ -21,18 +21,18 @@ module hit_reader
   input  logic               beat_valid_i,
   output logic               beat_ready_o,
   input  logic [TagBits-1:0] beat_tag_i,
-  input  piece_line_t        beat_i,
+  input  burst_line_t        beat_i,
 
-  // clients that have another line in this cycle
+  // clients that receive another line in this cycle
   input  logic        [ClientCount-1:0] busy_i,
   output logic        [ClientCount-1:0] line_valid_o,
   output logic        [BankBits-1:0]    line_bank_o,
-  output piece_line_t                   line_o
+  output burst_line_t                   line_o
 );
 
   typedef struct packed {
     logic [TagBits-1:0] tag;
-    piece_line_t line;
+    burst_line_t line;
   } element_t;
 
   logic valid, ready;
@@ -63,7 +63,7 @@ module hit_reader
   assign line_bank_o = out.tag[BankBits-1:0];
   assign line_o = out.line;
 
-  `ASSERT(OneSourceAClient, (line_valid_o & busy_i) == '0)
+  `ASSERT(OneSourcePerClient, (line_valid_o & busy_i) == '0)
 
 endmodule
 

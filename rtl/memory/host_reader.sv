@@ -1,6 +1,6 @@
 // Reads the bursts of all clients from host memory over AXI4. The id is the tag of a burst: a client and one
 // of its banks. A tag has at most one read in flight, and its client has reserved room for the lines, so the
-// reader always accepts them. A read that fails ends with an error, when its last beat has arrived.
+// reader always accepts them. A read that fails ends with an error when its last beat has arrived.
 
 `default_nettype none
 
@@ -20,16 +20,16 @@ module host_reader
   input logic clk_i,
   input logic rst_i,
 
-  input  logic               piece_valid_i,
-  output logic               piece_ready_o,
-  input  bus_address_t       piece_address_i,
-  input  piece_lines_t       piece_lines_i,
-  input  logic [TagBits-1:0] piece_tag_i,
+  input  logic               burst_valid_i,
+  output logic               burst_ready_o,
+  input  bus_address_t       burst_address_i,
+  input  burst_lines_t       burst_lines_i,
+  input  logic [TagBits-1:0] burst_tag_i,
 
-  // a line, for the one client whose bit is set
+  // a line for the client whose bit is set
   output logic        [ClientCount-1:0] line_valid_o,
   output logic        [TagBits-1:0]     line_tag_o,
-  output piece_line_t                   line_o,
+  output burst_line_t                   line_o,
 
   output axi_read_request_t host_o,
   // verilator lint_off UNUSEDSIGNAL
@@ -38,17 +38,18 @@ module host_reader
 );
 
   assign host_o = '{
-    arvalid: piece_valid_i,
-    arid: AxiIdBits'(piece_tag_i),
-    araddr: AxiAddressBits'(piece_address_i),
-    arlen: 8'(piece_lines_i) - 8'd1,
+    arvalid: burst_valid_i,
+    arid: AxiIdBits'(burst_tag_i),
+    araddr: AxiAddressBits'(burst_address_i),
+    arlen: 8'(burst_lines_i) - 8'd1,
     arsize: AxiSizeLine,
     arburst: AxiBurstIncr,
     rready: 1'b1
   };
-  assign piece_ready_o = host_i.arready;
+  assign burst_ready_o = host_i.arready;
 
-  // Tags whose read has had an error. The rest of such a read is dropped; its last beat reports the error.
+  // Tags whose read has had an error. The remaining beats of such a read are discarded; the last one
+  // reports the error.
   logic [2**TagBits-1:0] failed_q;
   logic fails;
   logic [TagBits-1:0] tag;
@@ -63,7 +64,7 @@ module host_reader
   // Lines are registered once.
   logic valid_q;
   logic [TagBits-1:0] tag_q;
-  piece_line_t line_q;
+  burst_line_t line_q;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) valid_q <= 1'b0;
@@ -87,14 +88,14 @@ module host_reader
     if (rst_i) begin
       flying_q <= '0;
     end else begin
-      if (piece_valid_i && piece_ready_o) flying_q[piece_tag_i] <= 1'b1;
+      if (burst_valid_i && burst_ready_o) flying_q[burst_tag_i] <= 1'b1;
       if (host_i.rvalid && host_i.rlast) flying_q[tag] <= 1'b0;
     end
   end
 
-  `ASSERT(TagIsFree, !piece_valid_i || !flying_q[piece_tag_i])
-  `ASSERT(BeatWasAskedFor, !host_i.rvalid || (flying_q[tag] && host_i.rid == AxiIdBits'(tag)))
-  `ASSERT(StaysWithinThePage, !host_o.arvalid
+  `ASSERT(TagIsFree, !burst_valid_i || !flying_q[burst_tag_i])
+  `ASSERT(BeatWasRequested, !host_i.rvalid || (flying_q[tag] && host_i.rid == AxiIdBits'(tag)))
+  `ASSERT(StaysWithinPage, !host_o.arvalid
           || 32'(host_o.araddr[11:0]) + ((32'(host_o.arlen) + 32'd1) << LineIndexBits) <= PageBytes)
   `ASSERT_OFFER_STAYS(ReadStays, host_o.arvalid, host_i.arready, {host_o.arid, host_o.araddr, host_o.arlen})
 

@@ -1,6 +1,6 @@
-// Brings lines to the clients that asked for them: from host memory, from the cache in each channel of
-// on-board memory, and from the root on chip. In a cycle each may have a line, for clients that differ; for
-// the same client, host memory goes first, then one channel after the other.
+// Routes lines to the clients that requested them: from host memory, from the cache in each channel of
+// on-board memory, and from the root on chip. All sources can deliver a line in the same cycle if their
+// clients differ. For the same client, host memory has priority, then the channels in ascending order.
 
 `default_nettype none
 
@@ -9,7 +9,7 @@ module line_router
 #(
   parameter int unsigned ClientCount = 4,
   parameter int unsigned Banks = 2,
-  // of on-board memory
+  // channels of on-board memory
   parameter int unsigned Channels = 1,
   localparam int unsigned ClientBits = ClientCount > 1 ? $clog2(ClientCount) : 1,
   localparam int unsigned BankBits = $clog2(Banks),
@@ -18,35 +18,36 @@ module line_router
   input logic clk_i,
   input logic rst_i,
 
-  // from host memory: cannot wait
+  // from host memory, which cannot wait
   input logic        [ClientCount-1:0] host_valid_i,
   input logic        [BankBits-1:0]    host_bank_i,
-  input piece_line_t                   host_i,
+  input burst_line_t                   host_i,
 
   input  logic        [Channels-1:0]              cache_valid_i,
   output logic        [Channels-1:0]              cache_ready_o,
   input  logic        [Channels-1:0][TagBits-1:0] cache_tag_i,
-  input  piece_line_t [Channels-1:0]              cache_i,
+  input  burst_line_t [Channels-1:0]              cache_i,
 
   input  logic               root_valid_i,
   output logic               root_ready_o,
   input  logic [TagBits-1:0] root_tag_i,
-  input  piece_line_t        root_i,
+  input  burst_line_t        root_i,
 
   output logic        [ClientCount-1:0]               line_valid_o,
   output logic        [ClientCount-1:0][BankBits-1:0] line_bank_o,
-  output piece_line_t [ClientCount-1:0]               line_o
+  output burst_line_t [ClientCount-1:0]               line_o
 );
 
   logic [Channels-1:0][ClientCount-1:0] cache_valid;
   logic [ClientCount-1:0] root_valid;
   logic [Channels-1:0][BankBits-1:0] cache_bank;
   logic [BankBits-1:0] root_bank;
-  piece_line_t [Channels-1:0] cache_line;
-  piece_line_t root_line;
+  burst_line_t [Channels-1:0] cache_line;
+  burst_line_t root_line;
 
   for (genvar channel = 0; channel < Channels; channel++) begin : gen_channels
-    // Clients that have a line from host memory or from a channel before this; and those with one of this.
+    // Clients that receive a line from host memory or from a previous channel, and those that receive
+    // one from this channel.
     logic [ClientCount-1:0] busy, valid, busy_after;
 
     if (channel == 0) assign busy = host_valid_i;

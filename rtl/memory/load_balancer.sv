@@ -1,5 +1,5 @@
-// Says when a piece that is in the cache had better be read from host memory: when more pieces are on their
-// way from on-board memory than from host memory.
+// Redirects cache hits to host memory while more bursts are in flight from on-board memory than from host
+// memory.
 
 `default_nettype none
 
@@ -7,20 +7,20 @@
 
 module load_balancer #(
   parameter int unsigned TagBits = 3,
-  // of on-board memory
+  // channels of on-board memory
   parameter int unsigned Channels = 1
 ) (
   input logic clk_i,
   input logic rst_i,
   input logic enable_i,
 
-  // reads that began, and that ended
+  // reads that began or ended in this cycle
   input logic host_begins_i,
   input logic host_ends_i,
   input logic dram_begins_i,
   input logic [Channels-1:0] dram_ends_i,
 
-  output logic spares_o
+  output logic redirects_o
 );
 
   typedef logic [TagBits:0] count_t;
@@ -36,11 +36,11 @@ module load_balancer #(
     end
   end
 
-  assign spares_o = enable_i && dram_q > host_q;
+  assign redirects_o = enable_i && dram_q > host_q;
 
-  `ASSERT(HostEndsWhatBegan, !host_ends_i || host_q != '0)
-  `ASSERT(DramEndsWhatBegan, $countones(dram_ends_i) <= 32'(dram_q))
-  `COVER(Spares, spares_o)
+  `ASSERT(HostReadEndsAfterBegin, !host_ends_i || host_q != '0)
+  `ASSERT(DramReadEndsAfterBegin, $countones(dram_ends_i) <= 32'(dram_q))
+  `COVER(Redirects, redirects_o)
 
 endmodule
 

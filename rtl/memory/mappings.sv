@@ -1,5 +1,5 @@
-// Where the buffers of LIDs are: a table in on-board memory that clients look LIDs up in, and that the
-// control plane writes.
+// Contains the page table, which maps LIDs to buffers. Clients look LIDs up in it, and the control plane
+// writes it.
 
 `default_nettype none
 
@@ -10,9 +10,9 @@ module mappings
   import memory_pkg::*;
 #(
   parameter int unsigned ClientCount = 4,
-  // LIDs from 0 on that can be mapped: a multiple of 512
+  // number of LIDs that can be mapped: a multiple of 512
   parameter int unsigned LidCount = 65536,
-  // where the table begins, in pages of 4 KiB
+  // first page of the page table, in pages of 4 KiB
   parameter int unsigned BasePage = 0,
   parameter int unsigned AddressBits = 34,
   localparam int unsigned ClientBits = ClientCount > 1 ? $clog2(ClientCount) : 1
@@ -84,7 +84,7 @@ module mappings
     .*
   );
 
-  `COVER(LookupWaitsForWord, read_valid && !is_clear)
+  `COVER(LookupWaitsForClear, read_valid && !is_clear)
   `COVER(MappingWaitsForCache, drop_valid_o && !drop_ready_i)
 
 endmodule

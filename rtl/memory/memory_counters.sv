@@ -6,13 +6,13 @@ module memory_counters
   import memory_pkg::*;
 #(
   parameter int unsigned ClientCount = 4,
-  // of on-board memory
+  // channels of on-board memory
   parameter int unsigned Channels = 1
 ) (
   input logic clk_i,
   input logic rst_i,
 
-  // by client
+  // accepted reads and lookups of each client
   input logic [ClientCount-1:0] reads_i,
   input logic [ClientCount-1:0] lookups_i,
   input logic                   host_read_i,

@@ -6,7 +6,7 @@ package memory_pkg;
 
   import accelerator_pkg::*;
 
-  // No design uses every name.
+  // A design may use only some of the names.
   // verilator lint_off UNUSEDPARAM
 
   // No burst of host memory or on-board memory crosses a boundary of this size.
@@ -18,25 +18,25 @@ package memory_pkg;
   localparam int unsigned LineAddressBits = $bits(bus_address_t) - LineIndexBits;
   typedef logic [LineAddressBits-1:0] line_address_t;
 
-  // A number of lines up to those of a page.
-  typedef logic [PageLineBits:0] piece_lines_t;
+  // A number of lines, at most those of a page.
+  typedef logic [PageLineBits:0] burst_lines_t;
 
   // A burst: adjacent lines within a page. The address is that of its first line.
   typedef struct packed {
     bus_address_t address;
-    piece_lines_t lines;
+    burst_lines_t lines;
     // the last burst of the read
     logic last;
-  } piece_t;
+  } burst_t;
 
   // A line of a burst that memory returns.
   typedef struct packed {
     line_t data;
     // the last line of the burst
     logic last;
-    // the line, and thereby the burst, cannot be read
+    // the line cannot be read, so the burst has failed
     logic error;
-  } piece_line_t;
+  } burst_line_t;
 
   // A lookup of the buffer of a LID.
   typedef struct packed {
@@ -67,7 +67,7 @@ package memory_pkg;
   typedef struct packed {
     // reads of clients
     logic [63:0] reads;
-    // those of them by LID
+    // reads by LID
     logic [63:0] lookups;
     // bursts read from host memory, and their lines
     logic [63:0] host_reads;

@@ -73,11 +73,11 @@ module memory_system
   logic [ClientCount-1:0] lookup_valid, lookup_ready, found_valid;
   lookup_t [ClientCount-1:0] lookup;
   bus_address_t found;
-  logic [ClientCount-1:0] piece_valid, piece_ready, line_valid;
-  piece_t [ClientCount-1:0] piece;
-  logic [ClientCount-1:0][BankBits-1:0] piece_bank, line_bank;
+  logic [ClientCount-1:0] burst_valid, burst_ready, line_valid;
+  burst_t [ClientCount-1:0] burst;
+  logic [ClientCount-1:0][BankBits-1:0] burst_bank, line_bank;
   node_name_t [ClientCount-1:0] name;
-  piece_line_t [ClientCount-1:0] line;
+  burst_line_t [ClientCount-1:0] line;
 
   for (genvar index = 0; index < ClientCount; index++) begin : gen_clients
     client_port #(
@@ -96,10 +96,10 @@ module memory_system
       .lookup_o(lookup[index]),
       .found_valid_i(found_valid[index]),
       .found_i(found),
-      .piece_valid_o(piece_valid[index]),
-      .piece_ready_i(piece_ready[index]),
-      .piece_o(piece[index]),
-      .piece_bank_o(piece_bank[index]),
+      .burst_valid_o(burst_valid[index]),
+      .burst_ready_i(burst_ready[index]),
+      .burst_o(burst[index]),
+      .burst_bank_o(burst_bank[index]),
       .name_o(name[index]),
       .line_valid_i(line_valid[index]),
       .line_bank_i(line_bank[index]),
@@ -115,8 +115,8 @@ module memory_system
   cache_events_t events;
   logic [TagBits-1:0] hit_tag, write_tag;
   logic [PlaceBits-1:0] hit_place, write_place;
-  piece_lines_t hit_lines;
-  piece_line_t [Channels-1:0] dram_line;
+  burst_lines_t hit_lines;
+  burst_line_t [Channels-1:0] dram_line;
   line_t table_line, word, write;
 
   cached_reader #(
@@ -127,10 +127,10 @@ module memory_system
     .CacheEntryLines(CacheEntryLines),
     .Channels(Channels)
   ) u_cached_reader (
-    .piece_valid_i(piece_valid),
-    .piece_ready_o(piece_ready),
-    .piece_i(piece),
-    .piece_bank_i(piece_bank),
+    .burst_valid_i(burst_valid),
+    .burst_ready_o(burst_ready),
+    .burst_i(burst),
+    .burst_bank_i(burst_bank),
     .name_i(name),
     .drop_valid_i(drop_valid),
     .drop_ready_o(drop_ready),
@@ -162,10 +162,10 @@ module memory_system
   // ---- the page table ----
 
   logic table_read_valid, table_read_ready, table_line_valid, table_line_error, table_written;
-  logic burst_valid, burst_ready, word_valid, word_ready, word_last;
+  logic table_burst_valid, table_burst_ready, word_valid, word_ready, word_last;
   logic [ClientBits-1:0] table_read_id, table_line_id;
-  logic [DramAddressBits-1:0] table_read_address, burst_address;
-  logic [7:0] burst_len;
+  logic [DramAddressBits-1:0] table_read_address, table_burst_address;
+  logic [7:0] table_burst_len;
   logic [LineBytes-1:0] word_strobe;
 
   mappings #(
@@ -189,10 +189,10 @@ module memory_system
     .line_id_i(table_line_id),
     .line_i(table_line),
     .line_error_i(table_line_error),
-    .burst_valid_o(burst_valid),
-    .burst_ready_i(burst_ready),
-    .burst_address_o(burst_address),
-    .burst_len_o(burst_len),
+    .burst_valid_o(table_burst_valid),
+    .burst_ready_i(table_burst_ready),
+    .burst_address_o(table_burst_address),
+    .burst_len_o(table_burst_len),
     .word_valid_o(word_valid),
     .word_ready_i(word_ready),
     .word_o(word),
@@ -231,10 +231,10 @@ module memory_system
     .hit_line_ready_i(dram_line_ready),
     .hit_line_tag_o(dram_line_tag),
     .hit_line_o(dram_line),
-    .burst_valid_i(burst_valid),
-    .burst_ready_o(burst_ready),
-    .burst_address_i(burst_address),
-    .burst_len_i(burst_len),
+    .burst_valid_i(table_burst_valid),
+    .burst_ready_o(table_burst_ready),
+    .burst_address_i(table_burst_address),
+    .burst_len_i(table_burst_len),
     .word_valid_i(word_valid),
     .word_ready_o(word_ready),
     .word_i(word),

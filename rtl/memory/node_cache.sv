@@ -1,13 +1,14 @@
-// Which lines of which nodes are in on-board memory. An entry holds one buffer of a node, named by LID and
-// bus address together; a line stands in it at its bus address modulo the size of an entry, so that a piece
-// never crosses a page there either. Metadata are on chip: a set of entries a word. One operation at a time,
-// so each is atomic, and none waits for a memory: a writer's mapping never depends on reads that go on.
+// Stores which lines of which nodes are in on-board memory. An entry belongs to one buffer of a node,
+// named by LID and bus address together. The position of a line in its entry is its bus address modulo the
+// size of an entry, so a burst never crosses a page in the cache either. The metadata are on chip; a word
+// contains those of one set. Operations execute one at a time, so each of them is atomic. None of them
+// waits for memory, so a mapping by a writer never depends on reads in flight.
 //
-// - a piece of a node that may be kept is a hit if all its lines are there; else it is read from host memory,
-//   and an entry is made for it, at random among those that nothing in flight is about;
-// - a fill that is done makes its lines known, to nobody if the entry was dropped;
-// - a mapping drops all entries of its LID. So when a buffer comes back as another state of the same node,
-//   nothing of the earlier one is left.
+// - A burst of a cacheable node is a hit if all its lines are valid. Otherwise it is read from host memory
+//   and fills an entry. A new entry replaces a random one that has no read or fill in flight.
+// - A successful fill makes its lines valid, unless the entry was dropped.
+// - A mapping drops all entries of its LID. So if a buffer is used again for another state of the same
+//   node, no line of the earlier state is left.
 
 `default_nettype none
 
@@ -18,60 +19,60 @@ module node_cache
   import memory_pkg::*;
 #(
   parameter int unsigned TagBits = 3,
-  // of on-board memory
+  // channels of on-board memory
   parameter int unsigned Channels = 1,
-  // a power of two
+  // number of sets: a power of two
   parameter int unsigned Sets = 1024,
   parameter int unsigned Ways = 4,
-  // lines of an entry, a power of two: a node that is larger is not kept
+  // lines of an entry: a power of two; larger nodes are not cached
   parameter int unsigned EntryLines = 128,
   localparam int unsigned SetBits = $clog2(Sets),
   localparam int unsigned WayBits = $clog2(Ways),
   localparam int unsigned IndexBits = $clog2(EntryLines),
-  // A place in the cache, counted in lines: set, way and line.
+  // A position in the cache, counted in lines: set, way and line.
   localparam int unsigned PlaceBits = SetBits + WayBits + IndexBits
 ) (
   input logic clk_i,
   input logic rst_i,
   input logic enable_i,
-  // hits are to be read from host memory all the same
-  input logic spares_i,
-  // how often the number of sets is halved: stays as it is
+  // redirects hits to host memory
+  input logic redirects_i,
+  // how often the number of sets is halved; constant while the cache is in use
   input logic [7:0] halvings_i,
 
-  input  logic               piece_valid_i,
-  output logic               piece_ready_o,
-  input  bus_address_t       piece_address_i,
-  input  piece_lines_t       piece_lines_i,
-  input  logic [TagBits-1:0] piece_tag_i,
-  // of the client of the piece
+  input  logic               burst_valid_i,
+  output logic               burst_ready_o,
+  input  bus_address_t       burst_address_i,
+  input  burst_lines_t       burst_lines_i,
+  input  logic [TagBits-1:0] burst_tag_i,
+  // the node of the burst
   input  node_name_t         name_i,
 
-  // what is read from host memory
+  // bursts that are read from host memory
   output logic               host_valid_o,
   input  logic               host_ready_i,
   output bus_address_t       host_address_o,
-  output piece_lines_t       host_lines_o,
+  output burst_lines_t       host_lines_o,
   output logic [TagBits-1:0] host_tag_o,
 
-  // what is read from the cache; done when the last line was given
+  // bursts that are read from the cache; hit_done_i follows their last line
   output logic                 hit_valid_o,
   input  logic                 hit_ready_i,
   output logic [PlaceBits-1:0] hit_place_o,
-  output piece_lines_t         hit_lines_o,
+  output burst_lines_t         hit_lines_o,
   output logic [TagBits-1:0]   hit_tag_o,
   input  logic [Channels-1:0]              hit_done_i,
   input  logic [Channels-1:0][TagBits-1:0] hit_done_tag_i,
 
-  // The lines that come from host memory for a tag are to be written to a place; told before they are asked
-  // for.
+  // The lines that host memory returns for a tag fill the cache from a position on. This is announced
+  // before the burst is requested from host memory.
   output logic                 fill_start_o,
   output logic [TagBits-1:0]   fill_tag_o,
   output logic [PlaceBits-1:0] fill_place_o,
   input  logic                 filled_valid_i,
   output logic                 filled_ready_o,
   input  logic [TagBits-1:0]   filled_tag_i,
-  // not all were written
+  // some lines were not written
   input  logic                 filled_failed_i,
 
   input  logic drop_valid_i,
@@ -93,13 +94,13 @@ module node_cache
   } entry_t;
   typedef entry_t [Ways-1:0] set_t;
 
-  // What is in flight for a tag: reads from the cache, or a fill.
+  // The state of a tag: reads of the cache, or a fill, are in flight.
   typedef struct packed {
     logic busy;
     logic [SetBits-1:0] set;
     logic [WayBits-1:0] way;
     logic [IndexBits-1:0] index;
-    piece_lines_t lines;
+    burst_lines_t lines;
   } flight_t;
 
   typedef enum logic [2:0] {
@@ -112,22 +113,23 @@ module node_cache
   } state_e;
 
   state_e state_d, state_q;
-  bus_address_t piece_address_q;
-  piece_lines_t lines_q;
+  bus_address_t burst_address_q;
+  burst_lines_t lines_q;
   logic [TagBits-1:0] tag_q;
   lid_t lid_q;
   bus_address_t address_q;
-  // Where the piece that was looked at goes, until it is taken there; the next may come in that cycle.
+  // The destination of the burst that was looked up, until it is accepted there. The next burst can be
+  // accepted in the same cycle.
   logic to_host_q, to_cache_q;
   flight_t [2**TagBits-1:0] flights_q;
   logic [SetBits-1:0] clear_q, set, set_mask;
   logic [7:0] random_q;
 
-  function automatic logic [EntryLines-1:0] lines_of(logic [IndexBits-1:0] first, piece_lines_t lines);
+  function automatic logic [EntryLines-1:0] lines_of(logic [IndexBits-1:0] first, burst_lines_t lines);
     return ((EntryLines'(1) << lines) - 1'b1) << first;
   endfunction
 
-  // ---- the set that is looked at ----
+  // ---- the selected set ----
 
   set_t found, written;
   logic reads, writes;
@@ -146,7 +148,7 @@ module node_cache
     .read_data_o(found)
   );
 
-  // ---- what a piece finds ----
+  // ---- lookup of a burst ----
 
   logic takes, may_keep, has_entry, is_hit, is_tag_busy, makes_entry, starts_fill, starts_hit;
   logic [IndexBits-1:0] index;
@@ -155,11 +157,11 @@ module node_cache
   logic [EntryLines-1:0] wanted;
   line_address_t from_start;
 
-  assign from_start = line_address_t'((piece_address_i - name_i.address) >> LineIndexBits);
+  assign from_start = line_address_t'((burst_address_i - name_i.address) >> LineIndexBits);
   assign may_keep = enable_i && name_i.cacheable
-      && from_start + line_address_t'(piece_lines_i) <= line_address_t'(EntryLines);
+      && from_start + line_address_t'(burst_lines_i) <= line_address_t'(EntryLines);
 
-  assign index = piece_address_q[LineIndexBits+:IndexBits];
+  assign index = burst_address_q[LineIndexBits+:IndexBits];
   assign wanted = lines_of(index, lines_q);
   always_comb begin
     has_entry = 1'b0;
@@ -173,7 +175,7 @@ module node_cache
   end
   assign is_hit = has_entry && (found[way].lines & wanted) == wanted;
 
-  // Ways of the set that something in flight is about.
+  // Ways of the set that have a read or fill in flight.
   always_comb begin
     is_busy = '0;
     for (int unsigned at = 0; at < 2 ** TagBits; at++) begin
@@ -182,10 +184,10 @@ module node_cache
   end
   assign victim = has_entry ? way : random_q[WayBits-1:0];
   assign makes_entry = state_q == Looks && !has_entry && !is_busy[victim] && !is_tag_busy;
-  // The client may be faster than the fill of its last piece with this tag.
+  // The previous fill with this tag may still be in flight, although its client has received all lines.
   assign is_tag_busy = flights_q[tag_q].busy;
   assign starts_fill = state_q == Looks && !is_hit && (has_entry || makes_entry) && !is_tag_busy;
-  assign starts_hit = state_q == Looks && is_hit && !spares_i && !is_tag_busy;
+  assign starts_hit = state_q == Looks && is_hit && !redirects_i && !is_tag_busy;
 
   // ---- one operation at a time ----
 
@@ -202,7 +204,7 @@ module node_cache
     endcase
   end
 
-  assign takes = state_q == Idle && piece_valid_i && !(filled_valid_i || drop_valid_i)
+  assign takes = state_q == Idle && burst_valid_i && !(filled_valid_i || drop_valid_i)
       && !(to_host_q && !host_ready_i) && !(to_cache_q && !hit_ready_i);
   assign reads = state_q == Idle && state_d inside {Looks, Fills, Drops};
   assign writes = state_q inside {Clears, Fills, Drops} || makes_entry;
@@ -254,9 +256,9 @@ module node_cache
 
   always_ff @(posedge clk_i) begin
     if (takes) begin
-      piece_address_q <= piece_address_i;
-      lines_q <= piece_lines_i;
-      tag_q <= piece_tag_i;
+      burst_address_q <= burst_address_i;
+      lines_q <= burst_lines_i;
+      tag_q <= burst_tag_i;
       lid_q <= name_i.lid;
       address_q <= name_i.address;
     end
@@ -282,9 +284,9 @@ module node_cache
     end
   end
 
-  assign piece_ready_o = takes;
+  assign burst_ready_o = takes;
   assign host_valid_o = to_host_q;
-  assign host_address_o = piece_address_q;
+  assign host_address_o = burst_address_q;
   assign host_lines_o = lines_q;
   assign host_tag_o = tag_q;
   assign hit_valid_o = to_cache_q;
@@ -302,14 +304,14 @@ module node_cache
   `ASSERT_OFFER_STAYS(HostStays, host_valid_o, host_ready_i, {host_address_o, host_lines_o, host_tag_o})
   `ASSERT_OFFER_STAYS(HitStays, hit_valid_o, hit_ready_i, {hit_place_o, hit_lines_o, hit_tag_o})
   `COVER(Hits, starts_hit)
-  `COVER(IsSpared, state_q == Looks && is_hit && spares_i)
+  `COVER(IsRedirected, state_q == Looks && is_hit && redirects_i)
   `COVER(FillsEntry, starts_fill && makes_entry)
   `COVER(FillsFurtherLines, starts_fill && has_entry)
   `COVER(Evicts, makes_entry && found[victim].used)
-  `COVER(AllIsBusy, state_q == Looks && !has_entry && is_busy[victim])
+  `COVER(AllWaysAreBusy, state_q == Looks && !has_entry && is_busy[victim])
   `COVER(FillFails, state_q == Fills && filled_failed_i)
   `COVER(DropsEntry, state_q == Drops && written != found)
-  `COVER(DropsBesideFlight, state_q == Drops && is_busy != '0)
+  `COVER(DropsWhileInFlight, state_q == Drops && is_busy != '0)
 
 endmodule
 

@@ -1,6 +1,6 @@
-// Finds the buffer of a LID: a word of 8 bytes a LID, eight to a line of on-board memory. Many lookups are in
-// flight; each client has at most one, and its number is the id of the read. Words of nodes worth keeping are
-// kept on chip, too.
+// Finds the buffer of a LID. The table has a word of 8 bytes for each LID, eight words in a line of
+// on-board memory. Many lookups are in flight; each client has at most one, and its number is the id of
+// the read. A cache on chip keeps the words of cacheable nodes.
 
 `default_nettype none
 
@@ -11,11 +11,11 @@ module page_table
   import memory_pkg::*;
 #(
   parameter int unsigned ClientCount = 4,
-  // LIDs from 0 on that can be mapped
+  // number of LIDs that can be mapped
   parameter int unsigned LidCount = 65536,
-  // words that are kept on chip: a power of two
+  // number of words on chip: a power of two
   parameter int unsigned KeptLids = 1024,
-  // where the table begins, in pages of 4 KiB
+  // first page of the page table, in pages of 4 KiB
   parameter int unsigned BasePage = 0,
   parameter int unsigned AddressBits = 34,
   localparam int unsigned ClientBits = ClientCount > 1 ? $clog2(ClientCount) : 1
@@ -27,16 +27,17 @@ module page_table
   output logic    [ClientCount-1:0] lookup_ready_o,
   input  lookup_t [ClientCount-1:0] lookup_i,
 
-  // A mapping is being written: what is found may be older. Before that, what is kept of its LID is dropped.
+  // map_valid_i: a mapping is being written, so a lookup may return the older one. drop_i comes first and
+  // removes the word of the LID from the cache on chip.
   input logic map_valid_i,
   input logic drop_i,
   input lid_t map_lid_i,
 
-  // The client that is answered, and its address: 0 if the LID is not mapped.
+  // the result for a client: the address, or 0 if the LID is not mapped
   output logic         [ClientCount-1:0] found_valid_o,
   output bus_address_t                   found_o,
 
-  // Reads of one line of on-board memory, answered in any order.
+  // reads of single lines of on-board memory, answered in any order
   output logic                   line_read_valid_o,
   input  logic                   line_read_ready_i,
   output logic [ClientBits-1:0]  line_read_id_o,
@@ -50,10 +51,10 @@ module page_table
 
   localparam int unsigned WordIndexBits = LineIndexBits - 3;
 
-  // What a lookup in flight is for.
+  // A lookup in flight.
   typedef struct packed {
     logic beyond;
-    // not worth keeping if a mapping is written meanwhile
+    // lookup.kept is cleared if a mapping is written meanwhile, because the word may be stale
     lookup_t lookup;
   } flight_t;
 
@@ -104,8 +105,7 @@ module page_table
     .drop_lid_i(map_lid_i)
   );
 
-  // A LID beyond the table is looked up all the same, at the place of another; what is found there is not
-  // used.
+  // A lookup of a LID beyond the table reads the word of another LID and ignores it.
   assign beyond = missed.lid >= lid_t'(LidCount);
   assign line_read_id_o = client;
   assign line_read_address_o = (AddressBits'(BasePage) << $clog2(PageBytes)) + AddressBits'({
@@ -123,7 +123,7 @@ module page_table
     end
   end
 
-  // What came, a cycle later.
+  // The line from memory, one cycle later.
   logic valid_q, error_q;
   logic [ClientBits-1:0] id_q;
   line_t line_q;
@@ -140,7 +140,7 @@ module page_table
   assign word = line_q[64*flight.lookup.lid[WordIndexBits-1:0]+:$bits(bus_address_t)];
   assign fills = valid_q && flight.lookup.kept && !map_valid_i && !flight.beyond && !error_q && word != '0;
 
-  // What comes from memory does not wait.
+  // Lines from memory cannot wait, so hits do.
   assign hit_ready = !valid_q;
   always_comb begin
     found_o = hit_address;
@@ -162,8 +162,8 @@ module page_table
     end
   end
 
-  `ASSERT(OneLookupAClient, !line_read_valid_o || !flying_q[client])
-  `ASSERT(LineWasAskedFor, !line_valid_i || flying_q[line_id_i])
+  `ASSERT(OneLookupPerClient, !line_read_valid_o || !flying_q[client])
+  `ASSERT(LineWasRequested, !line_valid_i || flying_q[line_id_i])
 
 endmodule
 

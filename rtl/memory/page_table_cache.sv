@@ -1,5 +1,5 @@
-// The page table's words of nodes worth keeping, on chip: interior nodes are few, and each request looks up
-// some. A LID has one place. One lookup at a time, two cycles each.
+// Caches page-table words of interior nodes on chip: there are few interior nodes, and each request looks up
+// several of them. It is direct-mapped by LID and executes one lookup at a time, in two cycles.
 
 `default_nettype none
 
@@ -9,7 +9,7 @@ module page_table_cache
   import accelerator_pkg::*;
   import memory_pkg::*;
 #(
-  // a power of two
+  // number of words: a power of two
   parameter int unsigned Entries = 1024,
   parameter int unsigned ClientBits = 2
 ) (
@@ -21,7 +21,7 @@ module page_table_cache
   input  lookup_t               lookup_i,
   input  logic [ClientBits-1:0] lookup_client_i,
 
-  // What was looked up: it is here, or to be looked for in the table.
+  // the result of a lookup: a hit, or a miss that the table must answer
   output logic                  hit_valid_o,
   input  logic                  hit_ready_i,
   output bus_address_t          hit_address_o,
@@ -30,11 +30,11 @@ module page_table_cache
   output lookup_t               lookup_o,
   output logic [ClientBits-1:0] client_o,
 
-  // what was found in the table
+  // stores a word that was read from the table
   input logic         fill_i,
   input lid_t         fill_lid_i,
   input bus_address_t fill_address_i,
-  // nothing is kept of this LID any more; not beside a fill
+  // removes the word of this LID; never in the same cycle as a fill
   input logic         drop_i,
   // verilator lint_off UNUSEDSIGNAL
   input lid_t         drop_lid_i
@@ -50,7 +50,7 @@ module page_table_cache
 
   typedef struct packed {
     logic used;
-    // of the LID
+    // the remaining bits of the LID
     logic [RestBits-1:0] rest;
     bus_address_t address;
   } entry_t;
@@ -104,7 +104,7 @@ module page_table_cache
   end
 
   assign writes = state_q == Clears || drop_i || fill_i;
-  // Nothing is read beside a write.
+  // A read never takes place in the cycle of a write.
   assign lookup_ready_o = state_q == Idle && !writes;
   assign takes = lookup_valid_i && lookup_ready_o;
 
@@ -130,12 +130,12 @@ module page_table_cache
   assign client_o = client_q;
 
   `ASSERT(OneWrite, !(drop_i && fill_i))
-  `ASSERT(NothingIsKeptOfNoBuffer, !fill_i || fill_address_i != '0)
+  `ASSERT(CachesOnlyMappedLids, !fill_i || fill_address_i != '0)
   `ASSERT_OFFER_STAYS(HitStays, hit_valid_o, hit_ready_i, {hit_address_o, client_o})
   `ASSERT_OFFER_STAYS(MissStays, miss_valid_o, miss_ready_i, {lookup_o, client_o})
   `COVER(Hits, hit_valid_o && hit_ready_i)
   `COVER(Misses, miss_valid_o && miss_ready_i)
-  `COVER(HasOther, miss_valid_o && found.used)
+  `COVER(HasOtherLid, miss_valid_o && found.used)
   `COVER(LookupWaitsForWrite, lookup_valid_i && state_q == Idle && writes)
   `COVER(Drops, drop_i)
 

@@ -1,6 +1,7 @@
-// Writes the page table: all zeros after reset, so that no LID is mapped, then a word for each mapping that
-// is given. A mapping is taken when it is in memory: every read that begins later sees it. What is kept of
-// the LID elsewhere is dropped before: a read that finds the buffer in the table finds nothing older of it.
+// Writes the page table: zeros after reset, so that no LID is mapped, then one word for each mapping. A
+// mapping is accepted when memory has acknowledged its write, so every read that begins later sees it.
+// Before the write, the LID is dropped from all caches: a read that finds the new buffer in the table
+// never finds older cached lines.
 
 `default_nettype none
 
@@ -10,28 +11,28 @@ module page_table_writer
   import accelerator_pkg::*;
   import memory_pkg::*;
 #(
-  // LIDs from 0 on that can be mapped; those of whole pages
+  // number of LIDs that can be mapped; they fill whole pages
   parameter int unsigned LidCount = 65536,
-  // where the table begins, in pages of 4 KiB
+  // first page of the page table, in pages of 4 KiB
   parameter int unsigned BasePage = 0,
   parameter int unsigned AddressBits = 34
 ) (
   input logic clk_i,
   input logic rst_i,
 
-  // A LID beyond the table stays without a mapping.
+  // A LID beyond the table remains unmapped.
   input  logic         map_valid_i,
   output logic         map_ready_o,
   input  lid_t         map_lid_i,
   input  bus_address_t map_address_i,
-  // The LID is to be dropped.
+  // drops this LID from the caches
   output logic         drop_valid_o,
   input  logic         drop_ready_i,
 
-  // The table can be read.
+  // The table is cleared and can be read.
   output logic is_clear_o,
 
-  // Bursts of AXI4, one after the other.
+  // AXI4 bursts, one at a time
   output logic                   burst_valid_o,
   input  logic                   burst_ready_i,
   output logic [AddressBits-1:0] burst_address_o,
@@ -115,7 +116,7 @@ module page_table_writer
   assign word_last_o = is_clear_q || word_q == PageLineBits'(PageLines - 1);
   assign done_ready_o = state_q == Response;
 
-  `ASSERT(NothingIsDoneUnasked, !done_valid_i || state_q == Response)
+  `ASSERT(AcknowledgedOnlyIfWritten, !done_valid_i || state_q == Response)
   `ASSERT_OFFER_STAYS(MapStays, map_valid_i, map_ready_o, {map_lid_i, map_address_i})
   `ASSERT_OFFER_STAYS(BurstStays, burst_valid_o, burst_ready_i, {burst_address_o, burst_len_o})
   `ASSERT_OFFER_STAYS(WordStays, word_valid_o, word_ready_i, {word_o, word_strobe_o, word_last_o})

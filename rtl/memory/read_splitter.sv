@@ -1,4 +1,4 @@
-// Cuts a read into pieces that end where pages end, and offers them in order.
+// Splits a read into bursts at page boundaries and offers them in order.
 
 `default_nettype none
 
@@ -11,43 +11,43 @@ module read_splitter
   input logic clk_i,
   input logic rst_i,
 
-  // Begins a read of lines from one on, when nothing of an earlier read is left.
+  // begins a read of count_i lines from line first_i on; all bursts of the previous read were accepted
   input logic          start_i,
   input line_address_t first_i,
   input line_count_t   count_i,
 
-  output logic   piece_valid_o,
-  input  logic   piece_ready_i,
-  output piece_t piece_o
+  output logic   burst_valid_o,
+  input  logic   burst_ready_i,
+  output burst_t burst_o
 );
 
   line_address_t line_q;
   line_count_t left_q;
   line_count_t room, lines;
 
-  // Lines to the end of the page.
+  // Number of lines to the end of the page.
   assign room = line_count_t'(PageLines) - line_count_t'(line_q[PageLineBits-1:0]);
   assign lines = left_q < room ? left_q : room;
 
   always_ff @(posedge clk_i) begin
     if (start_i) line_q <= first_i;
-    else if (piece_valid_o && piece_ready_i) line_q <= line_q + line_address_t'(lines);
+    else if (burst_valid_o && burst_ready_i) line_q <= line_q + line_address_t'(lines);
   end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) left_q <= '0;
     else if (start_i) left_q <= count_i;
-    else if (piece_valid_o && piece_ready_i) left_q <= left_q - lines;
+    else if (burst_valid_o && burst_ready_i) left_q <= left_q - lines;
   end
 
-  assign piece_valid_o = left_q != '0;
-  assign piece_o.address = {line_q, LineIndexBits'(0)};
-  assign piece_o.lines = piece_lines_t'(lines);
-  assign piece_o.last = left_q == lines;
+  assign burst_valid_o = left_q != '0;
+  assign burst_o.address = {line_q, LineIndexBits'(0)};
+  assign burst_o.lines = burst_lines_t'(lines);
+  assign burst_o.last = left_q == lines;
 
   `ASSERT(OneReadAtATime, !start_i || left_q == '0)
-  `ASSERT(StaysWithinThePage, !piece_valid_o || (piece_o.lines != '0 && lines <= room))
-  `ASSERT(ReadsSomething, !start_i || count_i != '0)
+  `ASSERT(StaysWithinPage, !burst_valid_o || (burst_o.lines != '0 && lines <= room))
+  `ASSERT(ReadIsNotEmpty, !start_i || count_i != '0)
 
 endmodule
 

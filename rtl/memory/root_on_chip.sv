@@ -1,8 +1,8 @@
-// Lines of one node on chip: of the root that was named last. They are kept as they come from host memory,
-// each with a bit of its own; its pieces are not looked for in the cache, so nothing is kept twice. As in the
-// cache, the buffer is named by LID and bus address together, a line stands at its bus address modulo the
-// room, and a mapping drops what is kept of its LID. Another buffer gets the room once nothing in flight is
-// about the one before: so no line that comes late is taken for one of it.
+// Keeps lines of one node on chip: of the root that was named last. A line is stored when host memory
+// returns it, and has its own valid bit. Reads of the root bypass the cache, so no line is stored twice.
+// As in the cache, the buffer is named by LID and bus address together, the position of a line is its bus
+// address modulo the capacity, and a mapping drops the lines of its LID. Another buffer replaces this one
+// only when nothing of the old buffer is in flight, so a late line is never stored for the new buffer.
 
 `default_nettype none
 
@@ -13,7 +13,7 @@ module root_on_chip
   import memory_pkg::*;
 #(
   parameter int unsigned TagBits = 3,
-  // lines that there is room for, a power of two: a node that is larger is not kept
+  // capacity in lines: a power of two; larger nodes are not kept
   parameter int unsigned EntryLines = 128,
   localparam int unsigned IndexBits = $clog2(EntryLines)
 ) (
@@ -21,38 +21,38 @@ module root_on_chip
   input logic rst_i,
   input logic enable_i,
 
-  // names the root; 0 changes nothing
+  // names the root; LID 0 changes nothing
   input logic root_valid_i,
   input lid_t root_i,
   input logic drop_valid_i,
   input lid_t drop_lid_i,
 
-  input  logic               piece_valid_i,
-  output logic               piece_ready_o,
-  input  bus_address_t       piece_address_i,
-  input  piece_lines_t       piece_lines_i,
-  input  logic [TagBits-1:0] piece_tag_i,
-  // of the client of the piece
+  input  logic               burst_valid_i,
+  output logic               burst_ready_o,
+  input  bus_address_t       burst_address_i,
+  input  burst_lines_t       burst_lines_i,
+  input  logic [TagBits-1:0] burst_tag_i,
+  // the node of the burst
   input  node_name_t         name_i,
 
-  // what is not here; of the root it is not cacheable any more
+  // bursts that are not on chip; bursts of the root are no longer cacheable
   output logic               other_valid_o,
   input  logic               other_ready_i,
   output bus_address_t       other_address_o,
-  output piece_lines_t       other_lines_o,
+  output burst_lines_t       other_lines_o,
   output logic [TagBits-1:0] other_tag_o,
   output node_name_t         other_name_o,
 
   // all lines from host memory
   input logic               line_valid_i,
   input logic [TagBits-1:0] line_tag_i,
-  input piece_line_t        line_i,
+  input burst_line_t        line_i,
 
-  // lines that are here
+  // lines that are on chip
   output logic               beat_valid_o,
   input  logic               beat_ready_i,
   output logic [TagBits-1:0] beat_tag_o,
-  output piece_line_t        beat_o
+  output burst_line_t        beat_o
 );
 
   localparam int unsigned Tags = 2 ** TagBits;
@@ -60,20 +60,20 @@ module root_on_chip
   if (2 ** IndexBits != EntryLines || EntryLines < PageLines)
     $fatal(1, "EntryLines must be a power of two, at least a page");
 
-  // A piece that is here, until its last line is read.
+  // A hit, until its last line is read.
   typedef struct packed {
     logic [TagBits-1:0] tag;
     logic [IndexBits-1:0] index;
-    piece_lines_t lines;
+    burst_lines_t lines;
   } hit_t;
 
-  // ---- what is kept ----
+  // ---- contents ----
 
   lid_t root_q;
   logic used_q;
   bus_address_t address_q;
   logic [EntryLines-1:0] lines_q;
-  // Lines are to be kept that come for a tag, and where the next one.
+  // A fill is in flight for a tag, and the position of its next line.
   logic [Tags-1:0] comes_q;
   logic [Tags-1:0][IndexBits-1:0] index_q;
 
@@ -82,20 +82,20 @@ module root_on_chip
   logic [EntryLines-1:0] wanted;
   line_address_t from_start;
 
-  assign from_start = line_address_t'((piece_address_i - name_i.address) >> LineIndexBits);
+  assign from_start = line_address_t'((burst_address_i - name_i.address) >> LineIndexBits);
   assign is_root = enable_i && name_i.cacheable && name_i.lid == root_q && root_q != '0
-      && from_start + line_address_t'(piece_lines_i) <= line_address_t'(EntryLines);
-  assign index = piece_address_i[LineIndexBits+:IndexBits];
-  assign wanted = ((EntryLines'(1) << piece_lines_i) - 1'b1) << index;
+      && from_start + line_address_t'(burst_lines_i) <= line_address_t'(EntryLines);
+  assign index = burst_address_i[LineIndexBits+:IndexBits];
+  assign wanted = ((EntryLines'(1) << burst_lines_i) - 1'b1) << index;
   assign is_kept = used_q && address_q == name_i.address;
   assign is_here = is_root && is_kept && (lines_q & wanted) == wanted;
 
-  assign takes = piece_valid_i && piece_ready_o;
+  assign takes = burst_valid_i && burst_ready_o;
   assign is_idle = comes_q == '0 && !hit_valid;
   assign makes_entry = takes && is_root && !is_kept && is_idle;
   assign starts_fill = takes && is_root && !is_here && (is_kept || makes_entry);
 
-  // A line that is kept already may be on its way to a client, and stays as it is.
+  // A line that is already stored may be on its way to a client, so it is not written again.
   assign line_index = index_q[line_tag_i];
   assign writes = line_valid_i && comes_q[line_tag_i] && !line_i.error && !lines_q[line_index];
 
@@ -112,25 +112,25 @@ module root_on_chip
         used_q <= 1'b0;
       end
       if (line_valid_i && line_i.last) comes_q[line_tag_i] <= 1'b0;
-      if (starts_fill) comes_q[piece_tag_i] <= 1'b1;
+      if (starts_fill) comes_q[burst_tag_i] <= 1'b1;
     end
   end
 
   always_ff @(posedge clk_i) begin
     if (writes) lines_q[line_index] <= 1'b1;
     if (line_valid_i) index_q[line_tag_i] <= line_index + 1'b1;
-    if (starts_fill) index_q[piece_tag_i] <= index;
+    if (starts_fill) index_q[burst_tag_i] <= index;
     if (makes_entry) begin
       address_q <= name_i.address;
       lines_q <= '0;
     end
   end
 
-  // ---- what is not here goes on ----
+  // ---- misses ----
 
   logic other_valid_q;
   bus_address_t other_address_q;
-  piece_lines_t other_lines_q;
+  burst_lines_t other_lines_q;
   logic [TagBits-1:0] other_tag_q;
   node_name_t other_name_q;
 
@@ -138,32 +138,32 @@ module root_on_chip
     if (rst_i) other_valid_q <= 1'b0;
     else other_valid_q <= (takes && !is_here) || (other_valid_q && !other_ready_i);
     if (takes) begin
-      other_address_q <= piece_address_i;
-      other_lines_q <= piece_lines_i;
-      other_tag_q <= piece_tag_i;
+      other_address_q <= burst_address_i;
+      other_lines_q <= burst_lines_i;
+      other_tag_q <= burst_tag_i;
       other_name_q <= '{cacheable: name_i.cacheable && !is_root, lid: name_i.lid, address: name_i.address};
     end
   end
 
-  assign piece_ready_o = !other_valid_q;
+  assign burst_ready_o = !other_valid_q;
   assign other_valid_o = other_valid_q;
   assign other_address_o = other_address_q;
   assign other_lines_o = other_lines_q;
   assign other_tag_o = other_tag_q;
   assign other_name_o = other_name_q;
 
-  // ---- the lines of hits, one a cycle ----
+  // ---- lines of hits, one per cycle ----
 
   hit_t hit_in, hit;
   logic hit_ready, reads, ends;
-  piece_lines_t given_q;
+  burst_lines_t given_q;
   logic offers_q, last_q;
   logic [TagBits-1:0] tag_q;
   line_t data;
 
-  assign hit_in = '{tag: piece_tag_i, index: index, lines: piece_lines_i};
+  assign hit_in = '{tag: burst_tag_i, index: index, lines: burst_lines_i};
 
-  // Of each tag one at most is here.
+  // Each tag has at most one hit in flight.
   fifo #(
     .T(hit_t),
     .Depth(Tags)
@@ -215,16 +215,16 @@ module root_on_chip
   assign beat_o = '{data: data, last: last_q, error: 1'b0};
 
   `ASSERT(HitsHaveRoom, !(takes && is_here) || hit_ready)
-  `ASSERT(OneFillATag, !starts_fill || !comes_q[piece_tag_i])
-  `ASSERT(NothingIsLeftOfTheOneBefore, !makes_entry || (comes_q == '0 && !hit_valid))
-  `ASSERT_OFFER_STAYS(PieceStays, piece_valid_i, piece_ready_o, {piece_address_i, piece_lines_i, piece_tag_i})
+  `ASSERT(OneFillPerTag, !starts_fill || !comes_q[burst_tag_i])
+  `ASSERT(NoLineOfPreviousRoot, !makes_entry || (comes_q == '0 && !hit_valid))
+  `ASSERT_OFFER_STAYS(BurstStays, burst_valid_i, burst_ready_o, {burst_address_i, burst_lines_i, burst_tag_i})
   `ASSERT_OFFER_STAYS(OtherStays, other_valid_o, other_ready_i,
                       {other_address_o, other_lines_o, other_tag_o, other_name_o})
   `ASSERT_OFFER_STAYS(BeatStays, beat_valid_o, beat_ready_i, {beat_tag_o, beat_o})
-  `COVER(IsHere, takes && is_here)
+  `COVER(IsOnChip, takes && is_here)
   `COVER(FillsFurtherLines, starts_fill && is_kept)
   `COVER(MakesEntry, makes_entry)
-  `COVER(OldOneIsInUse, takes && is_root && !is_kept && !is_idle)
+  `COVER(PreviousRootIsInUse, takes && is_root && !is_kept && !is_idle)
   `COVER(IsDropped, drop_valid_i && drop_lid_i == root_q && used_q)
   `COVER(OtherRoot, root_valid_i && root_i != '0 && root_i != root_q && used_q)
 

@@ -1,4 +1,4 @@
-"""Yosys makes netlists of modules for the FPGA family ECP5, whose tools are open."""
+"""Synthesizes modules with Yosys for the FPGA family ECP5, whose tools are open."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ from pathlib import Path
 RTL = Path(__file__).resolve().parents[1]
 OUT = RTL.parent / "target" / "rtl" / "synth"
 
-# Runs the passes that it is given.
+# Runs the passes in its arguments.
 YOSYS = """
 import sys
 from pyosys import libyosys
@@ -19,11 +19,11 @@ for step in sys.argv[1:]:
     design.run_pass(step)
 """
 
-# The mapper that the family's script has takes ten times as long, and saves up to a quarter.
+# The mapper of the family's own script needs ten times as long and saves up to a quarter of the area.
 MAP = ["techmap -map +/lattice/latches_map.v", "abc -lut 4:7", "clean"]
 
-# Cells of the family by what they take. A carry is two lookup tables. Multiplexers that join the outputs of
-# lookup tables, and constants, take nothing more.
+# The resources of each cell of the family. A carry is two lookup tables. Constants, and multiplexers that
+# combine the outputs of lookup tables, need no further resources.
 LUTS = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 4}
 REGISTERS = {"TRELLIS_FF": 1}
 BLOCKS = {"DP16KD": 1, "PDPW16KD": 1}
@@ -33,7 +33,7 @@ FREE = {"PFUMX", "L6MUX21", "GND", "VCC"}
 
 @dataclass
 class Use:
-    """What a module takes, its parts included, and its parts."""
+    """The resources of a module, including its parts, and the parts."""
 
     module: str
     luts: int = 0
@@ -44,11 +44,11 @@ class Use:
 
 
 class Unmapped(Exception):
-    """A module has what the family has no cell for."""
+    """A module contains a cell that the family does not have."""
 
 
 def synthesize(module: str, parameters: dict[str, int], flat: bool) -> Path:
-    """The netlist of a module, as JSON, with its hierarchy or without."""
+    """Synthesizes a module, with or without its hierarchy, and returns the path of the netlist in JSON."""
     OUT.mkdir(parents=True, exist_ok=True)
     name = "_".join([module, *(f"{key}{value}" for key, value in parameters.items())])
     path = OUT / f"{name}{'_flat' if flat else ''}.json"
@@ -63,7 +63,7 @@ def synthesize(module: str, parameters: dict[str, int], flat: bool) -> Path:
 
 
 def run_yosys(passes: list[str], log: Path):
-    """Runs Yosys in a process of its own."""
+    """Runs Yosys in a separate process."""
     with log.open("w") as output:
         run = subprocess.run([sys.executable, "-c", YOSYS, *passes], stdout=output, stderr=output)
     if run.returncode != 0:
@@ -71,7 +71,7 @@ def run_yosys(passes: list[str], log: Path):
 
 
 def use_of(netlist: Path, module: str) -> Use:
-    """What a module takes, its parts one by one."""
+    """Returns the resources of a module and of each of its parts."""
     modules = json.loads(netlist.read_text())["modules"]
     return use_of_module(modules, module)
 

@@ -8,8 +8,8 @@ LINE, PAGE_LINES = 64, 64
 
 
 @dataclass(frozen=True)
-class Piece:
-    """Some lines of a buffer, and which of its contents the reader means."""
+class Burst:
+    """Some lines of a buffer, and the content of the buffer that the reader must receive."""
 
     lid: int
     buffer: int
@@ -18,32 +18,32 @@ class Piece:
     content: int
 
     def data(self, at: int) -> int:
-        """One of its lines."""
+        """Returns the line at this index."""
         return random.Random(f"{self.lid} {self.address + LINE * at} {self.content}").getrandbits(8 * LINE)
 
 
 class Buffers:
-    """All nodes may have all buffers, one after the other. A drop of a LID lets the contents of its buffers
-    change: of those that no piece is read of."""
+    """Every node can use every buffer, one after the other. A drop of a LID changes the contents of its
+    buffers, except those that a burst is reading."""
 
     def __init__(self, lids: int, buffers: int):
         self.lids = range(1, lids + 1)
         self.buffers = [8192 * at + 512 * random.randrange(16) for at in range(1, buffers + 1)]
         self.contents, self.reads = Counter(), Counter()
 
-    def begin(self, first_max: int = 70, beside: Piece | None = None) -> Piece:
-        """A piece that is read from now on, of any buffer, or of the one that another is of."""
+    def begin(self, first_max: int = 70, beside: Burst | None = None) -> Burst:
+        """Begins a burst of a random buffer, or of the same buffer as another burst."""
         lid, buffer = random.choice(self.lids), random.choice(self.buffers)
         if beside:
             lid, buffer = beside.lid, beside.buffer
-        # Few places, so that some are read again.
+        # There are few addresses, so some are read several times.
         address = buffer + LINE * random.choice((0, 0, 8, random.randint(0, first_max)))
         lines = min(random.choice((1, 3, 8, 8)), PAGE_LINES - address // LINE % PAGE_LINES)
         self.reads[lid, buffer] += 1
-        return Piece(lid, buffer, address, lines, self.contents[lid, buffer])
+        return Burst(lid, buffer, address, lines, self.contents[lid, buffer])
 
-    def end(self, piece: Piece):
-        self.reads[piece.lid, piece.buffer] -= 1
+    def end(self, burst: Burst):
+        self.reads[burst.lid, burst.buffer] -= 1
 
     def drop(self, lid: int):
         for buffer in self.buffers:

@@ -14,13 +14,14 @@ State = tuple[str, str]
 
 
 def named() -> list[State]:
-    """Each module and state that is named."""
+    """Returns each module with the names of its states."""
     names = {path.stem: re.findall(r"`COVER\((\w+),", path.read_text()) for path in modules()}
     return [(module, name) for module, here in names.items() for name in here]
 
 
 def counted(text: str) -> Counter[State]:
-    """The cycles of each state in what Verilator wrote of one run: a line a place, of keys and values."""
+    """Returns the cycles of each state of one run. Verilator writes one line for each state, with keys and
+    values."""
     counts = Counter()
     for place, count in re.findall(r"^C '(.*)' (\d+)$", text, re.MULTILINE):
         keys = dict(re.findall(r"\x01(\w+)\x02([^\x01]*)", place))
@@ -32,7 +33,7 @@ def counted(text: str) -> Counter[State]:
 def main() -> int:
     runs = sorted(BUILDS.rglob(f"*{COVERED}"))
     if not runs:
-        sys.exit(f"nothing in {BUILDS} was covered: run the tests first")
+        sys.exit(f"nothing in {BUILDS} has coverage: run the tests first")
     counts = sum((counted(path.read_text()) for path in runs), Counter())
     states = named()
     missing = [state for state in states if counts[state] == 0]
@@ -40,7 +41,7 @@ def main() -> int:
         print(f"{module:20} {name:24} {counts[module, name]:10}")
     print(f"{len(states) - len(missing)} of {len(states)} states were covered in {len(runs)} runs")
     for module, name in missing:
-        print(f"{module}: no test came to {name}", file=sys.stderr)
+        print(f"{module}: no test reached {name}", file=sys.stderr)
     return 1 if missing else 0
 
 

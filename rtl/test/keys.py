@@ -4,8 +4,8 @@ import random
 
 
 def random_keys(count: int, bytes_max: int) -> list[bytes]:
-    """So many keys in order: long and short ones, families that share prefixes and heads, keys that are
-    prefixes of others, zeros at ends."""
+    """Returns this number of keys in order: long and short ones, families that share prefixes and heads,
+    keys that are prefixes of others, and keys with zeros at the end."""
     keys: set[bytes] = set()
     while len(keys) < count:
         keys.update(family(random.randint(1, max(count // 3, 1)), bytes_max))
@@ -13,7 +13,7 @@ def random_keys(count: int, bytes_max: int) -> list[bytes]:
 
 
 def family(count: int, bytes_max: int) -> list[bytes]:
-    """Keys with a common stem."""
+    """Returns keys with a common prefix."""
     stem = random.randbytes(random.choice((0, 3, 8, 20, random.randint(0, bytes_max - 1))))
     stem = stem[:bytes_max - 1]
     room = bytes_max - len(stem)
@@ -23,13 +23,13 @@ def family(count: int, bytes_max: int) -> list[bytes]:
 
 
 def ending(letters: bytes, bytes_max: int) -> bytes:
-    """At least one byte, mostly as many as allowed."""
+    """Returns at least one byte, and usually the maximum."""
     length = bytes_max if random.random() < 0.7 else random.randint(1, bytes_max)
     return bytes(random.choices(letters, k=length))
 
 
 def near(key: bytes, bytes_max: int) -> bytes:
-    """The key, or one close to it."""
+    """Returns the key, or one that is close to it."""
     changed = bytearray(key)
     match random.randrange(5):
         case 0:

@@ -11,7 +11,7 @@ from runner import RTL, WARNINGS, modules, set_environment
 
 
 def run(*command: str | Path) -> bool:
-    """Runs a tool and shows what it says; returns whether it found nothing."""
+    """Runs a tool with its output visible. Returns whether it found no problem."""
     return subprocess.run([str(part) for part in command]).returncode == 0
 
 
@@ -25,8 +25,8 @@ def lint_by_slang() -> bool:
     driver = Driver()
     driver.addStandardArgs()
     paths = " ".join(str(path) for path in modules())
-    # A cast to a width that depends on a parameter is sometimes none; a case of an enum has a default, since
-    # its register may hold more than the enum.
+    # Some casts to a width that depends on a parameter are redundant. A case over an enum has a default,
+    # because its register may have a value outside the enum.
     options = "-Wextra -Werror -Wno-useless-cast -Wno-case-redundant-default"
     if not driver.parseCommandLine(f"slang -F {RTL / 'files.f'} {paths} {options}"):
         return False
@@ -39,14 +39,14 @@ def lint_by_verible() -> bool:
 
 
 def lint_net_types() -> bool:
-    """No file may declare nets implicitly, nor leave that setting to the file that is read after it."""
+    """Checks that no file declares nets implicitly or leaves that setting to the file that is read next."""
     begin, end = "\n`default_nettype none\n", "\nend{}\n\n`default_nettype wire\n"
     clean = True
     for path in sorted(RTL.rglob("*.sv")):
         text = path.read_text()
         kind = "package" if path.stem.endswith("_pkg") else "module"
         if begin not in text.partition(f"\n{kind} ")[0] or not text.endswith(end.format(kind)):
-            print(f"{path}: `default_nettype none must stand above the {kind}, and wire below it")
+            print(f"{path}: `default_nettype none must precede the {kind}, and wire follow it")
             clean = False
     return clean
 

@@ -1,4 +1,4 @@
-"""Clients that look up words of a page table."""
+"""Clients of the page table."""
 
 from cocotb.triggers import RisingEdge
 from records import record
@@ -8,7 +8,7 @@ LOOKUP = record("memory_pkg::lookup_t")
 
 
 class Lookups:
-    """The ports of all clients."""
+    """The lookup ports of all clients."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -16,7 +16,7 @@ class Lookups:
         self.lookup, self.found = Lanes(dut.lookup_i, LOOKUP.width), Lanes(dut.found_valid_o)
 
     async def find(self, client: int, lid: int, kept: bool) -> int:
-        """One lookup of one client: the word that it finds."""
+        """Executes one lookup of a client and returns the result."""
         self.lookup.set(client, LOOKUP.pack(lid=lid, kept=kept))
         self.valid.set(client, 1)
         await RisingEdge(self.dut.clk_i)

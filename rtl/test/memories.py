@@ -26,7 +26,7 @@ class Beats:
         self.address, self.lines, self.wait = address, lines, random.randint(0, latency)
 
     def step(self) -> tuple[int, bool]:
-        """The address of the next line, and whether it is the last."""
+        """Returns the address of the next line, and whether it is the last one."""
         address, self.address, self.lines = self.address, self.address + LINE, self.lines - 1
         return address, self.lines == 0
 
@@ -42,7 +42,7 @@ class AxiPort:
         self.words = {}
 
     def kind(self, name: str) -> str:
-        """Whether a signal belongs to reads or to writes."""
+        """Returns whether a signal belongs to reads or to writes."""
         return "read" if name.startswith(("ar", "r")) else "write"
 
     def struct(self, kind: str, direction: str):
@@ -70,7 +70,7 @@ class AxiPort:
         return int(self.struct(kind, "o").value) >> shift & (1 << width) - 1
 
     def burst(self, channel: str) -> tuple[int, int, int]:
-        """Id, address and beats of the burst on `ar` or `aw`."""
+        """Returns id, address and beats of the burst on `ar` or `aw`."""
         address, beats = self.get(f"{channel}addr"), self.get(f"{channel}len") + 1
         assert self.get(f"{channel}size") == 6 and self.get(f"{channel}burst") == 1
         assert address % LINE == 0 and address % PAGE + beats * LINE <= PAGE, (address, beats)
@@ -78,39 +78,39 @@ class AxiPort:
 
 
 class HostMemory:
-    """AXI4, read only: beats of several ids in any order, those of one id in order. `errors` is the share of
-    beats with an error; a read has all its beats even so."""
+    """AXI4, read only. Beats of different ids arrive in any order, beats of one id in order. `errors` is
+    the share of beats with an error; a read with errors still has all its beats."""
 
     def __init__(self, dut, line, stall=0.0, latency=20, errors=0.0):
         self.dut, self.line, self.stall = dut, line, stall
         self.latency, self.errors = latency, errors
         self.port = AxiPort(dut, "m_axi_host", {"read": "host"})
-        # id to Beats; reads, for tests
-        self.flying, self.reads = {}, []
+        # id to Beats; the reads, for tests
+        self.in_flight, self.reads = {}, []
         self.port.set(arready=0, rvalid=0)
-        start_soon(self.take_reads())
-        start_soon(self.give_beats())
+        start_soon(self.accept_reads())
+        start_soon(self.return_beats())
 
-    async def take_reads(self):
+    async def accept_reads(self):
         await end_of_reset(self.dut)
         while True:
-            takes = random.random() >= self.stall
-            self.port.set(arready=takes)
+            accepts = random.random() >= self.stall
+            self.port.set(arready=accepts)
             await RisingEdge(self.dut.clk_i)
-            for beats in self.flying.values():
+            for beats in self.in_flight.values():
                 beats.wait -= 1
-            if takes and self.port.get("arvalid"):
+            if accepts and self.port.get("arvalid"):
                 self.take(*self.port.burst("ar"))
 
     def take(self, identifier: int, address: int, lines: int):
-        assert identifier not in self.flying, f"id {identifier} is in flight"
+        assert identifier not in self.in_flight, f"id {identifier} is already in flight"
         self.reads.append((address, lines * LINE))
-        self.flying[identifier] = Beats(address, lines, self.latency)
+        self.in_flight[identifier] = Beats(address, lines, self.latency)
 
-    async def give_beats(self):
+    async def return_beats(self):
         await end_of_reset(self.dut)
         while True:
-            due = [identifier for identifier, beats in self.flying.items() if beats.wait <= 0]
+            due = [identifier for identifier, beats in self.in_flight.items() if beats.wait <= 0]
             gives = bool(due) and random.random() >= self.stall
             self.port.set(rvalid=gives)
             if gives:
@@ -120,11 +120,11 @@ class HostMemory:
                 await RisingEdge(self.dut.clk_i)
 
     def drive(self, identifier: int):
-        address, last = self.flying[identifier].step()
+        address, last = self.in_flight[identifier].step()
         data = self.line(address)
         error = data is None or random.random() < self.errors
         if last:
-            del self.flying[identifier]
+            del self.in_flight[identifier]
         self.port.set(rid=identifier, rdata=data or 0, rlast=last, rresp=SLAVE_ERROR if error else OKAY)
 
 
@@ -139,10 +139,12 @@ class Dram:
         self.port = AxiPort(dut, f"m_axi_dram{channel or 0}", structs, channel)
         # Lines by address. A line that was never written has random contents.
         self.lines = {}
-        # id to its reads in order; bursts to write as (id, address, beats); their words (data, strobe, last)
-        self.flying, self.bursts, self.words = {}, deque(), deque()
+        # id to its reads in order; bursts to write as (id, address, beats); their words as (data, strobe,
+        # last)
+        self.in_flight, self.bursts, self.words = {}, deque(), deque()
         self.port.set(arready=0, rvalid=0, awready=0, wready=0, bvalid=0)
-        for task in (self.take_reads, self.give_beats, self.take_addresses, self.take_words, self.respond):
+        reads, writes = (self.accept_reads, self.return_beats), (self.accept_addresses, self.accept_words)
+        for task in (*reads, *writes, self.respond):
             start_soon(task())
 
     def line(self, address: int) -> int:
@@ -151,25 +153,25 @@ class Dram:
     async def handshake(self, channel: str):
         """Accepts one transfer of a channel that the module drives."""
         while True:
-            takes = random.random() >= self.stall
-            self.port.set(**{f"{channel}ready": takes})
+            accepts = random.random() >= self.stall
+            self.port.set(**{f"{channel}ready": accepts})
             await RisingEdge(self.dut.clk_i)
-            if takes and self.port.get(f"{channel}valid"):
+            if accepts and self.port.get(f"{channel}valid"):
                 return
 
-    async def take_reads(self):
+    async def accept_reads(self):
         await end_of_reset(self.dut)
         while True:
             await self.handshake("ar")
             identifier, address, beats = self.port.burst("ar")
-            self.flying.setdefault(identifier, deque()).append(Beats(address, beats, self.latency))
+            self.in_flight.setdefault(identifier, deque()).append(Beats(address, beats, self.latency))
 
-    async def give_beats(self):
+    async def return_beats(self):
         await end_of_reset(self.dut)
         while True:
-            for reads in self.flying.values():
+            for reads in self.in_flight.values():
                 reads[0].wait -= 1
-            due = [identifier for identifier, reads in self.flying.items() if reads[0].wait <= 0]
+            due = [identifier for identifier, reads in self.in_flight.items() if reads[0].wait <= 0]
             gives = bool(due) and random.random() >= self.stall
             self.port.set(rvalid=gives)
             if gives:
@@ -179,28 +181,28 @@ class Dram:
                 await RisingEdge(self.dut.clk_i)
 
     def drive(self, identifier: int):
-        reads = self.flying[identifier]
+        reads = self.in_flight[identifier]
         address, last = reads[0].step()
         if last:
             reads.popleft()
         if not reads:
-            del self.flying[identifier]
+            del self.in_flight[identifier]
         self.port.set(rid=identifier, rdata=self.line(address), rlast=last, rresp=OKAY)
 
-    async def take_addresses(self):
+    async def accept_addresses(self):
         await end_of_reset(self.dut)
         while True:
             await self.handshake("aw")
             self.bursts.append(self.port.burst("aw"))
 
-    async def take_words(self):
+    async def accept_words(self):
         await end_of_reset(self.dut)
         while True:
             await self.handshake("w")
             self.words.append(tuple(self.port.get(name) for name in ("wdata", "wstrb", "wlast")))
 
     async def respond(self):
-        """Writes the bursts one after the other, each when all its words were received."""
+        """Executes the bursts in order, each when all its words were received."""
         await end_of_reset(self.dut)
         while True:
             await RisingEdge(self.dut.clk_i)
@@ -217,7 +219,7 @@ class Dram:
             await RisingEdge(self.dut.clk_i)
 
     def write(self, address: int, data: int, strobe: int, wlast: int, last: bool):
-        assert wlast == last, "wlast ends the burst"
+        assert wlast == last, "wlast does not match the length of the burst"
         mask = sum(0xFF << 8 * byte for byte in range(LINE) if strobe >> byte & 1)
         self.lines[address] = self.line(address) & ~mask | data & mask
 

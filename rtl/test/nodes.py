@@ -1,4 +1,5 @@
-"""Makes and reads nodes as bytes, as docs/design/node.md and layout.md define them, and the memory beside."""
+"""Builds and parses nodes as docs/design/node.md and layout.md define them, and models the memory that
+contains them."""
 
 from dataclasses import dataclass, field, replace
 from os.path import commonprefix
@@ -27,7 +28,7 @@ HEAD_BYTES = 8
 
 @dataclass(frozen=True)
 class Shape:
-    """The sizes of a store's nodes."""
+    """The sizes of the nodes of a store."""
 
     node_bytes: int = NODE_BYTES_DEFAULT
     shortcut_block_bytes: int = SHORTCUT_BLOCK_BYTES_DEFAULT
@@ -36,43 +37,43 @@ class Shape:
 
     @property
     def capacity(self) -> int:
-        """Shortcuts that there is room for."""
+        """The maximum number of shortcuts."""
         return min(self.shortcut_block_bytes // SHORTCUT_BYTES, 255)
 
     @property
     def sorted_start(self) -> int:
-        """Where the sorted block begins."""
+        """The offset of the sorted block."""
         return NodeHeader.SIZE + self.shortcut_block_bytes
 
     @property
     def key_bytes_max(self) -> int:
-        """Longest key: a node has room for two fences and two items."""
+        """The maximum length of a key: a node has room for two fence keys and two items."""
         return min((self.node_bytes - self.sorted_start) // 7, KEY_BYTES_MAX)
 
     @property
     def inline_value_bytes_max(self) -> int:
-        """Longest value that stands in the node."""
+        """The maximum length of a value in the node."""
         rest = self.node_bytes - self.sorted_start - 4 * self.key_bytes_max - 18
         return min(rest // 2, INLINE_VALUE_BYTES_MAX)
 
 
 DEFAULT = Shape()
-# Few shortcuts, and nodes that are soon full.
+# Few shortcuts, and small nodes.
 TINY = Shape(node_bytes=1024, shortcut_block_bytes=64, segment_bytes_min=32, log_threshold_bytes=128)
 # Heads and offsets end in the middle of lines.
 ODD = Shape(node_bytes=2048, shortcut_block_bytes=192, segment_bytes_min=48, log_threshold_bytes=256)
-# As many shortcuts as there can be, the last ones without a use.
+# The maximum number of shortcuts. Nodes do not use the last ones.
 WIDE = Shape(node_bytes=8192, shortcut_block_bytes=2624, segment_bytes_min=32)
 SHAPES = {"default": DEFAULT, "tiny": TINY, "odd": ODD, "wide": WIDE}
 
 
 def head(suffix: bytes) -> int:
-    """The first eight bytes as a number in the order of the bytes, zeros where there are fewer."""
+    """Returns the first eight bytes as a big-endian number, padded with zeros."""
     return int.from_bytes(suffix[:HEAD_BYTES].ljust(HEAD_BYTES, b"\0"), "big")
 
 
 def crc32c(data: bytes) -> int:
-    """The checksum of which a tag is the low byte."""
+    """Returns the checksum whose low byte is the fingerprint."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc ^= byte
@@ -83,14 +84,14 @@ def crc32c(data: bytes) -> int:
 
 @dataclass(frozen=True)
 class Item:
-    """A key and what stands in its item as the value."""
+    """A key, and the value bytes of its item."""
 
     key: bytes
     value: bytes
     overflow: bool = False
 
     def pack(self, prefix_length: int, **flags: int) -> bytes:
-        """The item in a node whose prefix has this length."""
+        """Returns the bytes of the item in a node with this prefix length."""
         suffix = self.key[prefix_length:]
         header = ItemHeader(len(suffix), len(self.value), int(self.overflow), **flags)
         return header.pack() + suffix + self.value
@@ -98,14 +99,14 @@ class Item:
 
 @dataclass(frozen=True)
 class Entry:
-    """A log entry; without an item a delete marker."""
+    """A log entry. An entry without an item is a tombstone."""
 
     key: bytes
     version: int
     item: Item | None
 
     def pack(self, prefix_length: int, node_version: int, back_pointer: int, rank: int, **flags) -> bytes:
-        """The entry with its place in the order of sorted block and log."""
+        """Returns the bytes of the entry with its back pointer and order hint."""
         item = self.item or Item(self.key, b"")
         header = LogEntryHeader(back_pointer, rank, self.version - node_version)
         return header.pack() + item.pack(prefix_length, tombstone=int(self.item is None), **flags)
@@ -113,13 +114,14 @@ class Entry:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a node holds: a leaf's items and log entries, or the children of an interior node as items."""
+    """The contents of a node: items and log entries of a leaf, or the children of an interior node as
+    items."""
 
     level: int = 0
-    # no high fence: the rightmost node of its level
+    # None: the node has no high fence key, because it is the rightmost one of its level
     low: bytes = b""
     high: bytes | None = None
-    # a leaf's siblings; of an interior node, `left` is its leftmost child
+    # the siblings of a leaf; `left` of an interior node is its leftmost child
     left: int = 0
     right: int = 0
     version: int = 1
@@ -129,16 +131,16 @@ class Plan:
 
     @property
     def prefix_length(self) -> int:
-        """Bytes that the fences share."""
+        """The number of bytes that the fence keys share."""
         return 0 if self.high is None else len(commonprefix([self.low, self.high]))
 
     def fences(self) -> bytes:
-        """What the sorted block begins with."""
+        """Returns the beginning of the sorted block: the fence keys."""
         high = b"" if self.high is None else self.high
         return Fences(len(self.low), len(high)).pack() + self.low + high[self.prefix_length:]
 
     def build(self, shape: Shape) -> bytes | None:
-        """The node; None if there is no room for all that."""
+        """Returns the bytes of the node, or None if they do not fit."""
         packed = [item.pack(self.prefix_length) for item in self.items]
         start = shape.sorted_start + len(self.fences())
         offsets = [start]
@@ -170,14 +172,14 @@ class Plan:
         )
 
     def shortcuts(self, shape: Shape, offsets: list[int], starts: list[int]) -> bytes:
-        """The shortcut block: heads, then offsets, of the items that segments start with."""
+        """Returns the shortcut block: the heads, then the offsets, of the first item of each segment."""
         heads = b"".join(head(self.items[at].key[self.prefix_length:]).to_bytes(8, "little") for at in starts)
         fields = b"".join(offsets[at].to_bytes(2, "little") for at in starts)
         block = heads.ljust(8 * shape.capacity, b"\x5a") + fields
         return block.ljust(shape.shortcut_block_bytes, b"\x5a")
 
     def log(self, offsets: list[int]) -> bytes:
-        """The log block. The newest of equal keys comes first in the order of the entries."""
+        """Returns the log block. Among entries with equal keys, the newest comes first in key order."""
         log, keys = b"", [item.key for item in self.items]
         for index, entry in enumerate(self.entries):
             place = sum(key < entry.key for key in keys)
@@ -194,7 +196,8 @@ class Plan:
 
 
 def cut(shape: Shape, offsets: list[int]) -> list[int]:
-    """The items that segments start with: segments of similar length, as many as there is room for."""
+    """Returns the index of the first item of each segment. Segments have similar lengths, and there are as
+    many as fit."""
     start, length = offsets[0], offsets[-1] - offsets[0]
     if length == 0:
         return []
@@ -209,29 +212,29 @@ def cut(shape: Shape, offsets: list[int]) -> list[int]:
 
 
 def child(key: bytes, lid: int) -> Item:
-    """The item of an interior node that holds the keys from `key` on."""
+    """Returns the item of an interior node whose child has the keys from `key` on."""
     return Item(key, Child(lid).pack())
 
 
 def child_lid(item: Item) -> int:
-    """What `child` put there."""
+    """Returns the LID in an item that `child` built."""
     return Child.unpack(item.value).lid
 
 
 @dataclass
 class Memory:
-    """Buffers by their bus addresses, and the page table."""
+    """Buffers by bus address, and the page table."""
 
     shape: Shape
     buffers: dict[int, bytes] = field(default_factory=dict)
-    # what the buffers that are nodes were made of
+    # the plans of the buffers that contain nodes
     plans: dict[int, Plan] = field(default_factory=dict)
     lids: dict[int, int] = field(default_factory=dict)
     next_address: int = ALLOCATION_UNIT_BYTES
     next_lid: int = 1
 
     def place(self, data: bytes) -> int:
-        """Puts bytes somewhere, and says where."""
+        """Stores bytes in a new buffer and returns its address."""
         units = -(-len(data) // ALLOCATION_UNIT_BYTES) or 1
         address = self.next_address
         self.buffers[address] = data.ljust(units * ALLOCATION_UNIT_BYTES, b"\xc3")
@@ -239,7 +242,7 @@ class Memory:
         return address
 
     def place_node(self, plan: Plan) -> int | None:
-        """Puts a node somewhere; None if it holds too much."""
+        """Stores a node in a new buffer and returns its address, or None if the node does not fit."""
         data = plan.build(self.shape)
         if data is None:
             return None
@@ -248,7 +251,7 @@ class Memory:
         return address
 
     def reserve_lid(self) -> int:
-        """A LID that no node has."""
+        """Returns an unused LID."""
         self.next_lid += 1
         return self.next_lid - 1
 
@@ -257,7 +260,7 @@ class Memory:
         self.lids[lid] = address
 
     def change(self, lid: int, **changes) -> bool:
-        """Changes the current buffer of a LID in place; does not if there is no room for the change."""
+        """Changes the current buffer of a LID in place, if the change fits. Returns whether it fits."""
         plan = replace(self.plans[self.lids[lid]], **changes)
         data = plan.build(self.shape)
         if data is not None:
@@ -266,26 +269,26 @@ class Memory:
         return data is not None
 
     def current(self, lid: int) -> Plan:
-        """What the current buffer of a LID holds."""
+        """Returns the contents of the current buffer of a LID."""
         return self.plans[self.lids[lid]]
 
     def value(self, item: Item) -> bytes:
-        """An item's value, wherever it stands."""
+        """Returns the value of an item, which may be an overflow value."""
         if not item.overflow:
             return item.value
         at = ValueReference.unpack(item.value)
         return self.buffers[at.address][:at.length]
 
     def item(self, key: bytes, value: bytes) -> Item:
-        """An item for a pair; a long value gets a buffer."""
+        """Returns an item for a pair. A long value is stored in a buffer."""
         if len(value) <= self.shape.inline_value_bytes_max:
             return Item(key, value)
         return Item(key, ValueReference(self.place(value), len(value)).pack(), overflow=True)
 
     def lines(self, address: int, first: int, count: int) -> list[bytes]:
-        """What a read of lines gives; the address may lie within a buffer, as those of long values do."""
+        """Returns the lines of a read. The address may be inside a buffer, as for overflow values."""
         start = address if address in self.buffers else max(at for at in self.buffers if at < address)
         data = self.buffers[start]
         begin = address - start + 64 * first
-        assert begin + 64 * count <= len(data), "a read within a buffer"
+        assert begin + 64 * count <= len(data), "the read exceeds its buffer"
         return [data[at:at + 64] for at in range(begin, begin + 64 * count, 64)]

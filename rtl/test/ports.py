@@ -1,4 +1,5 @@
-"""Models of what units read from, with arrays of ports: memory, one line per beat, and the key buffers."""
+"""Models of the memories that units read, with arrays of ports: memory, which returns one line per beat,
+and the key buffers."""
 
 import random
 from collections import deque
@@ -14,12 +15,12 @@ LINE_BITS = 512
 
 
 def line(data: bytes) -> int:
-    """Up to 64 bytes as the bits of a line."""
+    """Returns up to 64 bytes as the bits of a line."""
     return int.from_bytes(data, "little")
 
 
 class Wire:
-    """An input of the module: an array of elements of so many bits, or one element."""
+    """An input of the module: a single element, or an array of elements with this number of bits."""
 
     def __init__(self, signal, bits: int):
         self.signal, self.bits, self.word = signal, bits, 0
@@ -33,34 +34,34 @@ class Wire:
 
 
 def element(signal, index: int, bits: int) -> int:
-    """One element of an output."""
+    """Returns one element of an output."""
     return int(signal.value) >> bits * index & (1 << bits) - 1
 
 
 class MemoryPorts:
-    """Memory behind the ports read_* and beat_* of one or more units. The first beat of a read comes after
-    `latency` cycles or up to `jitter` more. A read fails at some beat with the probability `failures`, and
-    with it those that were taken after it."""
+    """Memory behind the ports read_* and beat_* of one or more units. The first beat of a read arrives
+    after `latency` cycles plus at most `jitter` cycles. A read fails with the probability `failures` at a
+    random beat, and so do the reads of the port that were accepted after it."""
 
-    # Reads of a port that were taken and have not ended, at most.
+    # Maximum number of reads of a port in flight.
     OPEN_MAX = 3
 
     def __init__(self, dut, memory: Memory, ports=1, latency=2, jitter=0, stall=0.0, failures=0.0):
         self.dut, self.memory, self.ports = dut, memory, ports
         self.latency, self.jitter, self.stall, self.failures = latency, jitter, stall, failures
-        # For tests: what was asked for, how many reads failed, how many were taken before another had ended,
-        # cycles from reads to their first beats.
+        # For tests: the reads, the number of failed reads, the number of reads that were accepted before
+        # another one had ended, and the cycles from reads to their first beats.
         self.reads, self.failed, self.followed, self.waited = [], 0, 0, 0
         self.ready = Wire(dut.read_ready_i, 1)
         self.valid, self.beat = Wire(dut.beat_valid_i, 1), Wire(dut.beat_i, BEAT.width)
-        # by port: beats that are to come, as fields; what was offered and not taken
+        # by port: fields of the remaining beats; the beat that is offered
         self.beats = [deque() for _ in range(ports)]
         self.offered: list[dict[str, int]] = [{} for _ in range(ports)]
         self.wait, self.offers, self.is_waiting = [0] * ports, [False] * ports, [False] * ports
         start_soon(self.run())
 
     def answer(self, index: int, read: dict[str, int]):
-        """Gets the beats of a read ready."""
+        """Prepares the beats of a read."""
         self.reads.append(read)
         self.followed += bool(self.beats[index])
         if any(beat["error"] for beat in self.beats[index]):
@@ -71,7 +72,7 @@ class MemoryPorts:
         address = self.memory.lids.get(read["lid"]) if read["by_lid"] else read["address"]
         lines = self.memory.lines(address, read["first"], read["count"]) if address else [b""] * read["count"]
         bad = len(lines) if address else 0
-        # What has no address fails at once.
+        # A read without an address fails at once.
         if address and random.random() < self.failures:
             bad = random.randrange(len(lines))
         self.failed += bad < len(lines)
@@ -81,8 +82,9 @@ class MemoryPorts:
             fields = {"error": at == bad, "last": last, "address": address or 0, "data": word}
             self.beats[index].append(fields)
 
-    def may_take(self, index: int) -> bool:
-        """Whether a read may be taken: none before a failure that is offered, and only some follow others."""
+    def may_accept(self, index: int) -> bool:
+        """Returns whether the port accepts a read: not while an error is pending, and only some reads may
+        follow others."""
         beats, offered = self.beats[index], self.offered[index]
         if not beats:
             return True
@@ -90,12 +92,12 @@ class MemoryPorts:
         return bool(is_open and offered.get("follows") and not beats[0]["error"])
 
     async def drained(self):
-        """Waits until no beat is to come, be it wanted or not."""
+        """Waits until no beat is left, including unused ones."""
         while any(self.beats):
             await RisingEdge(self.dut.clk_i)
 
     def offer(self, index: int):
-        """Offers the next beat, or does not."""
+        """Offers the next beat, or stalls."""
         self.wait[index] -= self.wait[index] > 0
         if not self.offers[index] and self.beats[index] and not self.wait[index]:
             self.offers[index] = random.random() >= self.stall
@@ -106,9 +108,10 @@ class MemoryPorts:
     async def run(self):
         await end_of_reset(self.dut)
         while True:
-            takes = [self.may_take(index) and random.random() >= self.stall for index in range(self.ports)]
+            ports = range(self.ports)
+            accepts = [self.may_accept(index) and random.random() >= self.stall for index in ports]
             for index in range(self.ports):
-                self.ready.set(index, int(takes[index]))
+                self.ready.set(index, int(accepts[index]))
                 self.offer(index)
             await RisingEdge(self.dut.clk_i)
             valid, ready = int(self.dut.read_valid_o.value), int(self.dut.beat_ready_o.value)
@@ -120,19 +123,19 @@ class MemoryPorts:
                 self.offered[index] = {}
                 if valid >> index & 1:
                     self.offered[index] = READ.unpack(element(self.dut.read_o, index, READ.width))
-                if takes[index] and self.offered[index]:
+                if accepts[index] and self.offered[index]:
                     self.answer(index, self.offered[index])
                     self.offered[index] = {}
 
 
 class KeyPorts:
-    """The key buffers behind the ports key_* of one or more units: `keys` by slot, and whether it is the
-    upper. With `lines` they have ports for the data."""
+    """The key buffers behind the ports key_* of one or more units. `keys` maps (slot, is upper) to a key.
+    With `lines` the units have ports for the data."""
 
     def __init__(self, dut, ports=1, latency=1, stall=0.0, lines=True):
         self.dut, self.ports, self.latency, self.stall = dut, ports, latency, stall
         self.keys: dict[tuple[int, int], bytes] = {}
-        # what was asked for, for tests
+        # the reads, for tests
         self.reads = []
         self.ready = Wire(dut.key_ready_i, 1)
         self.valid = Wire(dut.key_line_valid_i, 1)
@@ -141,10 +144,10 @@ class KeyPorts:
         start_soon(self.run())
 
     def answer(self, index: int, read: dict[str, int]):
-        """Gets a line ready, with anything after the end of the key."""
+        """Prepares a line, with random bytes after the end of the key."""
         key = self.keys[read["slot"], read["upper"]]
         data = key[64 * read["line"]:][:64]
-        assert data, "a line that the key has"
+        assert data, "the key does not have this line"
         self.reads.append(read)
         if self.line:
             self.line.set(index, line(data + random.randbytes(64 - len(data))))
@@ -153,13 +156,13 @@ class KeyPorts:
     async def run(self):
         await end_of_reset(self.dut)
         while True:
-            takes = [not self.wait[index] and random.random() >= self.stall for index in range(self.ports)]
+            accepts = [not self.wait[index] and random.random() >= self.stall for index in range(self.ports)]
             for index in range(self.ports):
-                self.ready.set(index, int(takes[index]))
+                self.ready.set(index, int(accepts[index]))
                 self.valid.set(index, int(self.wait[index] == 1))
                 self.wait[index] -= self.wait[index] > 0
             await RisingEdge(self.dut.clk_i)
             valid = int(self.dut.key_valid_o.value)
             for index in range(self.ports):
-                if takes[index] and valid >> index & 1:
+                if accepts[index] and valid >> index & 1:
                     self.answer(index, KEY.unpack(element(self.dut.key_o, index, KEY.width)))

@@ -1,4 +1,5 @@
-"""Requests as bytes, and the expected result of the request parser: that of the software accelerator."""
+"""Requests as bytes, and the expected result of the request parser, which equals that of the software
+accelerator."""
 
 import random
 from dataclasses import dataclass, replace
@@ -10,7 +11,7 @@ LINE_BYTES = 64
 
 @dataclass(frozen=True)
 class Raw:
-    """A request of any fields, allowed or not."""
+    """A request with arbitrary fields, valid or not."""
 
     opcode: int = layout.OPCODE_GET
     lower: bytes = b"\x07"
@@ -56,7 +57,7 @@ def any_scan() -> Raw:
 
 
 def any_hostile() -> Raw:
-    """A request with one field that may be wrong."""
+    """Returns a request of which one field may be invalid."""
     request = random.choice([any_get, any_scan])()
     long = bytes(random.choice([461, 500, 3000]))
     return random.choice([
@@ -75,7 +76,7 @@ def any_hostile() -> Raw:
 
 @dataclass(frozen=True)
 class Parsed:
-    """What comes of the bytes of one request."""
+    """The expected result for the bytes of one request."""
 
     identifier: int
     status: int
@@ -85,7 +86,7 @@ class Parsed:
 
 
 def parse(packet: bytes) -> list[Parsed]:
-    """All requests of a packet."""
+    """Returns the results for all requests of a packet."""
     parsed = []
     while packet:
         one, length = parse_one(packet)
@@ -126,7 +127,7 @@ def status_of(header: layout.Request) -> int:
 
 
 def mutate(packet: bytes) -> bytes:
-    """The packet with some bytes exchanged, cut out or put in."""
+    """Returns the packet with some bytes replaced, removed or inserted."""
     changed = bytearray(packet)
     for _ in range(random.randrange(4)):
         at = random.randrange(len(changed))
@@ -143,7 +144,7 @@ def mutate(packet: bytes) -> bytes:
 
 
 def beats(packet: bytes) -> list[tuple[int, int, int]]:
-    """The packet as beats of a stream: data, keep, last."""
+    """Returns the packet as beats of a stream: data, keep, last."""
     cuts = range(0, len(packet), LINE_BYTES)
     lines = [packet[at : at + LINE_BYTES] for at in cuts]
     return [

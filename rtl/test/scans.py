@@ -1,4 +1,4 @@
-"""Requests for scan units, the expected results, and the answers of the units."""
+"""Requests for scan units, the expected results, and the parser of the units' answers."""
 
 import random
 from dataclasses import dataclass, field
@@ -14,12 +14,12 @@ DESCENT, KEY_WRITE = record("descent_t"), record("key_write_t")
 DIRECTION = ("key", "before", "first", "last")
 VALUE_BYTES = (0, 6, 16, 90, 400, 1000, 5000)
 NO_LIMIT = 2**32 - 1
-# Of the result buffers in tests.
+# Capacity of the result buffers in tests.
 RESULT_BYTES = 16 * 64
 
 
 def grow(memory: Memory, writes: int, value_bytes=VALUE_BYTES) -> tuple[Tree, list[bytes]]:
-    """A tree with a history, and its keys."""
+    """Returns a tree with a history, and its keys."""
     tree = Tree(memory)
     keys = random_keys(max(writes // 3, 1), memory.shape.key_bytes_max)
     present: set[bytes] = set()
@@ -35,32 +35,33 @@ def grow(memory: Memory, writes: int, value_bytes=VALUE_BYTES) -> tuple[Tree, li
 
 
 class Searches:
-    """A search engine that goes down again for scans, with the keys that they have written over their own."""
+    """A search engine that executes the repeated descents of scans, with the fence keys that the scans have
+    written into the key buffers."""
 
     def __init__(self, memory: Memory, keys: dict[tuple[int, int], bytes]):
         self.memory, self.keys, self.count = memory, keys, 0
 
     def write_key(self, write: dict[str, int]):
-        """Writes a line of a key, which begins it or goes on."""
+        """Writes a line of a key. The first line begins a new key."""
         where, at = (write["slot"], write["upper"]), 64 * write["line"]
         before = self.keys.get(where, b"")[:at]
-        assert len(before) == at, "lines in order"
+        assert len(before) == at, "lines out of order"
         self.keys[where] = before + write["data"].to_bytes(64, "little")
 
-    def go_down(self, descent: dict[str, int]) -> int:
-        """The leaf that a descent comes to."""
+    def descend(self, descent: dict[str, int]) -> int:
+        """Returns the leaf of a descent."""
         self.count += 1
         task = TASK.unpack(descent["request"])
         length = task["upper_length"] if descent["by_upper"] else task["lower_length"]
         key = self.keys[task["slot"], descent["by_upper"]][:length]
         reader = Reader(self.memory, task["read_version"])
         lid = reader.descend(task["root"], DIRECTION[descent["direction"]], key)
-        return LEAF.pack(again=descent["again"], lid=lid, request=descent["request"])
+        return LEAF.pack(repeated=descent["repeated"], lid=lid, request=descent["request"])
 
 
 @dataclass(frozen=True)
 class Read:
-    """A get, or a scan; a get has its key as the lower bound. An empty bound is none."""
+    """A get or a scan. The key of a get is its lower bound. An empty bound means no bound."""
 
     version: int
     lower: bytes = b""
@@ -69,11 +70,11 @@ class Read:
     keys_only: bool = False
     pairs_max: int = NO_LIMIT
     bytes_max: int = NO_LIMIT
-    # what Reader.scan takes
+    # the further arguments of Reader.scan
     flags: dict[str, bool] = field(default_factory=dict)
 
     def task(self, slot: int, root: int) -> int:
-        """The request as units hand it on."""
+        """Returns the request as units pass it on."""
         return TASK.pack(
             slot=slot, root=root, read_version=self.version, is_scan=self.is_scan, keys_only=self.keys_only,
             lower_length=len(self.lower), upper_length=len(self.upper),
@@ -82,7 +83,7 @@ class Read:
         )
 
     def leaf(self, reader: Reader, root: int) -> int:
-        """The LID of the leaf that it starts at."""
+        """Returns the LID of the first leaf."""
         backward = self.flags.get("backward", False)
         start = self.upper if backward else self.lower
         return reader.descend(root, "key" if start else "last" if backward else "first", start)
@@ -90,7 +91,7 @@ class Read:
 
 @dataclass
 class Answer:
-    """All parts of an answer, put together."""
+    """An answer, assembled from all its parts."""
 
     status: int
     more: bool = False
@@ -101,7 +102,7 @@ class Answer:
 
 
 def expected(read: Read, reader: Reader, root: int) -> Answer:
-    """What comes of a read. A limit of a scan is told if there is a pair beyond it."""
+    """Returns the expected answer of a read. A scan reports a limit only if a further pair exists."""
     if not read.is_scan:
         found = reader.get(root, read.lower)
         if found is None:
@@ -120,20 +121,20 @@ def expected(read: Read, reader: Reader, root: int) -> Answer:
 
 
 class Parts:
-    """Puts beats together again."""
+    """Assembles answers from beats."""
 
     def __init__(self):
         self.beats, self.answer = [], None
 
     def take(self, word: int) -> tuple[int, Answer] | None:
-        """Takes a beat; the slot and the answer if it was the last one."""
+        """Adds a beat. Returns the slot and the answer if the beat was the last one."""
         beat = BEAT.unpack(word)
         self.beats.append(beat)
         if not beat["last"]:
             return None
         head, body = beat | {"last": 0, "data": 0}, b""
         for beat in self.beats:
-            assert beat | {"last": 0, "data": 0} == head, "the same on every beat"
+            assert beat | {"last": 0, "data": 0} == head, "fields differ between beats"
             body += beat["data"].to_bytes(64, "little")
         assert len(self.beats) == max(1, -(-head["bytes"] // 64)), (len(self.beats), head)
         self.beats = []
@@ -146,7 +147,7 @@ class Parts:
     def add(self, head: dict[str, int], body: bytes):
         """Adds a part to the answer."""
         body, rest = body[:head["bytes"]], body[head["bytes"]:]
-        assert not head["bytes"] or not any(rest), "filled up with zeros"
+        assert not head["bytes"] or not any(rest), "the padding is not zero"
         answer = self.answer or Answer(head["status"], pair_version=head["pair_version"])
         answer.status, answer.more = head["status"], bool(head["more"])
         pairs = list(unpack_pairs(body)) if head["pairs"] else []
@@ -158,24 +159,24 @@ class Parts:
 
 
 def unpack_pairs(body: bytes):
-    """The pairs of a body, which must be whole."""
+    """Returns the pairs of a body, which must be complete."""
     while body:
         pair = CompletionPair.unpack(body[:CompletionPair.SIZE])
         key_end = CompletionPair.SIZE + pair.key_length
         end = key_end + pair.value_length
-        assert end <= len(body), "a whole pair"
+        assert end <= len(body), "incomplete pair"
         yield body[CompletionPair.SIZE:key_end], body[key_end:end]
         body = body[end:]
 
 
 def random_get(keys: list[bytes], bytes_max: int, version: int) -> Read:
-    """A get of a key that is there or nearly."""
+    """Returns a get of a key that exists, or of one that is close to it."""
     key = random.choice(keys)
     return Read(version, key if random.random() < 0.7 else near(key, bytes_max) or key, is_scan=False)
 
 
 def random_scan(keys: list[bytes], bytes_max: int, version: int, **flags: bool) -> Read:
-    """A scan between keys that are there or nearly, or without bounds."""
+    """Returns a scan between keys that exist or nearly exist, or without bounds."""
     def bound() -> bytes:
         key = random.choice(keys)
         return random.choice((b"", key, key, near(key, bytes_max)))

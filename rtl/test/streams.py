@@ -1,6 +1,6 @@
-"""Both ends of valid/ready streams, with random stalls.
+"""Sources and sinks of valid/ready streams, with random stalls.
 
-Everything random comes from the module `random`, which cocotb seeds: a run is repeated by its seed.
+All random values come from the module `random`, which cocotb seeds, so a seed repeats its run.
 """
 
 import random
@@ -9,87 +9,87 @@ from cocotb import start_soon
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge, Timer
 
-# Probabilities of a stall in a cycle that are worth a test: never, now and then, mostly.
+# Tested probabilities of a stall in a cycle: never, sometimes, usually.
 STALLS = (0.0, 0.3, 0.9)
 
 
-# No test takes as long: one that does waits for something that never comes.
+# No test needs this many cycles. A test that reaches the limit waits forever.
 CYCLES_MAX = 200_000
 
 
 async def start(dut, **inputs):
-    """Starts the clock and resets the module, with the named inputs at their values."""
+    """Starts the clock and resets the module. The named inputs have these values."""
     for name, value in inputs.items():
         getattr(dut, name).value = value
-    # The reset is there before the first edge.
+    # The reset is active before the first edge.
     start_soon(Clock(dut.clk_i, 2, "ns").start(start_high=False))
-    start_soon(give_up())
+    start_soon(time_out())
     dut.rst_i.value = 1
     for _ in range(3):
         await RisingEdge(dut.clk_i)
     dut.rst_i.value = 0
 
 
-async def give_up():
+async def time_out():
     """Fails a test that does not end."""
     await Timer(2 * CYCLES_MAX, "ns")
     raise AssertionError(f"the test is still waiting after {CYCLES_MAX} cycles")
 
 
 async def end_of_reset(dut):
-    """Waits until the module is out of reset; before, its outputs mean nothing."""
+    """Waits until the module is out of reset. Its outputs are undefined before."""
     while True:
         await RisingEdge(dut.clk_i)
         if dut.rst_i.value == 0:
             return
 
 
-async def take_one(dut, stall: float, ready, valid):
-    """One transfer of a stream, after random stalls; what it brings is there when this returns."""
+async def transfer(dut, stall: float, ready, valid):
+    """Transfers one element of a stream after random stalls. The element has arrived when this returns."""
     while True:
-        takes = random.random() >= stall
-        ready.value = int(takes)
+        accepts = random.random() >= stall
+        ready.value = int(accepts)
         await RisingEdge(dut.clk_i)
-        if takes and valid.value == 1:
+        if accepts and valid.value == 1:
             ready.value = 0
             return
 
 
 class Lanes:
-    """A port that is an array of elements of so many bits."""
+    """A port that is an array of elements with this number of bits."""
 
     def __init__(self, signal, bits: int = 1):
         self.signal, self.bits, self.mask, self.word = signal, bits, (1 << bits) - 1, 0
 
     def set(self, index: int, value: int):
-        """Drives one element of an input; the others stay, zero at first."""
+        """Drives one element of an input. The others keep their values, which are zero at first."""
         shift = self.bits * index
         self.word = self.word & ~(self.mask << shift) | value << shift
         self.signal.value = self.word
 
     def get(self, index: int) -> int:
-        """One element of an output."""
+        """Returns one element of an output."""
         return int(self.signal.value) >> self.bits * index & self.mask
 
 
 class Source:
-    """Offers what was put into `queue`, with <name>_valid_i: an element is a dict of ports and values, or the
-    value of the one port `data`."""
+    """Offers the elements of `queue` with <name>_valid_i. An element is a dict of ports and values, or the
+    value of the single port `data`."""
 
     def __init__(self, dut, name: str, data: str | None = None, stall: float = 0.0):
         self.clock, self.stall, self.queue = dut.clk_i, stall, []
         self.valid, self.ready = getattr(dut, f"{name}_valid_i"), getattr(dut, f"{name}_ready_o")
         self.dut, self.data = dut, data or f"{name}_i"
-        self.taken = 0
+        self.accepted = 0
         self.valid.value = 0
         start_soon(self.run())
 
     def put(self, *elements):
-        """Offers the elements after those before."""
+        """Appends elements to the queue."""
         self.queue.extend(elements)
 
     async def drained(self):
-        """Waits until all was taken."""
+        """Waits until all elements were accepted."""
         while self.queue:
             await RisingEdge(self.clock)
 
@@ -109,12 +109,13 @@ class Source:
             await RisingEdge(self.clock)
             if offers and self.ready.value == 1:
                 self.queue.pop(0)
-                self.taken += 1
+                self.accepted += 1
                 offers = False
 
 
 class Sink:
-    """Takes into `got` what <name>_valid_o offers: the value of the one port `data`, or a dict of several."""
+    """Accepts the elements that <name>_valid_o offers and appends them to `got`: the value of the single
+    port `data`, or a dict of several ports."""
 
     def __init__(self, dut, name: str, data: str | list[str] | None = None, stall: float = 0.0):
         self.clock, self.stall, self.got = dut.clk_i, stall, []
@@ -129,7 +130,7 @@ class Sink:
         return {port: int(getattr(self.dut, port).value) for port in self.data}
 
     async def count(self, elements: int, cycles: int = 100_000):
-        """Waits until so many came."""
+        """Waits until this number of elements has arrived."""
         for _ in range(cycles):
             if len(self.got) >= elements:
                 return
@@ -139,8 +140,8 @@ class Sink:
     async def run(self):
         await end_of_reset(self.dut)
         while True:
-            takes = random.random() >= self.stall
-            self.ready.value = int(takes)
+            accepts = random.random() >= self.stall
+            self.ready.value = int(accepts)
             await RisingEdge(self.clock)
-            if takes and self.valid.value == 1:
+            if accepts and self.valid.value == 1:
                 self.got.append(self.sample())

@@ -1,4 +1,4 @@
-"""The whole accelerator answers requests for trees in memory as the reader of trees does."""
+"""The complete accelerator answers requests for trees in memory as the reader of trees does."""
 
 import random
 from dataclasses import replace
@@ -15,15 +15,15 @@ from scans import Answer, Read, expected, random_get, random_scan, unpack_pairs
 from streams import end_of_reset, start
 from trees import Reader, grow
 
-# That the page table has room for.
+# Capacity of the page table.
 LIDS = 512
 TABLE = 7
-# The latest version can be read by its name or as what is visible now.
+# A request names the latest version explicitly, or reads at the current read version.
 NOW = 0
 
 
 class Registers:
-    """A master of the registers."""
+    """A manager of the register bus."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -55,7 +55,7 @@ class Registers:
 
 
 class Streams:
-    """Sends packets of requests and gathers completions."""
+    """Sends packets of requests and collects completions."""
 
     def __init__(self, dut, stall: float):
         self.dut, self.stall, self.beats, self.packet, self.packets = dut, stall, [], b"", []
@@ -94,7 +94,7 @@ class Streams:
 
 
 class Bench:
-    """The accelerator between its memories and its streams, and a tree."""
+    """The accelerator with its memories, its streams, and a tree."""
 
     def __init__(self, dut, shape: str, stall: float):
         self.dut = dut
@@ -103,7 +103,7 @@ class Bench:
         HostMemory(dut, self.line, stall=stall)
         self.drams = drams(dut, stall=stall)
         self.registers, self.streams = Registers(dut), Streams(dut, stall)
-        self.wanted = {}
+        self.reference = {}
 
     def line(self, address: int) -> int | None:
         return int.from_bytes(self.memory.lines(address, 0, 1)[0], "little")
@@ -121,8 +121,8 @@ class Bench:
         await self.registers.write("read_version", self.tree.version)
 
     def raw(self) -> Raw:
-        """A request whose answer is known, or one that is rejected."""
-        identifier = len(self.wanted)
+        """Returns a request whose answer is known, or one that is rejected."""
+        identifier = len(self.reference)
         version = random.choice([NOW, random.randint(1, self.tree.version)])
         kind = random.random()
         if kind < 0.2:
@@ -132,30 +132,30 @@ class Bench:
         read = random_get(self.keys, longest, version) if kind < 0.6 else (
             random_scan(self.keys, longest, version, **flag))
         at = replace(read, version=version or self.tree.version)
-        self.wanted[identifier] = expected(at, Reader(self.memory, at.version), self.tree.root), at.version
+        self.reference[identifier] = expected(at, Reader(self.memory, at.version), self.tree.root), at.version
         return raw_of(read, identifier)
 
     def rejected(self, raw: Raw, identifier: int) -> Raw:
         raw = replace(raw, identifier=identifier, table=TABLE + 1)
         status = parse(raw.bytes())[0].status or layout.STATUS_UNKNOWN_TABLE
-        self.wanted[identifier] = Answer(status), 0
+        self.reference[identifier] = Answer(status), 0
         return raw
 
     async def check(self, count: int):
-        """Sends requests, and compares what comes."""
+        """Sends requests and compares their completions."""
         while count > 0:
             packet = b"".join(self.raw().bytes() for _ in range(random.randint(1, 5)))
             self.streams.beats += beats(packet)
             count -= 5
-        found, taken = {}, 0
+        found, accepted = {}, 0
         for _ in range(400_000):
             await RisingEdge(self.dut.clk_i)
-            while taken < len(self.streams.packets):
-                self.take(self.streams.packets[taken], found)
-                taken += 1
-            if len(found) == len(self.wanted) and all(is_whole for _, _, is_whole in found.values()):
+            while accepted < len(self.streams.packets):
+                self.take(self.streams.packets[accepted], found)
+                accepted += 1
+            if len(found) == len(self.reference) and all(is_complete for _, _, is_complete in found.values()):
                 break
-        for identifier, (answer, version) in self.wanted.items():
+        for identifier, (answer, version) in self.reference.items():
             assert found.get(identifier) == (answer, version, True), identifier
 
     def take(self, packet: bytes, found: dict):
@@ -163,8 +163,8 @@ class Bench:
         outcome = layout.CompletionOutcome.from_int(head.outcome)
         assert len(body) == head.bytes + -head.bytes % 8 and not any(body[head.bytes:])
         body = body[:head.bytes]
-        answer, _, was_whole = found.setdefault(head.identifier, (Answer(outcome.status), 0, False))
-        assert not was_whole, "what was whole is continued"
+        answer, _, was_complete = found.setdefault(head.identifier, (Answer(outcome.status), 0, False))
+        assert not was_complete, "a complete answer was continued"
         answer.status, answer.more = outcome.status, bool(outcome.more)
         answer.pair_version = head.pair_version
         if outcome.pairs:
@@ -191,14 +191,15 @@ async def answers_requests(dut, shape, stall, switches):
     bench = Bench(dut, shape, stall)
     await bench.start(switches)
     await bench.check(60)
-    # The cache lies behind the page table, in all channels. A tree may have no interior node but its root.
+    # The cache is behind the page table, in all channels. A tree may have its root as its only interior
+    # node.
     is_cached = any(address >= 8 * LIDS for channel in bench.drams for address in channel.lines)
     assert is_cached <= bool(switches & 1) and (is_cached or switches != 3)
-    # The window gets shorter by one a cycle.
+    # The window shrinks by at most one request per cycle.
     for _ in range(20):
         await RisingEdge(dut.clk_i)
     oldest, newest = int(dut.window_oldest_o.value), int(dut.window_newest_o.value)
-    assert oldest == newest + 1 == len(bench.wanted) + 1, "nothing is in flight"
+    assert oldest == newest + 1 == len(bench.reference) + 1, "a request is still in flight"
 
 
 def test_accelerator_top():

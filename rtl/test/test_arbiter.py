@@ -1,4 +1,4 @@
-"""An arbiter interleaves packets, never the elements of packets, and grants every stream."""
+"""An arbiter interleaves packets, never the elements of different packets, and grants every stream."""
 
 import random
 
@@ -9,7 +9,7 @@ from streams import STALLS, Sink, start
 
 
 class Packets:
-    """Offers the packets of one stream; `drive` sets the ports, which all streams share."""
+    """Offers the packets of one stream. `drive` sets the ports, which all streams share."""
 
     def __init__(self, index: int, packets: list[list[int]], stall: float):
         self.index, self.stall = index, stall
@@ -22,12 +22,12 @@ class Packets:
 
 
 def with_last(packet: list[int]) -> list[tuple[int, bool]]:
-    """The elements of a packet, each with whether it is the last."""
+    """Returns the elements of a packet, each with a flag that marks the last one."""
     return [(data, at == len(packet) - 1) for at, data in enumerate(packet)]
 
 
 async def drive(dut, streams: list[Packets]):
-    """Offers all streams at the arrays of ports."""
+    """Drives the arrays of ports with the offers of all streams."""
     while True:
         valid = data = last = 0
         for stream in streams:
@@ -50,7 +50,7 @@ PORTS = ["out_o", "out_last_o", "out_index_o"]
 
 @cocotb.test()
 @cocotb.parametrize(source_stall=STALLS, sink_stall=STALLS)
-async def keeps_packets_whole(dut, source_stall, sink_stall):
+async def does_not_mix_packets(dut, source_stall, sink_stall):
     count = int(dut.Count.value)
     sent = [[[random.getrandbits(32) for _ in range(random.randint(1, 4))] for _ in range(20)]
             for _ in range(count)]
@@ -70,8 +70,8 @@ async def keeps_packets_whole(dut, source_stall, sink_stall):
 
 
 @cocotb.test()
-async def takes_turns(dut):
-    """Streams that always offer are served round and round."""
+async def grants_round_robin(dut):
+    """Streams that always offer an element are granted round-robin."""
     count = int(dut.Count.value)
     streams = [Packets(index, [[index]] * 8, 0.0) for index in range(count)]
     sink = Sink(dut, "out", PORTS)

@@ -1,4 +1,4 @@
-"""A byte packer joins chunks without gaps, and pads only the end of a packet."""
+"""A byte packer joins chunks without gaps and pads only the end of a packet."""
 
 import random
 
@@ -8,14 +8,14 @@ from runner import simulate
 from streams import STALLS, Sink, Source, start
 
 
-def piece(data: bytes, last: bool) -> dict:
-    """A piece, with bytes after it that mean nothing."""
+def chunk(data: bytes, last: bool) -> dict:
+    """Returns a chunk, followed by undefined bytes."""
     garbage = data + random.randbytes(64 - len(data))
     return {"in_bytes_i": int.from_bytes(garbage, "little"), "in_count_i": len(data), "in_last_i": int(last)}
 
 
 def lines_of(packet: bytes) -> list[dict]:
-    """What the packet is to become."""
+    """Returns the expected lines of a packet."""
     padded = packet + bytes(-len(packet) % 64)
     lines = [padded[at:at + 64] for at in range(0, len(padded), 64)]
     return [{"line_o": int.from_bytes(line, "little"), "line_last_o": int(at == len(lines) - 1)}
@@ -24,16 +24,16 @@ def lines_of(packet: bytes) -> list[dict]:
 
 @cocotb.test()
 @cocotb.parametrize(source_stall=STALLS, sink_stall=STALLS)
-async def packs_pieces(dut, source_stall, sink_stall):
+async def packs_chunks(dut, source_stall, sink_stall):
     source = Source(dut, "in", stall=source_stall)
     sink = Sink(dut, "line", ["line_o", "line_last_o"], stall=sink_stall)
     await start(dut)
     expected = []
     for _ in range(30):
         sizes = [random.choice((1, 63, 64, random.randint(1, 64))) for _ in range(random.randint(1, 5))]
-        pieces = [random.randbytes(size) for size in sizes]
-        source.put(*(piece(data, at == len(pieces) - 1) for at, data in enumerate(pieces)))
-        expected += lines_of(b"".join(pieces))
+        chunks = [random.randbytes(size) for size in sizes]
+        source.put(*(chunk(data, at == len(chunks) - 1) for at, data in enumerate(chunks)))
+        expected += lines_of(b"".join(chunks))
     await sink.count(len(expected))
     for _ in range(5):
         await RisingEdge(dut.clk_i)

@@ -12,8 +12,8 @@ def line(data: bytes) -> int:
     return int.from_bytes(data, "little")
 
 
-async def take_all(dut, data: bytes, eager: bool):
-    """Takes `data` in pieces and checks each window."""
+async def consume_all(dut, data: bytes, eager: bool):
+    """Consumes `data` in chunks and checks each window."""
     at = 0
     while at < len(data):
         count = int(dut.count_o.value)
@@ -22,23 +22,23 @@ async def take_all(dut, data: bytes, eager: bool):
         known = min(count, 64, len(data) - at)
         assert window[:known] == data[at:at + known]
         take = known if eager else random.choice((0, known, random.randint(0, known)))
-        dut.take_i.value = take
+        dut.consume_i.value = take
         at += take
         await RisingEdge(dut.clk_i)
-        dut.take_i.value = 0
+        dut.consume_i.value = 0
         await settled(dut)
 
 
 async def settled(dut):
-    """After the edge, once outputs follow."""
+    """Waits for an edge, and until the outputs have settled."""
     await cocotb.triggers.FallingEdge(dut.clk_i)
 
 
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS)
-async def shows_all_bytes(dut, stall):
+async def returns_all_bytes(dut, stall):
     source = Source(dut, "line", stall=stall)
-    await start(dut, start_i=0, take_i=0)
+    await start(dut, start_i=0, consume_i=0)
     for _ in range(10):
         data = random.randbytes(64 * random.randint(1, 12))
         skip = random.randrange(64)
@@ -49,14 +49,14 @@ async def shows_all_bytes(dut, stall):
         source.put(*(line(data[at:at + 64]) for at in range(0, len(data), 64)))
         await settled(dut)
         assert int(dut.count_o.value) == 0
-        await take_all(dut, data[skip:], eager=random.random() < 0.5)
+        await consume_all(dut, data[skip:], eager=random.random() < 0.5)
 
 
 @cocotb.test()
 async def keeps_up_with_its_lines(dut):
-    """Lines that come in every cycle leave in every cycle, though the window is not aligned."""
+    """If a line arrives in every cycle, a line leaves in every cycle, even if the window is not aligned."""
     source = Source(dut, "line")
-    await start(dut, start_i=0, take_i=0)
+    await start(dut, start_i=0, consume_i=0)
     await settled(dut)
     dut.start_i.value, dut.skip_i.value = 1, 5
     await RisingEdge(dut.clk_i)
@@ -64,14 +64,14 @@ async def keeps_up_with_its_lines(dut):
     source.put(*range(1, 101))
     for _ in range(103):
         await settled(dut)
-        dut.take_i.value = 64 if int(dut.count_o.value) >= 64 else 0
+        dut.consume_i.value = 64 if int(dut.count_o.value) >= 64 else 0
         await RisingEdge(dut.clk_i)
-    assert source.taken == 100
+    assert source.accepted == 100
 
 
 @cocotb.test()
-async def a_line_that_comes_with_the_start_is_the_first(dut):
-    await start(dut, start_i=0, take_i=0, line_valid_i=0)
+async def a_line_accepted_at_the_start_is_the_first(dut):
+    await start(dut, start_i=0, consume_i=0, line_valid_i=0)
     for first in (True, False):
         await settled(dut)
         dut.start_i.value, dut.skip_i.value, dut.line_valid_i.value = int(first), 3, 1

@@ -1,23 +1,24 @@
-"""Pieces come whole and right from wherever they are kept, while switches, roots and buffers change."""
+"""Bursts return the correct lines from every source, while switches, roots and buffers change."""
 
 import random
 
 import cocotb
-from buffers import Buffers, Piece
+from buffers import Buffers, Burst
 from cocotb.triggers import RisingEdge
 from memories import OKAY, AxiPort
 from records import record
 from runner import simulate
 from streams import Lanes, Sink, Source, end_of_reset, start
 
-PIECE, NAME, PIECE_LINE = record("memory_pkg::piece_t"), record("node_name_t"), record("piece_line_t")
+BURST, NAME, BURST_LINE = record("memory_pkg::burst_t"), record("node_name_t"), record("burst_line_t")
 EVENTS = record("cache_events_t")
 CLIENTS, BANKS = 3, 2
 SWITCHES = ("cache_i", "balance_i", "root_on_chip_i")
 
 
 class OnBoard:
-    """On-board memory: lines are written in the order of their answers; beats of several reads are mixed."""
+    """On-board memory. Lines are written in the order of their responses; beats of several reads are
+    interleaved."""
 
     def __init__(self, dut, stall: float):
         self.dut, self.lines = dut, {}
@@ -28,18 +29,18 @@ class OnBoard:
         cocotb.start_soon(self.write())
 
     async def read(self):
-        flying = []
+        in_flight = []
         while True:
             await RisingEdge(self.dut.clk_i)
             while self.reads.got:
                 tag, place, lines = self.reads.got.pop(0).values()
-                flying.append((tag, [place + at for at in range(lines)]))
-            if flying and len(self.beats.queue) < 3:
-                tag, left = random.choice(flying)
+                in_flight.append((tag, [place + at for at in range(lines)]))
+            if in_flight and len(self.beats.queue) < 3:
+                tag, left = random.choice(in_flight)
                 line = {"data": self.lines[left.pop(0)], "last": int(not left)}
-                self.beats.put({"hit_line_tag_i": tag, "hit_line_i": PIECE_LINE.pack(**line)})
+                self.beats.put({"hit_line_tag_i": tag, "hit_line_i": BURST_LINE.pack(**line)})
                 if not left:
-                    flying.remove((tag, left))
+                    in_flight.remove((tag, left))
 
     async def write(self):
         dut = self.dut
@@ -57,55 +58,56 @@ class OnBoard:
 
 
 class Clients:
-    """Each reads up to a piece a bank, all of one buffer. Host memory is theirs, too."""
+    """Clients that read up to one burst per bank, all of the same buffer. They also model host memory."""
 
     def __init__(self, dut, stall: float, buffers: Buffers, banks: int):
         self.dut, self.stall, self.buffers, self.banks = dut, stall, buffers, banks
-        self.valid, self.ready = Lanes(dut.piece_valid_i), Lanes(dut.piece_ready_o)
-        self.piece, self.bank = Lanes(dut.piece_i, PIECE.width), Lanes(dut.piece_bank_i)
+        self.valid, self.ready = Lanes(dut.burst_valid_i), Lanes(dut.burst_ready_o)
+        self.burst, self.bank = Lanes(dut.burst_i, BURST.width), Lanes(dut.burst_bank_i)
         self.name = Lanes(dut.name_i, NAME.width)
         self.line_valid, self.line_bank = Lanes(dut.line_valid_o), Lanes(dut.line_bank_o)
-        self.line = Lanes(dut.line_o, PIECE_LINE.width)
+        self.line = Lanes(dut.line_o, BURST_LINE.width)
         self.host = AxiPort(dut, "m_axi_host", {"read": "host"})
-        # by tag: the piece, the lines that came, those that host memory gave
-        self.flying, self.came, self.given = {}, {}, {}
+        # by tag: the burst, the number of lines that arrived, and the number of lines that host memory has
+        # returned
+        self.in_flight, self.arrived, self.given = {}, {}, {}
         self.events = dict.fromkeys(EVENTS.fields, 0)
         self.valid.set(0, 0)
         self.host.set(arready=0, rvalid=0)
-        cocotb.start_soon(self.take_reads())
+        cocotb.start_soon(self.accept_reads())
         cocotb.start_soon(self.serve())
         cocotb.start_soon(self.watch())
 
-    async def take_reads(self):
-        """Host memory: reads."""
+    async def accept_reads(self):
+        """Host memory: accepts reads."""
         await end_of_reset(self.dut)
         while True:
-            takes = random.random() >= self.stall
-            self.host.set(arready=takes)
+            accepts = random.random() >= self.stall
+            self.host.set(arready=accepts)
             await RisingEdge(self.dut.clk_i)
-            if takes and self.host.get("arvalid"):
+            if accepts and self.host.get("arvalid"):
                 tag, address, lines = self.host.burst("ar")
-                assert (address, lines) == (self.flying[tag].address, self.flying[tag].lines)
+                assert (address, lines) == (self.in_flight[tag].address, self.in_flight[tag].lines)
                 self.given[tag] = 0
 
     async def serve(self):
-        """Host memory: lines."""
+        """Host memory: returns lines."""
         await end_of_reset(self.dut)
         while True:
             gives = bool(self.given) and random.random() >= self.stall
             self.host.set(rvalid=gives)
             if gives:
                 tag = random.choice(list(self.given))
-                piece, at = self.flying[tag], self.given[tag]
-                last = at + 1 == piece.lines
-                self.host.set(rid=tag, rlast=last, rresp=OKAY, rdata=piece.data(at))
+                burst, at = self.in_flight[tag], self.given[tag]
+                last = at + 1 == burst.lines
+                self.host.set(rid=tag, rlast=last, rresp=OKAY, rdata=burst.data(at))
                 self.given[tag] += 1
                 if last:
                     del self.given[tag]
             await RisingEdge(self.dut.clk_i)
 
     async def watch(self):
-        """What comes is what was asked for."""
+        """Checks each line that arrives."""
         await end_of_reset(self.dut)
         while True:
             await RisingEdge(self.dut.clk_i)
@@ -116,17 +118,17 @@ class Clients:
                     self.take(BANKS * client + self.line_bank.get(client), self.line.get(client))
 
     def take(self, tag: int, line: int):
-        piece, at = self.flying[tag], self.came[tag]
-        last = at + 1 == piece.lines
-        assert PIECE_LINE.unpack(line) == {"data": piece.data(at), "last": int(last), "error": 0}, piece
-        self.came[tag] += 1
+        burst, at = self.in_flight[tag], self.arrived[tag]
+        last = at + 1 == burst.lines
+        assert BURST_LINE.unpack(line) == {"data": burst.data(at), "last": int(last), "error": 0}, burst
+        self.arrived[tag] += 1
         if last:
-            self.buffers.end(self.flying.pop(tag))
+            self.buffers.end(self.in_flight.pop(tag))
 
-    async def ask(self, client: int, bank: int, piece: Piece):
-        """Has a piece asked for."""
-        self.flying[BANKS * client + bank], self.came[BANKS * client + bank] = piece, 0
-        self.piece.set(client, PIECE.pack(address=piece.address, lines=piece.lines))
+    async def request(self, client: int, bank: int, burst: Burst):
+        """Requests a burst."""
+        self.in_flight[BANKS * client + bank], self.arrived[BANKS * client + bank] = burst, 0
+        self.burst.set(client, BURST.pack(address=burst.address, lines=burst.lines))
         self.bank.set(client, bank)
         self.valid.set(client, 1)
         await RisingEdge(self.dut.clk_i)
@@ -139,15 +141,15 @@ class Clients:
             first = self.buffers.begin()
             cacheable = int(random.random() < 0.9)
             self.name.set(client, NAME.pack(cacheable=cacheable, lid=first.lid, address=first.buffer))
-            pieces = [first] + [self.buffers.begin(beside=first) for _ in range(random.randrange(self.banks))]
-            for bank, piece in enumerate(pieces):
-                await self.ask(client, bank, piece)
-            while any(BANKS * client + bank in self.flying for bank in range(BANKS)):
+            bursts = [first] + [self.buffers.begin(beside=first) for _ in range(random.randrange(self.banks))]
+            for bank, burst in enumerate(bursts):
+                await self.request(client, bank, burst)
+            while any(BANKS * client + bank in self.in_flight for bank in range(BANKS)):
                 await RisingEdge(self.dut.clk_i)
 
 
 async def write(dut, buffers: Buffers):
-    """What writers do; and somebody plays with the switches."""
+    """Drops buffers as writers do, and changes the switches."""
     await end_of_reset(dut)
     while True:
         for _ in range(random.randint(0, 300)):
@@ -166,7 +168,7 @@ async def write(dut, buffers: Buffers):
 
 @cocotb.test()
 @cocotb.parametrize(stall=(0.0, 0.3, 0.7))
-async def pieces_are_what_the_reader_means(dut, stall):
+async def bursts_have_the_correct_lines(dut, stall):
     buffers = Buffers(lids=3, buffers=2)
     OnBoard(dut, stall)
     clients = Clients(dut, stall, buffers, BANKS)

@@ -1,4 +1,4 @@
-"""A client port returns lines in order: by LID after a lookup, by address at once; an error is last."""
+"""A client port returns lines in order: by LID after a lookup, by address at once. An error comes last."""
 
 import random
 
@@ -8,27 +8,28 @@ from records import record
 from runner import simulate
 from streams import STALLS, Sink, Source, end_of_reset, start
 
-READ, BEAT, LINE = record("line_read_t"), record("line_beat_t"), record("piece_line_t")
-PIECE, LOOKUP = record("memory_pkg::piece_t"), record("memory_pkg::lookup_t")
+READ, BEAT, LINE = record("line_read_t"), record("line_beat_t"), record("burst_line_t")
+BURST, LOOKUP = record("memory_pkg::burst_t"), record("memory_pkg::lookup_t")
 
 
 def line(address: int) -> int:
-    """What stands at an address."""
+    """Returns the line at an address."""
     return random.Random(address).getrandbits(512)
 
 
 class Neighbours:
-    """The page table, which maps even LIDs only, and memory, whose pieces come in any order."""
+    """The page table, which maps only even LIDs, and memory, whose bursts arrive in any order."""
 
     def __init__(self, dut, stall: float, errors: float):
         self.dut, self.stall, self.errors = dut, stall, errors
-        # bank to the next address and the lines to come; how many came while others were still to
-        self.flying, self.mixed = {}, 0
+        # bank to the next address and the remaining lines; the number of lines that arrived while others
+        # were pending
+        self.in_flight, self.mixed = {}, 0
         dut.lookup_ready_i.value = dut.found_valid_i.value = 0
-        dut.piece_ready_i.value = dut.line_valid_i.value = 0
+        dut.burst_ready_i.value = dut.line_valid_i.value = 0
         cocotb.start_soon(self.look_up())
-        cocotb.start_soon(self.take_pieces())
-        cocotb.start_soon(self.give_lines())
+        cocotb.start_soon(self.accept_bursts())
+        cocotb.start_soon(self.return_lines())
 
     async def some_cycles(self):
         while random.random() < self.stall:
@@ -41,52 +42,52 @@ class Neighbours:
             await self.some_cycles()
             dut.lookup_ready_i.value = 1
             await RisingEdge(dut.clk_i)
-            taken, lid = dut.lookup_valid_o.value == 1, LOOKUP.unpack(int(dut.lookup_o.value))["lid"]
+            accepted, lid = dut.lookup_valid_o.value == 1, LOOKUP.unpack(int(dut.lookup_o.value))["lid"]
             dut.lookup_ready_i.value = 0
-            if taken:
+            if accepted:
                 await self.some_cycles()
                 dut.found_valid_i.value, dut.found_i.value = 1, buffer_of(lid)
                 await RisingEdge(dut.clk_i)
                 dut.found_valid_i.value = 0
 
-    async def take_pieces(self):
+    async def accept_bursts(self):
         dut = self.dut
         await end_of_reset(dut)
         while True:
-            takes = random.random() >= self.stall
-            dut.piece_ready_i.value = int(takes)
+            accepts = random.random() >= self.stall
+            dut.burst_ready_i.value = int(accepts)
             await RisingEdge(dut.clk_i)
-            if takes and dut.piece_valid_o.value == 1:
-                piece, bank = PIECE.unpack(int(dut.piece_o.value)), int(dut.piece_bank_o.value)
-                assert bank not in self.flying
-                self.mixed += bool(self.flying)
-                self.flying[bank] = (piece["address"], piece["lines"])
+            if accepts and dut.burst_valid_o.value == 1:
+                burst, bank = BURST.unpack(int(dut.burst_o.value)), int(dut.burst_bank_o.value)
+                assert bank not in self.in_flight
+                self.mixed += bool(self.in_flight)
+                self.in_flight[bank] = (burst["address"], burst["lines"])
 
-    async def give_lines(self):
+    async def return_lines(self):
         dut = self.dut
         await end_of_reset(dut)
         while True:
-            gives = bool(self.flying) and random.random() >= self.stall
+            gives = bool(self.in_flight) and random.random() >= self.stall
             dut.line_valid_i.value = int(gives)
             if gives:
-                bank = random.choice(list(self.flying))
-                address, lines = self.flying.pop(bank)
+                bank = random.choice(list(self.in_flight))
+                address, lines = self.in_flight.pop(bank)
                 error = random.random() < self.errors
                 last = lines == 1 or error
                 dut.line_bank_i.value = bank
                 dut.line_i.value = LINE.pack(data=line(address), last=int(last), error=int(error))
                 if lines > 1 and not error:
-                    self.flying[bank] = (address + 64, lines - 1)
+                    self.in_flight[bank] = (address + 64, lines - 1)
             await RisingEdge(dut.clk_i)
 
 
 def buffer_of(lid: int) -> int:
-    """Where the buffer of a LID is; 0: it is not mapped."""
+    """Returns the address of the buffer of a LID; 0 if it is not mapped."""
     return 0 if lid % 2 else 512 * (lid + 1)
 
 
-async def ask(dut, source, sink, errors: float):
-    """One random read and what it must give."""
+async def request(dut, source, sink, errors: float):
+    """Executes one random read and returns its expected lines."""
     by_lid, lid, address = random.getrandbits(1), random.getrandbits(20), 512 * random.getrandbits(20)
     first, count = random.randrange(200), random.choice((1, random.randint(1, 9), random.randint(1, 255)))
     before = len(sink.got)
@@ -107,27 +108,27 @@ async def ask(dut, source, sink, errors: float):
 
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS, errors=(0.0, 0.02))
-async def gives_the_lines_of_its_reads(dut, stall, errors):
+async def returns_the_lines_of_its_reads(dut, stall, errors):
     Neighbours(dut, stall, errors)
     source, sink = Source(dut, "read", stall=stall), Sink(dut, "beat", stall=stall)
     await start(dut)
     for _ in range(15):
-        await ask(dut, source, sink, errors)
+        await request(dut, source, sink, errors)
 
 
 class Beats(Sink):
-    """Beats, each with the number of reads that were taken before it was."""
+    """The beats, each with the number of reads that were accepted before it."""
 
     def __init__(self, dut, source: Source, **ports):
         self.source = source
         super().__init__(dut, "beat", **ports)
 
     def sample(self):
-        return BEAT.unpack(super().sample()), self.source.taken
+        return BEAT.unpack(super().sample()), self.source.accepted
 
 
 def some_reads() -> list[dict[str, int]]:
-    """A read of a buffer, by its address or its LID, and others that follow."""
+    """Returns a read of a buffer, by address or LID, and reads that follow it."""
     lid = 2 * random.getrandbits(19)
     reads = []
     for at in range(random.randint(2, 5)):
@@ -137,23 +138,23 @@ def some_reads() -> list[dict[str, int]]:
 
 
 async def check_reads(dut, beats: Beats, reads: list[dict[str, int]]):
-    """The beats of reads come one after the other; an error ends all that were taken."""
-    buffer, taken = buffer_of(reads[0]["lid"]), beats.source.taken
+    """The beats of reads arrive in order. An error ends all reads that were accepted."""
+    buffer, accepted = buffer_of(reads[0]["lid"]), beats.source.accepted
     beats.source.put(*(READ.pack(**read) for read in reads))
-    ended = came = 0
+    ended = arrived = 0
     while ended < len(reads):
         await beats.count(1)
         beat, taken_now = beats.got.pop(0)
         if beat["error"]:
             assert beat["last"]
-            ended, came = taken_now - taken, 0
+            ended, arrived = taken_now - accepted, 0
             continue
         read = reads[ended]
-        assert (beat["address"], beat["data"]) == (buffer, line(buffer + 64 * (read["first"] + came)))
-        came += 1
-        assert beat["last"] == (came == read["count"])
+        assert (beat["address"], beat["data"]) == (buffer, line(buffer + 64 * (read["first"] + arrived)))
+        arrived += 1
+        assert beat["last"] == (arrived == read["count"])
         if beat["last"]:
-            ended, came = ended + 1, 0
+            ended, arrived = ended + 1, 0
 
 
 @cocotb.test()

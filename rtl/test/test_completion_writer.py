@@ -13,7 +13,7 @@ LINE_BYTES = 64
 
 
 def any_answer(slot: int) -> tuple[dict, bytes]:
-    """The fields that all beats of an answer share, and its body."""
+    """Returns random values for the fields that all beats of an answer share, and a body."""
     length = random.choice([0, 0, 1, 7, 8, 16, 31, 32, 33, 40, 63, 64, 65, 96, 97, 128, 1000, 4096])
     fields = {
         "slot": slot,
@@ -51,7 +51,7 @@ def packets(beats_got: list[dict]) -> list[bytes]:
     for beat in beats_got:
         count = beat["out_keep_o"].bit_count()
         assert beat["out_keep_o"] == (1 << count) - 1 and count > 0
-        assert count == LINE_BYTES or beat["out_last_o"], "only the last beat is not full"
+        assert count == LINE_BYTES or beat["out_last_o"], "a beat before the last one is not full"
         packet += beat["out_data_o"].to_bytes(LINE_BYTES, "little")[:count]
         if beat["out_last_o"]:
             found.append(packet)
@@ -61,7 +61,7 @@ def packets(beats_got: list[dict]) -> list[bytes]:
 
 
 class Names:
-    """Answers for the names of requests, and notes which are done."""
+    """Returns identifiers and read versions of requests, and records which requests are done."""
 
     def __init__(self, dut):
         self.dut, self.done = dut, []
@@ -90,9 +90,9 @@ async def writes_completions(dut, source_stall, sink_stall):
     answers = [any_answer(random.randrange(256)) for _ in range(60)]
     for fields, body in answers:
         source.put(*beats(fields, body))
-    wanted = [completion(fields, body, names.names[fields["slot"]]) for fields, body in answers]
-    await sink.count(sum(-(-len(packet) // LINE_BYTES) for packet in wanted))
-    assert packets(sink.got) == wanted
+    expected = [completion(fields, body, names.names[fields["slot"]]) for fields, body in answers]
+    await sink.count(sum(-(-len(packet) // LINE_BYTES) for packet in expected))
+    assert packets(sink.got) == expected
     assert names.done == [fields["slot"] for fields, _ in answers if not fields["continued"]]
 
 

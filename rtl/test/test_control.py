@@ -17,7 +17,7 @@ def offset(name: str) -> int:
 
 
 class Bus:
-    """A master of AXI4-Lite, one access at a time."""
+    """A manager of AXI4-Lite with one access at a time."""
 
     def __init__(self, dut, stall: float):
         self.addresses = Source(dut, "aw", "aw_address_i", stall=stall)
@@ -61,7 +61,7 @@ async def begin(dut, stall: float) -> Bus:
 
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS)
-async def holds_what_was_written(dut, stall):
+async def keeps_written_values(dut, stall):
     bus = await begin(dut, stall)
     for name in ["sorted_start", "table_number", "root", "mapped_lid", "counter_index", "switches",
                  "mapped_address"]:
@@ -89,7 +89,7 @@ async def holds_what_was_written(dut, stall):
 
 
 @cocotb.test()
-async def both_halves_come_into_force_together(dut):
+async def both_halves_take_effect_together(dut):
     bus = await begin(dut, 0.0)
     await bus.write_word(offset("read_version"), 7)
     assert int(dut.read_version_o.value) == 0
@@ -104,7 +104,7 @@ async def both_halves_come_into_force_together(dut):
 
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS[:2])
-async def a_mapping_is_answered_once_it_is_in_force(dut, stall):
+async def a_mapping_is_acknowledged_when_it_takes_effect(dut, stall):
     bus = await begin(dut, stall)
     maps = Sink(dut, "map", ["map_lid_o", "map_address_o"], 0.95)
     roots = Sink(dut, "root", ["root_table_o", "root_o"], 0.95)

@@ -9,14 +9,14 @@ from records import record
 from runner import simulate
 from streams import Sink, Source, start
 
-PIECE_LINE = record("piece_line_t")
+BURST_LINE = record("burst_line_t")
 CLIENTS, TAGS = 4, 8
-# What is read and what is written do not overlap.
+# The addresses of reads and writes do not overlap.
 READ, WRITTEN = 0, 1 << 20
 
 
 class Watch:
-    """Notes what comes without being asked whether it may: `<name>_valid_o`, or `<name>_o` alone."""
+    """Records outputs that have no ready signal: `<name>_valid_o`, or `<name>_o` alone."""
 
     def __init__(self, dut, valid: str, ports: list[str]):
         self.dut, self.valid, self.ports, self.got = dut, valid, ports, []
@@ -30,46 +30,46 @@ class Watch:
 
 
 async def look_up(dut, dram, answers: Watch, count: int):
-    """Lookups, of each client one at a time."""
-    source, asked, seen = Source(dut, "table_read", stall=0.3), {}, 0
-    while count or asked:
-        free = [client for client in range(CLIENTS) if client not in asked]
+    """Lookups, one at a time for each client."""
+    source, requested, seen = Source(dut, "table_read", stall=0.3), {}, 0
+    while count or requested:
+        free = [client for client in range(CLIENTS) if client not in requested]
         if count and free:
             client, address = random.choice(free), READ + LINE * random.randrange(64)
-            asked[client], count = address, count - 1
+            requested[client], count = address, count - 1
             source.put({"table_read_id_i": client, "table_read_address_i": address})
         await RisingEdge(dut.clk_i)
         for client, line, error in answers.got[seen:]:
             seen += 1
-            assert (line, error) == (dram.line(asked.pop(client)), 0)
+            assert (line, error) == (dram.line(requested.pop(client)), 0)
 
 
-async def read_pieces(dut, dram, lines: Sink, count: int):
-    """Pieces of the cache, of each tag one at a time."""
-    source, asked, seen = Source(dut, "hit", stall=0.3), {}, 0
-    while count or asked:
-        free = [tag for tag in range(TAGS) if tag not in asked]
+async def read_bursts(dut, dram, lines: Sink, count: int):
+    """Bursts of the cache, one at a time for each tag."""
+    source, requested, seen = Source(dut, "hit", stall=0.3), {}, 0
+    while count or requested:
+        free = [tag for tag in range(TAGS) if tag not in requested]
         if count and free:
             tag, length, count = random.choice(free), random.randint(1, 8), count - 1
             address = READ + 4096 * random.randrange(4) + LINE * random.randrange(56)
-            asked[tag] = [address + LINE * at for at in range(length)]
+            requested[tag] = [address + LINE * at for at in range(length)]
             source.put({"hit_tag_i": tag, "hit_address_i": address, "hit_lines_i": length})
         await RisingEdge(dut.clk_i)
         for line in lines.got[seen:]:
             seen += 1
-            left = asked[line["hit_line_tag_o"]]
-            wanted = {"data": dram.line(left.pop(0)), "last": int(not left), "error": 0}
-            assert PIECE_LINE.unpack(line["hit_line_o"]) == wanted
+            left = requested[line["hit_line_tag_o"]]
+            expected = {"data": dram.line(left.pop(0)), "last": int(not left), "error": 0}
+            assert BURST_LINE.unpack(line["hit_line_o"]) == expected
             if not left:
-                del asked[line["hit_line_tag_o"]]
+                del requested[line["hit_line_tag_o"]]
 
 
 async def write_lines(dut, written: dict, answers: Watch, count: int):
-    """Lines of the cache; as many answers of each tag as it had lines."""
+    """Writes lines to the cache. Each tag receives one response for each of its lines."""
     source, tags = Source(dut, "line", stall=0.3), []
     for _ in range(count):
         address, data = WRITTEN + LINE * random.randrange(1 << 10), random.getrandbits(8 * LINE)
-        # A place is written once: the order of two writes is not said.
+        # Each address is written once, because the order of two writes is undefined.
         if address not in written:
             written[address] = data
             tags.append(random.randrange(TAGS))
@@ -97,7 +97,7 @@ async def write_table(dut, written: dict, answers: Watch, count: int):
 
 @cocotb.test()
 @cocotb.parametrize(stall=(0.0, 0.3, 0.8))
-async def each_has_its_own_answers(dut, stall):
+async def each_receives_its_own_responses(dut, stall):
     dram = Dram(dut, stall=stall)
     found = Watch(dut, "table_line_valid_o", ["table_line_id_o", "table_line_o", "table_line_error_o"])
     lines = Sink(dut, "hit_line", ["hit_line_tag_o", "hit_line_o"], stall=stall)
@@ -105,7 +105,7 @@ async def each_has_its_own_answers(dut, stall):
     table_answers = Watch(dut, "table_written_o", [])
     await start(dut)
     written = {}
-    tasks = [look_up(dut, dram, found, 40), read_pieces(dut, dram, lines, 40),
+    tasks = [look_up(dut, dram, found, 40), read_bursts(dut, dram, lines, 40),
              write_lines(dut, written, line_answers, 40), write_table(dut, written, table_answers, 10)]
     for task in [cocotb.start_soon(task) for task in tasks]:
         await task

@@ -1,4 +1,4 @@
-"""Bursts of the page table and lines of the cache are written one after the other."""
+"""Bursts of the page table and lines of the cache are never interleaved."""
 
 import random
 
@@ -11,7 +11,7 @@ AW, W = ["aw_id_o", "aw_address_o", "aw_len_o"], ["w_data_o", "w_strobe_o", "w_l
 
 
 async def write_bursts(dut, count: int, written: list):
-    """Bursts as the page table writes them: words after the address."""
+    """Writes bursts as the page table does: an address, then its words."""
     addresses, words = Source(dut, "burst"), Source(dut, "word")
     for _ in range(count):
         address, lines = 64 * random.getrandbits(20), random.choice((1, 3))

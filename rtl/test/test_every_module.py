@@ -1,30 +1,29 @@
-"""Every module has a test of its own, or is part of a module that has one and is named here with it."""
+"""Every module has its own test, or is listed here as part of a module that has one."""
 
 import re
 
 from runner import RTL, modules
 
-# Modules without a test of their own, by the module whose test works them hardest: parts of a unit that say
-# nothing to anybody outside of it.
+# Modules without their own test, by the module whose test exercises them most: internal parts of a unit.
 PARTS = {
     "key_search_unit": ["child_finder", "memory_access_generator"],
     "range_scan_unit": [
         "answer_writer", "fence_writer", "key_copies", "key_summaries", "leaf_bounds", "leaf_buffer",
-        "leaf_cursor", "leaf_opener", "leaf_pairs", "leaf_view", "leaf_way", "log_walker", "pair_emitter",
-        "part_reader", "piece_mover", "place_finder", "scan_control", "scan_limits", "scan_slot",
-        "scan_slots", "value_finder",
+        "chunk_mover", "leaf_cursor", "leaf_navigator", "leaf_opener", "leaf_pairs", "leaf_view",
+        "log_walker", "pair_emitter", "part_reader", "position_finder", "scan_control", "scan_limits",
+        "scan_slot", "scan_slots", "value_finder",
     ],
     "window_ram": ["line_pairs", "window_cutter"],
     "memory_system": ["memory_counters"],
     "accelerator_top": ["accelerator", "accelerator_core", "request_manager"],
 }
-# What tells events is there in simulations alone; their test looks at the events of a life.
+# Modules that report events exist only in simulations. Their test checks the events of a request.
 EVENTS = ["memory_events", "read_events", "scan_events", "slot_events"]
 EVENTS_TEST = "crates/simulator/tests/explain.rs"
 
 
 def parts(module: str, texts: dict[str, str]) -> set[str]:
-    """What a module is made of, down to the ground, itself included."""
+    """Returns a module and, transitively, all modules that it instantiates."""
     instances = re.findall(r"^\s*(\w+) (?:#\(|u_\w+ \()", texts[module], re.MULTILINE)
     return {module}.union(*(parts(name, texts) for name in instances if name in texts))
 
@@ -33,8 +32,8 @@ def test_every_module_has_a_test():
     texts = {path.stem: path.read_text() for path in modules()}
     own = {name for name in texts if (RTL / "test" / f"test_{name}.py").exists()}
     for module, named in PARTS.items():
-        assert module in own, f"{module} has a test"
-        assert set(named) <= parts(module, texts), f"{set(named) - parts(module, texts)} in {module}"
+        assert module in own, f"{module} has no test"
+        assert set(named) <= parts(module, texts), f"{module} lacks {set(named) - parts(module, texts)}"
     assert (RTL.parent / EVENTS_TEST).exists()
     named = [name for names in PARTS.values() for name in names] + EVENTS
-    assert sorted([*own, *named]) == sorted(texts), "each module once"
+    assert sorted([*own, *named]) == sorted(texts), "a module is missing or listed twice"

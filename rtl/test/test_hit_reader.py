@@ -1,4 +1,5 @@
-"""Lines of the cache reach their clients in order, in cycles in which host memory has none for them."""
+"""Lines of the cache arrive at their clients in order, in cycles in which host memory has no line for these
+clients."""
 
 import random
 
@@ -8,7 +9,7 @@ from records import record
 from runner import simulate
 from streams import STALLS, Source, end_of_reset, start
 
-LINE = record("piece_line_t")
+LINE = record("burst_line_t")
 BANKS = 2
 
 

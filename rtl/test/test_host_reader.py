@@ -9,30 +9,30 @@ from records import record
 from runner import simulate
 from streams import STALLS, Lanes, Source, end_of_reset, start
 
-LINE = record("piece_line_t")
+LINE = record("burst_line_t")
 BANKS = 2
 
 
 def line(address: int) -> int:
-    """What stands at an address."""
+    """Returns the line at an address."""
     return random.Random(address).getrandbits(512)
 
 
 class Lines:
-    """What is to come for each tag, and what came."""
+    """The expected lines of each tag, and the check of the lines that arrive."""
 
     def __init__(self, dut):
         self.dut, self.valid = dut, Lanes(dut.line_valid_o)
-        # tag to the lines that are still to come
+        # tag to its remaining lines
         self.expected, self.failed = {}, 0
         cocotb.start_soon(self.run())
 
-    def piece(self, tag: int) -> dict:
-        """A piece for a tag that is free, as the ports want it."""
+    def burst(self, tag: int) -> dict:
+        """Returns a burst for a free tag as values of the ports."""
         lines = random.randint(1, 64)
         address = 4096 * random.getrandbits(20) + 64 * random.randint(0, 64 - lines)
         self.expected[tag] = [line(address + 64 * at) for at in range(lines)]
-        return {"piece_address_i": address, "piece_lines_i": lines, "piece_tag_i": tag}
+        return {"burst_address_i": address, "burst_lines_i": lines, "burst_tag_i": tag}
 
     async def run(self):
         await end_of_reset(self.dut)
@@ -44,27 +44,27 @@ class Lines:
                 assert valid == 1 << tag // BANKS
                 self.check(tag, LINE.unpack(int(self.dut.line_o.value)))
 
-    def check(self, tag: int, came: dict):
+    def check(self, tag: int, arrived: dict):
         lines = self.expected[tag]
-        wanted = lines.pop(0)
-        assert came["error"] or came["data"] == wanted
-        self.failed += came["error"]
-        assert came["last"] == (came["error"] or not lines)
-        if came["last"]:
+        expected = lines.pop(0)
+        assert arrived["error"] or arrived["data"] == expected
+        self.failed += arrived["error"]
+        assert arrived["last"] == (arrived["error"] or not lines)
+        if arrived["last"]:
             del self.expected[tag]
 
 
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS, errors=(0.0, 0.02))
-async def lines_find_their_clients(dut, stall, errors):
+async def lines_reach_their_clients(dut, stall, errors):
     HostMemory(dut, line, stall=stall, errors=errors)
-    lines, source = Lines(dut), Source(dut, "piece", stall=stall)
+    lines, source = Lines(dut), Source(dut, "burst", stall=stall)
     await start(dut)
     tags = BANKS * int(dut.ClientCount.value)
     for _ in range(20):
         free = [tag for tag in range(tags) if tag not in lines.expected]
         if free:
-            source.put(lines.piece(random.choice(free)))
+            source.put(lines.burst(random.choice(free)))
         for _ in range(random.randint(0, 40)):
             await RisingEdge(dut.clk_i)
     while lines.expected:

@@ -1,4 +1,5 @@
-"""An item walker tells the order of an interior node's keys beside the wanted one, and their children."""
+"""An item walker outputs the order of the keys of an interior node relative to the search key, and their
+children."""
 
 import random
 
@@ -13,18 +14,18 @@ from streams import STALLS, Source, start
 CHUNK = 32
 
 
-class Wanted:
-    """A wanted_key: chunks of a key, each some cycles after it was asked for."""
+class SearchKey:
+    """Models a search_key, which outputs chunks of a key some cycles after each request."""
 
     def __init__(self, dut, stall: float):
         self.dut, self.stall, self.key, self.at, self.wait = dut, stall, b"", 0, 0
         cocotb.start_soon(self.run())
 
     def aim(self, key: bytes):
-        """Goes to the first chunk of a key."""
+        """Selects the first chunk of a key."""
         self.key = key
         self.move(0)
-        self.dut.wanted_valid_i.value = 0
+        self.dut.search_key_valid_i.value = 0
 
     def move(self, at: int):
         self.at, self.wait = at, 2 + (random.randint(0, 6) if random.random() < self.stall else 0)
@@ -33,20 +34,20 @@ class Wanted:
         dut = self.dut
         while True:
             chunk = self.key[CHUNK * self.at:][:CHUNK]
-            dut.wanted_valid_i.value = int(self.wait == 0)
-            dut.wanted_count_i.value = len(chunk)
-            dut.wanted_chunk_i.value = line(chunk + random.randbytes(CHUNK - len(chunk)))
+            dut.search_key_valid_i.value = int(self.wait == 0)
+            dut.search_key_count_i.value = len(chunk)
+            dut.search_key_chunk_i.value = line(chunk + random.randbytes(CHUNK - len(chunk)))
             await RisingEdge(dut.clk_i)
             if self.wait:
                 self.wait -= 1
-            if dut.wanted_next_o.value == 1:
+            if dut.search_key_next_o.value == 1:
                 self.move(self.at + 1)
-            elif dut.wanted_rewind_o.value == 1:
+            elif dut.search_key_rewind_o.value == 1:
                 self.move(0)
 
 
 def random_node(shape: Shape) -> Plan:
-    """An interior node that is full, or nearly so."""
+    """Returns an interior node that is full or nearly full."""
     keys = random_keys(shape.node_bytes // 20, shape.key_bytes_max - 20)
     prefix = random.randbytes(random.choice((0, 1, 20)))
     low, high = (prefix + b"\0", prefix + b"\xff") if prefix else (b"", None)
@@ -59,7 +60,7 @@ def random_node(shape: Shape) -> Plan:
 
 
 def offsets(shape: Shape, plan: Plan) -> list[int]:
-    """Where the items begin, and where the last one ends."""
+    """Returns the offsets of the items and of the end of the last one."""
     found = [shape.sorted_start + len(plan.fences())]
     for item in plan.items:
         found.append(found[-1] + len(item.pack(plan.prefix_length)))
@@ -71,16 +72,16 @@ class User:
 
     def __init__(self, dut, stall: float):
         self.dut, self.stall = dut, stall
-        self.source, self.wanted = Source(dut, "line", stall=stall), Wanted(dut, stall)
+        self.source, self.search_key = Source(dut, "line", stall=stall), SearchKey(dut, stall)
 
-    async def begin(self, data: bytes, begin: int, end: int, wanted: bytes):
-        """Starts the walker and offers it the lines."""
+    async def begin(self, data: bytes, begin: int, end: int, search_key: bytes):
+        """Starts the walker and offers the lines."""
         dut = self.dut
         dut.start_i.value, dut.begin_i.value, dut.end_i.value = 1, begin, end
         await RisingEdge(dut.clk_i)
         dut.start_i.value = 0
         await FallingEdge(dut.clk_i)
-        self.wanted.aim(wanted)
+        self.search_key.aim(search_key)
         if begin < end:
             self.source.put(*(line(data[at:at + 64]) for at in range(begin // 64 * 64, end, 64)))
 
@@ -91,12 +92,12 @@ class User:
                 return
         raise AssertionError(f"{signal._name} never came")
 
-    async def check(self, item: Item, suffix: bytes, wanted: bytes):
-        """Looks at the next item."""
+    async def check(self, item: Item, suffix: bytes, search_key: bytes):
+        """Checks the next item."""
         dut = self.dut
         await self.until(dut.item_valid_o)
         order = int(dut.item_less_o.value), int(dut.item_equal_o.value)
-        assert order == (suffix < wanted, suffix == wanted), (suffix, wanted)
+        assert order == (suffix < search_key, suffix == search_key), (suffix, search_key)
         if dut.child_valid_o.value != 1:
             await self.until(dut.child_valid_o)
         while random.random() < self.stall:
@@ -119,17 +120,17 @@ async def walks_over_items(dut, shape, stall):
         suffixes = [item.key[plan.prefix_length:] for item in plan.items]
         for _ in range(3):
             first, last = sorted(random.choices(range(len(starts)), k=2))
-            wanted = near(random.choice(suffixes), shape.key_bytes_max)
-            await user.begin(data, starts[first], starts[last], wanted)
+            search_key = near(random.choice(suffixes), shape.key_bytes_max)
+            await user.begin(data, starts[first], starts[last], search_key)
             for item, suffix in zip(plan.items[first:last], suffixes[first:last]):
-                await user.check(item, suffix, wanted)
+                await user.check(item, suffix, search_key)
             await user.until(dut.end_o)
             assert dut.item_valid_o.value == 0 and not user.source.queue
 
 
 @cocotb.test()
-async def starts_anew_wherever_it_is(dut):
-    """A user who has seen enough starts the next walk."""
+async def restarts_at_any_time(dut):
+    """A user can start the next walk at any time."""
     shape, user = SHAPES["default"], User(dut, 0.0)
     await start(dut, start_i=0, next_i=0)
     keys = sorted(random.randbytes(3) + bytes(200) + random.randbytes(1) for _ in range(20))
@@ -146,8 +147,8 @@ async def starts_anew_wherever_it_is(dut):
 
 
 @cocotb.test()
-async def looks_at_an_item_in_two_cycles(dut):
-    """Short items, in whatever line they begin and end."""
+async def compares_an_item_in_two_cycles(dut):
+    """A short item needs two cycles, at any position in a line."""
     shape, user = SHAPES["default"], User(dut, 0.0)
     keys = sorted(random.randbytes(16) for _ in range(100))
     plan = Plan(level=1, left=1, items=tuple(child(key, at + 1) for at, key in enumerate(keys)))

@@ -12,14 +12,15 @@ READERS, WRITERS, SLOTS, LINES = 3, 2, 8, 8
 
 
 class Port:
-    """A port of an array of them: offers a word at random times, one after the other."""
+    """One port of an array of ports. It offers words at random times."""
 
     def __init__(self, dut, name: str, index: int, width: int):
         self.dut, self.name, self.index, self.width = dut, name, index, width
         self.queue = []
 
-    def take_and_offer(self, valid: int, words: int, ready: int) -> tuple[int, int]:
-        """The valid bits and words of all ports after this one's turn, given those before."""
+    def advance(self, valid: int, words: int, ready: int) -> tuple[int, int]:
+        """Returns the valid bits and words of all ports, including this port, from those of the previous
+        ports."""
         bit = 1 << self.index
         if valid & ready & bit:
             self.queue.pop(0)
@@ -42,11 +43,11 @@ async def drive(dut, name: str, ports: list[Port]):
         await RisingEdge(dut.clk_i)
         ready = int(getattr(dut, f"{name}_ready_o").value)
         for port in ports:
-            valid, words = port.take_and_offer(valid, words, ready)
+            valid, words = port.advance(valid, words, ready)
 
 
 async def watch(dut, answers: list[list[int]]):
-    """Notes the lines of each reader, and that they come in time."""
+    """Records the lines of each reader, and checks when they arrive."""
     await end_of_reset(dut)
     due = [0, 0]
     while True:
@@ -60,7 +61,7 @@ async def watch(dut, answers: list[list[int]]):
 
 
 @cocotb.test()
-async def gives_what_was_written(dut):
+async def returns_written_data(dut):
     kinds = {"read": (record("key_read_t"), READERS), "write": (record("key_write_t"), WRITERS)}
     ports = {
         name: [Port(dut, name, index, kind.width) for index in range(count)]
@@ -68,13 +69,14 @@ async def gives_what_was_written(dut):
     }
     for name in kinds:
         cocotb.start_soon(drive(dut, name, ports[name]))
-    answers, wanted, held = [[] for _ in range(READERS)], [[] for _ in range(READERS)], {}
+    answers, expected, held = [[] for _ in range(READERS)], [[] for _ in range(READERS)], {}
     cocotb.start_soon(watch(dut, answers))
     await start(dut)
     for _ in range(30):
         for port in ports["write"]:
             for _ in range(8):
-                # Writers keep to slots of their own, so the order of their writes does not matter.
+                # Each writer has its own slots, so the order of writes of different writers does not
+                # matter.
                 slot = random.randrange(port.index, SLOTS, WRITERS)
                 place = {"slot": slot, "upper": random.getrandbits(1), "line": random.randrange(LINES)}
                 held[tuple(place.values())] = data = random.getrandbits(512)
@@ -83,9 +85,9 @@ async def gives_what_was_written(dut):
         for reader, port in enumerate(ports["read"]):
             for slot, upper, line in random.choices(list(held), k=20):
                 port.queue.append(record("key_read_t").pack(slot=slot, upper=upper, line=line))
-                wanted[reader].append(held[slot, upper, line])
+                expected[reader].append(held[slot, upper, line])
         await settle(dut, ports["read"])
-    assert answers == wanted
+    assert answers == expected
 
 
 async def settle(dut, ports):

@@ -8,7 +8,7 @@ from runner import simulate
 
 
 def pair() -> tuple[bytes, bytes]:
-    """Two strings that are likely to begin alike, with zeros and 255s."""
+    """Returns two strings that are likely to share a prefix, with zeros and 255s."""
     letters = bytes(random.choices((0, 1, 127, 128, 255), k=64))
     a, b = (letters[:random.randint(0, 64)] for _ in range(2))
     if b and random.random() < 0.7:

@@ -1,4 +1,4 @@
-"""A key loader fetches all lines of a key, each to its place."""
+"""A key loader fetches all lines of a key and writes each to its index."""
 
 import random
 
@@ -12,7 +12,7 @@ from streams import STALLS, start
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS)
 async def loads_keys(dut, stall):
-    # The line is no port of the loader: it goes to who keeps it.
+    # The loader has no port for the line; its user stores it.
     keys = KeyPorts(dut, stall=stall, lines=False)
     await start(dut, start_i=0)
     for slot in range(60):

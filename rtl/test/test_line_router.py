@@ -1,4 +1,5 @@
-"""Each client has one line a cycle: of host memory, else of the cache, else of the root; none is lost."""
+"""Each client receives one line per cycle: from host memory first, then from the cache, then from the root.
+No line is lost."""
 
 import random
 
@@ -8,7 +9,7 @@ from records import record
 from runner import simulate
 from streams import STALLS, Lanes, Source, end_of_reset, start
 
-LINE = record("piece_line_t")
+LINE = record("burst_line_t")
 BANKS = 2
 
 
@@ -20,7 +21,7 @@ async def lines_reach_their_clients_in_order(dut, stall, host):
     sources = {name: Source(dut, name, stall=stall) for name in ("cache", "root")}
     await start(dut, host_valid_i=0)
     await end_of_reset(dut)
-    # by client and source, in order: the data says which source a line is from
+    # by client and source, in order; the data contains the source of a line
     sent = {(client, name): [] for client in range(clients) for name in ("host", *sources)}
     number = 0
     for name, source in sources.items():
@@ -44,7 +45,7 @@ async def lines_reach_their_clients_in_order(dut, stall, host):
                 heads = [queue for (of, _), queue in sent.items() if of == index and queue[:1] == [line]]
                 assert len(heads) == 1
                 heads[0].pop(0)
-        assert not any(sent[index, "host"] for index in range(clients)), "host memory cannot wait"
+        assert not any(sent[index, "host"] for index in range(clients)), "a line from host memory waited"
 
 
 def test_line_router():

@@ -1,4 +1,5 @@
-"""The balancer spares on-board memory while more is on its way from there than from host memory."""
+"""The balancer redirects hits while more bursts are in flight from on-board memory than from host
+memory."""
 
 import random
 
@@ -11,24 +12,24 @@ EVENTS = ("host_begins_i", "host_ends_i", "dram_begins_i", "dram_ends_i")
 
 
 @cocotb.test()
-async def compares_what_is_on_its_way(dut):
+async def compares_bursts_in_flight(dut):
     await start(dut, enable_i=0, **dict.fromkeys(EVENTS, 0))
     await end_of_reset(dut)
-    flying, spared = {"host": 0, "dram": 0}, 0
+    in_flight, spared = {"host": 0, "dram": 0}, 0
     for _ in range(2000):
         enable = random.random() < 0.8
         events = {}
-        for name, count in flying.items():
+        for name, count in in_flight.items():
             events[f"{name}_begins_i"] = int(count < 8 and random.random() < 0.5)
             events[f"{name}_ends_i"] = int(count > 0 and random.random() < 0.4)
         for port, value in events.items():
             getattr(dut, port).value = value
         dut.enable_i.value = int(enable)
         await RisingEdge(dut.clk_i)
-        assert dut.spares_o.value == (enable and flying["dram"] > flying["host"])
-        spared += int(dut.spares_o.value)
-        for name in flying:
-            flying[name] += events[f"{name}_begins_i"] - events[f"{name}_ends_i"]
+        assert dut.redirects_o.value == (enable and in_flight["dram"] > in_flight["host"])
+        spared += int(dut.redirects_o.value)
+        for name in in_flight:
+            in_flight[name] += events[f"{name}_begins_i"] - events[f"{name}_ends_i"]
     assert spared > 0
 
 

@@ -1,4 +1,4 @@
-"""A log sorter puts entries where a list that is inserted into has them."""
+"""A log sorter has the same order as a list with the same insertions."""
 
 import random
 
@@ -25,7 +25,7 @@ class Model:
 
 
 async def check(dut, model: Model):
-    """Looks at every place, and at every back pointer there may be."""
+    """Checks every position, and every possible back pointer."""
     assert int(dut.count_o.value) == len(model.entries)
     assert int(dut.overflow_o.value) == model.overflow
     for index, entry in enumerate(model.entries):

@@ -14,22 +14,22 @@ READ, BEAT = record("line_read_t"), record("line_beat_t")
 COUNTERS = record("memory_counters_t")
 LIDS = 512
 ARENA = 1 << 20
-# What is switched off, and a root that nobody names.
+# Switches that are off, and a root that no read names.
 OFF = dict.fromkeys(("cache_i", "cache_halvings_i", "balance_i", "root_on_chip_i", "root_valid_i"), 0)
 BUFFER = 16384
 
 
 def line(address: int) -> int | None:
-    """What stands at an address of host memory; the arena ends."""
+    """Returns the line at an address of host memory, or None beyond the end of the arena."""
     return random.Random(address).getrandbits(8 * LINE) if address < ARENA else None
 
 
 class Mappings:
-    """Changes mappings, and knows which ones a read may see."""
+    """Changes mappings and knows which of them a read may find."""
 
     def __init__(self, dut):
         self.dut = dut
-        # LID to all addresses it ever had, and to the place there of the one in force
+        # LID to all its addresses, and to the index of the current one
         self.addresses, self.in_force = defaultdict(lambda: [0]), defaultdict(int)
         dut.map_valid_i.value = 0
 
@@ -44,7 +44,7 @@ class Mappings:
         self.in_force[lid] = len(self.addresses[lid]) - 1
 
     async def change(self, lids):
-        """Goes on changing mappings."""
+        """Changes mappings until the test ends."""
         await end_of_reset(self.dut)
         while True:
             address = random.choice((0, random.randrange(0, ARENA - BUFFER, 512)))
@@ -52,7 +52,7 @@ class Mappings:
 
 
 class Clients:
-    """Read at random, and check what comes."""
+    """Reads at random and checks the lines."""
 
     def __init__(self, dut, mappings, stall, may_fail=False):
         self.dut, self.mappings, self.stall, self.may_fail = dut, mappings, stall, may_fail
@@ -65,8 +65,8 @@ class Clients:
         for lanes in (self.valid, self.beat_ready):
             lanes.set(0, 0)
 
-    async def ask(self, index: int, **fields: int) -> list[dict]:
-        """One read; its beats."""
+    async def request(self, index: int, **fields: int) -> list[dict]:
+        """Executes one read and returns its beats."""
         self.read.set(index, READ.pack(**fields))
         self.valid.set(index, 1)
         await RisingEdge(self.dut.clk_i)
@@ -75,26 +75,26 @@ class Clients:
         self.valid.set(index, 0)
         beats = []
         while not beats or not beats[-1]["last"]:
-            takes = random.random() >= self.stall
-            self.beat_ready.set(index, int(takes))
+            accepts = random.random() >= self.stall
+            self.beat_ready.set(index, int(accepts))
             await RisingEdge(self.dut.clk_i)
-            if takes and self.beat_valid.get(index):
+            if accepts and self.beat_valid.get(index):
                 beats.append(BEAT.unpack(self.beat.get(index)))
         self.beat_ready.set(index, 0)
         return beats
 
     async def check(self, index: int, lids):
-        """One random read, checked."""
+        """Executes and checks one random read."""
         first, count = random.randrange(100), random.choice((1, random.randint(1, 8), random.randint(1, 150)))
         if random.random() < 0.5:
             lid = random.choice(lids)
             oldest = self.mappings.in_force[lid]
-            beats = await self.ask(index, by_lid=1, lid=lid, first=first, count=count)
+            beats = await self.request(index, by_lid=1, lid=lid, first=first, count=count)
             self.lookups += 1
             allowed = self.mappings.addresses[lid][oldest:]
         else:
             allowed = [random.randrange(512, ARENA - BUFFER, 512)]
-            beats = await self.ask(index, address=allowed[0], first=first, count=count)
+            beats = await self.request(index, address=allowed[0], first=first, count=count)
         self.compare(beats, allowed, first, count)
 
     def compare(self, beats, allowed, first, count):
@@ -116,7 +116,7 @@ class Clients:
 
 
 async def run_clients(dut, clients, reads, lids):
-    """All clients at the same time."""
+    """Runs all clients concurrently."""
     tasks = [cocotb.start_soon(clients.run(index, reads, lids)) for index in range(clients.count)]
     for task in tasks:
         await task
@@ -142,7 +142,7 @@ async def reads_while_mappings_change(dut, stall):
 
 
 @cocotb.test()
-async def a_read_after_a_mapping_sees_it(dut):
+async def a_read_after_a_mapping_finds_it(dut):
     drams(dut, stall=0.3)
     HostMemory(dut, line, stall=0.3)
     mappings = Mappings(dut)
@@ -151,13 +151,13 @@ async def a_read_after_a_mapping_sees_it(dut):
     for round_number in range(20):
         address = 512 * random.randrange(1, 1000)
         await mappings.map(3, address)
-        beats = await clients.ask(round_number % clients.count, by_lid=1, lid=3, first=1, count=2)
+        beats = await clients.request(round_number % clients.count, by_lid=1, lid=3, first=1, count=2)
         assert [beat["address"] for beat in beats] == [address] * 2
 
 
 @cocotb.test()
-async def a_read_that_host_memory_refuses_ends_with_an_error(dut):
-    """Errors of single beats, and an arena that ends; the next reads are right again."""
+async def a_read_that_fails_in_host_memory_ends_with_an_error(dut):
+    """Single beats fail, and the arena ends. The reads that follow are correct."""
     drams(dut)
     HostMemory(dut, line, stall=0.3, errors=0.02)
     mappings = Mappings(dut)
@@ -165,19 +165,19 @@ async def a_read_that_host_memory_refuses_ends_with_an_error(dut):
     await start(dut, **OFF)
     cocotb.start_soon(mappings.change([1, 2]))
     await run_clients(dut, clients, 40, [1, 2])
-    beats = await clients.ask(0, address=ARENA - LINE, first=0, count=255)
+    beats = await clients.request(0, address=ARENA - LINE, first=0, count=255)
     assert [beat["error"] for beat in beats] in ([0, 1], [1])
 
 
 @cocotb.test()
 async def reads_of_several_clients_are_in_flight_together(dut):
-    """The beats of all follow each other without a gap."""
+    """The beats of all clients follow each other without a gap."""
     HostMemory(dut, line, latency=0)
     drams(dut)
     clients = Clients(dut, Mappings(dut), 0.0)
     await start(dut, **OFF)
     for index in range(clients.count):
-        cocotb.start_soon(clients.ask(index, address=4096 * index, first=60, count=8))
+        cocotb.start_soon(clients.request(index, address=4096 * index, first=60, count=8))
     for _ in range(20 + 8 * clients.count):
         await RisingEdge(dut.clk_i)
     assert COUNTERS.unpack(int(dut.counters_o.value))["host_lines"] == 8 * clients.count

@@ -1,41 +1,42 @@
-"""A hit names a place that has what the reader means, and keeps it; no drop waits for memory."""
+"""A hit returns a position that contains the correct lines and keeps them until the hit is done. No drop
+waits for memory."""
 
 import random
 
 import cocotb
-from buffers import LINE, Buffers, Piece
+from buffers import LINE, Buffers, Burst
 from cocotb.triggers import RisingEdge
 from records import record
 from runner import simulate
 from streams import Sink, Source, end_of_reset, start
 
 NAME = record("node_name_t")
-PIECE = ["address_o", "lines_o", "tag_o"]
+BURST = ["address_o", "lines_o", "tag_o"]
 TAGS = 8
 SETS, WAYS, LINES = 2, 2, 128
 
 
 class Memories:
-    """Host memory and the cache around the module: pieces of random clients, and what becomes of them."""
+    """Models host memory, the cache memory and the clients, with bursts of random clients."""
 
     def __init__(self, dut, stall: float, buffers: Buffers, failures=0.1):
         self.dut, self.buffers, self.failures = dut, buffers, failures
-        self.pieces = Source(dut, "piece", stall=stall)
+        self.bursts = Source(dut, "burst", stall=stall)
         self.filled = Source(dut, "filled", stall=stall)
-        self.host = Sink(dut, "host", [f"host_{part}" for part in PIECE], stall=stall)
+        self.host = Sink(dut, "host", [f"host_{part}" for part in BURST], stall=stall)
         self.hits = Sink(dut, "hit", ["hit_place_o", "hit_lines_o", "hit_tag_o"], stall=stall)
-        # what is read for a tag; what stands in a place of the cache; where a tag's piece is to be written
-        self.flying, self.places, self.fills = {}, {}, {}
-        # reads from the cache that are to end, and how many there were
+        # the bursts in flight by tag; the lines in the cache by position; the position to fill for each tag
+        self.in_flight, self.places, self.fills = {}, {}, {}
+        # hits that have not ended, and the number of all hits
         self.ending, self.served = [], 0
         self.counted = {"hit": 0, "miss": 0}
         for task in (self.watch(), self.serve_host(), self.serve_hits(), self.end_hits()):
             cocotb.start_soon(task)
 
-    def ask(self, tag: int, piece: Piece, cacheable: int):
-        self.flying[tag] = piece
-        name = NAME.pack(cacheable=cacheable, lid=piece.lid, address=piece.buffer)
-        self.pieces.put({"piece_address_i": piece.address, "piece_lines_i": piece.lines, "piece_tag_i": tag,
+    def request(self, tag: int, burst: Burst, cacheable: int):
+        self.in_flight[tag] = burst
+        name = NAME.pack(cacheable=cacheable, lid=burst.lid, address=burst.buffer)
+        self.bursts.put({"burst_address_i": burst.address, "burst_lines_i": burst.lines, "burst_tag_i": tag,
                          "name_i": name})
 
     async def some_cycles(self, most: int):
@@ -50,7 +51,7 @@ class Memories:
             if dut.fill_start_o.value == 1:
                 tag = int(dut.fill_tag_o.value)
                 assert tag not in self.fills
-                self.fills[tag] = self.flying[tag], int(dut.fill_place_o.value)
+                self.fills[tag] = self.in_flight[tag], int(dut.fill_place_o.value)
             for name in self.counted:
                 self.counted[name] += int(getattr(dut, f"counts_{name}_o").value)
 
@@ -58,58 +59,58 @@ class Memories:
         while True:
             await RisingEdge(self.dut.clk_i)
             while self.host.got:
-                asked = self.host.got.pop(0)
-                piece = self.flying[asked["host_tag_o"]]
-                assert (asked["host_address_o"], asked["host_lines_o"]) == (piece.address, piece.lines)
-                cocotb.start_soon(self.read_host(asked["host_tag_o"], piece))
+                read = self.host.got.pop(0)
+                burst = self.in_flight[read["host_tag_o"]]
+                assert (read["host_address_o"], read["host_lines_o"]) == (burst.address, burst.lines)
+                cocotb.start_soon(self.read_host(read["host_tag_o"], burst))
 
-    async def read_host(self, tag: int, piece: Piece):
-        """The client may have its lines long before they are written to the cache."""
-        fills = self.fills.get(tag, (None, 0))[0] is piece
+    async def read_host(self, tag: int, burst: Burst):
+        """The client may receive its lines long before they are written to the cache."""
+        fills = self.fills.get(tag, (None, 0))[0] is burst
         await self.some_cycles(20)
-        del self.flying[tag]
-        self.buffers.end(piece)
+        del self.in_flight[tag]
+        self.buffers.end(burst)
         if not fills:
             return
         await self.some_cycles(60)
         place, failed = self.fills.pop(tag)[1], random.random() < self.failures
-        for at in range(piece.lines - failed):
-            self.places[place + at] = piece.data(at)
+        for at in range(burst.lines - failed):
+            self.places[place + at] = burst.data(at)
         self.filled.put({"filled_tag_i": tag, "filled_failed_i": int(failed)})
 
-    def check(self, place: int, piece: Piece):
-        for at in range(piece.lines):
-            assert self.places.get(place + at) == piece.data(at), (piece, at)
+    def check(self, place: int, burst: Burst):
+        for at in range(burst.lines):
+            assert self.places.get(place + at) == burst.data(at), (burst, at)
 
     async def serve_hits(self):
         while True:
             await RisingEdge(self.dut.clk_i)
             while self.hits.got:
                 hit = self.hits.got.pop(0)
-                piece = self.flying[hit["hit_tag_o"]]
-                assert hit["hit_lines_o"] == piece.lines
-                self.check(hit["hit_place_o"], piece)
+                burst = self.in_flight[hit["hit_tag_o"]]
+                assert hit["hit_lines_o"] == burst.lines
+                self.check(hit["hit_place_o"], burst)
                 self.served += 1
                 self.ending.append((hit["hit_tag_o"], hit["hit_place_o"]))
 
     async def end_hits(self):
-        """What a hit reads stays until it is done."""
+        """The lines of a hit are stable until it is done."""
         dut = self.dut
         while True:
             dut.hit_done_i.value = int(bool(self.ending))
             if self.ending:
                 tag, place = self.ending.pop(random.randrange(len(self.ending)))
                 dut.hit_done_tag_i.value = tag
-                piece = self.flying.pop(tag)
-                self.check(place, piece)
-                self.buffers.end(piece)
+                burst = self.in_flight.pop(tag)
+                self.check(place, burst)
+                self.buffers.end(burst)
             await RisingEdge(dut.clk_i)
             dut.hit_done_i.value = 0
             await self.some_cycles(8)
 
 
 async def drop(dut, lid: int) -> int:
-    """A drop; the cycles that it takes."""
+    """Executes a drop and returns the number of its cycles."""
     dut.drop_valid_i.value, dut.drop_lid_i.value = 1, lid
     cycles = 0
     while True:
@@ -132,58 +133,58 @@ async def keep_dropping(dut, buffers: Buffers, pause: int):
 
 @cocotb.test()
 @cocotb.parametrize(stall=(0.0, 0.5), pause=(60, 300), halvings=(0, 1))
-async def hits_are_what_the_reader_means(dut, stall, pause, halvings):
+async def hits_have_the_correct_lines(dut, stall, pause, halvings):
     buffers = Buffers(lids=3, buffers=2)
     memories = Memories(dut, stall, buffers)
-    await start(dut, enable_i=1, spares_i=0, halvings_i=halvings, drop_valid_i=0, hit_done_i=0)
+    await start(dut, enable_i=1, redirects_i=0, halvings_i=halvings, drop_valid_i=0, hit_done_i=0)
     dropping = cocotb.start_soon(keep_dropping(dut, buffers, pause))
     for _ in range(900):
-        free = [tag for tag in range(TAGS) if tag not in memories.flying]
+        free = [tag for tag in range(TAGS) if tag not in memories.in_flight]
         if free:
-            piece = buffers.begin(first_max=130 if random.random() < 0.1 else 70)
-            memories.ask(random.choice(free), piece, int(random.random() < 0.95))
-        dut.spares_i.value = int(random.random() < 0.1)
+            burst = buffers.begin(first_max=130 if random.random() < 0.1 else 70)
+            memories.request(random.choice(free), burst, int(random.random() < 0.95))
+        dut.redirects_i.value = int(random.random() < 0.1)
         await RisingEdge(dut.clk_i)
         await memories.some_cycles(8)
-    while memories.flying:
+    while memories.in_flight:
         await RisingEdge(dut.clk_i)
     dropping.cancel()
-    # A smaller one hits less often.
+    # A smaller cache has fewer hits.
     assert memories.counted["hit"] > 20 >> 2 * halvings and memories.counted["miss"] > 20
     entries = SETS * WAYS >> halvings
     assert entries // 2 <= max(memories.places) // LINES < entries
 
 
 @cocotb.test()
-@cocotb.parametrize(switch=("enable_i", "spares_i"))
-async def what_was_filled_is_a_hit_unless_it_is_not_wanted(dut, switch):
+@cocotb.parametrize(switch=("enable_i", "redirects_i"))
+async def a_filled_line_is_a_hit_unless_switched_off(dut, switch):
     buffers = Buffers(lids=1, buffers=1)
     memories = Memories(dut, 0.0, buffers, failures=0.0)
-    await start(dut, enable_i=1, spares_i=0, halvings_i=0, drop_valid_i=0, hit_done_i=0)
-    piece = Piece(1, buffers.buffers[0], buffers.buffers[0] + LINE, 3, 0)
+    await start(dut, enable_i=1, redirects_i=0, halvings_i=0, drop_valid_i=0, hit_done_i=0)
+    burst = Burst(1, buffers.buffers[0], buffers.buffers[0] + LINE, 3, 0)
     for hits in (0, 1, 1):
-        memories.ask(0, piece, 1)
-        while memories.flying or memories.fills:
+        memories.request(0, burst, 1)
+        while memories.in_flight or memories.fills:
             await RisingEdge(dut.clk_i)
-        # Until the fill is told.
+        # Waits until the fill is reported.
         for _ in range(10):
             await RisingEdge(dut.clk_i)
         assert memories.served == hits
         if hits:
-            getattr(dut, switch).value = int(switch == "spares_i")
+            getattr(dut, switch).value = int(switch == "redirects_i")
 
 
 @cocotb.test()
 @cocotb.parametrize(hits=(0, 1))
 async def a_drop_waits_for_no_memory(dut, hits):
-    """A piece waits for host memory, or one that is a hit for on-board memory, for ever."""
-    pieces, filled = Source(dut, "piece"), Source(dut, "filled")
+    """A burst waits forever for host memory, and a hit for on-board memory."""
+    bursts, filled = Source(dut, "burst"), Source(dut, "filled")
     name = NAME.pack(cacheable=1, lid=1, address=8192)
-    await start(dut, enable_i=1, spares_i=0, halvings_i=0, drop_valid_i=0, hit_done_i=0, host_ready_i=hits,
+    await start(dut, enable_i=1, redirects_i=0, halvings_i=0, drop_valid_i=0, hit_done_i=0, host_ready_i=hits,
                 hit_ready_i=0)
     for _ in range(1 + hits):
-        pieces.put({"piece_address_i": 8192, "piece_lines_i": 1, "piece_tag_i": 0, "name_i": name})
-        await pieces.drained()
+        bursts.put({"burst_address_i": 8192, "burst_lines_i": 1, "burst_tag_i": 0, "name_i": name})
+        await bursts.drained()
         for _ in range(5):
             await RisingEdge(dut.clk_i)
         if dut.hit_valid_o.value == dut.host_valid_o.value:

@@ -1,4 +1,4 @@
-"""Nodes that are kept in on-board memory read as they are, though buffers are used again and again."""
+"""Reads of cached nodes return their current contents, although buffers are reused often."""
 
 import random
 from functools import partial
@@ -17,18 +17,19 @@ NODE = 64 * 80
 
 
 class Nodes:
-    """Nodes whose buffers are replaced. A buffer is used again when no operation that saw it is left."""
+    """Nodes whose buffers are replaced. A buffer is reused when all operations that could see it have
+    ended."""
 
     def __init__(self, dut, buffers: int):
         self.mappings = Mappings(dut)
-        # buffer to the number of its content: a new one each time it is used
+        # buffer to the number of its content, which changes with each reuse
         self.contents = {NODE * 2 * at + 512 * random.randrange(1, 8): 0 for at in range(1, buffers + 1)}
-        # buffer to the operations that could see it, since it was retired
+        # buffer to the operations that were in flight when it was retired
         self.retired = {}
         self.mapped, self.operations = {}, set()
 
     def line(self, address: int) -> int:
-        """What stands at an address."""
+        """Returns the line at an address."""
         buffer = max(buffer for buffer in self.contents if buffer <= address)
         return random.Random(f"{address} {self.contents[buffer]}").getrandbits(8 * LINE)
 
@@ -37,7 +38,7 @@ class Nodes:
         return [buffer for buffer in self.contents if buffer not in held | set(self.mapped.values())]
 
     async def replace(self, lid: int):
-        """Puts a node into another buffer."""
+        """Moves a node to another buffer."""
         buffer = random.choice(self.free())
         self.retired.pop(buffer, None)
         self.contents[buffer] += 1
@@ -55,21 +56,22 @@ class Nodes:
 
 
 async def read_node(clients, nodes, index: int):
-    """One operation: some lines by LID, then some more of that buffer, all of one content."""
+    """Executes one operation: reads some lines by LID, then more lines of this buffer. All must have the
+    same content."""
     operation = object()
     nodes.operations.add(operation)
     lid = random.choice(list(nodes.mapped))
     first = {"by_lid": 1, "lid": lid, "cacheable": 1, "first": 0, "count": 8}
-    beats = await clients.ask(index, **first)
+    beats = await clients.request(index, **first)
     address = beats[0]["address"]
     content = nodes.contents[address]
     check(nodes, beats, address, 0)
     for _ in range(random.randint(0, 3)):
         at, count = random.choice(((8, 3), (16, 8), (random.randrange(70), random.randint(1, 10))))
         kept = random.random() < 0.9
-        more = await clients.ask(index, lid=lid, address=address, cacheable=kept, first=at, count=count)
+        more = await clients.request(index, lid=lid, address=address, cacheable=kept, first=at, count=count)
         check(nodes, more, address, at)
-    assert nodes.contents[address] == content, "the model used a buffer too early"
+    assert nodes.contents[address] == content, "the model reused a buffer too early"
     nodes.operations.remove(operation)
 
 
@@ -85,9 +87,9 @@ async def read_nodes(clients, nodes, index, rounds):
 
 
 async def run(dut, stall, pause, **switches):
-    """All clients read; the counters."""
+    """Runs all clients and returns the counters."""
     drams(dut, stall=stall)
-    # So few that a node often comes back to a buffer it had.
+    # There are few buffers, so a node often returns to a previous one.
     nodes = Nodes(dut, buffers=5)
     HostMemory(dut, nodes.line, stall=stall)
     clients = Clients(dut, nodes.mappings, stall)
@@ -105,12 +107,12 @@ async def run(dut, stall, pause, **switches):
 
 @cocotb.test()
 @cocotb.parametrize(stall=(0.0, 0.3, 0.7), pause=(20, 400))
-async def nodes_read_as_they_are(dut, stall, pause):
+async def reads_return_current_contents(dut, stall, pause):
     root_on_chip = random.getrandbits(1)
     counted = await run(dut, stall, pause, cache_i=1, balance_i=random.getrandbits(1),
                         root_on_chip_i=root_on_chip)
     assert counted["misses"] > 0 and counted["root_lines"] * (1 - root_on_chip) == 0
-    # Nodes that are replaced all the time are seldom read twice.
+    # Nodes that are replaced all the time are rarely read twice.
     if pause > 100:
         assert counted["hits"] > 0 and counted["dram_lines"] > 0
         assert (counted["root_lines"] > 0) == root_on_chip
@@ -124,8 +126,8 @@ async def a_cache_that_is_off_is_not_used(dut):
 
 @cocotb.test()
 @cocotb.parametrize(balance=(0, 1))
-async def the_balancer_spares_on_board_memory(dut, balance):
-    """With it, some hits are read from host memory; without, none."""
+async def the_balancer_redirects_hits(dut, balance):
+    """With the balancer some hits are read from host memory, without it none."""
     drams(dut, latency=60)
     nodes = Nodes(dut, buffers=12)
     host = HostMemory(dut, nodes.line, latency=0)
@@ -134,11 +136,11 @@ async def the_balancer_spares_on_board_memory(dut, balance):
     await nodes.replace(1)
     read = {"by_lid": 1, "lid": 1, "cacheable": 1, "first": 0, "count": 8}
     for _ in range(2):
-        await clients.ask(0, **read)
+        await clients.request(0, **read)
         for _ in range(1500):
             await RisingEdge(dut.clk_i)
     before = len(host.reads)
-    for task in [cocotb.start_soon(clients.ask(index, **read)) for index in range(clients.count)]:
+    for task in [cocotb.start_soon(clients.request(index, **read)) for index in range(clients.count)]:
         await task
     assert before == 1
     assert (len(host.reads) > before) == bool(balance)
@@ -151,9 +153,10 @@ async def cycles(dut, count: int):
 
 @cocotb.test()
 @cocotb.parametrize(switches=(("cache_i",), ("root_on_chip_i",)))
-async def a_buffer_that_comes_back_is_read_anew(dut, switches):
-    """A reader that began before its node was replaced has lines of its buffer kept after. They are not found
-    by one that finds the same buffer in the page table again, even before the mapping is taken."""
+async def a_reused_buffer_returns_new_lines(dut, switches):
+    """A reader that began before its node was replaced fills the cache after the drop. A later reader,
+    which finds the same buffer in the page table, must not get these lines, even before the mapping is
+    accepted."""
     channels = drams(dut, latency=0)
     nodes = Nodes(dut, buffers=2)
     HostMemory(dut, nodes.line, latency=0)
@@ -164,29 +167,29 @@ async def a_buffer_that_comes_back_is_read_anew(dut, switches):
     dut.root_valid_i.value, dut.root_i.value = 1, 3
     await nodes.mappings.map(3, second)
     for _ in range(2):
-        await clients.ask(0, lid=3, address=first, cacheable=1, first=0, count=8)
+        await clients.request(0, lid=3, address=first, cacheable=1, first=0, count=8)
         await cycles(dut, 100)
     nodes.contents[first] += 1
-    # The mapping is in the page table after 400 cycles, and answered after 800.
+    # The mapping is in the page table after 400 cycles and acknowledged after 800.
     for channel in channels:
         channel.some_cycles = partial(cycles, dut, 400)
     mapping = cocotb.start_soon(nodes.mappings.map(3, first))
     await cycles(dut, 600)
-    beats = await clients.ask(1, by_lid=1, lid=3, cacheable=1, first=0, count=8)
+    beats = await clients.request(1, by_lid=1, lid=3, cacheable=1, first=0, count=8)
     assert not mapping.done()
     check(nodes, beats, first, 0)
 
 
 @cocotb.test()
 async def a_mapping_does_not_wait_for_host_memory(dut):
-    """As where a writer's store and the reads that it would wait for share a bus."""
+    """On a shared bus, a store of the writer and the reads that it waits for could block each other."""
     drams(dut, latency=0)
     nodes = Nodes(dut, buffers=2)
     host = HostMemory(dut, nodes.line, stall=1.0)
     clients = Clients(dut, nodes.mappings, 0.0)
     await start(dut, **OFF | {"cache_i": 1})
     for index in range(clients.count):
-        cocotb.start_soon(clients.ask(index, address=max(nodes.contents), first=0, count=8))
+        cocotb.start_soon(clients.request(index, address=max(nodes.contents), first=0, count=8))
     for lid in (1, 2):
         await nodes.replace(lid)
     assert host.port.get("arvalid")

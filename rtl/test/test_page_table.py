@@ -1,4 +1,4 @@
-"""Every lookup finds the word of its LID, whatever order memory answers in, while mappings change."""
+"""Every lookup finds the word of its LID, in whatever order memory answers, while mappings change."""
 
 import random
 
@@ -10,23 +10,23 @@ from streams import STALLS, end_of_reset, start
 
 LIDS = 1024
 BASE = 8192
-# of each client
+# for each client
 LOOKUPS = 100
-# Those that change, some of which have the same place on chip.
+# LIDs whose mappings change; some of them share an entry on chip.
 CHANGING = (0, 1, 4, 5, LIDS - 1)
 
 
 class Table:
-    """On-board memory as the page table reads it. Entries of address 0 are not mapped; some reads fail."""
+    """On-board memory as the page table reads it. LIDs with address 0 are not mapped. Some reads fail."""
 
     def __init__(self, dut, stall: float):
         self.dut, self.stall = dut, stall
         self.words = [random.choice((0, random.getrandbits(48))) for _ in range(LIDS)]
-        # all words that a LID had, and the place there of the one in force
+        # all words of each LID, and the index of the current one
         self.history = {lid: [self.words[lid]] for lid in CHANGING}
         self.in_force = dict.fromkeys(CHANGING, 0)
-        # ids in flight and their addresses; how many there were
-        self.flying, self.failed, self.reads = {}, set(), 0
+        # ids in flight and their addresses; number of all reads
+        self.in_flight, self.failed, self.reads = {}, set(), 0
         for port in ("line_read_ready", "line_valid", "map_valid", "drop"):
             getattr(dut, f"{port}_i").value = 0
         cocotb.start_soon(self.run())
@@ -37,7 +37,7 @@ class Table:
             await RisingEdge(self.dut.clk_i)
 
     async def change(self):
-        """Writes words, which are in force some cycles later."""
+        """Writes words. A word takes effect some cycles later."""
         dut = self.dut
         await end_of_reset(dut)
         while True:
@@ -57,53 +57,53 @@ class Table:
             self.in_force[lid] = len(self.history[lid]) - 1
 
     def allowed(self, lid: int, since: int) -> list[int]:
-        """What a lookup may find that began when that word was in force."""
+        """Returns the words that a lookup may find if it began when this word was current."""
         if lid >= LIDS:
             return [0]
         return self.history[lid][since:] if lid in CHANGING else [self.words[lid]]
 
     def line(self, address: int) -> int:
-        """The eight words of a line, with anything above the addresses."""
+        """Returns the eight words of a line, with random bits above the addresses."""
         first = (address - BASE) // 8
         words = [random.getrandbits(16) << 48 | self.words[first + at] for at in range(8)]
         return sum(word << 64 * at for at, word in enumerate(words))
 
     def answer(self):
-        """One of the reads in flight, or none."""
+        """Answers one of the reads in flight, or none."""
         dut = self.dut
-        answers = bool(self.flying) and random.random() >= self.stall
+        answers = bool(self.in_flight) and random.random() >= self.stall
         dut.line_valid_i.value = int(answers)
         if answers:
-            identifier = random.choice(list(self.flying))
+            identifier = random.choice(list(self.in_flight))
             fails = random.random() < 0.05
             if fails:
                 self.failed.add(identifier)
-            dut.line_i.value, dut.line_error_i.value = self.line(self.flying.pop(identifier)), int(fails)
+            dut.line_i.value, dut.line_error_i.value = self.line(self.in_flight.pop(identifier)), int(fails)
             dut.line_id_i.value = identifier
 
     async def run(self):
         dut = self.dut
         await end_of_reset(dut)
         while True:
-            takes = random.random() >= self.stall
-            dut.line_read_ready_i.value = int(takes)
+            accepts = random.random() >= self.stall
+            dut.line_read_ready_i.value = int(accepts)
             self.answer()
             await RisingEdge(dut.clk_i)
-            if takes and dut.line_read_valid_o.value == 1:
+            if accepts and dut.line_read_valid_o.value == 1:
                 identifier, address = int(dut.line_read_id_o.value), int(dut.line_read_address_o.value)
                 assert BASE <= address < BASE + 8 * LIDS and address % 64 == 0
-                self.flying[identifier] = address
+                self.in_flight[identifier] = address
                 self.reads += 1
 
 
 async def look_up(lookups: Lookups, client: int, table: Table):
-    """One client's lookups, one after the other."""
+    """Executes lookups of one client, one at a time."""
     for _ in range(LOOKUPS):
-        wanted = random.choice((*CHANGING, LIDS, random.randrange(LIDS), random.getrandbits(48)))
-        since = table.in_force.get(wanted, 0)
-        found = await lookups.find(client, wanted, kept=random.random() < 0.8)
-        allowed = [0] if client in table.failed else table.allowed(wanted, since)
-        assert found in allowed, (wanted, allowed)
+        target = random.choice((*CHANGING, LIDS, random.randrange(LIDS), random.getrandbits(48)))
+        since = table.in_force.get(target, 0)
+        found = await lookups.find(client, target, kept=random.random() < 0.8)
+        allowed = [0] if client in table.failed else table.allowed(target, since)
+        assert found in allowed, (target, allowed)
         table.failed.discard(client)
 
 
@@ -118,7 +118,7 @@ async def finds_the_word_of_each_lid(dut, stall):
     tasks = [cocotb.start_soon(look_up(lookups, client, table)) for client in range(count)]
     for task in tasks:
         await task
-    assert table.reads < LOOKUPS * count, "some words were found on chip"
+    assert table.reads < LOOKUPS * count, "no word was found on chip"
 
 
 def test_page_table():

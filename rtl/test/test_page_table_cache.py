@@ -1,4 +1,4 @@
-"""What is kept on chip is what was filled last, and nothing that was dropped since."""
+"""The cache contains the last fill of each entry, unless it was dropped."""
 
 import random
 
@@ -10,13 +10,13 @@ from streams import STALLS, end_of_reset, start
 
 LOOKUP = record("memory_pkg::lookup_t")
 ENTRIES = 4
-# Several of a place, some of which differ in their highest bits alone.
+# Several LIDs share an entry; some differ only in their highest bits.
 LIDS = (0, 1, 4, 5, 8, 1 << 47, (1 << 47) + 4)
 LOOKUPS = 400
 
 
 class Kept:
-    """Fills and drops at any time, and what the cache may have: a word a place."""
+    """Fills and drops entries at random times, and models the cache: one word per entry."""
 
     def __init__(self, dut):
         self.dut, self.places = dut, {}
@@ -24,7 +24,7 @@ class Kept:
         cocotb.start_soon(self.run())
 
     def drive(self) -> str:
-        """What is asked for in this cycle, if anything."""
+        """Drives the requests of this cycle."""
         dut, change = self.dut, random.choice(("fill", "drop", "", "", "", ""))
         dut.fill_i.value, dut.drop_i.value = int(change == "fill"), int(change == "drop")
         dut.fill_lid_i.value = dut.drop_lid_i.value = random.choice(LIDS)
@@ -47,13 +47,13 @@ class Kept:
                 self.places.pop(lid % ENTRIES, None)
 
     def find(self, lid: int) -> int | None:
-        """The word of a LID, if it is kept."""
+        """Returns the word of a LID, or None if it is not cached."""
         kept, address = self.places.get(lid % ENTRIES, (None, None))
         return address if kept == lid else None
 
 
 async def offer(dut, lid: int, client: int):
-    """Offers a lookup until it is taken."""
+    """Offers a lookup until it is accepted."""
     dut.lookup_i.value, dut.lookup_client_i.value = LOOKUP.pack(lid=lid, kept=1), client
     dut.lookup_valid_i.value = 1
     await RisingEdge(dut.clk_i)
@@ -63,28 +63,28 @@ async def offer(dut, lid: int, client: int):
 
 
 async def answer(dut, stall: float) -> int | None:
-    """What a lookup finds, if it is a hit."""
+    """Returns the address of a hit, or None for a miss."""
     while True:
-        takes = int(random.random() >= stall)
-        dut.hit_ready_i.value = dut.miss_ready_i.value = takes
+        accepts = int(random.random() >= stall)
+        dut.hit_ready_i.value = dut.miss_ready_i.value = accepts
         await RisingEdge(dut.clk_i)
-        if takes and (dut.hit_valid_o.value == 1 or dut.miss_valid_o.value == 1):
+        if accepts and (dut.hit_valid_o.value == 1 or dut.miss_valid_o.value == 1):
             dut.hit_ready_i.value = dut.miss_ready_i.value = 0
             return int(dut.hit_address_o.value) if dut.hit_valid_o.value == 1 else None
 
 
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS)
-async def finds_what_was_filled_last(dut, stall):
+async def finds_the_last_fill(dut, stall):
     kept, hits = Kept(dut), 0
     await start(dut, lookup_valid_i=0, hit_ready_i=0, miss_ready_i=0)
     for _ in range(LOOKUPS):
         lid, client = random.choice(LIDS), random.randrange(4)
         await offer(dut, lid, client)
-        # As of the cycle before: nothing is read beside a write.
-        wanted = kept.find(lid)
+        # The state of the previous cycle, because reads and writes exclude each other.
+        expected = kept.find(lid)
         found = await answer(dut, stall)
-        assert found == wanted, (lid, found, wanted)
+        assert found == expected, (lid, found, expected)
         assert LOOKUP.unpack(int(dut.lookup_o.value))["lid"] == lid
         assert int(dut.client_o.value) == client
         hits += found is not None

@@ -1,18 +1,18 @@
-"""The table is all zeros before anything else, and a mapping that was taken is in memory."""
+"""The table is cleared before all other accesses, and a mapping that was accepted is in memory."""
 
 import random
 
 import cocotb
 from cocotb.triggers import RisingEdge
 from runner import simulate
-from streams import STALLS, end_of_reset, start, take_one
+from streams import STALLS, end_of_reset, start, transfer
 
 LIDS = 1024
 BASE = 4096
 
 
 class Words:
-    """On-board memory as the writer sees it: one burst at a time. It is full of garbage at first."""
+    """On-board memory as the writer uses it, one burst at a time. Its contents are random at first."""
 
     def __init__(self, dut, stall: float):
         self.dut, self.stall = dut, stall
@@ -21,7 +21,7 @@ class Words:
         cocotb.start_soon(self.run())
 
     def word(self, lid: int) -> int:
-        """The entry of a LID."""
+        """Returns the entry of a LID."""
         return int.from_bytes(self.bytes[BASE + 8 * lid:][:8], "little")
 
     def write(self, address: int):
@@ -34,11 +34,11 @@ class Words:
         dut = self.dut
         await end_of_reset(dut)
         while True:
-            await take_one(dut, self.stall, dut.burst_ready_i, dut.burst_valid_o)
+            await transfer(dut, self.stall, dut.burst_ready_i, dut.burst_valid_o)
             address, beats = int(dut.burst_address_o.value), int(dut.burst_len_o.value) + 1
             assert address % 64 == 0 and address % 4096 + 64 * beats <= 4096
             for at in range(beats):
-                await take_one(dut, self.stall, dut.word_ready_i, dut.word_valid_o)
+                await transfer(dut, self.stall, dut.word_ready_i, dut.word_valid_o)
                 assert dut.word_last_o.value == (at == beats - 1)
                 self.write(address + 64 * at)
             await self.respond()
@@ -55,7 +55,7 @@ class Words:
 
 
 class Drops:
-    """Who is to drop what is kept of the LID, and what stands in the table then."""
+    """Accepts drops of LIDs, and records the contents of the table at these times."""
 
     def __init__(self, dut, words: Words):
         self.dut, self.words, self.seen = dut, words, None
@@ -63,7 +63,7 @@ class Drops:
 
     async def run(self):
         while True:
-            await take_one(self.dut, self.words.stall, self.dut.drop_ready_i, self.dut.drop_valid_o)
+            await transfer(self.dut, self.words.stall, self.dut.drop_ready_i, self.dut.drop_valid_o)
             assert self.seen is None
             self.seen = self.words.word(int(self.dut.map_lid_i.value))
 
@@ -78,7 +78,7 @@ async def map_lid(dut, lid: int, address: int):
 
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS)
-async def writes_what_it_takes(dut, stall):
+async def writes_accepted_mappings(dut, stall):
     words = Words(dut, stall)
     await start(dut, map_valid_i=0)
     drops = Drops(dut, words)
@@ -93,7 +93,7 @@ async def writes_what_it_takes(dut, stall):
         drops.seen = None
         await map_lid(dut, lid, address)
         if lid < LIDS:
-            assert drops.seen == table[lid], "dropped once, before the table changed"
+            assert drops.seen == table[lid], "the LID was not dropped exactly once before the table changed"
             table[lid] = address
             assert words.word(lid) == address
     assert [words.word(lid) for lid in range(LIDS)] == table

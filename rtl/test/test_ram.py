@@ -9,7 +9,7 @@ from streams import start
 
 
 @cocotb.test()
-async def gives_what_was_written(dut):
+async def returns_written_data(dut):
     depth, width = int(dut.Depth.value), int(dut.Width.value)
     await start(dut, write_i=0, read_i=0)
     words, expected = {}, None

@@ -1,4 +1,4 @@
-"""A range scan unit answers as the reader of trees says."""
+"""A range scan unit returns the same answers as the reader of trees."""
 
 import random
 from dataclasses import replace
@@ -30,20 +30,22 @@ from scans import (
 from streams import STALLS, Sink, Source, end_of_reset, start
 from trees import Reader, Tree
 
-# Of the unit, by default.
+# The default capacities of the unit.
 LOG_ENTRIES = 64
 
 
-class House:
-    """The unit between its memory, its key buffers, who asks, and a search that goes down again."""
+class Bench:
+    """The unit with its memory, its key buffers, the source of requests, and a model of the search engine
+    for repeated descents."""
 
     def __init__(self, dut, memory: Memory, stall=0.0, **ports):
         self.dut, self.memory, self.slot = dut, memory, 0
         self.ports = MemoryPorts(dut, memory, int(dut.Slots.value), stall=stall, **ports)
         self.keys = KeyPorts(dut, stall=stall)
         self.leaves = Source(dut, "leaf", stall=stall)
-        self.again_leaves = Source(dut, "again_leaf", stall=stall)
-        self.descents, self.key_writes = Sink(dut, "again", stall=stall), Sink(dut, "key_write", stall=stall)
+        self.repeated_leaves = Source(dut, "repeated_leaf", stall=stall)
+        self.descents = Sink(dut, "repeated", stall=stall)
+        self.key_writes = Sink(dut, "key_write", stall=stall)
         self.searches = Searches(memory, self.keys.keys)
         self.answers, self.parts = Sink(dut, "answer", stall=stall), Parts()
 
@@ -54,17 +56,17 @@ class House:
         start_soon(self.search())
 
     async def search(self):
-        """Writes keys over those in the key buffers, and goes down again with them."""
+        """Writes fence keys into the key buffers and executes repeated descents with them."""
         await end_of_reset(self.dut)
         while True:
             while self.key_writes.got:
                 self.searches.write_key(KEY_WRITE.unpack(self.key_writes.got.pop(0)))
             while self.descents.got:
-                self.again_leaves.put(self.searches.go_down(DESCENT.unpack(self.descents.got.pop(0))))
+                self.repeated_leaves.put(self.searches.descend(DESCENT.unpack(self.descents.got.pop(0))))
             await RisingEdge(self.dut.clk_i)
 
-    def ask(self, read: Read, root: int):
-        """Hands the unit the leaf of a read, by its LID or by its buffer's address."""
+    def request(self, read: Read, root: int):
+        """Offers the leaf of a read to the unit, by LID or by the address of its buffer."""
         self.slot = (self.slot + 1) % 256
         self.keys.keys[self.slot, 0], self.keys.keys[self.slot, 1] = read.lower, read.upper
         reader = Reader(self.memory, read.version)
@@ -73,7 +75,7 @@ class House:
         self.leaves.put(LEAF.pack(lid=lid, address=address, request=read.task(self.slot, root)))
 
     async def next_answer(self, cycles_max=30_000) -> tuple[int, Answer, int]:
-        """The slot that the next answer is of, the answer, and how many cycles it took."""
+        """Returns the slot of the next answer, the answer, and its cycles."""
         for cycles in range(cycles_max):
             while self.answers.got:
                 done = self.parts.take(self.answers.got.pop(0))
@@ -83,160 +85,161 @@ class House:
         raise AssertionError(f"no answer in {cycles_max} cycles")
 
     async def answer(self) -> Answer:
-        """The answer to what was asked for last, which comes next."""
+        """Returns the answer to the last request, which must be the next answer."""
         slot, answer, _ = await self.next_answer()
         assert slot == self.slot
         return answer
 
     async def answer_all(self, reads: list[Read], root: int) -> int:
-        """Asks for all that the unit takes, and compares their answers, which come one after the other in any
-        order of the reads. How many cycles it took."""
-        asked, took = {}, 0
+        """Offers all requests as the unit accepts them and compares the answers, which arrive in any order.
+        Returns the number of cycles."""
+        requested, cycles_taken = {}, 0
         for read in reads:
-            self.ask(read, root)
-            asked[self.slot] = read
-        while asked:
+            self.request(read, root)
+            requested[self.slot] = read
+        while requested:
             slot, answer, cycles = await self.next_answer()
-            read, took = asked.pop(slot), took + cycles
-            wanted = expected(read, Reader(self.memory, read.version), root)
-            assert answer == wanted, f"{read}\n{answer}\n{wanted}"
-        return took
+            read, cycles_taken = requested.pop(slot), cycles_taken + cycles
+            reference = expected(read, Reader(self.memory, read.version), root)
+            assert answer == reference, f"{read}\n{answer}\n{reference}"
+        return cycles_taken
 
     async def check(self, read: Read, root: int):
         """Compares an answer with the reader's."""
         await self.answer_all([read], root)
 
     async def fails(self, read: Read, root: int):
-        """Wants the answer that nothing is known."""
-        self.ask(read, root)
+        """Expects the answer for a fault."""
+        self.request(read, root)
         assert await self.answer() == Answer(STATUS_FAULT)
 
 
 def some_version(tree: Tree) -> int:
-    """Mostly that of the last write; the oldest is before the tree was made."""
+    """Returns usually the version of the last write. The oldest version is before the tree existed."""
     return random.choice((tree.version, random.randint(0, tree.version)))
 
 
-async def house_of(dut, shape: str, stall: float, writes=None, value_bytes=VALUE_BYTES, **ports):
-    """A house, the tree in its memory, and keys of that."""
+async def bench_of(dut, shape: str, stall: float, writes=None, value_bytes=VALUE_BYTES, **ports):
+    """Returns a bench, the tree in its memory, and keys of this tree."""
     memory = Memory(SHAPES[shape])
     tree, keys = grow(memory, writes or {"default": 400, "tiny": 150}.get(shape, 200), value_bytes)
-    house = House(dut, memory, stall, jitter=5 if stall else 0, **ports)
-    await house.start()
-    return house, tree, keys
+    bench = Bench(dut, memory, stall, jitter=5 if stall else 0, **ports)
+    await bench.start()
+    return bench, tree, keys
 
 
 @cocotb.test()
 @cocotb.parametrize(shape=list(SHAPES), stall=STALLS)
 async def gets(dut, shape, stall):
-    house, tree, keys = await house_of(dut, shape, stall)
+    bench, tree, keys = await bench_of(dut, shape, stall)
     for _ in range(20):
-        await house.check(random_get(keys, house.memory.shape.key_bytes_max, some_version(tree)), tree.root)
+        await bench.check(random_get(keys, bench.memory.shape.key_bytes_max, some_version(tree)), tree.root)
 
 
 @cocotb.test()
 @cocotb.parametrize(shape=list(SHAPES), stall=STALLS[:2])
 async def scans(dut, shape, stall):
-    house, tree, keys = await house_of(dut, shape, stall)
+    bench, tree, keys = await bench_of(dut, shape, stall)
     for at in range(45):
         flags = ({}, {"floor_start": True}, {"backward": True})[at % 3]
-        read = random_scan(keys, house.memory.shape.key_bytes_max, some_version(tree), **flags)
-        await house.check(read, tree.root)
+        read = random_scan(keys, bench.memory.shape.key_bytes_max, some_version(tree), **flags)
+        await bench.check(read, tree.root)
     if shape == "default":
-        assert house.ports.followed > 0, "the log and the segment are on their way together"
+        assert bench.ports.followed > 0, "the log and the segment were never in flight together"
     half = len(keys) // 2
     for at in range(20):
-        # The bound lies before where the scan starts.
+        # The bound is before the start of the scan.
         bounds = random.choice(keys[half:]), random.choice(keys[:half])
         flags = {"backward": True} if at % 2 else {}
-        await house.check(Read(tree.version, *bounds, flags=flags), tree.root)
+        await bench.check(Read(tree.version, *bounds, flags=flags), tree.root)
 
 
 @cocotb.test()
-async def keys_of_one_head(dut):
-    """A leaf all of whose heads are equal, so that they say nothing."""
+async def keys_with_equal_heads(dut):
+    """All heads of the leaf are equal, so only longer comparisons decide."""
     memory = Memory(SHAPES["default"])
     tree, keys = Tree(memory), [b"one head%06d" % number for number in range(10, 250, 2)]
     for key in keys:
         tree.put(key, bytes(16))
-    house = House(dut, memory, jitter=5)
-    await house.start()
+    bench = Bench(dut, memory, jitter=5)
+    await bench.start()
     for at in range(60):
         flags = ({}, {"floor_start": True}, {"backward": True})[at % 3]
-        await house.check(random_get(keys, 40, tree.version), tree.root)
-        await house.check(replace(random_scan(keys, 40, tree.version, **flags), pairs_max=4), tree.root)
+        await bench.check(random_get(keys, 40, tree.version), tree.root)
+        await bench.check(replace(random_scan(keys, 40, tree.version, **flags), pairs_max=4), tree.root)
 
 
 @cocotb.test()
 @cocotb.parametrize(backward=[False, True])
-async def scans_of_older_versions_go_down_again(dut, backward):
-    house, tree, keys = await house_of(dut, "tiny", stall=0.3, writes=250)
+async def scans_of_older_versions_repeat_descents(dut, backward):
+    bench, tree, keys = await bench_of(dut, "tiny", stall=0.3, writes=250)
     for _ in range(30):
         version = random.randint(0, tree.version)
-        read = random_scan(keys, house.memory.shape.key_bytes_max, version, backward=backward)
-        await house.check(replace(read, pairs_max=NO_LIMIT, bytes_max=NO_LIMIT), tree.root)
-    assert house.searches.count > 0
+        read = random_scan(keys, bench.memory.shape.key_bytes_max, version, backward=backward)
+        await bench.check(replace(read, pairs_max=NO_LIMIT, bytes_max=NO_LIMIT), tree.root)
+    assert bench.searches.count > 0
 
 
 @cocotb.test()
 @cocotb.parametrize(backward=[False, True])
-async def a_floor_is_leaves_away(dut, backward):
-    """Most leaves are empty: what a scan looks for is in another one than that it starts in."""
-    house, tree, keys = await house_of(dut, "tiny", stall=0.0, writes=100, value_bytes=(30,))
-    left = {key for key, _ in Reader(house.memory, tree.version).pairs(tree.root)}
+async def a_floor_is_in_a_distant_leaf(dut, backward):
+    """Most leaves are empty, so the floor is in a leaf far from the first one."""
+    bench, tree, keys = await bench_of(dut, "tiny", stall=0.0, writes=100, value_bytes=(30,))
+    left = {key for key, _ in Reader(bench.memory, tree.version).pairs(tree.root)}
     for key in sorted(left)[1:-1]:
         tree.delete(key)
     for _ in range(8):
         flags = {"backward": True} if backward else {"floor_start": True}
-        # The floor is in the range even if where the scan starts is beyond it.
+        # The floor is in the range even if the start of the scan is beyond it.
         upper = random.choice((b"", max(keys), min(left)))
-        await house.check(Read(tree.version, random.choice(keys), upper, flags=flags), tree.root)
+        await bench.check(Read(tree.version, random.choice(keys), upper, flags=flags), tree.root)
 
 
 @cocotb.test()
-async def reads_of_memory_that_fails(dut):
-    house, tree, keys = await house_of(dut, "odd", stall=0.3, failures=0.15)
+async def reads_of_failing_memory(dut):
+    bench, tree, keys = await bench_of(dut, "odd", stall=0.3, failures=0.15)
     outcomes = set()
     for at in range(80):
         make = random_get if at % 2 else random_scan
-        read = make(keys, house.memory.shape.key_bytes_max, tree.version)
-        wanted = expected(read, Reader(house.memory, read.version), tree.root)
-        house.ask(read, tree.root)
-        failed = house.ports.failed
-        answer = await house.answer()
+        read = make(keys, bench.memory.shape.key_bytes_max, tree.version)
+        reference = expected(read, Reader(bench.memory, read.version), tree.root)
+        bench.request(read, tree.root)
+        failed = bench.ports.failed
+        answer = await bench.answer()
         outcomes.add(answer.status)
         if answer.status == STATUS_FAULT:
-            assert house.ports.failed > failed
-        elif len(wanted.value) <= house.memory.shape.inline_value_bytes_max:
-            assert answer == wanted
+            assert bench.ports.failed > failed
+        elif len(reference.value) <= bench.memory.shape.inline_value_bytes_max:
+            assert answer == reference
     assert outcomes >= {STATUS_FAULT, STATUS_FOUND}
 
 
 @cocotb.test()
 async def leaves_that_are_too_large(dut):
-    """A log of more entries than a scan has room for, a node longer than the buffer: no wrong answer."""
+    """A log with more entries than the sorter has room for, and a node larger than the leaf buffer: the
+    unit returns no incorrect answer."""
     memory = Memory(Shape(node_bytes=16384, log_threshold_bytes=4000))
     tree = Tree(memory)
-    house = House(dut, memory)
-    await house.start()
+    bench = Bench(dut, memory)
+    await bench.start()
     for at in range(70):
         tree.put(b"%02d" % at, b"value")
-    await house.check(Read(tree.version, b"33", is_scan=False), tree.root)
-    await house.check(Read(LOG_ENTRIES + 1, b"33"), tree.root)
-    await house.fails(Read(tree.version, b"33"), tree.root)
+    await bench.check(Read(tree.version, b"33", is_scan=False), tree.root)
+    await bench.check(Read(LOG_ENTRIES + 1, b"33"), tree.root)
+    await bench.fails(Read(tree.version, b"33"), tree.root)
     for at in range(30):
         tree.put(b"%02d" % at, bytes(400))
-    await house.fails(Read(tree.version, b"33", is_scan=False), tree.root)
-    await house.fails(Read(tree.version, b"33"), tree.root)
+    await bench.fails(Read(tree.version, b"33", is_scan=False), tree.root)
+    await bench.fails(Read(tree.version, b"33"), tree.root)
 
 
 @cocotb.test()
 @cocotb.parametrize(shape=["default", "tiny"], stall=STALLS[:2])
 async def many_reads(dut, shape, stall):
-    """Of several requests that the unit has at the same time none sees what is another's."""
-    house, tree, keys = await house_of(dut, shape, stall)
-    house.ports.jitter = 40
-    bytes_max = house.memory.shape.key_bytes_max
+    """Several requests in flight do not see each other's data."""
+    bench, tree, keys = await bench_of(dut, shape, stall)
+    bench.ports.jitter = 40
+    bytes_max = bench.memory.shape.key_bytes_max
     for _ in range(3):
         reads = []
         for at in range(30):
@@ -244,22 +247,22 @@ async def many_reads(dut, shape, stall):
             version = some_version(tree)
             scan = random_scan(keys, bytes_max, version, **flags)
             reads.append(random.choice((random_get(keys, bytes_max, version), scan)))
-        await house.answer_all(reads, tree.root)
+        await bench.answer_all(reads, tree.root)
 
 
 @cocotb.test()
-async def leaves_come_meanwhile(dut):
-    """While the leaf of one request comes, others are worked on."""
+async def leaves_arrive_during_other_requests(dut):
+    """While the leaf of one request arrives, the unit works on others."""
     memory = Memory(SHAPES["default"])
     tree, keys = Tree(memory), [random.randbytes(16) for _ in range(120)]
     for key in keys:
         tree.put(key, bytes(16))
-    house = House(dut, memory, latency=300)
-    await house.start()
+    bench = Bench(dut, memory, latency=300)
+    await bench.start()
     reads = [Read(tree.version, random.choice(keys), pairs_max=1) for _ in range(24)]
-    one = sum([await house.answer_all([read], tree.root) for read in reads])
-    assert one > len(reads) * 600, "each waits twice"
-    together = await house.answer_all(reads, tree.root)
+    one = sum([await bench.answer_all([read], tree.root) for read in reads])
+    assert one > len(reads) * 600, "the reads did not wait twice"
+    together = await bench.answer_all(reads, tree.root)
     assert together < one / int(dut.Slots.value) + 1000, f"{one}, {together}"
 
 

@@ -1,4 +1,4 @@
-"""A read is cut where pages end, and nowhere else."""
+"""A read is split at page boundaries and nowhere else."""
 
 import random
 
@@ -8,24 +8,24 @@ from records import record
 from runner import simulate
 from streams import STALLS, Sink, start
 
-PIECE = record("memory_pkg::piece_t")
+BURST = record("memory_pkg::burst_t")
 PAGE_LINES = 64
 
 
-def pieces_of(first: int, count: int) -> list[dict]:
-    """What the read is to become."""
-    pieces = []
+def bursts_of(first: int, count: int) -> list[dict]:
+    """Returns the expected bursts of a read."""
+    bursts = []
     while count:
         lines = min(count, PAGE_LINES - first % PAGE_LINES)
         first, count = first + lines, count - lines
-        pieces.append({"address": 64 * (first - lines), "lines": lines, "last": int(count == 0)})
-    return pieces
+        bursts.append({"address": 64 * (first - lines), "lines": lines, "last": int(count == 0)})
+    return bursts
 
 
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS)
-async def cuts_at_pages(dut, stall):
-    sink = Sink(dut, "piece", stall=stall)
+async def splits_at_page_boundaries(dut, stall):
+    sink = Sink(dut, "burst", stall=stall)
     await start(dut, start_i=0)
     expected = []
     for _ in range(40):
@@ -34,9 +34,9 @@ async def cuts_at_pages(dut, stall):
         dut.start_i.value, dut.first_i.value, dut.count_i.value = 1, first, count
         await RisingEdge(dut.clk_i)
         dut.start_i.value = 0
-        expected += pieces_of(first, count)
+        expected += bursts_of(first, count)
         await sink.count(len(expected))
-    assert [PIECE.unpack(piece) for piece in sink.got] == expected
+    assert [BURST.unpack(burst) for burst in sink.got] == expected
 
 
 def test_read_splitter():

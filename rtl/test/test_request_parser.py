@@ -1,4 +1,4 @@
-"""The request parser finds the same requests as the software accelerator, and emits whole keys."""
+"""The request parser finds the same requests as the software accelerator, and emits complete keys."""
 
 import random
 
@@ -13,7 +13,7 @@ SLOTS = 8
 
 
 class Bench:
-    """A parser, what it is fed with and what it gave."""
+    """A parser with its input and its outputs."""
 
     def __init__(self, dut, source_stall: float, sink_stall: float):
         self.dut = dut
@@ -23,20 +23,20 @@ class Bench:
         self.requests = Sink(dut, "request", stall=sink_stall)
 
     async def check(self, packets: list[bytes]):
-        """Sends the packets and checks all that comes."""
+        """Sends the packets and checks all outputs."""
         await start(self.dut)
-        wanted = [parsed for packet in packets for parsed in parse(packet)]
-        self.slots.put(*[number % SLOTS for number in range(len(wanted) + 1)])
+        expected = [parsed for packet in packets for parsed in parse(packet)]
+        self.slots.put(*[number % SLOTS for number in range(len(expected) + 1)])
         for packet in packets:
             ports = ("in_data_i", "in_keep_i", "in_last_i")
             self.packets.put(*[dict(zip(ports, beat)) for beat in beats(packet)])
-        await self.requests.count(len(wanted))
+        await self.requests.count(len(expected))
         await self.packets.drained()
         found = [record("parsed_request_t").unpack(word) for word in self.requests.got]
         keys = self.key_lines()
-        for number, (one, parsed) in enumerate(zip(found, wanted, strict=True)):
+        for number, (one, parsed) in enumerate(zip(found, expected, strict=True)):
             self.check_one(one, parsed, number % SLOTS, keys)
-        assert not keys or wanted[-1].header is None, "only what was cut off leaves lines"
+        assert not keys or expected[-1].header is None, "only a truncated request may leave lines"
 
     def key_lines(self) -> list[dict]:
         return [record("key_write_t").unpack(word) for word in self.keys.got]
@@ -47,7 +47,7 @@ class Bench:
         header = layout.Request.from_int(found["request"] & (1 << 8 * layout.Request.SIZE) - 1)
         assert header.identifier == parsed.identifier, parsed
         if parsed.header is None:
-            # What was cut off may have written lines, which nobody reads.
+            # A truncated request may have written key lines, which no unit reads.
             while keys and keys[0]["slot"] == slot:
                 keys.pop(0)
             return
@@ -76,23 +76,23 @@ async def finds_requests(dut, source_stall, sink_stall):
 
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS[:2])
-async def rejects_what_is_not_allowed(dut, stall):
+async def rejects_invalid_requests(dut, stall):
     packets = [packet_of([any_get, any_scan, any_hostile]) for _ in range(60)]
     await Bench(dut, stall, stall).check(packets)
 
 
 @cocotb.test()
-async def mutated_packets_do_no_harm(dut):
+async def survives_mutated_packets(dut):
     packets = [mutate(packet_of([any_get, any_scan, any_hostile])) for _ in range(150)]
     await Bench(dut, 0.0, 0.3).check(packets)
 
 
 @cocotb.test()
 async def truncated_requests_are_rejected(dut):
-    whole = any_scan().bytes()
+    complete = any_scan().bytes()
     packets = []
-    for length in range(1, len(whole), 1 + len(whole) // 60):
-        packets += [any_get().bytes() + whole[:length], any_get().bytes()]
+    for length in range(1, len(complete), 1 + len(complete) // 60):
+        packets += [any_get().bytes() + complete[:length], any_get().bytes()]
     await Bench(dut, 0.0, 0.0).check(packets)
 
 

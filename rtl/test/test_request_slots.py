@@ -1,4 +1,5 @@
-"""Requests descend from the roots of their tables or are rejected; the window contains all in flight."""
+"""Requests descend from the roots of their tables or are rejected. The window contains all requests in
+flight."""
 
 import random
 
@@ -15,12 +16,12 @@ REFUSALS = [layout.STATUS_MALFORMED, layout.STATUS_KEY_LENGTH, layout.STATUS_UNK
 
 
 class Bench:
-    """Stands for parser, root table, engines and completion writer."""
+    """Models the parser, the root table, the engines and the completion writer."""
 
     def __init__(self, dut, stall: float, ends: float):
         self.dut, self.stall, self.ends = dut, stall, ends
         self.requests, self.statuses, self.roots, self.versions = [], [], {}, []
-        # By number: what is in flight, what is done.
+        # by number: requests in flight, requests that are done
         self.in_flight, self.done, self.begun = set(), set(), 0
         self.descents = Sink(dut, "descent", stall=stall)
         self.rejections = Sink(dut, "rejection", stall=stall)
@@ -30,7 +31,7 @@ class Bench:
         cocotb.start_soon(self.watch())
 
     async def feed(self):
-        """Takes a slot, and later gives its request."""
+        """Requests a slot, and later offers the request."""
         dut = self.dut
         dut.slot_ready_i.value = dut.request_valid_i.value = 0
         await end_of_reset(dut)
@@ -48,7 +49,7 @@ class Bench:
             word = record("parsed_request_t").pack(slot=slot, status=status, request=header)
             dut.request_i.value, dut.request_valid_i.value = word, 1
             await self.until(lambda: dut.request_ready_o.value == 1)
-            # What the register held in the cycle in which the request was taken.
+            # the value of the register in the cycle in which the request was accepted
             self.versions.append(int(dut.read_version_i.value))
             dut.request_valid_i.value = 0
             dut.read_version_i.value = int(dut.read_version_i.value) + random.randrange(3)
@@ -60,7 +61,7 @@ class Bench:
                 return
 
     async def look_up(self):
-        """The root table: the root comes in the next cycle."""
+        """Models the root table: the root is valid in the next cycle."""
         dut = self.dut
         dut.root_read_ready_i.value = 0
         await end_of_reset(dut)
@@ -71,7 +72,7 @@ class Bench:
                 dut.root_i.value = self.roots.get(int(dut.root_table_o.value), 0)
 
     async def finish(self):
-        """Ends requests that were sent down or rejected, in any order."""
+        """Ends requests that were sent to the search engine or rejected, in any order."""
         dut = self.dut
         dut.done_valid_i.value = 0
         await end_of_reset(dut)
@@ -97,7 +98,7 @@ class Bench:
         return number <= len(self.descents.got) + len(self.rejections.got)
 
     async def watch(self):
-        """The window covers all that is in flight, and no more numbers than there are slots."""
+        """The window contains all requests in flight, and no more numbers than slots."""
         await end_of_reset(self.dut)
         while True:
             await RisingEdge(self.dut.clk_i)
@@ -121,13 +122,13 @@ def expected(request, version: int, root: int, slot: int) -> dict:
     directions = ["DirectionKey", "DirectionBefore", "DirectionFirst", "DirectionLast"]
     request = record("task_t").pack(**task)
     index = directions.index(direction)
-    return {"direction": index, "by_upper": flags.backward, "again": 0, "request": request}
+    return {"direction": index, "by_upper": flags.backward, "repeated": 0, "request": request}
 
 
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS[:2], ends=(0.5, 0.03))
-async def sends_requests_down_or_rejects_them(dut, stall, ends):
-    """With requests that end so slowly that all slots are taken, too."""
+async def starts_or_rejects_requests(dut, stall, ends):
+    """The requests of some runs end so slowly that all slots are in use."""
     bench = Bench(dut, stall, ends)
     count = 200 if ends > 0.1 else 3 * SLOTS
     bench.requests = [random.choice([any_get, any_scan])() for _ in range(count)]
@@ -145,8 +146,8 @@ async def sends_requests_down_or_rejects_them(dut, stall, ends):
         slot, root = number % SLOTS, bench.roots[request.table]
         if status or not root:
             rejection = record("answer_beat_t").unpack(next(rejections))
-            wanted = {"slot": slot, "status": status or layout.STATUS_UNKNOWN_TABLE, "last": 1}
-            assert rejection == dict.fromkeys(rejection, 0) | wanted
+            fields = {"slot": slot, "status": status or layout.STATUS_UNKNOWN_TABLE, "last": 1}
+            assert rejection == dict.fromkeys(rejection, 0) | fields
         else:
             version = bench.versions[number - 1]
             assert record("descent_t").unpack(next(descents)) == expected(request, version, root, slot)
@@ -159,7 +160,7 @@ async def sends_requests_down_or_rejects_them(dut, stall, ends):
 
 
 async def check_names(dut, bench):
-    """The last requests' names are in their slots still."""
+    """The identifiers of the last requests are still in their slots."""
     last = range(len(bench.requests) - SLOTS + 1, len(bench.requests) + 1)
     for number in last:
         request, status = bench.requests[number - 1], bench.statuses[number - 1]

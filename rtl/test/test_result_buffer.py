@@ -1,4 +1,5 @@
-"""A result buffer gives the pieces of each answer, packed, with its outcome, whichever comes first."""
+"""A result buffer returns the packed chunks of each answer with its outcome, in whatever order the two
+arrive."""
 
 import random
 
@@ -10,36 +11,36 @@ from runner import simulate
 from scans import BEAT
 from streams import STALLS, Sink, Source, start
 
-OUTCOME, PIECE = record("outcome_t"), record("piece_t")
+OUTCOME, CHUNK = record("outcome_t"), record("byte_chunk_t")
 LINES = 4
 
 
-def pieces(data: bytes) -> list[int]:
-    """The bytes, cut anywhere."""
+def chunks(data: bytes) -> list[int]:
+    """Cuts the bytes into random chunks."""
     cut = []
     while data:
         count = random.randint(1, min(64, len(data)))
-        piece, data = data[:count], data[count:]
-        cut.append(PIECE.pack(count=count, bytes=line(piece + random.randbytes(64 - count))))
+        chunk, data = data[:count], data[count:]
+        cut.append(CHUNK.pack(count=count, bytes=line(chunk + random.randbytes(64 - count))))
     return cut
 
 
 def beats(outcome: dict[str, int], data: bytes) -> list[dict[str, int]]:
-    """What becomes of an answer."""
+    """Returns the expected beats of an answer."""
     lines = [line(data[at:at + 64]) for at in range(0, len(data), 64)] or [None]
     return [outcome | {"data": data, "last": int(at == len(lines) - 1)} for at, data in enumerate(lines)]
 
 
 async def give(source: Source, element):
-    """Offers something, and waits until it was taken."""
+    """Offers an element and waits until it was accepted."""
     source.put(element)
     await source.drained()
 
 
 @cocotb.test()
 @cocotb.parametrize(source_stall=STALLS, sink_stall=STALLS)
-async def gives_answers(dut, source_stall, sink_stall):
-    parts = Source(dut, "piece", stall=source_stall)
+async def returns_answers(dut, source_stall, sink_stall):
+    parts = Source(dut, "chunk", stall=source_stall)
     outcomes = Source(dut, "outcome", stall=source_stall)
     answers = Sink(dut, "answer", stall=sink_stall)
     await start(dut)
@@ -54,10 +55,10 @@ async def gives_answers(dut, source_stall, sink_stall):
         word = {"outcome_i": OUTCOME.pack(**outcome), "outcome_first_i": int(comes_first)}
         if comes_first:
             await give(outcomes, word)
-        cut = pieces(data)
-        for at, piece in enumerate(cut):
+        cut = chunks(data)
+        for at, chunk in enumerate(cut):
             last = comes_first and at == len(cut) - 1
-            await give(parts, {"piece_i": piece, "piece_last_i": int(last)})
+            await give(parts, {"chunk_i": chunk, "chunk_last_i": int(last)})
         if not comes_first:
             await give(outcomes, word)
         expected += beats(outcome, b"" if drops else data)

@@ -1,98 +1,99 @@
-"""Lines of the root on chip are those that the reader means; all else goes on as it was asked for."""
+"""The module returns the correct lines of the root and passes all other bursts on unchanged."""
 
 import random
 
 import cocotb
-from buffers import Buffers, Piece
+from buffers import Buffers, Burst
 from cocotb.triggers import RisingEdge
 from records import record
 from runner import simulate
 from streams import Sink, Source, end_of_reset, start
 
-NAME, LINE = record("node_name_t"), record("piece_line_t")
+NAME, LINE = record("node_name_t"), record("burst_line_t")
 OTHER = ["other_address_o", "other_lines_o", "other_tag_o", "other_name_o"]
 TAGS = 8
 
 
 class Memories:
-    """Clients with a piece a tag, host memory behind the module, and writers."""
+    """Clients with one burst per tag, host memory behind the module, and writers."""
 
     def __init__(self, dut, stall: float, buffers: Buffers, errors=0.0):
         self.dut, self.stall, self.buffers, self.errors = dut, stall, buffers, errors
-        self.pieces = Source(dut, "piece", stall=stall)
+        self.bursts = Source(dut, "burst", stall=stall)
         self.other = Sink(dut, "other", OTHER, stall=stall)
         self.beats = Sink(dut, "beat", ["beat_tag_o", "beat_o"], stall=stall)
-        # by tag: the piece and its name; lines that came from the chip; lines given of what is elsewhere
-        self.flying, self.came, self.coming = {}, {}, {}
-        # lines of pieces by where they came from
+        # by tag: the burst and its node; the number of lines that came from the chip; the number of lines
+        # that host memory has returned
+        self.in_flight, self.arrived, self.arriving = {}, {}, {}
+        # number of lines by source
         self.lines = {"chip": 0, "host": 0}
-        for task in (self.take_others(), self.give_lines(), self.take_beats()):
+        for task in (self.accept_others(), self.return_lines(), self.accept_beats()):
             cocotb.start_soon(task)
 
-    def ask(self, tag: int, piece: Piece, cacheable=1):
-        name = {"cacheable": cacheable, "lid": piece.lid, "address": piece.buffer}
-        self.flying[tag], self.came[tag] = (piece, name), 0
-        self.pieces.put({"piece_address_i": piece.address, "piece_lines_i": piece.lines, "piece_tag_i": tag,
+    def request(self, tag: int, burst: Burst, cacheable=1):
+        name = {"cacheable": cacheable, "lid": burst.lid, "address": burst.buffer}
+        self.in_flight[tag], self.arrived[tag] = (burst, name), 0
+        self.bursts.put({"burst_address_i": burst.address, "burst_lines_i": burst.lines, "burst_tag_i": tag,
                          "name_i": NAME.pack(**name)})
 
     def end(self, tag: int):
-        self.buffers.end(self.flying.pop(tag)[0])
+        self.buffers.end(self.in_flight.pop(tag)[0])
 
     async def ended(self):
-        while self.flying:
+        while self.in_flight:
             await RisingEdge(self.dut.clk_i)
 
-    async def take_others(self):
+    async def accept_others(self):
         while True:
             await RisingEdge(self.dut.clk_i)
             while self.other.got:
-                asked = self.other.got.pop(0)
-                piece, name = self.flying[asked["other_tag_o"]]
-                assert (asked["other_address_o"], asked["other_lines_o"]) == (piece.address, piece.lines)
-                named = NAME.unpack(asked["other_name_o"])
+                read = self.other.got.pop(0)
+                burst, name = self.in_flight[read["other_tag_o"]]
+                assert (read["other_address_o"], read["other_lines_o"]) == (burst.address, burst.lines)
+                named = NAME.unpack(read["other_name_o"])
                 assert {**named, "cacheable": 0} == {**name, "cacheable": 0}
                 assert named["cacheable"] <= name["cacheable"]
-                self.coming[asked["other_tag_o"]] = 0
+                self.arriving[read["other_tag_o"]] = 0
 
-    async def give_lines(self):
-        """Lines of several tags are mixed."""
+    async def return_lines(self):
+        """Returns lines of several tags, interleaved."""
         dut = self.dut
         await end_of_reset(dut)
         while True:
-            gives = bool(self.coming) and random.random() >= self.stall
+            gives = bool(self.arriving) and random.random() >= self.stall
             dut.line_valid_i.value = int(gives)
             if gives:
-                tag = random.choice(list(self.coming))
-                piece, at = self.flying[tag][0], self.coming[tag]
+                tag = random.choice(list(self.arriving))
+                burst, at = self.in_flight[tag][0], self.arriving[tag]
                 error = random.random() < self.errors
-                last = error or at + 1 == piece.lines
+                last = error or at + 1 == burst.lines
                 dut.line_tag_i.value = tag
-                dut.line_i.value = LINE.pack(data=piece.data(at), last=int(last), error=int(error))
-                self.coming[tag] += 1
+                dut.line_i.value = LINE.pack(data=burst.data(at), last=int(last), error=int(error))
+                self.arriving[tag] += 1
                 self.lines["host"] += 1
                 if last:
-                    del self.coming[tag]
+                    del self.arriving[tag]
             await RisingEdge(dut.clk_i)
             if gives and last:
                 self.end(tag)
 
-    async def take_beats(self):
+    async def accept_beats(self):
         while True:
             await RisingEdge(self.dut.clk_i)
             while self.beats.got:
                 beat = self.beats.got.pop(0)
                 tag, line = beat["beat_tag_o"], LINE.unpack(beat["beat_o"])
-                (piece, name), at = self.flying[tag], self.came[tag]
-                assert name["cacheable"] and tag not in self.coming
-                assert line == {"data": piece.data(at), "last": int(at + 1 == piece.lines), "error": 0}
-                self.came[tag] += 1
+                (burst, name), at = self.in_flight[tag], self.arrived[tag]
+                assert name["cacheable"] and tag not in self.arriving
+                assert line == {"data": burst.data(at), "last": int(at + 1 == burst.lines), "error": 0}
+                self.arrived[tag] += 1
                 self.lines["chip"] += 1
                 if line["last"]:
                     self.end(tag)
 
 
 async def write(dut, buffers: Buffers, pause: int):
-    """What writers do: drops, and now and then another root."""
+    """Models writers: drops, and sometimes another root."""
     await end_of_reset(dut)
     while True:
         for _ in range(random.randint(0, pause)):
@@ -114,17 +115,17 @@ async def name_root(dut, lid: int):
 
 @cocotb.test()
 @cocotb.parametrize(stall=(0.0, 0.5), errors=(0.0, 0.02))
-async def lines_are_what_the_reader_means(dut, stall, errors):
+async def lines_are_correct(dut, stall, errors):
     buffers = Buffers(lids=2, buffers=2)
     memories = Memories(dut, stall, buffers, errors)
     await start(dut, enable_i=1, root_valid_i=0, drop_valid_i=0, line_valid_i=0)
     await name_root(dut, 1)
     writing = cocotb.start_soon(write(dut, buffers, pause=500))
     for _ in range(1200):
-        free = [tag for tag in range(TAGS) if tag not in memories.flying]
+        free = [tag for tag in range(TAGS) if tag not in memories.in_flight]
         if free:
-            piece = buffers.begin(first_max=130 if random.random() < 0.1 else 70)
-            memories.ask(random.choice(free), piece, int(random.random() < 0.95))
+            burst = buffers.begin(first_max=130 if random.random() < 0.1 else 70)
+            memories.request(random.choice(free), burst, int(random.random() < 0.95))
         for _ in range(random.randint(1, 4)):
             await RisingEdge(dut.clk_i)
     writing.cancel()
@@ -139,11 +140,11 @@ async def a_root_stays_until_it_changes(dut, change):
     memories = Memories(dut, 0.0, buffers)
     await start(dut, enable_i=1, root_valid_i=0, drop_valid_i=0, line_valid_i=0)
     await name_root(dut, 1)
-    piece = buffers.begin()
+    burst = buffers.begin()
     for _ in range(2):
-        memories.ask(0, piece)
+        memories.request(0, burst)
         await memories.ended()
-    assert memories.lines == {"chip": piece.lines, "host": piece.lines}
+    assert memories.lines == {"chip": burst.lines, "host": burst.lines}
     if "root" in change:
         await name_root(dut, 2 - change.startswith("same"))
     if "drop" in change:
@@ -152,11 +153,11 @@ async def a_root_stays_until_it_changes(dut, change):
         dut.drop_valid_i.value = 0
     dut.enable_i.value = int(change != "disable")
     if change == "buffer":
-        piece = Piece(1, piece.buffer + 8192, piece.address + 8192, piece.lines, 0)
-    memories.ask(0, piece)
+        burst = Burst(1, burst.buffer + 8192, burst.address + 8192, burst.lines, 0)
+    memories.request(0, burst)
     await memories.ended()
     stays = change in ("none", "same root", "other drop")
-    assert memories.lines["chip"] == piece.lines * (1 + stays)
+    assert memories.lines["chip"] == burst.lines * (1 + stays)
 
 
 def test_root_on_chip():

@@ -1,4 +1,4 @@
-"""The root table is empty after reset, and then returns the last write."""
+"""The root table is empty after reset. Then a read returns the last write."""
 
 import random
 
@@ -11,7 +11,7 @@ TABLES = [0, 1, 15, 16, 255, 256, 40_000, 65_534, 65_535]
 
 
 async def note_roots(dut, roots):
-    """Notes the root that follows each read that was taken."""
+    """Records the root that follows each accepted read."""
     await end_of_reset(dut)
     was_read = False
     while True:
@@ -23,9 +23,9 @@ async def note_roots(dut, roots):
 
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS[:2])
-async def gives_what_was_written(dut, stall):
+async def returns_written_data(dut, stall):
     writes, reads = Source(dut, "write", stall=stall), Source(dut, "read", "read_table_i", stall=stall)
-    roots, wanted, held = [], [], {}
+    roots, expected, held = [], [], {}
     cocotb.start_soon(note_roots(dut, roots))
     await start(dut)
     for _ in range(100):
@@ -34,13 +34,13 @@ async def gives_what_was_written(dut, stall):
             writes.put({"write_table_i": table, "write_root_i": root})
             held[table] = root
         await writes.drained()
-        asked = random.sample(TABLES, 3)
-        reads.put(*asked)
-        wanted += [held.get(table, 0) for table in asked]
+        requested = random.sample(TABLES, 3)
+        reads.put(*requested)
+        expected += [held.get(table, 0) for table in requested]
         await reads.drained()
     for _ in range(3):
         await RisingEdge(dut.clk_i)
-    assert roots == wanted
+    assert roots == expected
 
 
 def test_root_table():

@@ -1,4 +1,5 @@
-"""A scan engine answers many reads at a time as the reader of trees says, with a search engine's help."""
+"""A scan engine executes many reads concurrently and returns the same answers as the reader of trees. A
+model of the search engine executes repeated descents."""
 
 import random
 
@@ -28,41 +29,41 @@ from trees import Reader
 UNITS, SLOTS = 2, 3
 
 
-class House:
-    """The engine between its memory, its key buffers, who asks, and a search engine."""
+class Bench:
+    """The engine with its memory, its key buffers, the source of requests, and a search engine."""
 
     def __init__(self, dut, memory: Memory, stall: float):
         self.dut, self.memory, self.stall = dut, memory, stall
         self.ports = MemoryPorts(dut, memory, ports=UNITS * SLOTS, stall=stall, jitter=20)
         self.keys = KeyPorts(dut, ports=UNITS, stall=stall)
         self.leaves = Source(dut, "leaf", stall=stall)
-        self.again_leaves = Source(dut, "again_leaf", stall=stall)
-        self.descents, self.answers = Sink(dut, "again", stall=stall), Sink(dut, "answer", stall=stall)
+        self.repeated_leaves = Source(dut, "repeated_leaf", stall=stall)
+        self.descents, self.answers = Sink(dut, "repeated", stall=stall), Sink(dut, "answer", stall=stall)
         self.searches = Searches(memory, self.keys.keys)
-        # By slot: what was asked for, and the parts of its answer.
-        self.asked, self.parts = {}, {}
+        # by slot: the read, and the parts of its answer
+        self.requested, self.parts = {}, {}
 
     async def start(self):
         shape = self.memory.shape
         geometry = GEOMETRY.pack(sorted_start=shape.sorted_start, shortcut_capacity=shape.capacity)
         await start(self.dut, geometry_i=geometry)
-        start_soon(self.take_key_writes())
+        start_soon(self.accept_key_writes())
         start_soon(self.search())
 
-    async def take_key_writes(self):
+    async def accept_key_writes(self):
         await end_of_reset(self.dut)
         while True:
             ready = random.getrandbits(UNITS)
             self.dut.key_write_ready_i.value = ready
             await RisingEdge(self.dut.clk_i)
-            taken = ready & int(self.dut.key_write_valid_o.value)
+            accepted = ready & int(self.dut.key_write_valid_o.value)
             for unit in range(UNITS):
-                if taken >> unit & 1:
+                if accepted >> unit & 1:
                     word = element(self.dut.key_write_o, unit, KEY_WRITE.width)
                     self.searches.write_key(KEY_WRITE.unpack(word))
 
     async def search(self):
-        """Goes down again for a while, so that several units wait, and comes to leaves in any order."""
+        """Delays repeated descents, so that several units wait, and returns their leaves in any order."""
         descents = []
         while True:
             await RisingEdge(self.dut.clk_i)
@@ -70,30 +71,30 @@ class House:
             self.descents.got.clear()
             if descents and random.random() < 0.004:
                 descent = descents.pop(random.randrange(len(descents)))
-                self.again_leaves.put(self.searches.go_down(DESCENT.unpack(descent)))
+                self.repeated_leaves.put(self.searches.descend(DESCENT.unpack(descent)))
 
-    def ask(self, slot: int, read, root: int):
-        self.asked[slot], self.parts[slot] = read, Parts()
+    def request(self, slot: int, read, root: int):
+        self.requested[slot], self.parts[slot] = read, Parts()
         self.keys.keys[slot, 0], self.keys.keys[slot, 1] = read.lower, read.upper
         lid = read.leaf(Reader(self.memory, read.version), root)
         self.leaves.put(LEAF.pack(lid=lid, request=read.task(slot, root)))
 
-    def take_answers(self, root: int) -> int:
-        """Compares what has come; how many answers are whole."""
-        whole = 0
+    def check_answers(self, root: int) -> int:
+        """Compares the answers that have arrived. Returns the number of those that are complete."""
+        complete = 0
         while self.answers.got:
             word = self.answers.got.pop(0)
             slot = BEAT.unpack(word)["slot"]
             done = self.parts[slot].take(word)
             if done is not None:
-                read = self.asked.pop(slot)
+                read = self.requested.pop(slot)
                 assert done == (slot, expected(read, Reader(self.memory, read.version), root)), read
-                whole += 1
-        return whole
+                complete += 1
+        return complete
 
 
 def random_read(keys: list[bytes], bytes_max: int, version: int) -> Read:
-    """A get, a scan of a range, or a scan of everything."""
+    """Returns a get, a scan of a range, or a scan of everything."""
     flags = random.choice(({}, {"backward": True}, {"floor_start": True}))
     match random.randrange(3):
         case 0:
@@ -108,22 +109,22 @@ def random_read(keys: list[bytes], bytes_max: int, version: int) -> Read:
 async def answers_many_reads(dut, stall):
     memory = Memory(SHAPES["tiny"])
     tree, keys = grow(memory, 250)
-    house = House(dut, memory, stall)
-    await house.start()
+    bench = Bench(dut, memory, stall)
+    await bench.start()
     reads, answered = 90, 0
     free = list(range(9))
     for _ in range(200_000):
         if free and reads:
             reads -= 1
             version = random.randint(0, tree.version)
-            house.ask(free.pop(), random_read(keys, memory.shape.key_bytes_max, version), tree.root)
+            bench.request(free.pop(), random_read(keys, memory.shape.key_bytes_max, version), tree.root)
         await RisingEdge(dut.clk_i)
-        before = set(house.asked)
-        answered += house.take_answers(tree.root)
-        free += before - set(house.asked)
+        before = set(bench.requested)
+        answered += bench.check_answers(tree.root)
+        free += before - set(bench.requested)
         if answered == 90:
             break
-    assert answered == 90 and house.searches.count > 0
+    assert answered == 90 and bench.searches.count > 0
 
 
 def test_scan_engine():

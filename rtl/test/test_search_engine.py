@@ -1,4 +1,4 @@
-"""A search engine comes to the leaves that its descents lead to, in any order, and never waits for itself."""
+"""A search engine finds the leaves of its descents, in any order, and has no deadlock."""
 
 import random
 
@@ -15,9 +15,9 @@ from trees import grow
 COUNTS = record("search_counts_t")
 
 
-class House:
-    """The engine between its memory, its key buffers and who asks. Slots below 128 are of requests, the
-    others of scans that go down again."""
+class Bench:
+    """The engine with its memory and its key buffers, and the sources of descents. Slots below 128 belong
+    to requests, the others to repeated descents of scans."""
 
     def __init__(self, dut, stall: float, leaf_stall: float, **ports):
         units, self.places = int(dut.Units.value), int(dut.Places.value)
@@ -25,43 +25,43 @@ class House:
         self.tree, self.candidates = grow(self.memory, writes=150)
         self.ports = MemoryPorts(dut, self.memory, self.places, stall=stall, **ports)
         self.keys = KeyPorts(dut, units, stall=stall)
-        self.sources = Source(dut, "descent", stall=stall), Source(dut, "again", stall=stall)
-        self.sinks = Sink(dut, "leaf", stall=leaf_stall), Sink(dut, "again_leaf", stall=stall)
-        self.asked: dict[int, Descent] = {}
+        self.sources = Source(dut, "descent", stall=stall), Source(dut, "repeated", stall=stall)
+        self.sinks = Sink(dut, "leaf", stall=leaf_stall), Sink(dut, "repeated_leaf", stall=stall)
+        self.requested: dict[int, Descent] = {}
 
     async def start(self):
         await start(self.dut, shortcut_capacity_i=self.memory.shape.capacity)
 
-    def ask(self, again: int, count: int):
-        """Puts so many descents."""
-        for slot in range(128 * again, 128 * again + count):
-            descent = random_descent(self.tree, self.candidates, slot, again)
-            self.asked[slot] = descent
+    def request(self, repeated: int, count: int):
+        """Offers this number of descents."""
+        for slot in range(128 * repeated, 128 * repeated + count):
+            descent = random_descent(self.tree, self.candidates, slot, repeated)
+            self.requested[slot] = descent
             self.keys.keys[slot, descent.by_upper] = descent.key
-            self.sources[again].put(descent.word)
+            self.sources[repeated].put(descent.word)
 
-    async def check(self, again: int, count: int):
-        """Waits for so many leaves and compares them."""
-        await self.sinks[again].count(count)
-        leaves = [LEAF.unpack(word) for word in self.sinks[again].got]
+    async def check(self, repeated: int, count: int):
+        """Waits for this number of leaves and compares them."""
+        await self.sinks[repeated].count(count)
+        leaves = [LEAF.unpack(word) for word in self.sinks[repeated].got]
         slots = [TASK.unpack(leaf["request"])["slot"] for leaf in leaves]
-        assert sorted(slots) == list(range(128 * again, 128 * again + count))
+        assert sorted(slots) == list(range(128 * repeated, 128 * repeated + count))
         for slot, leaf in zip(slots, leaves):
-            self.asked[slot].check(self.memory, leaf)
+            self.requested[slot].check(self.memory, leaf)
 
 
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS)
-async def comes_to_all_leaves(dut, stall):
-    house = House(dut, stall, stall, jitter=20)
-    await house.start()
-    house.ask(0, 60)
-    house.ask(1, 20)
-    await house.check(0, 60)
-    await house.check(1, 20)
-    await house.ports.drained()
+async def finds_all_leaves(dut, stall):
+    bench = Bench(dut, stall, stall, jitter=20)
+    await bench.start()
+    bench.request(0, 60)
+    bench.request(1, 20)
+    await bench.check(0, 60)
+    await bench.check(1, 20)
+    await bench.ports.drained()
     await ClockCycles(dut.clk_i, 2)
-    counts, reads = COUNTS.unpack(int(dut.counts_o.value)), house.ports.reads
+    counts, reads = COUNTS.unpack(int(dut.counts_o.value)), bench.ports.reads
     steps = [read for read in reads if not read["cacheable"] and read["first"] == 0]
     assert counts["version_steps"] == len(steps)
     assert counts["lines"] == sum(read["count"] for read in reads)
@@ -69,31 +69,31 @@ async def comes_to_all_leaves(dut, stall):
 
 
 @cocotb.test()
-async def goes_down_again_while_no_leaf_is_taken(dut):
-    """Scans wait for leaves although those of requests wait for scans."""
-    house = House(dut, 0.0, 1.0, jitter=20)
-    await house.start()
-    house.ask(0, 100)
+async def repeats_descents_while_no_leaf_is_accepted(dut):
+    """Repeated descents end although the leaves of requests wait for scan units."""
+    bench = Bench(dut, 0.0, 1.0, jitter=20)
+    await bench.start()
+    bench.request(0, 100)
     await ClockCycles(dut.clk_i, 3000)
-    assert house.sources[0].taken == int(dut.Leaves.value)
-    house.ask(1, 20)
-    await house.check(1, 20)
-    house.sinks[0].stall = 0.0
-    await house.check(0, 100)
+    assert bench.sources[0].accepted == int(dut.Leaves.value)
+    bench.request(1, 20)
+    await bench.check(1, 20)
+    bench.sinks[0].stall = 0.0
+    await bench.check(0, 100)
 
 
 @cocotb.test()
-async def works_on_as_many_as_it_has_places(dut):
-    """Descents that come together take little longer than one; no unit has two before each has one."""
-    house = House(dut, 0.0, 0.0, latency=300)
-    await house.start()
-    house.ask(0, house.places)
+async def uses_all_units_before_their_second_descents(dut):
+    """Concurrent descents need little longer than a single one. No unit has two before each has one."""
+    bench = Bench(dut, 0.0, 0.0, latency=300)
+    await bench.start()
+    bench.request(0, bench.places)
     await ClockCycles(dut.clk_i, 2 + int(dut.Units.value))
     busy, descents = int(dut.busy.value), int(dut.Descents.value)
-    assert all(busy >> at & (1 << descents) - 1 for at in range(0, house.places, descents))
+    assert all(busy >> at & (1 << descents) - 1 for at in range(0, bench.places, descents))
     await ClockCycles(dut.clk_i, 100)
-    assert house.sources[0].taken == house.places == len(house.ports.reads)
-    await house.check(0, house.places)
+    assert bench.sources[0].accepted == bench.places == len(bench.ports.reads)
+    await bench.check(0, bench.places)
 
 
 def test_search_engine():

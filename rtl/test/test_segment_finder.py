@@ -1,4 +1,4 @@
-"""A segment finder counts heads and tells where segments are."""
+"""A segment finder counts heads and returns the bounds of segments."""
 
 import random
 from bisect import bisect_left, bisect_right
@@ -17,7 +17,7 @@ HEADER = record("node_header_t")
 
 
 def random_leaf(shape: Shape) -> bytes:
-    """A leaf of any number of items, none as well."""
+    """Returns a leaf with any number of items, including none."""
     keys = random_keys(300, random.choice((9, 16, shape.key_bytes_max)))
     while True:
         items = tuple(Item(key, random.randbytes(random.randint(0, 20))) for key in keys)
@@ -28,7 +28,7 @@ def random_leaf(shape: Shape) -> bytes:
 
 
 def shortcuts(shape: Shape, data: bytes) -> tuple[list[int], list[int]]:
-    """The heads of a node, and where its segments begin; last, where the sorted block ends."""
+    """Returns the heads of a node, the offsets of its segments, and the end of the sorted block."""
     header = NodeHeader.unpack(data[:64])
     fields = 64 + 8 * shape.capacity
     heads = [int.from_bytes(data[at:at + 8], "little") for at in range(64, 64 + 8 * header.shortcut_count, 8)]
@@ -38,7 +38,7 @@ def shortcuts(shape: Shape, data: bytes) -> tuple[list[int], list[int]]:
 
 
 async def pulse(dut, signal):
-    """Sets an input for a cycle."""
+    """Sets an input for one cycle."""
     signal.value = 1
     await RisingEdge(dut.clk_i)
     signal.value = 0
@@ -46,7 +46,7 @@ async def pulse(dut, signal):
 
 
 async def until(dut, signal) -> int:
-    """Waits for an output; how many cycles that took."""
+    """Waits for an output. Returns the number of cycles."""
     for cycles in range(10_000):
         if signal.value == 1:
             return cycles
@@ -79,12 +79,12 @@ async def finds_segments(dut, shape, stall):
         await until(dut, dut.header_valid_o)
         assert int(dut.header_o.value) == line(data[:64])
         known = [each.to_bytes(8, "big") for each in heads] or [b"\0" * 8]
-        wanted = head(near(random.choice(known), 8))
-        dut.head_i.value, dut.head_valid_i.value = wanted, 1
+        search_head = head(near(random.choice(known), 8))
+        dut.head_i.value, dut.head_valid_i.value = search_head, 1
         await until(dut, dut.found_o)
-        count = bisect_right(heads, wanted)
+        count = bisect_right(heads, search_head)
         assert int(dut.found_index_o.value) == max(count - 1, 0)
-        assert int(dut.found_less_o.value) == max(bisect_left(heads, wanted) - 1, 0)
+        assert int(dut.found_less_o.value) == max(bisect_left(heads, search_head) - 1, 0)
         assert int(dut.found_none_o.value) == (count == 0)
         dut.head_valid_i.value = 0
         for index in (max(count - 1, 0), random.randint(0, len(heads)), len(heads), 0):

@@ -10,7 +10,7 @@ from streams import STALLS, Sink, Source, start
 
 @cocotb.test()
 @cocotb.parametrize(source_stall=STALLS, sink_stall=STALLS)
-async def gives_all_in_order(dut, source_stall, sink_stall):
+async def returns_elements_in_order(dut, source_stall, sink_stall):
     source = Source(dut, "in", stall=source_stall)
     sink = Sink(dut, "out", stall=sink_stall)
     await start(dut)
@@ -21,7 +21,7 @@ async def gives_all_in_order(dut, source_stall, sink_stall):
 
 
 @cocotb.test()
-async def loses_no_cycle(dut):
+async def runs_at_full_rate(dut):
     source, sink = Source(dut, "in"), Sink(dut, "out")
     await start(dut)
     source.put(*range(100))

@@ -1,5 +1,5 @@
-"""Trees in memory: a writer that leaves versions behind as a store does, and a reader that says what reads
-must find. The reader looks at what nodes were made of, not at their bytes."""
+"""Trees in memory: a writer, which creates versions as a store does, and a reader, which returns the
+expected results. The reader uses the plans of the nodes, not their bytes."""
 
 import random
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from nodes import Entry, Item, Memory, Plan, child, child_lid
 
 
 class Tree:
-    """A tree that is written to. Its version is that of the last write."""
+    """A tree with a writer. Its version is that of the last write."""
 
     def __init__(self, memory: Memory):
         self.memory, self.version = memory, 1
@@ -22,11 +22,11 @@ class Tree:
         self.write(key, self.memory.item(key, value))
 
     def delete(self, key: bytes):
-        """Removes a key, which must be there."""
+        """Removes a key, which must exist."""
         self.write(key, None)
 
     def write(self, key: bytes, item: Item | None):
-        """Appends to the log of the key's leaf, or merges the leaf."""
+        """Appends to the log of the key's leaf, or consolidates the leaf."""
         self.version += 1
         path = self.path(key)
         leaf = self.memory.current(path[-1])
@@ -36,14 +36,14 @@ class Tree:
             self.replace(path, replace(leaf, items=tuple(merged(replace(leaf, entries=entries)))))
 
     def path(self, key: bytes) -> list[int]:
-        """The LIDs from the root to the leaf of a key."""
+        """Returns the LIDs from the root to the leaf of a key."""
         path = [self.root]
         while (node := self.memory.current(path[-1])).level > 0:
             path.append(child_for(node, key))
         return path
 
     def replace(self, path: list[int], plan: Plan):
-        """Gives the last node of a path other items: in a new buffer, or in more nodes than one."""
+        """Replaces the items of the last node of a path: in a new buffer, or in several nodes."""
         plan = replace(plan, entries=(), version=self.version, previous=self.memory.lids[path[-1]])
         address = self.memory.place_node(plan)
         if address is not None:
@@ -52,7 +52,7 @@ class Tree:
             self.split(path, plan)
 
     def split(self, path: list[int], plan: Plan):
-        """Makes nodes with new LIDs of one that is too full, and the parent lead to them."""
+        """Splits a node that is too full into nodes with new LIDs, and updates the parent."""
         parts = self.parts(plan)
         lids = [self.memory.reserve_lid() for _ in parts]
         if plan.level == 0:
@@ -67,7 +67,7 @@ class Tree:
         self.replace_child(path, plan.level, children)
 
     def replace_child(self, path: list[int], level: int, children: list[Item]):
-        """Puts children in the place of the last node of a path: in its parent, or in a root one level up."""
+        """Replaces the last node of a path by children: in its parent, or in a new root level."""
         first, rest = child_lid(children[0]), children[1:]
         if len(path) == 1:
             self.replace(path, Plan(level=level + 1, left=first, items=tuple(rest)))
@@ -82,7 +82,7 @@ class Tree:
         self.replace(path[:-1], changed)
 
     def parts(self, plan: Plan) -> list[Plan]:
-        """A node cut into nodes that fit."""
+        """Splits a node into nodes that fit."""
         if plan.build(self.memory.shape) is not None:
             return [plan]
         middle = halfway(plan)
@@ -97,7 +97,7 @@ class Tree:
         return [part for half in halves for part in self.parts(half)]
 
     def link(self, plan: Plan, lids: list[int]):
-        """Makes the siblings of a leaf that is split name its parts."""
+        """Updates the siblings of a leaf that was split: they point to its first and its last part."""
         if plan.left:
             self.memory.change(plan.left, right=lids[0])
         if plan.right:
@@ -105,7 +105,7 @@ class Tree:
 
 
 def grow(memory: Memory, writes: int) -> tuple[Tree, list[bytes]]:
-    """A tree with a history, and its keys."""
+    """Returns a tree with a history, and its keys."""
     tree = Tree(memory)
     keys = random_keys(writes // 2, memory.shape.key_bytes_max)
     present: set[bytes] = set()
@@ -121,25 +121,25 @@ def grow(memory: Memory, writes: int) -> tuple[Tree, list[bytes]]:
 
 
 def halfway(plan: Plan) -> int:
-    """The first item of the right half, by bytes; neither half is empty."""
+    """Returns the index of the first item of the right half, by bytes. No half is empty."""
     sizes = [len(item.pack(plan.prefix_length)) for item in plan.items]
     middle = next(at for at in range(len(sizes)) if 2 * sum(sizes[:at + 1]) >= sum(sizes))
     return min(max(middle, 1), len(sizes) - 1)
 
 
 def separator(left: bytes, right: bytes) -> bytes:
-    """The shortest key that is greater than `left` and not greater than `right`."""
+    """Returns the shortest key that is greater than `left` and not greater than `right`."""
     return right[:len(commonprefix([left, right])) + 1]
 
 
 def child_for(node: Plan, key: bytes, before: bool = False) -> int:
-    """The child that a key is routed to; with `before`, the one of the keys right before it."""
+    """Returns the child for a key; with `before`, the child for the keys right before it."""
     counts = [item for item in node.items if item.key < key or (item.key == key and not before)]
     return child_lid(counts[-1]) if counts else node.left
 
 
 def merged(leaf: Plan, version: int | None = None) -> list[Item]:
-    """The items of a leaf that a version sees, in order."""
+    """Returns the items of a leaf at a version, in order."""
     items = {item.key: item for item in leaf.items}
     for entry in leaf.entries:
         if version is not None and entry.version > version:
@@ -152,25 +152,25 @@ def merged(leaf: Plan, version: int | None = None) -> list[Item]:
 
 @dataclass(frozen=True)
 class Reader:
-    """What reads at one version find."""
+    """The expected results of reads at one version."""
 
     memory: Memory
     version: int
 
     def address(self, lid: int) -> int | None:
-        """Where the node that a LID named at this version is; None if it is younger."""
+        """Returns the address of the node of a LID at this version, or None if the node is younger."""
         address = self.memory.lids[lid]
         while address and self.memory.plans[address].version > self.version:
             address = self.memory.plans[address].previous
         return address or None
 
     def node(self, lid: int) -> Plan | None:
-        """That node."""
+        """Returns the node of a LID at this version."""
         address = self.address(lid)
         return self.memory.plans[address] if address else None
 
     def descend(self, root: int, direction: str, key: bytes = b"") -> int:
-        """The LID of a leaf: that of the `key`, `before` it, the `first` or the `last`."""
+        """Returns the LID of a leaf: that of the `key`, `before` it, the `first` or the `last`."""
         lid = root
         while (node := self.node(lid)) is not None and node.level > 0:
             if direction == "first":
@@ -182,7 +182,8 @@ class Reader:
         return lid
 
     def get(self, root: int, key: bytes) -> tuple[bytes, int] | None:
-        """The value of a key, and the version of the pair: that of its log entry, or of the leaf."""
+        """Returns the value of a key, and the version of the pair: that of its log entry, or of the
+        leaf."""
         leaf = self.node(self.descend(root, "key", key))
         if leaf is None:
             return None
@@ -194,7 +195,7 @@ class Reader:
         return None if item is None else (self.memory.value(item), version)
 
     def pairs(self, lid: int) -> list[tuple[bytes, bytes]]:
-        """All pairs below a node, in order."""
+        """Returns all pairs below a node, in order."""
         node = self.node(lid)
         if node is None:
             return []
@@ -205,7 +206,7 @@ class Reader:
 
     def scan(self, root: int, lower: bytes = b"", upper: bytes = b"", *, lower_excluded=False,
              upper_excluded=False, floor_start=False, backward=False) -> list[tuple[bytes, bytes]]:
-        """The pairs of a range, in the order of the scan; an empty bound is none."""
+        """Returns the pairs of a range, in the order of the scan. An empty bound means no bound."""
         pairs = self.pairs(root)
         if floor_start and lower:
             floor = max((key for key, _ in pairs if key <= lower), default=None)

@@ -17,7 +17,7 @@ module accelerator
   parameter int unsigned ScanSlots = 4,
   parameter int unsigned LidCount = 65536,
   parameter int unsigned DramAddressBits = 34,
-  parameter bit TellsEvents = 1'b0,
+  parameter bit ReportsEvents = 1'b0,
   // channels of on-board memory: a power of two
   parameter int unsigned Channels = 2,
   localparam int unsigned Clients = SearchUnits * SearchDescents + ScanUnits * ScanSlots,
@@ -251,7 +251,7 @@ module accelerator
     .events_o(bus_events)
   );
 
-  assign events_o = TellsEvents ? {bus_events, core_events} : '0;
+  assign events_o = ReportsEvents ? {bus_events, core_events} : '0;
 
 endmodule
 

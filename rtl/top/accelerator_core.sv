@@ -58,7 +58,7 @@ module accelerator_core
   output slot_t  [Clients-1:0] client_slots_o
 );
 
-  // Readers of keys: again the scan engine comes first.
+  // Readers of keys: the scan engine comes first here, too.
   localparam int unsigned KeyReaders = SearchUnits + ScanUnits;
   logic [KeyReaders-1:0] key_valid, key_ready, key_line_valid;
   key_read_t [KeyReaders-1:0] key;
@@ -66,10 +66,10 @@ module accelerator_core
   logic [ScanUnits-1:0] key_write_valid, key_write_ready;
   key_write_t [ScanUnits-1:0] key_write;
 
-  logic descent_valid, descent_ready, again_valid, again_ready;
-  descent_t descent, again;
-  logic leaf_valid, leaf_ready, again_leaf_valid, again_leaf_ready;
-  leaf_t leaf, again_leaf;
+  logic descent_valid, descent_ready, repeated_valid, repeated_ready;
+  descent_t descent, repeated;
+  logic leaf_valid, leaf_ready, repeated_leaf_valid, repeated_leaf_ready;
+  leaf_t leaf, repeated_leaf;
   logic answer_valid, answer_ready;
   event_t [RequestEvents-1:0] request_events;
   event_t [Clients-1:0] unit_events;
@@ -131,12 +131,12 @@ module accelerator_core
     .leaf_valid_o(leaf_valid),
     .leaf_ready_i(leaf_ready),
     .leaf_o(leaf),
-    .again_valid_i(again_valid),
-    .again_ready_o(again_ready),
-    .again_i(again),
-    .again_leaf_valid_o(again_leaf_valid),
-    .again_leaf_ready_i(again_leaf_ready),
-    .again_leaf_o(again_leaf),
+    .repeated_valid_i(repeated_valid),
+    .repeated_ready_o(repeated_ready),
+    .repeated_i(repeated),
+    .repeated_leaf_valid_o(repeated_leaf_valid),
+    .repeated_leaf_ready_i(repeated_leaf_ready),
+    .repeated_leaf_o(repeated_leaf),
     .key_valid_o(key_valid[KeyReaders-1:ScanUnits]),
     .key_ready_i(key_ready[KeyReaders-1:ScanUnits]),
     .key_o(key[KeyReaders-1:ScanUnits]),
@@ -162,12 +162,12 @@ module accelerator_core
     .leaf_valid_i(leaf_valid),
     .leaf_ready_o(leaf_ready),
     .leaf_i(leaf),
-    .again_valid_o(again_valid),
-    .again_ready_i(again_ready),
-    .again_o(again),
-    .again_leaf_valid_i(again_leaf_valid),
-    .again_leaf_ready_o(again_leaf_ready),
-    .again_leaf_i(again_leaf),
+    .repeated_valid_o(repeated_valid),
+    .repeated_ready_i(repeated_ready),
+    .repeated_o(repeated),
+    .repeated_leaf_valid_i(repeated_leaf_valid),
+    .repeated_leaf_ready_o(repeated_leaf_ready),
+    .repeated_leaf_i(repeated_leaf),
     .key_valid_o(key_valid[ScanUnits-1:0]),
     .key_ready_i(key_ready[ScanUnits-1:0]),
     .key_o(key[ScanUnits-1:0]),

@@ -1,7 +1,7 @@
 // The pins of the accelerator: requests in, completions out, registers, and memory. Every bus has standard
-// signal names and a prefix of its own (s_axil_, s_axis_, m_axis_, m_axi_host_, m_axi_dram0_, m_axi_dram1_),
-// so that IP packagers find the interfaces by name. Requests and completions are described in
-// docs/design/pipeline.md.
+// signal names and its own prefix (s_axil_, s_axis_, m_axis_, m_axi_host_, m_axi_dram0_, m_axi_dram1_),
+// so that IP packagers find the interfaces by name. docs/design/pipeline.md describes
+// requests and completions.
 
 `default_nettype none
 
@@ -22,8 +22,8 @@ module accelerator_top
   // bytes of each channel of on-board memory, as a power of two
   parameter int unsigned DramAddressBits = 34,
   // whether events_o reports events, for simulations
-  parameter bit TellsEvents = 1'b0,
-  // channels of on-board memory; each has a prefix of its own
+  parameter bit ReportsEvents = 1'b0,
+  // channels of on-board memory; each has its own prefix
   localparam int unsigned Channels = 2,
   localparam int unsigned Clients = SearchUnits * SearchDescents + ScanUnits * ScanSlots,
   // tags: see host_reader; on-board memory needs one bit more
@@ -145,7 +145,7 @@ module accelerator_top
   input  logic [DramIdBits-1:0]      m_axi_dram1_bid,
   input  logic [1:0]                 m_axi_dram1_bresp,
 
-  // the numbers of the oldest request in flight and of the newest request that began
+  // the numbers of the oldest request in flight and of the newest request that has begun
   output logic [63:0] window_oldest_o,
   output logic [63:0] window_newest_o,
 
@@ -169,7 +169,7 @@ module accelerator_top
     .ScanSlots(ScanSlots),
     .LidCount(LidCount),
     .DramAddressBits(DramAddressBits),
-    .TellsEvents(TellsEvents),
+    .ReportsEvents(ReportsEvents),
     .Channels(Channels)
   ) u_accelerator (
     .clk_i,

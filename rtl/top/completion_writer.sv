@@ -12,7 +12,7 @@ module completion_writer
   input logic clk_i,
   input logic rst_i,
 
-  // the beats of an answer, not mixed with beats of another one
+  // the beats of an answer; beats of different answers are never mixed
   input  logic         answer_valid_i,
   output logic         answer_ready_o,
   input  answer_beat_t answer_i,
@@ -54,15 +54,15 @@ module completion_writer
 
   state_e state_d, state_q;
   // Remaining bytes of the body.
-  logic [31:0] rest_d, rest_q;
+  logic [31:0] remaining_d, remaining_q;
 
   completion_t header;
   completion_outcome_t outcome;
 
   // The next bytes of the packet.
-  logic put_valid, put_ready, put_last;
-  line_t put_bytes;
-  count_t put_count;
+  logic chunk_valid, chunk_ready, chunk_last;
+  line_t chunk_bytes;
+  count_t chunk_count;
 
   // ---- header and body ----
 
@@ -81,44 +81,44 @@ module completion_writer
   };
 
   // Bytes of a beat of the body, including padding.
-  function automatic count_t beat_bytes(logic [31:0] rest);
-    if (rest >= LineBytes) return count_t'(LineBytes);
-    return {count_t'(rest + 32'd7) >> 3} << 3;
+  function automatic count_t beat_bytes(logic [31:0] remaining);
+    if (remaining >= LineBytes) return count_t'(LineBytes);
+    return {count_t'(remaining + 32'd7) >> 3} << 3;
   endfunction
 
   always_comb begin
-    put_valid = state_q == Header || (state_q == Body && answer_valid_i);
-    put_last = answer_i.last;
-    put_bytes = line_t'(header);
-    put_count = count_t'(CompletionSize);
+    chunk_valid = state_q == Header || (state_q == Body && answer_valid_i);
+    chunk_last = answer_i.last;
+    chunk_bytes = line_t'(header);
+    chunk_count = count_t'(CompletionSize);
     if (state_q == Header) begin
-      put_last = answer_i.bytes == '0;
+      chunk_last = answer_i.bytes == '0;
     end else begin
-      put_bytes = answer_i.data;
-      put_count = beat_bytes(rest_q);
+      chunk_bytes = answer_i.data;
+      chunk_count = beat_bytes(remaining_q);
     end
   end
 
   always_comb begin
     state_d = state_q;
-    rest_d = rest_q;
+    remaining_d = remaining_q;
     case (state_q)
       Idle: if (answer_valid_i) state_d = Header;
       Header: begin
-        rest_d = answer_i.bytes;
-        if (put_ready) state_d = put_last ? Idle : Body;
+        remaining_d = answer_i.bytes;
+        if (chunk_ready) state_d = chunk_last ? Idle : Body;
       end
       default: begin
-        if (put_valid && put_ready) begin
-          rest_d = rest_q - LineBytes;
-          if (put_last) state_d = Idle;
+        if (chunk_valid && chunk_ready) begin
+          remaining_d = remaining_q - LineBytes;
+          if (chunk_last) state_d = Idle;
         end
       end
     endcase
   end
 
   // The header consumes the beat of an empty body.
-  assign answer_ready_o = put_ready && (state_q == Body || (state_q == Header && put_last));
+  assign answer_ready_o = chunk_ready && (state_q == Body || (state_q == Header && chunk_last));
 
   always_ff @(posedge clk_i) begin
     if (rst_i) state_q <= Idle;
@@ -126,7 +126,7 @@ module completion_writer
   end
 
   always_ff @(posedge clk_i) begin
-    rest_q <= rest_d;
+    remaining_q <= remaining_d;
   end
 
   assign name_read_o = state_q == Idle && answer_valid_i;
@@ -138,49 +138,49 @@ module completion_writer
 
   // An incomplete line waits for more bytes. A header is half a line, so each full beat of a body completes
   // one line and leaves half of the next one.
-  line_t half_q;
-  count_t half_count_q;
-  logic is_last_half_q;
+  line_t partial_q;
+  count_t partial_count_q;
+  logic is_last_partial_q;
 
-  line_t joined_low, joined_high;
-  logic [CountBits:0] joined_count;
-  logic is_whole;
+  line_t combined_low, combined_high;
+  logic [CountBits:0] combined_count;
+  logic is_full;
   beat_t line;
-  logic line_valid, line_ready, line_taken;
+  logic line_valid, line_ready, line_accepted;
 
   // All lengths are multiples of 8 bytes.
-  assign {joined_high, joined_low} =
-    {{LineBits{1'b0}}, half_q} | ((2 * LineBits)'(put_bytes) << (64 * half_count_q[CountBits-2:3]));
-  assign joined_count = (CountBits + 1)'(half_count_q) + (CountBits + 1)'(put_count);
-  assign is_whole = joined_count >= (CountBits + 1)'(LineBytes);
+  assign {combined_high, combined_low} =
+    {{LineBits{1'b0}}, partial_q} | ((2 * LineBits)'(chunk_bytes) << (64 * partial_count_q[CountBits-2:3]));
+  assign combined_count = (CountBits + 1)'(partial_count_q) + (CountBits + 1)'(chunk_count);
+  assign is_full = combined_count >= (CountBits + 1)'(LineBytes);
 
   // The remainder of a packet is sent before the next packet is accepted.
-  assign put_ready = !is_last_half_q && (line_ready || !(is_whole || put_last));
-  assign line_valid = is_last_half_q || (put_valid && (is_whole || put_last));
-  assign line_taken = line_valid && line_ready;
+  assign chunk_ready = !is_last_partial_q && (line_ready || !(is_full || chunk_last));
+  assign line_valid = is_last_partial_q || (chunk_valid && (is_full || chunk_last));
+  assign line_accepted = line_valid && line_ready;
   always_comb begin
-    if (is_last_half_q) begin
-      line = '{data: half_q, count: half_count_q, last: 1'b1};
+    if (is_last_partial_q) begin
+      line = '{data: partial_q, count: partial_count_q, last: 1'b1};
     end else begin
-      line.data = joined_low;
-      line.count = is_whole ? count_t'(LineBytes) : joined_count[CountBits-1:0];
-      line.last = put_last && joined_count <= (CountBits + 1)'(LineBytes);
+      line.data = combined_low;
+      line.count = is_full ? count_t'(LineBytes) : combined_count[CountBits-1:0];
+      line.last = chunk_last && combined_count <= (CountBits + 1)'(LineBytes);
     end
   end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      half_q <= '0;
-      half_count_q <= '0;
-      is_last_half_q <= 1'b0;
-    end else if (line_taken && line.last) begin
-      half_q <= '0;
-      half_count_q <= '0;
-      is_last_half_q <= 1'b0;
-    end else if (put_valid && put_ready) begin
-      half_q <= is_whole ? joined_high : joined_low;
-      half_count_q <= count_t'(is_whole ? joined_count - (CountBits + 1)'(LineBytes) : joined_count);
-      is_last_half_q <= put_last;
+      partial_q <= '0;
+      partial_count_q <= '0;
+      is_last_partial_q <= 1'b0;
+    end else if (line_accepted && line.last) begin
+      partial_q <= '0;
+      partial_count_q <= '0;
+      is_last_partial_q <= 1'b0;
+    end else if (chunk_valid && chunk_ready) begin
+      partial_q <= is_full ? combined_high : combined_low;
+      partial_count_q <= count_t'(is_full ? combined_count - (CountBits + 1)'(LineBytes) : combined_count);
+      is_last_partial_q <= chunk_last;
     end
   end
 
@@ -199,7 +199,8 @@ module completion_writer
   assign out_last_o = beat.last;
   assign out_keep_o = beat.count == count_t'(LineBytes) ? '1 : (LineBytes'(1) << beat.count) - 1'b1;
 
-  `ASSERT(BodyEndsWithItsBytes, state_q != Body || !answer_valid_i || answer_i.last == (rest_q <= LineBytes))
+  `ASSERT(LastBeatMatchesLength,
+      state_q != Body || !answer_valid_i || answer_i.last == (remaining_q <= LineBytes))
   `ASSERT(EmptyBodyIsOneBeat, state_q != Header || answer_i.bytes != '0 || answer_i.last)
   `ASSERT_OFFER_STAYS(AnswerStays, answer_valid_i, answer_ready_o, answer_i)
   `ASSERT_OFFER_STAYS(OutStays, out_valid_o, out_ready_i, {out_data_o, out_keep_o, out_last_o})

@@ -93,15 +93,15 @@ module control
   logic [63:0] geometry_q, read_version_q, table_number_q, root_q, mapped_lid_q, mapped_address_q;
   logic [63:0] counter_index_q, switches_q;
 
-  logic takes, is_high, is_allowed;
+  logic accepts, is_high, is_valid;
   register_t written;
   logic [63:0] value;
 
-  assign takes = state_q == Idle && aw_valid_i && w_valid_i;
+  assign accepts = state_q == Idle && aw_valid_i && w_valid_i;
   assign written = aw_address_i[AddressBits-1:3];
   assign is_high = aw_address_i[2];
   assign value = {w_data_i, low_q};
-  assign is_allowed = aw_address_i[1:0] == '0 && w_strobe_i == '1
+  assign is_valid = aw_address_i[1:0] == '0 && w_strobe_i == '1
       && written inside {
         Geometry, ReadVersion, TableNumber, Root, MappedLid, MappedAddress, CounterIndex, Switches
       };
@@ -111,11 +111,11 @@ module control
     response_d = response_q;
     case (state_q)
       Idle: begin
-        if (takes) begin
-          response_d = is_allowed ? Okay : SlaveError;
+        if (accepts) begin
+          response_d = is_valid ? Okay : SlaveError;
           state_d = Respond;
-          if (is_allowed && is_high && written == Root) state_d = SetRoot;
-          if (is_allowed && is_high && written == MappedAddress) state_d = Map;
+          if (is_valid && is_high && written == Root) state_d = SetRoot;
+          if (is_valid && is_high && written == MappedAddress) state_d = Map;
         end
       end
       SetRoot: if (root_ready_i) state_d = Respond;
@@ -133,17 +133,17 @@ module control
       switches_q <= '0;
     end else begin
       state_q <= state_d;
-      if (takes && is_allowed && is_high && written == Geometry) geometry_q <= value;
-      if (takes && is_allowed && is_high && written == ReadVersion) read_version_q <= value;
-      if (takes && is_allowed && is_high && written == CounterIndex) counter_index_q <= value;
-      if (takes && is_allowed && is_high && written == Switches) switches_q <= value;
+      if (accepts && is_valid && is_high && written == Geometry) geometry_q <= value;
+      if (accepts && is_valid && is_high && written == ReadVersion) read_version_q <= value;
+      if (accepts && is_valid && is_high && written == CounterIndex) counter_index_q <= value;
+      if (accepts && is_valid && is_high && written == Switches) switches_q <= value;
     end
   end
 
   always_ff @(posedge clk_i) begin
     response_q <= response_d;
-    if (takes && is_allowed && !is_high) low_q <= w_data_i;
-    if (takes && is_allowed && is_high) begin
+    if (accepts && is_valid && !is_high) low_q <= w_data_i;
+    if (accepts && is_valid && is_high) begin
       case (written)
         TableNumber: table_number_q <= value;
         Root: root_q <= value;
@@ -154,8 +154,8 @@ module control
     end
   end
 
-  assign aw_ready_o = takes;
-  assign w_ready_o = takes;
+  assign aw_ready_o = accepts;
+  assign w_ready_o = accepts;
   assign b_valid_o = state_q == Respond;
   assign b_response_o = response_q;
 
@@ -236,8 +236,8 @@ module control
   `ASSERT_OFFER_STAYS(RStays, r_valid_o, r_ready_i, {r_data_o, r_response_o})
   `ASSERT_OFFER_STAYS(RootStays, root_valid_o, root_ready_i, {root_table_o, root_o})
   `ASSERT_OFFER_STAYS(MapStays, map_valid_o, map_ready_i, {map_lid_o, map_address_o})
-  `ASSERT(ReadVersionNeverFalls,
-      !(takes && is_allowed && is_high && written == ReadVersion) || value >= read_version_q)
+  `ASSERT(ReadVersionNeverDecreases,
+      !(accepts && is_valid && is_high && written == ReadVersion) || value >= read_version_q)
 
 endmodule
 

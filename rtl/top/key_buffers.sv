@@ -1,6 +1,6 @@
-// Stores the lower and the upper key of each request in flight, in lines. One write and one read take place
-// per cycle; readers, and writers, are granted round-robin. A line can be read from the second cycle after
-// the cycle in which its write was accepted.
+// Stores the lower and the upper key of each request in flight, in lines. It executes one write and one
+// read per cycle and grants writers and readers round-robin. A line can be read from the second cycle
+// after the cycle in which its write was accepted.
 
 `default_nettype none
 
@@ -95,7 +95,7 @@ module key_buffers
 
   `ASSERT(WrittenSlotExists, !write_valid || 32'(write.slot) < SlotCount)
   `ASSERT(ReadSlotExists, !read_valid || 32'(read.slot) < SlotCount)
-  `ASSERT(OneForEachReader, (line_valid_o & (line_valid_o - 1'b1)) == '0)
+  `ASSERT(OneReaderPerLine, (line_valid_o & (line_valid_o - 1'b1)) == '0)
 
 endmodule
 

@@ -16,7 +16,7 @@ module memory_events
 ) (
   input slot_t [Clients-1:0] client_slots_i,
 
-  // of the ports, only addresses and last beats; of an id, only the client
+  // The module uses only addresses and last beats of the ports, and only the client of an id.
   // verilator lint_off UNUSEDSIGNAL
   input axi_read_request_t  host_request_i,
   input axi_read_response_t host_response_i,

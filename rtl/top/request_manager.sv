@@ -212,7 +212,7 @@ module request_manager
   assign events_o = {
     event_if(done_valid, EventDone, done_slot, '0, '0),
     starts ? event_if(1'b1, EventStarted, descent_o.request.slot, '0, descent_o.request.read_version) :
-        event_if(rejects, EventRefused, rejection.slot, '0, 64'(rejection.status)),
+        event_if(rejects, EventRejected, rejection.slot, '0, 64'(rejection.status)),
     event_if(parsed_valid && parsed_ready, EventParsed, parsed.slot, 32'(parsed.request.opcode),
         parsed.request.identifier),
     event_if(slot_valid && slot_ready, EventBegun, slot, '0, window_newest_o + 64'd1)

@@ -1,8 +1,8 @@
 // Finds the requests in a stream of bytes and validates them.
 //
-// A packet contains whole requests, back to back. A truncated request, which the end of its packet cuts off,
-// is malformed, whatever else is wrong with it. The header of any other request gives its length, so the
-// parser always finds the next request, even after an invalid one.
+// A packet contains whole requests, back to back. A request that the end of its packet truncates is
+// malformed, even if it has other errors. The header of every other request states its length, so the
+// parser finds the next request even after an invalid one.
 
 `default_nettype none
 
@@ -39,10 +39,10 @@ module request_parser
 );
 
   // Enough for the two longest lengths that the header of a request can contain.
-  localparam int unsigned RestBits = 17;
+  localparam int unsigned RemainingBits = 17;
   localparam int unsigned HeaderBytes = RequestSize;
 
-  typedef logic [RestBits-1:0] rest_t;
+  typedef logic [RemainingBits-1:0] remaining_t;
 
   typedef enum logic [2:0] {
     // between two packets
@@ -58,24 +58,24 @@ module request_parser
 
   state_e state_d, state_q;
   // Remaining bytes of this part.
-  rest_t rest_d, rest_q;
+  remaining_t remaining_d, remaining_q;
   key_line_t line_d, line_q;
   logic is_truncated_d, is_truncated_q;
   slot_t slot_q;
   request_t request_q;
-  // Whether the last beat of the packet was received.
+  // The last beat of the packet was received.
   logic ended_q;
-  // Bytes of the packet that were received and not consumed.
-  logic [7:0] known_q;
+  // Bytes of the packet that were received and are not yet consumed.
+  logic [7:0] received_q;
 
-  logic start, line_ready, takes_line;
+  logic start, line_ready, window_ready;
   line_t bytes;
   logic [7:0] window_count;
-  logic [6:0] chunk, take;
-  logic is_here, takes_header, writes_key;
+  logic [6:0] chunk, consume;
+  logic has_chunk, accepts_header, writes_key;
   request_t header;
 
-  // Functions look at some fields of a request.
+  // The functions use only some fields of a request.
   // verilator lint_off UNUSEDSIGNAL
 
   // A header is followed by the keys, and zeros up to a multiple of 8 bytes.
@@ -101,12 +101,12 @@ module request_parser
     return -(request.lower_length[2:0] + request.upper_length[2:0]);
   endfunction
 
-  function automatic rest_t bytes_of(state_e state, request_t request);
+  function automatic remaining_t bytes_of(state_e state, request_t request);
     case (state)
-      Skip: return rest_t'(request.lower_length) + rest_t'(request.upper_length);
-      Lower: return rest_t'(request.lower_length);
-      Upper: return rest_t'(request.upper_length);
-      Padding: return rest_t'(padding_bytes(request));
+      Skip: return remaining_t'(request.lower_length) + remaining_t'(request.upper_length);
+      Lower: return remaining_t'(request.lower_length);
+      Upper: return remaining_t'(request.upper_length);
+      Padding: return remaining_t'(padding_bytes(request));
       default: return '0;
     endcase
   endfunction
@@ -122,39 +122,39 @@ module request_parser
     .start_i(start),
     .skip_i('0),
     .line_valid_i(in_valid_i && line_ready && !start),
-    .line_ready_o(takes_line),
+    .line_ready_o(window_ready),
     .line_i(in_data_i),
     .bytes_o(bytes),
     .count_o(window_count),
-    .take_i(take)
+    .consume_i(consume)
   );
-  assign in_ready_o = line_ready && takes_line && !start;
+  assign in_ready_o = line_ready && window_ready && !start;
   assign header = bytes[8*HeaderBytes-1:0];
 
   always_ff @(posedge clk_i) begin
     if (rst_i || start) begin
-      known_q <= '0;
+      received_q <= '0;
       ended_q <= 1'b0;
     end else begin
-      known_q <= known_q - 8'(take) + (in_valid_i && in_ready_o ? 8'($countones(in_keep_i)) : 8'd0);
+      received_q <= received_q - 8'(consume) + (in_valid_i && in_ready_o ? 8'($countones(in_keep_i)) : 8'd0);
       if (in_valid_i && in_ready_o) ended_q <= in_last_i;
     end
   end
 
   // ---- parts of a request ----
 
-  assign chunk = rest_q > rest_t'(LineBytes) ? 7'(LineBytes) : rest_q[6:0];
-  assign is_here = known_q >= 8'(chunk);
-  assign writes_key = is_here && (state_q == Lower || state_q == Upper);
+  assign chunk = remaining_q > remaining_t'(LineBytes) ? 7'(LineBytes) : remaining_q[6:0];
+  assign has_chunk = received_q >= 8'(chunk);
+  assign writes_key = has_chunk && (state_q == Lower || state_q == Upper);
 
   always_comb begin
     state_d = state_q;
-    rest_d = rest_q;
+    remaining_d = remaining_q;
     line_d = line_q;
     is_truncated_d = is_truncated_q;
-    take = '0;
+    consume = '0;
     start = 1'b0;
-    takes_header = 1'b0;
+    accepts_header = 1'b0;
     case (state_q)
       Restart: begin
         start = 1'b1;
@@ -162,39 +162,39 @@ module request_parser
       end
       Header: begin
         line_d = '0;
-        if (ended_q && known_q == '0) begin
+        if (ended_q && received_q == '0) begin
           state_d = Restart;
-        end else if (slot_valid_i && known_q >= 8'(HeaderBytes)) begin
-          takes_header = 1'b1;
-          take = 7'(HeaderBytes);
+        end else if (slot_valid_i && received_q >= 8'(HeaderBytes)) begin
+          accepts_header = 1'b1;
+          consume = 7'(HeaderBytes);
           is_truncated_d = 1'b0;
           state_d = after_header(header);
-          rest_d = bytes_of(state_d, header);
+          remaining_d = bytes_of(state_d, header);
         end else if (slot_valid_i && ended_q) begin
-          takes_header = 1'b1;
-          take = known_q[6:0];
+          accepts_header = 1'b1;
+          consume = received_q[6:0];
           is_truncated_d = 1'b1;
           state_d = Offer;
         end
       end
       Skip, Lower, Upper, Padding: begin
-        if (ended_q && !is_here) begin
-          take = known_q[6:0];
+        if (ended_q && !has_chunk) begin
+          consume = received_q[6:0];
           is_truncated_d = 1'b1;
           state_d = Offer;
-        end else if (is_here) begin
+        end else if (has_chunk) begin
           if (!writes_key || key_ready_i) begin
-            take = chunk;
-            rest_d = rest_q - rest_t'(chunk);
+            consume = chunk;
+            remaining_d = remaining_q - remaining_t'(chunk);
             line_d = line_q + 1'b1;
-            if (rest_d == '0) begin
+            if (remaining_d == '0) begin
               line_d = '0;
               case (state_q)
                 Lower: state_d = after_lower(request_q);
                 Padding: state_d = Offer;
                 default: state_d = after_keys(request_q);
               endcase
-              rest_d = bytes_of(state_d, request_q);
+              remaining_d = bytes_of(state_d, request_q);
             end
           end
         end
@@ -209,14 +209,14 @@ module request_parser
   end
 
   always_ff @(posedge clk_i) begin
-    rest_q <= rest_d;
+    remaining_q <= remaining_d;
     line_q <= line_d;
     is_truncated_q <= is_truncated_d;
-    if (takes_header) begin
+    if (accepts_header) begin
       slot_q <= slot_i;
       request_q <= header;
       // A truncated identifier is not echoed.
-      if (known_q < 8'(RequestIdentifierBytes)) request_q.identifier <= '0;
+      if (received_q < 8'(RequestIdentifierBytes)) request_q.identifier <= '0;
     end
   end
 
@@ -245,7 +245,7 @@ module request_parser
     return 8'(StatusFound);
   endfunction
 
-  assign slot_ready_o = takes_header;
+  assign slot_ready_o = accepts_header;
   assign key_valid_o = writes_key;
   assign key_o = '{slot: slot_q, upper: state_q == Upper, line: line_q, data: bytes};
   assign request_valid_o = state_q == Offer;
@@ -256,7 +256,7 @@ module request_parser
   };
 
   `ASSERT(KeepIsContiguous, !in_valid_i || (in_keep_i & (in_keep_i + 1'b1)) == '0)
-  `ASSERT(TakesWhatIsThere, 8'(take) <= known_q && 8'(take) <= window_count)
+  `ASSERT(ConsumesReceivedBytes, 8'(consume) <= received_q && 8'(consume) <= window_count)
   `ASSERT(SlotIsFree, !slot_ready_o || slot_valid_i)
   `ASSERT_OFFER_STAYS(InStays, in_valid_i, in_ready_o, {in_data_i, in_keep_i, in_last_i})
   `ASSERT_OFFER_STAYS(KeyStays, key_valid_o, key_ready_i, {key_o.slot, key_o.upper, key_o.line})

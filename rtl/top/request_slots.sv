@@ -3,7 +3,7 @@
 // done to the newest one that has begun. The host must not reclaim memory that a request in the window may
 // read.
 //
-// A request enters the window before it gets its read version, so the host never misses a reader.
+// A request enters the window before it gets its read version, so the host knows every reader.
 
 `default_nettype none
 
@@ -82,9 +82,9 @@ module request_slots
   parsed_request_t parsed_q;
   version_t read_version_q;
 
-  logic begins, ends, takes;
+  logic begins, ends, accepts;
   logic is_rejected;
-  // Only some of their fields are used.
+  // The module uses only some of their fields.
   // verilator lint_off UNUSEDSIGNAL
   request_t request;
   request_flags_t flags;
@@ -115,12 +115,12 @@ module request_slots
   assign request = parsed_q.request;
   assign flags = request.flags;
   assign is_rejected = parsed_q.status != 8'(StatusFound) || root_i == '0;
-  assign takes = request_valid_i && request_ready_o;
+  assign accepts = request_valid_i && request_ready_o;
 
   always_comb begin
     state_d = state_q;
     case (state_q)
-      Idle: if (takes) state_d = Dispatch;
+      Idle: if (accepts) state_d = Dispatch;
       Dispatch: begin
         if (is_rejected) state_d = Reject;
         else if (descent_ready_i) state_d = Idle;
@@ -135,7 +135,7 @@ module request_slots
   end
 
   always_ff @(posedge clk_i) begin
-    if (takes) begin
+    if (accepts) begin
       parsed_q <= request_i;
       read_version_q <= request_i.request.read_version;
       if (request_i.request.read_version == '0) read_version_q <= read_version_i;
@@ -173,7 +173,7 @@ module request_slots
   assign descent_o = '{
     direction: direction,
     by_upper: flags.backward,
-    again: 1'b0,
+    repeated: 1'b0,
     request: '{
       slot: parsed_q.slot,
       is_scan: request.opcode == 8'(OpcodeScan),
@@ -201,19 +201,19 @@ module request_slots
   assign distance = index_t'(done_slot_i) - index_t'(oldest_q);
   assign is_live = 64'(distance) <= newest_q - oldest_q && oldest_q <= newest_q;
 
-  `ASSERT(SlotsExist, 32'(name_slot_i) < SlotCount || !name_read_i)
+  `ASSERT(NameSlotExists, 32'(name_slot_i) < SlotCount || !name_read_i)
   `ASSERT(DoneSlotExists, 32'(done_slot_i) < SlotCount || !done_valid_i)
-  `ASSERT(WindowHasABound, newest_q - oldest_q + 64'd1 <= 64'(SlotCount))
+  `ASSERT(WindowIsBounded, newest_q - oldest_q + 64'd1 <= 64'(SlotCount))
   `ASSERT(DoneWasInFlight, !done_valid_i || (is_live && !done_q[index_t'(done_slot_i)]))
   `ASSERT(RequestHasBegun, !request_valid_i || oldest_q <= newest_q)
-  `ASSERT(RequestIsTheNewest, !request_valid_i || request_i.slot == slot_t'(index_t'(newest_q)))
+  `ASSERT(RequestIsNewest, !request_valid_i || request_i.slot == slot_t'(index_t'(newest_q)))
   `ASSERT_OFFER_STAYS(DescentStays, descent_valid_o, descent_ready_i, descent_o)
-  `ASSERT_OFFER_STAYS(RefusalStays, rejection_valid_o, rejection_ready_i, rejection_o)
-  `COVER(AllAreInFlight, !slot_valid_o)
+  `ASSERT_OFFER_STAYS(RejectionStays, rejection_valid_o, rejection_ready_i, rejection_o)
+  `COVER(WindowIsFull, !slot_valid_o)
   `COVER(OutOfOrder, done_valid_i && 64'(done_slot_i) != 64'(index_t'(oldest_q)))
-  `COVER(IsRefused, state_q == Reject)
-  `COVER(NamesVersion, takes && request_i.request.read_version != '0)
-  `COVER(DescentWaits, descent_valid_o && !descent_ready_i)
+  `COVER(IsRejected, state_q == Reject)
+  `COVER(NamesVersion, accepts && request_i.request.read_version != '0)
+  `COVER(DescentStalls, descent_valid_o && !descent_ready_i)
 
 endmodule
 

@@ -9,7 +9,7 @@ module root_table
   import layout_pkg::*;
   import accelerator_pkg::*;
 #(
-  // number of banks: a power of two; more banks take fewer cycles to clear
+  // number of banks: a power of two; more banks need fewer cycles to clear
   parameter int unsigned Banks = 16
 ) (
   input logic clk_i,

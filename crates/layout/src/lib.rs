@@ -165,7 +165,7 @@ pub const EVENT_PARSED: usize = 2;
 pub const EVENT_STARTED: usize = 3;
 
 /// Event: a request is rejected; argument: the status.
-pub const EVENT_REFUSED: usize = 4;
+pub const EVENT_REJECTED: usize = 4;
 
 /// Event: the last part of a completion was sent.
 pub const EVENT_DONE: usize = 5;
@@ -186,21 +186,21 @@ pub const EVENT_CHILD: usize = 9;
 /// Event: a descent ends; argument: the LID of the leaf; detail: 1 if memory failed.
 pub const EVENT_LEAF: usize = 10;
 
-/// Event: a slot of a range scan unit takes a request; argument: the LID of the leaf.
-pub const EVENT_LEAF_TAKEN: usize = 11;
+/// Event: a slot of a range scan unit accepts a request; argument: the LID of the leaf.
+pub const EVENT_LEAF_ACCEPTED: usize = 11;
 
 /// Event: header and shortcuts of a leaf have arrived; argument: its node version; detail: its log
 /// entries.
 pub const EVENT_LEAF_OPEN: usize = 12;
 
 /// Event: a range scan unit begins to work on a request.
-pub const EVENT_TURN: usize = 13;
+pub const EVENT_GRANT: usize = 13;
 
 /// Event: the log block was searched; detail: 1 if it has the key of a get.
 pub const EVENT_LOG_WALKED: usize = 14;
 
 /// Event: the position of the key in the sorted block is found; detail: 1 if the key exists.
-pub const EVENT_PLACE_FOUND: usize = 15;
+pub const EVENT_POSITION_FOUND: usize = 15;
 
 /// Event: a scan has passed a pair; detail: 1 if the leaf had one.
 pub const EVENT_STEPPED: usize = 16;

@@ -38,10 +38,10 @@ pub struct Span {
 
 /// Where a request can be, and the events that begin and end its stay.
 pub const PLACES: [(&str, usize, &[usize]); 8] = [
-    ("request manager", layout::EVENT_BEGUN, &[layout::EVENT_STARTED, layout::EVENT_REFUSED]),
+    ("request manager", layout::EVENT_BEGUN, &[layout::EVENT_STARTED, layout::EVENT_REJECTED]),
     ("key search unit", layout::EVENT_DESCENT, &[layout::EVENT_LEAF]),
-    ("slot of a leaf", layout::EVENT_LEAF_TAKEN, &[layout::EVENT_ANSWERED, layout::EVENT_DONE]),
-    ("range scan unit", layout::EVENT_TURN, &[layout::EVENT_ANSWERED, layout::EVENT_DONE]),
+    ("slot of a leaf", layout::EVENT_LEAF_ACCEPTED, &[layout::EVENT_ANSWERED, layout::EVENT_DONE]),
+    ("range scan unit", layout::EVENT_GRANT, &[layout::EVENT_ANSWERED, layout::EVENT_DONE]),
     ("completion", layout::EVENT_ANSWERED, &[layout::EVENT_DONE]),
     ("reads", layout::EVENT_READ, &[layout::EVENT_LINES]),
     ("on-board memory", layout::EVENT_ON_BOARD_READ, &[layout::EVENT_ON_BOARD_LINES]),
@@ -129,12 +129,12 @@ fn what(event: &Event) -> String {
             what_search_does(event)
         }
         layout::EVENT_READ..=layout::EVENT_ON_BOARD_LINES => what_memory_does(event),
-        layout::EVENT_LEAF_TAKEN..=layout::EVENT_COMPARED => what_scan_does(event),
+        layout::EVENT_LEAF_ACCEPTED..=layout::EVENT_COMPARED => what_scan_does(event),
         layout::EVENT_BEGUN => format!("takes a slot; its number is {argument}"),
         layout::EVENT_PARSED if detail as usize == layout::OPCODE_SCAN => "parsed: a scan".into(),
         layout::EVENT_PARSED => "parsed: a get".into(),
         layout::EVENT_STARTED => format!("started at read version {argument}"),
-        layout::EVENT_REFUSED => format!("refused with status {argument}"),
+        layout::EVENT_REJECTED => format!("refused with status {argument}"),
         layout::EVENT_DESCENT => format!("a key search unit begins at the root, LID {argument}"),
         layout::EVENT_DONE => "the last part of its completion is out".into(),
         _ => format!("event {kind}"),
@@ -180,11 +180,11 @@ fn what_scan_does(event: &Event) -> String {
     let Event { kind, detail, argument, .. } = *event;
     let yes = |found: &str, not: &str| if detail != 0 { found.to_owned() } else { not.to_owned() };
     match kind {
-        layout::EVENT_LEAF_TAKEN => format!("a slot of a range scan unit opens the leaf, LID {argument}"),
-        layout::EVENT_TURN => "the range scan unit begins to work on it".into(),
+        layout::EVENT_LEAF_ACCEPTED => format!("a slot of a range scan unit opens the leaf, LID {argument}"),
+        layout::EVENT_GRANT => "the range scan unit begins to work on it".into(),
         layout::EVENT_LEAF_OPEN => format!("the leaf is open: node version {argument}, {detail} log entries"),
         layout::EVENT_LOG_WALKED => "the log block was looked at".to_owned() + &yes(": the key is there", ""),
-        layout::EVENT_PLACE_FOUND => yes("the sorted block has the key", "the key's place is found"),
+        layout::EVENT_POSITION_FOUND => yes("the sorted block has the key", "the key's place is found"),
         layout::EVENT_STEPPED => yes("steps over a pair", "no pair is left in the leaf"),
         layout::EVENT_EMITTED => format!("a value of {detail} bytes is in the answer"),
         layout::EVENT_SIBLING => format!("goes on to the sibling, LID {argument}"),

@@ -64,7 +64,7 @@ fn bar(svg: &mut String, span: &Span, from: f64, to: f64) {
 
 /// A stroke for each key in the leaf that was compared.
 fn compares(svg: &mut String, life: &Life, x: &dyn Fn(u64) -> f64) {
-    let unit = PLACES.iter().position(|place| place.1 == layout::EVENT_TURN);
+    let unit = PLACES.iter().position(|place| place.1 == layout::EVENT_GRANT);
     let y = TOP + ROW * unit.unwrap_or(0) as f64 + 4.0;
     for event in life.events.iter().filter(|event| event.kind == layout::EVENT_COMPARED) {
         let at = x(life.since(event.cycle).0);

@@ -1,1 +1,1 @@
-"""Applications and caches of four languages against `honeycomb serve`, as their registries have them."""
+"""Applications and caches in four languages with `honeycomb serve`, from their package registries."""

@@ -1,4 +1,4 @@
-"""Servers for applications: each test talks to a fresh one without a password, then to one with it."""
+"""Servers for applications: each test uses a fresh server without a password, then one with a password."""
 
 import unittest
 
@@ -8,7 +8,8 @@ PASSWORD = "bees and honey"
 
 
 class ServerTest(unittest.TestCase):
-    """A test that goes over `servers`, which stop at its end. Programs get the `arguments` of each."""
+    """A test that iterates over `servers`, which stop at its end. Programs get the `arguments` of each
+    server."""
 
     def servers(self):
         for password in ("", PASSWORD):
@@ -23,6 +24,6 @@ class ServerTest(unittest.TestCase):
 
 
 def url(server, database=0):
-    """Where a client finds a server."""
+    """Returns the URL of a server for clients."""
     user = f":{PASSWORD.replace(' ', '%20')}@" if server.password else ""
     return f"redis://{user}127.0.0.1:{server.port}/{database}"

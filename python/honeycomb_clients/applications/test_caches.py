@@ -1,7 +1,7 @@
-"""flask-caching, aiocache, walrus and dogpile.cache against `honeycomb serve`.
+"""flask-caching, aiocache, walrus and dogpile.cache with `honeycomb serve`.
 
-Left out, as the server runs no scripts: `optimistic_lock` and the release of RedLock of aiocache, locks and
-`cas` of walrus, and distributed locks of dogpile.cache.
+The server runs no scripts, so the tests omit `optimistic_lock` and the release of RedLock of aiocache,
+locks and `cas` of walrus, and distributed locks of dogpile.cache.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from honeycomb_clients.applications.servers import ServerTest, url
 
 class FlaskCaching(ServerTest):
     def caches(self):
-        """An application and its cache at each server."""
+        """Yields an application and its cache for each server."""
         for server in self.servers():
             app = flask.Flask(__name__)
             settings = {"CACHE_TYPE": "RedisCache", "CACHE_KEY_PREFIX": "app_"}
@@ -87,7 +87,7 @@ class FlaskCaching(ServerTest):
 
 class AioCache(ServerTest):
     def talk(self, dialogue):
-        """Has a dialogue with a cache at each server."""
+        """Runs a dialogue with a cache of each server."""
         async def run(server):
             options = {"endpoint": "127.0.0.1", "port": server.port, "password": server.password or None}
             options |= {"namespace": "main", "serializer": aiocache.serializers.PickleSerializer()}

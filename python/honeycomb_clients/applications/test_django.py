@@ -1,7 +1,8 @@
-"""Django's own cache and that of django-redis, and what uses them: sessions, and pages that are kept.
+"""Django's own cache and that of django-redis, and their users: sessions, and cached pages.
 
-Left out, as the server runs no scripts: the release of django-redis's locks. Its `incr` and `decr` run a
-script too; where that is refused they get, add and set, so they work for keys that exist, but are not atomic.
+The server runs no scripts, so the tests omit the release of django-redis's locks. Its `incr` and `decr` run
+a script, too. If the server rejects it they get, add and set, so they work for keys that exist, but are not
+atomic.
 """
 
 import asyncio
@@ -42,7 +43,7 @@ class CacheTest(ServerTest):
     """The tests of one backend."""
 
     def caches(self, backend):
-        """Sets Django up with a cache at each server, and with another one in its next database."""
+        """Configures Django with a cache at each server, and with another one in its next database."""
         for server in self.servers():
             both = {
                 "default": {"BACKEND": backend, "LOCATION": url(server)},
@@ -55,7 +56,7 @@ class CacheTest(ServerTest):
 
 
 class EachBackend:
-    """What Django promises of any cache."""
+    """The guarantees of Django for every cache."""
 
     backend = None
 

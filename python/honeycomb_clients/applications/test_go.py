@@ -8,7 +8,8 @@ from honeycomb_clients.applications.servers import ServerTest
 from honeycomb_clients.programs import ProgramTest
 
 FOLDER = "applications/go"
-# Half the time of compiling what is optimized: rueidis has a type for each place in each command.
+# Without optimization compilation needs half the time: rueidis has a type for each position in each
+# command.
 QUICKLY = "-gcflags=all=-N -l"
 
 

@@ -1,4 +1,4 @@
-"""Applications in Java: Spring Data Redis by Lettuce, and buckets of Redisson."""
+"""Applications in Java: Spring Data Redis with Lettuce, and buckets of Redisson."""
 
 import pathlib
 import tempfile

@@ -1,4 +1,4 @@
-"""Applications in JavaScript: ioredis, sessions of Express by connect-redis, Keyv."""
+"""Applications in JavaScript: ioredis, sessions of Express with connect-redis, and Keyv."""
 
 import shutil
 import tempfile

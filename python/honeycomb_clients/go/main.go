@@ -1,4 +1,4 @@
-// go-redis at a Honeycomb server, whose port is the argument: exits with 0 if all is as expected.
+// Tests go-redis with a Honeycomb server, whose port is the argument. Exits with 0 if all results are correct.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// node-redis at a Honeycomb server, whose port is the argument: exits with 0 if all is as expected.
+// Tests node-redis with a Honeycomb server, whose port is the argument. Exits with 0 if all results are correct.
 import assert from "node:assert/strict";
 import { createClient } from "redis";
 

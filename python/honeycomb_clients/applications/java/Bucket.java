@@ -14,11 +14,12 @@ import org.redisson.client.codec.StringCodec;
 import org.redisson.config.Config;
 
 /**
- * Buckets, numbers and keys of Redisson at a server, whose port and password are the arguments. Left out, as they are
- * scripts in Redisson: getAndDelete, compareAndSet and expire of a bucket, locks; and maps, lists, sets and topics.
+ * Tests buckets, numbers and keys of Redisson with a server, whose port and password are the arguments. The test omits
+ * operations that are scripts in Redisson (getAndDelete, compareAndSet and expire of a bucket, locks), and maps, lists,
+ * sets and topics.
  */
 final class Bucket {
-    /** What is kept as Redisson encodes it unless it is told otherwise. */
+    /** A value in the default encoding of Redisson. */
     record Bee(String name, List<Integer> visits) implements Serializable {}
 
     public static void main(String[] arguments) throws Exception {

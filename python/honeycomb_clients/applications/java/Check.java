@@ -1,22 +1,22 @@
 import java.util.Objects;
 
-/** What programs that are tests need. */
+/** Checks for test programs. */
 final class Check {
     private Check() {}
 
-    /** Ends the program if something else was found than was expected. */
+    /** Ends the program if a result differs from the expected one. */
     static void expect(String what, Object found, Object expected) {
         if (!Objects.deepEquals(found, expected)) {
             throw new AssertionError(what + ": " + found + ", not " + expected);
         }
     }
 
-    /** A step that may throw anything. */
+    /** A step that may throw any exception. */
     interface Step {
         void run() throws Exception;
     }
 
-    /** Ends the program if a step throws nothing with these words. */
+    /** Ends the program unless a step throws an exception whose message contains this text. */
     static void expectError(String words, Step step) {
         try {
             step.run();

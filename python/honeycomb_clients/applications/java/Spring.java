@@ -24,8 +24,8 @@ import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.data.redis.core.ValueOperations;
 
 /**
- * Spring Data Redis by Lettuce at a server, whose port and password are the arguments: its operations on values and
- * keys, and its cache. Left out: scripts, hashes, lists, sets, sorted sets, streams, publish and subscribe.
+ * Tests Spring Data Redis with Lettuce and a server, whose port and password are the arguments: its operations on values
+ * and keys, and its cache. The test omits scripts, hashes, lists, sets, sorted sets, streams, publish and subscribe.
  */
 final class Spring {
     public static void main(String[] arguments) throws Exception {
@@ -144,7 +144,7 @@ final class Spring {
     }
 
     private static void cache(LettuceConnectionFactory factory, BatchStrategy how) throws Exception {
-        // A write is replied to before the next step; unless it is told so, Spring does not wait for it.
+        // Waits for the reply to a write before the next step. By default Spring does not wait.
         var writer = RedisCacheWriter.create(factory, to -> to.batchStrategy(how).immediateWrites().enableLocking());
         var lifetime = RedisCacheConfiguration.defaultCacheConfig().entryTtl(Duration.ofSeconds(1));
         var manager = RedisCacheManager.builder(writer)

@@ -1,4 +1,5 @@
-// ioredis at a server, whose port and password are the arguments. Left out: custom commands, which are scripts.
+// Tests ioredis with a server, whose port and password are the arguments. The test omits custom commands, which
+// are scripts.
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";

@@ -1,4 +1,4 @@
-// Keyv at a server, whose port and password are the arguments.
+// Tests Keyv with a server, whose port and password are the arguments.
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import KeyvRedis from "@keyv/redis";
@@ -36,7 +36,7 @@ for (const keyv of keyvs) {
   await expiry(keyv);
 }
 
-// Namespaces do not see each other; one is cleared, the other stays.
+// Namespaces are independent: clearing one does not affect the other.
 const [, one, two] = keyvs;
 for (let number = 0; number < 300; number++) await one.set(`key${number}`, number);
 await two.set("key0", "of two");

@@ -1,4 +1,4 @@
-// An Express application with sessions by connect-redis at a server, whose port and password are the arguments.
+// Tests an Express application with sessions by connect-redis. Port and password of the server are the arguments.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { RedisStore } from "connect-redis";
@@ -19,7 +19,7 @@ function application(store) {
   return app;
 }
 
-// Requests of one browser: it keeps its cookie.
+// The requests of one browser, which keeps its cookie.
 function browser(address) {
   let cookie = "";
   return async (path) => {

@@ -1,4 +1,5 @@
-// go-redis/cache at a server, whose port and password are the arguments: exits with 0 if all is as expected.
+// Tests go-redis/cache with a server, whose port and password are the arguments. Exits with 0 if all results are
+// correct.
 package main
 
 import (
@@ -41,7 +42,7 @@ func values(ctx context.Context, client *redis.Client, kept *cache.Cache) {
 	expect("after Delete", kept.Get(ctx, "a", &found), cache.ErrCacheMiss)
 }
 
-// Several ask at once for what is not there: one makes it.
+// If several goroutines request an absent value at once, one of them creates it.
 func once(ctx context.Context, kept *cache.Cache) {
 	var calls, all sync.Mutex
 	made := 0

@@ -1,5 +1,5 @@
-// rueidis at a server, whose port and password are the arguments: exits with 0 if all is as expected. Its cache in
-// the client is off, as it needs CLIENT TRACKING; left out are its Lua, locks, and publish and subscribe.
+// Tests rueidis with a server, whose port and password are the arguments. Exits with 0 if all results are correct. The
+// cache of the client is off, because it needs CLIENT TRACKING. The test omits Lua, locks, and publish and subscribe.
 package main
 
 import (

@@ -1,4 +1,5 @@
-"""Pieces that come in any order leave in order; an error ends a read, and what is left of it vanishes."""
+"""Bursts arrive in any order and leave in order. An error ends a read, and its remaining lines are
+discarded."""
 
 import random
 
@@ -8,24 +9,24 @@ from records import record
 from runner import simulate
 from streams import STALLS, end_of_reset, start
 
-LINE = record("piece_line_t")
+LINE = record("burst_line_t")
 
 
 class Reads:
-    """Asks for the pieces of reads, lets their lines come at random, and knows what is to leave."""
+    """Requests the bursts of reads, delivers their lines in random order, and knows the expected output."""
 
     def __init__(self, dut, reads: list[list[int]], stall: float, errors: float):
         self.dut, self.stall, self.errors = dut, stall, errors
-        # per read, the lines of its pieces
+        # for each read, the lines of its bursts
         self.reads = reads
-        # bank to the lines still to come, as (data, last, error)
-        self.flying = {}
-        # per read: the data of its lines, with None where it fails
+        # bank to its remaining lines as (data, last, error)
+        self.in_flight = {}
+        # for each read: the data of its lines, with None for an error
         self.expected = []
-        dut.ask_i.value = dut.line_valid_i.value = dut.more_i.value = dut.out_ready_i.value = 0
+        dut.reserve_i.value = dut.line_valid_i.value = dut.more_i.value = dut.out_ready_i.value = 0
 
     def lines(self, count: int) -> list[tuple]:
-        """Lines of a piece. One that fails ends it, or does not."""
+        """Returns the lines of a burst. A line with an error may or may not end its burst."""
         lines = []
         for at in range(count):
             fails = random.random() < self.errors
@@ -38,54 +39,54 @@ class Reads:
     def expect(self, lines: list[tuple]):
         self.expected[-1].extend(None if fails else data for data, _, fails in lines)
 
-    async def ask(self, pieces: list[int]):
-        """The pieces of one read."""
+    async def request(self, bursts: list[int]):
+        """Requests the bursts of one read."""
         dut = self.dut
         self.expected.append([])
-        for at, count in enumerate(pieces):
+        for at, count in enumerate(bursts):
             dut.more_i.value = 1
             await RisingEdge(dut.clk_i)
-            while dut.ask_ready_o.value != 1:
+            while dut.reserve_ready_o.value != 1:
                 await RisingEdge(dut.clk_i)
             lines = self.lines(count)
-            dut.ask_i.value, dut.ask_lines_i.value = 1, count
-            dut.ask_last_i.value = int(at == len(pieces) - 1)
+            dut.reserve_i.value, dut.reserve_lines_i.value = 1, count
+            dut.reserve_last_i.value = int(at == len(bursts) - 1)
             await RisingEdge(dut.clk_i)
-            dut.ask_i.value, dut.more_i.value = 0, int(at < len(pieces) - 1)
-            self.flying[int(dut.bank_o.value)] = lines
+            dut.reserve_i.value, dut.more_i.value = 0, int(at < len(bursts) - 1)
+            self.in_flight[int(dut.bank_o.value)] = lines
             self.expect(lines)
 
     async def come(self):
-        """The lines of all pieces in flight, mixed."""
+        """Delivers the lines of all bursts in flight, interleaved."""
         dut = self.dut
         await end_of_reset(dut)
         while True:
-            comes = bool(self.flying) and random.random() >= self.stall
+            comes = bool(self.in_flight) and random.random() >= self.stall
             dut.line_valid_i.value = int(comes)
             if comes:
-                bank = random.choice(list(self.flying))
-                data, last, fails = self.flying[bank].pop(0)
+                bank = random.choice(list(self.in_flight))
+                data, last, fails = self.in_flight[bank].pop(0)
                 dut.line_bank_i.value = bank
                 dut.line_i.value = LINE.pack(data=data, last=int(last), error=int(fails))
-                if not self.flying[bank]:
-                    del self.flying[bank]
+                if not self.in_flight[bank]:
+                    del self.in_flight[bank]
             await RisingEdge(dut.clk_i)
 
     async def leave(self) -> list:
-        """The lines of one read until its last, with None for an error."""
+        """Returns the lines of one read up to the last one, with None for an error."""
         dut, got = self.dut, []
         while True:
-            takes = random.random() >= self.stall
-            dut.out_ready_i.value = int(takes)
+            accepts = random.random() >= self.stall
+            dut.out_ready_i.value = int(accepts)
             await RisingEdge(dut.clk_i)
-            if takes and dut.out_valid_o.value == 1:
+            if accepts and dut.out_valid_o.value == 1:
                 got.append(None if dut.out_error_o.value == 1 else int(dut.out_o.value))
                 if dut.out_last_o.value == 1:
                     dut.out_ready_i.value = 0
                     return got
 
     async def drained(self):
-        """Waits until nothing of the read is left."""
+        """Waits until no line of the read is left."""
         await RisingEdge(self.dut.clk_i)
         while self.dut.drains_o.value == 1:
             await RisingEdge(self.dut.clk_i)
@@ -93,15 +94,15 @@ class Reads:
     async def run(self):
         cocotb.start_soon(self.come())
         await end_of_reset(self.dut)
-        for pieces in self.reads:
-            asks = cocotb.start_soon(self.ask(pieces))
+        for bursts in self.reads:
+            asks = cocotb.start_soon(self.request(bursts))
             got = await self.leave()
             await asks
             await self.drained()
             self.check(got, self.expected[-1])
 
     def check(self, got: list, expected: list):
-        """An error may come before the lines that were there before it."""
+        """Compares the lines. An error may overtake earlier lines of its read."""
         if None in expected:
             assert got[-1] is None
             got, expected = got[:-1], expected[:expected.index(None)][:len(got) - 1]
@@ -109,14 +110,14 @@ class Reads:
 
 
 def random_reads() -> list[list[int]]:
-    """Reads of one to five pieces."""
+    """Returns reads of one to five bursts."""
     lines = (1, 2, random.randint(1, 64), 64)
     return [random.choices(lines, k=random.randint(1, 5)) for _ in range(15)]
 
 
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS)
-async def keeps_pieces_in_order(dut, stall):
+async def keeps_bursts_in_order(dut, stall):
     reads = Reads(dut, random_reads(), stall, errors=0.0)
     await start(dut)
     await reads.run()
@@ -132,7 +133,7 @@ async def an_error_ends_the_read(dut, stall):
 
 
 @cocotb.test()
-async def gives_a_line_a_cycle(dut):
+async def returns_a_line_per_cycle(dut):
     reads = Reads(dut, [[64]], 0.0, errors=0.0)
     await start(dut)
     task = cocotb.start_soon(reads.run())
@@ -143,6 +144,6 @@ async def gives_a_line_a_cycle(dut):
     assert cycles < 64 + 12, cycles
 
 
-def test_piece_buffer():
+def test_burst_buffer():
     for banks in (2, 4):
-        simulate("piece_buffer", Banks=banks)
+        simulate("burst_buffer", Banks=banks)

@@ -1,25 +1,25 @@
-// Moves bytes, a piece of up to 64 after the other: from the leaf, or from a value out of line.
+// Moves bytes of the leaf or of an overflow value in chunks of up to 64 bytes.
 
 `default_nettype none
 
 `include "assertions.svh"
 
-module piece_mover
+module chunk_mover
   import accelerator_pkg::*;
   import scan_pkg::*;
 (
   input logic clk_i,
   input logic rst_i,
 
-  // Taken when the last piece is.
+  // accepted with the last chunk
   input logic move_valid_i,
   output logic move_ready_o,
   input move_t move_i,
 
-  output logic piece_valid_o,
-  input logic piece_ready_i,
-  output piece_t piece_o,
-  output logic piece_last_o,
+  output logic chunk_valid_o,
+  input logic chunk_ready_i,
+  output byte_chunk_t chunk_o,
+  output logic chunk_last_o,
 
   output logic window_valid_o,
   input logic window_ready_i,
@@ -37,13 +37,13 @@ module piece_mover
   input line_t value_line_i
 );
 
-  // A read of a value has at most so many lines.
+  // Maximum number of lines of a read of an overflow value.
   localparam int unsigned ValueLines = 64;
 
   typedef enum logic [1:0] {
-    Ask,
+    Request,
     Wait,
-    Piece,
+    Chunk,
     Lines
   } state_e;
 
@@ -53,30 +53,30 @@ module piece_mover
 
   assign left = move_i.bytes - moved_q;
   assign left_lines = (left + LineBytes - 1) >> LineIndexBits;
-  // The next line is that of the next read.
+  // The next line belongs to the next read.
   assign is_read_over = moved_q[11:LineIndexBits] == '1;
 
   always_comb begin
     state_d = state_q;
     moved_d = moved_q;
     unique case (state_q)
-      Ask: begin
+      Request: begin
         if (move_valid_i && move_i.is_value && value_ready_i) state_d = Lines;
         if (move_valid_i && !move_i.is_value && window_ready_i) state_d = Wait;
       end
-      Wait: if (window_fresh_i) state_d = Piece;
+      Wait: if (window_fresh_i) state_d = Chunk;
       default: ;
     endcase
-    if (piece_valid_o && piece_ready_i) begin
+    if (chunk_valid_o && chunk_ready_i) begin
       moved_d = moved_q + LineBytes;
-      if (piece_last_o) moved_d = '0;
-      if (piece_last_o || !move_i.is_value || is_read_over) state_d = Ask;
+      if (chunk_last_o) moved_d = '0;
+      if (chunk_last_o || !move_i.is_value || is_read_over) state_d = Request;
     end
   end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      state_q <= Ask;
+      state_q <= Request;
       moved_q <= '0;
     end else begin
       state_q <= state_d;
@@ -84,25 +84,25 @@ module piece_mover
     end
   end
 
-  assign window_valid_o = move_valid_i && !move_i.is_value && state_q == Ask;
+  assign window_valid_o = move_valid_i && !move_i.is_value && state_q == Request;
   assign window_offset_o = move_i.offset + offset_t'(moved_q);
   assign window_limit_o = move_i.offset + offset_t'(move_i.bytes);
 
-  assign value_valid_o = move_valid_i && move_i.is_value && state_q == Ask;
+  assign value_valid_o = move_valid_i && move_i.is_value && state_q == Request;
   assign value_address_o = move_i.address + bus_address_t'(moved_q);
   assign value_count_o = left_lines > ValueLines ? line_count_t'(ValueLines) : line_count_t'(left_lines);
 
-  assign piece_valid_o = state_q == Lines ? value_line_valid_i :
-      state_q == Piece || (state_q == Wait && window_fresh_i);
-  assign piece_o.bytes = move_i.is_value ? value_line_i : window_i;
-  assign piece_last_o = left <= LineBytes;
-  assign piece_o.count = piece_last_o ? (LineIndexBits + 1)'(left) : (LineIndexBits + 1)'(LineBytes);
-  assign value_line_ready_o = state_q == Lines && piece_ready_i;
-  assign move_ready_o = piece_valid_o && piece_ready_i && piece_last_o;
+  assign chunk_valid_o = state_q == Lines ? value_line_valid_i :
+      state_q == Chunk || (state_q == Wait && window_fresh_i);
+  assign chunk_o.bytes = move_i.is_value ? value_line_i : window_i;
+  assign chunk_last_o = left <= LineBytes;
+  assign chunk_o.count = chunk_last_o ? (LineIndexBits + 1)'(left) : (LineIndexBits + 1)'(LineBytes);
+  assign value_line_ready_o = state_q == Lines && chunk_ready_i;
+  assign move_ready_o = chunk_valid_o && chunk_ready_i && chunk_last_o;
 
-  `ASSERT(MovesSomething, !move_valid_i || move_i.bytes != '0)
+  `ASSERT(MoveIsNotEmpty, !move_valid_i || move_i.bytes != '0)
   `ASSERT_OFFER_STAYS(MoveStays, move_valid_i, move_ready_o, move_i)
-  `ASSERT_OFFER_STAYS(PieceStays, piece_valid_o, piece_ready_i, {piece_o.count, piece_last_o})
+  `ASSERT_OFFER_STAYS(ChunkStays, chunk_valid_o, chunk_ready_i, {chunk_o.count, chunk_last_o})
 
 endmodule
 

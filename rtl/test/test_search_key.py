@@ -1,4 +1,4 @@
-"""A wanted key is shown chunk by chunk from any byte on."""
+"""A search key is output chunk by chunk from any byte on."""
 
 import random
 
@@ -13,7 +13,7 @@ CHUNK = 32
 
 
 async def pulse(dut, signal):
-    """Sets an input for a cycle."""
+    """Sets an input for one cycle."""
     signal.value = 1
     await RisingEdge(dut.clk_i)
     signal.value = 0
@@ -21,7 +21,7 @@ async def pulse(dut, signal):
 
 
 async def write(dut, place: int, key: bytes):
-    """Writes the lines of a key to its place, with anything behind it."""
+    """Writes the lines of a key, with random bytes behind it."""
     dut.write_key_i.value = place
     lines = list(range(0, len(key), 64))
     random.shuffle(lines)
@@ -32,7 +32,7 @@ async def write(dut, place: int, key: bytes):
 
 
 async def check_chunk(dut, chunk: bytes):
-    """Looks at the chunk that was asked for one cycle ago."""
+    """Checks the chunk that was requested in the previous cycle."""
     assert dut.chunk_valid_o.value == 0
     await FallingEdge(dut.clk_i)
     for _ in range(random.randrange(3)):
@@ -43,7 +43,7 @@ async def check_chunk(dut, chunk: bytes):
 
 
 @cocotb.test()
-async def shows_chunks(dut):
+async def outputs_chunks(dut):
     await start(dut, write_i=0, write_key_i=0, key_i=0, aim_i=0, next_i=0, rewind_i=0)
     await FallingEdge(dut.clk_i)
     kept = {}
@@ -65,6 +65,6 @@ async def shows_chunks(dut):
                 await check_chunk(dut, suffix[at:at + CHUNK])
 
 
-def test_wanted_key():
+def test_search_key():
     for keys in (1, 3):
-        simulate("wanted_key", Keys=keys)
+        simulate("search_key", Keys=keys)

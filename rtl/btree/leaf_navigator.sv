@@ -1,43 +1,44 @@
-// The way of a scan from leaf to leaf: the leaf it begins with, then siblings. A sibling that is too new, and
-// has no previous version, is not one of the scan's time: then the way is down again, with the fence key at
-// which the scan left the leaf, in place of the key that it began with. The leaf's fence is gone by then, so
-// it is written first.
+// Moves a scan from leaf to leaf: from the leaf of its descent to siblings. A sibling that is too new and
+// has no previous version did not exist at the read version. In this case the navigator requests another
+// descent, whose search key is the fence key at which the scan left the leaf. The fence key is written
+// over the start key first, while the leaf is still open.
 
 `default_nettype none
 
 `include "assertions.svh"
 
-module leaf_way
+module leaf_navigator
   import layout_pkg::*;
   import accelerator_pkg::*;
 (
   input logic clk_i,
   input logic rst_i,
 
-  // begins with a leaf
+  // begins a scan at a leaf
   input logic begin_i,
   // verilator lint_off UNUSEDSIGNAL
   input leaf_t leaf_i,
   // verilator lint_on UNUSEDSIGNAL
-  // stays until the next begin
+  // constant until the next begin_i
   input task_t request_i,
 
-  // Goes to a sibling of the leaf that is open. Taken when it is next.
+  // continues with a sibling of the open leaf; accepted when the sibling is next
   input logic go_valid_i,
   output logic go_ready_o,
   input logic go_left_i,
   input lid_t sibling_i,
   input fences_t fences_i,
 
-  // Opens the leaf that is next. Taken when it is open, or there is none, or that is not known.
+  // Opens the next leaf. Accepted when it is open, or when there is no further leaf, or when memory has
+  // failed.
   input logic open_valid_i,
   output logic open_ready_o,
   output logic none_o,
   output logic failed_o,
-  // it is the leaf that it began with
+  // the leaf is the first one of the scan
   output logic is_first_o,
 
-  // what is opened: see leaf_opener
+  // the leaf to open: see leaf_opener
   output logic leaf_valid_o,
   input logic leaf_ready_i,
   output lid_t lid_o,
@@ -47,17 +48,17 @@ module leaf_way
   output logic fence_valid_o,
   input logic fence_ready_i,
 
-  output logic again_valid_o,
-  input logic again_ready_i,
-  output descent_t again_o,
-  input logic again_leaf_valid_i,
-  output logic again_leaf_ready_o,
-  input leaf_t again_leaf_i
+  output logic repeated_valid_o,
+  input logic repeated_ready_i,
+  output descent_t repeated_o,
+  input logic repeated_leaf_valid_i,
+  output logic repeated_leaf_ready_o,
+  input leaf_t repeated_leaf_i
 );
 
   typedef enum logic [1:0] {
     Leaf,
-    Again,
+    Repeat,
     Await
   } state_e;
 
@@ -72,9 +73,9 @@ module leaf_way
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      Leaf: if (goes_down) state_d = Again;
-      Again: if (again_ready_i) state_d = Await;
-      default: if (again_leaf_valid_i) state_d = Leaf;
+      Leaf: if (goes_down) state_d = Repeat;
+      Repeat: if (repeated_ready_i) state_d = Await;
+      default: if (repeated_leaf_valid_i) state_d = Leaf;
     endcase
   end
 
@@ -92,8 +93,8 @@ module leaf_way
       went_left_q <= go_left_i;
       fence_length_q <= key_length_t'(go_left_i ? fences_i.low_length : fences_i.high_length);
     end else if (state_q == Await) begin
-      lid_q <= again_leaf_i.lid;
-      address_q <= again_leaf_i.address;
+      lid_q <= repeated_leaf_i.lid;
+      address_q <= repeated_leaf_i.address;
       is_sibling_q <= 1'b0;
     end
   end
@@ -110,27 +111,27 @@ module leaf_way
   assign lid_o = lid_q;
   assign address_o = address_q;
   assign is_first_o = is_first_q;
-  assign failed_o = state_q == Await && again_leaf_valid_i && again_leaf_i.failed;
+  assign failed_o = state_q == Await && repeated_leaf_valid_i && repeated_leaf_i.failed;
   assign none_o = too_new_i;
   assign open_ready_o = failed_o || (leaf_valid_o && leaf_ready_i && !goes_down);
 
-  assign again_valid_o = state_q == Again;
-  assign again_leaf_ready_o = state_q == Await;
+  assign repeated_valid_o = state_q == Repeat;
+  assign repeated_leaf_ready_o = state_q == Await;
 
   always_comb begin
-    again_o.direction = went_left_q ? DirectionBefore : DirectionKey;
-    // A scan that goes backward began with its upper key.
-    again_o.by_upper = request_i.backward;
-    again_o.again = 1'b1;
-    again_o.request = request_i;
-    if (request_i.backward) again_o.request.upper_length = fence_length_q;
-    else again_o.request.lower_length = fence_length_q;
+    repeated_o.direction = went_left_q ? DirectionBefore : DirectionKey;
+    // The start key of a backward scan is the upper key.
+    repeated_o.by_upper = request_i.backward;
+    repeated_o.repeated = 1'b1;
+    repeated_o.request = request_i;
+    if (request_i.backward) repeated_o.request.upper_length = fence_length_q;
+    else repeated_o.request.lower_length = fence_length_q;
   end
 
-  `ASSERT(GoesToASibling, !go_valid_i || sibling_i != '0)
-  `ASSERT(LeafIsOfTheRequest, !again_leaf_valid_i || !again_leaf_ready_o ||
-      (again_leaf_i.again && again_leaf_i.request.slot == request_i.slot))
-  `ASSERT_OFFER_STAYS(AgainStays, again_valid_o, again_ready_i, again_o)
+  `ASSERT(SiblingExists, !go_valid_i || sibling_i != '0)
+  `ASSERT(LeafBelongsToRequest, !repeated_leaf_valid_i || !repeated_leaf_ready_o ||
+      (repeated_leaf_i.repeated && repeated_leaf_i.request.slot == request_i.slot))
+  `ASSERT_OFFER_STAYS(RepeatedStays, repeated_valid_o, repeated_ready_i, repeated_o)
 
 endmodule
 

@@ -1,10 +1,10 @@
-// The key that is looked for in a node, without the bytes that the node's keys have in common: chunk after
-// chunk, and as often as there are items to compare it with.
+// Stores search keys and outputs one of them chunk by chunk, without the prefix of a node, as often as
+// there are items to compare.
 //
-// The lines of a key are written in any order, those of one while another is looked for. Then aim_i says how
-// many bytes to leave out (the node's prefix) and how long the whole key is: the first chunk is there two
-// cycles later. next_i goes on to the chunk after, rewind_i back to the first. A key that is not longer than
-// what is left out is empty: its chunk has no bytes.
+// The lines of a key can be written in any order, even while another key is output. aim_i selects a key,
+// the number of bytes to skip (the prefix of the node), and the length of the whole key. The first chunk
+// is valid two cycles later. next_i continues with the next chunk, rewind_i returns to the first one. If
+// the key is not longer than the skipped bytes, its chunk has no bytes.
 //
 //   line 0                           line 1                     of the key
 //   | half 0: even | half 1: odd     | half 2: even | ...
@@ -14,10 +14,10 @@
 
 `include "assertions.svh"
 
-module wanted_key
+module search_key
   import accelerator_pkg::*;
 #(
-  // how many are kept
+  // number of keys
   parameter int unsigned Keys = 1,
   localparam int unsigned KeyIndexBits = Keys > 1 ? $clog2(Keys) : 1
 ) (
@@ -29,12 +29,12 @@ module wanted_key
   input key_line_t write_line_i,
   input line_t write_data_i,
 
-  // the key that is looked for: stays until the next aim_i
+  // the key to output; constant until the next aim_i
   input logic [KeyIndexBits-1:0] key_i,
   input logic aim_i,
-  // the first bytes that are left out
+  // number of bytes to skip
   input key_length_t skip_i,
-  // bytes of the whole key
+  // length of the whole key
   input key_length_t length_i,
 
   input logic next_i,
@@ -42,10 +42,9 @@ module wanted_key
 
   output logic chunk_valid_o,
   output chunk_t chunk_o,
-  // how many bytes of the chunk belong to the key; those after them mean nothing
+  // number of bytes of the chunk that belong to the key; the others are undefined
   output chunk_count_t chunk_count_o,
-  // of the first chunk, and so of the key: its first eight bytes, that of the lowest address on top, then
-  // zeros
+  // head of the first chunk: its first eight bytes as a big-endian number, padded with zeros
   output head_t head_o
 );
 
@@ -56,9 +55,9 @@ module wanted_key
 
   typedef logic [$clog2(Lines)-1:0] address_t;
 
-  // Where the chunk begins that was read last, and how many bytes of the key there are from there on.
+  // The offset of the chunk that was read last, and the number of bytes of the key from there on.
   key_length_t offset_d, offset_q, left_d, left_q;
-  // The same of the first chunk.
+  // The same for the first chunk.
   key_length_t first_offset_q, first_left_q;
   logic read;
   logic [1:0] valid_q;
@@ -80,7 +79,7 @@ module wanted_key
     end
   end
 
-  // Half h is in the memory of its parity, so that the halves of any chunk are read at once.
+  // The parity of a half selects its memory, so both halves of any chunk are read in one cycle.
   key_line_t even_line, odd_line;
 
   assign odd_line = offset_d[KeyLengthBits-1-:KeyLineBits];
@@ -128,7 +127,7 @@ module wanted_key
     if (valid_q[0]) chunk_q <= ChunkBits'(halves >> {offset_q[HalfBits-1:0], 3'b0});
   end
 
-  // Bit 0: the halves are there; bit 1: the chunk is.
+  // Bit 0: the halves are valid; bit 1: the chunk is valid.
   always_ff @(posedge clk_i) begin
     if (rst_i || read) valid_q <= {1'b0, read && !rst_i};
     else if (valid_q[0]) valid_q <= 2'b10;
@@ -143,10 +142,10 @@ module wanted_key
     assign head_o[8*(7-i)+:8] = key_length_t'(i) < left_q ? chunk_q[8*i+:8] : '0;
   end
 
-  `ASSERT(GoesOnFromAChunk, !next_i || chunk_valid_o)
-  `ASSERT(MovesOneWay, !(next_i && rewind_i))
-  `ASSERT(KeyIsKept, (!read || 32'(key_i) < Keys) && (!write_i || 32'(write_key_i) < Keys))
-  `ASSERT(KeyHasABound, !aim_i || length_i <= key_length_t'(layout_pkg::KeyBytesMax))
+  `ASSERT(ContinuesAfterChunk, !next_i || chunk_valid_o)
+  `ASSERT(NextExcludesRewind, !(next_i && rewind_i))
+  `ASSERT(KeyIndexIsValid, (!read || 32'(key_i) < Keys) && (!write_i || 32'(write_key_i) < Keys))
+  `ASSERT(KeyLengthIsValid, !aim_i || length_i <= key_length_t'(layout_pkg::KeyBytesMax))
 
 endmodule
 

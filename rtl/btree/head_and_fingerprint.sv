@@ -1,17 +1,17 @@
-// Head and tag of a key suffix: its first eight bytes as a number, and the low byte of its CRC-32C, eight
-// bytes a cycle.
+// Computes the head of a key suffix, which is its first eight bytes as a number, and its fingerprint,
+// which is the complement of the low byte of its CRC-32C. It consumes eight bytes per cycle.
 
 `default_nettype none
 
 `include "assertions.svh"
 
-module head_and_tag
+module head_and_fingerprint
   import accelerator_pkg::*;
 (
   input logic clk_i,
   input logic rst_i,
 
-  // Begins with the bytes of a key from first to last, last not included.
+  // begins with the bytes first_i to last_i of a key; last_i is not included
   input logic start_i,
   input key_length_t first_i,
   input key_length_t last_i,
@@ -22,8 +22,8 @@ module head_and_tag
 
   output logic head_valid_o,
   output head_t head_o,
-  output logic tag_valid_o,
-  output logic [7:0] tag_o
+  output logic fingerprint_valid_o,
+  output logic [7:0] fingerprint_o
 );
 
   localparam int unsigned StepBytes = 8;
@@ -45,7 +45,7 @@ module head_and_tag
   logic [8*StepBytes-1:0] bytes;
   head_t head_q, head_d;
   logic is_line_over, head_valid_q;
-  // Where in its window the next byte is.
+  // Offset of the next byte in its window.
   logic [LineIndexBits-1:0] first_in_window_q;
 
   assign left = last_q - first_q;
@@ -107,8 +107,8 @@ module head_and_tag
   assign key_byte_o = first_q;
   assign head_valid_o = head_valid_q;
   assign head_o = head_q;
-  assign tag_valid_o = state_q == Done;
-  assign tag_o = ~crc_q[7:0];
+  assign fingerprint_valid_o = state_q == Done;
+  assign fingerprint_o = ~crc_q[7:0];
 
   `ASSERT(BytesAreInOrder, !start_i || first_i <= last_i)
 

@@ -1,11 +1,11 @@
-// Finds the place of a key in a leaf: the first sorted item whose key is not smaller (with after_i: greater),
-// and the first such entry of the sorted log.
+// Finds the position of a key in a leaf: the first sorted item whose key is not smaller (with after_i:
+// greater), and the first such entry of the sorted log.
 
 `default_nettype none
 
 `include "assertions.svh"
 
-module place_finder
+module position_finder
   import layout_pkg::*;
   import accelerator_pkg::*;
   import scan_pkg::*;
@@ -16,7 +16,7 @@ module place_finder
   input logic clk_i,
   input logic rst_i,
 
-  // Taken when the place is found.
+  // accepted when the position is found
   input logic find_valid_i,
   output logic find_ready_o,
   // verilator lint_off UNUSEDSIGNAL
@@ -26,23 +26,23 @@ module place_finder
   input key_length_t key_length_i,
   input logic after_i,
 
-  // the sorted item and the log entry, each by its place; the segment that the search went through
+  // offset of the sorted item, index of the log entry, and the segment in which the search ended
   output offset_t sorted_o,
   output logic [CountBits-1:0] log_o,
   output logic [7:0] segment_o,
-  // the sorted block has the key: in this item
+  // the sorted block has the key, in this item
   output logic found_o,
   output found_t found_item_o,
 
-  // the segment that the leaf was opened at, and the last whose head is less; bounds of the former, and of
-  // others
+  // the segment at which the leaf was opened, the last one whose head is less, and the bounds of a
+  // selected segment
   input logic [7:0] segment_index_i,
   input logic [7:0] segment_less_i,
   output logic seek_o,
   output logic [7:0] seek_index_o,
   input logic bounds_valid_i,
   input offset_t segment_begin_i,
-  // where the search ends: the sorted block does, or the segment, behind which a get need not look
+  // where the search ends: the end of the sorted block, or for a get the end of the segment
   input offset_t end_i,
 
   input logic [CountBits-1:0] log_count_i,
@@ -50,7 +50,7 @@ module place_finder
   // verilator lint_off UNUSEDSIGNAL
   input laid_t log_entry_i,
   // verilator lint_on UNUSEDSIGNAL
-  // entries with smaller back pointers than sorted_o
+  // the number of entries with a smaller back pointer than sorted_o
   input logic [CountBits-1:0] log_before_i,
 
   output logic part_valid_o,
@@ -64,7 +64,7 @@ module place_finder
   typedef enum logic [2:0] {
     Idle,
     Walk,
-    // goes to another segment
+    // continues with another segment
     Settle,
     Rank,
     Log
@@ -73,8 +73,8 @@ module place_finder
   state_e state_q, state_d;
   offset_t sorted_q, sorted_d;
   logic [CountBits-1:0] log_q, log_d;
-  // The segment that is walked over, and those of which one holds the place: from the first to the last. Only
-  // in the last one more than the first item is looked at.
+  // The current segment, and the range of segments that may contain the position. Only the last
+  // candidate is searched beyond its first item.
   logic [7:0] segment_q, segment_d, low_q, low_d, high_q, high_d;
   // the item is the first of its segment
   logic is_first_q, is_first_d, found_q, found_d;
@@ -86,9 +86,9 @@ module place_finder
 
   assign state = header_i.lock_and_size;
   assign has_item = sorted_q < end_i;
-  // What was looked at comes before the place.
+  // The part that was read precedes the position.
   assign is_before = part_i.less || (part_i.equal && after_i);
-  // Entries with a smaller back pointer come before the place, those with a greater one after it.
+  // Entries with a smaller back pointer precede the position, entries with a greater one follow it.
   assign has_entry = log_q != log_count_i && log_entry_i.back_pointer == sorted_q;
 
   always_comb begin
@@ -200,7 +200,7 @@ module place_finder
   `ASSERT_OFFER_STAYS(FindStays, find_valid_i, find_ready_o, {by_upper_i, key_length_i, after_i})
   `ASSERT(SegmentIsBetween, state_q != Walk || (low_q <= segment_q && segment_q <= high_q))
   `COVER(SegmentBefore, seek_o && high_d != high_q)
-  `COVER(HalvesEqualHeads, seek_o && high_q - low_q > 2)
+  `COVER(BisectsEqualHeads, seek_o && high_q - low_q > 2)
   `COVER(AfterAnEntry, state_q == Log && log_d != log_q)
   `COVER(EndOfBlock, state_q == Walk && !has_item)
 
