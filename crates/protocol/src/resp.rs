@@ -1,8 +1,8 @@
 //! RESP2 and RESP3, the protocol of Redis clients.
 //!
-//! A client sends [requests](Requests): arrays of byte strings, or lines as a person types them. A server
-//! answers each with one [reply](Replies), in the order of the requests, in the version of the protocol that
-//! the client has asked for.
+//! A client sends [requests](Requests): arrays of byte strings, or lines of text. A server returns one
+//! [reply](Replies) to each, in the order of the requests and in the version of the protocol that the client
+//! has selected.
 
 mod answer;
 mod chunk_pool;

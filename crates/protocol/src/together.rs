@@ -1,9 +1,11 @@
-//! Datagrams that the system takes in one call, and sends one by one.
+//! Runs of datagrams for UDP segmentation offload: the system accepts a run in one call and sends it as
+//! single datagrams.
 
 use crate::PAYLOAD_BYTES_MAX;
 
-/// How many datagrams at the front go together, at most `most`, but one in any case: those of the size of
-/// the first; the last may be shorter. `ends` says where each ends; the first begins at `start`.
+/// Returns the length of the first run of datagrams: at least one and at most `most`, all of the size of the
+/// first except the last, which may be shorter. `ends` are the end offsets of the datagrams; the first one
+/// begins at `start`. Returns 0 if there are no datagrams.
 pub fn together(start: usize, ends: impl IntoIterator<Item = usize>, most: usize) -> usize {
     let mut ends = ends.into_iter();
     let Some(first) = ends.next() else { return 0 };

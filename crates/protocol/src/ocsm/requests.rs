@@ -1,4 +1,4 @@
-//! Packets as a client writes them.
+//! The client's encoder of packets.
 
 use honeycomb_layout::{ocsm_opcode as opcode, ocsm_short as layout};
 
@@ -6,16 +6,16 @@ use crate::bytes::set_number;
 use crate::ocsm::message::{KEY_BYTES, Operation};
 use crate::ocsm::packet::{Form, Header, MessageType};
 
-/// What a message is to ask for.
+/// The content of a message that a client sends.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// Chosen by who asks; the reply echoes it.
+    /// A number that the client chooses and the reply repeats.
     pub sequence_number: u16,
-    /// Who asks; the reply has it as its destination.
+    /// The number of the client. It is the destination of the reply.
     pub source: u16,
-    /// Who is asked.
+    /// The number of the server.
     pub destination: u16,
-    /// What for.
+    /// The requested operation.
     pub operation: Operation,
     /// The key.
     pub key: [u8; KEY_BYTES],
@@ -23,26 +23,26 @@ pub struct Request<'a> {
     pub value: &'a [u8],
 }
 
-/// A message that cannot be added to a packet.
+/// Why a message cannot be added to a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoRoom {
-    /// The packet is full: another one has to take it.
+    /// The packet is full.
     #[error("the packet is full: it has {0} messages")]
     Packet(u16),
-    /// The value is too long for messages of this form.
-    #[error("a value of {bytes} bytes: at most {max} are allowed")]
+    /// The value is too long for the form of the packet.
+    #[error("value of {bytes} bytes: messages of this form have values of at most {max} bytes")]
     Value {
-        /// Its bytes.
+        /// Bytes of the value.
         bytes: usize,
-        /// Bytes that there is room for.
+        /// Bytes of the longest value of the form.
         max: usize,
     },
-    /// It is not of the type of the packet.
+    /// The packet is of another type.
     #[error("{0:?} in a packet of another type")]
     MessageType(Operation),
 }
 
-/// A packet of messages. Made to be used again.
+/// A packet that a client encodes. It can be reused.
 #[derive(Debug, Clone)]
 pub struct Requests {
     header: Header,
@@ -51,7 +51,7 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// A packet without messages, for datagrams with at most so many bytes of payload.
+    /// Creates a packet without messages, of at most `payload_bytes` bytes.
     #[must_use]
     pub fn new(message_type: MessageType, form: Form, table: u16, payload_bytes: usize) -> Self {
         let header = Header { message_type, form, table, count: 0, answered: false };
@@ -71,7 +71,7 @@ impl Requests {
     /// Adds a message.
     ///
     /// # Errors
-    /// [`NoRoom`]; nothing has changed then.
+    /// [`NoRoom`]. After an error the packet is unchanged.
     pub fn push(&mut self, request: &Request<'_>) -> Result<(), NoRoom> {
         let (Header { form, message_type, count, .. }, operation) = (self.header, request.operation);
         if operation.message_type() != message_type {
@@ -92,26 +92,26 @@ impl Requests {
         Ok(())
     }
 
-    /// How many messages there are.
+    /// Returns the number of messages.
     #[must_use]
     pub fn len(&self) -> usize {
         self.header.count.into()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no messages.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.header.count == 0
     }
 
-    /// The datagram.
+    /// Returns the datagram.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-/// Writes a message into bytes that are zero.
+/// Encodes a message into zeroed bytes.
 fn write(request: &Request<'_>, message: &mut [u8]) {
     set_number::<2>(message, layout::SEQUENCE_NUMBER_OFFSET, request.sequence_number.into());
     set_number::<2>(message, layout::SOURCE_OFFSET, request.source.into());
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_stands_as_the_layout_says() {
+    fn a_message_is_encoded_as_in_the_layout() {
         let insert = Request { operation: Operation::Insert, value: b"red", ..SEARCH };
         let expected = b"\x01\x00\x09\x00\x02\x00\x01\x02\x03\x04\x05\x06\x03\x02twelve bytesred";
         let bytes = one(Form::Short, &insert).bytes().to_vec();
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_has_room_for_45_or_22() {
+    fn a_frame_fits_45_short_or_22_long_messages() {
         for (form, most) in [(Form::Short, 45), (Form::Long, 22)] {
             let mut requests = Requests::new(MessageType::Search, form, 0, PAYLOAD_BYTES);
             (0..most).for_each(|_| requests.push(&SEARCH).unwrap());
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_place_in_a_packet_is_named() {
+    fn invalid_messages_are_rejected() {
         let mut requests = Requests::new(MessageType::Update, Form::Short, 0, PAYLOAD_BYTES);
         assert_eq!(requests.push(&SEARCH), Err(NoRoom::MessageType(Operation::Search)));
         let insert = Request { operation: Operation::Insert, value: &[1; 13], ..SEARCH };
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_is_as_long_as_its_request_and_goes_back() {
+    fn a_reply_has_the_length_of_its_request_and_swapped_addresses() {
         let mut requests = one(Form::Short, &SEARCH);
         (0..3).for_each(|_| requests.push(&SEARCH).unwrap());
         let (mut out, packet) = (b"before".to_vec(), Packet::parse(requests.bytes()).unwrap());
@@ -197,20 +197,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_packet_is_named() {
+    fn invalid_packets_are_rejected() {
         let bytes = one(Form::Short, &SEARCH).bytes().to_vec();
-        let refused = |bytes: &[u8]| Packet::parse(bytes).unwrap_err();
-        assert_eq!(refused(&bytes[..5]), Malformed::Short(5));
+        let rejected = |bytes: &[u8]| Packet::parse(bytes).unwrap_err();
+        assert_eq!(rejected(&bytes[..5]), Malformed::Short(5));
         let with = |at: usize, byte: u8| {
             let mut bytes = bytes.clone();
             bytes[at] = byte;
-            refused(&bytes)
+            rejected(&bytes)
         };
         assert_eq!(with(4, 3), Malformed::MessageType(3));
         assert_eq!(with(5, 4), Malformed::Flags(4));
         assert_eq!(with(5, 1), Malformed::Length { count: 1, message_bytes: 64, bytes: 32 });
         assert_eq!(with(0, 2), Malformed::Length { count: 2, message_bytes: 32, bytes: 32 });
-        assert_eq!(refused(&bytes[..37]), Malformed::Length { count: 1, message_bytes: 32, bytes: 31 });
+        assert_eq!(rejected(&bytes[..37]), Malformed::Length { count: 1, message_bytes: 32, bytes: 31 });
     }
 
     prop_compose! {
@@ -226,7 +226,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_a_client_sends_arrives(updates in prop::collection::vec(update(), 0..=22), table: u16) {
+        fn messages_round_trip(updates in prop::collection::vec(update(), 0..=22), table: u16) {
             let mut requests = Requests::new(MessageType::Update, Form::Long, table, PAYLOAD_BYTES);
             for &(sequence_number, source, destination, operation, key, ref value) in &updates {
                 let request = Request { sequence_number, source, destination, operation, key, value };
@@ -244,7 +244,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_a_packet_or_none(
+        fn arbitrary_bytes_are_a_packet_or_rejected(
             head in (0..4_u8, 0..4_u8),
             messages in prop::collection::vec(any::<u8>(), 0..200),
             status in 0..7_usize,

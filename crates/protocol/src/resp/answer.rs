@@ -1,8 +1,8 @@
-//! Replies as a client reads them.
+//! The client's parser of replies.
 
 use crate::resp::number::parse_decimal;
 
-/// A reply.
+/// A reply that a client has received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// A short text.
@@ -11,27 +11,28 @@ pub enum Answer {
     Error(String),
     /// A number.
     Integer(i64),
-    /// Bytes, a text for people, or the digits of a number with a fraction.
+    /// A byte string, a verbatim text, or the digits of a floating-point number.
     Bulk(Vec<u8>),
-    /// Nothing.
+    /// A null.
     Null,
-    /// Replies that belong together, be it an array or a set.
+    /// An array or a set.
     Array(Vec<Answer>),
-    /// Keys and what they lead to, as RESP3 has them.
+    /// A map of RESP3, as keys with values.
     Map(Vec<(Answer, Answer)>),
 }
 
-/// The bytes are no reply.
+/// The bytes are not a valid reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("no reply begins with byte {0:#04x} and goes on like this")]
+#[error("malformed reply of type {0:#04x}")]
 pub struct MalformedAnswer(pub u8);
 
-/// Replies in replies, at most.
+/// Most levels of nested replies.
 const DEPTH_MAX: usize = 32;
-/// Bytes of a reply's first line, at most: more without an end are no reply.
+/// Most bytes of the first line of a reply. A longer line is malformed.
 const LINE_BYTES_MAX: usize = 1 << 16;
 
-/// The reply at the front of `bytes` and how many bytes it has; none if it has not all arrived.
+/// Parses the reply at the front of `bytes`. Returns it with its length in bytes, or `None` if it is
+/// incomplete.
 ///
 /// # Errors
 /// [`MalformedAnswer`].
@@ -102,7 +103,7 @@ mod tests {
 
     /// Examples of the protocol's documentation, of the types that this server replies with.
     #[test]
-    fn replies_are_read_as_the_documentation_of_the_protocol_shows() {
+    fn replies_in_the_documentation_of_redis_are_parsed() {
         let (simple, error) =
             (|text: &str| Answer::Simple(text.into()), |text: &str| Answer::Error(text.into()));
         let (bulk, number) = (|text: &str| Answer::Bulk(text.into()), Answer::Integer);
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_reads_what_a_server_writes() {
+    fn encoded_replies_are_parsed() {
         let mut replies = Replies::new(Version::Resp3);
         replies.map(1);
         replies.bulk(b"key");
@@ -176,7 +177,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_an_answer_or_none(bytes in "([*$%~:+_=-][0-9-]{0,2}|\r\n|\\PC){0,40}") {
+        fn arbitrary_bytes_are_a_reply_or_rejected(bytes in "([*$%~:+_=-][0-9-]{0,2}|\r\n|\\PC){0,40}") {
             if let Ok(Some((_, length))) = parse_answer(bytes.as_bytes()) {
                 prop_assert!(length <= bytes.len());
             }
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_in_arrays_have_an_end() {
+    fn the_nesting_of_arrays_is_limited() {
         assert_eq!(parse_answer(&b"*1\r\n".repeat(31)), Ok(None));
         assert_eq!(parse_answer(&b"*1\r\n".repeat(33)), Err(MalformedAnswer(b'*')));
         assert_eq!(parse_answer(b"?\r\n"), Err(MalformedAnswer(b'?')));

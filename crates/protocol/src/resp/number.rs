@@ -1,6 +1,7 @@
-//! Numbers as text.
+//! Decimal numbers as text.
 
-/// The number that `text` is the only way to write: no sign but `-`, no needless zeros, no spaces.
+/// Parses a number in canonical form: digits with an optional `-`, without leading zeros or spaces. Returns
+/// `None` for any other text.
 #[must_use]
 pub fn parse_decimal(text: &[u8]) -> Option<i64> {
     let (digits, sign) = match text {
@@ -17,7 +18,7 @@ pub fn parse_decimal(text: &[u8]) -> Option<i64> {
     })
 }
 
-/// A number as text.
+/// Returns the canonical text of a number.
 #[must_use]
 pub fn decimal(number: i64) -> Vec<u8> {
     itoa::Buffer::new().format(number).as_bytes().to_vec()

@@ -143,7 +143,7 @@ fn are_operations(bytes: &[u8]) -> bool {
     let longer = [rest, &[0]].concat();
     assert_eq!(
         batch::Operations::new(count, &longer).nth(count.into()),
-        Some(Err(batch::Malformed::Rest(1)))
+        Some(Err(batch::Malformed::TrailingBytes(1)))
     );
     let mut requests = batch::Requests::new(batch::Header::SIZE + rest.len());
     operations.iter().for_each(|operation| assert!(requests.push(operation), "it is no longer than it was"));
@@ -217,7 +217,10 @@ fn are_items(bytes: &[u8]) -> bool {
     let Some(items) = all_of(count, rest, batch::Items::new(count, rest)) else { return false };
     assert!(rest.first().is_none_or(|first| batch_item::padding((*first).into()) == 0));
     let longer = [rest, &[0]].concat();
-    assert_eq!(batch::Items::new(count, &longer).nth(count.into()), Some(Err(batch::Malformed::Rest(1))));
+    assert_eq!(
+        batch::Items::new(count, &longer).nth(count.into()),
+        Some(Err(batch::Malformed::TrailingBytes(1)))
+    );
     // It is no longer than it was.
     let datagram = reply(&items, batch::Header::SIZE + rest.len());
     let (header, rest) = batch::Header::parse(&datagram).unwrap();
