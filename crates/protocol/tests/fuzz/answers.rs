@@ -131,7 +131,9 @@ fn depth(answer: &resp::Answer) -> usize {
 fn assert_answer_written_again(answer: &resp::Answer, arrived: &[u8]) {
     let mut replies = resp::Replies::new(resp::Version::Resp3);
     write_answer(answer, &mut replies);
-    assert!(!matches!(answer, resp::Answer::Bulk(_)) || arrived[0] == b'=' || replies.front() == arrived);
+    assert!(
+        !matches!(answer, resp::Answer::Bulk(_)) || b"=,".contains(&arrived[0]) || replies.front() == arrived
+    );
     let Ok(parsed) = resp::parse_answer(replies.front()) else {
         // A byte that is no text is replaced by three, so a line may be too long now.
         return assert!(arrived.len() > (1 << 16) / 3);
