@@ -403,7 +403,7 @@ fn what_is_lost_is_sent_again_and_carried_out_once() {
     raw.socket.set_read_timeout(Some(Duration::from_millis(2))).unwrap();
     let timeout = Duration::from_millis(4);
     let config = ClientConfig { timeout, requests_max: 16, payload_bytes: 128, ..ClientConfig::default() };
-    let exchange = Exchange::new(ClientConfig { patience: Duration::from_secs(60), ..config });
+    let exchange = Exchange::new(ClientConfig { reply_deadline: Duration::from_secs(60), ..config });
     let mut lossy = Lossy { raw, exchange, numbers: Numbers(0x9e37_79b9), outcomes: BTreeMap::new() };
     let mut tickets = Vec::new();
     // Were an insert carried out twice, the second would say that the key exists.
