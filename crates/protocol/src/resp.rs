@@ -15,4 +15,4 @@ pub use answer::{Answer, MalformedAnswer, parse_answer};
 pub use chunk_pool::ChunkPool;
 pub use number::{decimal, parse_decimal};
 pub use replies::{OpenArray, Replies, Version};
-pub use request::{Arguments, Found, Limits, Malformed, Requests, encode};
+pub use request::{Arguments, Limits, Malformed, ParsedRequest, Requests, encode};

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::sync::Arc;
 
-use honeycomb_protocol::resp::{ChunkPool, Found, Limits, Malformed, Replies, Requests, Version};
+use honeycomb_protocol::resp::{ChunkPool, Limits, Malformed, ParsedRequest, Replies, Requests, Version};
 use mio::net::TcpStream;
 
 use crate::clients::Activity;
@@ -70,7 +70,7 @@ pub(crate) struct Connection {
 /// A request, and what it asks for.
 #[derive(Debug)]
 pub(crate) struct Asked {
-    pub(crate) found: Found,
+    pub(crate) found: ParsedRequest,
     /// The command, if there is one of its name.
     pub(crate) command: Option<Named>,
     /// It was tried, and cannot be read together with others.
@@ -265,21 +265,21 @@ impl Connection {
     }
 
     /// Has a request that was taken, and those after it, be taken once more.
-    pub(crate) fn take_back(&mut self, found: &Found) {
+    pub(crate) fn take_back(&mut self, found: &ParsedRequest) {
         self.requests.take_back(found);
         self.front = None;
         self.starved = false;
     }
 
     /// Has a request that was taken, and those after it, be taken once more, and itself be executed alone.
-    pub(crate) fn take_back_for_alone(&mut self, found: &Found) {
+    pub(crate) fn take_back_for_alone(&mut self, found: &ParsedRequest) {
         self.take_back(found);
         self.next_is_alone = true;
     }
 
     /// Whether a request that was taken is to be taken once more.
     #[inline]
-    pub(crate) fn is_taken_back(&self, found: &Found) -> bool {
+    pub(crate) fn is_taken_back(&self, found: &ParsedRequest) -> bool {
         self.requests.is_taken_back(found)
     }
 

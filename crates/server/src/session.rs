@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use honeycomb_protocol::resp::{Found, Replies, Requests};
+use honeycomb_protocol::resp::{ParsedRequest, Replies, Requests};
 use honeycomb_store::Table;
 
 use crate::arguments::Arguments;
@@ -50,7 +50,7 @@ pub(crate) enum Replying {
 pub(crate) struct Queue {
     pub(crate) requests: Requests,
     /// The commands, and the places of their arguments in the requests.
-    pub(crate) commands: Vec<(Named, Found)>,
+    pub(crate) commands: Vec<(Named, ParsedRequest)>,
     /// One was refused: `EXEC` refuses them all.
     pub(crate) spoiled: bool,
 }

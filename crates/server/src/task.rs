@@ -13,7 +13,7 @@ mod walking;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use honeycomb_protocol::resp::{Found, Replies, Requests};
+use honeycomb_protocol::resp::{ParsedRequest, Replies, Requests};
 use slab::Slab;
 
 use crate::arguments::Arguments;
@@ -43,7 +43,7 @@ const BEGUN_BYTES_MIN: usize = 8 << 10;
 /// A command on its way.
 pub(crate) struct Task {
     requests: Requests,
-    found: Found,
+    found: ParsedRequest,
     named: Named,
     work: Work,
     replies: Replies,

@@ -95,7 +95,7 @@ struct PartialArray {
 
 /// The position of a parsed request and of its arguments in a [`Requests`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
+pub struct ParsedRequest {
     start: usize,
     end: usize,
     first: usize,
@@ -121,7 +121,7 @@ impl Requests {
     /// # Errors
     /// [`Malformed`].
     #[inline]
-    pub fn take(&mut self, limits: &Limits) -> Result<Option<Found>, Malformed> {
+    pub fn take(&mut self, limits: &Limits) -> Result<Option<ParsedRequest>, Malformed> {
         while let Some(kind) = self.bytes.get(self.start) {
             let start = self.start;
             let first = self.partial.map_or(self.ranges.len(), |partial| partial.first);
@@ -130,7 +130,13 @@ impl Requests {
             let Some(end) = end else { return Ok(None) };
             self.start = end;
             if self.ranges.len() > first {
-                return Ok(Some(Found { start, end, first, count: self.ranges.len() - first, is_line }));
+                return Ok(Some(ParsedRequest {
+                    start,
+                    end,
+                    first,
+                    count: self.ranges.len() - first,
+                    is_line,
+                }));
             }
         }
         Ok(None)
@@ -139,14 +145,14 @@ impl Requests {
     /// Returns the arguments of a parsed request.
     #[must_use]
     #[inline]
-    pub fn arguments(&self, found: &Found) -> Arguments<'_> {
+    pub fn arguments(&self, found: &ParsedRequest) -> Arguments<'_> {
         let bytes = if found.is_line { &self.words } else { &self.bytes };
         Arguments { bytes, ranges: &self.ranges[found.first..found.first + found.count] }
     }
 
     /// Makes [`Requests::take`] return this request and those after it again. Has no effect if it would
     /// return this request again anyway.
-    pub fn take_back(&mut self, found: &Found) {
+    pub fn take_back(&mut self, found: &ParsedRequest) {
         if found.start < self.start {
             self.start = found.start;
             self.ranges.truncate(found.first);
@@ -157,22 +163,22 @@ impl Requests {
     /// Returns whether [`Requests::take`] will return this request again.
     #[must_use]
     #[inline]
-    pub fn is_taken_back(&self, found: &Found) -> bool {
+    pub fn is_taken_back(&self, found: &ParsedRequest) -> bool {
         found.start >= self.start
     }
 
     /// Appends a copy of a request from another buffer.
-    pub fn keep(&mut self, arguments: Arguments<'_>) -> Found {
+    pub fn keep(&mut self, arguments: Arguments<'_>) -> ParsedRequest {
         let (start, first) = (self.bytes.len(), self.ranges.len());
         for argument in arguments.iter() {
             self.ranges.push(self.bytes.len()..self.bytes.len() + argument.len());
             self.bytes.extend_from_slice(argument);
         }
-        Found { start, end: self.bytes.len(), first, count: arguments.len(), is_line: false }
+        ParsedRequest { start, end: self.bytes.len(), first, count: arguments.len(), is_line: false }
     }
 
     /// Discards the parsed requests, up to the request that must be parsed again, if any.
-    pub fn forget(&mut self, next: Option<Found>) {
+    pub fn forget(&mut self, next: Option<ParsedRequest>) {
         let forgotten = next.map_or(self.start, |next| next.start);
         self.bytes.drain(..forgotten);
         self.start = 0;
@@ -276,7 +282,7 @@ impl Requests {
     }
 }
 
-impl Found {
+impl ParsedRequest {
     /// Returns the bytes of the encoded request.
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -447,7 +453,8 @@ mod tests {
         let mut requests = Requests::default();
         requests.receive(bytes);
         let found = requests.take(limits)?;
-        let arguments = |found: &Found| requests.arguments(found).iter().map(<[u8]>::to_vec).collect();
+        let arguments =
+            |found: &ParsedRequest| requests.arguments(found).iter().map(<[u8]>::to_vec).collect();
         Ok(found.map(|found| (arguments(&found), found.bytes())))
     }
 

@@ -129,7 +129,7 @@ fn write_word(quotes: u8, word: &[u8], out: &mut Vec<u8>) {
 /// Requests that were taken of a stream, each with its bytes as it arrived.
 struct Taken {
     kept: resp::Requests,
-    found: Vec<(resp::Found, usize)>,
+    found: Vec<(resp::ParsedRequest, usize)>,
     /// How many bytes there are of a request that is not all there, or why the next one is refused.
     end: Result<usize, resp::Malformed>,
 }
@@ -256,7 +256,7 @@ struct Pieces<'a> {
     requests: resp::Requests,
     /// How many requests are forgotten.
     first: usize,
-    found: Vec<resp::Found>,
+    found: Vec<resp::ParsedRequest>,
     /// Bytes that were there at once, at most.
     most: usize,
 }
