@@ -4,15 +4,15 @@
 //! [reply](Replies) to each, in the order of the requests and in the version of the protocol that the client
 //! has selected.
 
-mod answer;
 mod chunk_pool;
 mod inline;
 mod number;
 mod replies;
+mod reply;
 mod request;
 
-pub use answer::{Answer, MalformedAnswer, parse_answer};
 pub use chunk_pool::ChunkPool;
 pub use number::{decimal, parse_decimal};
 pub use replies::{OpenArray, Replies, Version};
+pub use reply::{MalformedReply, Reply, parse_reply};
 pub use request::{Arguments, Limits, Malformed, ParsedRequest, Requests, encode};

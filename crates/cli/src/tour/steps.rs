@@ -9,7 +9,7 @@ use crate::{
     output::Sheet,
     pages::Request,
 };
-use honeycomb_protocol::resp::{Answer, decimal};
+use honeycomb_protocol::resp::{Reply, decimal};
 use serde::Serialize;
 use std::{net::SocketAddr, path::Path};
 
@@ -46,7 +46,7 @@ pub(super) fn take(address: SocketAddr, directory: &Path) -> Result<Vec<Step>, E
             let named = asked.iter_mut().filter(|word| *word == TOKEN.as_bytes());
             named.for_each(|word| word.clone_from(&token));
             let answer = connection.ask(&asked)?;
-            if let (Answer::Integer(number), b"RI.SNAPSHOT") = (&answer, &asked[0][..]) {
+            if let (Reply::Integer(number), b"RI.SNAPSHOT") = (&answer, &asked[0][..]) {
                 token = decimal(*number);
             }
             let (command, answer) = (shown::command(&asked), shown::answer(&answer));

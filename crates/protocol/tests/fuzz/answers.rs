@@ -73,7 +73,7 @@ fn write_plain_reply(rng: &mut StdRng, replies: &mut resp::Replies) {
 fn are_answers(rng: &mut StdRng, bytes: &[u8]) -> bool {
     let mut rest = bytes;
     while let Some(first) = rest.first() {
-        let parsed = resp::parse_answer(rest);
+        let parsed = resp::parse_reply(rest);
         assert_follows_from_front(rng, rest, &parsed);
         match parsed {
             Ok(Some((answer, length))) => {
@@ -84,7 +84,7 @@ fn are_answers(rng: &mut StdRng, bytes: &[u8]) -> bool {
             }
             Ok(None) => return false,
             Err(malformed) => {
-                assert_eq!(malformed, resp::MalformedAnswer(*first));
+                assert_eq!(malformed, resp::MalformedReply(*first));
                 return false;
             }
         }
@@ -92,12 +92,12 @@ fn are_answers(rng: &mut StdRng, bytes: &[u8]) -> bool {
     !bytes.is_empty()
 }
 
-type Parsed = Result<Option<(resp::Answer, usize)>, resp::MalformedAnswer>;
+type Parsed = Result<Option<(resp::Reply, usize)>, resp::MalformedReply>;
 
 /// As long as bytes are missing that a reply needs, there is none; and those behind it are no matter of it.
 fn assert_follows_from_front(rng: &mut StdRng, bytes: &[u8], parsed: &Parsed) {
     let cut = rng.random_range(0..=bytes.len());
-    let of_front = resp::parse_answer(&bytes[..cut]);
+    let of_front = resp::parse_reply(&bytes[..cut]);
     match parsed {
         Ok(Some((_, length))) if cut < *length => assert_eq!(of_front, Ok(None)),
         Ok(Some(_)) => assert_eq!(&of_front, parsed),
@@ -106,21 +106,19 @@ fn assert_follows_from_front(rng: &mut StdRng, bytes: &[u8], parsed: &Parsed) {
 }
 
 /// How many replies a reply is, with those in it.
-fn replies_in(answer: &resp::Answer) -> usize {
+fn replies_in(answer: &resp::Reply) -> usize {
     1 + match answer {
-        resp::Answer::Array(inner) => inner.iter().map(replies_in).sum(),
-        resp::Answer::Map(inner) => {
-            inner.iter().map(|(key, value)| replies_in(key) + replies_in(value)).sum()
-        }
+        resp::Reply::Array(inner) => inner.iter().map(replies_in).sum(),
+        resp::Reply::Map(inner) => inner.iter().map(|(key, value)| replies_in(key) + replies_in(value)).sum(),
         _ => 0,
     }
 }
 
 /// How many replies a reply is in, at most.
-fn depth(answer: &resp::Answer) -> usize {
+fn depth(answer: &resp::Reply) -> usize {
     match answer {
-        resp::Answer::Array(inner) => 1 + inner.iter().map(depth).max().unwrap_or(0),
-        resp::Answer::Map(inner) => {
+        resp::Reply::Array(inner) => 1 + inner.iter().map(depth).max().unwrap_or(0),
+        resp::Reply::Map(inner) => {
             1 + inner.iter().flat_map(|(key, value)| [depth(key), depth(value)]).max().unwrap_or(0)
         }
         _ => 0,
@@ -128,13 +126,13 @@ fn depth(answer: &resp::Answer) -> usize {
 }
 
 /// A reply that is written again is the same; and it is what arrived, if there is one way to write it.
-fn assert_answer_written_again(answer: &resp::Answer, arrived: &[u8]) {
+fn assert_answer_written_again(answer: &resp::Reply, arrived: &[u8]) {
     let mut replies = resp::Replies::new(resp::Version::Resp3);
     write_answer(answer, &mut replies);
     assert!(
-        !matches!(answer, resp::Answer::Bulk(_)) || b"=,".contains(&arrived[0]) || replies.front() == arrived
+        !matches!(answer, resp::Reply::Bulk(_)) || b"=,".contains(&arrived[0]) || replies.front() == arrived
     );
-    let Ok(parsed) = resp::parse_answer(replies.front()) else {
+    let Ok(parsed) = resp::parse_reply(replies.front()) else {
         // A byte that is no text is replaced by three, so a line may be too long now.
         return assert!(arrived.len() > (1 << 16) / 3);
     };
@@ -146,18 +144,18 @@ fn assert_answer_written_again(answer: &resp::Answer, arrived: &[u8]) {
     assert_eq!(of_again.front(), replies.front());
 }
 
-fn write_answer(answer: &resp::Answer, replies: &mut resp::Replies) {
+fn write_answer(answer: &resp::Reply, replies: &mut resp::Replies) {
     match answer {
-        resp::Answer::Simple(text) => replies.simple(text),
-        resp::Answer::Error(text) => replies.error(text),
-        resp::Answer::Integer(number) => replies.integer(*number),
-        resp::Answer::Bulk(bytes) => replies.bulk(bytes),
-        resp::Answer::Null => replies.null(),
-        resp::Answer::Array(inner) => {
+        resp::Reply::Simple(text) => replies.simple(text),
+        resp::Reply::Error(text) => replies.error(text),
+        resp::Reply::Integer(number) => replies.integer(*number),
+        resp::Reply::Bulk(bytes) => replies.bulk(bytes),
+        resp::Reply::Null => replies.null(),
+        resp::Reply::Array(inner) => {
             replies.array(inner.len());
             inner.iter().for_each(|one| write_answer(one, replies));
         }
-        resp::Answer::Map(inner) => {
+        resp::Reply::Map(inner) => {
             replies.map(inner.len());
             inner.iter().flat_map(|(key, value)| [key, value]).for_each(|one| write_answer(one, replies));
         }
