@@ -27,4 +27,4 @@ pub use item::{Item, Items};
 pub use operation::{Operation, Operations, Requests};
 pub use reply::{Reply, Room};
 pub use token::Tokens;
-pub use window::{Known, Window};
+pub use window::{RequestState, Window};

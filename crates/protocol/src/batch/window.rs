@@ -6,13 +6,13 @@ use honeycomb_layout::BATCH_WINDOW;
 
 /// The state of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known<'w> {
+pub enum RequestState<'w> {
     /// It is new.
     New,
     /// It is executing.
-    Begun,
+    Executing,
     /// It was executed. These are the outcomes of its writes.
-    Done(&'w [u8]),
+    Executed(&'w [u8]),
     /// It is older than the window, so its state is unknown.
     TooOld,
 }
@@ -34,9 +34,9 @@ struct Writes {
 
 impl Window {
     /// Returns the state of a request with writes. A new request counts as executing from now on.
-    pub fn begin(&mut self, identifier: u64) -> Known<'_> {
+    pub fn begin(&mut self, identifier: u64) -> RequestState<'_> {
         if identifier == 0 || self.newest.saturating_sub(identifier) >= BATCH_WINDOW as u64 {
-            return Known::TooOld;
+            return RequestState::TooOld;
         }
         self.newest = self.newest.max(identifier);
         let index = index(identifier);
@@ -46,10 +46,10 @@ impl Window {
         let is_stored = self.requests[index].as_ref().is_some_and(|stored| stored.identifier == identifier);
         if !is_stored {
             self.requests[index] = Some(Writes { identifier, outcomes: None });
-            return Known::New;
+            return RequestState::New;
         }
         let outcomes = self.requests[index].as_ref().and_then(|stored| stored.outcomes.as_deref());
-        outcomes.map_or(Known::Begun, Known::Done)
+        outcomes.map_or(RequestState::Executing, RequestState::Executed)
     }
 
     /// Stores the outcomes of the writes of an executing request.
@@ -76,18 +76,18 @@ mod tests {
     #[test]
     fn a_request_is_new_once() {
         let mut window = Window::default();
-        assert_eq!(window.begin(5), Known::New);
-        assert_eq!(window.begin(5), Known::Begun);
+        assert_eq!(window.begin(5), RequestState::New);
+        assert_eq!(window.begin(5), RequestState::Executing);
         window.finish(5, b"ab");
-        assert_eq!(window.begin(5), Known::Done(b"ab"));
-        assert_eq!(window.begin(1), Known::New);
-        assert_eq!(window.begin(68), Known::New);
-        assert_eq!(window.begin(5), Known::Done(b"ab"));
-        assert_eq!(window.begin(69), Known::New);
-        assert_eq!(window.begin(5), Known::TooOld);
-        assert_eq!(window.begin(0), Known::TooOld);
+        assert_eq!(window.begin(5), RequestState::Executed(b"ab"));
+        assert_eq!(window.begin(1), RequestState::New);
+        assert_eq!(window.begin(68), RequestState::New);
+        assert_eq!(window.begin(5), RequestState::Executed(b"ab"));
+        assert_eq!(window.begin(69), RequestState::New);
+        assert_eq!(window.begin(5), RequestState::TooOld);
+        assert_eq!(window.begin(0), RequestState::TooOld);
         window.finish(5, b"another request");
-        assert_eq!(window.begin(69), Known::Begun);
+        assert_eq!(window.begin(69), RequestState::Executing);
     }
 
     proptest! {
@@ -96,14 +96,14 @@ mod tests {
             let (mut window, mut done) = (Window::default(), BTreeMap::new());
             for (step, &identifier) in identifiers.iter().enumerate() {
                 match window.begin(identifier) {
-                    Known::New => {
+                    RequestState::New => {
                         let outcome = (step as u64).to_le_bytes();
                         prop_assert!(done.insert(identifier, outcome).is_none());
                         window.finish(identifier, &outcome);
                     }
-                    Known::Done(outcome) => prop_assert_eq!(outcome, &done[&identifier][..]),
-                    Known::TooOld => prop_assert!(done.keys().any(|&newer| newer >= identifier + 64)),
-                    Known::Begun => prop_assert!(false),
+                    RequestState::Executed(outcome) => prop_assert_eq!(outcome, &done[&identifier][..]),
+                    RequestState::TooOld => prop_assert!(done.keys().any(|&newer| newer >= identifier + 64)),
+                    RequestState::Executing => prop_assert!(false),
                 }
             }
         }

@@ -42,12 +42,12 @@ fn batch_windows() {
 fn the_last_identifiers_are_as_all_others() {
     let mut window = batch::Window::default();
     for identifier in [u64::MAX - 63, u64::MAX] {
-        assert_eq!(window.begin(identifier), batch::Known::New);
+        assert_eq!(window.begin(identifier), batch::RequestState::New);
         window.finish(identifier, b"done");
     }
-    assert_eq!(window.begin(u64::MAX), batch::Known::Done(b"done"));
-    assert_eq!(window.begin(u64::MAX - 63), batch::Known::Done(b"done"));
-    assert_eq!(window.begin(u64::MAX - 64), batch::Known::TooOld);
+    assert_eq!(window.begin(u64::MAX), batch::RequestState::Executed(b"done"));
+    assert_eq!(window.begin(u64::MAX - 63), batch::RequestState::Executed(b"done"));
+    assert_eq!(window.begin(u64::MAX - 64), batch::RequestState::TooOld);
 }
 
 /// A header of any kind, and something behind it.
@@ -259,16 +259,16 @@ fn comes_again_in_a_window(bytes: &[u8]) -> bool {
         }
         let known = window.begin(identifier);
         if identifier == 0 || u128::from(identifier) + BATCH_WINDOW as u128 <= u128::from(newest) {
-            assert_eq!(known, batch::Known::TooOld);
+            assert_eq!(known, batch::RequestState::TooOld);
             continue;
         }
         newest = newest.max(identifier);
         match begun.get(&identifier) {
-            None => assert_eq!(known, batch::Known::New),
-            Some(None) => assert_eq!(known, batch::Known::Begun),
-            Some(Some(outcome)) => assert_eq!(known, batch::Known::Done(outcome)),
+            None => assert_eq!(known, batch::RequestState::New),
+            Some(None) => assert_eq!(known, batch::RequestState::Executing),
+            Some(Some(outcome)) => assert_eq!(known, batch::RequestState::Executed(outcome)),
         }
-        comes_again |= matches!(known, batch::Known::Done(_));
+        comes_again |= matches!(known, batch::RequestState::Executed(_));
         begun.entry(identifier).or_insert(None::<[u8; 8]>);
     }
     comes_again

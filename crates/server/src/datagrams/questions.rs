@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use honeycomb_protocol::batch::{Header, Kind, Known, Operation, Operations, Refusal};
+use honeycomb_protocol::batch::{Header, Kind, Operation, Operations, Refusal, RequestState};
 use honeycomb_protocol::ocsm;
 use honeycomb_store::{Reads, Table};
 
@@ -167,7 +167,7 @@ impl<'a> Questions<'a> {
         let table = self.table(header.table).ok_or(Refusal::Table)?;
         let start = self.steps.len();
         let known = match self.parse(header.count, operations) {
-            Ok(false) => Known::New,
+            Ok(false) => RequestState::New,
             Ok(true) => window.begin(header.identifier),
             Err(refusal) => {
                 self.steps.truncate(start);
@@ -175,11 +175,11 @@ impl<'a> Questions<'a> {
             }
         };
         let outcomes = match known {
-            Known::New => &[][..],
-            Known::Done(outcomes) => outcomes,
-            Known::Begun | Known::TooOld => {
+            RequestState::New => &[][..],
+            RequestState::Executed(outcomes) => outcomes,
+            RequestState::Executing | RequestState::TooOld => {
                 self.steps.truncate(start);
-                return if known == Known::Begun { Ok(()) } else { Err(Refusal::Identifier) };
+                return if known == RequestState::Executing { Ok(()) } else { Err(Refusal::Identifier) };
             }
         };
         let writes = self.steps[start..].iter_mut().filter(|step| step.operation.writes());
