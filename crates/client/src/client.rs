@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-use honeycomb_protocol::batch::{Operation, Refusal};
+use honeycomb_protocol::batch::{Operation, Rejection};
 use honeycomb_protocol::{PAYLOAD_BYTES_MAX, together};
 use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -44,7 +44,7 @@ pub enum Error {
     Unanswered,
     /// The server rejected the request.
     #[error("the server rejected the request: {0:?}")]
-    Refused(Refusal),
+    Rejected(Rejection),
     /// The server could not execute the operation.
     #[error("the server could not execute the operation: {0}")]
     Server(&'static str),
@@ -331,7 +331,7 @@ fn unless(outcome: Outcome<'_>, not: Outcome<'_>) -> Option<bool> {
 fn error(outcome: Outcome<'_>) -> Error {
     match outcome {
         Outcome::Unanswered => Error::Unanswered,
-        Outcome::Refused(refusal) => Error::Refused(refusal),
+        Outcome::Rejected(rejection) => Error::Rejected(rejection),
         Outcome::TooLarge | Outcome::NoRoom => Error::Server("the value is longer than a datagram"),
         Outcome::KeyLength => Error::Server("the key is empty or too long"),
         Outcome::OutOfMemory => Error::Server("the store has no room"),

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use honeycomb_protocol::batch::{Header, Kind, Operation, Refusal, Requests};
+use honeycomb_protocol::batch::{Header, Kind, Operation, Rejection, Requests};
 
 use crate::config::Config;
 use crate::in_flight::InFlightRequest;
@@ -143,7 +143,7 @@ impl Exchange {
                     self.remove(index);
                 }
             }
-            Kind::Refused(refusal) => self.receive_rejection(&header, refusal, &mut each),
+            Kind::Rejected(rejection) => self.receive_rejection(&header, rejection, &mut each),
             _ => {}
         }
     }
@@ -200,23 +200,23 @@ impl Exchange {
     fn receive_rejection(
         &mut self,
         header: &Header,
-        refusal: Refusal,
+        rejection: Rejection,
         each: &mut impl FnMut(Ticket, Outcome<'_>),
     ) {
         let Some(index) = self.find(header) else { return };
         let request = &mut self.in_flight[index];
-        match refusal {
-            Refusal::Session => {
+        match rejection {
+            Rejection::Session => {
                 request.not_executed |= request.sent == 1;
                 self.session = self.session.filter(|&session| session != header.session);
             }
-            Refusal::Identifier => {
+            Rejection::Identifier => {
                 self.give_up(|request| request.header.identifier == header.identifier, each)
             }
-            Refusal::Malformed | Refusal::Table => {
+            Rejection::Malformed | Rejection::Table => {
                 let tickets = request.first_ticket..request.first_ticket + request.operations();
                 self.remove(index);
-                tickets.for_each(|ticket| each(Ticket(ticket), Outcome::Refused(refusal)));
+                tickets.for_each(|ticket| each(Ticket(ticket), Outcome::Rejected(rejection)));
             }
         }
     }

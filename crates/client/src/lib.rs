@@ -38,5 +38,5 @@ mod outcome;
 pub use client::{Client, Error};
 pub use config::Config;
 pub use exchange::{Exchange, Ticket};
-pub use honeycomb_protocol::batch::{Operation, Refusal};
+pub use honeycomb_protocol::batch::{Operation, Rejection};
 pub use outcome::Outcome;

@@ -1,6 +1,6 @@
 //! Outcomes of operations.
 
-use honeycomb_protocol::batch::{Item, Refusal};
+use honeycomb_protocol::batch::{Item, Rejection};
 
 /// The outcome of an operation. It borrows its bytes from the received datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub enum Outcome<'a> {
     /// The store failed, or the stored pair has a format that servers do not write.
     Failed,
     /// The server has rejected the request and executed none of it.
-    Refused(Refusal),
+    Rejected(Rejection),
     /// No reply arrived. The server executed a write once or not at all.
     Unanswered,
 }

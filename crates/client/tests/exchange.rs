@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use honeycomb_client::{Config, Exchange, Operation, Outcome, Ticket};
-use honeycomb_protocol::batch::{Header, Item, Kind, Operations, Refusal, Reply, Room};
+use honeycomb_protocol::batch::{Header, Item, Kind, Operations, Rejection, Reply, Room};
 use proptest::prelude::*;
 
 const GET: Operation<'_> = Operation::Get(b"key");
@@ -69,8 +69,8 @@ impl Bench {
         self.receive(&out);
     }
 
-    fn reject(&mut self, request: &Header, refusal: Refusal) {
-        self.receive(&Header { kind: Kind::Refused(refusal), count: 0, ..*request }.bytes());
+    fn reject(&mut self, request: &Header, rejection: Rejection) {
+        self.receive(&Header { kind: Kind::Rejected(rejection), count: 0, ..*request }.bytes());
     }
 
     fn take_outcomes(&mut self) -> Vec<String> {
@@ -147,7 +147,7 @@ fn a_new_session_follows_a_rejected_one_and_repeats_no_write() {
     let sent = bench.sent_headers();
     assert_eq!(sent.len(), 3);
     // The server rejects the first, so it has not executed it. It may have executed the second.
-    bench.reject(&sent[0], Refusal::Session);
+    bench.reject(&sent[0], Rejection::Session);
     bench.begin_session(6);
     assert_eq!(bench.take_outcomes(), ["Unanswered"]);
     let again = bench.sent_headers();
@@ -162,12 +162,12 @@ fn a_new_session_follows_a_rejected_one_and_repeats_no_write() {
 #[test]
 fn rejections_are_reported() {
     let mut bench = Bench::connected(Config::default(), 5);
-    for refusal in [Refusal::Table, Refusal::Malformed, Refusal::Identifier] {
+    for rejection in [Rejection::Table, Rejection::Malformed, Rejection::Identifier] {
         bench.submit(&PUT);
         let sent = bench.sent_headers()[0];
-        bench.reject(&sent, refusal);
+        bench.reject(&sent, rejection);
     }
-    assert_eq!(bench.take_outcomes(), ["Refused(Table)", "Refused(Malformed)", "Unanswered"]);
+    assert_eq!(bench.take_outcomes(), ["Rejected(Table)", "Rejected(Malformed)", "Unanswered"]);
 }
 
 #[test]

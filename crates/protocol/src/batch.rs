@@ -22,7 +22,7 @@ mod token;
 mod window;
 
 pub use encoding::Malformed;
-pub use header::{Header, Kind, Refusal};
+pub use header::{Header, Kind, Rejection};
 pub use item::{Item, Items};
 pub use operation::{Operation, Operations, Requests};
 pub use reply::{Reply, Room};

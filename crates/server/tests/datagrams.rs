@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use common::{Client as RedisClient, Running, dialogue, start_with};
 use honeycomb_client::{Client, Config as ClientConfig, Exchange, Operation, Outcome, Ticket};
-use honeycomb_protocol::batch::{Header, Item, Items, Kind, Refusal, Requests};
+use honeycomb_protocol::batch::{Header, Item, Items, Kind, Rejection, Requests};
 use honeycomb_protocol::{PAYLOAD_BYTES, ocsm};
 use honeycomb_server::{Config, Datagrams};
 
@@ -456,7 +456,7 @@ fn a_request_that_comes_again_is_answered_and_not_carried_out() {
         assert_eq!(items, expected);
     }
     for too_old in [5, 6, 0] {
-        assert_eq!(items(&raw.ask(&request(too_old, 1))).0.kind, Kind::Refused(Refusal::Identifier));
+        assert_eq!(items(&raw.ask(&request(too_old, 1))).0.kind, Kind::Rejected(Rejection::Identifier));
     }
     assert_eq!(items(&raw.ask(&request(7, 1))).1, [Item::Exists, Item::Found(b"value")]);
 }
@@ -469,21 +469,21 @@ fn sessions_are_their_clients_own_and_not_without_end() {
     let (raw, other) = (Raw::to(running.server.batch_address()), Raw::to(running.server.batch_address()));
     let (session, empty) = (raw.session(), Header::of(Kind::Request));
     assert_eq!(raw.ask_header(Header { session, ..empty }).kind, Kind::ReplyEnd);
-    assert_eq!(other.ask_header(Header { session, ..empty }).kind, Kind::Refused(Refusal::Session));
+    assert_eq!(other.ask_header(Header { session, ..empty }).kind, Kind::Rejected(Rejection::Session));
     // A token of another address leads to another token.
     let token = raw.ask_header(Header::of(Kind::Hello)).identifier;
     let answer = other.ask_header(Header { identifier: token, ..Header::of(Kind::Hello) });
     assert_eq!(answer.kind, Kind::Token);
     let (second, third) = (raw.session(), raw.session());
     for (session, kind) in
-        [(session, Kind::Refused(Refusal::Session)), (second, Kind::ReplyEnd), (third, Kind::ReplyEnd)]
+        [(session, Kind::Rejected(Rejection::Session)), (second, Kind::ReplyEnd), (third, Kind::ReplyEnd)]
     {
         assert_eq!(raw.ask_header(Header { session, ..empty }).kind, kind);
     }
     let refused = raw.ask_header(Header { session: third, table: 16, ..empty });
-    assert_eq!(refused.kind, Kind::Refused(Refusal::Table));
+    assert_eq!(refused.kind, Kind::Rejected(Rejection::Table));
     let malformed = raw.ask_header(Header { session: third, count: 1, ..empty });
-    assert_eq!(malformed.kind, Kind::Refused(Refusal::Malformed));
+    assert_eq!(malformed.kind, Kind::Rejected(Rejection::Malformed));
 }
 
 #[test]

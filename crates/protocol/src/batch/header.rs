@@ -22,12 +22,12 @@ pub enum Kind {
     /// Items at the end of a reply.
     ReplyEnd,
     /// The server rejected a request and executed none of it.
-    Refused(Refusal),
+    Rejected(Rejection),
 }
 
 /// Why the server rejected a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum Rejection {
     /// An operation is invalid, or the operations do not end at the end of the datagram.
     Malformed,
     /// The address has no session with this name.
@@ -38,7 +38,7 @@ pub enum Refusal {
     Table,
 }
 
-impl Refusal {
+impl Rejection {
     const ALL: [(Self, usize); 4] = [
         (Self::Malformed, constants::BATCH_REFUSED_MALFORMED),
         (Self::Session, constants::BATCH_REFUSED_SESSION),
@@ -60,8 +60,8 @@ impl Kind {
     fn parse(code: usize, status: usize) -> Result<Self, Malformed> {
         let malformed = Malformed::Kind { code, status };
         if code == constants::BATCH_REFUSED {
-            let refusal = Refusal::ALL.iter().find(|(_, known)| *known == status);
-            return refusal.map(|(refusal, _)| Self::Refused(*refusal)).ok_or(malformed);
+            let rejection = Rejection::ALL.iter().find(|(_, known)| *known == status);
+            return rejection.map(|(rejection, _)| Self::Rejected(*rejection)).ok_or(malformed);
         }
         let plain = Self::PLAIN.iter().find(|(_, known)| *known == code && status == 0);
         plain.map(|(kind, _)| *kind).ok_or(malformed)
@@ -76,7 +76,7 @@ impl Kind {
             Self::Request => (constants::BATCH_REQUEST, 0),
             Self::Reply => (constants::BATCH_REPLY, 0),
             Self::ReplyEnd => (constants::BATCH_REPLY_END, 0),
-            Self::Refused(refusal) => (constants::BATCH_REFUSED, Refusal::ALL[refusal as usize].1),
+            Self::Rejected(rejection) => (constants::BATCH_REFUSED, Rejection::ALL[rejection as usize].1),
         }
     }
 }
@@ -159,7 +159,7 @@ mod tests {
             identifier: 0x1817_1615_1413_1211,
             table: 0x2221,
             count: 0x2423,
-            kind: Kind::Refused(Refusal::Table),
+            kind: Kind::Rejected(Rejection::Table),
             attempt: 0x26,
             position: 0x27,
         };
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn every_kind_round_trips() {
-        let rejected = Refusal::ALL.map(|(refusal, _)| Kind::Refused(refusal));
+        let rejected = Rejection::ALL.map(|(rejection, _)| Kind::Rejected(rejection));
         let plain = Kind::PLAIN.map(|(kind, _)| kind);
         for kind in plain.into_iter().chain(rejected) {
             assert_eq!(Header::parse(&Header::of(kind).bytes()).unwrap().0.kind, kind);

@@ -52,10 +52,10 @@ fn the_last_identifiers_are_as_all_others() {
 
 /// A header of any kind, and something behind it.
 fn header_written(rng: &mut StdRng) -> Vec<u8> {
-    use batch::{Kind, Refusal};
-    let refusals = [Refusal::Malformed, Refusal::Session, Refusal::Identifier, Refusal::Table];
+    use batch::{Kind, Rejection};
+    let rejections = [Rejection::Malformed, Rejection::Session, Rejection::Identifier, Rejection::Table];
     let plain = [Kind::Hello, Kind::Token, Kind::Session, Kind::Request, Kind::Reply, Kind::ReplyEnd];
-    let kind = if rng.random() { pick(rng, &plain) } else { Kind::Refused(pick(rng, &refusals)) };
+    let kind = if rng.random() { pick(rng, &plain) } else { Kind::Rejected(pick(rng, &rejections)) };
     let header = batch::Header {
         session: rng.random(),
         identifier: rng.random(),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::{Bound, ControlFlow};
 
-use honeycomb_protocol::batch::{Header, Item, Kind, Operation, Refusal, Reply, Room};
+use honeycomb_protocol::batch::{Header, Item, Kind, Operation, Rejection, Reply, Room};
 use honeycomb_protocol::ocsm;
 use honeycomb_store::{Error, Reads};
 
@@ -44,8 +44,8 @@ impl Answers {
     }
 
     /// Says that nothing of a request was carried out.
-    pub(super) fn refuse(&mut self, request: &Header, refusal: Refusal, route: Route) {
-        self.send_header(&Header { count: 0, kind: Kind::Refused(refusal), ..*request }, route);
+    pub(super) fn refuse(&mut self, request: &Header, rejection: Rejection, route: Route) {
+        self.send_header(&Header { count: 0, kind: Kind::Rejected(rejection), ..*request }, route);
     }
 
     /// Answers a packet whose operations were carried out.
