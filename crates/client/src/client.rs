@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use honeycomb_protocol::batch::{Operation, Rejection};
-use honeycomb_protocol::{PAYLOAD_BYTES_MAX, together};
+use honeycomb_protocol::{PAYLOAD_BYTES_MAX, segment_run};
 use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -261,7 +261,7 @@ impl Client {
         let (mut rest, mut start) = (&self.ends[..], 0);
         while let Some(&first) = rest.first() {
             let size = first - start;
-            let count = together(start, rest.iter().copied(), self.state.max_gso_segments());
+            let count = segment_run(start, rest.iter().copied(), self.state.max_gso_segments());
             let contents = &self.outbox[start..rest[count - 1]];
             let segment_size = Some(size);
             let transmit =

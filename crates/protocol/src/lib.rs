@@ -9,9 +9,9 @@ pub mod batch;
 mod bytes;
 pub mod ocsm;
 pub mod resp;
-mod together;
+mod segment_run;
 
-pub use together::together;
+pub use segment_run::segment_run;
 
 /// Bytes of payload of a UDP datagram in an Ethernet frame of 1,514 bytes.
 pub const PAYLOAD_BYTES: usize = 1472;
