@@ -12,7 +12,7 @@ mod reply;
 mod request;
 
 pub use chunk_pool::ChunkPool;
-pub use number::{decimal, parse_decimal};
+pub use number::{format_decimal, parse_decimal};
 pub use replies::{OpenArray, Replies, Version};
 pub use reply::{MalformedReply, Reply, parse_reply};
 pub use request::{Arguments, Limits, Malformed, ParsedRequest, Requests, encode};

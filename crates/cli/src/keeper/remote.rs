@@ -6,7 +6,7 @@ use crate::{
     error::Error,
     pages::Request,
 };
-use honeycomb_protocol::resp::{Reply, decimal};
+use honeycomb_protocol::resp::{Reply, format_decimal};
 use std::{
     net::SocketAddr,
     ops::Bound,
@@ -67,7 +67,7 @@ impl Remote {
         }
         drop(idle);
         let mut connection = Connection::open(self.address)?;
-        connection.ask_all(&[command(&[b"SELECT", &decimal(Self::number(place))])])?;
+        connection.ask_all(&[command(&[b"SELECT", &format_decimal(Self::number(place))])])?;
         Ok(connection)
     }
 
@@ -78,7 +78,7 @@ impl Remote {
 
 impl Keeper for Remote {
     fn add(&self, place: Place, key: &[u8], amount: i64) -> Result<i64, Error> {
-        match self.ask(place, command(&[b"INCRBY", key, &decimal(amount)]))? {
+        match self.ask(place, command(&[b"INCRBY", key, &format_decimal(amount)]))? {
             Reply::Integer(sum) => Ok(sum),
             other => Err(self.unexpected(&other)),
         }
@@ -105,7 +105,7 @@ impl Keeper for Remote {
     fn moment(&self) -> Result<Box<dyn Moment + '_>, Error> {
         match self.ask(Place::Files, command(&[b"RI.SNAPSHOT", b"TAKE"]))? {
             Reply::Integer(token) => {
-                let (token, renewed) = (decimal(token).to_vec(), Mutex::new(Instant::now()));
+                let (token, renewed) = (format_decimal(token).to_vec(), Mutex::new(Instant::now()));
                 Ok(Box::new(Then { remote: self, token, renewed }))
             }
             other => Err(self.unexpected(&other)),
@@ -135,7 +135,7 @@ impl Then<'_> {
     fn page(&self, place: Place, wanted: &Request, limit: u64) -> Result<Page, Error> {
         self.renew()?;
         let [lower, upper] = bounds(wanted);
-        let count = decimal(limit as i64);
+        let count = format_decimal(limit as i64);
         let mut scan = command(&[b"RI.RANGE", &lower, &upper, b"COUNT", &count, b"SNAPSHOT", &self.token]);
         if wanted.floor_start {
             scan.push(b"FLOOR".to_vec());

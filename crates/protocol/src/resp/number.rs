@@ -20,7 +20,7 @@ pub fn parse_decimal(text: &[u8]) -> Option<i64> {
 
 /// Returns the canonical text of a number.
 #[must_use]
-pub fn decimal(number: i64) -> Vec<u8> {
+pub fn format_decimal(number: i64) -> Vec<u8> {
     itoa::Buffer::new().format(number).as_bytes().to_vec()
 }
 
@@ -31,7 +31,7 @@ mod tests {
     #[test]
     fn every_number_has_one_text() {
         for number in [0, 1, -1, 9, 10, i64::MAX, i64::MIN] {
-            assert_eq!(parse_decimal(&decimal(number)), Some(number));
+            assert_eq!(parse_decimal(&format_decimal(number)), Some(number));
         }
         for text in [
             "",

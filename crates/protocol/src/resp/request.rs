@@ -7,7 +7,7 @@
 use std::ops::{Index, Range};
 
 use crate::resp::inline;
-use crate::resp::number::decimal;
+use crate::resp::number::format_decimal;
 
 /// Limits on one request. The parser rejects a longer request before all of it has arrived. Only the length
 /// of a line is limited: a line has at most as many words as bytes.
@@ -425,7 +425,7 @@ fn long_length(bytes: &[u8], max: usize) -> Option<Option<(usize, usize)>> {
 pub fn encode<A: AsRef<[u8]>>(arguments: &[A], out: &mut Vec<u8>) {
     let line = |kind: u8, number: usize, out: &mut Vec<u8>| {
         out.push(kind);
-        out.extend_from_slice(&decimal(number as i64));
+        out.extend_from_slice(&format_decimal(number as i64));
         out.extend_from_slice(b"\r\n");
     };
     line(b'*', arguments.len(), out);
