@@ -5,15 +5,15 @@
 //! ```text
 //! | header, 6 | message, 32 or 64 | message | ...      all of one type and one size
 //! ```
-//! A client encodes [`Requests`]. A server decodes them as a [`Packet`] and writes the result of each message
-//! into a copy of the packet ([`Answers`]), so a reply is as long as its request.
+//! A client encodes [`RequestPacket`]. A server decodes them as a [`Packet`] and writes the result of each message
+//! into a copy of the packet ([`ReplyPacket`]), so a reply is as long as its request.
 
-mod answers;
 mod message;
 mod packet;
-mod requests;
+mod reply_packet;
+mod request_packet;
 
-pub use answers::Answers;
 pub use message::{KEY_BYTES, Message, Operation, Status};
 pub use packet::{Form, Header, Malformed, MessageType, Packet};
-pub use requests::{NoRoom, Request, Requests};
+pub use reply_packet::ReplyPacket;
+pub use request_packet::{PushError, RequestMessage, RequestPacket};

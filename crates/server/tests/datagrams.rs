@@ -67,9 +67,9 @@ impl Raw {
 }
 
 fn message(operation: ocsm::Operation, key: &[u8; 12], value: &[u8], form: ocsm::Form) -> Vec<u8> {
-    let mut requests = ocsm::Requests::new(operation.message_type(), form, 0, PAYLOAD_BYTES);
+    let mut requests = ocsm::RequestPacket::new(operation.message_type(), form, 0, PAYLOAD_BYTES);
     let (source, destination, key) = (1, 2, *key);
-    let request = ocsm::Request { sequence_number: 3, source, destination, operation, key, value };
+    let request = ocsm::RequestMessage { sequence_number: 3, source, destination, operation, key, value };
     requests.push(&request).unwrap();
     requests.bytes().to_vec()
 }
@@ -121,13 +121,20 @@ fn a_full_packet_of_messages_is_answered_in_order() {
     let running = running();
     let raw = Raw::to(running.server.ocsm_address());
     let packet = |operation: ocsm::Operation| {
-        let mut requests = ocsm::Requests::new(operation.message_type(), ocsm::Form::Short, 3, PAYLOAD_BYTES);
+        let mut requests =
+            ocsm::RequestPacket::new(operation.message_type(), ocsm::Form::Short, 3, PAYLOAD_BYTES);
         for number in 0..45_u16 {
             let mut key = [b'k'; 12];
             key[0] = number as u8;
             let value = &key[..usize::from(number % 13)];
-            let request =
-                ocsm::Request { sequence_number: number, source: 0, destination: 0, operation, key, value };
+            let request = ocsm::RequestMessage {
+                sequence_number: number,
+                source: 0,
+                destination: 0,
+                operation,
+                key,
+                value,
+            };
             requests.push(&request).unwrap();
         }
         requests.bytes().to_vec()

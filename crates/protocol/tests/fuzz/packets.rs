@@ -41,10 +41,10 @@ fn packet_written(rng: &mut StdRng) -> Vec<u8> {
     let form = pick(rng, &[ocsm::Form::Short, ocsm::Form::Long]);
     let message_type = pick(rng, &[ocsm::MessageType::Search, ocsm::MessageType::Update]);
     let count = if rng.random_ratio(1, 50) { 60 } else { 4 };
-    let mut requests = ocsm::Requests::new(message_type, form, rng.random(), PAYLOAD_BYTES_MAX);
+    let mut requests = ocsm::RequestPacket::new(message_type, form, rng.random(), PAYLOAD_BYTES_MAX);
     for _ in 0..rng.random_range(0..=count) {
         let value = random_bytes(rng, form.value_bytes_max());
-        let request = ocsm::Request {
+        let request = ocsm::RequestMessage {
             sequence_number: rng.random(),
             source: rng.random(),
             destination: rng.random(),
@@ -63,10 +63,10 @@ fn packet_answered(rng: &mut StdRng) -> Vec<u8> {
     let bytes = packet_written(rng);
     let packet = ocsm::Packet::parse(&bytes).unwrap();
     let mut out = Vec::new();
-    let mut answers = ocsm::Answers::to(&packet, &mut out);
+    let mut answers = ocsm::ReplyPacket::to(&packet, &mut out);
     for _ in packet.messages() {
         let value = random_bytes(rng, 50);
-        answers.answer(pick(rng, &STATUSES), rng.random::<bool>().then_some(&value));
+        answers.push(pick(rng, &STATUSES), rng.random::<bool>().then_some(&value));
     }
     out
 }
@@ -85,7 +85,7 @@ fn is_packet(rng: &mut StdRng, bytes: &[u8]) -> bool {
 /// Those messages of a packet that a client could have written are the same again.
 fn assert_messages_written_again(packet: &ocsm::Packet<'_>, bytes: usize) {
     let ocsm::Header { message_type, form, table, .. } = packet.header();
-    let mut requests = ocsm::Requests::new(message_type, form, table, bytes);
+    let mut requests = ocsm::RequestPacket::new(message_type, form, table, bytes);
     let written = packet.messages().filter(|message| {
         let request = request_of(message);
         let is_of_type = request.is_some_and(|request| request.operation.message_type() == message_type);
@@ -101,8 +101,8 @@ fn assert_messages_written_again(packet: &ocsm::Packet<'_>, bytes: usize) {
 }
 
 /// What a message asks for, if it is something, and its value has room.
-fn request_of<'a>(message: &ocsm::Message<'a>) -> Option<ocsm::Request<'a>> {
-    Some(ocsm::Request {
+fn request_of<'a>(message: &ocsm::Message<'a>) -> Option<ocsm::RequestMessage<'a>> {
+    Some(ocsm::RequestMessage {
         sequence_number: message.sequence_number(),
         source: message.source(),
         destination: message.destination(),
@@ -118,9 +118,9 @@ fn assert_answered(rng: &mut StdRng, packet: &ocsm::Packet<'_>, bytes: &[u8]) {
     let value = |rng: &mut StdRng| rng.random::<bool>().then(|| random_bytes(rng, 50));
     let given: Vec<_> = packet.messages().map(|_| (pick(rng, &STATUSES), value(rng))).collect();
     let mut out = Vec::new();
-    let mut answers = ocsm::Answers::to(packet, &mut out);
-    given.iter().for_each(|(status, value)| answers.answer(*status, value.as_deref()));
-    answers.answer(ocsm::Status::Done, Some(b"to no message"));
+    let mut answers = ocsm::ReplyPacket::to(packet, &mut out);
+    given.iter().for_each(|(status, value)| answers.push(*status, value.as_deref()));
+    answers.push(ocsm::Status::Done, Some(b"to no message"));
     assert_eq!((out.len(), &out[..FLAGS]), (bytes.len(), &bytes[..FLAGS]));
     assert_eq!(u64::from(out[FLAGS]), ocsm_flags::with_answered(bytes[FLAGS].into(), 1));
     let replies = ocsm::Packet::parse(&out).unwrap();

@@ -53,11 +53,11 @@ impl Answers {
         let found = Found { questions, question, reads };
         match &question.form {
             Form::Ocsm(packet) => {
-                let mut answers = ocsm::Answers::to(packet, &mut self.outbox.bytes);
+                let mut answers = ocsm::ReplyPacket::to(packet, &mut self.outbox.bytes);
                 for step in found.steps() {
                     match found.value(step) {
-                        Ok(value) => answers.answer(ocsm::Status::Done, value.as_deref()),
-                        Err(outcome) => answers.answer(outcome.status(), None),
+                        Ok(value) => answers.push(ocsm::Status::Done, value.as_deref()),
+                        Err(outcome) => answers.push(outcome.status(), None),
                     }
                 }
                 let end = self.outbox.bytes.len();

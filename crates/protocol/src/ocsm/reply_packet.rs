@@ -8,14 +8,14 @@ use crate::ocsm::packet::{Form, Header, Packet};
 
 /// Writes the results of the messages of a packet, in their order.
 #[derive(Debug)]
-pub struct Answers<'o> {
+pub struct ReplyPacket<'o> {
     form: Form,
     /// The messages without a result.
     rest: &'o mut [u8],
 }
 
-impl<'o> Answers<'o> {
-    /// Appends a copy of a packet to `out`, in which [`Answers::answer`] writes the results.
+impl<'o> ReplyPacket<'o> {
+    /// Appends a copy of a packet to `out`, in which [`ReplyPacket::push`] writes the results.
     pub fn to(packet: &Packet<'_>, out: &'o mut Vec<u8>) -> Self {
         let start = out.len();
         out.extend_from_slice(packet.bytes());
@@ -26,7 +26,7 @@ impl<'o> Answers<'o> {
 
     /// Writes the result of the next message, with a value if it is a search that found one. If the value
     /// does not fit, the status becomes [`Status::TooLong`].
-    pub fn answer(&mut self, status: Status, value: Option<&[u8]>) {
+    pub fn push(&mut self, status: Status, value: Option<&[u8]>) {
         let rest = std::mem::take(&mut self.rest);
         let Some((message, rest)) = rest.split_at_mut_checked(self.form.message_bytes()) else { return };
         self.rest = rest;

@@ -8,7 +8,7 @@ use crate::ocsm::packet::{Form, Header, MessageType};
 
 /// The content of a message that a client sends.
 #[derive(Debug, Clone, Copy)]
-pub struct Request<'a> {
+pub struct RequestMessage<'a> {
     /// A number that the client chooses and the reply repeats.
     pub sequence_number: u16,
     /// The number of the client. It is the destination of the reply.
@@ -25,10 +25,10 @@ pub struct Request<'a> {
 
 /// Why a message cannot be added to a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NoRoom {
+pub enum PushError {
     /// The packet is full.
     #[error("the packet is full: it has {0} messages")]
-    Packet(u16),
+    Full(u16),
     /// The value is too long for the form of the packet.
     #[error("value of {bytes} bytes: messages of this form have values of at most {max} bytes")]
     Value {
@@ -44,13 +44,13 @@ pub enum NoRoom {
 
 /// A packet that a client encodes. It can be reused.
 #[derive(Debug, Clone)]
-pub struct Requests {
+pub struct RequestPacket {
     header: Header,
     messages_max: usize,
     bytes: Vec<u8>,
 }
 
-impl Requests {
+impl RequestPacket {
     /// Creates a packet without messages, of at most `payload_bytes` bytes.
     #[must_use]
     pub fn new(message_type: MessageType, form: Form, table: u16, payload_bytes: usize) -> Self {
@@ -71,18 +71,18 @@ impl Requests {
     /// Adds a message.
     ///
     /// # Errors
-    /// [`NoRoom`]. After an error the packet is unchanged.
-    pub fn push(&mut self, request: &Request<'_>) -> Result<(), NoRoom> {
+    /// [`PushError`]. After an error the packet is unchanged.
+    pub fn push(&mut self, request: &RequestMessage<'_>) -> Result<(), PushError> {
         let (Header { form, message_type, count, .. }, operation) = (self.header, request.operation);
         if operation.message_type() != message_type {
-            return Err(NoRoom::MessageType(operation));
+            return Err(PushError::MessageType(operation));
         }
         let (bytes, max) = (request.value.len(), form.value_bytes_max());
         if bytes > max {
-            return Err(NoRoom::Value { bytes, max });
+            return Err(PushError::Value { bytes, max });
         }
         if usize::from(count) >= self.messages_max {
-            return Err(NoRoom::Packet(count));
+            return Err(PushError::Full(count));
         }
         let start = self.bytes.len();
         self.bytes.resize(start + form.message_bytes(), 0);
@@ -112,7 +112,7 @@ impl Requests {
 }
 
 /// Encodes a message into zeroed bytes.
-fn write(request: &Request<'_>, message: &mut [u8]) {
+fn write(request: &RequestMessage<'_>, message: &mut [u8]) {
     set_number::<2>(message, layout::SEQUENCE_NUMBER_OFFSET, request.sequence_number.into());
     set_number::<2>(message, layout::SOURCE_OFFSET, request.source.into());
     set_number::<2>(message, layout::DESTINATION_OFFSET, request.destination.into());
@@ -128,9 +128,9 @@ mod tests {
 
     use super::*;
     use crate::PAYLOAD_BYTES;
-    use crate::ocsm::{Answers, Malformed, Packet, Status};
+    use crate::ocsm::{Malformed, Packet, ReplyPacket, Status};
 
-    const SEARCH: Request<'_> = Request {
+    const SEARCH: RequestMessage<'_> = RequestMessage {
         sequence_number: 0x0201,
         source: 0x0403,
         destination: 0x0605,
@@ -139,15 +139,15 @@ mod tests {
         value: b"",
     };
 
-    fn one(form: Form, request: &Request<'_>) -> Requests {
-        let mut requests = Requests::new(request.operation.message_type(), form, 9, PAYLOAD_BYTES);
+    fn one(form: Form, request: &RequestMessage<'_>) -> RequestPacket {
+        let mut requests = RequestPacket::new(request.operation.message_type(), form, 9, PAYLOAD_BYTES);
         requests.push(request).unwrap();
         requests
     }
 
     #[test]
     fn a_message_is_encoded_as_in_the_layout() {
-        let insert = Request { operation: Operation::Insert, value: b"red", ..SEARCH };
+        let insert = RequestMessage { operation: Operation::Insert, value: b"red", ..SEARCH };
         let expected = b"\x01\x00\x09\x00\x02\x00\x01\x02\x03\x04\x05\x06\x03\x02twelve bytesred";
         let bytes = one(Form::Short, &insert).bytes().to_vec();
         assert_eq!((&bytes[..29], &bytes[29..]), (&expected[..], &[0; 9][..]));
@@ -158,19 +158,19 @@ mod tests {
     #[test]
     fn a_frame_fits_45_short_or_22_long_messages() {
         for (form, most) in [(Form::Short, 45), (Form::Long, 22)] {
-            let mut requests = Requests::new(MessageType::Search, form, 0, PAYLOAD_BYTES);
+            let mut requests = RequestPacket::new(MessageType::Search, form, 0, PAYLOAD_BYTES);
             (0..most).for_each(|_| requests.push(&SEARCH).unwrap());
-            assert_eq!(requests.push(&SEARCH), Err(NoRoom::Packet(most)));
+            assert_eq!(requests.push(&SEARCH), Err(PushError::Full(most)));
             assert!(requests.bytes().len() <= PAYLOAD_BYTES);
         }
     }
 
     #[test]
     fn invalid_messages_are_rejected() {
-        let mut requests = Requests::new(MessageType::Update, Form::Short, 0, PAYLOAD_BYTES);
-        assert_eq!(requests.push(&SEARCH), Err(NoRoom::MessageType(Operation::Search)));
-        let insert = Request { operation: Operation::Insert, value: &[1; 13], ..SEARCH };
-        assert_eq!(requests.push(&insert), Err(NoRoom::Value { bytes: 13, max: 12 }));
+        let mut requests = RequestPacket::new(MessageType::Update, Form::Short, 0, PAYLOAD_BYTES);
+        assert_eq!(requests.push(&SEARCH), Err(PushError::MessageType(Operation::Search)));
+        let insert = RequestMessage { operation: Operation::Insert, value: &[1; 13], ..SEARCH };
+        assert_eq!(requests.push(&insert), Err(PushError::Value { bytes: 13, max: 12 }));
         assert!(requests.is_empty());
     }
 
@@ -179,12 +179,12 @@ mod tests {
         let mut requests = one(Form::Short, &SEARCH);
         (0..3).for_each(|_| requests.push(&SEARCH).unwrap());
         let (mut out, packet) = (b"before".to_vec(), Packet::parse(requests.bytes()).unwrap());
-        let mut answers = Answers::to(&packet, &mut out);
-        answers.answer(Status::Done, Some(b"red"));
-        answers.answer(Status::Absent, None);
-        answers.answer(Status::Done, Some(&[7; 13]));
-        answers.answer(Status::Failed, None);
-        answers.answer(Status::Done, None);
+        let mut reply = ReplyPacket::to(&packet, &mut out);
+        reply.push(Status::Done, Some(b"red"));
+        reply.push(Status::Absent, None);
+        reply.push(Status::Done, Some(&[7; 13]));
+        reply.push(Status::Failed, None);
+        reply.push(Status::Done, None);
         assert_eq!(out.len(), 6 + requests.bytes().len());
         let replies = Packet::parse(&out[6..]).unwrap();
         assert!(replies.header().answered);
@@ -227,9 +227,9 @@ mod tests {
     proptest! {
         #[test]
         fn messages_round_trip(updates in prop::collection::vec(update(), 0..=22), table: u16) {
-            let mut requests = Requests::new(MessageType::Update, Form::Long, table, PAYLOAD_BYTES);
+            let mut requests = RequestPacket::new(MessageType::Update, Form::Long, table, PAYLOAD_BYTES);
             for &(sequence_number, source, destination, operation, key, ref value) in &updates {
-                let request = Request { sequence_number, source, destination, operation, key, value };
+                let request = RequestMessage { sequence_number, source, destination, operation, key, value };
                 requests.push(&request).unwrap();
             }
             let packet = Packet::parse(requests.bytes()).unwrap();
@@ -252,10 +252,10 @@ mod tests {
             let bytes = [&[(messages.len() / 32) as u8, 0, 0, 0, head.0, head.1], &*messages].concat();
             if let Ok(packet) = Packet::parse(&bytes) {
                 let mut out = Vec::new();
-                let mut answers = Answers::to(&packet, &mut out);
+                let mut reply = ReplyPacket::to(&packet, &mut out);
                 for message in packet.messages() {
                     let _ = (message.operation(), message.status(), message.key());
-                    answers.answer([Status::Done, Status::Failed][status % 2], message.value());
+                    reply.push([Status::Done, Status::Failed][status % 2], message.value());
                 }
                 prop_assert_eq!(out.len(), bytes.len());
                 prop_assert!(Packet::parse(&out).is_ok());
