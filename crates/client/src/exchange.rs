@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use honeycomb_protocol::batch::{Header, Kind, Operation, Rejection, Requests};
+use honeycomb_protocol::batch::{Header, Kind, Operation, Rejection, RequestDatagram};
 
 use crate::config::Config;
 use crate::in_flight::InFlightRequest;
@@ -22,7 +22,7 @@ pub struct Exchange {
     /// The name of the session, once there is one.
     session: Option<u64>,
     /// The request that is being filled, and the time of its first operation.
-    open: Requests,
+    open: RequestDatagram,
     opened: Option<Instant>,
     /// The requests in flight, in the order of their identifiers.
     in_flight: VecDeque<InFlightRequest>,
@@ -47,7 +47,7 @@ impl Exchange {
     #[must_use]
     pub fn new(config: Config) -> Self {
         Self {
-            open: Requests::new(config.payload_bytes),
+            open: RequestDatagram::new(config.payload_bytes),
             config,
             hello: Hello::default(),
             session: None,
@@ -75,7 +75,7 @@ impl Exchange {
     /// Returns whether an operation fits into an empty request.
     #[must_use]
     pub fn allows(&self, operation: &Operation<'_>) -> bool {
-        Requests::new(self.config.payload_bytes).push(operation)
+        RequestDatagram::new(self.config.payload_bytes).push(operation)
     }
 
     /// Returns the number of operations without an outcome.
@@ -173,7 +173,7 @@ impl Exchange {
         true
     }
 
-    /// Requests a token or, with a token, a session.
+    /// RequestDatagram a token or, with a token, a session.
     fn send_hello(&mut self, now: Instant, mut send: impl FnMut(&[u8])) {
         if self.hello.due.is_some_and(|due| now < due) {
             return;

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use honeycomb_client::{Config, Exchange, Operation, Outcome, Ticket};
-use honeycomb_protocol::batch::{Header, Item, Kind, Operations, Rejection, Reply, Room};
+use honeycomb_protocol::batch::{Header, Item, Kind, Operations, Rejection, ReplyWriter, Room};
 use proptest::prelude::*;
 
 const GET: Operation<'_> = Operation::Get(b"key");
@@ -63,7 +63,7 @@ impl Bench {
 
     fn reply(&mut self, request: &Header, item: &Item<'_>) {
         let (mut out, mut ends) = (Vec::new(), Vec::new());
-        let mut reply = Reply::to(request, 1472, 1, &mut out, &mut ends);
+        let mut reply = ReplyWriter::to(request, 1472, 1, &mut out, &mut ends);
         (0..request.count).for_each(|_| assert_eq!(reply.push(item, 0), Room::Fits));
         reply.finish();
         self.receive(&out);
@@ -177,7 +177,7 @@ fn a_reply_of_several_datagrams_may_arrive_in_any_order() {
     bench.submit(&range);
     let request = bench.sent_headers()[0];
     let (mut out, mut ends) = (Vec::new(), Vec::new());
-    let mut reply = Reply::to(&request, 64, 9, &mut out, &mut ends);
+    let mut reply = ReplyWriter::to(&request, 64, 9, &mut out, &mut ends);
     let keys = [[b'a'; 20], [b'b'; 20], [b'c'; 20]];
     for key in &keys {
         let _ = reply.push(&Item::Pair { key, value: b"v" }, 1);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use common::{Client as RedisClient, Running, dialogue, start_with};
 use honeycomb_client::{Client, Config as ClientConfig, Exchange, Operation, Outcome, Ticket};
-use honeycomb_protocol::batch::{Header, Item, Items, Kind, Rejection, Requests};
+use honeycomb_protocol::batch::{Header, Item, Items, Kind, Rejection, RequestDatagram};
 use honeycomb_protocol::{PAYLOAD_BYTES, ocsm};
 use honeycomb_server::{Config, Datagrams};
 
@@ -444,7 +444,7 @@ fn a_request_that_comes_again_is_answered_and_not_carried_out() {
     let raw = Raw::to(running.server.batch_address());
     let session = raw.session();
     let request = |identifier, attempt| {
-        let mut requests = Requests::new(PAYLOAD_BYTES);
+        let mut requests = RequestDatagram::new(PAYLOAD_BYTES);
         assert!(requests.push(&Operation::Insert { key: b"key", value: b"value" }));
         assert!(requests.push(&Operation::Get(b"key")));
         let header = Header { session, identifier, attempt, ..Header::of(Kind::Request) };
@@ -499,7 +499,7 @@ fn whoever_is_not_known_gets_no_more_than_was_sent() {
     RedisClient::of(&running).ask(&format!("SET key {}", "v".repeat(1400)));
     let raw = Raw::to(running.server.batch_address());
     raw.socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
-    let mut requests = Requests::new(PAYLOAD_BYTES);
+    let mut requests = RequestDatagram::new(PAYLOAD_BYTES);
     (0..50).for_each(|_| assert!(requests.push(&Operation::Get(b"key"))));
     let get = requests.datagram(Header { session: 12345, ..Header::of(Kind::Request) }).to_vec();
     let (mut numbers, mut answers, mut sent) = (Numbers(7), 0, 0);

@@ -165,7 +165,7 @@ impl FusedIterator for Operations<'_> {}
 
 /// A request that a client encodes: a datagram of operations. It can be reused.
 #[derive(Debug, Clone)]
-pub struct Requests {
+pub struct RequestDatagram {
     bytes: Vec<u8>,
     count: u16,
     writes: bool,
@@ -173,7 +173,7 @@ pub struct Requests {
     encoder: Encoder,
 }
 
-impl Requests {
+impl RequestDatagram {
     /// Creates a request without operations, of at most `payload_bytes` bytes.
     #[must_use]
     pub fn new(payload_bytes: usize) -> Self {
@@ -261,7 +261,7 @@ pub(crate) mod tests {
 
     #[test]
     fn repetitions_are_omitted() {
-        let mut requests = Requests::new(100);
+        let mut requests = RequestDatagram::new(100);
         let red = |key| Operation::Put { key, value: b"red" };
         for operation in [red(b"apple"), red(b"grape"), red(b"cherry"), Operation::Get(b"banana")] {
             assert!(requests.push(&operation));
@@ -281,7 +281,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_full_request_is_unchanged() {
-        let mut requests = Requests::new(Header::SIZE + 8);
+        let mut requests = RequestDatagram::new(Header::SIZE + 8);
         assert!(requests.push(&Operation::Get(b"apple")));
         assert!(!requests.push(&Operation::Get(b"a")));
         let expected = [Operation::Get(b"apple")];
@@ -308,7 +308,7 @@ pub(crate) mod tests {
     proptest! {
         #[test]
         fn operations_round_trip(operations in prop::collection::vec(any_operation(), 0..40)) {
-            let mut requests = Requests::new(1000);
+            let mut requests = RequestDatagram::new(1000);
             let operations: Vec<Operation<'_>> = operations.iter().map(borrowed).collect();
             operations.iter().for_each(|operation| assert!(requests.push(operation)));
             prop_assert_eq!(requests.writes(), operations.iter().any(Operation::writes));

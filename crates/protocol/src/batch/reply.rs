@@ -18,7 +18,7 @@ pub enum Room {
 
 /// An encoder that appends the datagrams of a reply to a buffer.
 #[derive(Debug)]
-pub struct Reply<'o> {
+pub struct ReplyWriter<'o> {
     out: &'o mut Vec<u8>,
     /// The end offsets of the earlier datagrams.
     ends: &'o mut Vec<usize>,
@@ -30,7 +30,7 @@ pub struct Reply<'o> {
     encoder: Encoder,
 }
 
-impl<'o> Reply<'o> {
+impl<'o> ReplyWriter<'o> {
     /// Begins the reply to a request: at most `datagrams_max` datagrams of at most `payload_bytes` bytes.
     /// Appends them to `out` and their end offsets to `ends`.
     ///
@@ -115,7 +115,7 @@ mod tests {
     /// The datagrams of a reply, and for each item whether it fitted.
     fn replied(items: &[Item<'_>], payload_bytes: usize, datagrams_max: u8) -> (Vec<Vec<u8>>, Vec<Room>) {
         let (mut out, mut ends) = (Vec::new(), Vec::new());
-        let mut reply = Reply::to(&REQUEST, payload_bytes, datagrams_max, &mut out, &mut ends);
+        let mut reply = ReplyWriter::to(&REQUEST, payload_bytes, datagrams_max, &mut out, &mut ends);
         let later = (0..items.len()).rev();
         let rooms = items.iter().zip(later).map(|(item, later)| match reply.push(item, later) {
             Room::Fits => Room::Fits,

@@ -89,7 +89,7 @@ fn is_header(bytes: &[u8]) -> bool {
 /// Operations as they stand in a datagram, and how many before them.
 fn operations_written(rng: &mut StdRng) -> Vec<u8> {
     let bytes = similar_bytes(rng);
-    let mut requests = batch::Requests::new(PAYLOAD_BYTES_MAX);
+    let mut requests = batch::RequestDatagram::new(PAYLOAD_BYTES_MAX);
     for _ in 0..rng.random_range(0..20) {
         let (key, value) = (any_part(rng, &bytes), any_part(rng, &bytes));
         let how = rng.random_range(0..3);
@@ -145,7 +145,7 @@ fn are_operations(bytes: &[u8]) -> bool {
         batch::Operations::new(count, &longer).nth(count.into()),
         Some(Err(batch::Malformed::TrailingBytes(1)))
     );
-    let mut requests = batch::Requests::new(batch::Header::SIZE + rest.len());
+    let mut requests = batch::RequestDatagram::new(batch::Header::SIZE + rest.len());
     operations.iter().for_each(|operation| assert!(requests.push(operation), "it is no longer than it was"));
     assert_eq!(requests.writes(), operations.iter().any(batch::Operation::writes));
     let (header, rest) =
@@ -203,7 +203,7 @@ fn items_written(rng: &mut StdRng) -> Vec<u8> {
 fn reply(items: &[batch::Item<'_>], payload_bytes: usize) -> Vec<u8> {
     let (mut out, mut ends) = (Vec::new(), Vec::new());
     let request = batch::Header::of(batch::Kind::Request);
-    let mut reply = batch::Reply::to(&request, payload_bytes, 1, &mut out, &mut ends);
+    let mut reply = batch::ReplyWriter::to(&request, payload_bytes, 1, &mut out, &mut ends);
     items.iter().for_each(|item| assert_eq!(reply.push(item, 0), batch::Room::Fits));
     reply.finish();
     assert_eq!(ends, [out.len()]);
