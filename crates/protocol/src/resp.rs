@@ -1,6 +1,6 @@
 //! RESP2 and RESP3, the protocol of Redis clients.
 //!
-//! A client sends [requests](Requests): arrays of byte strings, or lines of text. A server returns one
+//! A client sends [requests](RequestBuffer): arrays of byte strings, or lines of text. A server returns one
 //! [reply](Replies) to each, in the order of the requests and in the version of the protocol that the client
 //! has selected.
 
@@ -9,10 +9,10 @@ mod inline;
 mod number;
 mod replies;
 mod reply;
-mod request;
+mod request_buffer;
 
 pub use chunk_pool::ChunkPool;
 pub use number::{format_decimal, parse_decimal};
 pub use replies::{OpenArray, Replies, Version};
 pub use reply::{MalformedReply, Reply, parse_reply};
-pub use request::{Arguments, Limits, Malformed, ParsedRequest, Requests, encode};
+pub use request_buffer::{Arguments, Limits, Malformed, ParsedRequest, RequestBuffer, encode};

@@ -4,7 +4,9 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::sync::Arc;
 
-use honeycomb_protocol::resp::{ChunkPool, Limits, Malformed, ParsedRequest, Replies, Requests, Version};
+use honeycomb_protocol::resp::{
+    ChunkPool, Limits, Malformed, ParsedRequest, Replies, RequestBuffer, Version,
+};
 use mio::net::TcpStream;
 
 use crate::clients::Activity;
@@ -41,7 +43,7 @@ pub(crate) struct Connection {
     /// The reply of a task that was too long, to be freed step by step once the connection is closed.
     pub(crate) discarded: Option<Replies>,
     /// What has arrived.
-    pub(crate) requests: Requests,
+    pub(crate) requests: RequestBuffer,
     /// A request that was put back.
     front: Option<Asked>,
     /// The next request is to be executed alone: it was tried with others.
@@ -104,7 +106,7 @@ impl Quota {
 pub(crate) struct Buffers {
     replies: Replies,
     discarded: Option<Replies>,
-    requests: Requests,
+    requests: RequestBuffer,
 }
 
 impl Buffers {
@@ -122,7 +124,7 @@ impl Connection {
             session,
             replies: Replies::with_pool(pool),
             discarded: None,
-            requests: Requests::default(),
+            requests: RequestBuffer::default(),
             front: None,
             next_is_alone: false,
             task: None,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use honeycomb_protocol::resp::{ParsedRequest, Replies, Requests};
+use honeycomb_protocol::resp::{ParsedRequest, Replies, RequestBuffer};
 use honeycomb_store::Table;
 
 use crate::arguments::Arguments;
@@ -48,7 +48,7 @@ pub(crate) enum Replying {
 /// Commands that wait for `EXEC`.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
-    pub(crate) requests: Requests,
+    pub(crate) requests: RequestBuffer,
     /// The commands, and the places of their arguments in the requests.
     pub(crate) commands: Vec<(Named, ParsedRequest)>,
     /// One was refused: `EXEC` refuses them all.

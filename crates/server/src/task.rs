@@ -13,7 +13,7 @@ mod walking;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use honeycomb_protocol::resp::{ParsedRequest, Replies, Requests};
+use honeycomb_protocol::resp::{ParsedRequest, Replies, RequestBuffer};
 use slab::Slab;
 
 use crate::arguments::Arguments;
@@ -42,7 +42,7 @@ const BEGUN_BYTES_MIN: usize = 8 << 10;
 
 /// A command on its way.
 pub(crate) struct Task {
-    requests: Requests,
+    requests: RequestBuffer,
     found: ParsedRequest,
     named: Named,
     work: Work,
@@ -148,7 +148,7 @@ impl Work {
 impl Task {
     /// The task of a command, of whose arguments it keeps a copy.
     pub(crate) fn new(named: Named, arguments: Arguments<'_>, work: Work, replies: &Replies) -> Self {
-        let mut requests = Requests::default();
+        let mut requests = RequestBuffer::default();
         let found = requests.keep(arguments);
         let replies = replies.new_alike();
         Self { requests, found, named, work, replies, took: Duration::ZERO }

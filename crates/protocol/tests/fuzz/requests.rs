@@ -1,4 +1,4 @@
-//! Requests of RESP: arrays and lines.
+//! RequestBuffer of RESP: arrays and lines.
 
 use std::ops::Range;
 
@@ -55,7 +55,7 @@ fn lines() {
 #[test]
 fn lengths_are_lengths_even_where_there_are_no_limits() {
     for length in [usize::MAX, usize::MAX - 1, usize::MAX - 20] {
-        let mut requests = resp::Requests::default();
+        let mut requests = resp::RequestBuffer::default();
         requests.receive(format!("GET a\r\n*1\r\n${length}\r\nabc").as_bytes());
         assert!(requests.take(&NONE).unwrap().is_some());
         assert_eq!(requests.take(&NONE), Ok(None));
@@ -64,7 +64,7 @@ fn lengths_are_lengths_even_where_there_are_no_limits() {
 
 #[test]
 fn the_memory_of_words_counts() {
-    let mut requests = resp::Requests::default();
+    let mut requests = resp::RequestBuffer::default();
     requests.receive(&[&[b'a'; 10_000][..], b"\n"].concat());
     assert!(requests.take(&resp::Limits::default()).unwrap().is_some());
     assert!(requests.capacity() >= 2 * 10_000, "a line and its word");
@@ -73,7 +73,7 @@ fn the_memory_of_words_counts() {
     assert_eq!(requests.capacity(), 0);
 }
 
-/// Requests that the limits allow, one after the other.
+/// RequestBuffer that the limits allow, one after the other.
 fn requests_written(rng: &mut StdRng, limits: &resp::Limits) -> Vec<u8> {
     let mut out = Vec::new();
     for _ in 0..rng.random_range(1..=6) {
@@ -126,9 +126,9 @@ fn write_word(quotes: u8, word: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Requests that were taken of a stream, each with its bytes as it arrived.
+/// RequestBuffer that were taken of a stream, each with its bytes as it arrived.
 struct Taken {
-    kept: resp::Requests,
+    kept: resp::RequestBuffer,
     found: Vec<(resp::ParsedRequest, usize)>,
     /// How many bytes there are of a request that is not all there, or why the next one is refused.
     end: Result<usize, resp::Malformed>,
@@ -150,7 +150,8 @@ fn are_requests(rng: &mut StdRng, bytes: &[u8], limits: &resp::Limits) -> bool {
 
 /// The requests of a stream that arrives at once, each of which is forgotten when it was taken.
 fn take_all(bytes: &[u8], limits: &resp::Limits) -> Taken {
-    let (mut requests, mut kept, mut found) = (resp::Requests::default(), resp::Requests::default(), vec![]);
+    let (mut requests, mut kept, mut found) =
+        (resp::RequestBuffer::default(), resp::RequestBuffer::default(), vec![]);
     requests.receive(bytes);
     loop {
         let taken = requests.take(limits);
@@ -198,8 +199,8 @@ fn assert_is_as_it_arrived(bytes: &[u8], arguments: resp::Arguments<'_>, limits:
 
 /// What was forgotten, or taken in vain, leaves its memory to what comes.
 fn assert_memory_is_used_again(bytes: &[u8], limits: &resp::Limits) {
-    let mut requests = resp::Requests::default();
-    let arrive = |requests: &mut resp::Requests, bytes: &[u8]| {
+    let mut requests = resp::RequestBuffer::default();
+    let arrive = |requests: &mut resp::RequestBuffer, bytes: &[u8]| {
         requests.receive(bytes);
         while requests.take(limits).ok()?.is_some() {}
         Some(requests.capacity())
@@ -230,7 +231,8 @@ fn capacity_max(bytes: usize) -> usize {
 
 /// The same requests are found, and the same end, if the stream arrives in pieces and is forgotten in pieces.
 fn assert_arrives_in_pieces(rng: &mut StdRng, bytes: &[u8], limits: &resp::Limits, whole: &Taken) {
-    let mut pieces = Pieces { whole, requests: resp::Requests::default(), first: 0, found: vec![], most: 0 };
+    let mut pieces =
+        Pieces { whole, requests: resp::RequestBuffer::default(), first: 0, found: vec![], most: 0 };
     // So many pieces that it costs little to look at all that is there with each.
     let piece_max = rng.random_range(bytes.len() / 64..=bytes.len()) + 1;
     let mut rest = bytes;
@@ -253,7 +255,7 @@ fn assert_arrives_in_pieces(rng: &mut StdRng, bytes: &[u8], limits: &resp::Limit
 /// A stream that arrives in pieces.
 struct Pieces<'a> {
     whole: &'a Taken,
-    requests: resp::Requests,
+    requests: resp::RequestBuffer,
     /// How many requests are forgotten.
     first: usize,
     found: Vec<resp::ParsedRequest>,

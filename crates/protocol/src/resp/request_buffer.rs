@@ -1,4 +1,4 @@
-//! Requests: the server's parser of received bytes, and the client's encoder.
+//! RequestBuffer: the server's parser of received bytes, and the client's encoder.
 //!
 //! ```text
 //! *2\r\n  $3\r\nGET\r\n  $5\r\napple\r\n        or a line:  GET apple\r\n
@@ -68,7 +68,7 @@ const SHRUNK_AT_ONCE: usize = 1 << 20;
 /// A buffer of received bytes, with the offsets of the arguments of the requests that were parsed. It can be
 /// reused.
 #[derive(Debug, Clone, Default)]
-pub struct Requests {
+pub struct RequestBuffer {
     bytes: Vec<u8>,
     /// The start of the next request.
     start: usize,
@@ -93,7 +93,7 @@ struct PartialArray {
     at: usize,
 }
 
-/// The position of a parsed request and of its arguments in a [`Requests`].
+/// The position of a parsed request and of its arguments in a [`RequestBuffer`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParsedRequest {
     start: usize,
@@ -110,7 +110,7 @@ pub struct Arguments<'a> {
     ranges: &'a [Range<usize>],
 }
 
-impl Requests {
+impl RequestBuffer {
     /// Appends received bytes.
     pub fn receive(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
@@ -150,7 +150,7 @@ impl Requests {
         Arguments { bytes, ranges: &self.ranges[found.first..found.first + found.count] }
     }
 
-    /// Makes [`Requests::take`] return this request and those after it again. Has no effect if it would
+    /// Makes [`RequestBuffer::take`] return this request and those after it again. Has no effect if it would
     /// return this request again anyway.
     pub fn take_back(&mut self, found: &ParsedRequest) {
         if found.start < self.start {
@@ -160,7 +160,7 @@ impl Requests {
         }
     }
 
-    /// Returns whether [`Requests::take`] will return this request again.
+    /// Returns whether [`RequestBuffer::take`] will return this request again.
     #[must_use]
     #[inline]
     pub fn is_taken_back(&self, found: &ParsedRequest) -> bool {
@@ -232,7 +232,7 @@ impl Requests {
         true
     }
 
-    /// Removes all requests, and frees memory as [`Requests::shrink`] does.
+    /// Removes all requests, and frees memory as [`RequestBuffer::shrink`] does.
     pub fn discard(&mut self) -> bool {
         self.bytes.clear();
         (self.start, self.partial) = (0, None);
@@ -450,7 +450,7 @@ mod tests {
     type Whole = (Vec<Vec<u8>>, usize);
 
     fn parsed(bytes: &[u8], limits: &Limits) -> Result<Option<Whole>, Malformed> {
-        let mut requests = Requests::default();
+        let mut requests = RequestBuffer::default();
         requests.receive(bytes);
         let found = requests.take(limits)?;
         let arguments =
@@ -521,8 +521,8 @@ mod tests {
     }
 
     /// Returns all arguments of all requests in bytes that arrive in parts.
-    fn in_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Vec<Vec<u8>>>, Requests) {
-        let (mut requests, mut all) = (Requests::default(), Vec::new());
+    fn in_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Vec<Vec<u8>>>, RequestBuffer) {
+        let (mut requests, mut all) = (RequestBuffer::default(), Vec::new());
         for part in parts {
             requests.receive(part);
             while let Some(found) = requests.take(&Limits::default()).unwrap() {
@@ -559,7 +559,7 @@ mod tests {
 
     #[test]
     fn a_partial_array_is_parsed_after_a_repeated_request() {
-        let mut requests = Requests::default();
+        let mut requests = RequestBuffer::default();
         requests.receive(b"*1\r\n$1\r\na\r\n*2\r\n$1\r\nb\r\n$1\r\n");
         let first = requests.take(&SMALL).unwrap().unwrap();
         assert_eq!(requests.take(&SMALL), Ok(None));
@@ -598,9 +598,9 @@ mod tests {
 
     #[test]
     fn requests_stay_valid_until_they_are_discarded() {
-        let mut requests = Requests::default();
+        let mut requests = RequestBuffer::default();
         requests.receive(b"GET 'a b'\r\n*2\r\n$3\r\nGET\r\n$1\r\nc\r\nGET");
-        let next = |requests: &mut Requests| requests.take(&Limits::default()).unwrap();
+        let next = |requests: &mut RequestBuffer| requests.take(&Limits::default()).unwrap();
         let (first, second) = (next(&mut requests).unwrap(), next(&mut requests).unwrap());
         assert_eq!(
             (&requests.arguments(&first)[1], &requests.arguments(&second)[1]),
@@ -614,7 +614,7 @@ mod tests {
         requests.receive(b" d\n");
         let third = next(&mut requests).unwrap();
         assert_eq!(requests.arguments(&third).from(1).iter().collect::<Vec<_>>(), [b"d"]);
-        let mut kept = Requests::default();
+        let mut kept = RequestBuffer::default();
         let copies = [kept.keep(requests.arguments(&third)), kept.keep(requests.arguments(&third))];
         assert!(copies.iter().all(|copy| kept.arguments(copy).iter().eq([&b"GET"[..], b"d"])));
     }
