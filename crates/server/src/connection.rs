@@ -247,7 +247,7 @@ impl Connection {
         if self.starved {
             return Ok(None);
         }
-        let Some(found) = self.requests.take(limits)? else {
+        let Some(found) = self.requests.parse_next(limits)? else {
             self.starved = true;
             return Ok(None);
         };
@@ -268,7 +268,7 @@ impl Connection {
 
     /// Has a request that was taken, and those after it, be taken once more.
     pub(crate) fn take_back(&mut self, found: &ParsedRequest) {
-        self.requests.take_back(found);
+        self.requests.rewind(found);
         self.front = None;
         self.starved = false;
     }
@@ -282,7 +282,7 @@ impl Connection {
     /// Whether a request that was taken is to be taken once more.
     #[inline]
     pub(crate) fn is_taken_back(&self, found: &ParsedRequest) -> bool {
-        self.requests.is_taken_back(found)
+        self.requests.is_rewound(found)
     }
 
     /// Whether further commands may be carried out.
@@ -308,7 +308,7 @@ impl Connection {
     /// Ends it if its replies take too much memory: with an error in place of the last one.
     #[inline]
     pub(crate) fn bound_replies(&mut self, before: usize, bytes_max: usize) {
-        if self.replies.have_no_room() {
+        if self.replies.exceed_limit() {
             self.end_for_replies(before, bytes_max);
         }
     }
@@ -330,7 +330,7 @@ impl Connection {
     /// Removes the requests that were executed.
     pub(crate) fn forget(&mut self) {
         let next = self.front.take().map(|asked| asked.found);
-        self.requests.forget(next);
+        self.requests.discard_parsed(next);
         self.shrinks = self.requests.shrink(KEPT_BYTES);
     }
 

@@ -145,7 +145,7 @@ impl Queue {
         if self.spoiled {
             return Ok(());
         }
-        self.commands.push((command, self.requests.keep(arguments)));
+        self.commands.push((command, self.requests.push_copy(arguments)));
         if self.memory_bytes() > bytes_max {
             *self = Self { spoiled: true, ..Self::default() };
             return Err(Failure::QueueTooLong(bytes_max));

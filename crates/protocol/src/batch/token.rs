@@ -36,7 +36,7 @@ impl Tokens {
 
     /// Returns whether this is a token of the address that is still valid.
     #[must_use]
-    pub fn is_good(&self, token: u64, address: SocketAddr, now: u64) -> bool {
+    pub fn is_valid(&self, token: u64, address: SocketAddr, now: u64) -> bool {
         let periods = [now / PERIOD, (now / PERIOD).wrapping_sub(1)];
         periods.iter().any(|&period| self.hash(TOKEN, address, period) == token)
     }
@@ -71,13 +71,13 @@ mod tests {
         let tokens = Tokens::new(&[7; 16]);
         let address: SocketAddr = "127.0.0.1:4000".parse().unwrap();
         let token = tokens.token(address, PERIOD);
-        assert!(tokens.is_good(token, address, PERIOD) && tokens.is_good(token, address, 3 * PERIOD - 1));
-        assert!(!tokens.is_good(token, address, 3 * PERIOD) && !tokens.is_good(token, address, PERIOD - 1));
+        assert!(tokens.is_valid(token, address, PERIOD) && tokens.is_valid(token, address, 3 * PERIOD - 1));
+        assert!(!tokens.is_valid(token, address, 3 * PERIOD) && !tokens.is_valid(token, address, PERIOD - 1));
         for other in ["127.0.0.1:4001", "127.0.0.2:4000", "[::1]:4000"] {
-            assert!(!tokens.is_good(token, other.parse().unwrap(), PERIOD), "{other}");
+            assert!(!tokens.is_valid(token, other.parse().unwrap(), PERIOD), "{other}");
         }
-        assert!(!Tokens::new(&[8; 16]).is_good(token, address, PERIOD));
-        assert!(!tokens.is_good(tokens.session(address, 1), address, PERIOD));
-        assert!(!tokens.is_good(0, address, PERIOD));
+        assert!(!Tokens::new(&[8; 16]).is_valid(token, address, PERIOD));
+        assert!(!tokens.is_valid(tokens.session(address, 1), address, PERIOD));
+        assert!(!tokens.is_valid(0, address, PERIOD));
     }
 }

@@ -96,7 +96,7 @@ impl Replies {
 
     /// Returns whether the replies exceed the limit.
     #[must_use]
-    pub fn have_no_room(&self) -> bool {
+    pub fn exceed_limit(&self) -> bool {
         self.incomplete || self.len() > self.bytes_max
     }
 
@@ -503,14 +503,14 @@ mod tests {
         let mut replies = Replies::default();
         replies.set_bytes_max(10);
         replies.bulk(b"abcd");
-        assert_eq!((replies.front(), replies.have_no_room()), (&b"$4\r\nabcd\r\n"[..], false));
+        assert_eq!((replies.front(), replies.exceed_limit()), (&b"$4\r\nabcd\r\n"[..], false));
         replies.truncate(0);
         replies.bulk(b"abcde");
-        assert!(replies.have_no_room() && replies.front().len() <= 10);
+        assert!(replies.exceed_limit() && replies.front().len() <= 10);
         replies.truncate(0);
-        assert!(!replies.have_no_room());
+        assert!(!replies.exceed_limit());
         replies.verbatim("eleven bytes");
-        assert!(replies.have_no_room());
+        assert!(replies.exceed_limit());
     }
 
     #[test]
@@ -522,9 +522,9 @@ mod tests {
         replies.part_of_bulk(|out| out.extend_from_slice(b"def"));
         replies.end_bulk();
         assert_eq!(replies.front(), b"$6\r\nabcdef\r\n");
-        assert!(!replies.have_no_room());
+        assert!(!replies.exceed_limit());
         replies.truncate(0);
-        assert!(!replies.begin_bulk(7) && replies.have_no_room());
+        assert!(!replies.begin_bulk(7) && replies.exceed_limit());
     }
 
     #[test]

@@ -121,7 +121,7 @@ impl RequestBuffer {
     /// # Errors
     /// [`Malformed`].
     #[inline]
-    pub fn take(&mut self, limits: &Limits) -> Result<Option<ParsedRequest>, Malformed> {
+    pub fn parse_next(&mut self, limits: &Limits) -> Result<Option<ParsedRequest>, Malformed> {
         while let Some(kind) = self.bytes.get(self.start) {
             let start = self.start;
             let first = self.partial.map_or(self.ranges.len(), |partial| partial.first);
@@ -150,9 +150,9 @@ impl RequestBuffer {
         Arguments { bytes, ranges: &self.ranges[found.first..found.first + found.count] }
     }
 
-    /// Makes [`RequestBuffer::take`] return this request and those after it again. Has no effect if it would
+    /// Makes [`RequestBuffer::parse_next`] return this request and those after it again. Has no effect if it would
     /// return this request again anyway.
-    pub fn take_back(&mut self, found: &ParsedRequest) {
+    pub fn rewind(&mut self, found: &ParsedRequest) {
         if found.start < self.start {
             self.start = found.start;
             self.ranges.truncate(found.first);
@@ -160,15 +160,15 @@ impl RequestBuffer {
         }
     }
 
-    /// Returns whether [`RequestBuffer::take`] will return this request again.
+    /// Returns whether [`RequestBuffer::parse_next`] will return this request again.
     #[must_use]
     #[inline]
-    pub fn is_taken_back(&self, found: &ParsedRequest) -> bool {
+    pub fn is_rewound(&self, found: &ParsedRequest) -> bool {
         found.start >= self.start
     }
 
     /// Appends a copy of a request from another buffer.
-    pub fn keep(&mut self, arguments: Arguments<'_>) -> ParsedRequest {
+    pub fn push_copy(&mut self, arguments: Arguments<'_>) -> ParsedRequest {
         let (start, first) = (self.bytes.len(), self.ranges.len());
         for argument in arguments.iter() {
             self.ranges.push(self.bytes.len()..self.bytes.len() + argument.len());
@@ -178,20 +178,20 @@ impl RequestBuffer {
     }
 
     /// Discards the parsed requests, up to the request that must be parsed again, if any.
-    pub fn forget(&mut self, next: Option<ParsedRequest>) {
-        let forgotten = next.map_or(self.start, |next| next.start);
-        self.bytes.drain(..forgotten);
+    pub fn discard_parsed(&mut self, next: Option<ParsedRequest>) {
+        let discarded = next.map_or(self.start, |next| next.start);
+        self.bytes.drain(..discarded);
         self.start = 0;
         self.words.clear();
         self.partial = self.partial.filter(|_| next.is_none());
         match &mut self.partial {
             None => self.ranges.clear(),
-            Some(partial) if forgotten > 0 => {
+            Some(partial) if discarded > 0 => {
                 self.ranges.drain(..partial.first);
                 self.ranges
                     .iter_mut()
-                    .for_each(|range| *range = range.start - forgotten..range.end - forgotten);
-                *partial = PartialArray { first: 0, at: partial.at - forgotten, ..*partial };
+                    .for_each(|range| *range = range.start - discarded..range.end - discarded);
+                *partial = PartialArray { first: 0, at: partial.at - discarded, ..*partial };
             }
             // The buffer contains only the incomplete array.
             Some(_) => {}
@@ -452,7 +452,7 @@ mod tests {
     fn parsed(bytes: &[u8], limits: &Limits) -> Result<Option<Whole>, Malformed> {
         let mut requests = RequestBuffer::default();
         requests.receive(bytes);
-        let found = requests.take(limits)?;
+        let found = requests.parse_next(limits)?;
         let arguments =
             |found: &ParsedRequest| requests.arguments(found).iter().map(<[u8]>::to_vec).collect();
         Ok(found.map(|found| (arguments(&found), found.bytes())))
@@ -525,10 +525,10 @@ mod tests {
         let (mut requests, mut all) = (RequestBuffer::default(), Vec::new());
         for part in parts {
             requests.receive(part);
-            while let Some(found) = requests.take(&Limits::default()).unwrap() {
+            while let Some(found) = requests.parse_next(&Limits::default()).unwrap() {
                 all.push(requests.arguments(&found).iter().map(<[u8]>::to_vec).collect());
             }
-            requests.forget(None);
+            requests.discard_parsed(None);
         }
         (all, requests)
     }
@@ -561,12 +561,12 @@ mod tests {
     fn a_partial_array_is_parsed_after_a_repeated_request() {
         let mut requests = RequestBuffer::default();
         requests.receive(b"*1\r\n$1\r\na\r\n*2\r\n$1\r\nb\r\n$1\r\n");
-        let first = requests.take(&SMALL).unwrap().unwrap();
-        assert_eq!(requests.take(&SMALL), Ok(None));
-        requests.forget(Some(first));
+        let first = requests.parse_next(&SMALL).unwrap().unwrap();
+        assert_eq!(requests.parse_next(&SMALL), Ok(None));
+        requests.discard_parsed(Some(first));
         requests.receive(b"c\r\n");
         for expected in [vec![&b"a"[..]], vec![b"b", b"c"]] {
-            let found = requests.take(&SMALL).unwrap().unwrap();
+            let found = requests.parse_next(&SMALL).unwrap().unwrap();
             assert!(requests.arguments(&found).iter().eq(expected));
         }
     }
@@ -600,22 +600,22 @@ mod tests {
     fn requests_stay_valid_until_they_are_discarded() {
         let mut requests = RequestBuffer::default();
         requests.receive(b"GET 'a b'\r\n*2\r\n$3\r\nGET\r\n$1\r\nc\r\nGET");
-        let next = |requests: &mut RequestBuffer| requests.take(&Limits::default()).unwrap();
+        let next = |requests: &mut RequestBuffer| requests.parse_next(&Limits::default()).unwrap();
         let (first, second) = (next(&mut requests).unwrap(), next(&mut requests).unwrap());
         assert_eq!(
             (&requests.arguments(&first)[1], &requests.arguments(&second)[1]),
             (&b"a b"[..], &b"c"[..])
         );
         assert_eq!(next(&mut requests), None);
-        requests.forget(Some(second));
+        requests.discard_parsed(Some(second));
         let again = next(&mut requests).unwrap();
         assert_eq!(&requests.arguments(&again)[1], b"c");
-        requests.forget(None);
+        requests.discard_parsed(None);
         requests.receive(b" d\n");
         let third = next(&mut requests).unwrap();
         assert_eq!(requests.arguments(&third).from(1).iter().collect::<Vec<_>>(), [b"d"]);
         let mut kept = RequestBuffer::default();
-        let copies = [kept.keep(requests.arguments(&third)), kept.keep(requests.arguments(&third))];
+        let copies = [kept.push_copy(requests.arguments(&third)), kept.push_copy(requests.arguments(&third))];
         assert!(copies.iter().all(|copy| kept.arguments(copy).iter().eq([&b"GET"[..], b"d"])));
     }
 }

@@ -57,8 +57,8 @@ fn lengths_are_lengths_even_where_there_are_no_limits() {
     for length in [usize::MAX, usize::MAX - 1, usize::MAX - 20] {
         let mut requests = resp::RequestBuffer::default();
         requests.receive(format!("GET a\r\n*1\r\n${length}\r\nabc").as_bytes());
-        assert!(requests.take(&NONE).unwrap().is_some());
-        assert_eq!(requests.take(&NONE), Ok(None));
+        assert!(requests.parse_next(&NONE).unwrap().is_some());
+        assert_eq!(requests.parse_next(&NONE), Ok(None));
     }
 }
 
@@ -66,9 +66,9 @@ fn lengths_are_lengths_even_where_there_are_no_limits() {
 fn the_memory_of_words_counts() {
     let mut requests = resp::RequestBuffer::default();
     requests.receive(&[&[b'a'; 10_000][..], b"\n"].concat());
-    assert!(requests.take(&resp::Limits::default()).unwrap().is_some());
+    assert!(requests.parse_next(&resp::Limits::default()).unwrap().is_some());
     assert!(requests.capacity() >= 2 * 10_000, "a line and its word");
-    requests.forget(None);
+    requests.discard_parsed(None);
     requests.shrink(15_000);
     assert_eq!(requests.capacity(), 0);
 }
@@ -154,10 +154,10 @@ fn take_all(bytes: &[u8], limits: &resp::Limits) -> Taken {
         (resp::RequestBuffer::default(), resp::RequestBuffer::default(), vec![]);
     requests.receive(bytes);
     loop {
-        let taken = requests.take(limits);
+        let taken = requests.parse_next(limits);
         let one = taken.as_ref().ok().copied().flatten();
-        let copy = one.map(|one| kept.keep(requests.arguments(&one)));
-        requests.forget(None);
+        let copy = one.map(|one| kept.push_copy(requests.arguments(&one)));
+        requests.discard_parsed(None);
         let (before, rest) = bytes.split_at(bytes.len() - requests.len());
         if let Some((one, copy)) = one.zip(copy) {
             let arrived = &before[before.len() - one.bytes()..];
@@ -168,7 +168,7 @@ fn take_all(bytes: &[u8], limits: &resp::Limits) -> Taken {
         if taken == Err(resp::Malformed::LineLength) {
             assert!(!rest.iter().take(line_bytes_max(limits)).any(|byte| *byte == b'\n'));
         }
-        assert_eq!(requests.take(limits), taken, "the same again");
+        assert_eq!(requests.parse_next(limits), taken, "the same again");
         return Taken { kept, found, end: taken.map(|_| rest.len()) };
     }
 }
@@ -202,13 +202,13 @@ fn assert_memory_is_used_again(bytes: &[u8], limits: &resp::Limits) {
     let mut requests = resp::RequestBuffer::default();
     let arrive = |requests: &mut resp::RequestBuffer, bytes: &[u8]| {
         requests.receive(bytes);
-        while requests.take(limits).ok()?.is_some() {}
+        while requests.parse_next(limits).ok()?.is_some() {}
         Some(requests.capacity())
     };
     let capacity = arrive(&mut requests, bytes);
     assert!(capacity.is_none_or(|capacity| capacity <= capacity_max(bytes.len())));
     assert_eq!(arrive(&mut requests, b""), capacity);
-    requests.forget(None);
+    requests.discard_parsed(None);
     if requests.is_empty() {
         assert_eq!(arrive(&mut requests, bytes), capacity);
     }
@@ -248,7 +248,7 @@ fn assert_arrives_in_pieces(rng: &mut StdRng, bytes: &[u8], limits: &resp::Limit
     }
     let end = pieces.take(usize::MAX, limits);
     assert_eq!(pieces.first + pieces.found.len(), whole.found.len());
-    pieces.requests.forget(None);
+    pieces.requests.discard_parsed(None);
     assert_eq!(end.map(|()| pieces.requests.len()), whole.end);
 }
 
@@ -272,7 +272,7 @@ impl Pieces<'_> {
     /// Takes at most so many requests, and compares all that are not forgotten.
     fn take(&mut self, most: usize, limits: &resp::Limits) -> Result<(), resp::Malformed> {
         for _ in 0..most {
-            let Some(one) = self.requests.take(limits)? else { break };
+            let Some(one) = self.requests.parse_next(limits)? else { break };
             assert_eq!(one.bytes(), self.whole.found[self.first + self.found.len()].1);
             self.found.push(one);
         }
@@ -289,7 +289,7 @@ impl Pieces<'_> {
             return;
         }
         let index = rng.random_range(0..=self.found.len());
-        self.requests.forget(self.found.get(index).copied());
+        self.requests.discard_parsed(self.found.get(index).copied());
         self.first += index;
         self.found.clear();
         self.requests.shrink(100);

@@ -212,7 +212,7 @@ mod tests {
             [&b"BITFIELD"[..], b"key"].into_iter().chain(words.iter().map(|word| &**word)).collect();
         encode(&words, &mut bytes);
         requests.receive(&bytes);
-        let found = requests.take(&Limits::default()).unwrap().unwrap();
+        let found = requests.parse_next(&Limits::default()).unwrap().unwrap();
         parse(&requests.arguments(&found))
     }
 
