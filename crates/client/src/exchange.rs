@@ -173,7 +173,7 @@ impl Exchange {
         true
     }
 
-    /// RequestDatagram a token or, with a token, a session.
+    /// Requests a token or, with a token, a session.
     fn send_hello(&mut self, now: Instant, mut send: impl FnMut(&[u8])) {
         if self.hello.due.is_some_and(|due| now < due) {
             return;

@@ -5,8 +5,8 @@
 //! ```text
 //! | header, 6 | message, 32 or 64 | message | ...      all of one type and one size
 //! ```
-//! A client encodes [`RequestPacket`]. A server decodes them as a [`Packet`] and writes the result of each message
-//! into a copy of the packet ([`ReplyPacket`]), so a reply is as long as its request.
+//! A client encodes a [`RequestPacket`]. A server decodes it as a [`Packet`] and writes the result of each
+//! message into a copy of the packet ([`ReplyPacket`]), so a reply is as long as its request.
 
 mod message;
 mod packet;

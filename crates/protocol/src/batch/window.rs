@@ -1,6 +1,6 @@
 //! The newest requests with writes of a session, which the server stores to execute each once.
 //!
-//! RequestDatagram that only read are not part of the window: the server may execute them again.
+//! Requests that only read are not part of the window: the server may execute them again.
 
 use honeycomb_layout::BATCH_WINDOW;
 

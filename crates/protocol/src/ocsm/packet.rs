@@ -61,7 +61,7 @@ pub struct Header {
     /// The number of messages.
     pub count: u16,
     /// Whether the packet is a reply.
-    pub answered: bool,
+    pub is_reply: bool,
 }
 
 /// Why a datagram is not a valid packet.
@@ -106,7 +106,7 @@ impl Header {
             form: if flags::long_form(how) == 0 { Form::Short } else { Form::Long },
             table: number::<2>(bytes, layout::TABLE_NUMBER_OFFSET) as u16,
             count: number::<2>(bytes, layout::MESSAGE_COUNT_OFFSET) as u16,
-            answered: flags::answered(how) != 0,
+            is_reply: flags::answered(how) != 0,
         })
     }
 
@@ -117,7 +117,7 @@ impl Header {
             MessageType::Update => OCSM_UPDATE,
         };
         let how = flags::with_long_form(0, u64::from(self.form == Form::Long));
-        let how = flags::with_answered(how, u64::from(self.answered));
+        let how = flags::with_answered(how, u64::from(self.is_reply));
         set_number::<2>(bytes, layout::MESSAGE_COUNT_OFFSET, self.count.into());
         set_number::<2>(bytes, layout::TABLE_NUMBER_OFFSET, self.table.into());
         set_number::<1>(bytes, layout::MESSAGE_TYPE_OFFSET, message_type as u64);

@@ -19,7 +19,7 @@ impl<'o> ReplyPacket<'o> {
     pub fn to(packet: &Packet<'_>, out: &'o mut Vec<u8>) -> Self {
         let start = out.len();
         out.extend_from_slice(packet.bytes());
-        let header = Header { answered: true, ..packet.header() };
+        let header = Header { is_reply: true, ..packet.header() };
         header.write(&mut out[start..]);
         Self { form: header.form, rest: &mut out[start + Header::SIZE..] }
     }

@@ -54,7 +54,7 @@ impl RequestPacket {
     /// Creates a packet without messages, of at most `payload_bytes` bytes.
     #[must_use]
     pub fn new(message_type: MessageType, form: Form, table: u16, payload_bytes: usize) -> Self {
-        let header = Header { message_type, form, table, count: 0, answered: false };
+        let header = Header { message_type, form, table, count: 0, is_reply: false };
         let mut requests =
             Self { header, messages_max: form.messages_max(payload_bytes), bytes: vec![0; Header::SIZE] };
         requests.clear();
@@ -187,7 +187,7 @@ mod tests {
         reply.push(Status::Done, None);
         assert_eq!(out.len(), 6 + requests.bytes().len());
         let replies = Packet::parse(&out[6..]).unwrap();
-        assert!(replies.header().answered);
+        assert!(replies.header().is_reply);
         let found: Vec<_> = replies.messages().map(|reply| (reply.status(), reply.value())).collect();
         let status = [Status::Done, Status::Absent, Status::TooLong, Status::Failed].map(Some);
         let values = [&b"red"[..], b"", b"", b""].map(Some);

@@ -1,4 +1,4 @@
-//! RequestBuffer: the server's parser of received bytes, and the client's encoder.
+//! RESP requests: the server's parser of received bytes, and the client's encoder.
 //!
 //! ```text
 //! *2\r\n  $3\r\nGET\r\n  $5\r\napple\r\n        or a line:  GET apple\r\n
@@ -145,17 +145,17 @@ impl RequestBuffer {
     /// Returns the arguments of a parsed request.
     #[must_use]
     #[inline]
-    pub fn arguments(&self, found: &ParsedRequest) -> Arguments<'_> {
-        let bytes = if found.is_line { &self.words } else { &self.bytes };
-        Arguments { bytes, ranges: &self.ranges[found.first..found.first + found.count] }
+    pub fn arguments(&self, request: &ParsedRequest) -> Arguments<'_> {
+        let bytes = if request.is_line { &self.words } else { &self.bytes };
+        Arguments { bytes, ranges: &self.ranges[request.first..request.first + request.count] }
     }
 
-    /// Makes [`RequestBuffer::parse_next`] return this request and those after it again. Has no effect if it would
-    /// return this request again anyway.
-    pub fn rewind(&mut self, found: &ParsedRequest) {
-        if found.start < self.start {
-            self.start = found.start;
-            self.ranges.truncate(found.first);
+    /// Makes [`RequestBuffer::parse_next`] return this request and those after it again. Has no effect if it
+    /// would return this request again anyway.
+    pub fn rewind(&mut self, request: &ParsedRequest) {
+        if request.start < self.start {
+            self.start = request.start;
+            self.ranges.truncate(request.first);
             self.partial = None;
         }
     }
@@ -163,8 +163,8 @@ impl RequestBuffer {
     /// Returns whether [`RequestBuffer::parse_next`] will return this request again.
     #[must_use]
     #[inline]
-    pub fn is_rewound(&self, found: &ParsedRequest) -> bool {
-        found.start >= self.start
+    pub fn is_rewound(&self, request: &ParsedRequest) -> bool {
+        request.start >= self.start
     }
 
     /// Appends a copy of a request from another buffer.
@@ -454,7 +454,7 @@ mod tests {
         requests.receive(bytes);
         let found = requests.parse_next(limits)?;
         let arguments =
-            |found: &ParsedRequest| requests.arguments(found).iter().map(<[u8]>::to_vec).collect();
+            |request: &ParsedRequest| requests.arguments(request).iter().map(<[u8]>::to_vec).collect();
         Ok(found.map(|found| (arguments(&found), found.bytes())))
     }
 
