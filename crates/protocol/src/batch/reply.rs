@@ -221,7 +221,10 @@ mod tests {
         }
 
         #[test]
-        fn arbitrary_bytes_are_items_or_rejected(count in 0..9_u16, bytes in prop::collection::vec(0..60_u8, 0..60)) {
+        fn arbitrary_bytes_are_items_or_rejected(
+            count in 0..9_u16,
+            bytes in prop::collection::vec(0..60_u8, 0..60),
+        ) {
             prop_assert!(Items::new(count, &bytes).take(10).count() <= usize::from(count) + 1);
         }
     }
