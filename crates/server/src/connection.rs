@@ -4,7 +4,9 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::sync::Arc;
 
-use honeycomb_protocol::resp::{ChunkPool, Found, Limits, Malformed, Replies, Requests, Version};
+use honeycomb_protocol::resp::{
+    ChunkPool, Limits, Malformed, ParsedRequest, Replies, RequestBuffer, Version,
+};
 use mio::net::TcpStream;
 
 use crate::clients::Activity;
@@ -41,7 +43,7 @@ pub(crate) struct Connection {
     /// The reply of a task that was too long, to be freed step by step once the connection is closed.
     pub(crate) discarded: Option<Replies>,
     /// What has arrived.
-    pub(crate) requests: Requests,
+    pub(crate) requests: RequestBuffer,
     /// A request that was put back.
     front: Option<Asked>,
     /// The next request is to be executed alone: it was tried with others.
@@ -70,7 +72,7 @@ pub(crate) struct Connection {
 /// A request, and what it asks for.
 #[derive(Debug)]
 pub(crate) struct Asked {
-    pub(crate) found: Found,
+    pub(crate) found: ParsedRequest,
     /// The command, if there is one of its name.
     pub(crate) command: Option<Named>,
     /// It was tried, and cannot be read together with others.
@@ -104,7 +106,7 @@ impl Quota {
 pub(crate) struct Buffers {
     replies: Replies,
     discarded: Option<Replies>,
-    requests: Requests,
+    requests: RequestBuffer,
 }
 
 impl Buffers {
@@ -122,7 +124,7 @@ impl Connection {
             session,
             replies: Replies::with_pool(pool),
             discarded: None,
-            requests: Requests::default(),
+            requests: RequestBuffer::default(),
             front: None,
             next_is_alone: false,
             task: None,
@@ -245,7 +247,7 @@ impl Connection {
         if self.starved {
             return Ok(None);
         }
-        let Some(found) = self.requests.take(limits)? else {
+        let Some(found) = self.requests.parse_next(limits)? else {
             self.starved = true;
             return Ok(None);
         };
@@ -265,22 +267,22 @@ impl Connection {
     }
 
     /// Has a request that was taken, and those after it, be taken once more.
-    pub(crate) fn take_back(&mut self, found: &Found) {
-        self.requests.take_back(found);
+    pub(crate) fn take_back(&mut self, found: &ParsedRequest) {
+        self.requests.rewind(found);
         self.front = None;
         self.starved = false;
     }
 
     /// Has a request that was taken, and those after it, be taken once more, and itself be executed alone.
-    pub(crate) fn take_back_for_alone(&mut self, found: &Found) {
+    pub(crate) fn take_back_for_alone(&mut self, found: &ParsedRequest) {
         self.take_back(found);
         self.next_is_alone = true;
     }
 
     /// Whether a request that was taken is to be taken once more.
     #[inline]
-    pub(crate) fn is_taken_back(&self, found: &Found) -> bool {
-        self.requests.is_taken_back(found)
+    pub(crate) fn is_taken_back(&self, found: &ParsedRequest) -> bool {
+        self.requests.is_rewound(found)
     }
 
     /// Whether further commands may be carried out.
@@ -306,7 +308,7 @@ impl Connection {
     /// Ends it if its replies take too much memory: with an error in place of the last one.
     #[inline]
     pub(crate) fn bound_replies(&mut self, before: usize, bytes_max: usize) {
-        if self.replies.have_no_room() {
+        if self.replies.exceed_limit() {
             self.end_for_replies(before, bytes_max);
         }
     }
@@ -328,7 +330,7 @@ impl Connection {
     /// Removes the requests that were executed.
     pub(crate) fn forget(&mut self) {
         let next = self.front.take().map(|asked| asked.found);
-        self.requests.forget(next);
+        self.requests.discard_parsed(next);
         self.shrinks = self.requests.shrink(KEPT_BYTES);
     }
 

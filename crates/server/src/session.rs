@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use honeycomb_protocol::resp::{Found, Replies, Requests};
+use honeycomb_protocol::resp::{ParsedRequest, Replies, RequestBuffer};
 use honeycomb_store::Table;
 
 use crate::arguments::Arguments;
@@ -48,9 +48,9 @@ pub(crate) enum Replying {
 /// Commands that wait for `EXEC`.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
-    pub(crate) requests: Requests,
+    pub(crate) requests: RequestBuffer,
     /// The commands, and the places of their arguments in the requests.
-    pub(crate) commands: Vec<(Named, Found)>,
+    pub(crate) commands: Vec<(Named, ParsedRequest)>,
     /// One was refused: `EXEC` refuses them all.
     pub(crate) spoiled: bool,
 }
@@ -145,7 +145,7 @@ impl Queue {
         if self.spoiled {
             return Ok(());
         }
-        self.commands.push((command, self.requests.keep(arguments)));
+        self.commands.push((command, self.requests.push_copy(arguments)));
         if self.memory_bytes() > bytes_max {
             *self = Self { spoiled: true, ..Self::default() };
             return Err(Failure::QueueTooLong(bytes_max));

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use honeycomb_protocol::resp::{Found, Requests};
+use honeycomb_protocol::resp::{ParsedRequest, RequestBuffer};
 
 use crate::connection::Connection;
 use crate::counts::Counts;
@@ -45,8 +45,8 @@ pub(crate) struct Lap<'w, 's> {
 pub(crate) struct Carried<'c> {
     pub(crate) connection: &'c Connection,
     /// The request, and what it is part of: its arguments are looked up only if somebody is to see them.
-    pub(crate) requests: &'c Requests,
-    pub(crate) found: &'c Found,
+    pub(crate) requests: &'c RequestBuffer,
+    pub(crate) found: &'c ParsedRequest,
     /// Where its reply begins.
     pub(crate) before: usize,
 }

@@ -13,7 +13,7 @@ mod walking;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use honeycomb_protocol::resp::{Found, Replies, Requests};
+use honeycomb_protocol::resp::{ParsedRequest, Replies, RequestBuffer};
 use slab::Slab;
 
 use crate::arguments::Arguments;
@@ -42,8 +42,8 @@ const BEGUN_BYTES_MIN: usize = 8 << 10;
 
 /// A command on its way.
 pub(crate) struct Task {
-    requests: Requests,
-    found: Found,
+    requests: RequestBuffer,
+    found: ParsedRequest,
     named: Named,
     work: Work,
     replies: Replies,
@@ -148,8 +148,8 @@ impl Work {
 impl Task {
     /// The task of a command, of whose arguments it keeps a copy.
     pub(crate) fn new(named: Named, arguments: Arguments<'_>, work: Work, replies: &Replies) -> Self {
-        let mut requests = Requests::default();
-        let found = requests.keep(arguments);
+        let mut requests = RequestBuffer::default();
+        let found = requests.push_copy(arguments);
         let replies = replies.new_alike();
         Self { requests, found, named, work, replies, took: Duration::ZERO }
     }
@@ -248,7 +248,7 @@ fn step(connection: &mut Connection, shared: &Shared, stopwatch: &mut Stopwatch<
     let mut context = Context { shared, session, replies, transaction: None, now };
     let outcome = work.step(&mut context, &requests.arguments(found));
     let progress = match &outcome {
-        Ok(_) if task.replies.have_no_room() => Progress::Done,
+        Ok(_) if task.replies.exceed_limit() => Progress::Done,
         Ok(progress) => *progress,
         Err(_) => Progress::Done,
     };
@@ -267,7 +267,7 @@ fn finish(connection: &mut Connection, task: Task, failure: Option<Failure>, sto
     let reply_bytes_max = stopwatch.shared().config().reply_bytes_max;
     connection.replies.set_version(replies.version());
     match &failure {
-        None if replies.have_no_room() => connection.end_for_reply(replies, reply_bytes_max),
+        None if replies.exceed_limit() => connection.end_for_reply(replies, reply_bytes_max),
         None => connection.replies.append(replies),
         Some(failure) => failure.reply_after(before, &mut connection.replies),
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::{Bound, ControlFlow};
 
-use honeycomb_protocol::batch::{Header, Item, Kind, Operation, Refusal, Reply, Room};
+use honeycomb_protocol::batch::{Header, Item, Kind, Operation, Rejection, ReplyWriter, Room};
 use honeycomb_protocol::ocsm;
 use honeycomb_store::{Error, Reads};
 
@@ -44,8 +44,8 @@ impl Answers {
     }
 
     /// Says that nothing of a request was carried out.
-    pub(super) fn refuse(&mut self, request: &Header, refusal: Refusal, route: Route) {
-        self.send_header(&Header { count: 0, kind: Kind::Refused(refusal), ..*request }, route);
+    pub(super) fn refuse(&mut self, request: &Header, rejection: Rejection, route: Route) {
+        self.send_header(&Header { count: 0, kind: Kind::Rejected(rejection), ..*request }, route);
     }
 
     /// Answers a packet whose operations were carried out.
@@ -53,11 +53,11 @@ impl Answers {
         let found = Found { questions, question, reads };
         match &question.form {
             Form::Ocsm(packet) => {
-                let mut answers = ocsm::Answers::to(packet, &mut self.outbox.bytes);
+                let mut answers = ocsm::ReplyPacket::to(packet, &mut self.outbox.bytes);
                 for step in found.steps() {
                     match found.value(step) {
-                        Ok(value) => answers.answer(ocsm::Status::Done, value.as_deref()),
-                        Err(outcome) => answers.answer(outcome.status(), None),
+                        Ok(value) => answers.push(ocsm::Status::Done, value.as_deref()),
+                        Err(outcome) => answers.push(outcome.status(), None),
                     }
                 }
                 let end = self.outbox.bytes.len();
@@ -69,7 +69,7 @@ impl Answers {
 
     fn reply(&mut self, header: &Header, found: &Found<'_>) {
         let (out, mut ends) = (&mut self.outbox.bytes, Vec::new());
-        let mut reply = Reply::to(header, self.payload_bytes, self.reply_datagrams_max, out, &mut ends);
+        let mut reply = ReplyWriter::to(header, self.payload_bytes, self.reply_datagrams_max, out, &mut ends);
         let mut later = found.steps().len();
         for step in found.steps() {
             later -= 1;
@@ -140,7 +140,7 @@ impl<'f> Found<'f> {
         if envelope.is_alive(self.questions.now) { Ok(envelope.data) } else { Err(Outcome::Absent) }
     }
 
-    fn reply_range(&self, step: &Step<'_>, later: usize, reply: &mut Reply<'_>) {
+    fn reply_range(&self, step: &Step<'_>, later: usize, reply: &mut ReplyWriter<'_>) {
         let last = match self.push_pairs(step, later, reply) {
             Ok(last) => last,
             Err(_) => Item::Failed,
@@ -149,7 +149,12 @@ impl<'f> Found<'f> {
     }
 
     /// Replies pairs: with what item they end.
-    fn push_pairs(&self, step: &Step<'_>, later: usize, reply: &mut Reply<'_>) -> Result<Item<'f>, Failure> {
+    fn push_pairs(
+        &self,
+        step: &Step<'_>,
+        later: usize,
+        reply: &mut ReplyWriter<'_>,
+    ) -> Result<Item<'f>, Failure> {
         let read = step.read.unwrap_or(usize::MAX);
         let now = self.questions.now;
         let alive = |pair| Envelope::open(pair).filter(|envelope| envelope.is_alive(now));
@@ -176,7 +181,7 @@ impl<'f> Found<'f> {
 
 /// The pairs of a range, on their way into a reply.
 struct Pairs<'p, 'r> {
-    reply: &'p mut Reply<'r>,
+    reply: &'p mut ReplyWriter<'r>,
     /// Operations of the packet after this one.
     later: usize,
     any: bool,
@@ -198,7 +203,7 @@ impl Pairs<'_, '_> {
 }
 
 /// Replies an item, or that there is no room for it.
-fn push(reply: &mut Reply<'_>, item: &Item<'_>, later: usize) {
+fn push(reply: &mut ReplyWriter<'_>, item: &Item<'_>, later: usize) {
     let instead = match reply.push(item, later) {
         Room::Fits => return,
         Room::Full => Item::NoRoom,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use honeycomb_protocol::batch::{Header, Kind, Known, Operation, Operations, Refusal};
+use honeycomb_protocol::batch::{Header, Kind, Operation, Operations, Rejection, RequestState};
 use honeycomb_protocol::ocsm;
 use honeycomb_store::{Reads, Table};
 
@@ -120,7 +120,7 @@ impl<'a> Questions<'a> {
         let too_long = arrived.bytes.len() > self.shared.config().datagrams.payload_bytes;
         let Ok(packet) = ocsm::Packet::parse(arrived.bytes) else { return };
         // Who answers answers talks to itself for ever.
-        if too_long || packet.header().answered {
+        if too_long || packet.header().is_reply {
             return;
         }
         let header = packet.header();
@@ -143,8 +143,8 @@ impl<'a> Questions<'a> {
         match header.kind {
             Kind::Hello if operations.is_empty() => answers.welcome(&header, arrived.route, self.shared),
             Kind::Request => {
-                if let Err(refusal) = self.take_request(&header, operations, arrived, answers, reads) {
-                    answers.refuse(&header, refusal, arrived.route);
+                if let Err(rejection) = self.take_request(&header, operations, arrived, answers, reads) {
+                    answers.refuse(&header, rejection, arrived.route);
                 }
             }
             _ => {}
@@ -158,28 +158,28 @@ impl<'a> Questions<'a> {
         arrived: Arrived<'a>,
         answers: &mut Answers,
         reads: &mut Reads,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Rejection> {
         let route = arrived.route;
-        let window = answers.sessions.window(header.session, route.client).ok_or(Refusal::Session)?;
+        let window = answers.sessions.window(header.session, route.client).ok_or(Rejection::Session)?;
         if arrived.bytes.len() > self.shared.config().datagrams.payload_bytes {
-            return Err(Refusal::Malformed);
+            return Err(Rejection::Malformed);
         }
-        let table = self.table(header.table).ok_or(Refusal::Table)?;
+        let table = self.table(header.table).ok_or(Rejection::Table)?;
         let start = self.steps.len();
         let known = match self.parse(header.count, operations) {
-            Ok(false) => Known::New,
+            Ok(false) => RequestState::New,
             Ok(true) => window.begin(header.identifier),
-            Err(refusal) => {
+            Err(rejection) => {
                 self.steps.truncate(start);
-                return Err(refusal);
+                return Err(rejection);
             }
         };
         let outcomes = match known {
-            Known::New => &[][..],
-            Known::Done(outcomes) => outcomes,
-            Known::Begun | Known::TooOld => {
+            RequestState::New => &[][..],
+            RequestState::Executed(outcomes) => outcomes,
+            RequestState::Executing | RequestState::TooOld => {
                 self.steps.truncate(start);
-                return if known == Known::Begun { Ok(()) } else { Err(Refusal::Identifier) };
+                return if known == RequestState::Executing { Ok(()) } else { Err(Rejection::Identifier) };
             }
         };
         let writes = self.steps[start..].iter_mut().filter(|step| step.operation.writes());
@@ -193,10 +193,10 @@ impl<'a> Questions<'a> {
 
     /// Takes the operations of a request as steps: whether one of them writes. All, or none if one is
     /// malformed: the caller forgets the others.
-    fn parse(&mut self, count: u16, operations: &'a [u8]) -> Result<bool, Refusal> {
+    fn parse(&mut self, count: u16, operations: &'a [u8]) -> Result<bool, Rejection> {
         let mut writes = false;
         for operation in Operations::new(count, operations) {
-            let operation = operation.map_err(|_| Refusal::Malformed)?;
+            let operation = operation.map_err(|_| Rejection::Malformed)?;
             writes |= operation.writes();
             self.steps.push(Step { operation, read: None, outcome: None });
         }

@@ -48,7 +48,7 @@ impl Sessions {
     /// Answers a hello: with a token, or a session if the hello has one already.
     pub(super) fn welcome(&mut self, hello: &Header, client: SocketAddr, shared: &Shared) -> Header {
         let now = shared.time.milliseconds();
-        if !self.tokens.is_good(hello.identifier, client, now) {
+        if !self.tokens.is_valid(hello.identifier, client, now) {
             let identifier = self.tokens.token(client, now);
             return Header { identifier, attempt: hello.attempt, ..Header::of(Kind::Token) };
         }

@@ -1,6 +1,6 @@
 //! The reads of a round, of all connections and datagrams: gathered, carried out together, replied.
 
-use honeycomb_protocol::resp::Found;
+use honeycomb_protocol::resp::ParsedRequest;
 use honeycomb_store::{Error, Reads, Table};
 use slab::Slab;
 
@@ -68,7 +68,7 @@ impl Default for Reading {
 /// A command that reads.
 struct Command {
     connection: usize,
-    found: Found,
+    found: ParsedRequest,
     number: usize,
     what: What,
     /// Its first read.

@@ -2,7 +2,7 @@
 //! and the swaps that make them atomic are another. Those whose pair is another by then, and those of several
 //! pairs, are carried out one by one.
 
-use honeycomb_protocol::resp::Found;
+use honeycomb_protocol::resp::ParsedRequest;
 use honeycomb_store::{Batch, Error, Reads, Table};
 use slab::Slab;
 
@@ -35,7 +35,7 @@ impl Default for Updating {
 /// A command that reads and then writes.
 struct Command {
     connection: usize,
-    found: Found,
+    found: ParsedRequest,
     named: Named,
     handler: OnKeys,
     /// Its first read.

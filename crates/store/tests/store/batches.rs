@@ -302,7 +302,7 @@ fn a_batch_removes_ranges_among_writes() {
     assert_eq!(super::pairs(&a).len(), 101);
     let mut each = Vec::new();
     let error = store.apply_each(&batch, |index, _| each.push(index)).unwrap_err();
-    assert!(each.is_empty() && error.to_string().starts_with("entry 1 is about a range"), "{error}");
+    assert!(each.is_empty() && error.to_string().starts_with("entry 1 is for a range"), "{error}");
     drop((a, b, batch));
     store.verify().unwrap();
 }
