@@ -76,7 +76,7 @@ fn message(operation: ocsm::Operation, key: &[u8; 12], value: &[u8], form: ocsm:
 
 fn told(reply: &[u8]) -> (ocsm::Status, Vec<u8>) {
     let packet = ocsm::Packet::parse(reply).unwrap();
-    assert!(packet.header().answered);
+    assert!(packet.header().is_reply);
     let message = packet.messages().next().unwrap();
     assert_eq!((message.sequence_number(), message.source(), message.destination()), (3, 2, 1));
     (message.status().unwrap(), message.value().unwrap().to_vec())
