@@ -125,7 +125,7 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`Error::ForeignTable`], [`Error::NotOneWrite`]: the store writes nothing. `done` receives the errors
+    /// [`Error::ForeignTable`], [`Error::NotSingleWrite`]: the store writes nothing. `done` receives the errors
     /// of single writes.
     pub fn apply_each(
         &self,
