@@ -68,7 +68,7 @@ pub(crate) fn is_full(shared: &Shared, config: &Config) -> bool {
 /// What is retired does not count: it comes back by itself.
 #[cold]
 fn is_above_limit(shared: &Shared, config: &Config) -> bool {
-    let (free, retired) = shared.store.spare_bytes();
+    let (free, retired) = shared.store.free_and_retired_bytes();
     config.memory_bytes.saturating_sub(free + retired) > config.memory_limit_bytes()
 }
 
@@ -107,11 +107,11 @@ pub(crate) fn tend(shared: &Shared, now: u64) -> bool {
     let limit = config.memory_limit_bytes();
     let spare = (limit / FREE_FRACTION).min(FREE_BYTES_MAX);
     let wanted = config.memory_bytes.saturating_sub(limit) + spare;
-    if shared.store.spare_bytes().0 >= wanted {
+    if shared.store.free_and_retired_bytes().0 >= wanted {
         return false;
     }
     shared.store.maintain(LEAVES_A_TURN);
-    let (free, retired) = shared.store.spare_bytes();
+    let (free, retired) = shared.store.free_and_retired_bytes();
     // What a snapshot holds back comes back by itself. While it does, deleting takes memory and frees none.
     free + retired < wanted && retired < spare / RETIRED_FRACTION && evict(shared, EVICTED_A_TURN) > 0
 }
