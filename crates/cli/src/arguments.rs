@@ -49,16 +49,16 @@ pub(crate) struct IndexArguments {
     /// The directory to index. The walk does not follow symbolic links and does not enter other file systems.
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
-    /// Do not read the files. Chunks get no checksums.
+    /// Do not read the files. Store chunks without checksums.
     #[arg(long)]
     pub(crate) no_checksum: bool,
-    /// Seed of the random choices [default: random; the report names it].
+    /// Seed of the random choices [default: random; the report contains it].
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
     /// Number of random byte ranges to compare.
     #[arg(long, value_name = "COUNT", default_value_t = 4000)]
     pub(crate) ranges: u64,
-    /// Time limit of the comparison in seconds. The report names the number of compared answers.
+    /// Time limit of the comparison in seconds. The report contains the number of compared answers.
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub(crate) compare_seconds: u64,
     /// Store the index on this server (`honeycomb serve`), in its databases 0 to 2, instead of in this

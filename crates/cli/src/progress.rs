@@ -15,7 +15,7 @@ pub(crate) struct Progress {
     bar: ProgressBar,
     phase: &'static str,
     unit: Unit,
-    /// The time of the last line, or `None` if standard error is a terminal.
+    /// The time of the last line. A terminal shows a bar instead of lines.
     last_line: Option<Mutex<Instant>>,
 }
 

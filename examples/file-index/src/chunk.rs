@@ -68,7 +68,7 @@ impl Chunk {
         }
     }
 
-    /// Decodes a pair into the identifier of the file and the chunk. Returns `None` if the format is invalid.
+    /// Decodes a pair into the identifier of the file and the chunk. Returns `None` for an invalid format.
     pub(crate) fn from_pair(key: &[u8], value: &[u8]) -> Option<(u64, Chunk)> {
         let key = u128::from_be_bytes(key.try_into().ok()?);
         let (length, checksum) = match value.len() {

@@ -24,7 +24,7 @@ pub(crate) const KEY_BYTES_MAX: usize = 460;
 /// The size of the longest path that has a key, in bytes. The NUL takes one byte.
 pub(crate) const PATH_BYTES_MAX: usize = KEY_BYTES_MAX - 1;
 
-/// Returns the key of an absolute path, or `None` if it would be longer than [`KEY_BYTES_MAX`].
+/// Returns the key of an absolute path. Returns `None` for a path longer than [`PATH_BYTES_MAX`].
 pub(crate) fn key_of(path: &Path) -> Option<Vec<u8>> {
     let path = path.as_os_str().as_bytes();
     let name = match path {

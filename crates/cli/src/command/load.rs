@@ -28,7 +28,7 @@ struct Line<'a> {
     pair: Result<(&'a [u8], &'a [u8]), String>,
 }
 
-/// The number of names of skipped lines in the report.
+/// The number of skipped lines that the report names.
 const NAMED_LINES_MAX: usize = 5;
 
 /// The result of a load.
