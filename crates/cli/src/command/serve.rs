@@ -12,7 +12,12 @@ use signal_hook::{
     consts::{SIGINT, SIGTERM},
     iterator::Signals,
 };
-use std::{io::IsTerminal, net::SocketAddr, sync::mpsc, thread};
+use std::{
+    io::IsTerminal,
+    net::SocketAddr,
+    sync::mpsc::{self, Receiver},
+    thread,
+};
 
 /// The addresses and the size of a running server.
 #[derive(Serialize)]
@@ -65,21 +70,23 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Status, Error> {
         cores,
         memory_bytes,
     };
+    // The first client may send SHUTDOWN as soon as it knows the address.
+    let end = end_of_service(&server, signals);
     report::print(&report, arguments.json.json)?;
-    wait_for_end(&server, signals);
+    if let Ok(Some(signal)) = end.recv() {
+        tracing::info!(signal, "received a signal");
+    }
     server.stop()?;
     Ok(Status::Success)
 }
 
-/// Waits for a signal or until a client stops the server.
-fn wait_for_end(server: &Server, mut signals: Signals) {
+/// Returns a channel that receives the number of a signal, or `None` after a client has executed `SHUTDOWN`.
+fn end_of_service(server: &Server, mut signals: Signals) -> Receiver<Option<i32>> {
     let (sender, end) = mpsc::channel();
     let shutdown = sender.clone();
     server.on_shutdown(move || _ = shutdown.send(None));
     thread::spawn(move || signals.forever().for_each(|signal| _ = sender.send(Some(signal))));
-    if let Ok(Some(signal)) = end.recv() {
-        tracing::info!(signal, "received a signal");
-    }
+    end
 }
 
 /// Starts to write log lines to standard error.

@@ -6,7 +6,7 @@ use redis::{Client, Cmd, Connection, FromRedisValue, cmd, pipe};
 use std::{
     net::SocketAddr,
     ops::Bound,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -18,22 +18,15 @@ const PAGE_PAIRS: usize = 1000;
 const RENEWAL_INTERVAL: Duration = Duration::from_secs(15);
 
 /// A server, with a pool of connections.
-#[derive(Debug)]
 pub struct ServerStore {
     address: SocketAddr,
     idle: Mutex<Vec<IdleConnection>>,
 }
 
-/// A connection that no thread uses, and its selected database.
+/// An unused connection to the database of a table.
 struct IdleConnection {
     table: IndexTable,
     connection: Connection,
-}
-
-impl std::fmt::Debug for IdleConnection {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("IdleConnection").field("table", &self.table).finish_non_exhaustive()
-    }
 }
 
 impl ServerStore {
@@ -70,7 +63,7 @@ impl ServerStore {
         Some(idle.swap_remove(index).connection)
     }
 
-    fn lock_idle(&self) -> std::sync::MutexGuard<'_, Vec<IdleConnection>> {
+    fn lock_idle(&self) -> MutexGuard<'_, Vec<IdleConnection>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
