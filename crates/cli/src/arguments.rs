@@ -1,8 +1,13 @@
 //! The arguments of the command line.
 
-use crate::{encoding::Encoding, help, parameters::ParameterArguments, size};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::{net::SocketAddr, path::PathBuf};
+
+use crate::encoding::Encoding;
+use crate::parameters::ParameterArguments;
+use crate::{help, size};
 
 /// An in-memory ordered key-value store: a server, and tools for stores in files.
 #[derive(Parser)]

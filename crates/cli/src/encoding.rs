@@ -4,8 +4,11 @@
 //! and carriage return become `\t`, `\n` and `\r`; each byte of other control characters and of invalid UTF-8
 //! becomes `\xNN`. Different byte strings have different texts, and decoding a text returns the bytes.
 
-use base64::{Engine, engine::general_purpose::STANDARD};
-use std::{os::unix::ffi::OsStrExt, path::Path};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 
 /// An encoding of bytes as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

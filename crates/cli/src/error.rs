@@ -1,12 +1,12 @@
 //! The errors of commands. Messages name the invalid value and the allowed ones.
 
-use crate::encoding;
+use std::io;
+use std::path::{Path, PathBuf};
+
 use honeycomb_store::Error as StoreError;
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
 use thiserror::Error;
+
+use crate::encoding;
 
 /// The reason why a command failed.
 #[derive(Debug, Error)]

@@ -1,21 +1,19 @@
 //! Images: files with the contents of a store. Loads, extends and saves them.
 
-use crate::{
-    arguments::{ImageArguments, MemoryArgument, TableArguments},
-    encoding::{self, Encoding},
-    error::Error,
-    report::ReportText,
-};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{BufReader, BufWriter};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
 use honeycomb_store::{Config, LeaseLimits, Store, Table};
 use indicatif::HumanBytes;
 use serde::Serialize;
-use std::{
-    ffi::OsString,
-    fs::{self, File},
-    io::{BufReader, BufWriter},
-    path::{Path, PathBuf},
-    time::Duration,
-};
+
+use crate::arguments::{ImageArguments, MemoryArgument, TableArguments};
+use crate::encoding::{self, Encoding};
+use crate::error::Error;
+use crate::report::ReportText;
 
 /// The default memory of a store per byte of input, in addition to [`MEMORY_BYTES_MIN`]. Unused memory is not
 /// resident.

@@ -17,10 +17,12 @@ mod report;
 mod size;
 mod store_summary;
 
-use arguments::{Arguments, Command};
-use clap::Parser;
-use error::Error;
 use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+use error::Error;
 
 /// The exit status of a command that completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,10 @@
 //! Scans of any length. One snapshot returns the pairs page by page.
 
-use crate::error::Error;
-use honeycomb_store::{Pairs, Scan, Snapshot, Table, end_of_prefix};
 use std::ops::Bound;
+
+use honeycomb_store::{Pairs, Scan, Snapshot, Table, end_of_prefix};
+
+use crate::error::Error;
 
 /// The parameters of a scan.
 #[derive(Clone, Debug)]

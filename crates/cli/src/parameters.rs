@@ -1,9 +1,12 @@
 //! The parameters of the server: from flags, environment variables and a file.
 
-use crate::error::Error;
+use std::fs;
+use std::path::Path;
+
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use honeycomb_server::{Config, PARAMETERS, Parameter};
-use std::{fs, path::Path};
+
+use crate::error::Error;
 
 /// The flags for parameters of the server. Each parameter has a flag with its name.
 pub(crate) struct ParameterArguments(Vec<(&'static Parameter, String)>);

@@ -1,12 +1,11 @@
 //! The progress of a long phase, on standard error: a bar on a terminal, otherwise a line every few seconds.
 
+use std::io::IsTerminal;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
 use honeycomb_file_index::{Phase, PhaseProgress, Unit as IndexUnit};
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::{
-    io::IsTerminal,
-    sync::Mutex,
-    time::{Duration, Instant},
-};
 
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
 

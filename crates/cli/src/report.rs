@@ -1,13 +1,13 @@
 //! Reports on standard output: text for people or JSON for programs.
 
-use crate::error::Error;
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::time::Duration;
+
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
-use std::{
-    fmt::Display,
-    io::{self, Write},
-    time::Duration,
-};
+
+use crate::error::Error;
 
 /// The result of a command. Serde provides the form for programs.
 pub(crate) trait Report: Serialize {

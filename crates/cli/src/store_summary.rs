@@ -1,11 +1,10 @@
 //! The contents of a store and their memory.
 
-use crate::{
-    error::Error,
-    report::{ReportText, counted},
-};
 use honeycomb_store::{Store, TableStatistics, Verified};
 use serde::Serialize;
+
+use crate::error::Error;
+use crate::report::{ReportText, counted};
 
 /// The contents of a store and their memory.
 #[derive(Serialize)]

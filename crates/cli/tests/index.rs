@@ -2,14 +2,15 @@
 
 mod common;
 
-use common::{CommandOutput, Folder, assert_agrees, honeycomb};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
 use serde_json::Value;
-use std::{
-    ffi::OsStr,
-    fs,
-    os::unix::{ffi::OsStrExt, fs::symlink},
-    path::Path,
-};
+
+use common::{CommandOutput, Folder, assert_agrees, honeycomb};
 
 /// Creates a tree with large and empty files, links, unusual names and deep directories.
 fn tree(folder: &Folder) -> String {

@@ -2,8 +2,10 @@
 
 mod common;
 
+use std::fs;
+use std::process::Command;
+
 use common::{CommandOutput, Folder, honeycomb};
-use std::{fs, process::Command};
 
 const LINES: &str = "a\\x00\t1\nb\ttwo\\nlines\nba\t3\nbb\\xff\té\\xfe\nc\t5\n";
 

@@ -2,12 +2,12 @@
 
 mod common;
 
-use common::{Folder, assert_agrees, honeycomb};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
 use serde_json::Value;
-use std::{
-    io::{BufRead, BufReader},
-    process::{Command, Stdio},
-};
+
+use common::{Folder, assert_agrees, honeycomb};
 
 fn tree(folder: &Folder) -> String {
     (0..300).for_each(|number| drop(folder.write(&format!("tree/many/{number}"), number.to_string())));

@@ -8,7 +8,7 @@ use crate::connection::Connection;
 use crate::counts::Counts;
 use crate::monitors::write_line;
 use crate::shared::Shared;
-use crate::slow_log::{self, Entry, AccessStats};
+use crate::slow_log::{self, AccessStats, Entry};
 use crate::tally;
 
 /// Times the batches of a turn, one after the other.

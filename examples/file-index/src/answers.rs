@@ -1,18 +1,14 @@
 //! Queries about files. One snapshot answers all of them.
 
-use crate::{
-    Error,
-    chunk::{self, Chunk},
-    path_key,
-    record::Record,
-    store::{IndexSnapshot, IndexTable, KeyRange},
-};
-use std::{
-    cmp::Reverse,
-    collections::BinaryHeap,
-    ops::{Bound, Range},
-    path::Path,
-};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::{Bound, Range};
+use std::path::Path;
+
+use crate::chunk::{self, Chunk};
+use crate::record::Record;
+use crate::store::{IndexSnapshot, IndexTable, KeyRange};
+use crate::{Error, path_key};
 
 /// Answers queries from a snapshot of an index.
 pub(crate) struct Answers<'a> {

@@ -10,17 +10,19 @@ mod ranges;
 #[cfg(test)]
 mod tests;
 
-use crate::{
-    Error, answers::Answers, exceptions::Exceptions, progress::StartPhase, rows::per_second, walk::Walk,
-};
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
 use indicatif::HumanCount;
 use serde::Serialize;
-use std::{
-    fmt,
-    sync::{Mutex, PoisonError},
-    time::{Duration, Instant},
-};
 
+use crate::Error;
+use crate::answers::Answers;
+use crate::exceptions::Exceptions;
+use crate::progress::StartPhase;
+use crate::rows::per_second;
+use crate::walk::Walk;
 pub(crate) use largest::LARGEST;
 
 /// The parameters of a comparison.

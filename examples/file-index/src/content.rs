@@ -1,10 +1,12 @@
 //! Reads files and computes the checksums of their chunks. Detects files that change meanwhile.
 
-use crate::{
-    chunk::{CHUNK_BYTES_MAX, Chunk},
-    record::Attributes,
-};
-use std::{fs::File, io, os::unix::fs::FileExt, path::Path};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use crate::chunk::{CHUNK_BYTES_MAX, Chunk};
+use crate::record::Attributes;
 
 /// The reason why the content of a file is unknown.
 #[derive(Debug)]

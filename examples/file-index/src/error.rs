@@ -1,12 +1,12 @@
 //! The errors of the application.
 
-use crate::escape;
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
 use redis::RedisError;
-use std::{
-    io,
-    net::SocketAddr,
-    path::{Path, PathBuf},
-};
+
+use crate::escape;
 
 /// An error of the file system, of the store or of the connection to it.
 #[derive(Debug, thiserror::Error)]

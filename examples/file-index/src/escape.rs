@@ -1,6 +1,8 @@
 //! Bytes as printable text: UTF-8 with backslash escapes, as `honeycomb scan` prints it.
 
-use std::{fmt::Write, os::unix::ffi::OsStrExt, path::Path};
+use std::fmt::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// Returns `bytes` as text. Backslashes are doubled. Control characters and bytes that are not UTF-8 become
 /// `\t`, `\n`, `\r` or `\xNN`.

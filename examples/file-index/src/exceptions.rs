@@ -1,8 +1,9 @@
 //! Files that a step could not handle. Reports show them, so that no file disappears silently.
 
+use std::fmt;
+
 use indicatif::HumanCount;
 use serde::Serialize;
-use std::fmt;
 
 const NAMES_MAX: usize = 5;
 

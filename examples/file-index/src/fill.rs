@@ -1,22 +1,18 @@
 //! Stores the files of a walk. All cores read files, split them into chunks and put the pairs.
 
-use crate::{
-    Error,
-    chunk::{self, Chunk},
-    content::{self, ReadError},
-    escape,
-    exceptions::Exceptions,
-    path_key,
-    progress::{Phase, StartPhase, Unit},
-    record::{RECORD_BYTES, Record},
-    tables::Tables,
-    walk::{Entry, Walk},
-};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
 use rayon::prelude::*;
-use std::{
-    sync::{Mutex, PoisonError},
-    time::{Duration, Instant},
-};
+
+use crate::chunk::{self, Chunk};
+use crate::content::{self, ReadError};
+use crate::exceptions::Exceptions;
+use crate::progress::{Phase, StartPhase, Unit};
+use crate::record::{RECORD_BYTES, Record};
+use crate::tables::Tables;
+use crate::walk::{Entry, Walk};
+use crate::{Error, escape, path_key};
 
 /// The number of stored pairs and bytes, and the times.
 #[derive(Default)]

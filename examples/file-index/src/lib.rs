@@ -30,19 +30,19 @@ mod tables;
 pub mod tour;
 mod walk;
 
-pub use error::Error;
-pub use progress::{Phase, PhaseProgress, StartPhase, Unit};
-pub use report::{AnswerReport, IndexReport, StorageReport};
-pub use store::{
-    EmbeddedStore, IndexSnapshot, IndexStore, IndexTable, KeyRange, NewPair, PairVisitor, ServerStore,
-};
-pub use walk::Walk;
+use std::time::Duration;
 
 use answers::Answers;
 use compare::Plan;
+pub use error::Error;
+pub use progress::{Phase, PhaseProgress, StartPhase, Unit};
+pub use report::{AnswerReport, IndexReport, StorageReport};
 use samples::Samples;
-use std::time::Duration;
+pub use store::{
+    EmbeddedStore, IndexSnapshot, IndexStore, IndexTable, KeyRange, NewPair, PairVisitor, ServerStore,
+};
 use tables::Tables;
+pub use walk::Walk;
 
 /// The parameters of an index run.
 #[derive(Clone, Copy, Debug)]

@@ -16,7 +16,9 @@
 //!
 //! If keys were plain paths, listing a directory would scan everything below it.
 
-use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// The size of the longest key of a store, in bytes.
 pub(crate) const KEY_BYTES_MAX: usize = 460;

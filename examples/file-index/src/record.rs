@@ -14,7 +14,8 @@
 //! | 40..44 | owner |
 //! | 44..48 | group |
 
-use std::{fs::Metadata, os::unix::fs::MetadataExt};
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
 
 /// The size of a record in bytes.
 pub(crate) const RECORD_BYTES: usize = 48;

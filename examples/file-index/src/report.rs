@@ -1,21 +1,19 @@
 //! The report of an index run: text for people through `Display`, JSON for programs through serde.
 
-use crate::{
-    compare::Comparison,
-    escape,
-    exceptions::Exceptions,
-    fill::FillStatistics,
-    rows::{self, per_second},
-    samples::Samples,
-    walk::{KindCounts, Walk},
-};
+use std::fmt::{self, Display, Formatter};
+use std::net::SocketAddr;
+use std::time::Duration;
+
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
-use std::{
-    fmt::{self, Display, Formatter},
-    net::SocketAddr,
-    time::Duration,
-};
+
+use crate::compare::Comparison;
+use crate::escape;
+use crate::exceptions::Exceptions;
+use crate::fill::FillStatistics;
+use crate::rows::{self, per_second};
+use crate::samples::Samples;
+use crate::walk::{KindCounts, Walk};
 
 /// The report of an index run.
 #[derive(Debug)]

@@ -1,11 +1,11 @@
 //! Rows of the reports for people: a label, a right-aligned number and an explanation.
 
-use crate::exceptions::Exceptions;
+use std::fmt::{self, Display, Formatter};
+use std::time::Duration;
+
 use indicatif::{HumanBytes, HumanCount};
-use std::{
-    fmt::{self, Display, Formatter},
-    time::Duration,
-};
+
+use crate::exceptions::Exceptions;
 
 /// Writes a row with a label and a count.
 pub(crate) fn count(f: &mut Formatter<'_>, label: &str, count: u64, about: impl Display) -> fmt::Result {

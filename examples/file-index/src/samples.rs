@@ -1,9 +1,15 @@
 //! One answer to each kind of query, as an illustration in the report.
 
-use crate::{Error, answers::Answers, chunk::CHUNK_BYTES_MAX, compare::LARGEST, escape, path_key, rows};
+use std::fmt;
+use std::path::Path;
+
 use indicatif::HumanCount;
 use serde::Serialize;
-use std::{fmt, path::Path};
+
+use crate::answers::Answers;
+use crate::chunk::CHUNK_BYTES_MAX;
+use crate::compare::LARGEST;
+use crate::{Error, escape, path_key, rows};
 
 /// The number of names of a listing in the report for people.
 const NAMES_MAX: usize = 12;

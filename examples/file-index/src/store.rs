@@ -3,10 +3,12 @@
 mod embedded;
 mod server;
 
-use crate::Error;
-use honeycomb_store::end_of_prefix;
-use std::{net::SocketAddr, ops::Bound};
+use std::net::SocketAddr;
+use std::ops::Bound;
 
+use honeycomb_store::end_of_prefix;
+
+use crate::Error;
 pub use embedded::EmbeddedStore;
 pub use server::ServerStore;
 pub(crate) use server::{bounds, database};

@@ -1,13 +1,11 @@
 //! Writes to the tables of an index: files, their chunks, and the counter that numbers files.
 
-use crate::{
-    Error,
-    chunk::{self, Chunk},
-    path_key,
-    record::Record,
-    store::{IndexStore, IndexTable, KeyRange, NewPair},
-};
 use std::path::Path;
+
+use crate::chunk::{self, Chunk};
+use crate::record::Record;
+use crate::store::{IndexStore, IndexTable, KeyRange, NewPair};
+use crate::{Error, path_key};
 
 /// The key of the counter that numbers files.
 const LAST_IDENTIFIER: &[u8] = b"last file identifier";

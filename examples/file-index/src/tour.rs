@@ -2,17 +2,15 @@
 
 mod reply_text;
 
-use crate::{
-    Error, path_key,
-    store::{IndexTable, KeyRange, bounds, database},
-};
+use std::fmt::{self, Display, Formatter};
+use std::net::SocketAddr;
+use std::path::Path;
+
 use redis::{Client, Cmd, Connection, RedisResult, Value};
 use serde::Serialize;
-use std::{
-    fmt::{self, Display, Formatter},
-    net::SocketAddr,
-    path::Path,
-};
+
+use crate::store::{IndexTable, KeyRange, bounds, database};
+use crate::{Error, path_key};
 
 /// A command and the reply of the server.
 #[derive(Debug, Serialize)]

@@ -1,20 +1,17 @@
 //! The walk of a directory tree. An index stores the result of a walk.
 
-use crate::{
-    Error, chunk, escape,
-    exceptions::Exceptions,
-    path_key,
-    progress::{Phase, StartPhase, Unit},
-    record::{Attributes, RECORD_BYTES},
-};
-use std::{
-    collections::HashSet,
-    fs,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-    time::{Duration, Instant},
-};
+use std::collections::HashSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
 use walkdir::{DirEntry, WalkDir};
+
+use crate::exceptions::Exceptions;
+use crate::progress::{Phase, StartPhase, Unit};
+use crate::record::{Attributes, RECORD_BYTES};
+use crate::{Error, chunk, escape, path_key};
 
 /// A directory tree at the time of a walk.
 #[derive(Debug)]

@@ -1,14 +1,12 @@
 //! `honeycomb get`: prints the value of a key.
 
-use crate::{
-    Status,
-    arguments::GetArguments,
-    encoding::Encoding,
-    error::Error,
-    image,
-    report::{self, Report, ReportText},
-};
 use serde::Serialize;
+
+use crate::arguments::GetArguments;
+use crate::encoding::Encoding;
+use crate::error::Error;
+use crate::report::{self, Report, ReportText};
+use crate::{Status, image};
 
 #[derive(Serialize)]
 struct GetResult {

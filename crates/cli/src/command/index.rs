@@ -1,19 +1,18 @@
 //! `honeycomb index`: runs the example application on an embedded store or on a server.
 
-use crate::{
-    Status,
-    arguments::IndexArguments,
-    error::Error,
-    image::{self, SavedImage},
-    progress,
-    report::{self, Report, ReportText},
-    store_summary::StoreSummary,
-};
+use std::time::Duration;
+
 use honeycomb_file_index::{
     AnswerReport, EmbeddedStore, IndexReport, Options, ServerStore, StorageReport, Walk, index,
 };
 use serde::Serialize;
-use std::time::Duration;
+
+use crate::arguments::IndexArguments;
+use crate::error::Error;
+use crate::image::{self, SavedImage};
+use crate::report::{self, Report, ReportText};
+use crate::store_summary::StoreSummary;
+use crate::{Status, progress};
 
 /// The result of an index run.
 #[derive(Serialize)]

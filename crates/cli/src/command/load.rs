@@ -4,21 +4,21 @@ mod columns;
 mod input;
 mod objects;
 
-use crate::{
-    Status,
-    arguments::{Format, LoadArguments},
-    encoding::Encoding,
-    error::Error,
-    image::{self, SavedImage},
-    report::{self, Report, ReportText, duration},
-    store_summary::StoreSummary,
-};
-use columns::Columns;
+use std::time::Instant;
+
 use honeycomb_store::{Error as StoreError, Loader, Table};
 use indicatif::HumanCount;
-use input::Input;
 use serde::Serialize;
-use std::time::Instant;
+
+use crate::Status;
+use crate::arguments::{Format, LoadArguments};
+use crate::encoding::Encoding;
+use crate::error::Error;
+use crate::image::{self, SavedImage};
+use crate::report::{self, Report, ReportText, duration};
+use crate::store_summary::StoreSummary;
+use columns::Columns;
+use input::Input;
 
 /// A line of the input, or a CSV record of several lines.
 struct Line<'a> {

@@ -1,18 +1,15 @@
 //! `honeycomb scan`: prints pairs in key order.
 
-use crate::{
-    Status,
-    arguments::ScanArguments,
-    encoding::Encoding,
-    error::Error,
-    image,
-    paged_scan::{self, ScanRequest},
-};
+use std::io::{self, BufWriter, Write};
+use std::ops::Bound;
+
 use serde::Serialize;
-use std::{
-    io::{self, BufWriter, Write},
-    ops::Bound,
-};
+
+use crate::arguments::ScanArguments;
+use crate::encoding::Encoding;
+use crate::error::Error;
+use crate::paged_scan::{self, ScanRequest};
+use crate::{Status, image};
 
 #[derive(Serialize)]
 struct PrintedPair {

@@ -1,23 +1,19 @@
 //! `honeycomb serve`: serves a store to Redis clients and to clients of datagrams.
 
-use crate::{
-    Status,
-    arguments::ServeArguments,
-    error::Error,
-    report::{self, Report, ReportText},
-};
+use std::io::IsTerminal;
+use std::net::SocketAddr;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+
 use honeycomb_server::{Config, LogFormat, Server, SystemTime};
 use serde::Serialize;
-use signal_hook::{
-    consts::{SIGINT, SIGTERM},
-    iterator::Signals,
-};
-use std::{
-    io::IsTerminal,
-    net::SocketAddr,
-    sync::mpsc::{self, Receiver},
-    thread,
-};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::Status;
+use crate::arguments::ServeArguments;
+use crate::error::Error;
+use crate::report::{self, Report, ReportText};
 
 /// The addresses and the size of a running server.
 #[derive(Serialize)]

@@ -1,15 +1,13 @@
 //! `honeycomb stats`: prints the contents of a store and their memory.
 
-use crate::{
-    Status,
-    arguments::StatsArguments,
-    error::Error,
-    image,
-    report::{self, Report, ReportText, counted},
-    store_summary::StoreSummary,
-};
 use honeycomb_store::Statistics;
 use serde::Serialize;
+
+use crate::arguments::StatsArguments;
+use crate::error::Error;
+use crate::report::{self, Report, ReportText, counted};
+use crate::store_summary::StoreSummary;
+use crate::{Status, image};
 
 #[derive(Serialize)]
 struct StatsResult {

@@ -1,29 +1,22 @@
 //! `honeycomb tour`: starts a server and runs the example application on it.
 
-use super::index::IndexResult;
-use crate::{
-    Status,
-    arguments::TourArguments,
-    error::Error,
-    image, progress,
-    report::{self, Report, ReportText},
-    store_summary::StoreSummary,
-};
-use honeycomb_file_index::{
-    Options, ServerStore, Walk, index,
-    tour::{self, Step},
-};
+use std::io::{self, IsTerminal};
+use std::time::Duration;
+
+use honeycomb_file_index::tour::{self, Step};
+use honeycomb_file_index::{Options, ServerStore, Walk, index};
 use honeycomb_server::{Config, Server, SystemTime};
 use honeycomb_store::Store;
 use serde::Serialize;
-use signal_hook::{
-    consts::{SIGINT, SIGTERM},
-    iterator::Signals,
-};
-use std::{
-    io::{self, IsTerminal},
-    time::Duration,
-};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use super::index::IndexResult;
+use crate::arguments::TourArguments;
+use crate::error::Error;
+use crate::report::{self, Report, ReportText};
+use crate::store_summary::StoreSummary;
+use crate::{Status, image, progress};
 
 /// The number of random byte ranges to compare.
 const RANGES: u64 = 4000;

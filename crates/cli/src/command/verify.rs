@@ -1,15 +1,14 @@
 //! `honeycomb verify`: checks every invariant of a store.
 
-use crate::{
-    Status,
-    arguments::VerifyArguments,
-    error::Error,
-    image,
-    report::{self, Report, ReportText, duration},
-};
+use std::time::Instant;
+
 use honeycomb_store::{Error as StoreError, Verified};
 use serde::Serialize;
-use std::time::Instant;
+
+use crate::arguments::VerifyArguments;
+use crate::error::Error;
+use crate::report::{self, Report, ReportText, duration};
+use crate::{Status, image};
 
 #[derive(Default, Serialize)]
 struct VerifyResult {

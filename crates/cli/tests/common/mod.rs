@@ -2,14 +2,13 @@
 
 #![allow(dead_code, reason = "each test program uses a part of the module")]
 
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{fmt, fs};
+
 use serde_json::Value;
-use std::{
-    ffi::OsStr,
-    fmt, fs,
-    io::Write,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-};
 use tempfile::TempDir;
 
 /// The exit status and the output of a command.

@@ -1,18 +1,14 @@
 //! Compares the largest files below directories with a new walk of each directory.
 
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
 use super::{Collector, QueryCounts, QueryResult};
-use crate::{
-    Error,
-    answers::{Answers, Largest},
-    escape, path_key,
-    record::Attributes,
-    walk::{self, Entry, Walk},
-};
-use std::{
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-    time::Instant,
-};
+use crate::answers::{Answers, Largest};
+use crate::record::Attributes;
+use crate::walk::{self, Entry, Walk};
+use crate::{Error, escape, path_key};
 
 /// The number of files that a query requests.
 pub(crate) const LARGEST: usize = 10;

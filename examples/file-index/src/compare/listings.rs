@@ -1,17 +1,18 @@
 //! Compares listings of directories, by prefix scans, with the file system.
 
-use super::{Collector, QueryCounts, QueryResult};
-use crate::{
-    Error,
-    answers::Answers,
-    compare::Plan,
-    escape, path_key,
-    progress::{Phase, Unit},
-    record::Attributes,
-    walk::{Entry, Walk},
-};
+use std::path::Path;
+use std::time::Instant;
+use std::{fs, io};
+
 use rayon::prelude::*;
-use std::{fs, io, path::Path, time::Instant};
+
+use super::{Collector, QueryCounts, QueryResult};
+use crate::answers::Answers;
+use crate::compare::Plan;
+use crate::progress::{Phase, Unit};
+use crate::record::Attributes;
+use crate::walk::{Entry, Walk};
+use crate::{Error, escape, path_key};
 
 /// The keys and attributes of the entries of a directory, in key order.
 type Listing = Vec<(Vec<u8>, Attributes)>;

@@ -1,19 +1,21 @@
 //! Compares the chunks of byte ranges, by scans with floor start, with the files.
 
-use super::{Collector, QueryCounts, QueryResult};
-use crate::{
-    Error,
-    answers::Answers,
-    chunk::{self, CHUNK_BYTES_MAX, Chunk},
-    compare::Plan,
-    content::{self, ReadError},
-    escape,
-    progress::{Phase, Unit},
-    record::Attributes,
-    walk::{Entry, Walk},
-};
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+use std::time::Instant;
+
 use rayon::prelude::*;
-use std::{fs, ops::Range, path::Path, time::Instant};
+
+use super::{Collector, QueryCounts, QueryResult};
+use crate::answers::Answers;
+use crate::chunk::{self, CHUNK_BYTES_MAX, Chunk};
+use crate::compare::Plan;
+use crate::content::{self, ReadError};
+use crate::progress::{Phase, Unit};
+use crate::record::Attributes;
+use crate::walk::{Entry, Walk};
+use crate::{Error, escape};
 
 /// The length of the longest range, in bytes.
 const RANGE_BYTES_MAX: u64 = 4 * CHUNK_BYTES_MAX;

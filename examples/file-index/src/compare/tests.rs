@@ -1,22 +1,20 @@
 //! A file that changes during indexing counts as changed. An incorrect pair in the store differs.
 
-use super::*;
-use crate::{
-    chunk::{self, Chunk},
-    fill::{self, FillStatistics},
-    path_key,
-    progress::{Phase, PhaseProgress},
-    record::Record,
-    store::{EmbeddedStore, IndexStore, IndexTable, NewPair},
-    tables::Tables,
-};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
 use honeycomb_store::{Config, Store};
-use std::{
-    fs::{self, File},
-    path::{Path, PathBuf},
-    time::SystemTime,
-};
 use tempfile::TempDir;
+
+use super::*;
+use crate::chunk::{self, Chunk};
+use crate::fill::{self, FillStatistics};
+use crate::path_key;
+use crate::progress::{Phase, PhaseProgress};
+use crate::record::Record;
+use crate::store::{EmbeddedStore, IndexStore, IndexTable, NewPair};
+use crate::tables::Tables;
 
 /// A directory tree and its index.
 struct Indexed {

@@ -1,9 +1,11 @@
 //! A store in this process.
 
+use std::net::SocketAddr;
+
+use honeycomb_store::{Pairs, Scan, Snapshot, Store, Table};
+
 use super::{IndexSnapshot, IndexStore, IndexTable, KeyRange, NewPair, PairVisitor};
 use crate::Error;
-use honeycomb_store::{Pairs, Scan, Snapshot, Store, Table};
-use std::net::SocketAddr;
 
 /// The tables of an index in a store of this process.
 #[derive(Debug)]

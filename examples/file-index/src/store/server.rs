@@ -1,14 +1,14 @@
 //! A server that keeps an index in its databases 0 to 2, through a Redis client.
 
+use std::net::SocketAddr;
+use std::ops::Bound;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use redis::{Client, Cmd, Connection, FromRedisValue, cmd, pipe};
+
 use super::{IndexSnapshot, IndexStore, IndexTable, KeyRange, NewPair, PairVisitor};
 use crate::Error;
-use redis::{Client, Cmd, Connection, FromRedisValue, cmd, pipe};
-use std::{
-    net::SocketAddr,
-    ops::Bound,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
-};
 
 /// The number of commands in a pipeline.
 const PIPELINE_COMMANDS: usize = 256;

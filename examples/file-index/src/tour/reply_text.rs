@@ -1,7 +1,8 @@
 //! Commands and replies as text, in the format of `redis-cli`.
 
-use crate::escape;
 use redis::Value;
+
+use crate::escape;
 
 /// Returns a command as a person would type it.
 pub(super) fn command(words: &[Vec<u8>]) -> String {

@@ -1,9 +1,12 @@
 //! Pairs in columns: TSV and CSV.
 
-use super::Line;
-use crate::{arguments::Format, error::Error};
-use csv::ByteRecord;
 use std::io::{self, Read};
+
+use csv::ByteRecord;
+
+use super::Line;
+use crate::arguments::Format;
+use crate::error::Error;
 
 /// The columns of keys and values.
 #[derive(Debug, PartialEq, Eq)]

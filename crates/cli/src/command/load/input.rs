@@ -1,15 +1,12 @@
 //! The input of a load: a file or standard input.
 
-use crate::{
-    encoding,
-    error::Error,
-    progress::{Progress, Unit},
-};
-use std::{
-    fs::File,
-    io::{self, Read},
-    path::Path,
-};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use crate::encoding;
+use crate::error::Error;
+use crate::progress::{Progress, Unit};
 
 /// An input that reports its progress.
 pub(crate) struct Input {

@@ -1,12 +1,12 @@
 //! Pairs in JSON lines.
 
+use std::borrow::Cow;
+use std::io::{self, BufRead, BufReader, Read};
+
+use serde::Deserialize;
+
 use super::Line;
 use crate::error::Error;
-use serde::Deserialize;
-use std::{
-    borrow::Cow,
-    io::{self, BufRead, BufReader, Read},
-};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
