@@ -1,4 +1,4 @@
-//! Held versions: they are read as they were, for as long as they are held.
+//! Pinned versions: requests read their state until they are unpinned.
 
 use honeycomb_accelerator::{Read, Request, Requests, Status};
 use honeycomb_btree::{Scan, Version};
@@ -7,70 +7,70 @@ use crate::conformance::fairness::LONG;
 use crate::conformance::session::{Session, one};
 use crate::conformance::world::World;
 
-pub(super) fn a_held_version_is_read_until_it_is_let_go(world: &mut World) {
+pub(super) fn a_pinned_version_is_read_until_it_is_unpinned(world: &mut World) {
     world.fill();
     let mut session = world.session();
-    let (kept, revoked) = (hold(world), hold_after_writes(world));
+    let (kept, revoked) = (pin(world), pin_after_writes(world));
     world.write(300);
     read_all(world, &mut session, &[kept, revoked]);
-    world.held[&revoked].iter().for_each(|lease| lease.revoke());
-    let leases = world.held.remove(&revoked).expect("it is held");
+    world.pinned[&revoked].iter().for_each(|lease| lease.revoke());
+    let leases = world.pinned.remove(&revoked).expect("the version is pinned");
     read_all(world, &mut session, &[kept, revoked]);
     leases.iter().for_each(|lease| world.accelerator.unpin_version(revoked, lease));
-    world.let_go(kept);
+    world.unpin_version(kept);
     let never = [kept + 1, world.forest.read_version(), Version::MAX];
     read_all(world, &mut session, &[[kept, revoked].as_slice(), &never].concat());
 }
 
-/// Of two leases that guard a version, either does.
-pub(super) fn one_lease_of_two_is_enough(world: &mut World) {
-    world.plant_a_long_table();
+/// Two leases guard a version. Either of them is sufficient.
+pub(super) fn one_lease_of_two_is_sufficient(world: &mut World) {
+    world.create_long_table();
     for which in 0..2 {
-        let version = hold(world);
-        assert_eq!(hold(world), version, "nothing was written");
+        let version = pin(world);
+        assert_eq!(pin(world), version, "there was no write");
         let mut session = world.session();
         session.submit(world, long_scan(1, version).bytes());
         session.poll();
         session.submit(world, long_scan(2, version).bytes());
-        let lease = world.held.get_mut(&version).expect("it is held").remove(which);
+        let lease = world.pinned.get_mut(&version).expect("the version is pinned").remove(which);
         lease.revoke();
         world.write_long(1);
         session.poll();
         world.accelerator.unpin_version(version, &lease);
         world.write_long(2);
         session.finish(world);
-        world.let_go(version);
+        world.unpin_version(version);
     }
 }
 
-/// With a refusal, not with what was written since. What it emitted before is right.
-pub(super) fn a_long_scan_ends_when_its_version_is_held_no_more(world: &mut World) {
-    world.plant_a_long_table();
-    let version = hold(world);
+/// The scan ends with a rejection, and returns no later writes. Its pairs before that are correct.
+pub(super) fn a_long_scan_ends_when_its_version_is_unpinned(world: &mut World) {
+    world.create_long_table();
+    let version = pin(world);
     let mut session = world.session();
     session.submit(world, long_scan(1, version).bytes());
     for _ in 0..3 {
         session.poll();
     }
-    world.held[&version].iter().for_each(|lease| lease.revoke());
+    world.pinned[&version].iter().for_each(|lease| lease.revoke());
     world.write_long(0);
     world.forest.memory().reclaim();
     while session.poll() > 0 {}
-    let answer = session.answer(1).expect("it is answered");
+    let answer = session.answer(1).expect("the scan is answered");
     assert_eq!(answer.status, Some(Status::VersionNotHeld));
-    let pairs = world.noted[&version][&LONG].iter().map(|(key, value)| (key.clone(), value.to_vec()));
-    assert!(pairs.take(answer.pairs.len()).eq(answer.pairs.iter().cloned()), "it was right before");
-    world.let_go(version);
+    let pairs = world.recorded[&version][&LONG].iter().map(|(key, value)| (key.clone(), value.to_vec()));
+    assert!(pairs.take(answer.pairs.len()).eq(answer.pairs.iter().cloned()), "the pairs are correct");
+    world.unpin_version(version);
     session.finish(world);
 }
 
-fn hold(world: &mut World) -> Version {
-    world.hold().expect("there is a lease")
+fn pin(world: &mut World) -> Version {
+    world.pin_version().expect("a lease is available")
 }
 
-fn hold_after_writes(world: &mut World) -> Version {
+fn pin_after_writes(world: &mut World) -> Version {
     world.write(100);
-    hold(world)
+    pin(world)
 }
 
 fn long_scan(identifier: u64, version: Version) -> Requests {
@@ -78,7 +78,7 @@ fn long_scan(identifier: u64, version: Version) -> Requests {
     one(&Request { identifier, table: LONG, version: Some(version), read })
 }
 
-/// Reads at each version; whether it is refused follows from what the world holds.
+/// Executes reads at each version. The oracle expects a rejection if the version is not pinned.
 fn read_all(world: &mut World, session: &mut Session, versions: &[Version]) {
     let mut requests = Requests::default();
     for &version in versions {
@@ -92,5 +92,5 @@ fn read_all(world: &mut World, session: &mut Session, versions: &[Version]) {
             }
         }
     }
-    session.ask(world, requests.bytes());
+    session.execute(world, requests.bytes());
 }
