@@ -21,6 +21,7 @@ pub const LAYERS: [(&str, u32); 15] = [
     ("honeycomb-server", 5),
     ("honeycomb-cli", 6),
     ("honeycomb-lab", 6),
+    ("honeycomb-simulation", 7),
 ];
 
 /// The checker itself: it imports no other crate of the workspace, and none imports it.

@@ -1,4 +1,4 @@
-//! The command `honeycomb-simulate`.
+//! The command `honeycomb-simulation`.
 
 mod arguments;
 
@@ -7,21 +7,18 @@ use std::process::ExitCode;
 
 use arguments::{Arguments, Command, RunArguments};
 use clap::Parser;
-use honeycomb_simulator::figures;
-use honeycomb_simulator::measure::Scene;
-use honeycomb_simulator::picture::svg;
-use honeycomb_simulator::report::Report;
+use honeycomb_simulation::figures;
+use honeycomb_simulation::measure::Simulation;
+use honeycomb_simulation::report::Report;
 use honeycomb_workload::Failure;
 
 fn main() -> ExitCode {
     let Arguments { command, run } = Arguments::parse();
-    let done = match command {
-        Some(Command::Figures(arguments)) => {
-            figures::run(&arguments.which, arguments.scale(), &arguments.out)
-        }
+    let result = match command {
+        Some(Command::Figures(arguments)) => figures::run(&arguments.name, arguments.scale(), &arguments.out),
         None => measure(&run),
     };
-    match done {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
@@ -31,9 +28,9 @@ fn main() -> ExitCode {
 }
 
 fn measure(arguments: &RunArguments) -> Result<(), Failure> {
-    let (simulator, data, traffic) = (arguments.simulator(), arguments.data(), arguments.traffic());
-    let measured = Scene::new(&simulator, &data)?.measure(&traffic, &arguments.observed())?;
-    let report = Report::new(&simulator, &data, &traffic, &measured);
+    let (simulator, dataset, traffic) = (arguments.simulator(), arguments.dataset(), arguments.traffic());
+    let measured = Simulation::new(&simulator, &dataset)?.measure(&traffic, &arguments.recording())?;
+    let report = Report::new(&simulator, &dataset, &traffic, &measured);
     if arguments.json {
         println!("{}", serde_json::json!(report));
     } else {
@@ -43,8 +40,8 @@ fn measure(arguments: &RunArguments) -> Result<(), Failure> {
     if !arguments.json {
         print!("\n{life}");
     }
-    if let Some(path) = &arguments.picture {
-        let written = fs::write(path, svg(life));
+    if let Some(path) = &arguments.life {
+        let written = fs::write(path, serde_json::to_string_pretty(&life.json())? + "\n");
         written.map_err(|error| format!("{}: {error}", path.display()))?;
     }
     Ok(())
