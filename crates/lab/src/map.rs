@@ -16,7 +16,7 @@ pub trait OrderedMap: Sync + Sized {
     /// Inserts a pair with an absent key.
     fn insert(&self, key: &[u8], value: &[u8]) -> Result<(), Failure>;
 
-    /// Updates the value of a key. Returns whether the key existed; always true if the map does not report it.
+    /// Updates the value of a key. Returns whether the key existed, or true if the map does not report it.
     fn update(&self, key: &[u8], value: &[u8]) -> Result<bool, Failure>;
 
     /// Replaces `value` with the value of a key. Returns whether the key exists.
@@ -137,7 +137,7 @@ impl Strings {
         self.ends.len()
     }
 
-    /// Returns whether there are no strings.
+    /// Returns whether the buffer is empty.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -176,7 +176,7 @@ impl Copied {
         self.0.len() / 2
     }
 
-    /// Returns whether there are no pairs.
+    /// Returns whether the buffer is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

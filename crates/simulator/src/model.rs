@@ -7,10 +7,9 @@ use std::ffi::CStr;
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
+use honeycomb_memory::sync::{AtomicU64, Ordering};
 #[cfg(feature = "trace")]
 use {libz_sys as _, lz4_sys as _};
-
-use honeycomb_memory::sync::{AtomicU64, Ordering};
 
 use crate::platform::LINE_BYTES;
 

@@ -5,12 +5,13 @@ mod arguments;
 use std::fs;
 use std::process::ExitCode;
 
-use arguments::{Arguments, Command, RunArguments};
 use clap::Parser;
 use honeycomb_simulation::figures;
 use honeycomb_simulation::measure::Simulation;
 use honeycomb_simulation::report::Report;
 use honeycomb_workload::Failure;
+
+use arguments::{Arguments, Command, RunArguments};
 
 fn main() -> ExitCode {
     let Arguments { command, run } = Arguments::parse();

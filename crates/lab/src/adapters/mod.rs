@@ -18,11 +18,10 @@ use honeycomb_workload::names::{name_of, named, names};
 use honeycomb_workload::{Sizes, serde_by_name};
 use serde::{Deserialize, Serialize};
 
-pub use nothing::Nothing;
-pub use options::HoneycombOptions;
-
 use crate::map::{Failure, OrderedMap};
 pub use honeycomb::Honeycomb;
+pub use nothing::Nothing;
+pub use options::HoneycombOptions;
 use stored::Stored;
 
 /// A map, by name.

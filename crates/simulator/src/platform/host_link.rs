@@ -39,7 +39,8 @@ pub struct HostRead {
     pub address: u64,
     /// Number of bytes, a multiple of 64.
     pub bytes: u64,
-    /// Identifies the beats of this read. The caller chooses it; it is no tag of the link.
+    /// Identifies the beats of this read. The caller chooses it; it differs from the tags of
+    /// the link.
     pub tag: u32,
 }
 

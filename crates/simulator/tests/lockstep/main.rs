@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use honeycomb_testing::seed_or;
+
 use reader::Reader;
 use setup::{Setup, TABLES};
 use totals::Totals;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use honeycomb_accelerator::{Queue, Read, Request, Requests};
 use honeycomb_btree::{Scan, Version};
 use honeycomb_memory::Lease;
+use honeycomb_testing::index::{borrow, pick};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -14,7 +15,6 @@ use crate::results::execute;
 use crate::setup::{BACKENDS, Setup, TABLES};
 use crate::totals::Totals;
 use crate::writer::WriteBudget;
-use honeycomb_testing::index::{borrow, pick};
 
 /// Most writes during a round.
 const WRITES: u64 = 150;

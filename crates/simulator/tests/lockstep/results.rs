@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use honeycomb_accelerator::{Completion, Completions, Queue, Requests, Status};
 use honeycomb_btree::Version;
-
 use honeycomb_testing::index::Pairs;
 
 /// The results of a batch, by identifier.

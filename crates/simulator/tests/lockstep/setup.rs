@@ -7,11 +7,10 @@ use honeycomb_accelerator::{Accelerator, Backend, DeviceBackend, Software};
 use honeycomb_btree::{Forest, Root, Shape};
 use honeycomb_simulator::Simulator;
 use honeycomb_simulator::platform::Platform;
-use rand::rngs::StdRng;
-use rand::{Rng, SeedableRng};
-
 use honeycomb_testing::DeviceModel;
 use honeycomb_testing::index::{self, Keys, MIB, pick, some_directory, tiny};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
 
 /// The tables with a tree.
 pub(crate) const TABLES: [u16; 2] = [3, 700];
@@ -117,7 +116,8 @@ impl fmt::Display for Setup {
         let tags = shape.tag_directory_bytes;
         write!(
             f,
-            "seed {seed}: {key_count} keys {keys:?}, nodes of {node} bytes, logs of {log}, tag directory of {tags}; "
+            "seed {seed}: {key_count} keys {keys:?}, nodes of {node} bytes, logs of {log}, \
+             tag directory of {tags}; "
         )?;
         write!(f, "{:.0} % gets, {}, {in_flight} in flight, ", 100.0 * self.mix.gets, platform.name)?;
         write!(f, "cache {cache}, balance {balance}, root on chip {root_on_chip}")

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use honeycomb_btree::{BatchOperation, Error, Operation, Root};
 use honeycomb_memory::MemoryError;
+use honeycomb_testing::index::value;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use crate::setup::Setup;
 use crate::totals::Totals;
-use honeycomb_testing::index::value;
 
 /// The number of allowed writes. A read of an old version takes a step for each later write, so writers
 /// without a limit could stay ahead of a simulation forever.
