@@ -8,10 +8,15 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 
 use honeycomb_memory::sync::{AtomicU64, Ordering};
-#[cfg(feature = "trace")]
-use {libz_sys as _, lz4_sys as _};
 
 use crate::platform::LINE_BYTES;
+
+/// Links the libraries that compress waveforms.
+#[cfg(feature = "trace")]
+mod waveform_libraries {
+    use libz_sys as _;
+    use lz4_sys as _;
+}
 
 /// A line on a port of 512 bits.
 pub(crate) type Words = [u32; LINE_BYTES / 4];
