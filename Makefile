@@ -35,7 +35,7 @@ optimized: setup ## compile the program with a profile of what servers do, 3 min
 
 ##@ Check
 
-# Clippy and tests compile the default members of the workspace, so the simulator's model is not built.
+# Clippy and tests compile the default members of the workspace, which do not need the Verilated model.
 check: ## run what finds most mistakes, in minutes; print the seconds of each step
 	$(steps) setup format generated tidy clippy unit-tests short-histories loom-quick rtl-lint rtl-quick
 
@@ -84,7 +84,7 @@ figures: bench ## measure and draw the figures of the paper: docs/results/<today
 # some minutes.
 rtl-figures: export HONEYCOMB_RTL_PARAMETERS = SearchUnits=14 SearchDescents=3 ScanUnits=14 ScanSlots=3 LidCount=1048576
 rtl-figures: setup ## simulate the accelerator for docs/results/<today>/rtl-figures.md: an hour with the build, 6 GB
-	cargo run --release --target-dir target/paper -p honeycomb-simulator -- figures all --out out/rtl-figures
+	cargo run --release --target-dir target/paper -p honeycomb-simulation -- figures all --out out/rtl-figures
 	$(python) -m honeycomb_plots rtl-figures out/rtl-figures
 	mkdir -p $(results)/figures && cp out/rtl-figures/*.svg $(results)/figures/
 	cp out/rtl-figures/rtl-figures.md $(results)/

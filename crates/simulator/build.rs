@@ -1,4 +1,7 @@
-//! Makes C++ of `rtl/` with Verilator, and compiles it.
+//! Translates `rtl/` to C++ with Verilator, and compiles it.
+//!
+//! `HONEYCOMB_RTL_MODEL=none` skips both, which suffices for `cargo check` and `cargo clippy`: they link
+//! nothing.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -9,11 +12,11 @@ use std::process::Command;
 /// The runtime of every Verilated model.
 const RUNTIME: [&str; 2] = ["verilated.cpp", "verilated_threads.cpp"];
 
-/// Makes one code for all instances of a module that `shim/instances.vlt` names, so that the code of many
-/// units stays in the caches: without what would give each a code of its own, such as names of scopes in
-/// messages.
-/// (What `--no-assert-case` leaves out, the tests of `rtl/test` have.)
-const SHARED: [&str; 5] =
+/// Options that let all instances of a module in `shim/instances.vlt` share one code, so that the code of
+/// many units fits into the processor caches. They disable everything that would give an instance separate
+/// code, such as scope names in messages. The tests in `rtl/test` keep the assertions that `--no-assert-case`
+/// disables.
+const SHARED_CODE: [&str; 5] =
     ["-fno-dfg", "-fno-gate", "-fno-table", "--no-assert-case", "+define+ASSERTIONS_WITHOUT_SCOPES"];
 
 fn main() {
@@ -36,6 +39,9 @@ fn build() -> Result<(), String> {
     for (name, value) in parameters() {
         println!("cargo::rustc-env=HONEYCOMB_RTL_{name}={value}");
     }
+    if variable("HONEYCOMB_RTL_MODEL").is_ok_and(|model| model == "none") {
+        return Ok(());
+    }
     let verilator = Verilator::find(&repository)?;
     let model = PathBuf::from(variable("OUT_DIR")?).join("model");
     let shim = manifest.join("shim");
@@ -48,7 +54,7 @@ fn variable(name: &str) -> Result<String, String> {
     env::var(name).map_err(|_| format!("{name} is not set"))
 }
 
-/// What the model is made of: all but tests.
+/// Returns the sources of the model, without tests.
 fn sources(rtl: &Path) -> Result<Vec<PathBuf>, String> {
     let mut found = vec![rtl.join("files.f"), rtl.join("layout_pkg.sv")];
     for folder in ["common", "memory", "btree", "top"].map(|folder| rtl.join(folder)) {
@@ -61,16 +67,16 @@ fn sources(rtl: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(found)
 }
 
-/// Parameters of accelerator_top, which the crate is to know: units, nodes, and what is given, such as
-/// "SearchUnits=14 ScanUnits=14".
+/// Returns the parameters of accelerator_top that the crate must know, with those that the environment
+/// overrides, such as "SearchUnits=14 ScanUnits=14".
 fn parameters() -> BTreeMap<String, String> {
     let given = variable("HONEYCOMB_RTL_PARAMETERS").unwrap_or_default();
-    let known = "SearchUnits=4 SearchDescents=2 ScanUnits=2 ScanSlots=4 LidCount=65536".split_whitespace();
-    let all = known.chain(given.split_whitespace()).filter_map(|parameter| parameter.split_once('='));
+    let defaults = "SearchUnits=4 SearchDescents=2 ScanUnits=2 ScanSlots=4 LidCount=65536".split_whitespace();
+    let all = defaults.chain(given.split_whitespace()).filter_map(|parameter| parameter.split_once('='));
     all.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// Whether the model can write waveforms, which costs speed.
+/// Returns whether the model can write waveforms, which makes it slower.
 fn traces() -> bool {
     env::var_os("CARGO_FEATURE_TRACE").is_some()
 }
@@ -81,20 +87,22 @@ struct Verilator {
 }
 
 impl Verilator {
-    /// That of the environment, of `make setup`, or of the path, in this order.
+    /// Finds Verilator in `VERILATOR_ROOT`, in the environment of `make setup`, or on the path, in this
+    /// order.
     fn find(repository: &Path) -> Result<Self, String> {
         let from_environment = variable("VERILATOR_ROOT").ok().map(PathBuf::from);
-        let root = from_environment.or_else(|| of_setup(repository)).or_else(of_path);
-        let root = root.ok_or("there is no Verilator: `make setup` installs it, or set VERILATOR_ROOT")?;
+        let root = from_environment.or_else(|| installed_by_setup(repository)).or_else(on_path);
+        let root =
+            root.ok_or("Verilator not found; run `make setup` to install it, or set VERILATOR_ROOT")?;
         let program = root.join("bin/verilator_bin");
         if !program.exists() {
-            return Err(format!("{} is missing: `make setup` installs Verilator", program.display()));
+            return Err(format!("{} not found; run `make setup` to install Verilator", program.display()));
         }
         Ok(Self { root, program })
     }
 
     fn translate(&self, rtl: &Path, instances: &Path, model: &Path) -> Result<(), String> {
-        // Files of a model before are not to be compiled with this one.
+        // Files of an earlier model must not be compiled with this one.
         let _ = fs::remove_dir_all(model);
         let mut command = Command::new(&self.program);
         command.env("VERILATOR_ROOT", &self.root).arg("--cc").arg("-F").arg(rtl.join("files.f"));
@@ -108,7 +116,7 @@ impl Verilator {
             "-GReportsEvents=1",
             "--Mdir",
         ]);
-        command.arg(model).args(SHARED).arg(instances);
+        command.arg(model).args(SHARED_CODE).arg(instances);
         if traces() {
             command.arg("--trace-fst");
         }
@@ -139,7 +147,7 @@ impl Verilator {
             build.file(include.join("verilated_fst_c.cpp")).define("HONEYCOMB_TRACE", None);
             build.define("VM_TRACE", "1").define("VM_TRACE_FST", "1").define("VM_TRACE_VCD", "0");
             build.define("VM_TRACE_SAIF", "0");
-            // Of the crates lz4-sys and libz-sys.
+            // Set by the crates lz4-sys and libz-sys.
             for name in ["DEP_LZ4_INCLUDE", "DEP_Z_INCLUDE"] {
                 build.includes(variable(name).ok().map(PathBuf::from));
             }
@@ -148,15 +156,15 @@ impl Verilator {
     }
 }
 
-/// The package that `make setup` installs, by whichever version of Python.
-fn of_setup(repository: &Path) -> Option<PathBuf> {
+/// Returns the Python package that `make setup` installs, for any version of Python.
+fn installed_by_setup(repository: &Path) -> Option<PathBuf> {
     let libraries = fs::read_dir(repository.join(".venv/lib")).ok()?;
     let roots = libraries.flatten().map(|entry| entry.path().join("site-packages/verilator"));
     roots.into_iter().find(|root| root.exists())
 }
 
-/// What a Verilator on the path says that it is.
-fn of_path() -> Option<PathBuf> {
+/// Returns the root that the Verilator on the path reports.
+fn on_path() -> Option<PathBuf> {
     let output = Command::new("verilator").args(["--getenv", "VERILATOR_ROOT"]).output().ok()?;
     let root = String::from_utf8(output.stdout).ok()?;
     (!root.trim().is_empty()).then(|| PathBuf::from(root.trim()))

@@ -4,7 +4,7 @@ import argparse
 import pathlib
 import sys
 
-from honeycomb_plots import bench, figures, rtl_figures
+from honeycomb_plots import bench, figures, life, rtl_figures
 
 
 def main() -> int:
@@ -17,8 +17,11 @@ def main() -> int:
     command.add_argument("report", type=pathlib.Path, help="folder of honeycomb-bench figure --out")
     command.set_defaults(draw=figures.draw)
     command = commands.add_parser("rtl-figures", help="draw the figures of the accelerator as PNG and SVG")
-    command.add_argument("report", type=pathlib.Path, help="folder of honeycomb-simulate figures --out")
+    command.add_argument("report", type=pathlib.Path, help="folder of honeycomb-simulation figures --out")
     command.set_defaults(draw=rtl_figures.draw)
+    command = commands.add_parser("life", help="draw the life of a request as PNG and SVG")
+    command.add_argument("report", type=pathlib.Path, help="file of honeycomb-simulation --life")
+    command.set_defaults(draw=life.draw)
     arguments = parser.parse_args()
     try:
         for path in arguments.draw(arguments.report):

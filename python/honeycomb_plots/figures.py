@@ -16,8 +16,8 @@ MARKERS = "osv^D*Px"
 QUANTILES = (("p50", "50 %", "-"), ("p99", "99 %", "--"), ("p999", "99.9 %", ":"))
 DISTURBANCES = {
     "none": "undisturbed",
-    "anywhere": "beside scans and inserts",
-    "apart": "beside scans and inserts on other cores",
+    "anywhere": "during scans and inserts",
+    "apart": "during scans and inserts on other cores",
 }
 
 
@@ -132,7 +132,7 @@ def ablations(report: dict) -> Figure:
             points(axes, relative([one for one in here if one["batch"] == batch]), choices, shade)
             axes.lines[-1].set_label(f"batches of {batch}" if batch > 1 else "one at a time")
         axes.set_title(workload, fontsize=9)
-    lines_per_get = [{"peer": one["peer"], "median": one["get"]["lines"]} for one in report["touched"]]
+    lines_per_get = [{"peer": one["peer"], "median": one["get"]["lines"]} for one in report["access_stats"]]
     loaded = [one for one in report["memory"] if one["moment"] == "loaded"]
     bytes_per_pair = [one | {"median": one["accounted_bytes"] / one["pairs"]} for one in loaded]
     counted = (("lines per get", lines_per_get), ("bytes per pair", bytes_per_pair))

@@ -1,4 +1,4 @@
-"""Figures of the simulated accelerator, one for each folder that ``honeycomb-simulate figures`` wrote."""
+"""Figures of the simulated accelerator, one for each folder that ``honeycomb-simulation figures`` wrote."""
 
 import json
 import pathlib

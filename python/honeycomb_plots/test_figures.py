@@ -33,7 +33,7 @@ def measured(shape: str) -> dict:
         "measurements": measurements,
         "latencies": [*lates, late | {"done": 2e6, "load": 80, "disturbance": "none"}],
         "memory": [memory | {"peer": peer} for peer in peers],
-        "touched": [{"peer": peer, "get": {"lines": 20}} for peer in peers],
+        "access_stats": [{"peer": peer, "get": {"lines": 20}} for peer in peers],
     }
 
 

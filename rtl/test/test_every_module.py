@@ -19,7 +19,7 @@ PARTS = {
 }
 # Modules that report events exist only in simulations. Their test checks the events of a request.
 EVENTS = ["memory_events", "read_events", "scan_events", "slot_events"]
-EVENTS_TEST = "crates/simulator/tests/explain.rs"
+EVENTS_TEST = "crates/lab/simulation/tests/explain.rs"
 
 
 def parts(module: str, texts: dict[str, str]) -> set[str]:

@@ -1,9 +1,9 @@
-//! What moved between two reports beyond noise.
+//! Changes between two reports beyond noise.
 //!
-//! The same machine is faster on one day than on another, so a number is first divided by the drift: the
-//! median, over the other maps that both reports have for the same workload, of how much they changed. What
-//! is left has moved if the samples of the two reports do not overlap, which by chance happens once in a
-//! hundred times with five samples each, and if the medians differ by more than [`LEAST`].
+//! The speed of a machine varies from day to day. So each ratio is divided by the drift: the median change of
+//! the other maps that both reports measured for the same workload. A change is significant if the samples of
+//! the two reports do not overlap (with five samples each, this happens by chance in one of a hundred cases)
+//! and if the medians differ by more than [`CHANGE_MIN`].
 
 use serde::Serialize;
 
@@ -11,55 +11,55 @@ use crate::report::{Measurement, Report, Subject};
 use crate::summary::median;
 use crate::table::columns;
 
-/// Smaller changes are not called moves.
-pub const LEAST: f64 = 0.03;
+/// Smaller changes are not significant.
+pub const CHANGE_MIN: f64 = 0.03;
 
-/// How one number changed.
+/// The change of one number.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Change {
-    /// Of what.
+    /// The measured subject.
     #[serde(flatten)]
     pub subject: Subject,
-    /// Median before, operations a second.
+    /// Earlier median in operations per second.
     pub before: f64,
-    /// Median after, operations a second.
+    /// Later median in operations per second.
     pub after: f64,
-    /// How much the other maps changed; 1 if there are none.
+    /// Change of the other maps; 1 without other maps.
     pub drift: f64,
     /// `after` over `before`, divided by the drift.
     pub ratio: f64,
-    /// What to think of it.
+    /// Whether the change is significant.
     pub verdict: Verdict,
 }
 
-/// Whether a number moved.
+/// Whether a change is significant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Beyond noise, to more.
+    /// Significantly faster.
     Faster,
-    /// Beyond noise, to less.
+    /// Significantly slower.
     Slower,
-    /// Not beyond noise.
+    /// Within noise.
     Same,
 }
 
-/// The changes of all numbers that both reports have, in the order of `before`.
+/// Compares all measurements that both reports contain, in the order of `before`.
 pub fn compare(before: &Report, after: &Report) -> Vec<Change> {
     let pairs: Vec<_> =
         before.measurements.iter().filter_map(|one| Some((one, after.measurement(&one.subject)?))).collect();
     pairs.iter().map(|(before, after)| change(before, after, drift(&before.subject, &pairs))).collect()
 }
 
-/// The changes as text: those that moved, and how many did not.
+/// Returns the significant changes as text, and the number of others.
 pub fn render(changes: &[Change]) -> String {
-    let names = ["moved beyond noise", "before", "after", "drift", "change", ""].map(String::from);
+    let names = ["changed beyond noise", "before", "after", "drift", "change", ""].map(String::from);
     let mut rows = vec![names.to_vec()];
-    let moved = changes.iter().filter(|change| change.verdict != Verdict::Same);
-    rows.extend(moved.map(row));
+    let significant = changes.iter().filter(|change| change.verdict != Verdict::Same);
+    rows.extend(significant.map(row));
     let same = changes.len() + 1 - rows.len();
     let mut text = if rows.len() > 1 { columns(&rows) } else { String::new() };
-    text.push_str(&format!("{same} of {} numbers did not move beyond noise.\n", changes.len()));
+    text.push_str(&format!("{same} of {} numbers did not change beyond noise.\n", changes.len()));
     text
 }
 
@@ -85,9 +85,9 @@ fn drift(subject: &Subject, pairs: &[(&Measurement, &Measurement)]) -> f64 {
 fn change(before: &Measurement, after: &Measurement, drift: f64) -> Change {
     let (old, new) = (before.summary, after.summary);
     let ratio = new.median / old.median / drift;
-    let verdict = if ratio > 1.0 + LEAST && new.min / drift > old.max {
+    let verdict = if ratio > 1.0 + CHANGE_MIN && new.min / drift > old.max {
         Verdict::Faster
-    } else if ratio < 1.0 - LEAST && new.max / drift < old.min {
+    } else if ratio < 1.0 - CHANGE_MIN && new.max / drift < old.min {
         Verdict::Slower
     } else {
         Verdict::Same
@@ -111,7 +111,7 @@ mod tests {
 
     const HONEYCOMB: Peer = Peer::HONEYCOMB;
 
-    /// A report of gets.
+    /// Returns a report with measurements of gets.
     fn report(samples: &[(Peer, &[f64])]) -> Result<Report, Failure> {
         let (workloads, distributions, peers, threads, batches, open_loads) = Default::default();
         let plan = Plan {
@@ -124,13 +124,13 @@ mod tests {
             batches,
             open_loads,
             disturbances: Vec::new(),
-            touched: false,
+            access_stats: false,
             repetitions: 3,
             slice: Duration::from_secs(1),
             seed: 1,
         };
         let (date, revision, no_counters, overhead) = Default::default();
-        let machine = Machine::this()?;
+        let machine = Machine::current()?;
         let setup = Setup { date, revision, no_counters, plan, machine, overhead };
         let (distribution, workload) = (Distribution::Uniform, Workload::Get);
         let (pairs, sizes) = (1_000, Sizes::DEFAULT);
@@ -141,11 +141,11 @@ mod tests {
             samples: samples.to_vec(),
         };
         let measurements = samples.iter().map(measurement).collect();
-        let (latencies, limits, memory, touched, skipped, failures) = Default::default();
-        Ok(Report { setup, measurements, latencies, limits, memory, touched, skipped, failures })
+        let (latencies, limits, memory, access_stats, skipped, failures) = Default::default();
+        Ok(Report { setup, measurements, latencies, limits, memory, access_stats, skipped, failures })
     }
 
-    /// What is said of Honeycomb, and its ratio in per cent.
+    /// Returns the verdict on Honeycomb, and its ratio in per cent.
     fn verdict(before: &[(Peer, &[f64])], after: &[(Peer, &[f64])]) -> Result<(Verdict, f64), Failure> {
         let changes = compare(&report(before)?, &report(after)?);
         let change = changes.iter().find(|change| change.subject.peer == HONEYCOMB).ok_or("no change")?;
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_that_do_not_overlap_have_moved() -> Result<(), Failure> {
+    fn samples_that_do_not_overlap_are_significant() -> Result<(), Failure> {
         let before = [(HONEYCOMB, &[100.0, 105.0, 95.0][..])];
         assert_eq!(verdict(&before, &[(HONEYCOMB, &[110.0, 120.0, 106.0])])?, (Verdict::Faster, 110.0));
         assert_eq!(verdict(&before, &[(HONEYCOMB, &[110.0, 120.0, 104.0])])?, (Verdict::Same, 110.0));
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_change_is_no_move() -> Result<(), Failure> {
+    fn a_small_change_is_not_significant() -> Result<(), Failure> {
         let before = [(HONEYCOMB, &[100.0, 100.0][..])];
         assert_eq!(verdict(&before, &[(HONEYCOMB, &[102.0, 102.0])])?, (Verdict::Same, 102.0));
         assert_eq!(verdict(&before, &[(HONEYCOMB, &[104.0, 104.0])])?, (Verdict::Faster, 104.0));
@@ -171,14 +171,14 @@ mod tests {
     }
 
     #[test]
-    fn a_faster_day_is_no_move() -> Result<(), Failure> {
+    fn a_faster_machine_is_not_significant() -> Result<(), Failure> {
         let peers = [Peer::Masstree, Peer::Congee, Peer::BTreeMap];
         let before = [(HONEYCOMB, 100.0), (peers[0], 50.0), (peers[1], 70.0), (peers[2], 80.0)];
         let samples = before.map(|(peer, median)| (peer, [median - 1.0, median, median + 1.0]));
         let twice = samples.map(|(peer, rates)| (peer, rates.map(|rate| 2.0 * rate)));
         let (before, mut after) = (samples.each_ref().map(slices), twice.each_ref().map(slices));
         assert_eq!(verdict(&before, &after)?, (Verdict::Same, 100.0));
-        // Not even if one of the others stood still.
+        // One unchanged map does not affect the median of the others.
         after[1].1 = before[1].1;
         assert_eq!(verdict(&before, &after)?, (Verdict::Same, 100.0));
         after[0].1 = before[0].1;
@@ -191,14 +191,14 @@ mod tests {
     }
 
     #[test]
-    fn text_names_what_moved_and_counts_the_rest() -> Result<(), Failure> {
+    fn the_text_lists_significant_changes_and_counts_the_others() -> Result<(), Failure> {
         let before = report(&[(HONEYCOMB, &[1e6]), (Peer::Masstree, &[2e6])])?;
         let after = report(&[(HONEYCOMB, &[2e6]), (Peer::Congee, &[2e6])])?;
         let text = render(&compare(&before, &after));
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
         let expected = "honeycomb get, uniform, 1 thread 1.000 M/s 2.000 M/s +0.0 % +100.0 % faster";
         assert_eq!(lines[1], expected.split(' ').collect::<Vec<_>>(), "{text}");
-        assert!(text.ends_with("0 of 1 numbers did not move beyond noise.\n"), "{text}");
+        assert!(text.ends_with("0 of 1 numbers did not change beyond noise.\n"), "{text}");
         Ok(())
     }
 }

@@ -1,23 +1,23 @@
-//! Numbers of threads, and the cores that they run on.
+//! CPU affinity, and the number of threads as text.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::map::Failure;
 
-/// The cores that this process may use.
+/// Returns the cores that this thread may use.
 pub fn available() -> Result<Vec<usize>, Failure> {
     let allowed = sched_getaffinity(None)?;
     Ok((0..CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core)).collect())
 }
 
-/// Keeps this thread, and those that it starts, on some cores.
-pub fn stay_on(cores: &[usize]) -> Result<(), Failure> {
-    let mut chosen = CpuSet::new();
-    cores.iter().for_each(|core| chosen.set(*core));
-    Ok(sched_setaffinity(None, &chosen)?)
+/// Sets the CPU affinity of this thread and of the threads that it starts.
+pub fn set_affinity(cores: &[usize]) -> Result<(), Failure> {
+    let mut set = CpuSet::new();
+    cores.iter().for_each(|core| set.set(*core));
+    Ok(sched_setaffinity(None, &set)?)
 }
 
-/// `1 thread`, `2 threads`.
+/// Returns `1 thread`, `2 threads` and so on.
 pub fn count_threads(threads: usize) -> String {
     format!("{threads} thread{}", if threads == 1 { "" } else { "s" })
 }
@@ -29,15 +29,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_stays_where_it_is_put() -> Result<(), Failure> {
+    fn affinity_applies_to_one_thread() -> Result<(), Failure> {
         let all = available()?;
         let last = all[all.len() - 1..].to_vec();
         let found = thread::scope(|scope| {
-            let stay = || stay_on(&last).and_then(|()| available());
-            scope.spawn(stay).join().unwrap_or_else(|_| Err("panicked".into()))
+            let pinned = || set_affinity(&last).and_then(|()| available());
+            scope.spawn(pinned).join().unwrap_or_else(|_| Err("panicked".into()))
         })?;
         assert_eq!(found, last);
-        assert_eq!(available()?, all, "no other thread is moved");
+        assert_eq!(available()?, all, "the affinity of this thread has not changed");
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! What the processor counts while operations run, where the machine lets it be read.
+//! Hardware counters of the processor, where the machine permits access to them.
 
 use perf_event::events::{Cache, CacheOp, CacheResult, Event, Hardware, WhichCache};
 use perf_event::{Builder, Counter, Group};
@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 use crate::map::Failure;
 use crate::summary::median;
 
-/// Counts of one operation, on average; the benchmark's own share for making keys is in them.
+/// Average counts for one operation, including the key generation of the benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
     /// Instructions.
     pub instructions: f64,
-    /// Lines of 64 bytes that were read and not in the first cache.
+    /// Lines of 64 bytes that missed the first-level cache.
     pub lines: f64,
-    /// Lines that no cache had.
+    /// Lines that missed all caches.
     pub memory_lines: f64,
 }
 
 impl Counts {
-    /// The medians of several samples; nothing for none.
+    /// Returns the median of each count, or `None` without samples.
     pub fn median(samples: &[Counts]) -> Option<Counts> {
         let of = |count: fn(&Counts) -> f64| median(&samples.iter().map(count).collect::<Vec<_>>());
         (!samples.is_empty()).then(|| Counts {
@@ -39,8 +39,10 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Counters that stand still, for the thread that asks. Fails where the kernel or a hypervisor keeps them
-    /// to itself.
+    /// Returns stopped counters of the calling thread.
+    ///
+    /// # Errors
+    /// Fails if the kernel or a hypervisor denies access.
     pub fn open() -> Result<Counters, Failure> {
         let (which, operation, result) = (WhichCache::L1D, CacheOp::READ, CacheResult::MISS);
         let mut group = Group::new().map_err(|error| format!("perf_event_open: {error}"))?;
@@ -54,18 +56,18 @@ impl Counters {
         Ok(Counters { group, instructions, lines, memory_lines })
     }
 
-    /// Counts go on.
+    /// Starts the counters.
     pub fn start(&mut self) -> Result<(), Failure> {
         Ok(self.group.enable()?)
     }
 
-    /// Counts stand still.
+    /// Stops the counters.
     pub fn stop(&mut self) -> Result<(), Failure> {
         Ok(self.group.disable()?)
     }
 
-    /// What was counted since this was last asked, for each of so many operations.
-    pub fn take(&mut self, operations: u64) -> Result<Counts, Failure> {
+    /// Returns the counts per operation, and resets the counters.
+    pub fn read_and_reset(&mut self, operations: u64) -> Result<Counts, Failure> {
         let counts = self.group.read()?;
         self.group.reset()?;
         let of = |counter: &Counter| counts[counter] as f64 / operations as f64;
@@ -81,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counters_count_or_say_why_not() -> Result<(), Failure> {
+    fn counters_count_or_report_why_not() -> Result<(), Failure> {
         let mut counters = match Counters::open() {
             Ok(counters) => counters,
             Err(failure) => {
@@ -92,14 +94,14 @@ mod tests {
         counters.start()?;
         (0..1_000_000_u64).for_each(|number| _ = black_box(number));
         counters.stop()?;
-        let counted = counters.take(1_000_000)?;
+        let counted = counters.read_and_reset(1_000_000)?;
         assert!((1.0..100.0).contains(&counted.instructions), "{counted:?}");
-        assert!(counters.take(1)?.instructions < 1_000.0);
+        assert!(counters.read_and_reset(1)?.instructions < 1_000.0);
         Ok(())
     }
 
     #[test]
-    fn medians_are_of_each_count() {
+    fn each_count_has_its_own_median() {
         let counts = |instructions, lines| Counts { instructions, lines, memory_lines: 0.0 };
         let median = Counts::median(&[counts(1.0, 9.0), counts(3.0, 7.0), counts(2.0, 8.0)]);
         assert_eq!(median, Some(counts(2.0, 8.0)));

@@ -1,24 +1,24 @@
-//! One thread's hold on a map: turns operations on indices into calls with keys.
+//! Executes operations on a map: converts indices of pairs to keys and values.
 
 use std::hint::black_box;
 
 use honeycomb_workload::{Operation, Sizes, Workload};
 
-use crate::map::{Failure, OrderedMap, Room, Scans, Strings, Writes};
+use crate::map::{Buffers, Failure, OrderedMap, Scans, Strings, Writes};
 
-/// Runs operations, one at a time or together. All pairs asked for are there: a map that does not find one is
-/// broken, unless it is known to miss those that are being updated.
+/// Executes the operations of one thread, one at a time or in batches. All pairs of reads and updates exist,
+/// so a missing pair is an error, unless the map is known to miss pairs during their update.
 pub struct Driver<'m, M: OrderedMap> {
     map: &'m M,
     sizes: Sizes,
     from_floor: bool,
     key: Vec<u8>,
     value: Vec<u8>,
-    room: Room<M::Items>,
+    buffers: Buffers<M::Items>,
     batch: Batch,
 }
 
-/// What runs together, by kind.
+/// The operations of a batch, by kind.
 #[derive(Default)]
 struct Batch {
     gets: Strings,
@@ -29,24 +29,24 @@ struct Batch {
 }
 
 impl<'m, M: OrderedMap> Driver<'m, M> {
-    /// For operations of a workload on pairs of these sizes.
+    /// Returns a driver for a workload on pairs of these sizes.
     pub fn new(map: &'m M, sizes: Sizes, workload: Workload) -> Self {
         let from_floor = workload.mix().from_floor;
         let mut batch = Batch::default();
         batch.scans.from_floor = from_floor;
-        let (key, value, room) = Default::default();
-        Driver { map, sizes, from_floor, key, value, room, batch }
+        let (key, value, buffers) = Default::default();
+        Driver { map, sizes, from_floor, key, value, buffers, batch }
     }
 
-    /// Runs operations together; one alone goes the shorter way.
+    /// Executes operations as a batch. A single operation does not use the batch interface.
     pub fn run(&mut self, operations: &[Operation]) -> Result<(), Failure> {
         match operations {
             [operation] => self.one(*operation),
-            _ => self.together(operations),
+            _ => self.batch(operations),
         }
     }
 
-    /// Runs one operation.
+    /// Executes one operation.
     pub fn one(&mut self, operation: Operation) -> Result<(), Failure> {
         let found = match operation {
             Operation::Get(index) => self.get(index)?,
@@ -59,7 +59,7 @@ impl<'m, M: OrderedMap> Driver<'m, M> {
             }
             Operation::Scan { index, limit } => self.scan(index, limit)? > 0,
         };
-        black_box(&self.room);
+        black_box(&self.buffers);
         if found || M::MISSES_UPDATED {
             Ok(())
         } else {
@@ -69,7 +69,7 @@ impl<'m, M: OrderedMap> Driver<'m, M> {
 
     fn get(&mut self, index: u64) -> Result<bool, Failure> {
         self.make_key(index);
-        self.map.get(&self.key, &mut self.room.value)
+        self.map.get(&self.key, &mut self.buffers.value)
     }
 
     fn update(&mut self, index: u64, change: u64) -> Result<bool, Failure> {
@@ -80,9 +80,9 @@ impl<'m, M: OrderedMap> Driver<'m, M> {
     fn scan(&mut self, index: u64, limit: usize) -> Result<usize, Failure> {
         self.make_key(index);
         if self.from_floor {
-            self.map.scan_from_floor(&self.key, limit, &mut self.room.items)
+            self.map.scan_from_floor(&self.key, limit, &mut self.buffers.items)
         } else {
-            self.map.scan(&self.key, limit, &mut self.room.items)
+            self.map.scan(&self.key, limit, &mut self.buffers.items)
         }
     }
 
@@ -97,28 +97,28 @@ impl<'m, M: OrderedMap> Driver<'m, M> {
         self.sizes.value(index, change, &mut self.value);
     }
 
-    /// Writes first, so that gets find what was inserted just before them; then what reads; then the writes
+    /// Executes writes first, so that gets find the pairs inserted before them, then reads, then the writes
     /// that follow a get.
-    fn together(&mut self, operations: &[Operation]) -> Result<(), Failure> {
-        let Driver { map, sizes, room, batch, .. } = self;
+    fn batch(&mut self, operations: &[Operation]) -> Result<(), Failure> {
+        let Driver { map, sizes, buffers, batch, .. } = self;
         batch.fill(*sizes, operations);
         let mut found = 0;
-        found += batch.writes.run(*map, room)?;
+        found += batch.writes.run(*map, buffers)?;
         if !batch.gets.is_empty() {
-            map.get_many(&batch.gets, room, |_, value| {
+            map.get_many(&batch.gets, buffers, |_, value| {
                 black_box(value);
                 found += 1;
             })?;
         }
         if !batch.scans.from.is_empty() {
-            map.scan_many(&batch.scans, room, |_, pairs| found += usize::from(pairs.next().is_some()))?;
+            map.scan_many(&batch.scans, buffers, |_, pairs| found += usize::from(pairs.next().is_some()))?;
         }
-        found += batch.modifies.run(*map, room)?;
+        found += batch.modifies.run(*map, buffers)?;
         let missing = operations.len() + batch.modifies.keys.len() - found;
         if missing == 0 || M::MISSES_UPDATED {
             Ok(())
         } else {
-            Err(format!("{missing} of a batch did not find their pair").into())
+            Err(format!("{missing} operations of a batch did not find their pair").into())
         }
     }
 }
@@ -161,8 +161,8 @@ impl Writes {
         self.inserts.push(is_insert);
     }
 
-    /// How many were done.
-    fn run<M: OrderedMap>(&self, map: &M, room: &mut Room<M::Items>) -> Result<usize, Failure> {
-        if self.keys.is_empty() { Ok(0) } else { map.write_many(self, room) }
+    /// Executes the writes. Returns how many of them changed the map.
+    fn run<M: OrderedMap>(&self, map: &M, buffers: &mut Buffers<M::Items>) -> Result<usize, Failure> {
+        if self.keys.is_empty() { Ok(0) } else { map.write_many(self, buffers) }
     }
 }

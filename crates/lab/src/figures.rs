@@ -1,11 +1,10 @@
-//! The figures of the Honeycomb paper (arXiv 2303.14259), measured here: for each what the paper says, what
-//! is measured in its place, and what differs. And two of our own.
+//! The figures of the Honeycomb paper (arXiv 2303.14259) on the CPU, and two of our own. Each states the
+//! claim of the paper, the measurement that corresponds to it, and the differences.
 
 mod ablations;
 mod latency;
 
 use std::fmt::Write;
-use std::fs;
 use std::path::Path;
 
 use honeycomb_workload::{Distribution, Workload};
@@ -13,33 +12,27 @@ use serde::Serialize;
 
 use crate::adapters::Peer;
 use crate::cores::count_threads;
+use crate::figure_text::{self, FigureText, NOT_MEASURED};
 use crate::map::Failure;
 use crate::plan::Plan;
 use crate::report::{Latency, Measurement, Report, Subject};
 
-/// A figure.
+/// A figure. The paper prints no values with figures 10 to 17 except those that the texts quote.
 #[derive(Debug, Clone, Copy)]
 pub struct Figure {
-    /// Its name: a number if it is the paper's, which prints no values in figures 10 to 17 but those that are
-    /// quoted; a word if it is ours.
-    pub name: &'static str,
-    /// What it shows.
-    pub title: &'static str,
-    /// What the paper says, or what is asked of ours.
-    pub claim: &'static str,
-    /// What differs, which may be why; of ours, how to read it.
-    pub reason: &'static str,
-    /// How it is drawn, and from what.
+    /// Its text.
+    pub text: FigureText,
+    /// How it is drawn, and from which measurements.
     pub shape: Shape,
 }
 
-/// How a figure is drawn, and from what.
+/// How a figure is drawn, and from which measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {
     /// Bars of all maps for each workload.
     Workloads,
-    /// Throughput of all maps over the number in the workload's name.
+    /// Throughput of all maps over the number in the name of the workload.
     Numbers,
     /// Throughput of Honeycomb over the size of its log block.
     LogBlock,
@@ -47,85 +40,101 @@ pub enum Shape {
     Versions,
     /// Latency over throughput.
     Latency,
-    /// Throughput with something chosen, as a part of that without.
+    /// Throughput with one option, relative to the default.
     Ablations,
-    /// Latency over load, with and without disturbance.
+    /// Latency over load, with and without disturbances.
     Disturbances,
-    /// Not here: it is about the accelerator.
+    /// Not measured here, because the figure concerns the accelerator.
     Elsewhere,
 }
 
-/// With fewer pairs a store lies in the caches, or nearly.
+/// A store with fewer pairs fits into the processor caches, or almost.
 const PAIRS_MIN: u64 = 10_000_000;
-/// Of the paper's claims most compare a server with an accelerator and a network with one without.
+/// Most claims of the paper compare servers, of which one has an accelerator.
 const IN_PROCESS: &str = "Honeycomb runs on the CPU inside one process, without network and accelerator, \
     beside the crate `masstree`. The paper compares servers, and its accelerator executes gets and scans.";
-const OF_THE_RTL: &str = "This figure concerns the accelerator's memory. `honeycomb-simulate` measures \
-    it; see the [results](../README.md) of the simulated accelerator.";
+const OF_THE_RTL: &str = "This figure concerns the accelerator's memory. `honeycomb-simulation` \
+    measures it; see the [results](../README.md) of the simulated accelerator.";
 
-/// All of them.
+/// All figures.
 pub const FIGURES: [Figure; 10] = [
     Figure {
-        name: "10",
-        title: "YCSB",
-        claim: "Throughput is 1.9 times that of eRPC-Masstree in B, C and D with uniform keys and 1.8 \
-            times with Zipf or latest; up to 2.9 times in E.",
-        reason: IN_PROCESS,
+        text: FigureText {
+            name: "10",
+            title: "YCSB",
+            claim: "Throughput is 1.9 times that of eRPC-Masstree in B, C and D with uniform keys and 1.8 \
+                times with Zipf or latest; up to 2.9 times in E.",
+            reason: IN_PROCESS,
+        },
         shape: Shape::Workloads,
     },
     Figure {
-        name: "11",
-        title: "cloud storage by share of scans",
-        claim: "With at least 80 % scans of 3 or 4 pairs, throughput is 2.3 times that of eRPC-Masstree \
-            with uniform keys and 2.0 times with Zipf; with 50 % scans 1.2 times; with inserts alone 0.58 \
-            times.",
-        reason: IN_PROCESS,
+        text: FigureText {
+            name: "11",
+            title: "cloud storage by share of scans",
+            claim: "With at least 80 % scans of 3 or 4 pairs, throughput is 2.3 times that of eRPC-Masstree \
+                with uniform keys and 2.0 times with Zipf; with 50 % scans 1.2 times; with inserts alone \
+                0.58 times.",
+            reason: IN_PROCESS,
+        },
         shape: Shape::Numbers,
     },
     Figure {
-        name: "12",
-        title: "length of scans",
-        claim: "With scans of 24 pairs, throughput is 4.0 times that of eRPC-Masstree.",
-        reason: IN_PROCESS,
+        text: FigureText {
+            name: "12",
+            title: "length of scans",
+            claim: "With scans of 24 pairs, throughput is 4.0 times that of eRPC-Masstree.",
+            reason: IN_PROCESS,
+        },
         shape: Shape::Numbers,
     },
     Figure {
-        name: "13",
-        title: "latency over throughput",
-        claim: "The paper prints no values.",
-        reason: "Our latency is the time from when an operation is due until it ends, without a network.",
+        text: FigureText {
+            name: "13",
+            title: "latency over throughput",
+            claim: "The paper prints no values.",
+            reason: "Our latency is the time from when an operation is due until it ends, without a network.",
+        },
         shape: Shape::Latency,
     },
     Figure {
-        name: "14",
-        title: "size of the log block",
-        claim: "A log block of 512 bytes costs scans 8 %.",
-        reason: "On the CPU each scan reads the log block from one more place in memory and merges it \
-            with the sorted block. Without a log block each write rebuilds its leaf.",
+        text: FigureText {
+            name: "14",
+            title: "size of the log block",
+            claim: "A log block of 512 bytes costs scans 8 %.",
+            reason: "On the CPU each scan reads the log block from one more place in memory and merges it \
+                with the sorted block. Without a log block each write rebuilds its leaf.",
+        },
         shape: Shape::LogBlock,
     },
     Figure {
-        name: "15",
-        title: "versions by number of threads",
-        claim: "Up to 14 % more throughput without versions, where inserts are the limit.",
-        reason: "Honeycomb releases versions through a ring, so a writer does not spin for its \
-            predecessor.",
+        text: FigureText {
+            name: "15",
+            title: "versions by number of threads",
+            claim: "Up to 14 % more throughput without versions, where inserts are the limit.",
+            reason: "Honeycomb releases versions through a ring, so a writer does not spin for its \
+                predecessor.",
+        },
         shape: Shape::Versions,
     },
     Figure {
-        name: "16",
-        title: "the accelerator's cache",
-        claim: "A cache of 256 MB, for all interior nodes, gives 2.5 times the throughput; the root on \
-            chip gives 30 %.",
-        reason: OF_THE_RTL,
+        text: FigureText {
+            name: "16",
+            title: "the accelerator's cache",
+            claim: "A cache of 256 MB, for all interior nodes, gives 2.5 times the throughput; the root on \
+                chip gives 30 %.",
+            reason: OF_THE_RTL,
+        },
         shape: Shape::Elsewhere,
     },
     Figure {
-        name: "17",
-        title: "balance of load between PCIe and on-board memory",
-        claim: "8.0 million scans a second without the load balancer, 9.1 million with it, all interior \
-            nodes in the cache.",
-        reason: OF_THE_RTL,
+        text: FigureText {
+            name: "17",
+            title: "balance of load between PCIe and on-board memory",
+            claim: "8.0 million scans a second without the load balancer, 9.1 million with it, all interior \
+                nodes in the cache.",
+            reason: OF_THE_RTL,
+        },
         shape: Shape::Elsewhere,
     },
     ablations::FIGURE,
@@ -133,7 +142,8 @@ pub const FIGURES: [Figure; 10] = [
 ];
 
 impl Figure {
-    /// What is measured for it, in a run like `base`; nothing if it waits.
+    /// Returns the plan of its measurements, with the parameters of `base`. `None` if it is not measured
+    /// here.
     pub fn plan(&self, base: &Plan) -> Result<Option<Plan>, Failure> {
         let most = base.threads.iter().copied().max().unwrap_or(1);
         let base = Plan { distributions: Distribution::DEFAULT.to_vec(), ..base.clone() };
@@ -167,52 +177,33 @@ impl Figure {
     }
 
     fn numbered(&self) -> Vec<Workload> {
-        if self.name == "11" {
+        if self.text.name == "11" {
             [0, 50, 60, 70, 80, 90, 100].map(Workload::Cloud).to_vec()
         } else {
             [1, 4, 8, 16, 24, 50, 100].map(Workload::Scan).to_vec()
         }
     }
 
-    /// The name of its folder and of its drawing.
-    pub fn stem(&self) -> String {
-        format!("figure-{}", self.name)
-    }
-
-    /// What stands above it.
-    pub fn heading(&self) -> String {
-        if self.is_of_paper() { format!("Figure {}: {}", self.name, self.title) } else { self.title.into() }
-    }
-
-    fn is_of_paper(&self) -> bool {
-        self.name.parse::<u32>().is_ok()
-    }
-
-    /// Writes what a drawing needs into `folder`.
+    /// Writes the input of its drawing into its folder.
     pub fn write(&self, report: &Report, folder: &Path) -> Result<(), Failure> {
-        let folder = folder.join(self.stem());
-        report.write(&folder)?;
-        let drawing = serde_json::json!({ "heading": self.heading(), "shape": self.shape });
-        Ok(fs::write(folder.join("figure.json"), serde_json::to_string_pretty(&drawing)? + "\n")?)
+        report.write(&folder.join(self.text.stem()))?;
+        let json = serde_json::json!({ "heading": self.text.heading(), "shape": self.shape });
+        self.text.write_json(&json, folder)
     }
 
     fn section(&self, report: Option<&Report>) -> String {
-        let Figure { title, claim, reason, shape, .. } = self;
-        let (asks, tells) =
-            if self.is_of_paper() { ("The paper", "Differences") } else { ("Question", "How to read it") };
-        let mut text = format!("\n## {}\n\n*{asks}:* {claim}\n\n", self.heading());
-        match (shape, report) {
-            (Shape::Elsewhere, _) => {}
-            (_, None) => text.push_str("*Ours:* not measured yet.\n\n"),
+        let results = match (self.shape, report) {
+            (Shape::Elsewhere, _) => String::new(),
+            (_, None) => NOT_MEASURED.into(),
             (_, Some(report)) => {
-                let _ = write!(text, "![{title}](figures/{}.svg)\n\n{}\n", self.stem(), self.ours(report));
+                let FigureText { title, .. } = self.text;
+                format!("![{title}](figures/{}.svg)\n\n{}\n", self.text.stem(), self.results(report))
             }
-        }
-        let _ = writeln!(text, "*{tells}:* {reason}");
-        text
+        };
+        self.text.section(&results)
     }
 
-    fn ours(&self, report: &Report) -> String {
+    fn results(&self, report: &Report) -> String {
         let setup = &report.setup;
         let pairs: Vec<String> = setup.plan.pairs.iter().map(u64::to_string).collect();
         let (machine, date) = (&setup.machine, setup.date.split('T').next().unwrap_or_default());
@@ -234,18 +225,11 @@ impl Figure {
                 ratios(report, "Honeycomb over", |ratio| 1.0 / ratio)
             }
         };
-        text.push_str("\n\n");
-        for (number, row) in rows.iter().enumerate() {
-            let _ = writeln!(text, "| {} |", row.join(" | "));
-            if number == 0 {
-                let _ = writeln!(text, "|{}", "---|".repeat(row.len()));
-            }
-        }
-        text
+        text + "\n\n" + &figure_text::table(&rows)
     }
 }
 
-/// The page that shows all figures, with what of them was measured into `folder`.
+/// Returns the page of all figures, with the reports in `folder`.
 pub fn page(folder: &Path) -> Result<String, Failure> {
     let mut text = String::from(
         "# Figures\n\n`make figures` measures, draws and writes this page. `honeycomb-bench figure NAME` \
@@ -255,20 +239,20 @@ pub fn page(folder: &Path) -> Result<String, Failure> {
          figure has which number.\n",
     );
     for figure in FIGURES {
-        let path = folder.join(figure.stem()).join("bench.json");
+        let path = folder.join(figure.text.stem()).join("bench.json");
         let report = if path.exists() { Some(Report::read(&path)?) } else { None };
         text.push_str(&figure.section(report.as_ref()));
     }
     Ok(text)
 }
 
-/// Honeycomb, and one for each of some choices.
+/// Returns Honeycomb with its defaults, and one Honeycomb for each option.
 fn beside_honeycomb(choices: &[impl AsRef<str>]) -> Result<Vec<Peer>, Failure> {
     let chosen = choices.iter().map(|choice| format!("{}:{}", Peer::HONEYCOMB, choice.as_ref()).parse());
     std::iter::once(Ok(Peer::HONEYCOMB)).chain(chosen).collect()
 }
 
-/// A row for each workload, distribution and number of threads; a column for each map besides Honeycomb.
+/// Returns a row for each workload, distribution and number of threads, with a column for each other map.
 fn ratios(report: &Report, what: &str, shown: impl Fn(f64) -> f64) -> Vec<Vec<String>> {
     let others: Vec<Peer> =
         report.setup.plan.peers.iter().copied().filter(|peer| *peer != Peer::HONEYCOMB).collect();

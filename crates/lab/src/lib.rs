@@ -1,24 +1,26 @@
-//! Honeycomb beside other ordered maps: the same workloads on all of them, in turn, on one machine.
+//! Compares Honeycomb with other ordered maps: the same workloads on all maps, alternately, on one machine.
 //!
-//! [`plan`] says what is done in which order, [`runner`] does it with a [`worker`] process for each map of
-//! [`adapters`], [`report`] and [`table`] tell what was measured, [`compare`] what changed since.
+//! [`plan`] defines the steps, [`runner`] executes them with a [`worker`] process for each map of
+//! [`adapters`], [`report`] and [`table`] present the results, and [`compare`] finds changes between two
+//! runs.
 
+pub mod access_stats;
 pub mod adapters;
 pub mod compare;
 pub mod cores;
 pub mod counters;
 pub mod driver;
+pub mod figure_text;
 pub mod figures;
 pub mod limits;
 pub mod machine;
 pub mod map;
 pub mod memory;
-pub mod open;
+pub mod open_loop;
 pub mod plan;
 pub mod report;
 pub mod runner;
 pub mod slice;
 pub mod summary;
 pub mod table;
-pub mod touched;
 pub mod worker;

@@ -1,9 +1,9 @@
-//! What the machine itself can do: how fast threads can read memory that is laid out as no index could beat.
+//! Limits of the machine: how fast threads can read memory with an ideal layout.
 //!
-//! A store cannot be faster than reading the lines that hold what it is asked for. How fast that is depends
-//! on how many lines lie side by side and on how much memory they are scattered over, so it is measured over
-//! as much memory as the store takes, with addresses that do not depend on what was read: the processor
-//! keeps as many reads in flight as it can.
+//! A store cannot be faster than reads of the lines that contain the requested pairs. Their speed depends on
+//! how many lines are adjacent and on the amount of memory. So it is measured over as much memory as the
+//! store uses, with addresses that do not depend on earlier reads: the processor keeps as many reads in
+//! flight as it can.
 
 use std::hint::black_box;
 use std::process::Command;
@@ -18,22 +18,22 @@ use crate::map::Failure;
 use crate::memory::huge_page_bytes;
 use crate::slice::in_threads;
 
-/// What to measure, as the process that does it is told.
+/// A measurement, as an argument of the process that executes it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Request {
-    /// How many pairs a store would hold that takes as much memory.
+    /// Number of pairs of a store that uses the same amount of memory.
     pub pairs: u64,
-    /// How long their keys and values would be.
+    /// Sizes of their keys and values.
     pub sizes: Sizes,
-    /// The numbers of threads.
+    /// Numbers of threads.
     pub threads: Vec<usize>,
-    /// How long to read in each of seven ways.
+    /// Duration of each of the seven kinds of reads.
     pub time: Duration,
 }
 
 impl Request {
-    /// Has this program started again to measure, so that the memory it read is free when it has ended.
-    pub fn run_apart(&self) -> Result<Vec<Limits>, Failure> {
+    /// Measures in a new process of this program, whose end frees the memory.
+    pub fn run_in_process(&self) -> Result<Vec<Limits>, Failure> {
         let request = serde_json::to_string(self)?;
         let output = Command::new(std::env::current_exe()?).args(["limits", &request]).output()?;
         if output.status.success() {
@@ -52,50 +52,50 @@ impl FromStr for Request {
     }
 }
 
-/// What so many threads could read, all together.
+/// The limits for a number of threads, over all threads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
-    /// How many pairs a store would hold that takes this much memory.
+    /// Number of pairs of a store that uses the same amount of memory.
     pub pairs: u64,
-    /// How long their keys and values would be.
+    /// Sizes of their keys and values.
     pub sizes: Sizes,
-    /// How many threads read.
+    /// Number of threads.
     pub threads: usize,
-    /// The memory they read.
+    /// Bytes of the memory that they read.
     pub region_bytes: u64,
-    /// Which part of it lies in huge pages.
+    /// Share of that memory in huge pages.
     pub in_huge_pages: f64,
-    /// Nanoseconds for one line at a random place whose address the line before held.
+    /// Nanoseconds for a random line whose address is in the line read before.
     pub chained_nanoseconds: f64,
-    /// Random groups of adjacent lines.
+    /// Rates for random groups of adjacent lines.
     pub groups: Vec<GroupRate>,
-    /// Bytes a second, one after the other.
+    /// Bytes per second of sequential reads.
     pub sequential: f64,
 }
 
-/// How fast random groups of adjacent lines can be read.
+/// The rate of reads of random groups of adjacent lines.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct GroupRate {
     /// Lines of a group.
     pub lines: u64,
-    /// Groups a second.
+    /// Groups per second.
     pub rate: f64,
 }
 
-/// Sizes of the groups: a hash table's bucket, a small scan, a scan of 24 pairs, a whole KiB.
+/// Sizes of the groups: a bucket of a hash table, a short scan, a scan of 24 pairs, 1 KiB.
 const GROUPS: [u64; 4] = [1, 4, 11, 16];
 const LINE_BYTES: u64 = 64;
 const LINE_WORDS: usize = 8;
-/// Most memory that is read: beyond it, nothing gets slower.
+/// Most bytes of the region. Larger regions are not slower.
 const REGION_BYTES_MAX: u64 = 4 << 30;
 /// 8 MiB.
 const PART_WORDS: u64 = 1 << 20;
 const PART_LINES: u64 = PART_WORDS / LINE_WORDS as u64;
-/// Reads between two looks at the clock.
+/// Reads between two readings of the clock.
 const READS: u64 = 4_096;
 
 impl Limits {
-    /// Measures for each number of threads.
+    /// Measures the limits for each number of threads.
     pub fn measure(request: &Request) -> Result<Vec<Limits>, Failure> {
         let Request { pairs, sizes, ref threads, time } = *request;
         let region = Region::new(Peer::HONEYCOMB.bytes_per_pair(sizes) * pairs)?;
@@ -116,7 +116,7 @@ impl Limits {
         threads.iter().map(|threads| of(*threads)).collect()
     }
 
-    /// The better of two measurements of the same.
+    /// Returns the better values of two measurements.
     pub fn better(mut self, other: &Limits) -> Limits {
         self.chained_nanoseconds = self.chained_nanoseconds.min(other.chained_nanoseconds);
         self.sequential = self.sequential.max(other.sequential);
@@ -126,8 +126,8 @@ impl Limits {
         self
     }
 
-    /// Operations a second if each did no more than read the lines of the pairs it is about, as many at once
-    /// as the machine can: a bound, not an estimate. A write counts as a read of its line.
+    /// Returns an upper bound of operations per second: the rate if each operation only read the lines of its
+    /// pairs, with as many reads in flight as the machine allows. A write counts as a read of its line.
     pub fn rate(&self, workload: Workload) -> f64 {
         let mix = workload.mix();
         let (shortest, longest) = mix.scan_pairs;
@@ -137,13 +137,13 @@ impl Limits {
         1.0 / (share * scan / scans + (1.0 - share) * self.seconds(self.lines(1)))
     }
 
-    /// Lines that so many adjacent pairs fill at least.
+    /// Returns the minimum number of lines that contain this many adjacent pairs.
     fn lines(&self, pairs: u64) -> u64 {
         (pairs * self.sizes.pair_bytes()).div_ceil(LINE_BYTES)
     }
 
-    /// The time of a group: between two that were measured in proportion, beyond the largest at the rate of
-    /// sequential reading.
+    /// Returns the time to read a group. Interpolates between measured groups, and uses the sequential rate
+    /// beyond the largest group.
     fn seconds(&self, lines: u64) -> f64 {
         let time = |group: &GroupRate| 1.0 / group.rate;
         let after = self.groups.iter().position(|group| group.lines >= lines);
@@ -161,18 +161,18 @@ impl Limits {
     }
 }
 
-/// Memory to read, in parts as large as the allocator puts into huge pages.
+/// Memory to read, in parts that are large enough for huge pages.
 struct Region {
     parts: Vec<Vec<u64>>,
     in_huge_pages: f64,
 }
 
-/// How to read it.
+/// A kind of read.
 #[derive(Debug, Clone, Copy)]
 enum Reader {
-    /// One line after the other, each telling where the next is.
+    /// One random line after the other; each contains the address of the next.
     Chain,
-    /// So many adjacent lines at a random place.
+    /// Random groups of this many adjacent lines.
     Groups(u64),
     /// All lines in order.
     Sequence,
@@ -193,7 +193,7 @@ impl Region {
         self.parts.len() as u64 * PART_WORDS * 8
     }
 
-    /// Reads a second, all threads together.
+    /// Returns the reads per second, over all threads.
     fn rate(&self, reader: Reader, threads: usize, time: Duration) -> Result<f64, Failure> {
         let rates = in_threads((0..threads as u64).collect(), |thread| {
             let (mut reads, mut state, start) = (0, mix(thread), Instant::now());
@@ -206,7 +206,7 @@ impl Region {
         Ok(rates.iter().sum())
     }
 
-    /// [`READS`] reads; what the next ones start from.
+    /// Executes [`READS`] reads. Returns the state for the next ones.
     fn read(&self, reader: Reader, state: u64) -> u64 {
         match reader {
             Reader::Chain => (0..READS).fold(state, |state, _| mix(state ^ self.group(state, 1)[0])),
@@ -218,19 +218,19 @@ impl Region {
                 state + READS
             }
             Reader::Sequence => {
-                let stretches = PART_WORDS / (READS * LINE_WORDS as u64);
-                let (part, stretch) = (state / stretches % self.parts.len() as u64, state % stretches);
-                let words = &self.parts[part as usize][(stretch * READS) as usize * LINE_WORDS..];
+                let sections = PART_WORDS / (READS * LINE_WORDS as u64);
+                let (part, section) = (state / sections % self.parts.len() as u64, state % sections);
+                let words = &self.parts[part as usize][(section * READS) as usize * LINE_WORDS..];
                 black_box(words[..READS as usize * LINE_WORDS].iter().copied().fold(0, u64::wrapping_add));
                 state + 1
             }
         }
     }
 
-    /// A random group of so many lines.
+    /// Returns a random group of lines.
     fn group(&self, random: u64, lines: u64) -> &[u64] {
         let words = lines as usize * LINE_WORDS;
-        // The high half of a product spreads evenly and costs no division.
+        // The high half of a product is uniform and needs no division.
         let choose = |of: u64| ((u128::from(random) * u128::from(of)) >> 64) as u64;
         let line = choose(self.parts.len() as u64 * PART_LINES);
         let (part, line) = ((line / PART_LINES) as usize, (line % PART_LINES) as usize);
@@ -262,7 +262,7 @@ mod tests {
         let nanoseconds = |workload| (1e9 / limits().rate(workload)).round();
         assert_eq!(nanoseconds(Workload::Get).to_bits(), 20_f64.to_bits());
         assert_eq!(nanoseconds(Workload::Insert).to_bits(), 20_f64.to_bits());
-        // Four pairs fill two lines, 24 twelve, 100 fifty.
+        // Four pairs fill two lines, 24 pairs fill twelve, 100 pairs fill fifty.
         assert_eq!(nanoseconds(Workload::Scan(4)).to_bits(), 30_f64.to_bits());
         assert_eq!(nanoseconds(Workload::Scan(24)).to_bits(), 130_f64.to_bits());
         assert_eq!(nanoseconds(Workload::Scan(100)).to_bits(), 510_f64.to_bits());
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_read_faster_side_by_side() -> Result<(), Failure> {
+    fn adjacent_lines_are_faster_than_scattered_lines() -> Result<(), Failure> {
         let (sizes, threads, time) = (Sizes::DEFAULT, vec![1, 2], Duration::from_millis(20));
         let limits = Limits::measure(&Request { pairs: 1_000_000, sizes, threads, time })?;
         for one in &limits {
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn the_better_of_two_is_kept() {
+    fn the_better_of_two_measurements_is_kept() {
         let mut other = limits();
         other.groups[1].rate *= 2.0;
         other.sequential /= 2.0;

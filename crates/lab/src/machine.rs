@@ -1,4 +1,4 @@
-//! What the numbers were measured on.
+//! The machine of a measurement.
 
 use std::fs;
 use std::thread;
@@ -8,35 +8,35 @@ use serde::{Deserialize, Serialize};
 use crate::map::Failure;
 use crate::memory::total_bytes;
 
-/// A machine and the settings of it that matter.
+/// A machine, and its settings that affect measurements.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// Model of the processor, as the kernel names it.
+    /// Model of the processor, as the kernel reports it.
     pub processor: String,
-    /// How many threads run at once.
+    /// Number of threads that can run in parallel.
     pub cores: usize,
-    /// How many NUMA nodes they and the memory are on.
+    /// Number of NUMA nodes.
     pub numa_nodes: usize,
     /// Bytes of memory.
     pub memory_bytes: u64,
     /// The kernel's release.
     pub kernel: String,
-    /// When memory comes in huge pages: `always`, `madvise` (when asked for) or `never`.
+    /// Use of huge pages: `always`, `madvise` (on request) or `never`.
     pub huge_pages: String,
-    /// How many threads of other programs wanted to run in the last minute, on average.
+    /// Average number of runnable threads in the last minute, before the measurement.
     pub load: f64,
 }
 
 impl Machine {
-    /// This one.
-    pub fn this() -> Result<Machine, Failure> {
+    /// Returns the description of this machine.
+    pub fn current() -> Result<Machine, Failure> {
         Ok(Machine {
             processor: processor(),
             cores: thread::available_parallelism()?.get(),
             numa_nodes: count(&read("/sys/devices/system/node/online")).unwrap_or(1),
             memory_bytes: total_bytes()?,
             kernel: read("/proc/sys/kernel/osrelease"),
-            huge_pages: chosen(&read("/sys/kernel/mm/transparent_hugepage/enabled")),
+            huge_pages: active(&read("/sys/kernel/mm/transparent_hugepage/enabled")),
             load: read("/proc/loadavg").split(' ').next().unwrap_or_default().parse()?,
         })
     }
@@ -48,12 +48,12 @@ fn processor() -> String {
     model.map_or_else(|| std::env::consts::ARCH.into(), Into::into)
 }
 
-/// The word in brackets of a line of words.
-fn chosen(words: &str) -> String {
+/// Returns the word in brackets, which marks the active setting.
+fn active(words: &str) -> String {
     words.split(['[', ']']).nth(1).unwrap_or("unknown").into()
 }
 
-/// How many numbers a list like `0-3,8` of the kernel's has.
+/// Returns how many numbers a list of the kernel contains, such as `0-3,8`.
 fn count(list: &str) -> Option<usize> {
     let length = |range: &str| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
@@ -71,8 +71,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_machine_has_something() -> Result<(), Failure> {
-        let machine = Machine::this()?;
+    fn the_description_is_not_empty() -> Result<(), Failure> {
+        let machine = Machine::current()?;
         assert!(
             machine.cores > 0
                 && machine.numa_nodes > 0
@@ -90,8 +90,8 @@ mod tests {
     }
 
     #[test]
-    fn the_word_in_brackets_is_chosen() {
-        assert_eq!(chosen("always [madvise] never"), "madvise");
-        assert_eq!(chosen("unknown"), "unknown");
+    fn the_word_in_brackets_is_active() {
+        assert_eq!(active("always [madvise] never"), "madvise");
+        assert_eq!(active("unknown"), "unknown");
     }
 }

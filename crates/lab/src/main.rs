@@ -8,28 +8,28 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use honeycomb_lab::adapters::{Contents, Peer};
 use honeycomb_lab::compare::{self, compare};
-use honeycomb_lab::figures::{FIGURES, Figure};
+use honeycomb_lab::figures::FIGURES;
 use honeycomb_lab::limits::{self, Limits};
 use honeycomb_lab::map::Failure;
 use honeycomb_lab::memory::available_bytes;
-use honeycomb_lab::open::Disturbance;
+use honeycomb_lab::open_loop::Disturbance;
 use honeycomb_lab::plan::Plan;
 use honeycomb_lab::report::Report;
-use honeycomb_lab::{figures, runner, table, worker};
+use honeycomb_lab::{figure_text, figures, runner, table, worker};
 use honeycomb_workload::{Distribution, Sizes, Workload};
 use mimalloc::MiMalloc;
 
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// Honeycomb beside other ordered maps
+/// Compare Honeycomb with other ordered maps
 #[derive(Parser)]
 #[command(name = "honeycomb-bench", version, after_help = EXAMPLES)]
 #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
-    /// Say what moved between two runs beyond noise, of each a bench.json
+    /// Compare two bench.json files and print the changes beyond noise
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"])]
     compare: Vec<PathBuf>,
     /// Print all changes as JSON
@@ -42,35 +42,35 @@ Examples:
   honeycomb-bench run --out out/bench              everything: 20 million pairs, about ten minutes
   honeycomb-bench run --quick                      a first impression: 1 million pairs, half a minute
   honeycomb-bench run --peers honeycomb,masstree --workloads ycsb-a,scan4,cloud80 --threads 1
-  honeycomb-bench run --peers honeycomb,honeycomb:log=1024,honeycomb:node=4096:mvcc=off --touched
+  honeycomb-bench run --peers honeycomb,honeycomb:log=1024,honeycomb:node=4096:mvcc=off --access-stats
   honeycomb-bench run --pairs 1000000,16000000 --sizes 8+8,16+16,mixed --batches 1,16,64
   honeycomb-bench run --workloads get --open-loads 10,50,70,90 --disturbances none,apart
-  honeycomb-bench figure all --quick               what the paper's figures show, and a page of it
-  honeycomb-bench figure ablations                 what each choice of the layout is worth
+  honeycomb-bench figure all --quick               all figures, and the page that shows them
+  honeycomb-bench figure ablations                 the effect of each layout option
   perf record -g honeycomb-bench run --peers honeycomb --workloads get --seconds-per-slice 5
   honeycomb-bench --compare before/bench.json after/bench.json";
 
 #[derive(Subcommand)]
 enum Command {
-    /// Measure
+    /// Measure workloads
     Run(Box<RunArguments>),
-    /// Measure what a figure shows, of the paper's or of ours
+    /// Measure figures of the paper, or our own
     Figure(Box<FigureArguments>),
-    /// Hold one map and do what the run says
+    /// Run the worker process of one map
     #[command(hide = true)]
     Worker { peer: Peer, pairs: u64, sizes: Sizes },
-    /// Measure what the machine itself can do
+    /// Measure the limits of the machine
     #[command(hide = true)]
     Limits { request: limits::Request },
 }
 
-/// How much is done.
+/// The size of a measurement.
 #[derive(Args)]
 struct Scale {
-    /// Half a minute: fewer pairs, fewer repetitions, shorter slices, unless they are given
+    /// Run for half a minute: fewer pairs, fewer repetitions and shorter slices by default
     #[arg(long, conflicts_with = "smoke")]
     quick: bool,
-    /// A few seconds, only to see that everything runs: the numbers mean nothing
+    /// Run for a few seconds, to check that everything works; the numbers mean nothing
     #[arg(long)]
     smoke: bool,
     /// Pairs to load [default: 20000000]
@@ -79,29 +79,29 @@ struct Scale {
     /// Bytes of keys and values, 8 to 460 each or `mixed`
     #[arg(long, value_delimiter = ',', default_values_t = [Sizes::DEFAULT])]
     sizes: Vec<Sizes>,
-    /// Maps to measure; a Honeycomb with something chosen otherwise is named like honeycomb:log=1024:mvcc=off
-    /// (docs/design/benchmark.md says what can be chosen)
+    /// Maps to measure; options of Honeycomb are part of its name, such as honeycomb:log=1024:mvcc=off
+    /// (docs/design/benchmark.md lists them)
     #[arg(long, value_delimiter = ',', default_values_t = Peer::DEFAULT)]
     peers: Vec<Peer>,
     /// Numbers of threads
     #[arg(long, value_delimiter = ',', default_values_t = [1, 2])]
     threads: Vec<usize>,
-    /// How many operations of a thread run together
+    /// Operations of a thread that execute together
     #[arg(long, value_delimiter = ',', default_values_t = [1])]
     batches: Vec<usize>,
-    /// How often everything is measured, in turn [default: 5]
+    /// Number of measurements of each combination [default: 5]
     #[arg(long)]
     repetitions: Option<u64>,
-    /// How long each map is measured before the next has its turn, in seconds [default: 0.5]
+    /// Seconds to measure a map before the next one [default: 0.5]
     #[arg(long)]
     seconds_per_slice: Option<f64>,
-    /// Where all randomness comes from
+    /// Seed of all random values
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Memory for maps loaded at once, in GiB; more maps are measured group by group
+    /// Memory for all loaded maps, in GiB; if they need more, they are measured in groups
     #[arg(long, default_value_t = 18.0)]
     memory: f64,
-    /// Revision of the sources, for the record
+    /// Revision of the sources, for the report
     #[arg(long, env = "HONEYCOMB_REVISION")]
     revision: Option<String>,
 }
@@ -110,24 +110,23 @@ struct Scale {
 struct RunArguments {
     #[command(flatten)]
     scale: Scale,
-    /// Workloads to measure besides the load: get, update, insert, hot-leaf, ycsb-a to ycsb-f, scanN of N
-    /// pairs, cloudN with N % scans
+    /// Workloads in addition to the load: get, update, insert, hot-leaf, ycsb-a to ycsb-f, scanN (scans of N
+    /// pairs), cloudN (N % scans)
     #[arg(long, value_delimiter = ',', default_values_t = Workload::DEFAULT)]
     workloads: Vec<Workload>,
-    /// How pairs are chosen
+    /// Distributions of the pairs that operations choose
     #[arg(long, value_delimiter = ',', value_enum, default_values_t = Distribution::DEFAULT)]
     distributions: Vec<Distribution>,
-    /// Open loops that time each operation from when it was due, at these per cent of what a map can do
+    /// Loads of open loops, in per cent of the maximum rate; latencies count from the due time
     #[arg(long, value_delimiter = ',')]
     open_loads: Vec<u32>,
-    /// Open loops are run once for each of these: whether one more thread scans 10,000 pairs at a time and
-    /// another inserts
+    /// Disturbances of open loops: one more thread scans 10,000 pairs at a time, and another one inserts
     #[arg(long, value_delimiter = ',', value_enum, requires = "open_loads")]
     #[arg(default_values_t = [Disturbance::None])]
     disturbances: Vec<Disturbance>,
-    /// Count the bytes and lines that searches touch in the Honeycombs, of at most a million pairs each
+    /// Count the bytes and lines that searches in Honeycomb access, with at most a million pairs
     #[arg(long)]
-    touched: bool,
+    access_stats: bool,
     /// Folder for bench.json and bench.csv
     #[arg(long)]
     out: Option<PathBuf>,
@@ -138,25 +137,25 @@ struct RunArguments {
 
 #[derive(Args)]
 struct FigureArguments {
-    /// Which: 10 to 17 are the paper's, `ablations` and `latency` are ours; or all
-    which: String,
+    /// 10 to 17 of the paper, `ablations` and `latency` of our own, `all`, or `none` to write only the page
+    name: String,
     #[command(flatten)]
     scale: Scale,
-    /// Folder for what is measured, and for figures.md, which shows it
+    /// Folder of the measurements and of figures.md, the page that shows them
     #[arg(long, default_value = "out/figures")]
     out: PathBuf,
 }
 
 fn main() -> ExitCode {
     let Arguments { command, compare, json } = Arguments::parse();
-    let done = match command {
+    let result = match command {
         Some(Command::Run(arguments)) => run(*arguments),
         Some(Command::Figure(arguments)) => figure(*arguments),
         Some(Command::Limits { request }) => print_limits(&request),
         Some(Command::Worker { peer, pairs, sizes }) => worker::serve(peer, Contents { pairs, sizes }),
         None => compare_files(&compare, json),
     };
-    match done {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("honeycomb-bench: {failure}");
@@ -166,14 +165,14 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: RunArguments) -> Result<(), Failure> {
-    let RunArguments { scale, workloads, distributions, open_loads, disturbances, touched, out, json } =
+    let RunArguments { scale, workloads, distributions, open_loads, disturbances, access_stats, out, json } =
         arguments;
     let plan = Plan {
         workloads: unique(workloads),
         distributions: unique(distributions),
         open_loads: unique(open_loads),
         disturbances: unique(disturbances),
-        touched,
+        access_stats,
         ..scale.plan()?
     };
     let report = runner::run(plan, memory_bytes(scale.memory)?, scale.revision)?;
@@ -185,21 +184,16 @@ fn run(arguments: RunArguments) -> Result<(), Failure> {
 }
 
 fn figure(arguments: FigureArguments) -> Result<(), Failure> {
-    let FigureArguments { which, scale, out } = arguments;
-    let is_asked = |figure: &&Figure| which == "all" || which == figure.name;
-    let asked: Vec<&Figure> = FIGURES.iter().filter(is_asked).collect();
-    if asked.is_empty() {
-        return Err(format!("no figure {which}: there are 10 to 17, ablations, latency, and all").into());
-    }
+    let FigureArguments { name, scale, out } = arguments;
     let mut failed = Vec::new();
-    for figure in asked {
+    for figure in figure_text::select(&FIGURES, &name, |figure| figure.text)? {
         let Some(plan) = figure.plan(&scale.plan()?)? else {
-            print(&format!("{}: {}\n", figure.heading(), figure.reason))?;
+            print(&format!("{}: {}\n", figure.text.heading(), figure.text.reason))?;
             continue;
         };
         let report = runner::run(plan, memory_bytes(scale.memory)?, scale.revision.clone())?;
         figure.write(&report, &out)?;
-        print(&format!("{}\n{}\n", figure.heading(), table::render(&report)))?;
+        print(&format!("{}\n{}\n", figure.text.heading(), table::render(&report)))?;
         failed.extend(all_ran(&report).err());
     }
     std::fs::create_dir_all(&out)?;
@@ -208,11 +202,11 @@ fn figure(arguments: FigureArguments) -> Result<(), Failure> {
 }
 
 fn all_ran(report: &Report) -> Result<(), Failure> {
-    if report.failures.is_empty() { Ok(()) } else { Err("not all maps ran to the end".into()) }
+    if report.failures.is_empty() { Ok(()) } else { Err("some maps failed".into()) }
 }
 
 impl Scale {
-    /// A plan without workloads.
+    /// Returns a plan without workloads.
     fn plan(&self) -> Result<Plan, Failure> {
         let (pairs, repetitions, seconds) = match self {
             Scale { smoke: true, .. } => (20_000, 1, 0.002),
@@ -229,7 +223,7 @@ impl Scale {
             batches: unique(self.batches.clone()),
             open_loads: Vec::new(),
             disturbances: vec![Disturbance::None],
-            touched: false,
+            access_stats: false,
             repetitions: self.repetitions.unwrap_or(repetitions),
             slice: Duration::try_from_secs_f64(self.seconds_per_slice.unwrap_or(seconds))
                 .map_err(|error| format!("--seconds-per-slice: {error}"))?,
@@ -238,21 +232,21 @@ impl Scale {
     }
 }
 
-/// What is given twice is measured once.
+/// Removes duplicates.
 fn unique<T: Ord>(mut values: Vec<T>) -> Vec<T> {
     values.sort_unstable();
     values.dedup();
     values
 }
 
-/// What is allowed, but no more than the machine has.
+/// Returns the allowed memory, at most what the machine has available.
 fn memory_bytes(allowed_gib: f64) -> Result<u64, Failure> {
     let available = available_bytes()? / 10 * 9;
     Ok(available.min((allowed_gib * f64::from(1 << 30)) as u64))
 }
 
 fn compare_files(files: &[PathBuf], json: bool) -> Result<(), Failure> {
-    let [before, after] = files else { return Err("--compare takes two files".into()) };
+    let [before, after] = files else { return Err("--compare requires two files".into()) };
     let changes = compare(&Report::read(before)?, &Report::read(after)?);
     if json {
         print(&(serde_json::to_string_pretty(&changes)? + "\n"))
@@ -265,7 +259,7 @@ fn print_limits(request: &limits::Request) -> Result<(), Failure> {
     print(&serde_json::to_string(&Limits::measure(request)?)?)
 }
 
-/// Prints to a reader who may have gone away.
+/// Prints text. Ignores a closed standard output.
 fn print(text: &str) -> Result<(), Failure> {
     match stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),

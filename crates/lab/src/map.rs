@@ -1,73 +1,73 @@
-//! What the benchmark asks of an ordered map.
+//! The interface of the measured maps.
 
 pub use honeycomb_workload::Failure;
 
-/// An ordered map that several threads use at once, one operation at a time or in batches.
+/// A concurrent ordered map, with single operations and batches.
 ///
-/// The benchmark inserts only keys that are absent and updates only keys that are there, so that maps that do
-/// not tell the two apart are not made to look first.
+/// The benchmark inserts only absent keys and updates only existing keys, so a map that does not distinguish
+/// the two needs no additional lookup.
 pub trait OrderedMap: Sync + Sized {
-    /// Where a thread's scans put the pairs they find; made once a thread and reused.
+    /// The result buffer of scans. Each thread reuses one.
     type Items: Items;
 
-    /// Whether gets and scans do not find a pair at the moment in which another thread updates it.
+    /// Whether gets and scans can miss a pair while another thread updates it.
     const MISSES_UPDATED: bool = false;
 
-    /// Adds a pair whose key is absent.
+    /// Inserts a pair with an absent key.
     fn insert(&self, key: &[u8], value: &[u8]) -> Result<(), Failure>;
 
-    /// Gives a key that is there a new value. Whether it was there; always true where a map cannot tell.
+    /// Updates the value of a key. Returns whether the key existed, or true if the map does not report it.
     fn update(&self, key: &[u8], value: &[u8]) -> Result<bool, Failure>;
 
-    /// Copies the value of a key into `value`, replacing what that held. Whether the key is there.
+    /// Replaces `value` with the value of a key. Returns whether the key exists.
     fn get(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool, Failure>;
 
-    /// Copies up to `limit` pairs in key order, from the first key >= `from`, into `items`, replacing what
-    /// that held. How many there were.
+    /// Replaces `items` with up to `limit` pairs in key order, starting at the first key >= `from`. Returns
+    /// their number.
     fn scan(&self, from: &[u8], limit: usize, items: &mut Self::Items) -> Result<usize, Failure>;
 
-    /// The same from the largest key <= `from`. The benchmark starts at keys that are there, so that a map
-    /// which knows no such start is not made to look twice.
+    /// Same as [`scan`](Self::scan), starting at the largest key <= `from`. The benchmark starts at existing
+    /// keys, so a map without such scans needs no second lookup.
     fn scan_from_floor(&self, from: &[u8], limit: usize, items: &mut Self::Items) -> Result<usize, Failure> {
         self.scan(from, limit, items)
     }
 
-    /// Gets that run together; `found` is told the number of each key that is there, and its value.
+    /// Executes a batch of gets. Calls `found` with the position and the value of each existing key.
     fn get_many(
         &self,
         keys: &Strings,
-        room: &mut Room<Self::Items>,
+        buffers: &mut Buffers<Self::Items>,
         mut found: impl FnMut(usize, &[u8]),
     ) -> Result<(), Failure> {
         for (number, key) in keys.iter().enumerate() {
-            if self.get(key, &mut room.value)? {
-                found(number, &room.value);
+            if self.get(key, &mut buffers.value)? {
+                found(number, &buffers.value);
             }
         }
         Ok(())
     }
 
-    /// Scans that run together; `found` is told the number of each and what it found.
+    /// Executes a batch of scans. Calls `found` with the position and the pairs of each scan.
     fn scan_many(
         &self,
         scans: &Scans,
-        room: &mut Room<Self::Items>,
+        buffers: &mut Buffers<Self::Items>,
         mut found: impl FnMut(usize, &mut dyn Iterator<Item = (&[u8], &[u8])>),
     ) -> Result<(), Failure> {
         for (number, (from, &limit)) in scans.from.iter().zip(&scans.limits).enumerate() {
             if scans.from_floor {
-                self.scan_from_floor(from, limit, &mut room.items)?;
+                self.scan_from_floor(from, limit, &mut buffers.items)?;
             } else {
-                self.scan(from, limit, &mut room.items)?;
+                self.scan(from, limit, &mut buffers.items)?;
             }
-            found(number, &mut room.items.iter());
+            found(number, &mut buffers.items.iter());
         }
         Ok(())
     }
 
-    /// Inserts and updates that run together, each for itself. How many were done: an update whose key is not
-    /// there is not.
-    fn write_many(&self, writes: &Writes, _room: &mut Room<Self::Items>) -> Result<usize, Failure> {
+    /// Executes a batch of independent inserts and updates. Returns how many changed the map; an update of an
+    /// absent key does not.
+    fn write_many(&self, writes: &Writes, _buffers: &mut Buffers<Self::Items>) -> Result<usize, Failure> {
         let mut done = 0;
         let pairs = writes.keys.iter().zip(writes.values.iter());
         for ((key, value), is_insert) in pairs.zip(&writes.inserts) {
@@ -81,29 +81,29 @@ pub trait OrderedMap: Sync + Sized {
         Ok(done)
     }
 
-    /// Bytes that the map itself says it takes, if it says so.
+    /// Returns the bytes that the map reports to use, if it reports them.
     fn accounted_bytes(&self) -> Option<u64> {
         None
     }
 }
 
-/// What a thread's operations put what they find into; made once a thread and reused.
+/// The result buffers of a thread, which it reuses.
 #[derive(Debug, Default)]
-pub struct Room<I> {
-    /// What a get found.
+pub struct Buffers<I> {
+    /// The value of a get.
     pub value: Vec<u8>,
-    /// What a scan found.
+    /// The pairs of a scan.
     pub items: I,
 }
 
 /// The scans of a batch.
 #[derive(Debug, Default)]
 pub struct Scans {
-    /// The keys they start at.
+    /// The start keys.
     pub from: Strings,
-    /// Whether they start at the largest key <= theirs, and not at the first key >= theirs.
+    /// Whether scans start at the largest key <= their start key, instead of the first key >= it.
     pub from_floor: bool,
-    /// How many pairs each may find.
+    /// The most pairs of each scan.
     pub limits: Vec<usize>,
 }
 
@@ -114,11 +114,11 @@ pub struct Writes {
     pub keys: Strings,
     /// The values.
     pub values: Strings,
-    /// Which of them are inserts; the others are updates.
+    /// Whether each write is an insert. Otherwise it is an update.
     pub inserts: Vec<bool>,
 }
 
-/// Byte strings one behind the other.
+/// Byte strings in one buffer.
 #[derive(Debug, Default)]
 pub struct Strings {
     bytes: Vec<u8>,
@@ -126,62 +126,62 @@ pub struct Strings {
 }
 
 impl Strings {
-    /// Forgets all of them.
+    /// Removes all strings.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
     }
 
-    /// How many there are.
+    /// Returns the number of strings.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether the buffer is empty.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Adds what `append` appends.
+    /// Adds the bytes that `append` appends to its argument.
     pub fn push_with(&mut self, append: impl FnOnce(&mut Vec<u8>)) {
         append(&mut self.bytes);
         self.ends.push(self.bytes.len());
     }
 
-    /// All of them in order.
+    /// Iterates over all strings in order.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, end)| &self.bytes[start..*end])
     }
 }
 
-/// What a scan found.
+/// The pairs of a scan.
 pub trait Items: Default {
-    /// The pairs, in the order found.
+    /// Iterates over the pairs in the order of the scan.
     fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])>;
 }
 
-/// Pairs copied out one behind the other.
+/// Copied pairs in one buffer.
 #[derive(Debug, Default)]
 pub struct Copied(Strings);
 
 impl Copied {
-    /// Forgets all pairs.
+    /// Removes all pairs.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// How many pairs there are.
+    /// Returns the number of pairs.
     pub fn len(&self) -> usize {
         self.0.len() / 2
     }
 
-    /// Whether there are none.
+    /// Returns whether the buffer is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Copies one more pair.
+    /// Adds a copy of a pair.
     pub fn push(&mut self, key: &[u8], value: &[u8]) {
         for part in [key, value] {
             self.0.push_with(|bytes| bytes.extend_from_slice(part));

@@ -1,4 +1,4 @@
-//! What a run does, in which order.
+//! The steps of a run, and their order.
 
 use std::time::Duration;
 
@@ -7,86 +7,89 @@ use serde::{Deserialize, Serialize};
 
 use crate::adapters::{Contents, Peer};
 use crate::map::Failure;
-use crate::open::{Disturbance, Open};
+use crate::open_loop::{Disturbance, OpenLoop};
 use crate::report::Moment;
 use crate::slice::{Limit, Slice};
 
-/// The parameters of a run: all combinations of them are measured.
+/// The parameters of a run, which measures all their combinations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// How many pairs are loaded.
+    /// Numbers of loaded pairs.
     pub pairs: Vec<u64>,
-    /// How long keys and values are.
+    /// Sizes of keys and values.
     pub sizes: Vec<Sizes>,
     /// The maps.
     pub peers: Vec<Peer>,
-    /// The workloads, besides the load.
+    /// The workloads, in addition to the load.
     pub workloads: Vec<Workload>,
     /// The distributions.
     pub distributions: Vec<Distribution>,
-    /// The numbers of threads.
+    /// Numbers of threads.
     pub threads: Vec<usize>,
-    /// How many operations of a thread run together.
+    /// Operations of a thread that execute together.
     pub batches: Vec<usize>,
-    /// Open loops: at how many per cent of the rate that a map can do in one.
+    /// Loads of open loops, in per cent of the maximum rate of a map in an open loop.
     pub open_loads: Vec<u32>,
-    /// What goes on beside open loops.
+    /// Disturbances of open loops.
     pub disturbances: Vec<Disturbance>,
-    /// Whether to count what searches touch in Honeycombs.
-    pub touched: bool,
-    /// How often everything is measured.
+    /// Whether to collect access statistics of Honeycombs.
+    pub access_stats: bool,
+    /// How often each combination is measured.
     pub repetitions: u64,
-    /// How long a slice takes each thread.
+    /// Duration of a slice.
     pub slice: Duration,
-    /// Where all randomness comes from.
+    /// Seed of all random values.
     pub seed: u64,
 }
 
-/// Maps that are loaded at once, to be compared with each other.
+/// Maps that are loaded at the same time, for comparisons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
-    /// What each of them is loaded with.
+    /// The content of each map.
     pub contents: Contents,
     /// The maps.
     pub peers: Vec<Peer>,
 }
 
-/// One step, which each map of a group takes in turn before any takes the next.
+/// One step of a run. All maps of a group execute a step before any of them executes the next.
 #[derive(Debug, Clone)]
 pub enum Step {
     /// Insert the next pairs.
     Load {
-        /// How many.
+        /// Number of pairs.
         pairs: u64,
-        /// How many threads share them.
+        /// Number of threads that share them.
         threads: usize,
     },
-    /// Ask what memory the map takes.
+    /// Measure the memory of the map.
     Memory(Moment),
     /// Run a slice.
     Run(Slice),
-    /// Find out how much of a slice an open loop can do.
-    Saturate(Open),
-    /// Run a slice as an open loop at a part of that.
+    /// Measure the maximum rate of a slice in an open loop.
+    Saturate(OpenLoop),
+    /// Run a slice in an open loop at a share of that rate.
     Open {
-        /// What the map runs, but for the rate.
-        open: Open,
-        /// How many per cent of what the open loop can do.
+        /// The open loop, without its rate.
+        open: OpenLoop,
+        /// Load in per cent of the maximum rate.
         load: u32,
     },
 }
 
-/// In how many parts pairs are loaded, the threads in turn.
+/// Number of steps of a load. They use the numbers of threads in rotation.
 const LOADS: u64 = 20;
-/// A slice of a workload that grows the map adds one in this many of the pairs.
+/// A slice of a growing workload adds the number of loaded pairs divided by this.
 const GROWTH: u64 = 100;
-/// Most pairs: they are chosen by 32-bit arithmetic.
+/// Most pairs: the choice of pairs uses 32-bit arithmetic.
 const PAIRS_MAX: u64 = 2_000_000_000;
-/// Inserts a second that no thread exceeds, to see how far a map may grow.
+/// Upper bound of inserts per second and thread, to estimate the growth of maps.
 const INSERT_RATE_MAX: f64 = 5e6;
 
 impl Plan {
-    /// Refuses what cannot be run.
+    /// Validates the parameters.
+    ///
+    /// # Errors
+    /// The error names the invalid parameter.
     pub fn check(&self) -> Result<(), Failure> {
         let refuse = |what: &str| Err(what.to_string().into());
         let counts = |counts: &[usize]| counts.iter().all(|count| (1..=1024).contains(count));
@@ -94,8 +97,8 @@ impl Plan {
             Plan { pairs, .. } if !pairs.iter().all(|pairs| (1_000..=PAIRS_MAX).contains(pairs)) => {
                 refuse(&format!("each number of pairs must be 1000 to {PAIRS_MAX}"))
             }
-            Plan { repetitions: 0, .. } => refuse("0 repetitions: at least 1 is needed"),
-            Plan { slice, .. } if slice.is_zero() => refuse("slices of no time: more than 0 s are needed"),
+            Plan { repetitions: 0, .. } => refuse("0 repetitions; at least 1 is required"),
+            Plan { slice, .. } if slice.is_zero() => refuse("slices of 0 s; more than 0 s are required"),
             Plan { threads, .. } if !counts(threads) => refuse("each number of threads must be 1 to 1024"),
             Plan { batches, .. } if !counts(batches) => refuse("each batch must be 1 to 1024 operations"),
             Plan { open_loads, .. } if open_loads.contains(&0) => refuse("an open load must be above 0 %"),
@@ -103,8 +106,8 @@ impl Plan {
         }
     }
 
-    /// All steps with maps of so many pairs: load, then each repetition, those that grow the map last, then
-    /// the open loops.
+    /// Returns all steps for maps with this number of pairs: the load, the repetitions of steady workloads
+    /// and then of growing ones, and the open loops.
     pub fn steps(&self, pairs: u64) -> Vec<Step> {
         let (growing, steady): (Vec<Workload>, Vec<Workload>) =
             self.workloads.iter().partition(|one| one.grows());
@@ -123,7 +126,7 @@ impl Plan {
             for &load in &self.open_loads {
                 for &disturbance in &self.disturbances {
                     let loops = self.open_loops(pairs, repetition, load);
-                    let loops = loops.map(|open| Step::Open { open: Open { disturbance, ..open }, load });
+                    let loops = loops.map(|open| Step::Open { open: OpenLoop { disturbance, ..open }, load });
                     steps.extend(loops);
                 }
             }
@@ -132,7 +135,7 @@ impl Plan {
         steps
     }
 
-    /// How many pairs a map of so many can come to hold.
+    /// Returns an upper bound of the pairs in a map after all steps.
     pub fn pairs_max(&self, pairs: u64) -> u64 {
         let in_time = |threads: usize| threads as f64 * self.slice.as_secs_f64() * INSERT_RATE_MAX;
         let inserts = |step: &Step| match step {
@@ -148,12 +151,15 @@ impl Plan {
             }
             _ => 0.0,
         };
-        // A slice warms up for a fifth of it, and ends with whole draws.
+        // A warm-up adds a fifth, and a slice ends with a full group of generated operations.
         pairs + pairs / 10 + (self.steps(pairs).iter().map(inserts).sum::<f64>() * 1.3) as u64
     }
 
-    /// The maps in groups that fit into `memory_bytes` at once, for all numbers and sizes of pairs. Honeycomb
-    /// is in each, to be compared with. Maps that cannot hold such pairs are left out.
+    /// Returns groups of maps that fit into `memory_bytes`, for all numbers and sizes of pairs. Each group
+    /// contains Honeycomb for comparison. Groups omit maps that do not support the sizes.
+    ///
+    /// # Errors
+    /// Fails if a map does not fit into memory.
     pub fn groups(&self, memory_bytes: u64) -> Result<Vec<Group>, Failure> {
         let mut groups = Vec::new();
         for &pairs in &self.pairs {
@@ -168,8 +174,8 @@ impl Plan {
 
     fn groups_of(&self, contents: Contents, memory_bytes: u64) -> Result<Vec<Vec<Peer>>, Failure> {
         let bytes = |peer: &Peer| peer.bytes_per_pair(contents.sizes) * contents.pairs;
-        let able = self.peers.iter().filter(|peer| peer.refuses(contents.sizes).is_none());
-        let (base, others): (Vec<Peer>, Vec<Peer>) = able.partition(|peer| **peer == Peer::HONEYCOMB);
+        let supporting = self.peers.iter().filter(|peer| peer.unsupported(contents.sizes).is_none());
+        let (base, others): (Vec<Peer>, Vec<Peer>) = supporting.partition(|peer| **peer == Peer::HONEYCOMB);
         let base_bytes: u64 = base.iter().map(bytes).sum();
         let (mut groups, mut group, mut used) = (Vec::new(), base.clone(), base_bytes);
         for peer in others {
@@ -219,13 +225,13 @@ impl Plan {
         slices
     }
 
-    fn open_loops(&self, pairs: u64, repetition: u64, load: u32) -> impl Iterator<Item = Open> {
+    fn open_loops(&self, pairs: u64, repetition: u64, load: u32) -> impl Iterator<Item = OpenLoop> {
         let slices =
             self.workloads.iter().flat_map(move |workload| self.slices(*workload, pairs, repetition));
         slices.map(move |slice| {
             let seed = honeycomb_workload::seed(slice.seed, [u64::from(load)]);
             let slice = Slice { seed, ..slice };
-            Open { slice, rate: 0.0, time: self.slice, disturbance: Disturbance::None }
+            OpenLoop { slice, rate: 0.0, time: self.slice, disturbance: Disturbance::None }
         })
     }
 }
@@ -233,8 +239,8 @@ impl Plan {
 fn too_large(peer: Peer, bytes: u64, memory_bytes: u64) -> Failure {
     let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
     let (needed, allowed) = (gib(bytes), gib(memory_bytes));
-    let need = format!("{peer} needs about {needed:.1} GiB, Honeycomb beside it counted");
-    format!("{need}; {allowed:.1} GiB are allowed: try fewer --pairs").into()
+    let need = format!("{peer} and Honeycomb need about {needed:.1} GiB");
+    format!("{need}, but only {allowed:.1} GiB are allowed; try fewer --pairs").into()
 }
 
 #[cfg(test)]
@@ -252,7 +258,7 @@ mod tests {
             batches: vec![1],
             open_loads: Vec::new(),
             disturbances: vec![Disturbance::None],
-            touched: false,
+            access_stats: false,
             repetitions: 2,
             slice: Duration::from_secs(1),
             seed: 1,
@@ -273,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_map_grows_last_and_no_seed_comes_twice() {
+    fn growing_workloads_are_last_and_all_seeds_differ() {
         let slices: Vec<Slice> = plan()
             .steps(1_010)
             .into_iter()
@@ -307,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_run_is_refused() {
+    fn invalid_parameters_are_rejected() {
         assert!(plan().check().is_ok());
         assert!(Plan { pairs: vec![1_000, 999], ..plan() }.check().is_err());
         assert!(Plan { threads: vec![1, 0], ..plan() }.check().is_err());
@@ -318,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn maps_that_cannot_hold_such_pairs_are_left_out() -> Result<(), Failure> {
+    fn groups_omit_maps_that_do_not_support_the_sizes() -> Result<(), Failure> {
         let sizes = vec![Sizes::DEFAULT, Sizes::Fixed { key: 300, value: 8 }];
         let groups = Plan { sizes, ..plan() }.groups(u64::MAX)?;
         let has_masstree: Vec<bool> =
@@ -328,9 +334,9 @@ mod tests {
     }
 
     #[test]
-    fn a_map_has_room_for_what_is_inserted() {
+    fn the_upper_bound_includes_inserts() {
         let plan = Plan { repetitions: 100, ..plan() };
-        // A hundredth of the pairs a slice, four slices a repetition in which it grows.
+        // Each slice inserts a hundredth of the pairs, and a repetition has four growing slices.
         assert!(plan.pairs_max(1_010) > 1_010 + 2 * 100 * 10);
     }
 }

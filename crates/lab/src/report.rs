@@ -1,4 +1,4 @@
-//! What a run measured, as JSON and as CSV.
+//! The results of a run, as JSON and as CSV.
 
 use std::fmt;
 use std::fs;
@@ -7,43 +7,43 @@ use std::path::Path;
 use honeycomb_workload::{Distribution, Sizes, Workload};
 use serde::{Deserialize, Serialize};
 
+use crate::access_stats::AccessStats;
 use crate::adapters::Peer;
 use crate::cores::count_threads;
 use crate::counters::Counts;
 use crate::limits::Limits;
 use crate::machine::Machine;
 use crate::map::Failure;
-use crate::open::Disturbance;
+use crate::open_loop::Disturbance;
 use crate::plan::Plan;
 use crate::summary::Summary;
-use crate::touched::AccessStats;
 use crate::worker::Memory;
 
-/// All of a run; `bench.json` is this.
+/// The results of a run, the content of `bench.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// What was measured, and where.
+    /// The parameters and the machine.
     pub setup: Setup,
-    /// Operations a second.
+    /// Throughput.
     pub measurements: Vec<Measurement>,
-    /// How late operations of open loops were.
+    /// Latencies of open loops.
     pub latencies: Vec<Latency>,
-    /// What the machine itself can do.
+    /// Limits of the machine.
     pub limits: Vec<Limits>,
     /// Memory of the maps.
     pub memory: Vec<MemoryUse>,
-    /// What searches touch in Honeycombs.
-    pub touched: Vec<AccessStats>,
-    /// Maps that were left out because they cannot hold such pairs.
+    /// Access statistics of Honeycombs.
+    pub access_stats: Vec<AccessStats>,
+    /// Maps that do not support some sizes.
     pub skipped: Vec<Skipped>,
-    /// Maps that failed; what they did until then is kept.
+    /// Maps that failed. The report contains their results before the failure.
     pub failures: Vec<FailedPeer>,
 }
 
-/// What was measured, and where.
+/// The parameters and the machine of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Setup {
-    /// When the run began, RFC 3339.
+    /// Start of the run, RFC 3339.
     pub date: String,
     /// Revision of the sources, if known.
     pub revision: Option<String>,
@@ -51,38 +51,38 @@ pub struct Setup {
     pub plan: Plan,
     /// The machine.
     pub machine: Machine,
-    /// Why there are no counts of the processor, if there are none.
+    /// Why hardware counters are not available; `None` if they are.
     pub no_counters: Option<String>,
-    /// What the benchmark itself costs a get, included in every number.
+    /// Overhead of the benchmark for a get, which all results include.
     pub overhead: Vec<Overhead>,
 }
 
-/// What choosing a pair and making its key costs.
+/// The overhead to choose a pair and to generate its key.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Overhead {
-    /// How long keys are.
+    /// Sizes of keys and values.
     pub sizes: Sizes,
-    /// How pairs are chosen.
+    /// Distribution of the chosen pairs.
     pub distribution: Distribution,
-    /// Time an operation.
+    /// Time per operation.
     pub nanoseconds: f64,
 }
 
-/// What the samples of one number are of. Only numbers of one group can be divided by each other: maps of
-/// different groups did not run side by side.
+/// The subject of a measurement. Only measurements of one group are comparable, because maps of different
+/// groups did not run alternately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Subject {
-    /// Number of the group of maps that were loaded at once, from 1.
+    /// Number of the group of maps that were loaded at the same time, from 1.
     pub group: usize,
-    /// How many pairs were loaded.
+    /// Number of loaded pairs.
     pub pairs: u64,
-    /// How long keys and values were.
+    /// Sizes of keys and values.
     pub sizes: Sizes,
-    /// How many threads.
+    /// Number of threads.
     pub threads: usize,
-    /// How many operations of a thread ran together.
+    /// Operations of a thread that executed together.
     pub batch: usize,
-    /// How pairs were chosen.
+    /// Distribution of the chosen pairs.
     pub distribution: Distribution,
     /// The mix of operations.
     pub workload: Workload,
@@ -90,66 +90,66 @@ pub struct Subject {
     pub peer: Peer,
 }
 
-/// Operations a second.
+/// Throughput, in operations per second.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// Of what.
+    /// The subject.
     #[serde(flatten)]
     pub subject: Subject,
-    /// Over all samples.
+    /// Summary of all samples.
     #[serde(flatten)]
     pub summary: Summary,
-    /// What the processor counted for an operation, where it can be read.
+    /// Hardware counts per operation, where available.
     pub counts: Option<Counts>,
-    /// In the order measured.
+    /// The samples in the order of measurement.
     pub samples: Vec<f64>,
 }
 
-/// How late operations were that were due at times drawn beforehand. Nanoseconds.
+/// Latency of an open loop, in nanoseconds from due time to end.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
-    /// Of what.
+    /// The subject.
     #[serde(flatten)]
     pub subject: Subject,
-    /// How many came due, in per cent of what an open loop with this map can do.
+    /// Load in per cent of the maximum rate of this map in an open loop.
     pub load: u32,
-    /// What went on beside.
+    /// The concurrent disturbance.
     pub disturbance: Disturbance,
-    /// How many came due a second.
+    /// Operations due per second.
     pub due: f64,
-    /// How many were done a second.
+    /// Completed operations per second.
     pub done: f64,
-    /// How many were timed.
+    /// Number of measured operations.
     pub count: u64,
-    /// The mean.
+    /// Mean.
     pub mean: f64,
-    /// Half were at most so late.
+    /// Median.
     pub p50: u64,
-    /// 90 % were.
+    /// 90th percentile.
     pub p90: u64,
-    /// 99 % were.
+    /// 99th percentile.
     pub p99: u64,
-    /// 99.9 % were.
+    /// 99.9th percentile.
     pub p999: u64,
-    /// The latest.
+    /// Maximum.
     pub max: u64,
 }
 
 /// Memory of a map.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct MemoryUse {
-    /// The group in which it was loaded.
+    /// Group in which it was loaded.
     pub group: usize,
     /// The map.
     pub peer: Peer,
-    /// When.
+    /// Time of the measurement.
     pub moment: Moment,
-    /// How much.
+    /// Its memory.
     #[serde(flatten)]
     pub memory: Memory,
 }
 
-/// When memory was measured.
+/// The time of a memory measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Moment {
@@ -159,14 +159,14 @@ pub enum Moment {
     End,
 }
 
-/// A map that was left out.
+/// A map that was omitted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skipped {
     /// The map.
     pub peer: Peer,
-    /// The pairs it cannot hold.
+    /// The sizes that it does not support.
     pub sizes: Sizes,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
@@ -175,7 +175,7 @@ pub struct Skipped {
 pub struct FailedPeer {
     /// The map.
     pub peer: Peer,
-    /// Doing what, and why.
+    /// The step and the error.
     pub reason: String,
 }
 
@@ -187,8 +187,8 @@ impl Report {
         Ok(serde_json::from_str(&text).map_err(|error| named(&error))?)
     }
 
-    /// Writes `bench.json`, `bench.csv` and, of open loops, `latency.csv` into a folder, which is made if it
-    /// is not there.
+    /// Writes `bench.json`, `bench.csv` and, for open loops, `latency.csv` into a folder. Creates the folder
+    /// if it does not exist.
     pub fn write(&self, folder: &Path) -> Result<(), Failure> {
         let named = |error: &dyn std::fmt::Display| format!("{}: {error}", folder.display());
         fs::create_dir_all(folder).map_err(|error| named(&error))?;
@@ -202,12 +202,12 @@ impl Report {
         Ok(())
     }
 
-    /// All of it.
+    /// Returns the report as JSON.
     pub fn json(&self) -> Result<String, Failure> {
         Ok(serde_json::to_string_pretty(self)?)
     }
 
-    /// The measurements, a line each.
+    /// Returns the measurements as CSV.
     pub fn csv(&self) -> Result<String, Failure> {
         csv_of(self.measurements.iter().map(|one| self.record(one)), COLUMNS)
     }
@@ -227,19 +227,19 @@ impl Report {
         record
     }
 
-    /// The measurement of a subject.
+    /// Returns the measurement of a subject.
     pub fn measurement(&self, subject: &Subject) -> Option<&Measurement> {
         self.measurements.iter().find(|one| one.subject == *subject)
     }
 
-    /// A median over Honeycomb's of the same group.
+    /// Returns the ratio of a median to Honeycomb's in the same group.
     pub fn ratio(&self, subject: &Subject) -> Option<f64> {
         let honeycomb = self.measurement(&Subject { peer: Peer::HONEYCOMB, ..*subject })?;
         Some(self.measurement(subject)?.summary.median / honeycomb.summary.median)
     }
 
-    /// The part of what the machine could do that a measurement reached; of batches and single operations
-    /// alike.
+    /// Returns the share of the machine's limit that a measurement reached. The limit is the same for batches
+    /// and single operations.
     pub fn of_limit(&self, measurement: &Measurement) -> Option<f64> {
         let subject = &measurement.subject;
         let same = |one: &&Limits| (one.pairs, one.sizes, one.threads) == subject.contents_and_threads();
@@ -254,7 +254,7 @@ const LATENCY_COLUMNS: &str = "group,peer,pairs,sizes,workload,distribution,thre
     load,disturbance,due,done,count,mean,p50,p90,p99,p999,max";
 
 impl fmt::Display for Subject {
-    /// What tells it from others of a run with few parameters, and what is unusual.
+    /// Writes the parameters that usually vary, and the others only if they differ from the default.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Subject { group, sizes, threads, batch, distribution, workload, peer, .. } = self;
         write!(formatter, "{peer} {workload}, {}, {}", distribution.name(), count_threads(*threads))?;
@@ -272,12 +272,12 @@ impl fmt::Display for Subject {
 }
 
 impl Subject {
-    /// What the machine's limits depend on.
+    /// Returns the parameters that determine the machine's limits.
     fn contents_and_threads(&self) -> (u64, Sizes, usize) {
         (self.pairs, self.sizes, self.threads)
     }
 
-    /// The first columns of a CSV.
+    /// Returns the first columns of a CSV row.
     fn record(&self) -> Vec<String> {
         let Subject { group, pairs, sizes, threads, batch, distribution, workload, peer } = self;
         let names = [peer.to_string(), pairs.to_string(), sizes.to_string(), workload.to_string()];

@@ -1,4 +1,5 @@
-//! Runs a plan: a worker for each map, all workers in turn at each step.
+//! Executes a plan with a worker process for each map. All workers execute a step before the next step
+//! begins.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,35 +8,35 @@ use hdrhistogram::Histogram;
 use honeycomb_workload::{Distribution, Sizes, Workload};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::access_stats::{self, AccessStats};
 use crate::adapters::{Contents, Nothing, Peer};
 use crate::cores::count_threads;
 use crate::counters::{Counters, Counts};
 use crate::limits::{self, Limits};
 use crate::machine::Machine;
 use crate::map::Failure;
-use crate::open::{self, Disturbance, Open};
+use crate::open_loop::{self, Disturbance, OpenLoop};
 use crate::plan::{Group, Plan, Step};
 use crate::report::{
     FailedPeer, Latency, Measurement, MemoryUse, Moment, Overhead, Report, Setup, Skipped, Subject,
 };
 use crate::slice::{Extent, Limit, Sample, Slice};
 use crate::summary::{Summary, median};
-use crate::touched::{self, AccessStats};
 use crate::worker::Worker;
 
-/// Runs a plan with maps of at most about `memory_bytes` loaded at once.
+/// Executes a plan. Limits the memory of all loaded maps to approximately `memory_bytes`.
 pub fn run(plan: Plan, memory_bytes: u64, revision: Option<String>) -> Result<Report, Failure> {
     plan.check()?;
     let groups = plan.groups(memory_bytes)?;
     let skipped = skipped(&plan);
     let setup = setup(plan, revision)?;
-    let mut run = Run::new(&setup.plan, &groups);
+    let mut run = PlanRun::new(&setup.plan, &groups);
     for (number, group) in groups.iter().enumerate() {
         run.limits(group.contents)?;
         run.group(number + 1, group)?;
         run.limits(group.contents)?;
     }
-    let touched = if setup.plan.touched { run.touched(&groups)? } else { Vec::new() };
+    let access_stats = if setup.plan.access_stats { run.access_stats(&groups)? } else { Vec::new() };
     run.progress.finish_and_clear();
     run.memory.sort_by_key(|one| (one.group, one.peer, one.moment));
     let measurements = run.samples.into_iter().map(|(subject, samples)| {
@@ -49,7 +50,7 @@ pub fn run(plan: Plan, memory_bytes: u64, revision: Option<String>) -> Result<Re
         latencies: run.latencies.into_iter().map(|(due, latencies)| latencies.summary(due)).collect(),
         limits: run.limits,
         memory: run.memory,
-        touched,
+        access_stats,
         skipped,
         failures: run.failures,
         setup,
@@ -63,7 +64,7 @@ fn rates(samples: &[Sample]) -> Vec<f64> {
 fn skipped(plan: &Plan) -> Vec<Skipped> {
     let pairs = plan.sizes.iter().flat_map(|sizes| plan.peers.iter().map(move |peer| (*peer, *sizes)));
     let skipped = |(peer, sizes): (Peer, Sizes)| -> Option<Skipped> {
-        let reason = peer.refuses(sizes)?.to_string();
+        let reason = peer.unsupported(sizes)?.to_string();
         Some(Skipped { peer, sizes, reason })
     };
     pairs.filter_map(skipped).collect()
@@ -82,38 +83,38 @@ fn setup(plan: Plan, revision: Option<String>) -> Result<Setup, Failure> {
         overhead: overheads,
         no_counters: Counters::open().err().map(|failure| failure.to_string()),
         plan,
-        machine: Machine::this()?,
+        machine: Machine::current()?,
     })
 }
 
 fn overhead(sizes: Sizes, distribution: Distribution, pairs: u64) -> Result<Overhead, Failure> {
     let limit = Limit::Time(Duration::from_millis(20));
     let slice = Slice { workload: Workload::Get, distribution, threads: 1, batch: 1, limit, seed: 0 };
-    let sample = slice.run(&Nothing, &mut Extent { sizes, loaded: pairs, fresh: pairs })?;
+    let sample = slice.run(&Nothing, &mut Extent { sizes, loaded: pairs, next_index: pairs })?;
     Ok(Overhead { sizes, distribution, nanoseconds: 1e9 / sample.rate })
 }
 
-struct Run<'p> {
+struct PlanRun<'p> {
     plan: &'p Plan,
     progress: ProgressBar,
     samples: BTreeMap<Subject, Vec<Sample>>,
-    /// Operations a second that an open loop can do.
+    /// Maximum operations per second in an open loop.
     saturated: BTreeMap<Subject, f64>,
-    latencies: BTreeMap<Due, Latencies>,
+    latencies: BTreeMap<OpenSubject, Latencies>,
     limits: Vec<Limits>,
     memory: Vec<MemoryUse>,
     failures: Vec<FailedPeer>,
 }
 
-/// What operations of an open loop are of.
+/// Identifies the operations of an open loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Due {
+struct OpenSubject {
     subject: Subject,
     load: u32,
     disturbance: Disturbance,
 }
 
-/// How late they were, over all repetitions.
+/// Latencies of an open loop over all repetitions.
 struct Latencies {
     nanoseconds: Histogram<u64>,
     due: Vec<f64>,
@@ -121,7 +122,7 @@ struct Latencies {
 }
 
 impl Latencies {
-    fn summary(&self, due: Due) -> Latency {
+    fn summary(&self, due: OpenSubject) -> Latency {
         let at = |quantile| self.nanoseconds.value_at_quantile(quantile);
         Latency {
             subject: due.subject,
@@ -140,23 +141,24 @@ impl Latencies {
     }
 }
 
-impl Run<'_> {
-    fn new<'p>(plan: &'p Plan, groups: &[Group]) -> Run<'p> {
+impl PlanRun<'_> {
+    fn new<'p>(plan: &'p Plan, groups: &[Group]) -> PlanRun<'p> {
         let steps = |group: &Group| group.peers.len() * plan.steps(group.contents.pairs).len();
         let progress = ProgressBar::new(groups.iter().map(steps).sum::<usize>() as u64);
         let style = ProgressStyle::with_template("{bar:40} {percent:>3} % {elapsed} {msg}");
         progress.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         let (samples, saturated, latencies, limits, memory, failures) = Default::default();
-        Run { plan, progress, samples, saturated, latencies, limits, memory, failures }
+        PlanRun { plan, progress, samples, saturated, latencies, limits, memory, failures }
     }
 
-    /// Measures the machine before and after the maps: what disturbs it is seldom there both times.
+    /// Measures the machine. This happens before and after the maps, because a disturbance rarely affects
+    /// both measurements.
     fn limits(&mut self, contents: Contents) -> Result<(), Failure> {
-        self.progress.set_message("the machine itself");
+        self.progress.set_message("limits of the machine");
         let Contents { pairs, sizes } = contents;
         let (threads, time) = (self.plan.threads.clone(), self.plan.slice / 5);
         let request = limits::Request { pairs, sizes, threads, time };
-        for new in request.run_apart()? {
+        for new in request.run_in_process()? {
             let key = |limits: &Limits| (limits.pairs, limits.sizes, limits.threads);
             match self.limits.iter_mut().find(|known| key(known) == key(&new)) {
                 Some(known) => *known = new.better(known),
@@ -166,8 +168,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Loads the maps of a group and takes all steps with them, each step with one map after the other, and
-    /// each time beginning with the next, so that none always follows the same other.
+    /// Loads the maps of a group and executes all steps. Each step rotates the order of the maps, so that the
+    /// first map changes.
     fn group(&mut self, number: usize, group: &Group) -> Result<(), Failure> {
         let Contents { pairs, sizes } = group.contents;
         let contents = Contents { pairs: self.plan.pairs_max(pairs), sizes };
@@ -181,10 +183,10 @@ impl Run<'_> {
         for step in self.plan.steps(pairs) {
             workers.retain_mut(|worker| {
                 self.progress.set_message(format!("{}: {}", worker.peer, step.name()));
-                let done = self.step(number, group.contents, worker, &step);
+                let result = self.step(number, group.contents, worker, &step);
                 self.progress.inc(1);
                 let failed = |failure| self.failed(worker_failure(worker.peer, &step.name(), &failure));
-                done.map_err(failed).is_ok()
+                result.map_err(failed).is_ok()
             });
             let first = 1.min(workers.len());
             workers.rotate_left(first);
@@ -234,35 +236,43 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// An open loop in which twice as much is due as can be done without looking at the clock.
-    fn saturate(&mut self, subject: Subject, worker: &mut Worker, open: &Open) -> Result<(), Failure> {
+    /// Measures the maximum rate in an open loop, at twice the rate of the closed loop.
+    fn saturate(&mut self, subject: Subject, worker: &mut Worker, open: &OpenLoop) -> Result<(), Failure> {
         let rate = 2.0 * self.samples.get(&subject).map_or(0.0, |samples| median(&rates(samples)));
-        let done = worker.open(&Open { rate, ..open.clone() })?.rate;
-        self.saturated.insert(subject, done);
+        let rate = worker.open(&OpenLoop { rate, ..open.clone() })?.rate;
+        self.saturated.insert(subject, rate);
         Ok(())
     }
 
-    /// An open loop at so many per cent of what it can do.
-    fn open(&mut self, subject: Subject, worker: &mut Worker, open: &Open, load: u32) -> Result<(), Failure> {
+    /// Runs an open loop at a share of its maximum rate.
+    fn open(
+        &mut self,
+        subject: Subject,
+        worker: &mut Worker,
+        open: &OpenLoop,
+        load: u32,
+    ) -> Result<(), Failure> {
         let rate = self.saturated.get(&subject).copied().unwrap_or(0.0) * f64::from(load) / 100.0;
-        let lateness = worker.open(&Open { rate, ..open.clone() })?;
-        let due = Due { subject, load, disturbance: open.disturbance };
-        let none = Latencies { nanoseconds: open::histogram()?, due: Vec::new(), done: Vec::new() };
+        let result = worker.open(&OpenLoop { rate, ..open.clone() })?;
+        let due = OpenSubject { subject, load, disturbance: open.disturbance };
+        let none = Latencies { nanoseconds: open_loop::histogram()?, due: Vec::new(), done: Vec::new() };
         let latencies = self.latencies.entry(due).or_insert(none);
-        latencies.nanoseconds.add(lateness.histogram()?)?;
+        latencies.nanoseconds.add(result.histogram()?)?;
         latencies.due.push(rate);
-        latencies.done.push(lateness.rate);
+        latencies.done.push(result.rate);
         Ok(())
     }
 
-    /// What searches touch in each Honeycomb of these groups.
-    fn touched(&mut self, groups: &[Group]) -> Result<Vec<AccessStats>, Failure> {
+    /// Collects the access statistics of all Honeycombs of these groups.
+    fn access_stats(&mut self, groups: &[Group]) -> Result<Vec<AccessStats>, Failure> {
         let of_group = |group: &Group| group.peers.iter().map(|peer| (*peer, group.contents)).collect();
         let mut maps: Vec<(Peer, Contents)> = groups.iter().flat_map::<Vec<_>, _>(of_group).collect();
         maps.sort_unstable();
         maps.dedup();
-        self.progress.set_message("what searches touch");
-        maps.into_iter().filter_map(|(peer, contents)| touched::count(peer, contents).transpose()).collect()
+        self.progress.set_message("access statistics");
+        maps.into_iter()
+            .filter_map(|(peer, contents)| access_stats::collect(peer, contents).transpose())
+            .collect()
     }
 
     fn failed(&mut self, failed: FailedPeer) {
@@ -271,8 +281,8 @@ impl Run<'_> {
     }
 }
 
-fn worker_failure(peer: Peer, doing: &str, failure: &Failure) -> FailedPeer {
-    FailedPeer { peer, reason: format!("{doing}: {failure}") }
+fn worker_failure(peer: Peer, step: &str, failure: &Failure) -> FailedPeer {
+    FailedPeer { peer, reason: format!("{step}: {failure}") }
 }
 
 impl Step {
@@ -282,7 +292,7 @@ impl Step {
             Step::Memory(Moment::Loaded) => "memory when loaded".into(),
             Step::Memory(Moment::End) => "memory at the end".into(),
             Step::Run(slice) => slice.name(),
-            Step::Saturate(open) => format!("{} at once", open.slice.name()),
+            Step::Saturate(open) => format!("{} at the maximum rate", open.slice.name()),
             Step::Open { open, load } => format!("{} at {load} %", open.slice.name()),
         }
     }

@@ -1,4 +1,4 @@
-//! One timed slice of a workload on a map that is loaded.
+//! A timed slice of a workload on a loaded map.
 
 use std::iter;
 use std::sync::Barrier;
@@ -12,83 +12,85 @@ use crate::counters::{Counters, Counts};
 use crate::driver::Driver;
 use crate::map::{Failure, OrderedMap};
 
-/// When a slice ends, for each of its threads.
+/// The end of a slice, for each of its threads.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Limit {
-    /// After this time in operations.
+    /// After this time in operations, without their generation.
     Time(Duration),
     /// After this many operations.
     Operations(u64),
 }
 
-/// What a slice does.
+/// The parameters of a slice.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Slice {
     /// The mix of operations.
     pub workload: Workload,
-    /// Which pairs they choose.
+    /// The distribution of the pairs that they choose.
     pub distribution: Distribution,
-    /// How many threads do it.
+    /// Number of threads.
     pub threads: usize,
-    /// How many operations of a thread run together; 1 is one at a time.
+    /// Operations of a thread that execute together; 1 for single operations.
     pub batch: usize,
-    /// When each of them ends; a fifth more is done before, to warm up, and is not counted.
+    /// The end of each thread. A warm-up of a fifth of the limit comes first and does not count.
     pub limit: Limit,
-    /// Tells the operations of this slice from those of others.
+    /// Seed of the operations.
     pub seed: u64,
 }
 
-/// What a slice measured.
+/// The result of a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// Operations a second, all threads together.
+    /// Operations per second, over all threads.
     pub rate: f64,
-    /// What the processor counted, where it can be read.
+    /// Hardware counts, where available.
     pub counts: Option<Counts>,
 }
 
-/// The pairs of a map, by index: 0 to `loaded` - 1 are there, and none from `fresh` on.
+/// The pairs of a map, by index. The pairs 0 to `loaded` - 1 exist, and the pairs from `next_index` on do
+/// not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
-    /// How long keys and values are.
+    /// Sizes of keys and values.
     pub sizes: Sizes,
-    /// How many pairs were loaded.
+    /// Number of loaded pairs.
     pub loaded: u64,
-    /// The first index that was never inserted.
-    pub fresh: u64,
+    /// Index of the next pair to insert.
+    pub next_index: u64,
 }
 
 impl Slice {
-    /// Does it.
+    /// Executes the slice.
     pub fn run<M: OrderedMap>(&self, map: &M, extent: &mut Extent) -> Result<Sample, Failure> {
         let barrier = Barrier::new(self.threads);
         let work = |stream| {
             let driver = Driver::new(map, extent.sizes, self.workload);
-            let mut worker = Timed { driver, stream, counters: Counters::open().ok() };
+            let mut worker = SliceThread { driver, stream, counters: Counters::open().ok() };
             barrier.wait();
             worker.run(self.batch, self.limit.part(5))?;
             let sample = worker.run(self.batch, self.limit)?;
-            Ok((sample, worker.stream.fresh()))
+            Ok((sample, worker.stream.next_index()))
         };
         let results = in_threads(self.streams(extent, 0), work)?;
-        extent.fresh = results.iter().map(|(_, fresh)| *fresh).max().unwrap_or(extent.fresh);
+        extent.next_index = results.iter().map(|(_, next)| *next).max().unwrap_or(extent.next_index);
         let counts: Vec<Counts> = results.iter().filter_map(|(sample, _)| sample.counts).collect();
         let rate = results.iter().map(|(sample, _)| sample.rate).sum();
         Ok(Sample { rate, counts: Counts::median(&counts) })
     }
 
-    /// The operations of each thread, if `others` threads insert beside them.
+    /// Returns the operations of each thread, while `others` more threads insert.
     pub fn streams(&self, extent: &Extent, others: usize) -> Vec<Stream> {
         let stream = |thread: usize| {
             let seed = honeycomb_workload::seed(self.seed, [thread as u64]);
             Stream::new(self.workload, self.distribution, extent.loaded, seed)
-                .inserting(extent.fresh + thread as u64, (self.threads + others) as u64)
+                .inserting(extent.next_index + thread as u64, (self.threads + others) as u64)
         };
         (0..self.threads).map(stream).collect()
     }
 }
 
-/// Inserts the next `pairs` pairs in index order, which is a random order of keys. Operations a second.
+/// Inserts the next `pairs` pairs in index order, which is a random order of keys. Returns the operations per
+/// second.
 pub fn load<M: OrderedMap>(map: &M, extent: &mut Extent, pairs: u64, threads: usize) -> Result<f64, Failure> {
     let (sizes, first, end) = (extent.sizes, extent.loaded, extent.loaded + pairs);
     let insert_every = |thread: usize| {
@@ -99,11 +101,11 @@ pub fn load<M: OrderedMap>(map: &M, extent: &mut Extent, pairs: u64, threads: us
     let start = Instant::now();
     in_threads((0..threads).collect(), insert_every)?;
     let rate = pairs as f64 / start.elapsed().as_secs_f64();
-    *extent = Extent { sizes, loaded: end, fresh: end };
+    *extent = Extent { sizes, loaded: end, next_index: end };
     Ok(rate)
 }
 
-/// Calls `work` with each of `inputs` in a thread of its own.
+/// Calls `work` for each input in a separate thread.
 pub fn in_threads<I: Send, O: Send>(
     inputs: Vec<I>,
     work: impl Fn(I) -> Result<O, Failure> + Sync,
@@ -131,34 +133,36 @@ impl Limit {
     }
 }
 
-/// Operations drawn at a time, while the clock stands still: few enough to leave the caches to the map.
-const DRAWN: usize = 256;
+/// Operations that are generated together, while the clock is stopped. They are few, so that they do not
+/// displace the map from the caches.
+const GENERATED: usize = 256;
 
 /// One thread of a slice.
-struct Timed<'m, M: OrderedMap> {
+struct SliceThread<'m, M: OrderedMap> {
     driver: Driver<'m, M>,
     stream: Stream,
     counters: Option<Counters>,
 }
 
-impl<M: OrderedMap> Timed<'_, M> {
-    /// Operations until the limit.
+impl<M: OrderedMap> SliceThread<'_, M> {
+    /// Executes operations until the limit.
     fn run(&mut self, batch: usize, limit: Limit) -> Result<Sample, Failure> {
-        let (mut operations, mut time) = (0, Duration::ZERO);
-        let mut drawn = Vec::new();
-        while !limit.is_reached(operations, time) {
-            drawn.clear();
-            drawn.extend(iter::repeat_with(|| self.stream.draw()).take(DRAWN.next_multiple_of(batch)));
+        let (mut count, mut time) = (0, Duration::ZERO);
+        let mut operations = Vec::new();
+        while !limit.is_reached(count, time) {
+            operations.clear();
+            operations
+                .extend(iter::repeat_with(|| self.stream.draw()).take(GENERATED.next_multiple_of(batch)));
             self.counters.as_mut().map_or(Ok(()), Counters::start)?;
             let start = Instant::now();
-            for together in drawn.chunks(batch) {
+            for together in operations.chunks(batch) {
                 self.driver.run(together)?;
             }
             time += start.elapsed();
             self.counters.as_mut().map_or(Ok(()), Counters::stop)?;
-            operations += drawn.len() as u64;
+            count += operations.len() as u64;
         }
-        let counts = self.counters.as_mut().map(|counters| counters.take(operations)).transpose()?;
-        Ok(Sample { rate: operations as f64 / time.as_secs_f64(), counts })
+        let counts = self.counters.as_mut().map(|counters| counters.read_and_reset(count)).transpose()?;
+        Ok(Sample { rate: count as f64 / time.as_secs_f64(), counts })
     }
 }

@@ -1,22 +1,22 @@
-//! What several samples of one thing come to.
+//! Statistics of samples.
 
 use serde::{Deserialize, Serialize};
 
-/// The middle and the spread of samples; medians throughout, so that one disturbed sample changes little.
+/// Median and spread of samples. Both use medians, so a single outlier changes little.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Half of the samples are at most this.
+    /// Median.
     pub median: f64,
     /// The smallest sample.
     pub min: f64,
     /// The largest sample.
     pub max: f64,
-    /// Median absolute deviation: half of the samples are at most this far from the median.
+    /// Median absolute deviation.
     pub deviation: f64,
 }
 
 impl Summary {
-    /// Of at least one sample; zeros for none.
+    /// Returns the summary of samples, or zeros without samples.
     pub fn of(samples: &[f64]) -> Summary {
         let median = median(samples);
         let distances: Vec<f64> = samples.iter().map(|sample| (sample - median).abs()).collect();
@@ -29,7 +29,7 @@ impl Summary {
     }
 }
 
-/// The median of samples; 0 for none.
+/// Returns the median of samples, or 0 without samples.
 pub fn median(samples: &[f64]) -> f64 {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_disturbed_sample_changes_little() {
+    fn an_outlier_changes_little() {
         let summary = Summary::of(&[5.0, 1.0, 4.0, 1_000.0, 3.0]);
         assert_eq!(summary, Summary { median: 4.0, min: 1.0, max: 1_000.0, deviation: 1.0 });
     }

@@ -1,19 +1,19 @@
-//! A report for readers.
+//! A report as tables.
 
 use std::fmt::Write;
 
 use honeycomb_workload::Workload;
 
+use crate::access_stats::AccessStats;
 use crate::adapters::Peer;
 use crate::cores::count_threads;
 use crate::counters::Counts;
 use crate::report::{MemoryUse, Moment, Overhead, Report, Skipped, Subject};
-use crate::touched::AccessStats;
 
-/// What the densest peer takes: HOT, 20 million pairs of 16 + 16 bytes.
+/// Bytes per pair of HOT, the densest known map, with 20 million pairs of 16 + 16 bytes.
 const BYTES_PER_PAIR_BAR: f64 = 46.0;
 
-/// All of a report as text.
+/// Returns a report as text.
 pub fn render(report: &Report) -> String {
     let mut text = header(report);
     for shown in panels(report) {
@@ -23,9 +23,9 @@ pub fn render(report: &Report) -> String {
     latencies(&mut text, report);
     limits(&mut text, report);
     memory(&mut text, report);
-    touched(&mut text, report);
+    access_stats(&mut text, report);
     for Skipped { peer, sizes, reason } in &report.skipped {
-        let _ = writeln!(text, "{peer} was left out for {sizes}: {reason}");
+        let _ = writeln!(text, "{peer} does not support {sizes}: {reason}");
     }
     for failed in &report.failures {
         let _ = writeln!(text, "{} failed: {}", failed.peer, failed.reason);
@@ -33,7 +33,7 @@ pub fn render(report: &Report) -> String {
     text
 }
 
-/// Lays out rows of cells in columns: the first to the left, the others to the right.
+/// Formats rows of cells as columns. The first column is left-aligned, the others are right-aligned.
 pub fn columns(rows: &[Vec<String>]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| rows.iter().filter_map(|row| Some(row.get(column)?.chars().count())).max();
@@ -60,9 +60,9 @@ fn header(report: &Report) -> String {
     format!(
         "{} pairs of {} bytes, {} x {} s a workload, seed {}; {}, revision {}\n\
          {}, {} cores, {} NUMA nodes, {gib:.0} GiB, huge pages: {}, kernel {}, load before {:.1}\n\
-         Million operations a second: median, half the spread, ratio to Honeycomb's median, or for\n\
-         Honeycomb the part of what reading the lines asked for would allow.\n\
-         The benchmark itself takes {} of an operation.\n",
+         Million operations per second: median, half the spread, and the ratio to Honeycomb's median; for\n\
+         Honeycomb, the share of the rate that reads of the requested lines would allow.\n\
+         The benchmark adds {} to each operation.\n",
         list(&plan.pairs),
         list(&plan.sizes),
         plan.repetitions,
@@ -84,7 +84,7 @@ fn list(values: &[impl ToString]) -> String {
     values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// What one table shows, but for workload and map: of any of its subjects.
+/// Returns the subject of each table, with any workload and map.
 fn panels(report: &Report) -> Vec<Subject> {
     let (workload, peer) = (Workload::Load, Peer::HONEYCOMB);
     let mut panels: Vec<_> =
@@ -121,7 +121,7 @@ fn counts(text: &mut String, report: &Report) {
         let _ = writeln!(text, "\nInstructions and lines are not available: {reason}.");
         return;
     }
-    let names = ["the processor counted", "instructions", "lines", "lines of memory"];
+    let names = ["hardware counters", "instructions", "lines", "lines of memory"];
     let mut rows = vec![names.map(String::from).to_vec()];
     for one in &report.measurements {
         if let Some(Counts { instructions, lines, memory_lines }) = one.counts {
@@ -150,7 +150,7 @@ fn latencies(text: &mut String, report: &Report) {
 }
 
 fn limits(text: &mut String, report: &Report) {
-    let mut rows = vec![vec!["the machine itself".to_string()]];
+    let mut rows = vec![vec!["limits of the machine".to_string()]];
     if let Some(first) = report.limits.first() {
         rows[0].extend(first.groups.iter().map(|group| format!("{} lines M/s", group.lines)));
         rows[0].extend(["chained ns", "GB/s", "in huge pages"].map(String::from));
@@ -181,22 +181,22 @@ fn cell(report: &Report, subject: &Subject) -> String {
 }
 
 fn memory(text: &mut String, report: &Report) {
-    let names = ["bytes a pair", "resident", "in huge pages", "by its own account", "resident at the end"];
+    let names = ["bytes per pair", "resident", "in huge pages", "accounted", "resident at the end"];
     let mut rows = vec![names.map(String::from).to_vec()];
-    let a_pair = |bytes: u64, pairs: u64| format!("{:.1}", bytes as f64 / pairs as f64);
+    let per_pair = |bytes: u64, pairs: u64| format!("{:.1}", bytes as f64 / pairs as f64);
     for loaded in report.memory.iter().filter(|one| one.moment == Moment::Loaded) {
         let is_end =
             |one: &&MemoryUse| (one.group, one.peer, one.moment) == (loaded.group, loaded.peer, Moment::End);
         let end = report.memory.iter().find(is_end).map(|one| one.memory);
         rows.push(vec![
             loaded.peer.to_string(),
-            a_pair(loaded.memory.resident_bytes, loaded.memory.pairs),
-            a_pair(loaded.memory.huge_page_bytes, loaded.memory.pairs),
+            per_pair(loaded.memory.resident_bytes, loaded.memory.pairs),
+            per_pair(loaded.memory.huge_page_bytes, loaded.memory.pairs),
             loaded
                 .memory
                 .accounted_bytes
-                .map_or_else(String::new, |bytes| a_pair(bytes, loaded.memory.pairs)),
-            end.map_or_else(String::new, |memory| a_pair(memory.resident_bytes, memory.pairs)),
+                .map_or_else(String::new, |bytes| per_pair(bytes, loaded.memory.pairs)),
+            end.map_or_else(String::new, |memory| per_pair(memory.resident_bytes, memory.pairs)),
         ]);
     }
     let _ = write!(text, "\n{}", columns(&rows));
@@ -205,19 +205,19 @@ fn memory(text: &mut String, report: &Report) {
         let bytes = memory.resident_bytes as f64 / memory.pairs as f64;
         let _ = writeln!(
             text,
-            "Honeycomb takes {bytes:.1} bytes a pair all told; the bar is {BYTES_PER_PAIR_BAR:.0}."
+            "Honeycomb uses {bytes:.1} bytes per pair in total; the target is {BYTES_PER_PAIR_BAR:.0}."
         );
     }
 }
 
-fn touched(text: &mut String, report: &Report) {
-    if report.touched.is_empty() {
+fn access_stats(text: &mut String, report: &Report) {
+    if report.access_stats.is_empty() {
         return;
     }
     let names =
-        ["a search touches", "of pairs", "bytes of a get", "lines", "bytes of a scan's start", "lines"];
+        ["accesses of a search", "pairs", "bytes of a get", "lines", "bytes of a scan's start", "lines"];
     let mut rows = vec![names.map(String::from).to_vec()];
-    for AccessStats { peer, pairs, sizes, get, scan } in &report.touched {
+    for AccessStats { peer, pairs, sizes, get, scan } in &report.access_stats {
         let mut row = vec![peer.to_string(), format!("{pairs} of {sizes}")];
         row.extend([get.bytes, get.lines, scan.bytes, scan.lines].map(|number| format!("{number:.1}")));
         rows.push(row);
@@ -226,12 +226,12 @@ fn touched(text: &mut String, report: &Report) {
 }
 
 impl Report {
-    /// The workloads that a table shows, in order.
+    /// Returns the workloads of a table, in order.
     fn workloads(&self, shown: Subject) -> Vec<Workload> {
         let is_shown =
             |one: &&Subject| Subject { workload: shown.workload, peer: shown.peer, ..**one } == shown;
-        let chosen = self.measurements.iter().map(|one| &one.subject).filter(is_shown);
-        let mut workloads: Vec<Workload> = chosen.map(|one| one.workload).collect();
+        let subjects = self.measurements.iter().map(|one| &one.subject).filter(is_shown);
+        let mut workloads: Vec<Workload> = subjects.map(|one| one.workload).collect();
         workloads.sort_unstable();
         workloads.dedup();
         workloads

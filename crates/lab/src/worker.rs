@@ -1,5 +1,6 @@
-//! A process of its own for each map, which does what the runner says line by line. So the resident memory of
-//! the process is the map's, no map shares an allocator with another, and one that fails takes none with it.
+//! Worker processes, one for each map, which execute the requests of the runner. So the resident memory of
+//! the process belongs to the map, maps do not share an allocator, and the failure of a map does not affect
+//! others.
 
 use std::io::{BufRead, BufReader, Write, stdin, stdout};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -9,103 +10,103 @@ use serde::{Deserialize, Serialize};
 use crate::adapters::{Contents, Peer, Visitor};
 use crate::map::{Failure, OrderedMap};
 use crate::memory::{huge_page_bytes, resident_bytes};
-use crate::open::{Lateness, Open};
+use crate::open_loop::{OpenLoop, OpenLoopResult};
 use crate::slice::{self, Extent, Sample, Slice};
 
-/// What a worker is asked, a line of JSON each on its standard input.
+/// A request to a worker, one line of JSON on its standard input.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Request {
     /// Insert the next pairs.
     Load {
-        /// How many.
+        /// Number of pairs.
         pairs: u64,
-        /// How many threads share them.
+        /// Number of threads that share them.
         threads: usize,
     },
     /// Run a slice.
     Run(Slice),
-    /// Run a slice as an open loop.
-    Open(Open),
-    /// Say what memory the map takes.
+    /// Run an open loop.
+    Open(OpenLoop),
+    /// Measure the memory of the map.
     Memory,
 }
 
-/// What it answers, a line of JSON each on its standard output.
+/// A reply of a worker, one line of JSON on its standard output.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Reply {
-    /// The map is made.
+    /// The map exists.
     Ready,
-    /// Done, as fast as this.
+    /// The result of a load or a slice.
     Sample(Sample),
-    /// Done, so late.
-    Lateness(Lateness),
-    /// What memory the map takes.
+    /// The result of an open loop.
+    OpenLoop(OpenLoopResult),
+    /// The memory of the map.
     Memory(Memory),
-    /// Not done: why.
+    /// The error of a failed request.
     Failed(String),
 }
 
-/// What memory a map takes.
+/// The memory of a map.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
-    /// How many pairs it holds.
+    /// Number of pairs.
     pub pairs: u64,
-    /// Bytes by which the resident memory of its process has grown since the map was made.
+    /// Growth of the resident memory of its process since the creation of the map.
     pub resident_bytes: u64,
-    /// How many bytes of its process lie in huge pages.
+    /// Bytes of its process in huge pages.
     pub huge_page_bytes: u64,
-    /// Bytes by the map's own accounting, if it has any.
+    /// Bytes that the map reports, if it reports them.
     pub accounted_bytes: Option<u64>,
 }
 
-/// The work of a worker: makes the map, and answers requests until there are no more.
+/// Runs a worker: creates the map, and executes requests until the end of the input.
 pub fn serve(peer: Peer, contents: Contents) -> Result<(), Failure> {
-    peer.accept(contents, Serve { contents }).or_else(|failure| answer(&Reply::Failed(failure.to_string())))
+    peer.accept(contents, Server { contents }).or_else(|failure| send(&Reply::Failed(failure.to_string())))
 }
 
-struct Serve {
+struct Server {
     contents: Contents,
 }
 
-impl Visitor for Serve {
+impl Visitor for Server {
     type Output = ();
 
     fn visit<M: OrderedMap>(self, make: impl FnOnce() -> Result<M, Failure>) -> Result<(), Failure> {
         let base_bytes = resident_bytes()?;
-        let extent = Extent { sizes: self.contents.sizes, loaded: 0, fresh: 0 };
-        let mut served = Served { map: make()?, extent, base_bytes };
-        answer(&Reply::Ready)?;
+        let extent = Extent { sizes: self.contents.sizes, loaded: 0, next_index: 0 };
+        let mut state = WorkerState { map: make()?, extent, base_bytes };
+        send(&Reply::Ready)?;
         for line in stdin().lock().lines() {
-            let reply = served.reply(serde_json::from_str(&line?)?);
-            answer(&reply.unwrap_or_else(|failure| Reply::Failed(failure.to_string())))?;
+            let reply = state.execute(serde_json::from_str(&line?)?);
+            send(&reply.unwrap_or_else(|failure| Reply::Failed(failure.to_string())))?;
         }
         Ok(())
     }
 }
 
-fn answer(reply: &Reply) -> Result<(), Failure> {
+fn send(reply: &Reply) -> Result<(), Failure> {
     let mut output = stdout().lock();
     writeln!(output, "{}", serde_json::to_string(reply)?)?;
     Ok(output.flush()?)
 }
 
-struct Served<M> {
+struct WorkerState<M> {
     map: M,
     extent: Extent,
     base_bytes: u64,
 }
 
-impl<M: OrderedMap> Served<M> {
-    fn reply(&mut self, request: Request) -> Result<Reply, Failure> {
+impl<M: OrderedMap> WorkerState<M> {
+    fn execute(&mut self, request: Request) -> Result<Reply, Failure> {
         Ok(match request {
             Request::Load { pairs, threads } => {
                 let rate = slice::load(&self.map, &mut self.extent, pairs, threads)?;
                 Reply::Sample(Sample { rate, counts: None })
             }
             Request::Run(slice) => Reply::Sample(slice.run(&self.map, &mut self.extent)?),
-            Request::Open(open) => Reply::Lateness(open.run(&self.map, &mut self.extent)?),
+            Request::Open(open) => Reply::OpenLoop(open.run(&self.map, &mut self.extent)?),
             Request::Memory => Reply::Memory(Memory {
-                pairs: self.extent.fresh,
+                pairs: self.extent.next_index,
                 resident_bytes: resident_bytes()?.saturating_sub(self.base_bytes),
                 huge_page_bytes: huge_page_bytes()?,
                 accounted_bytes: self.map.accounted_bytes(),
@@ -114,10 +115,10 @@ impl<M: OrderedMap> Served<M> {
     }
 }
 
-/// The runner's end of a worker.
+/// A handle to a worker process.
 #[derive(Debug)]
 pub struct Worker {
-    /// Which map it has.
+    /// Its map.
     pub peer: Peer,
     process: Child,
     requests: Option<ChildStdin>,
@@ -125,7 +126,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Starts this program again as a worker.
+    /// Starts this program as a worker.
     pub fn start(peer: Peer, contents: Contents) -> Result<Worker, Failure> {
         let Contents { pairs, sizes } = contents;
         let mut process = Command::new(std::env::current_exe()?)
@@ -133,7 +134,7 @@ impl Worker {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
-        let replies = BufReader::new(process.stdout.take().ok_or("no output")?);
+        let replies = BufReader::new(process.stdout.take().ok_or("no standard output")?);
         let requests = process.stdin.take();
         let mut worker = Worker { peer, process, requests, replies };
         match worker.receive()? {
@@ -142,43 +143,43 @@ impl Worker {
         }
     }
 
-    /// Has the next pairs inserted.
+    /// Inserts the next pairs.
     pub fn load(&mut self, pairs: u64, threads: usize) -> Result<Sample, Failure> {
         self.sample(&Request::Load { pairs, threads })
     }
 
-    /// Has a slice run.
+    /// Runs a slice.
     pub fn run(&mut self, slice: &Slice) -> Result<Sample, Failure> {
         self.sample(&Request::Run(slice.clone()))
     }
 
-    /// Has a slice run as an open loop. How late its operations were.
-    pub fn open(&mut self, open: &Open) -> Result<Lateness, Failure> {
-        match self.ask(&Request::Open(open.clone()))? {
-            Reply::Lateness(lateness) => Ok(lateness),
+    /// Runs an open loop.
+    pub fn open(&mut self, open: &OpenLoop) -> Result<OpenLoopResult, Failure> {
+        match self.request(&Request::Open(open.clone()))? {
+            Reply::OpenLoop(result) => Ok(result),
             other => Err(unexpected(&other)),
         }
     }
 
-    /// Asks what memory the map takes.
+    /// Measures the memory of the map.
     pub fn memory(&mut self) -> Result<Memory, Failure> {
-        match self.ask(&Request::Memory)? {
+        match self.request(&Request::Memory)? {
             Reply::Memory(memory) => Ok(memory),
             other => Err(unexpected(&other)),
         }
     }
 
     fn sample(&mut self, request: &Request) -> Result<Sample, Failure> {
-        match self.ask(request)? {
+        match self.request(request)? {
             Reply::Sample(sample) => Ok(sample),
             other => Err(unexpected(&other)),
         }
     }
 
-    fn ask(&mut self, request: &Request) -> Result<Reply, Failure> {
+    fn request(&mut self, request: &Request) -> Result<Reply, Failure> {
         let line = serde_json::to_string(request)?;
-        let requests = self.requests.as_mut().ok_or("stopped")?;
-        // A worker that is gone is told by the missing reply.
+        let requests = self.requests.as_mut().ok_or("the worker has stopped")?;
+        // The missing reply reports a worker that has ended.
         let _ = writeln!(requests, "{line}").and_then(|()| requests.flush());
         self.receive()
     }
@@ -186,7 +187,7 @@ impl Worker {
     fn receive(&mut self) -> Result<Reply, Failure> {
         let mut line = String::new();
         if self.replies.read_line(&mut line)? == 0 {
-            return Err(format!("its process ended: {}", self.process.wait()?).into());
+            return Err(format!("worker process ended: {}", self.process.wait()?).into());
         }
         match serde_json::from_str(&line)? {
             Reply::Failed(reason) => Err(reason.into()),
@@ -196,7 +197,7 @@ impl Worker {
 }
 
 impl Drop for Worker {
-    /// No more requests: the worker ends by itself, and has given its memory back when this returns.
+    /// Ends the process. Its memory is free when this returns.
     fn drop(&mut self) {
         drop(self.requests.take());
         let _ = self.process.kill();

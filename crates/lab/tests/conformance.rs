@@ -1,9 +1,9 @@
-//! Every map does what a `BTreeMap` does: the same random operations, the same answers.
+//! Every map returns the same results as a `BTreeMap` for random operations.
 
 use std::collections::BTreeMap;
 
 use honeycomb_lab::adapters::{Contents, Peer, Visitor};
-use honeycomb_lab::map::{Failure, Items, OrderedMap, Room, Scans, Strings, Writes};
+use honeycomb_lab::map::{Buffers, Failure, Items, OrderedMap, Scans, Strings, Writes};
 use honeycomb_workload::Sizes;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -11,18 +11,18 @@ use rand::{Rng, SeedableRng};
 const PAIRS: u64 = 3_000;
 const OPERATIONS: u64 = 12_000;
 
-struct Conforms {
+struct Conformance {
     sizes: Sizes,
 }
 
 type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 
-impl Visitor for Conforms {
+impl Visitor for Conformance {
     type Output = ();
 
     fn visit<M: OrderedMap>(self, make: impl FnOnce() -> Result<M, Failure>) -> Result<(), Failure> {
         let (model, random) = (BTreeMap::new(), SmallRng::seed_from_u64(1));
-        let mut test = Test { map: make()?, sizes: self.sizes, model, random, room: Room::default() };
+        let mut test = Test { map: make()?, sizes: self.sizes, model, random, buffers: Buffers::default() };
         for change in 0..OPERATIONS {
             match test.random.random_range(0..20) {
                 0..8 => test.write(change)?,
@@ -42,7 +42,7 @@ struct Test<M: OrderedMap> {
     sizes: Sizes,
     model: BTreeMap<Vec<u8>, Vec<u8>>,
     random: SmallRng,
-    room: Room<M::Items>,
+    buffers: Buffers<M::Items>,
 }
 
 impl<M: OrderedMap> Test<M> {
@@ -58,7 +58,7 @@ impl<M: OrderedMap> Test<M> {
         value
     }
 
-    /// A key that is there.
+    /// Returns an existing key.
     fn present(&mut self) -> Option<Vec<u8>> {
         let key = self.key();
         self.model.range(key..).next().map(|(key, _)| key.clone())
@@ -69,7 +69,7 @@ impl<M: OrderedMap> Test<M> {
         pairs.map(|(key, value)| (key.clone(), value.clone())).collect()
     }
 
-    /// Inserts a pair or, if it is there, updates it.
+    /// Inserts a pair, or updates it if the key exists.
     fn write(&mut self, change: u64) -> Result<(), Failure> {
         let (key, value) = (self.key(), self.value(change));
         if self.model.insert(key.clone(), value.clone()).is_none() {
@@ -90,7 +90,7 @@ impl<M: OrderedMap> Test<M> {
             writes.values.push_with(|bytes| bytes.extend_from_slice(&value));
             writes.inserts.push(is_insert);
         }
-        assert_eq!(self.map.write_many(&writes, &mut self.room)?, count as usize);
+        assert_eq!(self.map.write_many(&writes, &mut self.buffers)?, count as usize);
         Ok(())
     }
 
@@ -104,8 +104,8 @@ impl<M: OrderedMap> Test<M> {
     fn get_many(&mut self) -> Result<(), Failure> {
         let keys: Vec<Vec<u8>> = (0..self.random.random_range(1..40)).map(|_| self.key()).collect();
         let mut found = vec![None; keys.len()];
-        let keep = |number: usize, value: &[u8]| found[number] = Some(value.to_vec());
-        self.map.get_many(&strings(&keys), &mut self.room, keep)?;
+        let store = |number: usize, value: &[u8]| found[number] = Some(value.to_vec());
+        self.map.get_many(&strings(&keys), &mut self.buffers, store)?;
         let expected: Vec<_> = keys.iter().map(|key| self.model.get(key).cloned()).collect();
         assert_eq!(found, expected);
         Ok(())
@@ -113,12 +113,12 @@ impl<M: OrderedMap> Test<M> {
 
     fn scan(&mut self) -> Result<(), Failure> {
         let (from, limit) = (self.key(), self.random.random_range(1..=100));
-        let count = self.map.scan(&from, limit, &mut self.room.items)?;
+        let count = self.map.scan(&from, limit, &mut self.buffers.items)?;
         let expected = self.expected(&from, limit);
-        assert_eq!((count, collect(&mut self.room.items.iter())), (expected.len(), expected));
+        assert_eq!((count, collect(&mut self.buffers.items.iter())), (expected.len(), expected));
         let Some(from) = self.present() else { return Ok(()) };
-        self.map.scan_from_floor(&from, limit, &mut self.room.items)?;
-        assert_eq!(collect(&mut self.room.items.iter()), self.expected(&from, limit));
+        self.map.scan_from_floor(&from, limit, &mut self.buffers.items)?;
+        assert_eq!(collect(&mut self.buffers.items.iter()), self.expected(&from, limit));
         Ok(())
     }
 
@@ -129,7 +129,7 @@ impl<M: OrderedMap> Test<M> {
         let limits = from.iter().map(|_| self.random.random_range(1..=30)).collect();
         let scans = Scans { from: strings(&from), from_floor, limits };
         let mut found = vec![Vec::new(); from.len()];
-        self.map.scan_many(&scans, &mut self.room, |number, pairs| found[number] = collect(pairs))?;
+        self.map.scan_many(&scans, &mut self.buffers, |number, pairs| found[number] = collect(pairs))?;
         let expected: Vec<Pairs> =
             from.iter().zip(&scans.limits).map(|(from, limit)| self.expected(from, *limit)).collect();
         assert_eq!(found, expected);
@@ -138,8 +138,8 @@ impl<M: OrderedMap> Test<M> {
 
     fn scan_all(&mut self) -> Result<(), Failure> {
         let lowest = vec![0; self.sizes.longest().0];
-        self.map.scan(&lowest, 2 * PAIRS as usize, &mut self.room.items)?;
-        assert_eq!(collect(&mut self.room.items.iter()), self.expected(&lowest, usize::MAX));
+        self.map.scan(&lowest, 2 * PAIRS as usize, &mut self.buffers.items)?;
+        assert_eq!(collect(&mut self.buffers.items.iter()), self.expected(&lowest, usize::MAX));
         Ok(())
     }
 }
@@ -155,16 +155,16 @@ fn collect(pairs: &mut dyn Iterator<Item = (&[u8], &[u8])>) -> Pairs {
 }
 
 #[test]
-fn all_maps_answer_alike() -> Result<(), Failure> {
+fn all_maps_return_the_same_results() -> Result<(), Failure> {
     let others = ["mvcc=off", "log=0", "log=1024:in-flight=1", "node=4096:shortcuts=64:segment=64:quantum=7"];
-    let others = others.map(|choices| format!("honeycomb:{choices}").parse());
+    let others = others.map(|options| format!("honeycomb:{options}").parse());
     let others: Vec<Peer> = others.into_iter().collect::<Result<_, _>>()?;
     for name in ["16+16", "8+8", "460+460", "mixed"] {
         let sizes = name.parse()?;
         for peer in Peer::DEFAULT.into_iter().chain(others.clone()) {
-            if peer.refuses(sizes).is_none() {
-                let done = peer.accept(Contents { pairs: PAIRS, sizes }, Conforms { sizes });
-                assert!(done.is_ok(), "{peer}, {name}: {done:?}");
+            if peer.unsupported(sizes).is_none() {
+                let result = peer.accept(Contents { pairs: PAIRS, sizes }, Conformance { sizes });
+                assert!(result.is_ok(), "{peer}, {name}: {result:?}");
             }
         }
     }

@@ -1,11 +1,11 @@
-//! The whole benchmark, small: it runs, and what it writes can be read and compared.
+//! A small run of the whole benchmark, whose results can be read and compared.
 
 use std::process::{Command, Output};
 
 use honeycomb_lab::adapters::Peer;
 use honeycomb_lab::figures::{FIGURES, Shape};
 use honeycomb_lab::map::Failure;
-use honeycomb_lab::open::Disturbance;
+use honeycomb_lab::open_loop::Disturbance;
 use honeycomb_lab::report::Report;
 use honeycomb_workload::Workload;
 
@@ -13,7 +13,7 @@ fn bench(arguments: &[&str]) -> Result<Output, Failure> {
     Ok(Command::new(env!("CARGO_BIN_EXE_honeycomb-bench")).args(arguments).output()?)
 }
 
-/// What a command that must succeed prints.
+/// Runs a command that must succeed. Returns its standard output.
 fn printed(arguments: &[&str]) -> Result<String, Failure> {
     let output = bench(arguments)?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -28,7 +28,8 @@ fn a_small_run_measures_everything() -> Result<(), Failure> {
     let report = Report::read(&folder.path().join("bench.json"))?;
 
     let peers = Peer::DEFAULT;
-    // Load and insert know no distribution; all others have two, and all have two numbers of threads.
+    // Load and insert do not depend on the distribution. All others have two, and all have two numbers of
+    // threads.
     let numbers = peers.len() * 2 * (1 + 1 + 2 * (Workload::DEFAULT.len() - 1));
     assert_eq!(report.measurements.len(), numbers);
     let of_limit = |one| report.of_limit(one).is_some_and(|part| part > 0.0);
@@ -42,15 +43,15 @@ fn a_small_run_measures_everything() -> Result<(), Failure> {
     assert_eq!(csv.lines().count(), 1 + numbers);
 
     let json = format!("{out}/bench.json");
-    let same = printed(&["--compare", &json, &json])?;
-    assert_eq!(same, format!("{numbers} of {numbers} numbers did not move beyond noise.\n"));
+    let text = printed(&["--compare", &json, &json])?;
+    assert_eq!(text, format!("{numbers} of {numbers} numbers did not change beyond noise.\n"));
     let changes: Vec<serde_json::Value> =
         serde_json::from_str(&printed(&["--json", "--compare", &json, &json])?)?;
     assert_eq!(changes.len(), numbers);
     Ok(())
 }
 
-/// What a run of few things measures.
+/// Runs a small measurement and returns its report.
 fn measured(arguments: &[&str]) -> Result<Report, Failure> {
     let few = ["run", "--smoke", "--json", "--threads", "2", "--distributions", "uniform"];
     Ok(serde_json::from_str(&printed(&[&few, arguments].concat())?)?)
@@ -63,7 +64,8 @@ fn all_workloads_run_one_at_a_time_and_in_batches() -> Result<(), Failure> {
     let peers = ["--peers", "honeycomb,congee", "--distributions", "uniform,zipf,latest"];
     let report = measured(&[&["--workloads", workloads, "--batches", "1,100"], &peers[..]].concat())?;
     assert_eq!(report.failures, []);
-    // Three know no distribution, one only two of them; the load knows neither that nor batches.
+    // Three do not depend on the distribution, one has only two of them, and the load has neither
+    // distributions nor batches.
     assert_eq!(report.measurements.len(), 2 * (1 + 2 * (3 + 2 + 11 * 3)));
     Ok(())
 }
@@ -79,7 +81,7 @@ fn numbers_and_sizes_of_pairs_are_measured_in_groups() -> Result<(), Failure> {
 }
 
 #[test]
-fn open_loops_time_operations_from_when_they_were_due() -> Result<(), Failure> {
+fn open_loops_measure_latency_from_the_due_time() -> Result<(), Failure> {
     let loads = ["--open-loads", "10,50", "--disturbances", "none,anywhere", "--seconds-per-slice", "0.02"];
     let folder = tempfile::tempdir()?;
     let out = ["--peers", "honeycomb,masstree", "--workloads", "get", "--out"];
@@ -122,7 +124,7 @@ fn maps_that_do_not_fit_together_are_measured_in_groups() -> Result<(), Failure>
 }
 
 #[test]
-fn every_figure_is_measured_or_says_what_it_waits_for() -> Result<(), Failure> {
+fn every_figure_is_measured_or_explains_why_not() -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
     let out = folder.path().to_str().ok_or("path")?;
     let few = ["--smoke", "--peers", "honeycomb,masstree", "--out", out];
@@ -132,31 +134,31 @@ fn every_figure_is_measured_or_says_what_it_waits_for() -> Result<(), Failure> {
     let printed = printed(&[&["figure", "all"], &few[..]].concat())?;
     let page = page()?;
     for figure in FIGURES {
-        let is_measured = folder.path().join(figure.stem()).join("figure.json").exists();
+        let is_measured = folder.path().join(figure.text.stem()).join("figure.json").exists();
         assert_eq!(is_measured, figure.shape != Shape::Elsewhere);
-        assert!(page.contains(&format!("## {}", figure.heading())) && page.contains(figure.claim));
-        assert!(printed.contains(&figure.heading()));
+        assert!(page.contains(&format!("## {}", figure.text.heading())) && page.contains(figure.text.claim));
+        assert!(printed.contains(&figure.text.heading()));
     }
     assert!(page.contains("| `quantum=1024` | "));
     for disturbance in Disturbance::possible(1)? {
         assert_eq!(page.matches(&format!("| {} | ", disturbance.name())).count(), 4);
     }
-    // A row for each workload and distribution, such as that of the scans of 24 pairs.
+    // The table has a row for each workload and distribution, such as scans of 24 pairs.
     assert_eq!(page.matches("| scan24, ").count(), 2);
     assert_eq!(page.matches("not measured yet").count(), 0);
     Ok(())
 }
 
 #[test]
-fn wrong_arguments_are_named() -> Result<(), Failure> {
+fn errors_name_the_invalid_argument() -> Result<(), Failure> {
     for (arguments, reason) in [
         (["run", "--pairs", "10"], "each number of pairs must be 1000 to"),
         (["run", "--memory", "0.001"], "try fewer --pairs"),
         (["run", "--threads", "0"], "number of threads"),
         (["run", "--sizes", "7+16"], "each 8 to 460"),
-        (["run", "--workloads", "scan0"], "no workload scan0: there are get"),
-        (["run", "--peers", "redis"], "no map redis: there are honeycomb"),
-        (["figure", "18", "--smoke"], "no figure 18: there are 10 to 17, ablations, latency, and all"),
+        (["run", "--workloads", "scan0"], "unknown workload scan0; expected get"),
+        (["run", "--peers", "redis"], "unknown map redis; expected honeycomb"),
+        (["figure", "18", "--smoke"], "unknown figure 18; expected 10, 11, 12"),
         (["run", "--batches", "0"], "each batch"),
         (["run", "--seconds-per-slice", "inf"], "--seconds-per-slice"),
         (["run", "--repetitions", "0"], "0 repetitions"),

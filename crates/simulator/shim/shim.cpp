@@ -1,4 +1,4 @@
-// A Verilated model behind a few functions.
+// C interface of the Verilated model.
 
 #include "shim.h"
 
@@ -12,12 +12,12 @@
 #endif
 
 static_assert(DramPorts == 2, "accelerator_top has two channels");
-static_assert(sizeof(Inputs) == 4 * 64 + 34 * 8, "src/model.rs has the same struct");
-static_assert(sizeof(Outputs) == 3 * 64 + 43 * 8, "src/model.rs has the same struct");
+static_assert(sizeof(Inputs) == 4 * 64 + 34 * 8, "src/model.rs declares the same struct");
+static_assert(sizeof(Outputs) == 3 * 64 + 43 * 8, "src/model.rs declares the same struct");
 
 using Events = std::remove_reference_t<decltype(Model::events_o)>;
 
-// A context for a model. One that may write a waveform has to be told before.
+// Returns the context of a model. Waveforms must be enabled before the model is constructed.
 static VerilatedContext* prepared(VerilatedContext& context) {
 #ifdef HONEYCOMB_TRACE
   context.traceEverOn(true);
@@ -42,7 +42,7 @@ struct Simulation {
   }
 };
 
-// The pins of a channel of on-board memory have the same names but for the prefix.
+// The pins of all channels of on-board memory have the same names except for the prefix.
 #define APPLY_DRAM(prefix, in)                                                \
   do {                                                                        \
     std::memcpy(model.prefix##_rdata.data(), (in).rdata, sizeof(Line));       \
@@ -128,7 +128,7 @@ static void sample(const Model& model, Outputs& out) {
 
 extern "C" {
 
-// A model before its first cycle, or null if there is no memory for it.
+// Returns a model before its first cycle, or null if memory is exhausted.
 Simulation* honeycomb_model_new() {
   try {
     return new Simulation;
@@ -141,7 +141,7 @@ void honeycomb_model_delete(Simulation* simulation) {
   delete simulation;
 }
 
-// One cycle: the outputs are those beside the inputs, before the clock edge.
+// Runs one cycle. The outputs are sampled with the inputs applied, before the clock edge.
 void honeycomb_model_cycle(Simulation* simulation, const Inputs* in, Outputs* out) {
   Model& model = simulation->model;
   model.clk_i = 0;
@@ -155,14 +155,14 @@ void honeycomb_model_cycle(Simulation* simulation, const Inputs* in, Outputs* ou
   simulation->context.timeInc(simulation->half_cycle);
 }
 
-// The events of the cycle that ran last, and how many words they are.
+// Returns the events of the last cycle, and their number of words.
 const uint32_t* honeycomb_model_events(const Simulation* simulation, size_t* words) {
   *words = sizeof(Events) / sizeof(uint32_t);
   return simulation->events.data();
 }
 
 #ifdef HONEYCOMB_TRACE
-// Writes a waveform from here on. False if it cannot be written there.
+// Starts a waveform. Returns false if the file cannot be written.
 bool honeycomb_model_trace(Simulation* simulation, const char* path, uint64_t half_cycle) {
   simulation->half_cycle = half_cycle;
   simulation->model.trace(&simulation->trace, 99);

@@ -1,5 +1,5 @@
-// The pins of accelerator_top as Rust sees them: src/model.rs declares the same structs. Lines come first, and
-// every number takes 64 bits, so the structs have no padding.
+// The pins of accelerator_top, as Rust uses them. src/model.rs declares the same structs. Lines come first,
+// and every number has 64 bits, so the structs have no padding.
 
 #pragma once
 

@@ -1,24 +1,24 @@
-//! What the accelerator tells of itself: see `event_t` in `rtl/common/accelerator_pkg.sv`.
+//! Events that the accelerator reports in simulation: `event_t` in `rtl/common/accelerator_pkg.sv`.
 
 use crate::model::EVENT_WORDS;
 
-/// What happened to a request in a cycle. The layout has the kinds, and what detail and argument mean.
+/// One step of a request in one cycle. The layout defines the kinds and the meaning of detail and argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {
-    /// The cycle, counted from reset.
+    /// Cycle, counted from reset.
     pub cycle: u64,
     /// `EVENT_*` of the layout.
     pub kind: usize,
-    /// The request's.
+    /// Slot of the request.
     pub slot: u16,
-    /// See the kind.
+    /// Meaning depends on the kind.
     pub detail: u32,
-    /// See the kind.
+    /// Meaning depends on the kind.
     pub argument: u64,
 }
 
 impl Event {
-    /// An event as a port has it; none if nothing happened.
+    /// Decodes one lane of the event port. Returns `None` for an idle lane.
     pub(crate) fn of_words(cycle: u64, words: &[u32; EVENT_WORDS]) -> Option<Self> {
         let [low, high, detail, kind_and_slot] = *words;
         let kind = (kind_and_slot >> 16) as usize;
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_a_struct_with_the_last_field_first() {
+    fn the_first_word_is_the_last_field_of_the_struct() {
         let event = Event { cycle: 7, kind: 3, slot: 9, detail: 5, argument: 1 << 32 | 2 };
         assert_eq!(Event::of_words(7, &[2, 1, 5, 3 << 16 | 9]), Some(event));
         assert_eq!(Event::of_words(7, &[2, 1, 5, 9]), None);

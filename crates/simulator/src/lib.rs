@@ -4,24 +4,21 @@
 //!   driver ── Engine ──> engine ── requests, registers ──> model of rtl/ (Verilator)
 //!                          │                                    │
 //!   the arena <── lines ── machine <── tagged reads, AXI4 ──────┘
-//!                          platform: how long all that takes
+//!                          platform: latency and bandwidth
 //! ```
 //! [`Simulator`] implements [`Engines`](honeycomb_accelerator::Engines) for a
 //! [`DeviceBackend`](honeycomb_accelerator::DeviceBackend), so a store executes its reads on it as on any
-//! other accelerator.
+//! other accelerator. Measurements drive a [`Machine`] directly, without the driver.
 
 mod engine;
-pub mod event;
-pub mod figures;
-pub mod life;
+mod event;
 mod machine;
-pub mod measure;
 mod model;
-pub mod picture;
 pub mod platform;
-pub mod report;
-mod traffic;
-mod tree;
+mod request_window;
 
 pub use engine::{CACHE_NODES, Simulator};
+pub use event::Event;
+pub use machine::{COMMANDS_MAX, Command, Machine, ReadLine, UpdateCounts};
 pub use model::cycles_simulated;
+pub use request_window::RequestWindow;

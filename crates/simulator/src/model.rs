@@ -1,4 +1,4 @@
-//! The Verilated model, and the one place that speaks C.
+//! The Verilated model, and the only file that calls C.
 #![allow(unsafe_code)]
 #![deny(unsafe_op_in_unsafe_fn)]
 
@@ -7,22 +7,26 @@ use std::ffi::CStr;
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-#[cfg(feature = "trace")]
-use {libz_sys as _, lz4_sys as _};
-
 use honeycomb_memory::sync::{AtomicU64, Ordering};
 
 use crate::platform::LINE_BYTES;
 
-/// A line as a port of 512 bits.
+/// Links the libraries that compress waveforms.
+#[cfg(feature = "trace")]
+mod waveform_libraries {
+    use libz_sys as _;
+    use lz4_sys as _;
+}
+
+/// A line on a port of 512 bits.
 pub(crate) type Words = [u32; LINE_BYTES / 4];
 
-/// Words of an event: see `event_t`.
+/// Words of an `event_t`.
 pub(crate) const EVENT_WORDS: usize = 4;
 /// Ports of on-board memory.
 pub(crate) const DRAM_PORTS: usize = 2;
 
-/// Declares a struct of lines and numbers that `shim/shim.h` has, too.
+/// Declares a struct of lines and numbers that matches one in `shim/shim.h`.
 macro_rules! ports {
     ($(#[$about:meta])* $name:ident {
         $([$part:ident: $parts:ty])? $($line:ident),+; $($number:ident),+ $(,)?
@@ -39,12 +43,12 @@ macro_rules! ports {
 }
 
 ports! {
-    /// Inputs of a port of on-board memory, under their AXI names.
+    /// Inputs of a port of on-board memory, by their AXI names.
     DramInputs { rdata; arready, rvalid, rid, rlast, awready, wready, bvalid, bid }
 }
 
 ports! {
-    /// Outputs of a port of on-board memory, under their AXI names.
+    /// Outputs of a port of on-board memory, by their AXI names.
     DramOutputs {
         wdata;
         arvalid, arid, araddr, arlen, rready, awvalid, awid, awaddr, awlen, wvalid, wstrb, bready
@@ -52,7 +56,7 @@ ports! {
 }
 
 ports! {
-    /// Inputs of the accelerator in a cycle; those of host memory have AXI names.
+    /// Inputs of the accelerator in one cycle.
     Inputs {
         [dram: [DramInputs; DRAM_PORTS]]
         request_data, host_rdata;
@@ -66,7 +70,7 @@ ports! {
 }
 
 ports! {
-    /// Outputs of the accelerator in a cycle.
+    /// Outputs of the accelerator in one cycle.
     Outputs {
         [dram: [DramOutputs; DRAM_PORTS]]
         completion_data;
@@ -82,22 +86,22 @@ ports! {
 // The shim asserts the same.
 const _: () = assert!(size_of::<Inputs>() == 4 * 64 + 34 * 8 && size_of::<Outputs>() == 3 * 64 + 43 * 8);
 
-/// The accelerator, cycle by cycle. An assertion in it that fails ends the process.
+/// The simulated accelerator. A failed assertion in the model ends the process.
 #[derive(Debug)]
 pub(crate) struct Model {
     simulation: NonNull<c_void>,
     cycles: u64,
 }
 
-/// Cycles of the models that are gone.
+/// Cycles of all dropped models.
 static CYCLES: AtomicU64 = AtomicU64::new(0);
 
-/// Cycles that all simulated accelerators of this process ran for, those that are still there left out.
+/// Returns the number of cycles that all dropped accelerators of this process have simulated.
 pub fn cycles_simulated() -> u64 {
     CYCLES.load(Ordering::Relaxed)
 }
 
-// SAFETY: a simulation has no ties to the thread that made it, and `Model` is used through `&mut` only.
+// SAFETY: a simulation is not bound to the thread that created it, and `Model` is used through `&mut` only.
 unsafe impl Send for Model {}
 
 unsafe extern "C" {
@@ -114,27 +118,27 @@ unsafe extern "C" {
 }
 
 impl Model {
-    /// A model before its first cycle.
+    /// Returns a model before its first cycle.
     ///
     /// # Panics
-    /// If there is no memory for it.
+    /// If memory is exhausted.
     pub(crate) fn new() -> Self {
-        // SAFETY: it asks for nothing.
+        // SAFETY: the call has no preconditions.
         let simulation = unsafe { honeycomb_model_new() };
-        Self { simulation: NonNull::new(simulation).expect("there is memory for the model"), cycles: 0 }
+        Self { simulation: NonNull::new(simulation).expect("out of memory for the model"), cycles: 0 }
     }
 
-    /// Runs a cycle. The outputs are those beside the inputs, before the clock edge.
+    /// Runs a cycle. The outputs are sampled with the inputs applied, before the clock edge.
     pub(crate) fn cycle(&mut self, inputs: &Inputs, outputs: &mut Outputs) {
         self.cycles += 1;
-        // SAFETY: the simulation lives until `drop`, nobody else uses it, and the structs are the shim's.
+        // SAFETY: the simulation lives until `drop`, this is its only user, and the structs match the shim.
         unsafe { honeycomb_model_cycle(self.simulation.as_ptr(), inputs, outputs) };
     }
 
-    /// What happened in the cycle that ran last: an event a lane, of kind 0 where nothing did.
+    /// Returns the events of the last cycle, one for each lane. An idle lane has kind 0.
     pub(crate) fn events(&self) -> &[[u32; EVENT_WORDS]] {
         let mut words = 0;
-        // SAFETY: the words are the simulation's, which is borrowed, and change only in `cycle`.
+        // SAFETY: the words belong to the simulation, which is borrowed, and change only in `cycle`.
         let words = unsafe {
             let first = honeycomb_model_events(self.simulation.as_ptr(), &mut words);
             std::slice::from_raw_parts(first, words)
@@ -142,10 +146,10 @@ impl Model {
         words.as_chunks().0
     }
 
-    /// Writes a waveform from here on; false if the file cannot be written.
+    /// Starts a waveform. Returns false if the file cannot be written.
     #[cfg(feature = "trace")]
     pub(crate) fn trace(&mut self, path: &CStr, cycle: crate::platform::Picoseconds) -> bool {
-        // SAFETY: the simulation lives until `drop`, and the path is not kept.
+        // SAFETY: the simulation lives until `drop` and does not keep the path.
         unsafe { honeycomb_model_trace(self.simulation.as_ptr(), path.as_ptr(), cycle / 2) }
     }
 }
@@ -153,7 +157,7 @@ impl Model {
 impl Drop for Model {
     fn drop(&mut self) {
         CYCLES.fetch_add(self.cycles, Ordering::Relaxed);
-        // SAFETY: it came from `honeycomb_model_new` and is not used any more.
+        // SAFETY: the pointer came from `honeycomb_model_new` and is not used after this call.
         unsafe { honeycomb_model_delete(self.simulation.as_ptr()) };
     }
 }

@@ -1,7 +1,7 @@
-//! The machine around the accelerator: host memory behind PCIe and on-board memory, as models of their time.
+//! Timing models of the machine around the accelerator: host memory behind PCIe, and on-board memory.
 //!
-//! Each is a state machine without a clock of its own: it is told what time it is and what is asked of it,
-//! and says what it has to give. What it does follows from its parameters and its seed.
+//! Each model is a state machine without a clock: the caller passes the current time and new requests, and
+//! collects the results. Parameters and seed determine its behaviour.
 
 mod host_link;
 mod on_board;
@@ -13,13 +13,13 @@ pub use on_board::{Burst, OnBoard, OnBoardBeat, OnBoardCounts, OnBoardMemory};
 pub use preset::{Platform, UnknownPreset};
 pub use quantiles::Quantiles;
 
-/// A time or a span of it, in picoseconds.
+/// A time or a duration, in picoseconds.
 pub type Picoseconds = u64;
 
-/// Bytes that a bus moves in a cycle.
+/// Bytes that a bus transfers in a cycle.
 pub const LINE_BYTES: usize = 64;
 
-/// The time that so many bytes take at a bandwidth in bytes a second.
+/// Returns the time to transfer some bytes at a bandwidth in bytes per second.
 fn transfer_time(bytes: u64, bytes_a_second: u64) -> Picoseconds {
     (u128::from(bytes) * 1_000_000_000_000 / u128::from(bytes_a_second)) as Picoseconds
 }

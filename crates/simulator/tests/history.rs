@@ -1,6 +1,6 @@
 //! Histories of reads in flight on the simulated accelerator.
 //!
-//! `HONEYCOMB_SOAK_SECONDS=3600` runs rounds of it for an hour.
+//! `HONEYCOMB_SOAK_SECONDS=3600` repeats the rounds for an hour.
 #![allow(missing_docs)]
 
 use std::sync::Arc;
@@ -13,15 +13,15 @@ use honeycomb_testing::index::Keys;
 use honeycomb_testing::soak;
 
 fn round(simulator: Simulator, arena_bytes: usize, log_bytes: usize, keys: Keys, key_count: u64) -> Round {
-    let back =
+    let backend =
         Arc::new(DeviceBackend { engines: simulator, scan_quantum_pairs: 20, ..DeviceBackend::default() });
-    // Who writes waits for the simulation, with a lock held: many writers would mostly begin again.
+    // A writer waits for the simulation while it has a lock, so most of many writers would retry.
     let (writers, readers, steps) = (2, 2, 80);
-    Round { backend: back, arena_bytes, log_bytes, keys, key_count, writers, readers, steps }
+    Round { backend, arena_bytes, log_bytes, keys, key_count, writers, readers, steps }
 }
 
 #[test]
-fn every_answer_is_the_state_at_its_version() {
+fn every_result_is_the_state_at_its_version() {
     let ideal = |seed| Simulator { platform: Platform::IDEAL, seed, ..Simulator::default() };
     let bare = Simulator { cache: false, balance: false, root_on_chip: false, ..ideal(3) };
     let rounds = [

@@ -5,7 +5,7 @@ use cargo_metadata::{DependencyKind, Metadata};
 use crate::{Repository, Violation};
 
 /// The layer of each crate. ARCHITECTURE.md describes the crates.
-pub const LAYERS: [(&str, u32); 15] = [
+pub const LAYERS: [(&str, u32); 16] = [
     ("honeycomb-layout", 0),
     ("honeycomb-memory", 1),
     ("honeycomb-protocol", 1),
@@ -21,6 +21,7 @@ pub const LAYERS: [(&str, u32); 15] = [
     ("honeycomb-server", 5),
     ("honeycomb-cli", 6),
     ("honeycomb-lab", 6),
+    ("honeycomb-simulation", 7),
 ];
 
 /// The checker itself: it imports no other crate of the workspace, and none imports it.

@@ -5,8 +5,7 @@ use std::process::Command;
 
 use cargo_metadata::MetadataCommand;
 use honeycomb_tidy::{
-    Repository, Violation, atomics, cycles, docs, layers, lengths, manifests, modules, rooms,
-    safety, words,
+    Repository, Violation, atomics, cycles, docs, layers, lengths, manifests, modules, rooms, safety, words,
 };
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");

@@ -5,23 +5,22 @@ use honeycomb_workload::{BYTES, Sizes};
 
 use crate::map::{Copied, Failure, OrderedMap};
 
-/// A B+tree made for more data than memory: 4 KiB leaf pages, in memory here, behind a buffer of small pages
-/// for popular and for new pairs. An insert does not tell whether the key was there. Its scans are not of one
-/// moment.
+/// A B+tree for data larger than memory: 4 KiB leaf pages, here in memory, behind a buffer of small pages for
+/// popular and for new pairs. An insert does not report whether the key existed. Scans are not atomic.
 pub(super) struct Bf(BfTree);
 
 /// Bytes of the longest pair.
 const PAIR_BYTES_MAX: usize = 2 * *BYTES.end();
 
 impl Bf {
-    /// An empty one for pairs of these sizes.
+    /// Returns an empty tree for pairs of these sizes.
     pub(super) fn new(sizes: Sizes) -> Result<Self, Failure> {
         let (key_bytes_max, _) = sizes.longest();
         let shortest = if let Sizes::Fixed { key, value } = sizes { key + value } else { 2 * BYTES.start() };
         let mut config = Config::default();
         config.storage_backend(StorageBackend::Memory);
         config.cb_max_key_len(key_bytes_max).cb_min_record_size(shortest);
-        // Its default leaves a page no room for fence keys as long as these.
+        // With the default, a page has no space for fence keys of this size.
         if key_bytes_max > 128 {
             config.cb_max_record_size(PAIR_BYTES_MAX);
         }
@@ -53,7 +52,7 @@ impl OrderedMap for Bf {
                 Ok(true)
             }
             LeafReadResult::Deleted | LeafReadResult::NotFound => Ok(false),
-            LeafReadResult::InvalidKey => Err("bf-tree takes no such key".into()),
+            LeafReadResult::InvalidKey => Err("bf-tree rejects the key".into()),
         }
     }
 

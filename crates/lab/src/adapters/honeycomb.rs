@@ -1,9 +1,9 @@
-//! Honeycomb itself.
+//! Honeycomb.
 
 use honeycomb_store::{AccessCounts, Batch, Config, Pairs, Reads, Scan, Store, Table};
 
 use super::Contents;
-use crate::map::{Failure, Items, OrderedMap, Room, Scans, Strings, Writes};
+use crate::map::{Buffers, Failure, Items, OrderedMap, Scans, Strings, Writes};
 
 /// One table of a store.
 pub struct Honeycomb {
@@ -11,41 +11,41 @@ pub struct Honeycomb {
     table: Table,
 }
 
-/// Arena beyond what the pairs are expected to take; it costs address space and no memory until it is used.
-const ROOM_BYTES: u64 = 1 << 30;
+/// Spare arena. Unused arena occupies only address space.
+const SPARE_BYTES: u64 = 1 << 30;
 
 impl Honeycomb {
-    /// An empty one that is like `config` and as large as `contents` need.
+    /// Returns an empty store with this configuration, large enough for `contents`.
     pub fn new(config: Config, contents: Contents) -> Result<Self, Failure> {
-        let memory_bytes = usize::try_from(contents.pairs * bytes_per_pair(contents) + ROOM_BYTES)?;
+        let memory_bytes = usize::try_from(contents.pairs * bytes_per_pair(contents) + SPARE_BYTES)?;
         let store = Store::open(Config { memory_bytes, ..config })?;
         let table = store.table("bench")?;
         Ok(Honeycomb { store, table })
     }
 
-    /// What searches touched, if the store was made to count it.
+    /// Returns the access statistics, if the store collects them.
     pub fn touched(&self) -> Option<AccessCounts> {
         self.store.touched()
     }
 
-    fn scan_for(&self, scan: &Scan<'_>, items: &mut Found) -> Result<usize, Failure> {
+    fn scan_for(&self, scan: &Scan<'_>, items: &mut HoneycombBuffers) -> Result<usize, Failure> {
         self.table.scan_into(scan, &mut items.pairs)?;
         Ok(items.pairs.len())
     }
 }
 
-/// About how many bytes a pair takes, rounded up.
+/// Returns an upper estimate of the bytes for a pair.
 pub(super) fn bytes_per_pair(contents: Contents) -> u64 {
     contents.sizes.pair_bytes() * 3 / 2 + 32
 }
 
 impl OrderedMap for Honeycomb {
-    type Items = Found;
+    type Items = HoneycombBuffers;
 
     fn insert(&self, key: &[u8], value: &[u8]) -> Result<(), Failure> {
         match self.table.insert(key, value)? {
             true => Ok(()),
-            false => Err("the key is there already".into()),
+            false => Err("the key exists".into()),
         }
     }
 
@@ -57,21 +57,26 @@ impl OrderedMap for Honeycomb {
         Ok(self.table.get_into(key, value)?)
     }
 
-    fn scan(&self, from: &[u8], limit: usize, items: &mut Found) -> Result<usize, Failure> {
+    fn scan(&self, from: &[u8], limit: usize, items: &mut HoneycombBuffers) -> Result<usize, Failure> {
         self.scan_for(&Scan::from(from).limit(limit), items)
     }
 
-    fn scan_from_floor(&self, from: &[u8], limit: usize, items: &mut Found) -> Result<usize, Failure> {
+    fn scan_from_floor(
+        &self,
+        from: &[u8],
+        limit: usize,
+        items: &mut HoneycombBuffers,
+    ) -> Result<usize, Failure> {
         self.scan_for(&Scan::from(from).floor_start().limit(limit), items)
     }
 
     fn get_many(
         &self,
         keys: &Strings,
-        room: &mut Room<Found>,
+        buffers: &mut Buffers<HoneycombBuffers>,
         mut found: impl FnMut(usize, &[u8]),
     ) -> Result<(), Failure> {
-        let reads = &mut room.items.reads;
+        let reads = &mut buffers.items.reads;
         reads.clear();
         keys.iter().try_for_each(|key| reads.get(&self.table, key))?;
         self.store.read(reads)?;
@@ -86,10 +91,10 @@ impl OrderedMap for Honeycomb {
     fn scan_many(
         &self,
         scans: &Scans,
-        room: &mut Room<Found>,
+        buffers: &mut Buffers<HoneycombBuffers>,
         mut found: impl FnMut(usize, &mut dyn Iterator<Item = (&[u8], &[u8])>),
     ) -> Result<(), Failure> {
-        let reads = &mut room.items.reads;
+        let reads = &mut buffers.items.reads;
         reads.clear();
         for (from, &limit) in scans.from.iter().zip(&scans.limits) {
             let scan = Scan::from(from).limit(limit);
@@ -102,8 +107,8 @@ impl OrderedMap for Honeycomb {
         Ok(())
     }
 
-    fn write_many(&self, writes: &Writes, room: &mut Room<Found>) -> Result<usize, Failure> {
-        let batch = &mut room.items.batch;
+    fn write_many(&self, writes: &Writes, buffers: &mut Buffers<HoneycombBuffers>) -> Result<usize, Failure> {
+        let batch = &mut buffers.items.batch;
         batch.clear();
         for ((key, value), is_insert) in writes.keys.iter().zip(writes.values.iter()).zip(&writes.inserts) {
             if *is_insert {
@@ -127,15 +132,15 @@ impl OrderedMap for Honeycomb {
     }
 }
 
-/// What a thread uses again and again.
+/// Buffers that a thread reuses.
 #[derive(Default)]
-pub struct Found {
+pub struct HoneycombBuffers {
     pairs: Pairs,
     reads: Reads,
     batch: Batch,
 }
 
-impl Items for Found {
+impl Items for HoneycombBuffers {
     fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.pairs.iter()
     }

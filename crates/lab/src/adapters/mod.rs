@@ -1,12 +1,12 @@
-//! The maps that are compared, one file each.
+//! Adapters of the compared maps, one file each.
 
 mod bf_tree;
 mod btree_map;
-mod choices;
 mod congee;
 mod honeycomb;
 mod masstree;
 mod nothing;
+mod options;
 mod skip_map;
 mod stored;
 mod tree_index;
@@ -15,22 +15,21 @@ use std::fmt;
 use std::str::FromStr;
 
 use honeycomb_workload::names::{name_of, named, names};
-use honeycomb_workload::{Sizes, written_by_name};
+use honeycomb_workload::{Sizes, serde_by_name};
 use serde::{Deserialize, Serialize};
-
-pub use choices::Choices;
-pub use nothing::Nothing;
 
 use crate::map::{Failure, OrderedMap};
 pub use honeycomb::Honeycomb;
+pub use nothing::Nothing;
+pub use options::HoneycombOptions;
 use stored::Stored;
 
 /// A map, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Peer {
-    /// Honeycomb, with what is chosen of it.
-    Honeycomb(Choices),
+    /// Honeycomb, with options.
+    Honeycomb(HoneycombOptions),
     /// Crate masstree: trie of B+trees.
     Masstree,
     /// Crate congee: adaptive radix tree with optimistic lock coupling.
@@ -43,14 +42,14 @@ pub enum Peer {
     BfTree,
     /// The standard library's `BTreeMap` behind a `RwLock`.
     BTreeMap,
-    /// No map: what the benchmark and the operating system do to operations that take no time.
+    /// No map. It shows the overhead of the benchmark and of the operating system.
     Nothing,
 }
 
-/// The name of Honeycomb, before what is chosen of it.
+/// The name of Honeycomb, before its options.
 const HONEYCOMB: &str = "honeycomb";
 
-/// The names of the others.
+/// The names of the other maps.
 const NAMED: [(Peer, &str); 7] = [
     (Peer::Masstree, "masstree"),
     (Peer::Congee, "congee"),
@@ -61,30 +60,30 @@ const NAMED: [(Peer, &str); 7] = [
     (Peer::Nothing, "nothing"),
 ];
 
-/// What a map is going to hold.
+/// The content of a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Contents {
-    /// About how many pairs.
+    /// Approximate number of pairs.
     pub pairs: u64,
-    /// How long their keys and values are.
+    /// Sizes of their keys and values.
     pub sizes: Sizes,
 }
 
-/// Something to be done with a map whose type is chosen by name.
+/// A generic function over maps, for a map whose type a name selects.
 pub trait Visitor {
-    /// What comes of it.
+    /// The result.
     type Output;
 
-    /// Does it with what `make` makes.
+    /// Applies the function to the map that `make` returns.
     fn visit<M: OrderedMap>(self, make: impl FnOnce() -> Result<M, Failure>)
     -> Result<Self::Output, Failure>;
 }
 
 impl Peer {
-    /// Honeycomb as it is unless something is chosen, which all others are compared with.
-    pub const HONEYCOMB: Peer = Peer::Honeycomb(Choices::NONE);
+    /// Honeycomb with default options, the reference of all comparisons.
+    pub const HONEYCOMB: Peer = Peer::Honeycomb(HoneycombOptions::NONE);
 
-    /// What a run measures unless told otherwise.
+    /// The maps that a run measures by default.
     pub const DEFAULT: [Peer; 7] = [
         Peer::HONEYCOMB,
         Peer::Masstree,
@@ -95,7 +94,7 @@ impl Peer {
         Peer::BTreeMap,
     ];
 
-    /// Does something with the map of this name.
+    /// Applies a visitor to the map with this name.
     pub fn accept<V: Visitor>(self, contents: Contents, visitor: V) -> Result<V::Output, Failure> {
         match contents.sizes {
             Sizes::Fixed { key: 8, value: 8 } => self.accept_of::<[u8; 8], [u8; 8], V>(contents, visitor),
@@ -110,7 +109,7 @@ impl Peer {
         visitor: W,
     ) -> Result<W::Output, Failure> {
         match self {
-            Peer::Honeycomb(choices) => visitor.visit(|| Honeycomb::new(choices.config(), contents)),
+            Peer::Honeycomb(options) => visitor.visit(|| Honeycomb::new(options.config(), contents)),
             Peer::Masstree => visitor.visit(|| Ok(masstree::Masstree::<V>::new())),
             Peer::Congee => visitor.visit(|| Ok(congee::Congee::<K, V>::new())),
             Peer::SccTreeIndex => visitor.visit(|| Ok(tree_index::SccTreeIndex::<K, V>::new())),
@@ -121,13 +120,13 @@ impl Peer {
         }
     }
 
-    /// Why the map cannot hold pairs of these sizes, if it cannot.
-    pub fn refuses(self, sizes: Sizes) -> Option<&'static str> {
+    /// Returns why the map cannot store pairs of these sizes, or `None` if it can.
+    pub fn unsupported(self, sizes: Sizes) -> Option<&'static str> {
         let (key_bytes_max, _) = sizes.longest();
         (self == Peer::Masstree && key_bytes_max > 256).then_some("keys of more than 256 bytes")
     }
 
-    /// About how many bytes a pair takes, rounded up: what planning needs before anything is measured.
+    /// Returns an upper estimate of the bytes for a pair, which the plan needs before measurements.
     pub fn bytes_per_pair(self, sizes: Sizes) -> u64 {
         let boxes = if sizes == Sizes::DEFAULT { 0 } else { 48 };
         match self {
@@ -141,8 +140,8 @@ impl Peer {
 
 impl fmt::Display for Peer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Peer::Honeycomb(choices) = self {
-            return write!(formatter, "{HONEYCOMB}{choices}");
+        if let Peer::Honeycomb(options) = self {
+            return write!(formatter, "{HONEYCOMB}{options}");
         }
         formatter.write_str(name_of(&NAMED, self))
     }
@@ -152,16 +151,16 @@ impl FromStr for Peer {
     type Err = Failure;
 
     fn from_str(name: &str) -> Result<Peer, Failure> {
-        if let Some(choices) = name.strip_prefix(HONEYCOMB)
-            && (choices.is_empty() || choices.starts_with(':'))
+        if let Some(options) = name.strip_prefix(HONEYCOMB)
+            && (options.is_empty() || options.starts_with(':'))
         {
-            return Ok(Peer::Honeycomb(choices.parse()?));
+            return Ok(Peer::Honeycomb(options.parse()?));
         }
         named(&NAMED, name).ok_or_else(|| {
-            let (named, form) = (names(&NAMED), Choices::form());
-            format!("no map {name}: there are {HONEYCOMB}, {named}, and {form}").into()
+            let (named, form) = (names(&NAMED), HoneycombOptions::form());
+            format!("unknown map {name}; expected {HONEYCOMB}, {named}, or {form}").into()
         })
     }
 }
 
-written_by_name!(Peer);
+serde_by_name!(Peer);

@@ -1,46 +1,52 @@
-//! What maps that hold typed keys and values hold.
+//! The key and value types of generic maps.
 
 use std::borrow::Borrow;
 
 use crate::map::Failure;
 
-/// A key or value inside a map that is generic over them. Byte strings of one size that the map was compiled
-/// for lie inline; all others lie in boxes, which costs their map an allocation and a step in memory each.
+/// A key or value of a generic map. Byte strings with a fixed size known at compile time are inline. All
+/// others are boxed, which costs the map an allocation and a memory access for each.
 pub(super) trait Stored:
-    Borrow<Self::Asked> + AsRef<[u8]> + Ord + Clone + Send + Sync + 'static
+    Borrow<Self::Lookup> + AsRef<[u8]> + Ord + Clone + Send + Sync + 'static
 {
-    /// What it is looked up by, without being made.
-    type Asked: Ord + ?Sized;
+    /// The borrowed type for lookups, which needs no allocation.
+    type Lookup: Ord + ?Sized;
 
-    /// Made of bytes.
-    fn stored(bytes: &[u8]) -> Result<Self, Failure>;
+    /// Copies bytes.
+    ///
+    /// # Errors
+    /// Fails if the map was compiled for another size.
+    fn from_bytes(bytes: &[u8]) -> Result<Self, Failure>;
 
-    /// What bytes are looked up by.
-    fn asked(bytes: &[u8]) -> Result<&Self::Asked, Failure>;
+    /// Borrows bytes for a lookup.
+    ///
+    /// # Errors
+    /// Fails if the map was compiled for another size.
+    fn lookup(bytes: &[u8]) -> Result<&Self::Lookup, Failure>;
 }
 
 impl<const BYTES: usize> Stored for [u8; BYTES] {
-    type Asked = [u8; BYTES];
+    type Lookup = [u8; BYTES];
 
-    fn stored(bytes: &[u8]) -> Result<Self, Failure> {
-        Self::asked(bytes).copied()
+    fn from_bytes(bytes: &[u8]) -> Result<Self, Failure> {
+        Self::lookup(bytes).copied()
     }
 
-    fn asked(bytes: &[u8]) -> Result<&Self, Failure> {
+    fn lookup(bytes: &[u8]) -> Result<&Self, Failure> {
         bytes
             .try_into()
-            .map_err(|_| format!("{} bytes, this map was compiled for {BYTES}", bytes.len()).into())
+            .map_err(|_| format!("{} bytes, but this map was compiled for {BYTES}", bytes.len()).into())
     }
 }
 
 impl Stored for Box<[u8]> {
-    type Asked = [u8];
+    type Lookup = [u8];
 
-    fn stored(bytes: &[u8]) -> Result<Self, Failure> {
+    fn from_bytes(bytes: &[u8]) -> Result<Self, Failure> {
         Ok(bytes.into())
     }
 
-    fn asked(bytes: &[u8]) -> Result<&[u8], Failure> {
+    fn lookup(bytes: &[u8]) -> Result<&[u8], Failure> {
         Ok(bytes)
     }
 }

@@ -1,33 +1,35 @@
-//! Latency of gets beside long scans and inserts.
+//! Latency of gets during long scans and inserts.
 
 use honeycomb_workload::{Distribution, Workload};
 
-use super::{Figure, Shape};
+use super::{Figure, FigureText, Shape};
 use crate::adapters::Peer;
 use crate::map::Failure;
-use crate::open::Disturbance;
+use crate::open_loop::Disturbance;
 use crate::plan::Plan;
 use crate::report::{Latency, Report, Subject};
 
 pub(super) const FIGURE: Figure = Figure {
-    name: "latency",
-    title: "Latency of gets beside long scans and inserts",
-    claim: "At 70 % of the maximum rate of gets, is the 99.9th percentile of their latency below 10 times \
-        the undisturbed median, while one thread scans 10,000 pairs at a time and another inserts?",
-    reason: "`nothing` is an adapter that does no work. It shows the delays of the operating system, the \
-        machine and the measuring loop. `beside scans and inserts` runs three threads on the cores of the \
-        machine; on two cores they wait for each other, with `nothing` as with a map. `on other cores` \
-        reserves a core for the gets, so that scans and inserts affect them only through the store and \
-        its memory. 100 % is the undisturbed rate of the loop.",
+    text: FigureText {
+        name: "latency",
+        title: "Latency of gets during long scans and inserts",
+        claim: "At 70 % of the maximum rate of gets, is the 99.9th percentile of their latency below 10 \
+            times the undisturbed median, while one thread scans 10,000 pairs at a time and another inserts?",
+        reason: "`nothing` is an adapter that does no work. It shows the delays of the operating system, the \
+            machine and the measuring loop. `during scans and inserts` runs three threads on the cores of \
+            the machine; on two cores they wait for each other, with `nothing` as with a map. `on other \
+            cores` reserves a core for the gets, so that scans and inserts affect them only through the \
+            store and its memory. 100 % is the undisturbed rate of the loop.",
+    },
     shape: Shape::Disturbances,
 };
 
-/// The load that the claim is about, in per cent.
+/// The load of the question, in per cent.
 const LOAD: u32 = 70;
-/// Most times the undisturbed median.
+/// The limit, in multiples of the undisturbed median.
 const TIMES: f64 = 10.0;
 
-/// Per cent of what can be done.
+/// Returns the loads, in per cent of the maximum rate.
 pub(super) fn loads() -> Vec<u32> {
     (1..10).map(|tenth| 10 * tenth).collect()
 }
@@ -58,8 +60,8 @@ pub(super) fn rows(report: &Report) -> Vec<Vec<String>> {
         row.extend([one.p50, one.p99, one.p999].map(microseconds));
         row.push(format!("{times:.0}"));
         row.push(if one.load == LOAD { verdict(times) } else { "" }.into());
-        let floor = same(report, Peer::Nothing, one.disturbance, one);
-        row.push(floor.map_or_else(String::new, |floor| microseconds(floor.p999)));
+        let baseline = same(report, Peer::Nothing, one.disturbance, one);
+        row.push(baseline.map_or_else(String::new, |baseline| microseconds(baseline.p999)));
         rows.push(row);
     }
     rows
@@ -69,8 +71,13 @@ fn verdict(times: f64) -> &'static str {
     if times < TIMES { "yes" } else { "no" }
 }
 
-/// The same as another, but for the map and what went on beside.
-fn same<'r>(report: &'r Report, peer: Peer, beside: Disturbance, other: &Latency) -> Option<&'r Latency> {
-    let wanted = (Subject { peer, ..other.subject }, other.load, beside);
+/// Returns the latency with the same parameters except for the map and the disturbance.
+fn same<'r>(
+    report: &'r Report,
+    peer: Peer,
+    disturbance: Disturbance,
+    other: &Latency,
+) -> Option<&'r Latency> {
+    let wanted = (Subject { peer, ..other.subject }, other.load, disturbance);
     report.latencies.iter().find(|one| (one.subject, one.load, one.disturbance) == wanted)
 }

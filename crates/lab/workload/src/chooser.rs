@@ -1,4 +1,4 @@
-//! Chooses existing pairs by a distribution. Equal seeds choose equal pairs.
+//! The choice of existing pairs by a distribution. Equal seeds choose equal pairs.
 
 use rand::Rng;
 use rand::rngs::SmallRng;
@@ -9,7 +9,7 @@ use crate::Distribution;
 /// Skew of [`Distribution::Zipf`], as in YCSB.
 const THETA: f64 = 0.99;
 
-/// Chooses among the loaded pairs and those that a thread inserted.
+/// Chooses among the loaded pairs and those that the thread has inserted.
 #[derive(Debug)]
 pub(crate) struct Chooser {
     loaded: u64,
@@ -23,8 +23,9 @@ impl Chooser {
         Chooser { loaded, distribution, zipf: zipf(loaded) }
     }
 
-    /// Draws a pair. The thread has inserted `inserted` pairs; `insert` maps the number of an insert to its
-    /// pair. To a thread its own inserts are the newest; the loaded pairs follow, the last first.
+    /// Draws a pair. The thread has inserted `inserted` pairs, and `insert` returns the pair of an insert by
+    /// its number. For [`Distribution::Latest`], the inserts of the thread are the newest pairs, followed by
+    /// the loaded pairs from last to first.
     pub(crate) fn choose(&self, random: &mut SmallRng, inserted: u64, insert: impl Fn(u64) -> u64) -> u64 {
         match self.distribution {
             Distribution::Uniform => random.random_range(0..self.loaded),
@@ -39,19 +40,19 @@ impl Chooser {
         }
     }
 
-    /// A rank from 0; rank 0 is the most popular one.
+    /// Draws a rank. Rank 0 is the most popular.
     fn rank(&self, random: &mut SmallRng) -> u64 {
         random.sample(self.zipf) as u64 - 1
     }
 }
 
-/// An empty map has one rank, which no workload draws.
+/// Returns the distribution of ranks. An empty map has one rank, which no workload draws.
 fn zipf(ranks: u64) -> Zipf<f64> {
-    Zipf::new(ranks.max(1) as f64, THETA).expect("there is a rank, and the skew is positive")
+    Zipf::new(ranks.max(1) as f64, THETA).expect("the number of ranks and the skew are positive")
 }
 
-/// A permutation of 0 to `count` - 1 that puts neighbours far apart. Many maps place the pairs loaded first
-/// close together, so the popular pairs must not be those. `count` is less than the prime.
+/// Permutes 0 to `count` - 1 so that neighbours are far apart. Many maps place the first loaded pairs close
+/// together, so these must not be the popular ones. `count` must be less than the prime.
 fn scatter(rank: u64, count: u64) -> u64 {
     const PRIME: u64 = 2_654_435_761;
     rank * PRIME % count
@@ -70,7 +71,7 @@ mod tests {
         (0..count).map(|_| chooser.rank(&mut random)).collect()
     }
 
-    /// Compares counts of single ranks, and of ever longer ranges of them, with the formula.
+    /// Compares the counts of single ranks, and of ranges of increasing length, with the formula.
     fn check(ranks: u64) {
         const DRAWS: usize = 2_000_000;
         let mut counts = vec![0_u32; ranks as usize];
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_are_as_frequent_as_the_formula_says() {
+    fn rank_frequencies_match_the_formula() {
         [1, 2, 1_000, 1_000_000].into_iter().for_each(check);
     }
 
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_map_has_a_chooser() {
+    fn a_chooser_accepts_an_empty_map() {
         Chooser::new(Distribution::Zipf, 0);
     }
 

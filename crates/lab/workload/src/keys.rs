@@ -1,4 +1,4 @@
-//! The pairs of the benchmark, made from their index, so that no table of them is kept beside the maps.
+//! The pairs of the benchmark, generated from their index, so that no table of pairs occupies memory.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -6,46 +6,45 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Failure, written_by_name};
+use crate::{Failure, serde_by_name};
 
-/// How long keys may be, and how long values.
+/// Allowed lengths of keys and of values.
 pub const BYTES: RangeInclusive<usize> = 8..=460;
 
-/// How long keys and values are: `16+16`, or `mixed`.
+/// Sizes of keys and values: `16+16`, or `mixed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Sizes {
-    /// All keys alike, all values alike.
+    /// All keys have the same size, and all values have the same size.
     Fixed {
         /// Bytes of a key.
         key: usize,
         /// Bytes of a value.
         value: usize,
     },
-    /// Any of [`BYTES`], as many from each power of two to the next.
+    /// All sizes in [`BYTES`]. Each range from one power of two to the next is equally frequent.
     Mixed,
 }
 
 impl Sizes {
-    /// What is measured unless told otherwise, and what all targets are about.
+    /// The default, which all performance targets use.
     pub const DEFAULT: Sizes = Sizes::Fixed { key: 16, value: 16 };
 
-    /// Appends the key of the pair number `index`: bytes that look random, all keys distinct in their first
-    /// eight.
+    /// Appends the key of a pair: pseudo-random bytes, of which the first eight are unique.
     pub fn key(self, index: u64, bytes: &mut Vec<u8>) {
         let first = mix(index);
         let count = if let Sizes::Fixed { key, .. } = self { key } else { mixed(first) };
         fill(first, count, bytes);
     }
 
-    /// Appends the value of the pair number `index` after its change number `change`; 0 is what is loaded.
+    /// Appends the value of a pair after change number `change`. Change 0 is the loaded value.
     pub fn value(self, index: u64, change: u64, bytes: &mut Vec<u8>) {
         let first = mix(mix(index) ^ !change);
         let count = if let Sizes::Fixed { value, .. } = self { value } else { mixed(first) };
         fill(first, count, bytes);
     }
 
-    /// Bytes of a key and a value, on average.
+    /// Returns the average bytes of a pair.
     pub fn pair_bytes(self) -> u64 {
         match self {
             Sizes::Fixed { key, value } => (key + value) as u64,
@@ -53,7 +52,7 @@ impl Sizes {
         }
     }
 
-    /// Bytes of the longest key and of the longest value.
+    /// Returns the bytes of the longest key and of the longest value.
     pub fn longest(self) -> (usize, usize) {
         match self {
             Sizes::Fixed { key, value } => (key, value),
@@ -80,25 +79,26 @@ impl FromStr for Sizes {
         }
         let bytes = |text: &str| text.parse().ok().filter(|bytes| BYTES.contains(bytes));
         let sizes = name.split_once('+').and_then(|(key, value)| Some((bytes(key)?, bytes(value)?)));
-        let (key, value) =
-            sizes.ok_or_else(|| format!("sizes {name}: like 16+16, each 8 to 460, or mixed"))?;
+        let (key, value) = sizes.ok_or_else(|| {
+            format!("invalid sizes {name}; expected KEY+VALUE such as 16+16, each 8 to 460, or mixed")
+        })?;
         Ok(Sizes::Fixed { key, value })
     }
 }
 
-written_by_name!(Sizes);
+serde_by_name!(Sizes);
 
 /// The mean of [`mixed`].
 const MIXED_BYTES_MEAN: u64 = 124;
 
-/// A length for a key or value that starts with `first`: 8 to 15 as often as 16 to 31, and so on up to 460.
+/// Returns the length of a key or value that starts with `first`. The ranges 8 to 15, 16 to 31 and so on up
+/// to 460 are equally frequent.
 fn mixed(first: u64) -> usize {
     let low = 8 << (((first & 0xFFFF) * 6) >> 16);
     (low + ((first >> 16) & 0xFFFF) as usize * low / 0x1_0000).min(*BYTES.end())
 }
 
-/// A permutation of the 64-bit numbers whose results look random: the finalizer of splitmix64 behind its
-/// increment.
+/// A pseudo-random permutation of 64-bit numbers: increment and finalizer of splitmix64.
 pub fn mix(number: u64) -> u64 {
     let mixed = number.wrapping_add(1).wrapping_mul(GOLDEN);
     let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -108,8 +108,8 @@ pub fn mix(number: u64) -> u64 {
 
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Appends `count` bytes: `first`, and numbers that follow from it, as big-endian words. Each word is made
-/// from `first` alone, so that long keys cost little beside the map.
+/// Appends `count` bytes: `first` and further pseudo-random numbers, as big-endian words. Each word follows
+/// from `first` by a few instructions, so that long keys cost little compared with the map.
 fn fill(first: u64, count: usize, bytes: &mut Vec<u8>) {
     let end = bytes.len() + count;
     bytes.extend_from_slice(&first.to_be_bytes());
@@ -148,14 +148,14 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_keys_and_values_are_even() {
+    fn bytes_of_keys_and_values_are_uniform() {
         let sizes = Sizes::Fixed { key: 20, value: 30 };
         let mut counts = vec![[0_u32; 256]; 50];
         for index in 0..256_000 {
             let pair = key(sizes, index).into_iter().chain(value(sizes, index, 3));
             pair.zip(&mut counts).for_each(|(byte, counts)| counts[usize::from(byte)] += 1);
         }
-        // A thousand expected of each: seven standard deviations are 221.
+        // The expected count is 1,000. Seven standard deviations are 221.
         assert!(counts.iter().flatten().all(|count| count.abs_diff(1_000) < 221));
     }
 

@@ -1,5 +1,5 @@
-//! Workloads: pairs that are made from their index, mixes of operations by name, and which pairs they choose.
-//! The same for everything that is measured.
+//! Workloads of all measurements: pairs generated from their index, named mixes of operations, and
+//! distributions of the chosen pairs.
 
 mod chooser;
 mod keys;
@@ -9,5 +9,5 @@ mod workload;
 pub use keys::{BYTES, Sizes, mix};
 pub use workload::{Distribution, Mix, Operation, Stream, Workload, seed};
 
-/// Why something could not be done.
+/// An error of any type.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;

@@ -1,27 +1,27 @@
-//! Things that have a name: on the command line, in tables and in JSON they are written alike.
+//! Names of values, which are the same on the command line, in tables and in JSON.
 
-/// A table of things and their names.
+/// A table of values and their names.
 pub type Named<T> = [(T, &'static str)];
 
-/// The name of a thing; empty if it is not in the table.
-pub fn name_of<T: PartialEq>(table: &Named<T>, thing: &T) -> &'static str {
-    table.iter().find(|(known, _)| known == thing).map_or("", |(_, name)| name)
+/// Returns the name of a value, or an empty string if the table does not contain it.
+pub fn name_of<T: PartialEq>(table: &Named<T>, value: &T) -> &'static str {
+    table.iter().find(|(known, _)| known == value).map_or("", |(_, name)| name)
 }
 
-/// The thing of a name.
+/// Returns the value with a name.
 pub fn named<T: Copy>(table: &Named<T>, name: &str) -> Option<T> {
-    table.iter().find(|(_, known)| *known == name).map(|(thing, _)| *thing)
+    table.iter().find(|(_, known)| *known == name).map(|(value, _)| *value)
 }
 
-/// All names, one after the other.
+/// Returns all names, separated by commas.
 pub fn names<T>(table: &Named<T>) -> String {
     table.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", ")
 }
 
-/// Lets JSON write a type by its name, so as `Display` prints and `FromStr` reads it. The type says
-/// `#[serde(try_from = "String", into = "String")]`.
+/// Implements the conversions with which serde represents a type by its name, through `Display` and
+/// `FromStr`. The type needs `#[serde(try_from = "String", into = "String")]`.
 #[macro_export]
-macro_rules! written_by_name {
+macro_rules! serde_by_name {
     ($type:ty) => {
         impl TryFrom<String> for $type {
             type Error = $crate::Failure;

@@ -1,4 +1,4 @@
-//! What the threads of a slice do: mixes of operations, and which pairs they choose.
+//! Mixes of operations, and distributions of the pairs that they choose.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,19 +11,19 @@ use serde::{Deserialize, Serialize};
 use crate::chooser::Chooser;
 use crate::keys::mix;
 use crate::names::{name_of, named, names};
-use crate::{Failure, written_by_name};
+use crate::{Failure, serde_by_name};
 
-/// A mix of operations, by name.
+/// A named mix of operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Workload {
-    /// Inserts while the map grows from nothing.
+    /// Inserts into an initially empty map.
     Load,
     /// 100 % get.
     Get,
     /// 100 % update.
     Update,
-    /// 100 % scans of so many pairs.
+    /// 100 % scans of this many pairs.
     Scan(usize),
     /// YCSB A: 50 % get, 50 % update.
     YcsbA,
@@ -31,21 +31,21 @@ pub enum Workload {
     YcsbB,
     /// YCSB C: 100 % get.
     YcsbC,
-    /// YCSB D: 95 % get, 5 % insert; what is popular is new.
+    /// YCSB D: 95 % get, 5 % insert; new pairs are popular.
     YcsbD,
     /// YCSB E: 95 % scans of 1 to 100 pairs, 5 % inserts.
     YcsbE,
-    /// YCSB F: 50 % get, 50 % get and then update of the same pair.
+    /// YCSB F: 50 % get, 50 % get followed by an update of the same pair.
     YcsbF,
-    /// Cloud storage: so many per cent scans of 3 or 4 pairs with floor start, the rest inserts.
+    /// Cloud storage: this percentage of scans of 3 or 4 pairs with floor start, and inserts.
     Cloud(u32),
-    /// Updates of one pair, so all in one leaf.
+    /// Updates of one pair, and so of one leaf.
     HotLeaf,
     /// 100 % inserts of new keys in random order.
     Insert,
 }
 
-/// The mixes of one name each.
+/// The mixes without a parameter.
 const NAMED: [(Workload, &str); 11] = [
     (Workload::Load, "load"),
     (Workload::Get, "get"),
@@ -59,43 +59,43 @@ const NAMED: [(Workload, &str); 11] = [
     (Workload::HotLeaf, "hot-leaf"),
     (Workload::Insert, "insert"),
 ];
-/// And those of many.
+/// Prefixes of mixes with a parameter.
 const SCAN: &str = "scan";
 const CLOUD: &str = "cloud";
-/// Longest scan, except those that only disturb others.
+/// Most pairs of a scan, except for disturbing scans.
 const SCAN_MAX: usize = 100;
 
-/// Shares of the operations in per cent, the rest being gets, and the lengths of scans.
+/// Shares of operations in per cent, and lengths of scans. The remaining operations are gets.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Mix {
     /// Updates.
     pub update: u32,
-    /// Gets that are followed by an update of the same pair.
+    /// Gets followed by an update of the same pair.
     pub modify: u32,
     /// Scans.
     pub scan: u32,
     /// Inserts.
     pub insert: u32,
-    /// Pairs of the shortest scan and of the longest, all lengths between being as likely.
+    /// Least and most pairs of a scan. All lengths between them are equally frequent.
     pub scan_pairs: (usize, usize),
     /// Whether scans have a floor start.
     pub from_floor: bool,
 }
 
 impl Workload {
-    /// What a run measures unless told otherwise, besides the load.
+    /// The default workloads of a run, in addition to the load.
     pub const DEFAULT: [Workload; 5] =
         [Workload::Get, Workload::Scan(4), Workload::YcsbE, Workload::Update, Workload::Insert];
 
-    /// Whether the map grows so much that a slice is limited by operations and not by time: else the fast
-    /// would be measured on larger maps than the slow.
+    /// Returns whether the map grows considerably, so that the number of operations limits a slice instead of
+    /// the time. Otherwise fast maps would be measured at a larger size than slow maps.
     pub fn grows(self) -> bool {
         self.mix().insert >= 10
     }
 
-    /// The distributions it is measured with, of those asked for: one that stands for all of them if it asks
-    /// for no pairs, and what is new instead of what is popular if that is what it is about.
-    pub fn distributions(self, asked: &[Distribution]) -> Vec<Distribution> {
+    /// Returns the distributions to measure among the requested ones: a single one for workloads that do not
+    /// depend on it, and `Latest` instead of `Zipf` for YCSB D.
+    pub fn distributions(self, requested: &[Distribution]) -> Vec<Distribution> {
         let mut chosen = match self {
             Workload::Load | Workload::Insert | Workload::Cloud(0) | Workload::HotLeaf => {
                 vec![Distribution::Uniform]
@@ -105,16 +105,16 @@ impl Workload {
                     Distribution::Zipf => Distribution::Latest,
                     other => *other,
                 };
-                asked.iter().map(skewed).collect()
+                requested.iter().map(skewed).collect()
             }
-            _ => asked.to_vec(),
+            _ => requested.to_vec(),
         };
         chosen.sort_unstable();
         chosen.dedup();
         chosen
     }
 
-    /// What it is made of.
+    /// Returns the shares of operations.
     pub fn mix(self) -> Mix {
         let scans = |scan, scan_pairs| Mix { scan, insert: 100 - scan, scan_pairs, ..Mix::default() };
         match self {
@@ -153,30 +153,30 @@ impl FromStr for Workload {
             .or_else(|| cloud().map(Workload::Cloud));
         workload.ok_or_else(|| {
             let many = format!("{SCAN}1 to {SCAN}{SCAN_MAX}, {CLOUD}0 to {CLOUD}100");
-            format!("no workload {name}: there are {}, {many}", names(&NAMED[1..])).into()
+            format!("unknown workload {name}; expected {}, {many}", names(&NAMED[1..])).into()
         })
     }
 }
 
-written_by_name!(Workload);
+serde_by_name!(Workload);
 
-/// Which of the loaded pairs are chosen.
+/// The distribution of the chosen pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distribution {
-    /// All alike
+    /// All pairs are equally popular
     Uniform,
-    /// Zipf with theta 0.99, popular keys scattered over the map
+    /// Zipf with theta 0.99; the popular pairs are scattered over the map
     Zipf,
-    /// Zipf with theta 0.99, the popular keys being those inserted last
+    /// Zipf with theta 0.99; the newest pairs are the most popular
     Latest,
 }
 
 impl Distribution {
-    /// What a run measures unless told otherwise.
+    /// The default distributions of a run.
     pub const DEFAULT: [Distribution; 2] = [Distribution::Uniform, Distribution::Zipf];
 
-    /// Its name in tables and on the command line.
+    /// Returns its name in tables and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Distribution::Uniform => "uniform",
@@ -186,32 +186,32 @@ impl Distribution {
     }
 }
 
-/// One operation; pairs are named by their index.
+/// An operation. Its index names a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// Get this pair.
+    /// Gets a pair.
     Get(u64),
-    /// Give this pair the value after change number `change`.
+    /// Sets a pair to its value after change number `change`.
     Update {
         /// The pair.
         index: u64,
         /// The change.
         change: u64,
     },
-    /// Get this pair, then give it the value after change number `change`.
+    /// Gets a pair, then sets it to its value after change number `change`.
     Modify {
         /// The pair.
         index: u64,
         /// The change.
         change: u64,
     },
-    /// Insert this pair.
+    /// Inserts a pair.
     Insert(u64),
-    /// Scan from the key of this pair.
+    /// Scans from the key of a pair.
     Scan {
         /// The pair.
         index: u64,
-        /// How many pairs.
+        /// Most pairs.
         limit: usize,
     },
 }
@@ -225,8 +225,8 @@ pub struct Stream {
     inserts: Inserts,
 }
 
-/// The inserts of one thread: `first`, `first` + `stride` and so on, so that threads stride over each
-/// other's.
+/// The inserts of one thread: `first`, `first` + `stride` and so on, so that the inserts of threads do not
+/// overlap.
 #[derive(Debug, Clone, Copy)]
 struct Inserts {
     first: u64,
@@ -235,7 +235,7 @@ struct Inserts {
 }
 
 impl Stream {
-    /// Operations on a map whose pairs 0 to `loaded` - 1 are there, the same for the same seed.
+    /// Returns operations on a map with the pairs 0 to `loaded` - 1. They follow from the seed.
     pub fn new(workload: Workload, distribution: Distribution, loaded: u64, seed: u64) -> Stream {
         let count = if workload == Workload::HotLeaf { 1 } else { loaded };
         let chooser = Chooser::new(distribution, count);
@@ -244,17 +244,17 @@ impl Stream {
         Stream { mix: workload.mix(), chooser, random, inserts }
     }
 
-    /// Inserts are of `first`, `first` + `stride` and so on.
+    /// Sets the indices of inserts: `first`, `first` + `stride` and so on.
     pub fn inserting(self, first: u64, stride: u64) -> Stream {
         Stream { inserts: Inserts { first, stride, count: 0 }, ..self }
     }
 
-    /// The index of the next insert.
-    pub fn fresh(&self) -> u64 {
+    /// Returns the index of the next insert.
+    pub fn next_index(&self) -> u64 {
         self.inserts.first + self.inserts.count * self.inserts.stride
     }
 
-    /// Draws the next operation.
+    /// Generates the next operation.
     pub fn draw(&mut self) -> Operation {
         let Mix { scan, insert, update, modify, scan_pairs, .. } = self.mix;
         let percent = self.random.random_range(0..100);
@@ -262,7 +262,7 @@ impl Stream {
             let limit = self.random.random_range(scan_pairs.0..=scan_pairs.1);
             Operation::Scan { index: self.choose(), limit }
         } else if percent < scan + insert {
-            let index = self.fresh();
+            let index = self.next_index();
             self.inserts.count += 1;
             Operation::Insert(index)
         } else if percent < scan + insert + update {
@@ -280,7 +280,7 @@ impl Stream {
     }
 }
 
-/// The seed of one thread's stream, from the run's and whatever tells the stream from others.
+/// Returns the seed of a stream, from the seed of the run and the parameters that identify the stream.
 pub fn seed(run: u64, parts: impl IntoIterator<Item = u64>) -> u64 {
     parts.into_iter().fold(run, |seed, part| mix(seed ^ mix(part)))
 }
@@ -343,19 +343,19 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_are_popular_and_there() {
-        let (mut fresh, mut latest) = (1_001, 0);
+    fn the_latest_pairs_are_popular_and_exist() {
+        let (mut next, mut latest) = (1_001, 0);
         for operation in operations(Workload::YcsbD, Distribution::Latest) {
             match operation {
-                Operation::Insert(index) => fresh = index + 2,
+                Operation::Insert(index) => next = index + 2,
                 Operation::Get(index) => {
-                    assert!(index < 1_000 || (index < fresh && index % 2 == 1), "{index}");
-                    latest += usize::from(index + 2 == fresh);
+                    assert!(index < 1_000 || (index < next && index % 2 == 1), "{index}");
+                    latest += usize::from(index + 2 == next);
                 }
                 other => panic!("{other:?}"),
             }
         }
-        // 1 / (sum of k^-0.99 for k to 1000) of all: 13 %.
+        // The expected share is 1 / (sum of k^-0.99 for k to 1000), which is 13 %.
         assert!((11_000..14_000).contains(&latest), "{latest}");
     }
 
@@ -371,13 +371,13 @@ mod tests {
     }
 
     #[test]
-    fn a_hot_leaf_is_one_pair() {
+    fn hot_leaf_updates_one_pair() {
         let operations = operations(Workload::HotLeaf, Distribution::Uniform);
         assert!(operations.iter().all(|one| matches!(one, Operation::Update { index: 0, .. })));
     }
 
     #[test]
-    fn d_is_skewed_towards_what_is_new() {
+    fn ycsb_d_prefers_new_pairs() {
         use Distribution::{Latest, Uniform, Zipf};
         assert_eq!(Workload::YcsbD.distributions(&[Uniform, Zipf, Latest]), [Uniform, Latest]);
         assert_eq!(Workload::YcsbB.distributions(&[Zipf, Uniform]), [Uniform, Zipf]);

@@ -1,4 +1,4 @@
-//! The master of the registers: what writers tell, one write after the other.
+//! The master of the registers. It writes the commands of writers, one register write after the other.
 
 use std::collections::VecDeque;
 
@@ -6,56 +6,85 @@ use honeycomb_layout::{control, control_switches};
 
 use crate::model::{Inputs, Outputs};
 
-/// What the accelerator is told.
+/// An update of the accelerator's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Command {
-    /// Where the blocks of nodes begin, and how much of the cache is used.
-    Geometry { sorted_start: u64, shortcut_capacity: u64, cache_halvings: u64 },
-    /// The LID of a table's root; 0 for none.
-    Root { table: u16, lid: u64 },
-    /// Where a LID leads to.
-    Map { lid: u64, address: u64 },
-    /// What requests read at that name no version. Of several the greatest counts.
-    Publish { version: u64 },
-    /// What is on.
-    Switches { cache: bool, balance: bool, root_on_chip: bool },
-    /// The counter that is read next.
-    CounterIndex { index: u64 },
+pub enum Command {
+    /// Sets the offsets of the blocks of nodes, and the size of the cache.
+    Geometry {
+        /// Offset of the sorted block in a leaf, in bytes.
+        sorted_start: u64,
+        /// Most shortcuts of a node.
+        shortcut_capacity: u64,
+        /// How often the number of sets of the cache is halved.
+        cache_halvings: u64,
+    },
+    /// Sets the root of a table.
+    Root {
+        /// The table.
+        table: u16,
+        /// LID of its root; 0 if it has no tree.
+        lid: u64,
+    },
+    /// Maps a LID.
+    Map {
+        /// The LID.
+        lid: u64,
+        /// Bus address of its buffer.
+        address: u64,
+    },
+    /// Sets the version that requests without a version read. The accelerator keeps the greatest version.
+    Publish {
+        /// The read version.
+        version: u64,
+    },
+    /// Turns parts on and off.
+    Switches {
+        /// The node cache.
+        cache: bool,
+        /// The load balancer.
+        balance: bool,
+        /// The root on chip.
+        root_on_chip: bool,
+    },
+    /// Selects a counter.
+    CounterIndex {
+        /// `COUNTER_*` of the layout.
+        index: u64,
+    },
 }
 
-/// A half of a register.
+/// A write of one half of a register.
 #[derive(Debug, Clone, Copy)]
-struct Write {
+struct RegisterWrite {
     address: u64,
     value: u32,
 }
 
-#[derive(Debug, Default)]
-pub(crate) struct ControlPort {
-    /// Those after the one that is being written.
-    waiting: VecDeque<Command>,
-    /// What is left of that one.
-    writes: VecDeque<Write>,
-    told: u64,
-    in_force: u64,
-    published: u64,
-    /// The address and the data of the first write were taken.
-    address_taken: bool,
-    data_taken: bool,
-    read: Option<Read>,
-}
-
-/// A half of a register that is read.
+/// A read of one half of a register.
 #[derive(Debug, Clone, Copy)]
-struct Read {
+struct RegisterRead {
     address: u64,
-    taken: bool,
+    is_accepted: bool,
     value: Option<u32>,
 }
 
+#[derive(Debug, Default)]
+pub(crate) struct ControlPort {
+    /// Commands after the one in progress.
+    waiting: VecDeque<Command>,
+    /// Remaining writes of the command in progress.
+    writes: VecDeque<RegisterWrite>,
+    sent: u64,
+    applied: u64,
+    published: u64,
+    /// Whether the address and the data of the first write were accepted.
+    address_accepted: bool,
+    data_accepted: bool,
+    read: Option<RegisterRead>,
+}
+
 impl Command {
-    /// The registers that are written.
-    fn writes(self) -> VecDeque<Write> {
+    fn writes(self) -> VecDeque<RegisterWrite> {
         let registers: &[(usize, u64)] = match self {
             Self::Publish { version } => &[(control::READ_VERSION_OFFSET, version)],
             Self::Geometry { sorted_start, shortcut_capacity, cache_halvings } => {
@@ -78,33 +107,33 @@ impl Command {
             }
         };
         let halves = |&(offset, value): &(usize, u64)| {
-            let low = Write { address: offset as u64, value: value as u32 };
-            [low, Write { address: offset as u64 + 4, value: (value >> 32) as u32 }]
+            let low = RegisterWrite { address: offset as u64, value: value as u32 };
+            [low, RegisterWrite { address: offset as u64 + 4, value: (value >> 32) as u32 }]
         };
         registers.iter().flat_map(halves).collect()
     }
 }
 
 impl ControlPort {
-    /// Queues a command. Versions that come one after the other are written once.
-    pub(crate) fn tell(&mut self, command: Command) {
+    /// Queues a command. Of consecutive versions, only the last one is written.
+    pub(crate) fn send(&mut self, command: Command) {
         if let Command::Publish { version } = command {
             if version <= self.published {
                 return;
             }
             self.published = version;
-            if let Some(Command::Publish { version: before }) = self.waiting.back_mut() {
-                *before = version;
+            if let Some(Command::Publish { version: previous }) = self.waiting.back_mut() {
+                *previous = version;
                 return;
             }
         }
-        self.told += 1;
+        self.sent += 1;
         self.waiting.push_back(command);
-        self.begin();
+        self.start_next();
     }
 
-    /// Begins the next command, if there is none under way.
-    fn begin(&mut self) {
+    /// Starts the next command unless one is in progress.
+    fn start_next(&mut self) {
         if self.writes.is_empty()
             && let Some(command) = self.waiting.pop_front()
         {
@@ -112,32 +141,32 @@ impl ControlPort {
         }
     }
 
-    /// Commands that were queued.
-    pub(crate) fn told(&self) -> u64 {
-        self.told
+    /// Returns the number of commands that were queued so far.
+    pub(crate) fn sent(&self) -> u64 {
+        self.sent
     }
 
-    /// How many of them are in force.
-    pub(crate) fn in_force(&self) -> u64 {
-        self.in_force
+    /// Returns how many of them have taken effect.
+    pub(crate) fn applied(&self) -> u64 {
+        self.applied
     }
 
-    /// Commands after the one that is being written.
+    /// Returns the number of commands after the one in progress.
     pub(crate) fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Whether there is nothing to tell.
+    /// Returns whether all commands have taken effect.
     pub(crate) fn is_idle(&self) -> bool {
         self.writes.is_empty()
     }
 
-    /// Asks for a half of a register.
+    /// Starts a read of one half of a register.
     pub(crate) fn read(&mut self, address: u64) {
-        self.read = Some(Read { address, taken: false, value: None });
+        self.read = Some(RegisterRead { address, is_accepted: false, value: None });
     }
 
-    /// What it holds, once that has come.
+    /// Returns the value that was read, once it has arrived.
     pub(crate) fn take_read(&mut self) -> Option<u32> {
         let value = self.read?.value?;
         self.read = None;
@@ -146,34 +175,34 @@ impl ControlPort {
 
     pub(crate) fn drive(&self, inputs: &mut Inputs) {
         let write = self.writes.front();
-        inputs.control_awvalid = u64::from(write.is_some() && !self.address_taken);
-        inputs.control_wvalid = u64::from(write.is_some() && !self.data_taken);
+        inputs.control_awvalid = u64::from(write.is_some() && !self.address_accepted);
+        inputs.control_wvalid = u64::from(write.is_some() && !self.data_accepted);
         if let Some(write) = write {
             inputs.control_awaddr = write.address;
             inputs.control_wdata = u64::from(write.value);
         }
         inputs.control_bready = 1;
-        inputs.control_arvalid = u64::from(self.read.is_some_and(|read| !read.taken));
+        inputs.control_arvalid = u64::from(self.read.is_some_and(|read| !read.is_accepted));
         inputs.control_araddr = self.read.map_or(0, |read| read.address);
         inputs.control_rready = 1;
     }
 
     /// # Panics
-    /// If an access is refused: there is no such register.
+    /// If the accelerator rejects an access, because the register does not exist.
     pub(crate) fn observe(&mut self, inputs: &Inputs, outputs: &Outputs) {
-        self.address_taken |= inputs.control_awvalid & outputs.control_awready != 0;
-        self.data_taken |= inputs.control_wvalid & outputs.control_wready != 0;
+        self.address_accepted |= inputs.control_awvalid & outputs.control_awready != 0;
+        self.data_accepted |= inputs.control_wvalid & outputs.control_wready != 0;
         if outputs.control_bvalid != 0 {
-            assert_eq!(outputs.control_bresp, 0, "{:?} is refused", self.writes.front());
-            (self.address_taken, self.data_taken) = (false, false);
+            assert_eq!(outputs.control_bresp, 0, "the accelerator rejected {:?}", self.writes.front());
+            (self.address_accepted, self.data_accepted) = (false, false);
             self.writes.pop_front();
-            self.in_force += u64::from(self.writes.is_empty());
-            self.begin();
+            self.applied += u64::from(self.writes.is_empty());
+            self.start_next();
         }
         if let Some(read) = &mut self.read {
-            read.taken |= inputs.control_arvalid & outputs.control_arready != 0;
+            read.is_accepted |= inputs.control_arvalid & outputs.control_arready != 0;
             if outputs.control_rvalid != 0 {
-                assert_eq!(outputs.control_rresp, 0, "{read:?} is refused");
+                assert_eq!(outputs.control_rresp, 0, "the accelerator rejected {read:?}");
                 read.value = Some(outputs.control_rdata as u32);
             }
         }
@@ -184,7 +213,7 @@ impl ControlPort {
 mod tests {
     use super::*;
 
-    /// Answers every write in the cycle after it was taken. Returns what was written.
+    /// Acknowledges each write in the cycle after it was accepted. Returns the writes.
     fn write_all(port: &mut ControlPort) -> Vec<(u64, u64)> {
         let (mut inputs, mut outputs, mut written) = (Inputs::default(), Outputs::default(), Vec::new());
         while !port.is_idle() {
@@ -200,17 +229,17 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_written_in_order_and_versions_together() {
+    fn commands_are_written_in_order_and_versions_are_coalesced() {
         let mut port = ControlPort::default();
-        port.tell(Command::Map { lid: 7, address: 0x5_0000_0200 });
-        [3, 2, 5].into_iter().for_each(|version| port.tell(Command::Publish { version }));
-        port.tell(Command::Root { table: 9, lid: 7 });
-        port.tell(Command::Switches { cache: true, balance: false, root_on_chip: true });
-        assert_eq!((port.told(), port.in_force()), (4, 0));
+        port.send(Command::Map { lid: 7, address: 0x5_0000_0200 });
+        [3, 2, 5].into_iter().for_each(|version| port.send(Command::Publish { version }));
+        port.send(Command::Root { table: 9, lid: 7 });
+        port.send(Command::Switches { cache: true, balance: false, root_on_chip: true });
+        assert_eq!((port.sent(), port.applied()), (4, 0));
         let of = |offset: usize, value: u64| {
             [(offset as u64, value & 0xffff_ffff), (offset as u64 + 4, value >> 32)]
         };
-        let wanted = [
+        let expected = [
             of(control::MAPPED_LID_OFFSET, 7),
             of(control::MAPPED_ADDRESS_OFFSET, 0x5_0000_0200),
             of(control::READ_VERSION_OFFSET, 5),
@@ -218,9 +247,9 @@ mod tests {
             of(control::ROOT_OFFSET, 7),
             of(control::SWITCHES_OFFSET, 0b101),
         ];
-        assert_eq!(write_all(&mut port), wanted.concat());
-        assert_eq!((port.told(), port.in_force()), (4, 4));
-        port.tell(Command::Publish { version: 4 });
+        assert_eq!(write_all(&mut port), expected.concat());
+        assert_eq!((port.sent(), port.applied()), (4, 4));
+        port.send(Command::Publish { version: 4 });
         assert!(port.is_idle(), "an older version changes nothing");
     }
 }

@@ -12,23 +12,23 @@ use crate::platform::{HostBeat, HostLink, HostRead, LINE_BYTES, LinkCounts, Pico
 #[derive(Debug)]
 pub(crate) struct HostPort {
     link: HostLink,
-    /// Bursts whose last beat has not arrived, by the number of the read.
+    /// Bursts whose last beat has not arrived, by the number of their read.
     in_flight: HashMap<u32, Burst>,
     reads: u32,
 }
 
 #[derive(Debug)]
 struct Burst {
-    /// The accelerator's id; it may use it again once it has received the last beat.
+    /// AXI id. The accelerator may reuse it after the last beat.
     id: u64,
     address: u64,
-    /// None where there is no memory.
+    /// `None` for addresses without memory.
     lines: Vec<Option<Words>>,
-    /// Number of commands that were sent before the burst was read. They must be in force before its beats.
+    /// Number of commands sent before the burst was read. They must take effect before its beats.
     after: u64,
 }
 
-/// `rresp` of a beat, OKAY or SLVERR.
+/// Values of `rresp`.
 const OKAY: u64 = 0;
 const SLAVE_ERROR: u64 = 2;
 
@@ -37,40 +37,40 @@ impl HostPort {
         Self { link, in_flight: HashMap::new(), reads: 0 }
     }
 
-    pub(crate) fn drive(&mut self, now: Picoseconds, in_force: u64, inputs: &mut Inputs) {
+    pub(crate) fn drive(&mut self, now: Picoseconds, applied: u64, inputs: &mut Inputs) {
         self.link.advance(now);
         inputs.host_arready = u64::from(self.link.is_ready());
         inputs.host_rvalid = 0;
         if let Some(beat) = self.link.offered() {
             let burst = &self.in_flight[&beat.tag];
-            inputs.host_rvalid = u64::from(burst.after <= in_force);
+            inputs.host_rvalid = u64::from(burst.after <= applied);
             burst.drive(beat, inputs);
         }
     }
 
     pub(crate) fn observe(
         &mut self,
-        told: u64,
+        sent: u64,
         inputs: &Inputs,
         outputs: &Outputs,
         memory: Option<&mut ReadLine<'_>>,
     ) {
         if let Some(beat) = self.link.offered().filter(|_| inputs.host_rvalid & outputs.host_rready != 0) {
-            self.take(beat);
+            self.accept(beat);
         }
         if let Some(memory) = memory.filter(|_| outputs.host_arvalid & inputs.host_arready != 0) {
             let (id, address) = (outputs.host_arid, outputs.host_araddr);
             let bytes = (outputs.host_arlen + 1) * LINE_BYTES as u64;
-            assert!(self.in_flight.values().all(|other| other.id != id), "id {id} is in flight");
-            let burst = Burst { id, address, lines: lines(address, bytes, memory), after: told };
+            assert!(self.in_flight.values().all(|other| other.id != id), "id {id} is already in flight");
+            let burst = Burst { id, address, lines: lines(address, bytes, memory), after: sent };
             self.in_flight.insert(self.reads, burst);
             self.link.submit(HostRead { address, bytes, tag: self.reads });
             self.reads = self.reads.wrapping_add(1);
         }
     }
 
-    fn take(&mut self, beat: HostBeat) {
-        self.link.take();
+    fn accept(&mut self, beat: HostBeat) {
+        self.link.accept();
         if beat.last {
             self.in_flight.remove(&beat.tag);
         }
@@ -102,7 +102,8 @@ mod tests {
     use super::*;
     use crate::platform::Platform;
 
-    /// Reads a burst of four lines, of which every second exists. Returns id, response and last of each beat.
+    /// Reads a burst of four lines, every other one of which exists. Returns id, response and last of each
+    /// beat.
     fn beats_of_a_burst(port: &mut HostPort) -> Vec<(u64, u64, bool)> {
         let (mut inputs, mut outputs, mut beats) = (Inputs::default(), Outputs::default(), Vec::new());
         let mut memory = |address: u64, line: &mut [u8; LINE_BYTES]| {
@@ -122,11 +123,11 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_with_errors_has_all_its_beats() {
+    fn a_burst_with_errors_returns_all_beats() {
         let mut port = HostPort::new(HostLink::new(Platform::PAPER.link, 1));
-        let wanted = [OKAY, SLAVE_ERROR, OKAY, SLAVE_ERROR].iter().enumerate();
-        let wanted: Vec<_> = wanted.map(|(at, &response)| (5, response, at == 3)).collect();
-        assert_eq!(beats_of_a_burst(&mut port), wanted);
-        assert_eq!(beats_of_a_burst(&mut port), wanted, "the id is free again");
+        let expected = [OKAY, SLAVE_ERROR, OKAY, SLAVE_ERROR].iter().enumerate();
+        let expected: Vec<_> = expected.map(|(at, &response)| (5, response, at == 3)).collect();
+        assert_eq!(beats_of_a_burst(&mut port), expected);
+        assert_eq!(beats_of_a_burst(&mut port), expected, "the id is free again");
     }
 }

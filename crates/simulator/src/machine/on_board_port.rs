@@ -1,4 +1,4 @@
-//! A port of on-board memory: an AXI4 responder that takes what is offered whenever its memory is ready.
+//! A port of on-board memory: an AXI4 responder that accepts bursts whenever its memory is ready.
 
 use super::stream_ports::{line_of, words_of};
 use crate::model::{DramInputs, DramOutputs};
@@ -7,8 +7,9 @@ use crate::platform::{Burst, OnBoardBeat, OnBoardCounts, OnBoardMemory, Picoseco
 #[derive(Debug)]
 pub(crate) struct OnBoardPort {
     memory: OnBoardMemory,
-    /// What is offered and was not taken.
+    /// The beat that waits for the accelerator.
     beat: Option<OnBoardBeat>,
+    /// The id of the acknowledged write that waits for the accelerator.
     written: Option<u32>,
 }
 
@@ -28,11 +29,11 @@ impl OnBoardPort {
         }
         inputs.bvalid = u64::from(self.written.is_some());
         inputs.bid = self.written.map_or(0, u64::from);
-        // One of each can come in a cycle.
+        // A read and a write can arrive in one cycle.
         let is_ready = self.memory.is_ready();
         inputs.arready = u64::from(is_ready);
         inputs.awready = u64::from(is_ready);
-        inputs.wready = u64::from(self.memory.takes_lines());
+        inputs.wready = u64::from(self.memory.accepts_lines());
     }
 
     pub(crate) fn observe(&mut self, now: Picoseconds, inputs: &DramInputs, outputs: &DramOutputs) {

@@ -1,28 +1,28 @@
-//! Requests on their way in, completions on their way out.
+//! The AXI-Stream ports of requests and completions.
 
 use std::collections::VecDeque;
 
 use crate::model::{Inputs, Outputs, Words};
 use crate::platform::LINE_BYTES;
 
-/// Requests that are offered, each as a packet.
+/// Queued requests, each one packet.
 #[derive(Debug, Default)]
-pub(crate) struct Offered(VecDeque<Beat>);
+pub(crate) struct RequestStream(VecDeque<Beat>);
 
 #[derive(Debug)]
 struct Beat {
     data: Words,
     keep: u64,
     last: bool,
-    /// Commands that are to be in force before.
+    /// Number of commands that must take effect before this beat.
     after: u64,
 }
 
-/// A completion as far as it has come.
+/// The bytes received so far of one completion.
 #[derive(Debug, Default)]
-pub(crate) struct Completed(Vec<u8>);
+pub(crate) struct CompletionStream(Vec<u8>);
 
-impl Offered {
+impl RequestStream {
     pub(crate) fn push(&mut self, request: &[u8], after: u64) {
         let lines = request.len().div_ceil(LINE_BYTES);
         let beats = request.chunks(LINE_BYTES).enumerate().map(|(index, bytes)| {
@@ -34,8 +34,8 @@ impl Offered {
         self.0.extend(beats);
     }
 
-    pub(crate) fn drive(&self, in_force: u64, inputs: &mut Inputs) {
-        let beat = self.0.front().filter(|beat| beat.after <= in_force);
+    pub(crate) fn drive(&self, applied: u64, inputs: &mut Inputs) {
+        let beat = self.0.front().filter(|beat| beat.after <= applied);
         inputs.request_valid = u64::from(beat.is_some());
         if let Some(beat) = beat {
             inputs.request_data = beat.data;
@@ -44,9 +44,9 @@ impl Offered {
         }
     }
 
-    /// Whether the next one waits for commands.
-    pub(crate) fn is_held(&self, in_force: u64) -> bool {
-        self.0.front().is_some_and(|beat| beat.after > in_force)
+    /// Returns whether the next request waits for commands.
+    pub(crate) fn is_held(&self, applied: u64) -> bool {
+        self.0.front().is_some_and(|beat| beat.after > applied)
     }
 
     pub(crate) fn observe(&mut self, inputs: &Inputs, outputs: &Outputs) {
@@ -56,7 +56,7 @@ impl Offered {
     }
 }
 
-impl Completed {
+impl CompletionStream {
     pub(crate) fn observe(&mut self, inputs: &Inputs, outputs: &Outputs, done: &mut dyn FnMut(&[u8])) {
         if inputs.completion_ready & outputs.completion_valid == 0 {
             return;

@@ -1,9 +1,9 @@
 //! Host memory behind PCIe, as reads of the accelerator see it.
 //!
-//! A read is split into requests of `request_bytes_max`, each of which holds a tag of its port until all its
-//! bytes came. They come in packets of `packet_bytes_max` after a latency that is drawn anew for each read,
-//! and share the port's bandwidth, each with `overhead_bytes`. Reads overtake each other; the packets of one
-//! do not.
+//! A read is split into requests of `request_bytes_max`. Each request occupies a tag of its port until all of
+//! its bytes have arrived. They arrive in packets of `packet_bytes_max` after a latency that is drawn for
+//! each read, and share the bandwidth of the port, each with `overhead_bytes`. Reads can overtake each other;
+//! the packets of one read cannot.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -16,19 +16,19 @@ use super::{LINE_BYTES, Picoseconds, Quantiles, transfer_time};
 /// The parameters of the links to host memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
-    /// Links side by side; a read takes the one that has fewer tags in use.
+    /// Number of links. A read uses the link with the fewest tags in use.
     pub ports: usize,
-    /// Requests that a port has on their way at most.
+    /// Most requests in flight on a port.
     pub tags: usize,
-    /// Bytes a second of a port, overhead included.
+    /// Bandwidth of a port in bytes per second, including overhead.
     pub bandwidth: u64,
-    /// Bytes of a packet beside its payload.
+    /// Bytes of a packet in addition to its payload.
     pub overhead_bytes: u64,
-    /// Most bytes of payload.
+    /// Most payload bytes of a packet.
     pub packet_bytes_max: u64,
-    /// Most bytes that one request asks for.
+    /// Most bytes of one request.
     pub request_bytes_max: u64,
-    /// From a request to its first packet, if nothing is in its way.
+    /// Time from a request to its first packet without contention.
     pub latency: Quantiles,
 }
 
@@ -37,24 +37,25 @@ pub struct Link {
 pub struct HostRead {
     /// Bus address of the first byte.
     pub address: u64,
-    /// How many: a multiple of 64.
+    /// Number of bytes, a multiple of 64.
     pub bytes: u64,
-    /// What its beats are told apart by; the accelerator's, not the link's.
+    /// Identifies the beats of this read. The caller chooses it; it differs from the tags of
+    /// the link.
     pub tag: u32,
 }
 
-/// A line of a read that has come.
+/// A line of a read that has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostBeat {
     /// Bus address of the line.
     pub address: u64,
-    /// That of the read.
+    /// Tag of the read.
     pub tag: u32,
-    /// Whether the read is complete with it.
+    /// Whether this is the last line of the read.
     pub last: bool,
 }
 
-/// What went over the links so far.
+/// Traffic of the links since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LinkCounts {
     /// Reads of the accelerator.
@@ -63,14 +64,14 @@ pub struct LinkCounts {
     pub packets: u64,
     /// Bytes of data, without overhead.
     pub bytes: u64,
-    /// Time that ports were moving packets, all of them together.
+    /// Time that ports transferred packets, summed over all ports.
     pub busy: Picoseconds,
-    /// Time that reads were on their way, all of them together.
+    /// Time that reads were in flight, summed over all reads.
     pub in_flight: Picoseconds,
 }
 
 impl LinkCounts {
-    /// What was counted since an earlier time.
+    /// Returns the difference to earlier counts.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -89,10 +90,10 @@ pub struct HostLink {
     parameters: Link,
     random: SmallRng,
     ports: Vec<Port>,
-    /// Taken, and waiting for tags.
+    /// An accepted read that waits for tags.
     waiting: Option<HostRead>,
-    /// What is on its way, by the time at which it has come, and in the order in which it was sent.
-    coming: BinaryHeap<Reverse<(Picoseconds, u64, Packet)>>,
+    /// Packets in flight by their time of arrival; among equal times, in the order in which they were sent.
+    arriving: BinaryHeap<Reverse<(Picoseconds, u64, Packet)>>,
     sequence: u64,
     beats: VecDeque<HostBeat>,
     counts: LinkCounts,
@@ -101,7 +102,7 @@ pub struct HostLink {
 #[derive(Debug, Clone, Default)]
 struct Port {
     tags_in_use: usize,
-    /// When it has moved all packets that were sent so far.
+    /// Time at which the port has transferred all packets sent so far.
     free_at: Picoseconds,
 }
 
@@ -109,18 +110,18 @@ struct Port {
 struct Packet {
     port: usize,
     address: u64,
-    /// Of this packet.
+    /// Bytes of this packet.
     bytes: u64,
-    /// Of the packets that follow.
+    /// Bytes of the packets that follow.
     rest: u64,
     tag: u32,
-    /// When its read was sent.
+    /// Time at which the read was sent.
     sent: Picoseconds,
     has_crossed: bool,
 }
 
 impl HostLink {
-    /// Links that are idle.
+    /// Returns idle links.
     #[must_use]
     pub fn new(parameters: Link, seed: u64) -> Self {
         Self {
@@ -128,33 +129,33 @@ impl HostLink {
             random: SmallRng::seed_from_u64(seed),
             ports: vec![Port::default(); parameters.ports],
             waiting: None,
-            coming: BinaryHeap::new(),
+            arriving: BinaryHeap::new(),
             sequence: 0,
             beats: VecDeque::new(),
             counts: LinkCounts::default(),
         }
     }
 
-    /// Whether a read would be taken.
+    /// Returns whether the links accept a read.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.waiting.is_none()
     }
 
-    /// Takes a read; only when ready.
+    /// Accepts a read. The links must be ready.
     pub fn submit(&mut self, read: HostRead) {
         debug_assert!(self.is_ready() && read.bytes > 0 && read.bytes.is_multiple_of(LINE_BYTES as u64));
         self.waiting = Some(read);
         self.counts.reads += 1;
     }
 
-    /// Does what there is to do up to a time, which never goes back.
+    /// Advances to a time, which must not decrease.
     pub fn advance(&mut self, now: Picoseconds) {
         self.send(now);
-        while let Some(&Reverse((due, _, packet))) = self.coming.peek()
+        while let Some(&Reverse((due, _, packet))) = self.arriving.peek()
             && due <= now
         {
-            self.coming.pop();
+            self.arriving.pop();
             if packet.has_crossed {
                 self.arrive(packet, due);
             } else {
@@ -164,24 +165,24 @@ impl HostLink {
         }
     }
 
-    /// The next line that has come. It stays until it is taken.
+    /// Returns the next line that has arrived. It stays until it is accepted.
     #[must_use]
     pub fn offered(&self) -> Option<HostBeat> {
         self.beats.front().copied()
     }
 
-    /// Takes it.
-    pub fn take(&mut self) {
+    /// Removes the line that is offered.
+    pub fn accept(&mut self) {
         self.beats.pop_front();
     }
 
-    /// What went over the links so far.
+    /// Returns the traffic since the start.
     #[must_use]
     pub fn counts(&self) -> LinkCounts {
         self.counts
     }
 
-    /// Sends the read that waits, if a port has the tags for it.
+    /// Sends the waiting read if a port has enough free tags.
     fn send(&mut self, now: Picoseconds) {
         let Some(read) = self.waiting else { return };
         let tags = self.tags(read.bytes);
@@ -198,7 +199,7 @@ impl HostLink {
         self.push(due, Packet { port, address, bytes, rest, tag, sent: now, has_crossed: false });
     }
 
-    /// A packet that host memory has given waits for its port, and crosses it.
+    /// Transfers a packet from host memory over its port, after the packets before it.
     fn cross(&mut self, packet: Packet, now: Picoseconds) {
         let bytes = packet.bytes + self.parameters.overhead_bytes;
         let busy = transfer_time(bytes, self.parameters.bandwidth);
@@ -209,7 +210,7 @@ impl HostLink {
         self.push(due, Packet { has_crossed: true, ..packet });
     }
 
-    /// A packet has come: its lines are there, tags may be free, and the next one may cross.
+    /// Delivers the lines of a packet, frees its tags, and transfers the next packet of its read.
     fn arrive(&mut self, packet: Packet, now: Picoseconds) {
         self.counts.packets += 1;
         self.counts.bytes += packet.bytes;
@@ -235,7 +236,7 @@ impl HostLink {
     }
 
     fn push(&mut self, due: Picoseconds, packet: Packet) {
-        self.coming.push(Reverse((due, self.sequence, packet)));
+        self.arriving.push(Reverse((due, self.sequence, packet)));
         self.sequence += 1;
     }
 }
@@ -247,20 +248,20 @@ mod tests {
 
     const CYCLE: Picoseconds = 1_000;
 
-    /// Reads of so many bytes one after the other, and the nanoseconds that each took.
+    /// Executes reads one after the other. Returns the latency of each in nanoseconds.
     fn latencies(count: usize, bytes: u64) -> Vec<u64> {
         let mut link = HostLink::new(Platform::PAPER.link, 1);
         let mut now = 0;
         let mut latency = |_| {
-            let begun = now;
+            let start = now;
             link.submit(HostRead { address: 0, bytes, tag: 0 });
             loop {
                 now += CYCLE;
                 link.advance(now);
                 if let Some(beat) = link.offered() {
-                    link.take();
+                    link.accept();
                     if beat.last {
-                        return (now - begun) / 1_000;
+                        return (now - start) / 1_000;
                     }
                 }
             }
@@ -268,7 +269,7 @@ mod tests {
         (0..count).map(&mut latency).collect()
     }
 
-    /// Million reads a second of one port that is kept busy.
+    /// Returns the rate of one saturated port, in million reads per second.
     fn rate(bytes: u64) -> f64 {
         let mut link = HostLink::new(Link { ports: 1, ..Platform::PAPER.link }, 1);
         let (mut now, mut done) = (0, 0_u64);
@@ -280,7 +281,7 @@ mod tests {
                 link.submit(HostRead { address: 0, bytes, tag: 0 });
             }
             while let Some(beat) = link.offered() {
-                link.take();
+                link.accept();
                 done += u64::from(beat.last);
             }
         }
@@ -288,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn the_measured_latencies_come_out() {
+    fn latencies_have_the_measured_quantiles() {
         let mut latencies = latencies(20_000, 64);
         latencies.sort_unstable();
         let measured =
@@ -299,9 +300,9 @@ mod tests {
         }
     }
 
-    /// The figures of KV-Direct for one port, by payload.
+    /// Compares with the rates that KV-Direct measured for one port, by payload.
     #[test]
-    fn the_measured_rates_come_out() {
+    fn rates_match_the_measured_ones() {
         let measured = [(64, 60.0), (128, 48.6), (256, 27.3), (512, 13.6), (1024, 6.8), (2048, 3.4)];
         for (bytes, millions) in measured {
             let found = rate(bytes);
@@ -310,19 +311,23 @@ mod tests {
     }
 
     #[test]
-    fn beats_of_a_read_come_in_order_and_reads_overtake_each_other() {
+    fn beats_of_a_read_arrive_in_order_and_reads_overtake_each_other() {
         let mut link = HostLink::new(Platform::PAPER.link, 3);
-        let (mut now, mut asked, mut finished) = (0, 0, Vec::new());
+        let (mut now, mut submitted, mut finished) = (0, 0, Vec::new());
         let mut next = vec![0; 200];
         while finished.len() < next.len() {
             now += CYCLE;
             link.advance(now);
-            if link.is_ready() && asked < next.len() {
-                link.submit(HostRead { address: (asked as u64) << 16, bytes: 1024, tag: asked as u32 });
-                asked += 1;
+            if link.is_ready() && submitted < next.len() {
+                link.submit(HostRead {
+                    address: (submitted as u64) << 16,
+                    bytes: 1024,
+                    tag: submitted as u32,
+                });
+                submitted += 1;
             }
             if let Some(beat) = link.offered() {
-                link.take();
+                link.accept();
                 let read = beat.tag as usize;
                 assert_eq!(beat.address, ((read as u64) << 16) + next[read] * 64);
                 next[read] += 1;
@@ -332,7 +337,7 @@ mod tests {
                 }
             }
         }
-        assert!(!finished.is_sorted(), "some read overtook another");
+        assert!(!finished.is_sorted(), "no read overtook another");
         assert_eq!(link.counts().bytes, 200 * 1024);
         assert!(link.ports.iter().all(|port| port.tags_in_use == 0));
     }

@@ -1,7 +1,7 @@
-//! On-board memory: an AXI4 responder with the time of several channels of DRAM, and its bytes.
+//! On-board memory: the content and timing of an AXI4 responder with several DRAM channels.
 //!
-//! Lines are spread over the channels. A burst is answered when its channels have moved all its lines, after
-//! a latency; bursts of different ids overtake each other, those of one id do not.
+//! Lines are distributed over the channels. A response follows a latency after the channels have transferred
+//! all lines of the burst. Bursts with different ids can overtake each other; bursts with one id cannot.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -10,37 +10,37 @@ use super::{LINE_BYTES, Picoseconds, transfer_time};
 /// The parameters of on-board memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OnBoard {
-    /// Channels side by side.
+    /// Number of channels.
     pub channels: usize,
-    /// Bytes a second of a channel.
+    /// Bandwidth of a channel in bytes per second.
     pub bandwidth: u64,
-    /// From a request to its first line, if nothing is in its way.
+    /// Time from a request to its first line without contention.
     pub latency: Picoseconds,
 }
 
-/// A burst of whole lines, as an address channel says it.
+/// A burst of whole lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Burst {
-    /// Its AXI id.
+    /// AXI id.
     pub id: u32,
-    /// The first byte; where it is not at the start of a line, the lines around it are meant.
+    /// Address of the first byte. An unaligned address means the line that contains it.
     pub address: u64,
-    /// How many lines.
+    /// Number of lines.
     pub lines: u64,
 }
 
-/// A beat of an answer to a read.
+/// A beat of a read response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OnBoardBeat {
-    /// The id of its burst.
+    /// Id of its burst.
     pub id: u32,
     /// The line.
     pub data: [u8; LINE_BYTES],
-    /// Whether the burst is complete with it.
+    /// Whether this is the last beat of the burst.
     pub last: bool,
 }
 
-/// What it was asked for so far.
+/// Traffic of on-board memory since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OnBoardCounts {
     /// Bursts read.
@@ -49,12 +49,12 @@ pub struct OnBoardCounts {
     pub lines_read: u64,
     /// Lines written.
     pub lines_written: u64,
-    /// Time that channels were moving lines, all of them together.
+    /// Time that channels transferred lines, summed over all channels.
     pub busy: Picoseconds,
 }
 
 impl OnBoardCounts {
-    /// Those of both.
+    /// Returns the sum of both.
     #[must_use]
     pub(crate) fn with(self, other: Self) -> Self {
         Self {
@@ -65,7 +65,7 @@ impl OnBoardCounts {
         }
     }
 
-    /// What was counted since an earlier time.
+    /// Returns the difference to earlier counts.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -81,14 +81,15 @@ impl OnBoardCounts {
 #[derive(Debug)]
 pub struct OnBoardMemory {
     parameters: OnBoard,
-    /// Pages that were written; all else is zero.
+    /// Pages that were written. All other bytes are zero.
     pages: HashMap<u64, Box<[u8; PAGE_BYTES]>>,
     channels_free_at: Vec<Picoseconds>,
     reads: Vec<Pending>,
-    /// A read whose beats are being given, and the lines given so far.
-    giving: Option<(Burst, u64)>,
-    /// Writes whose lines are to come, and those that are to be answered.
+    /// The read whose beats are being returned, and the number of lines returned so far.
+    responding: Option<(Burst, u64)>,
+    /// Writes without all their lines, with the number of lines received so far.
     writes: VecDeque<(Burst, u64)>,
+    /// Complete writes that wait for their response, as due time and id.
     written: VecDeque<(Picoseconds, u32)>,
     counts: OnBoardCounts,
 }
@@ -100,11 +101,11 @@ struct Pending {
 }
 
 const PAGE_BYTES: usize = 4096;
-/// Bursts that wait at most.
+/// Most pending bursts.
 const PENDING_MAX: usize = 64;
 
 impl OnBoardMemory {
-    /// Memory of zeros.
+    /// Returns memory filled with zeros.
     #[must_use]
     pub fn new(parameters: OnBoard) -> Self {
         Self {
@@ -112,26 +113,26 @@ impl OnBoardMemory {
             pages: HashMap::new(),
             channels_free_at: vec![0; parameters.channels],
             reads: Vec::new(),
-            giving: None,
+            responding: None,
             writes: VecDeque::new(),
             written: VecDeque::new(),
             counts: OnBoardCounts::default(),
         }
     }
 
-    /// Puts a word at a multiple of 8, in no time.
+    /// Writes a word at a multiple of 8 immediately, without using bandwidth.
     pub fn put_word(&mut self, address: u64, word: u64) {
         let within = (address % LINE_BYTES as u64) as usize;
         self.line_mut(line_address(address))[within..within + 8].copy_from_slice(&word.to_le_bytes());
     }
 
-    /// Whether a burst would be taken.
+    /// Returns whether the memory accepts a burst.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.reads.len() + self.writes.len() + self.written.len() < PENDING_MAX
     }
 
-    /// Takes a read; only when ready.
+    /// Accepts a read. The memory must be ready.
     pub fn read(&mut self, now: Picoseconds, burst: Burst) {
         self.counts.reads += 1;
         self.counts.lines_read += burst.lines;
@@ -139,23 +140,23 @@ impl OnBoardMemory {
         self.reads.push(Pending { due, burst });
     }
 
-    /// Takes a write, whose lines come later; only when ready.
+    /// Accepts a write, whose lines follow. The memory must be ready.
     pub fn write(&mut self, burst: Burst) {
         self.writes.push_back((burst, 0));
     }
 
-    /// Whether a line of a write would be taken.
+    /// Returns whether the memory accepts a line of a write.
     #[must_use]
-    pub fn takes_lines(&self) -> bool {
+    pub fn accepts_lines(&self) -> bool {
         !self.writes.is_empty()
     }
 
-    /// The next line of the oldest write that is not complete; `strobe` says which of its bytes count.
+    /// Accepts the next line of the oldest incomplete write. Each bit of `strobe` enables a byte.
     pub fn write_line(&mut self, now: Picoseconds, data: &[u8; LINE_BYTES], strobe: u64) {
-        let Some((burst, given)) = self.writes.front_mut() else { return };
-        let address = line_address(burst.address) + *given * LINE_BYTES as u64;
-        *given += 1;
-        let complete = (*given == burst.lines).then_some(*burst);
+        let Some((burst, received)) = self.writes.front_mut() else { return };
+        let address = line_address(burst.address) + *received * LINE_BYTES as u64;
+        *received += 1;
+        let complete = (*received == burst.lines).then_some(*burst);
         let line = self.line_mut(address);
         for (byte, value) in data.iter().enumerate().filter(|(byte, _)| strobe >> byte & 1 == 1) {
             line[byte] = *value;
@@ -168,32 +169,33 @@ impl OnBoardMemory {
         }
     }
 
-    /// The next beat of an answer to a read, which is to be taken. Others wait until its burst is complete.
+    /// Returns the next beat of a read response. The caller must accept it. Beats of other bursts follow
+    /// after the last beat of this one.
     pub fn next_beat(&mut self, now: Picoseconds) -> Option<OnBoardBeat> {
-        if self.giving.is_none() {
+        if self.responding.is_none() {
             let index = self.first_due(now)?;
-            self.giving = Some((self.reads.remove(index).burst, 0));
+            self.responding = Some((self.reads.remove(index).burst, 0));
         }
-        let (burst, given) = self.giving?;
-        let last = given + 1 == burst.lines;
-        self.giving = (!last).then_some((burst, given + 1));
-        let data = self.line(line_address(burst.address) + given * LINE_BYTES as u64);
+        let (burst, returned) = self.responding?;
+        let last = returned + 1 == burst.lines;
+        self.responding = (!last).then_some((burst, returned + 1));
+        let data = self.line(line_address(burst.address) + returned * LINE_BYTES as u64);
         Some(OnBoardBeat { id: burst.id, data, last })
     }
 
-    /// The id of the next write that is answered.
+    /// Returns the id of the next acknowledged write.
     pub fn next_written(&mut self, now: Picoseconds) -> Option<u32> {
         let is_due = self.written.front().is_some_and(|&(due, _)| due <= now);
         if is_due { self.written.pop_front().map(|(_, id)| id) } else { None }
     }
 
-    /// What it was asked for so far.
+    /// Returns the traffic since the start.
     #[must_use]
     pub fn counts(&self) -> OnBoardCounts {
         self.counts
     }
 
-    /// Of the reads that are due the first one that no older read of its id is before.
+    /// Returns the earliest due read that has no older read with the same id.
     fn first_due(&self, now: Picoseconds) -> Option<usize> {
         let is_next = |index: usize| {
             let id = self.reads[index].burst.id;
@@ -203,18 +205,18 @@ impl OnBoardMemory {
         (0..self.reads.len()).filter(due).min_by_key(|&index| self.reads[index].due)
     }
 
-    /// Has the channels move the lines of a burst. Returns when that is done.
+    /// Occupies the channels with the lines of a burst. Returns the time of the response.
     fn move_lines(&mut self, now: Picoseconds, burst: Burst) -> Picoseconds {
-        let span = transfer_time(LINE_BYTES as u64, self.parameters.bandwidth);
+        let duration = transfer_time(LINE_BYTES as u64, self.parameters.bandwidth);
         let first = burst.address / LINE_BYTES as u64;
         let mut done = now;
         for line in first..first + burst.lines {
             let channel = line as usize % self.channels_free_at.len();
             let free_at = &mut self.channels_free_at[channel];
-            *free_at = (*free_at).max(now) + span;
+            *free_at = (*free_at).max(now) + duration;
             done = done.max(*free_at);
         }
-        self.counts.busy += span * burst.lines;
+        self.counts.busy += duration * burst.lines;
         done + self.parameters.latency
     }
 
@@ -250,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read() {
+    fn reads_return_written_bytes() {
         let mut memory = OnBoardMemory::new(PARAMETERS);
         memory.write(Burst { id: 3, address: 4032, lines: 2 });
         memory.write_line(0, &[7; LINE_BYTES], u64::MAX);
@@ -258,7 +260,7 @@ mod tests {
         memory.write_line(0, &[9; LINE_BYTES], 1);
         assert_eq!((memory.next_written(1_000), memory.next_written(1_000_000)), (None, Some(3)));
         memory.read(0, Burst { id: 1, address: 4032, lines: 2 });
-        assert_eq!(beats_until(&mut memory, 49_000), [], "it is not due");
+        assert_eq!(beats_until(&mut memory, 49_000), [], "the read is not due");
         memory.read(0, Burst { id: 2, address: 4097, lines: 1 });
         assert_eq!(beats_until(&mut memory, 1_000_000), [(1, 7, false), (1, 9, true), (2, 9, true)]);
         assert_eq!(memory.line(4096)[1], 0, "only the first byte was written");
@@ -269,7 +271,7 @@ mod tests {
     #[test]
     fn bursts_of_one_id_stay_in_order_and_others_overtake_them() {
         let mut memory = OnBoardMemory::new(PARAMETERS);
-        // Even lines are in one channel, odd ones in the other; a line takes 4 ns.
+        // Even lines are in one channel, odd lines in the other. A line takes 4 ns.
         for (id, line) in [(0, 0), (0, 2), (0, 4), (1, 1)] {
             memory.read(0, Burst { id, address: line * 64, lines: 1 });
         }
@@ -286,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn bandwidth_is_that_of_the_channels() {
+    fn bandwidth_is_the_sum_of_the_channels() {
         let mut memory = OnBoardMemory::new(PARAMETERS);
         let (mut now, mut lines) = (0, 0);
         while now < 10_000_000 {

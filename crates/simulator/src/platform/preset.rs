@@ -1,29 +1,30 @@
-//! Machines that figures are made for.
+//! The machines that the figures show.
 
 use super::{Link, OnBoard, Picoseconds, Quantiles};
 
-/// A machine.
+/// A machine around the accelerator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Platform {
-    /// What it is called.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// A cycle of the accelerator.
+    /// Length of a cycle of the accelerator.
     pub cycle: Picoseconds,
-    /// To host memory.
+    /// The links to host memory.
     pub link: Link,
     /// On-board memory.
     pub on_board: OnBoard,
 }
 
-/// There is no machine of that name.
+/// The error for an unknown platform name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no platform is called {name}: there are paper, gen5 and ideal")]
+#[error("unknown platform {name}; expected paper, gen5 or ideal")]
 pub struct UnknownPreset {
-    /// The name.
+    /// The unknown name.
     pub name: String,
 }
 
-/// As KV-Direct measured it, in picoseconds by thousandths; its longest of 1364 ns ends the rest.
+/// The latency that KV-Direct measured, in picoseconds by thousandths. The largest value, 1364 ns, is the
+/// maximum.
 const MEASURED: Quantiles = Quantiles(&[
     (0, 728_000),
     (10, 744_000),
@@ -39,7 +40,8 @@ const MEASURED: Quantiles = Quantiles(&[
 ]);
 
 impl Platform {
-    /// That of the paper: 220 MHz, two PCIe Gen3 x8, two channels of DDR4-2133 (Honeycomb, section 5).
+    /// The platform of the paper: 220 MHz, two PCIe Gen3 x8, two channels of DDR4-2133 (Honeycomb, section
+    /// 5).
     pub const PAPER: Self = Self {
         name: "paper",
         cycle: 4_545,
@@ -55,7 +57,7 @@ impl Platform {
         on_board: OnBoard { channels: 2, bandwidth: 17_064_000_000, latency: 120_000 },
     };
 
-    /// A device of today: 250 MHz, one PCIe Gen5 x16 with 768 tags and two thirds of the latency.
+    /// A current device: 250 MHz, one PCIe Gen5 x16 with 768 tags and two thirds of the latency.
     pub const GEN5: Self = Self {
         name: "gen5",
         cycle: 4_000,
@@ -69,7 +71,7 @@ impl Platform {
         on_board: OnBoard { channels: 4, bandwidth: 25_600_000_000, ..Self::PAPER.on_board },
     };
 
-    /// Memory that answers in the next cycle: what the accelerator itself can do.
+    /// Memory that responds in the next cycle, which shows the limit of the accelerator itself.
     pub const IDEAL: Self = Self {
         name: "ideal",
         cycle: 4_545,
@@ -83,10 +85,10 @@ impl Platform {
         on_board: OnBoard { channels: 1, bandwidth: 1_000_000_000_000, latency: 1_000 },
     };
 
-    /// The machine of a name.
+    /// Returns the platform with a name.
     ///
     /// # Errors
-    /// [`UnknownPreset`] names those that there are.
+    /// [`UnknownPreset`] lists the valid names.
     pub fn named(name: &str) -> Result<Self, UnknownPreset> {
         let presets = [Self::PAPER, Self::GEN5, Self::IDEAL];
         presets
@@ -95,7 +97,7 @@ impl Platform {
             .ok_or_else(|| UnknownPreset { name: name.into() })
     }
 
-    /// Cycles a second.
+    /// Returns the clock frequency in Hz.
     #[must_use]
     pub fn cycles_a_second(&self) -> f64 {
         1e12 / self.cycle as f64

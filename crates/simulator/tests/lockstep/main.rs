@@ -1,60 +1,60 @@
-//! The simulated accelerator, the model of a device and the software accelerator answer the same, request by
-//! request, while writers change the trees below them.
+//! The simulated accelerator, the model of a device and the software accelerator return the same result for
+//! each request, while writers change the trees.
 //!
-//! Each seed is a forest of its own, with shapes, keys, a machine and switches that follow from it. Seeds run
-//! beside each other, one a core. `HONEYCOMB_LOCKSTEP_REQUESTS=10000000 HONEYCOMB_LOCKSTEP_SEEDS=2000` asks
-//! for so many requests of each of the two that are compared with the software accelerator, spread over so
-//! many seeds, fewer of those whose machine is slow or that ask for many scans; `HONEYCOMB_SEED` is the
-//! first.
+//! Each seed has its own forest; node shape, keys, platform and switches follow from the seed. Seeds run in
+//! parallel, one on each core. `HONEYCOMB_LOCKSTEP_REQUESTS=10000000 HONEYCOMB_LOCKSTEP_SEEDS=2000` sets the
+//! number of requests, which all accelerators execute, and the number of seeds. Seeds with a slow platform or
+//! with many scans receive fewer requests. `HONEYCOMB_SEED` is the first seed.
 #![allow(missing_docs)]
 
-mod answers;
-mod asker;
+mod reader;
+mod results;
+mod setup;
 mod totals;
-mod world;
 mod writer;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use asker::Asker;
 use honeycomb_testing::seed_or;
-use totals::Totals;
-use world::{TABLES, World};
-use writer::{Leave, Writer};
 
-/// The number that an environment variable holds, or else this one.
+use reader::Reader;
+use setup::{Setup, TABLES};
+use totals::Totals;
+use writer::{WriteBudget, Writer};
+
+/// Returns the number in an environment variable, or the default if the variable is not set.
 ///
 /// # Panics
-/// If it is no number from 1 on.
+/// If the variable is not a positive number.
 fn number(variable: &str, default: u64) -> u64 {
     let Ok(text) = std::env::var(variable) else { return default };
     let number = text.parse().ok().filter(|&number| number > 0);
-    number.unwrap_or_else(|| panic!("{variable}={text}: a number from 1 on is allowed"))
+    number.unwrap_or_else(|| panic!("{variable}={text}: expected a positive number"))
 }
 
-/// Runs one seed: writers write as long as there is somebody who asks.
+/// Runs one seed. Writers write until the reader ends.
 fn run(seed: u64, requests: u64, totals: &Totals) {
-    let world = World::of_seed(seed);
-    println!("{world}");
-    let leave = Leave::default();
+    let setup = Setup::of_seed(seed);
+    println!("{setup}");
+    let budget = WriteBudget::default();
     thread::scope(|scope| {
         for tree in 0..TABLES.len() {
-            let (writer, leave) = (Writer::new(&world, seed, tree), &leave);
-            scope.spawn(move || writer.run(leave, totals));
+            let (writer, budget) = (Writer::new(&setup, seed, tree), &budget);
+            scope.spawn(move || writer.run(budget, totals));
         }
-        Asker::new(&world, seed).run(requests, &leave, totals);
-        leave.end();
+        Reader::new(&setup, seed).run(requests, &budget, totals);
+        budget.end();
     });
-    totals.end_seed(&world.forest.statistics());
+    totals.end_seed(&setup.forest.statistics());
 }
 
 #[test]
-fn every_answer_is_that_of_the_software_accelerator() {
+fn every_result_matches_the_software_accelerator() {
     let requests = number("HONEYCOMB_LOCKSTEP_REQUESTS", 12_000);
     let seeds = number("HONEYCOMB_LOCKSTEP_SEEDS", 8);
     let (first, next) = (seed_or(1), AtomicU64::new(0));
-    let shares: u64 = (first..first + seeds).map(World::share).sum();
+    let shares: u64 = (first..first + seeds).map(Setup::share).sum();
     let totals = Totals::new(requests);
     let workers = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
@@ -66,11 +66,11 @@ fn every_answer_is_that_of_the_software_accelerator() {
                         return;
                     }
                     let seed = first + offset;
-                    run(seed, (requests * World::share(seed)).div_ceil(shares), &totals);
+                    run(seed, (requests * Setup::share(seed)).div_ceil(shares), &totals);
                 }
             });
         }
     });
     println!("{totals}");
-    assert_eq!(totals.mismatches(), 0, "answers that differ are printed above");
+    assert_eq!(totals.mismatches(), 0, "the results that differ are printed above");
 }

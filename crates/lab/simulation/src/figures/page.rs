@@ -1,16 +1,17 @@
-//! The page that shows all figures.
+//! The page of all figures.
 
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use honeycomb_lab::figure_text::{self, FigureText, NOT_MEASURED};
 use honeycomb_workload::Failure;
 
 use super::stored::{self, Row};
 use super::{FIGURES, Figure};
 use crate::report::Report;
 
-/// A column of a table: its title, and what stands in it.
+/// A column of a table: its title, and the format of its cells.
 pub(super) type Column = (&'static str, fn(&Report) -> String);
 
 pub(super) const RATES: &[Column] = &[
@@ -49,7 +50,7 @@ pub(super) const WRITES: &[Column] = &[
 const HEAD: &str = "# Figures on the simulated accelerator\n\n`make rtl-figures` measures, draws and \
     writes this page: figures 12 to 17 of the paper and some of our own, on the accelerator in \
     SystemVerilog ([pipeline](../../design/pipeline.md)) behind models of the paper's machine: 220 MHz, \
-    two PCIe Gen3 x8, two channels of DDR4-2133. `honeycomb-simulate figures NAME` measures one figure. \
+    two PCIe Gen3 x8, two channels of DDR4-2133. `honeycomb-simulation figures NAME` measures one figure. \
     The figures of the [software accelerator](../README.md) have the same numbers.\n\nUnless a figure \
     says otherwise, 128 operations are in flight in a closed loop, and the store has 160,000 pairs of 16 \
     + 16 bytes in nodes of 8 KiB, so there are two levels of interior nodes above the leaves. Cache, load \
@@ -63,7 +64,7 @@ const HEAD: &str = "# Figures on the simulated accelerator\n\n`make rtl-figures`
     Times are simulated and the same on every machine. A run of 1,500 operations includes its start and \
     its end, which costs up to a tenth of throughput.\n";
 
-/// Writes the page, of what was measured into a folder.
+/// Writes the page of all measurements in a folder.
 pub(super) fn write(folder: &Path) -> Result<(), Failure> {
     let mut text = String::from(HEAD);
     let mut cycles = (0.0, 0.0);
@@ -88,38 +89,30 @@ pub(super) fn write(folder: &Path) -> Result<(), Failure> {
 }
 
 fn section(figure: &Figure, rows: &[Row]) -> String {
-    let Figure { title, claim, reason, .. } = figure;
-    let asks = if figure.is_of_paper() { "*The paper:* " } else { "" };
-    let mut text = format!("\n## {}\n\n{asks}{claim}\n\n", figure.heading());
+    let FigureText { title, .. } = figure.text;
     if rows.is_empty() {
-        text.push_str("*Ours:* not measured yet.\n\n");
-    } else {
-        let _ = write!(text, "![{title}](figures/rtl-{}.svg)\n\n{}\n", figure.stem(), table(figure, rows));
+        return figure.text.section(NOT_MEASURED);
     }
-    text + reason + "\n"
+    let table = table(figure, rows);
+    figure.text.section(&format!("![{title}](figures/rtl-{}.svg)\n\n{table}\n", figure.text.stem()))
 }
 
 fn table(figure: &Figure, rows: &[Row]) -> String {
     let columns = || figure.columns.iter().copied().flatten();
     let titles = ["", figure.axis].into_iter().chain(columns().map(|(title, _)| *title));
-    let mut text = line(titles.map(str::to_owned));
-    text.push_str(&line((0..2 + columns().count()).map(|_| "---".to_owned())));
-    for Row { series, x, report } in rows {
+    let rows = rows.iter().map(|Row { series, x, report }| {
         let names = [series.clone(), x.clone()].into_iter();
-        text.push_str(&line(names.chain(columns().map(|(_, shown)| shown(report)))));
-    }
-    text
-}
-
-fn line(cells: impl Iterator<Item = String>) -> String {
-    format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
+        names.chain(columns().map(|(_, format)| format(report))).collect()
+    });
+    let all: Vec<Vec<String>> = std::iter::once(titles.map(str::to_owned).collect()).chain(rows).collect();
+    figure_text::table(&all)
 }
 
 fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }
 
-/// In a second.
+/// Returns gigabytes per second.
 fn gigabytes(of: &Report, bytes_an_operation: f64) -> f64 {
     bytes_an_operation * of.million_operations_a_second / 1e3
 }

@@ -1,29 +1,28 @@
-//! The life of a request, as the model tells it.
+//! The life of a request, from the events of the model.
 #![allow(missing_docs)]
 
 use honeycomb_layout as layout;
+use honeycomb_simulation::life::{Life, STAGES};
+use honeycomb_simulation::measure::{Dataset, Error, Measured, Recording, Simulation, Traffic};
 use honeycomb_simulator::Simulator;
-use honeycomb_simulator::life::{Life, PLACES};
-use honeycomb_simulator::measure::{Data, Error, Measured, Observed, Scene, Traffic};
-use honeycomb_simulator::picture::svg;
 use honeycomb_simulator::platform::Platform;
 use honeycomb_workload::Workload;
 
 const REQUESTS: u64 = 12;
 
-fn run(workload: Workload, observed: &Observed) -> Result<Measured, Error> {
+fn run(workload: Workload, recording: &Recording) -> Result<Measured, Error> {
     let simulator = Simulator { platform: Platform::IDEAL, ..Simulator::default() };
     let traffic = Traffic { workload, warm_up: 5, operations: REQUESTS, ..Traffic::default() };
-    Scene::new(&simulator, &Data { pairs: 3000, ..Data::default() })?.measure(&traffic, observed)
+    Simulation::new(&simulator, &Dataset { pairs: 3000, ..Dataset::default() })?.measure(&traffic, recording)
 }
 
-fn explained(number: u64) -> Observed {
-    Observed { explained: Some(number), waveform: None }
+fn explained(number: u64) -> Recording {
+    Recording { explained: Some(number), waveform: None }
 }
 
 fn life(workload: Workload) -> Life {
     let measured = run(workload, &explained(7)).expect("the workload runs");
-    measured.life.expect("the request was explained")
+    measured.life.expect("the run recorded the request")
 }
 
 fn count(life: &Life, kind: usize) -> usize {
@@ -31,7 +30,7 @@ fn count(life: &Life, kind: usize) -> usize {
 }
 
 #[test]
-fn a_get_goes_down_and_reads_a_leaf() {
+fn a_get_descends_and_reads_a_leaf() {
     let life = life(Workload::Get);
     let kinds: Vec<usize> = life.events.iter().map(|event| event.kind).collect();
     let once = [
@@ -50,7 +49,7 @@ fn a_get_goes_down_and_reads_a_leaf() {
     assert!(once.iter().all(|&kind| count(&life, kind) == 1), "{life}");
     let order = kinds.iter().filter(|kind| once.contains(kind));
     assert!(order.eq(&once), "{life}");
-    // Of each node its header and its segment.
+    // A search reads the header and one segment of each node.
     assert_eq!(count(&life, layout::EVENT_HEADER), count(&life, layout::EVENT_CHILD));
     assert!(count(&life, layout::EVENT_READ) > 2 * count(&life, layout::EVENT_HEADER));
     assert_eq!(count(&life, layout::EVENT_READ), count(&life, layout::EVENT_LINES));
@@ -66,36 +65,37 @@ fn a_scan_emits_its_pairs() {
 }
 
 #[test]
-fn a_picture_has_a_row_for_each_place_and_a_bar_for_each_stay() {
+fn the_json_contains_all_stages_and_spans() {
     let life = life(Workload::Get);
-    let picture = svg(&life);
-    assert!(PLACES.iter().all(|(name, ..)| picture.contains(name)));
-    assert_eq!(picture.matches("<rect x=").count(), life.spans().len());
+    let json = life.json();
+    assert_eq!(json["stages"].as_array().map(Vec::len), Some(STAGES.len()));
+    let spans = json["spans"].as_array().expect("spans are an array");
+    assert_eq!(spans.len(), life.spans().len());
+    assert!(spans.iter().all(|span| span["start"].as_f64() <= span["end"].as_f64()), "{json}");
+    let comparisons = json["comparisons"].as_array().map(Vec::len);
+    assert_eq!(comparisons, Some(count(&life, layout::EVENT_COMPARED)));
 }
 
 #[test]
-fn only_requests_that_there_are_can_be_explained() {
-    let refused = run(Workload::Get, &explained(REQUESTS)).expect_err("there is no such request");
-    assert_eq!(refused.to_string(), "there is no request 12 to explain: they are 0 to 11");
+fn an_operation_that_does_not_exist_cannot_be_explained() {
+    let error = run(Workload::Get, &explained(REQUESTS)).expect_err("the operation does not exist");
+    assert_eq!(error.to_string(), "no operation 12 to explain; expected 0 to 11");
 }
 
 #[test]
-fn a_write_is_not_explained() {
-    let refused = run(Workload::Insert, &explained(3)).expect_err("the accelerator sees no inserts");
-    assert_eq!(
-        refused.to_string(),
-        "operation 3 is a write, of which the accelerator is told no more than mappings"
-    );
+fn a_write_cannot_be_explained() {
+    let error = run(Workload::Insert, &explained(3)).expect_err("the operation is a write");
+    assert_eq!(error.to_string(), "operation 3 is a write; the accelerator receives only its mappings");
 }
 
 #[cfg(feature = "trace")]
 #[test]
 fn a_waveform_is_written() {
     let path = std::env::temp_dir().join(format!("honeycomb-{}.fst", std::process::id()));
-    let observed = Observed { explained: None, waveform: Some(path.clone()) };
-    run(Workload::Get, &observed).expect("the workload runs");
-    let bytes = std::fs::read(&path).expect("the waveform is there");
-    std::fs::remove_file(&path).expect("it can be removed");
-    // A header block of 329 bytes begins each.
+    let recording = Recording { explained: None, waveform: Some(path.clone()) };
+    run(Workload::Get, &recording).expect("the workload runs");
+    let bytes = std::fs::read(&path).expect("the waveform exists");
+    std::fs::remove_file(&path).expect("the file can be removed");
+    // Each file starts with a header block of 329 bytes.
     assert_eq!(bytes[..9], [0, 0, 0, 0, 0, 0, 0, 1, 73]);
 }

@@ -1,4 +1,4 @@
-//! What was measured of a figure, in its folder: `figure.json` for who draws it, `figure.csv` for others.
+//! The measurements of a figure in its folder: `figure.json` for drawings, `figure.csv` for other programs.
 
 use std::fs;
 use std::path::Path;
@@ -7,10 +7,9 @@ use honeycomb_workload::Failure;
 use serde::{Deserialize, Serialize};
 
 use super::Figure;
-use crate::engine::Simulator;
-use crate::report::Report;
+use crate::report::{self, Report};
 
-/// A point that was measured.
+/// A measured point.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Row {
     pub(super) series: String,
@@ -24,24 +23,24 @@ struct Stored {
     rows: Vec<Row>,
 }
 
-/// Writes rows, after those that a build with other units has written.
+/// Writes rows. Rows of builds with other units stay.
 pub(super) fn write(figure: &Figure, rows: &[Row], folder: &Path) -> Result<(), Failure> {
     let mut all = read(figure, folder)?;
-    let own = Simulator::units();
-    all.retain(|row| row.report.units() != own);
+    let build = report::this_build();
+    all.retain(|row| row.report.build() != build);
     all.extend_from_slice(rows);
-    let folder = folder.join(figure.stem());
-    fs::create_dir_all(&folder)?;
-    let drawing = serde_json::json!({
-        "heading": figure.heading(), "axis": figure.axis, "shape": figure.shape, "rows": all
+    let stem = folder.join(figure.text.stem());
+    fs::create_dir_all(&stem)?;
+    let json = serde_json::json!({
+        "heading": figure.text.heading(), "axis": figure.axis, "shape": figure.shape, "rows": all
     });
-    fs::write(folder.join("figure.json"), serde_json::to_string_pretty(&drawing)? + "\n")?;
-    Ok(fs::write(folder.join("figure.csv"), table(&all)?)?)
+    figure.text.write_json(&json, folder)?;
+    Ok(fs::write(stem.join("figure.csv"), table(&all)?)?)
 }
 
-/// The rows that were written; none if there are none.
+/// Reads the rows of a figure. Returns no rows if the figure was not measured.
 pub(super) fn read(figure: &Figure, folder: &Path) -> Result<Vec<Row>, Failure> {
-    let path = folder.join(figure.stem()).join("figure.json");
+    let path = folder.join(figure.text.stem()).join("figure.json");
     if !path.exists() {
         return Ok(Vec::new());
     }
@@ -49,7 +48,7 @@ pub(super) fn read(figure: &Figure, folder: &Path) -> Result<Vec<Row>, Failure> 
     Ok(stored.map_err(|error| format!("{}: {error}", path.display()))?.rows)
 }
 
-/// The rows as comma-separated values, with the names of the columns.
+/// Returns the rows as comma-separated values, with a row of column names.
 fn table(rows: &[Row]) -> Result<Vec<u8>, Failure> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for (number, row) in rows.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What looking for keys touches of a Honeycomb's memory, counted and not timed: the same on every machine.
+//! Access statistics of searches in a Honeycomb. They are counts, so they do not depend on the machine.
 
 use honeycomb_store::AccessCounts;
 use honeycomb_workload::{Distribution, Sizes, Stream, Workload};
@@ -9,49 +9,49 @@ use crate::driver::Driver;
 use crate::map::Failure;
 use crate::slice::{Extent, load};
 
-/// What a search touches, all levels together.
+/// The memory that searches access, over all levels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AccessStats {
     /// The Honeycomb.
     pub peer: Peer,
-    /// How many pairs it held.
+    /// Number of pairs.
     pub pairs: u64,
-    /// How long keys and values were.
+    /// Sizes of keys and values.
     pub sizes: Sizes,
-    /// Getting a pair.
-    pub get: Search,
-    /// Finding where a scan starts; what it goes on to read is not counted.
-    pub scan: Search,
+    /// Gets.
+    pub get: SearchAccess,
+    /// Searches for the first pair of a scan, without its further reads.
+    pub scan: SearchAccess,
 }
 
-/// The mean of a search.
+/// Averages over searches.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Search {
+pub struct SearchAccess {
     /// Bytes.
     pub bytes: f64,
     /// Cache lines of 64 bytes.
     pub lines: f64,
 }
 
-/// Most pairs it is counted with: more make a tree higher, but touch the same in a node.
+/// Most pairs of the tree. More pairs make the tree higher, but do not affect the accesses to a node.
 const PAIRS_MAX: u64 = 1_000_000;
 const SEARCHES: u32 = 100_000;
 const SEED: u64 = 1;
 
-/// Counts in a map of its own; nothing if it is no Honeycomb.
-pub fn count(peer: Peer, Contents { pairs, sizes }: Contents) -> Result<Option<AccessStats>, Failure> {
-    let Peer::Honeycomb(choices) = peer else { return Ok(None) };
+/// Collects the statistics in a separate map. Returns `None` if the map is not a Honeycomb.
+pub fn collect(peer: Peer, Contents { pairs, sizes }: Contents) -> Result<Option<AccessStats>, Failure> {
+    let Peer::Honeycomb(options) = peer else { return Ok(None) };
     let pairs = pairs.min(PAIRS_MAX);
-    let map = Honeycomb::new(choices.config_that_counts(), Contents { pairs, sizes })?;
-    load(&map, &mut Extent { sizes, loaded: 0, fresh: 0 }, pairs, 1)?;
-    let search = |workload| -> Result<Search, Failure> {
+    let map = Honeycomb::new(options.config_with_access_stats(), Contents { pairs, sizes })?;
+    load(&map, &mut Extent { sizes, loaded: 0, next_index: 0 }, pairs, 1)?;
+    let search = |workload| -> Result<SearchAccess, Failure> {
         let before = Total::of(map.touched());
         let mut driver = Driver::new(&map, sizes, workload);
         let mut stream = Stream::new(workload, Distribution::Uniform, pairs, SEED);
         (0..SEARCHES).try_for_each(|_| driver.one(stream.draw()))?;
         let Total { bytes, lines } = Total::of(map.touched());
         let mean = |after: u64, before: u64| (after - before) as f64 / f64::from(SEARCHES);
-        Ok(Search { bytes: mean(bytes, before.bytes), lines: mean(lines, before.lines) })
+        Ok(SearchAccess { bytes: mean(bytes, before.bytes), lines: mean(lines, before.lines) })
     };
     Ok(Some(AccessStats {
         peer,
@@ -62,7 +62,7 @@ pub fn count(peer: Peer, Contents { pairs, sizes }: Contents) -> Result<Option<A
     }))
 }
 
-/// All levels and blocks together.
+/// Sums over all levels and blocks.
 struct Total {
     bytes: u64,
     lines: u64,
@@ -84,13 +84,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_a_log_block_scans_touch_less() -> Result<(), Failure> {
-        let count = |name: &str| -> Result<AccessStats, Failure> {
+    fn without_a_log_block_scans_access_less() -> Result<(), Failure> {
+        let collect = |name: &str| -> Result<AccessStats, Failure> {
             let contents = Contents { pairs: 20_000, sizes: Sizes::DEFAULT };
-            Ok(count(name.parse()?, contents)?.ok_or("not counted")?)
+            Ok(super::collect(name.parse()?, contents)?.ok_or("no statistics")?)
         };
-        let (with, without) = (count("honeycomb")?, count("honeycomb:log=0")?);
-        // A get reads the log block only for an equal tag, a scan always.
+        let (with, without) = (collect("honeycomb")?, collect("honeycomb:log=0")?);
+        // A get reads the log block only if a fingerprint matches, a scan always.
         assert!(with.scan.bytes > with.get.bytes + 50.0, "{with:?}");
         assert!((without.scan.bytes - without.get.bytes).abs() < 1.0, "{without:?}");
         assert!(with.get.lines > 5.0 && with.get.bytes < 64.0 * with.get.lines, "{with:?}");

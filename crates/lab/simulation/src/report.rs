@@ -1,74 +1,75 @@
-//! What a run came to, as text and as JSON.
+//! The report of a run, as text and as JSON.
 
 use std::fmt;
 
+use honeycomb_simulator::{CACHE_NODES, Simulator};
 use honeycomb_workload::{Distribution, Sizes, Workload};
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{CACHE_NODES, Simulator, units};
-use crate::measure::{Data, Lines, Measured, Traffic};
+use crate::measure::{Dataset, LineCounts, Measured, Traffic};
 
 /// Bytes of a line.
 const LINE: f64 = 64.0;
 
-/// What a run came to. All but shares, rates, times and what names a unit is by operation.
+/// The report of a run. Counts are averages per operation, except for shares, rates, times, and fields that
+/// name a unit.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Report {
-    /// The machine.
+    /// Name of the platform.
     pub platform: String,
-    /// Its clock.
+    /// Clock frequency.
     pub megahertz: f64,
-    /// Key search units, and range scan units, of this build.
+    /// Key search units of this build.
     pub search_units: usize,
-    /// Descents that they work on at a time, all of them together.
+    /// Concurrent descents of all key search units.
     pub search_descents: usize,
-    /// See `search_units`.
+    /// Range scan units of this build.
     pub scan_units: usize,
-    /// Requests that they have at a time, all of them together.
+    /// Slots of all range scan units.
     pub scan_slots: usize,
-    /// Whether it is on.
+    /// Whether the node cache is on.
     pub cache: bool,
-    /// Nodes that the cache has room for.
+    /// Capacity of the cache in nodes.
     pub cache_nodes: u64,
-    /// Whether it is on.
+    /// Whether the load balancer is on.
     pub balance: bool,
-    /// Whether it is on.
+    /// Whether the root on chip is on.
     pub root_on_chip: bool,
-    /// What was asked.
+    /// The mix of operations.
     pub workload: Workload,
-    /// Of which pairs.
+    /// The distribution of the pairs that they choose.
     pub distribution: Distribution,
-    /// Pairs of the tree, when it was grown.
+    /// Pairs in the tree before the run.
     pub pairs: u64,
-    /// How long they are.
+    /// Sizes of keys and values.
     pub sizes: Sizes,
     /// Bytes of a node.
     pub node_bytes: usize,
-    /// Bytes of a log block at most.
+    /// Most bytes of a log block.
     pub log_bytes: usize,
     /// Whether writes have versions.
     pub mvcc: bool,
-    /// At most.
+    /// Most operations in flight.
     pub operations_in_flight: usize,
-    /// How many were measured.
+    /// Number of measured operations.
     pub operations: usize,
-    /// How long that took.
+    /// Their duration.
     pub cycles: u64,
     /// Throughput.
     pub million_operations_a_second: f64,
-    /// Of the latency, in cycles.
+    /// Median latency in cycles.
     pub median: u64,
-    /// Of the latency, in cycles.
+    /// 99th percentile of the latency in cycles.
     pub percentile_99: u64,
-    /// What a cycle takes.
+    /// Length of a cycle.
     pub nanoseconds_a_cycle: f64,
     /// Reads of host memory.
     pub host_reads: f64,
-    /// What they brought.
+    /// Bytes read from host memory.
     pub host_bytes: f64,
-    /// On their way at a time, on average.
+    /// Average number of reads of host memory in flight.
     pub host_reads_in_flight: f64,
-    /// How long one was on its way, on average.
+    /// Average latency of a read of host memory.
     pub host_read_nanoseconds: f64,
     /// Bytes of interior nodes from on-board memory.
     pub cache_bytes: f64,
@@ -76,59 +77,70 @@ pub struct Report {
     pub root_bytes: f64,
     /// Lines of the page table from on-board memory.
     pub page_table_reads: f64,
-    /// Pieces of interior nodes that were in the cache.
+    /// Bursts of interior nodes that were in the cache.
     pub cache_hits: f64,
-    /// Those that were not.
+    /// Bursts of interior nodes that were not in the cache.
     pub cache_misses: f64,
-    /// Bursts that on-board memory read.
+    /// Bursts read from on-board memory.
     pub on_board_reads: f64,
-    /// Lines that it read.
+    /// Lines read from on-board memory.
     pub on_board_lines: f64,
-    /// Lines written to it: fills of the cache, and mappings.
+    /// Lines written to on-board memory: fills of the cache, and mappings.
     pub on_board_writes: f64,
-    /// Interior nodes that were searched.
+    /// Searched interior nodes.
     pub nodes: f64,
-    /// Steps to previous versions on the way down.
+    /// Steps to previous versions during descents.
     pub version_steps: f64,
-    /// Key search units that search a node, on average.
+    /// Average number of key search units that search a node.
     pub search_units_busy: f64,
-    /// Descents that they work on, on average.
+    /// Average number of descents in progress.
     pub descents: f64,
-    /// Range scan units that work on a request, on average.
+    /// Average number of range scan units that work on a request.
     pub scan_units_busy: f64,
-    /// Requests that they have, on average.
+    /// Average number of requests in slots of range scan units.
     pub scan_requests: f64,
-    /// Share of time that links to host memory move packets.
+    /// Share of time in which links to host memory transfer packets.
     pub links_busy: f64,
-    /// Share of time that channels of on-board memory move lines.
+    /// Share of time in which channels of on-board memory transfer lines.
     pub channels_busy: f64,
-    /// Share of cycles in which host memory did not take a read.
+    /// Share of cycles in which host memory did not accept a read.
     pub host_stalls: f64,
-    /// Writes on the CPU.
+    /// Writes, which the CPU executes.
     pub writes: f64,
-    /// Mappings that they told.
+    /// Mappings that writers sent.
     pub mappings: f64,
-    /// Share of cycles in which a register was being written.
+    /// Share of cycles with a register write in progress.
     pub control_busy: f64,
-    /// Share of cycles in which the next request waited for that.
+    /// Share of cycles in which the next request waited for register writes.
     pub requests_held: f64,
-    /// Cycles that were simulated in a second.
+    /// Simulated cycles per second.
     pub simulated_cycles_a_second: f64,
 }
 
+/// Returns the name of a build in figures.
+fn build_name(search_units: usize, scan_units: usize, scan_slots: usize) -> String {
+    format!("{search_units} + {scan_units} units, {scan_slots} slots")
+}
+
+/// Returns the name of this build in figures.
+pub(crate) fn this_build() -> String {
+    let scan_slots = Simulator::SCAN_UNITS * Simulator::SCAN_SLOTS;
+    build_name(Simulator::SEARCH_UNITS, Simulator::SCAN_UNITS, scan_slots)
+}
+
 impl Report {
-    /// The build that it is of, as figures name it.
-    pub(crate) fn units(&self) -> String {
-        units(self.search_units, self.scan_units, self.scan_slots)
+    /// Returns the name of the build in figures.
+    pub(crate) fn build(&self) -> String {
+        build_name(self.search_units, self.scan_units, self.scan_slots)
     }
 
-    /// The report of a run.
+    /// Returns the report of a run.
     #[must_use]
-    pub fn new(simulator: &Simulator, data: &Data, traffic: &Traffic, measured: &Measured) -> Self {
+    pub fn new(simulator: &Simulator, dataset: &Dataset, traffic: &Traffic, measured: &Measured) -> Self {
         let Simulator { platform, cache, balance, root_on_chip, .. } = *simulator;
-        let Data { pairs, sizes, node_bytes, log_bytes, mvcc } = *data;
+        let Dataset { pairs, sizes, node_bytes, log_bytes, mvcc } = *dataset;
         let Measured { cycles, latencies, link, on_board, .. } = measured;
-        let Lines { cache: cache_lines, root, page_table, hits, misses } = measured.lines;
+        let LineCounts { cache: cache_lines, root, page_table, hits, misses } = measured.lines;
         let operations = latencies.len();
         let time = (cycles * platform.cycle) as f64;
         let each = |count: u64| count as f64 / operations as f64;
@@ -182,19 +194,19 @@ impl Report {
             host_stalls: of_time(measured.host_stalls),
             writes: each(measured.writes),
             mappings: each(measured.mappings),
-            control_busy: of_time(measured.told.busy),
-            requests_held: of_time(measured.told.held),
+            control_busy: of_time(measured.updates.busy),
+            requests_held: of_time(measured.updates.held),
             simulated_cycles_a_second: *cycles as f64 / measured.seconds,
         }
     }
 
-    /// Share of the pieces that were looked for in the cache that were there.
+    /// Returns the share of cache lookups that were hits.
     #[must_use]
     pub fn hit_share(&self) -> f64 {
         self.cache_hits / (self.cache_hits + self.cache_misses).max(f64::MIN_POSITIVE)
     }
 
-    /// The time of so many cycles.
+    /// Returns the time of some cycles.
     #[must_use]
     pub fn nanoseconds(&self, cycles: u64) -> f64 {
         cycles as f64 * self.nanoseconds_a_cycle
@@ -248,11 +260,11 @@ impl Report {
 
     fn memories(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (reads, bytes, busy) = (self.host_reads, self.host_bytes, 100.0 * self.links_busy);
-        let (flying, time) = (self.host_reads_in_flight, self.host_read_nanoseconds);
+        let (in_flight, time) = (self.host_reads_in_flight, self.host_read_nanoseconds);
         writeln!(
             f,
             "host memory   {reads:8.2} reads and {bytes:.0} bytes an operation, links {busy:.0} % busy, \
-             {flying:.0} reads of {time:.0} ns in flight, none taken in {:.0} % of cycles",
+             {in_flight:.0} reads of {time:.0} ns in flight, stalled in {:.0} % of cycles",
             100.0 * self.host_stalls
         )?;
         let (hits, bytes) = (self.cache_hits, self.cache_bytes);

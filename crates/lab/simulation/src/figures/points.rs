@@ -1,41 +1,48 @@
-//! What is measured for each figure.
+//! The points of each figure.
 
+use honeycomb_simulator::{CACHE_NODES, Simulator};
 use honeycomb_workload::{Distribution, Sizes, Workload};
 
 use super::Scale;
-use crate::engine::Simulator;
-use crate::measure::{Data, Traffic};
+use crate::measure::{Dataset, Traffic};
+use crate::report;
 
 /// A point of a figure.
 pub(super) struct Point {
-    /// What it belongs to.
+    /// Its series.
     pub(super) series: String,
-    /// Where it stands.
+    /// Its position on the axis.
     pub(super) x: String,
     pub(super) simulator: Simulator,
-    pub(super) data: Data,
+    pub(super) dataset: Dataset,
     pub(super) traffic: Traffic,
 }
 
 /// Pairs and nodes as in the paper: three levels of interior nodes.
-const PAPER: Data = Data { pairs: 128_000_000, ..tree(8192) };
-/// Nodes as in the paper, in less memory: two levels of interior nodes, the root and those below it.
-const PAPER_NODES: Data = Data { pairs: 160_000, ..tree(8192) };
-/// Smaller nodes, as many levels.
-const MIDDLE: Data = Data { pairs: 60_000, ..tree(2048) };
-/// Nodes so small that little memory has a tree as high as the paper's.
-const HIGH: Data = Data { pairs: 24_000, ..tree(1024) };
+const PAPER: Dataset = Dataset { pairs: 128_000_000, ..tree(8192) };
+/// Nodes as in the paper, in a smaller tree with two levels of interior nodes.
+const PAPER_NODES: Dataset = Dataset { pairs: 160_000, ..tree(8192) };
+/// Smaller nodes, also with two levels of interior nodes.
+const MIDDLE: Dataset = Dataset { pairs: 60_000, ..tree(2048) };
+/// Small nodes, so that a small tree is as high as the tree of the paper.
+const HIGH: Dataset = Dataset { pairs: 24_000, ..tree(1024) };
 
-const fn tree(node_bytes: usize) -> Data {
+const fn tree(node_bytes: usize) -> Dataset {
     let sizes = Sizes::Fixed { key: 16, value: 16 };
-    Data { pairs: 0, sizes, node_bytes, log_bytes: honeycomb_layout::LOG_THRESHOLD_BYTES_DEFAULT, mvcc: true }
+    Dataset {
+        pairs: 0,
+        sizes,
+        node_bytes,
+        log_bytes: honeycomb_layout::LOG_THRESHOLD_BYTES_DEFAULT,
+        mvcc: true,
+    }
 }
 
 impl Scale {
-    fn point(self, series: impl ToString, x: impl ToString, data: Data, workload: Workload) -> Point {
+    fn point(self, series: impl ToString, x: impl ToString, dataset: Dataset, workload: Workload) -> Point {
         let traffic = Traffic { workload, ..self.traffic() };
         let (series, x) = (series.to_string(), x.to_string());
-        Point { series, x, simulator: Simulator::default(), data: self.data(data), traffic }
+        Point { series, x, simulator: Simulator::default(), dataset: self.dataset(dataset), traffic }
     }
 }
 
@@ -60,7 +67,7 @@ pub(super) fn scan_lengths(scale: Scale) -> Vec<Point> {
     let both = Distribution::DEFAULT.into_iter().flat_map(|one| lengths.map(|pairs| (one, pairs)));
     both.map(|(distribution, pairs)| {
         let point = scale.point(distribution.name(), pairs, PAPER_NODES, Workload::Scan(pairs));
-        // Each takes as long as several.
+        // A long scan takes as long as several short ones.
         let operations = point.traffic.operations / (1 + pairs as u64 / 25);
         Point { traffic: Traffic { distribution, operations, ..point.traffic }, ..point }
     })
@@ -72,7 +79,7 @@ pub(super) fn loads(scale: Scale) -> Vec<Point> {
     let both = all.into_iter().flat_map(|one| [1, 8, 32, 64, 96, 128].map(|load| (one, load)));
     both.map(|(workload, in_flight)| {
         let point = scale.point(workload, in_flight, PAPER_NODES, workload);
-        // Few in flight take long.
+        // A run with few operations in flight takes long.
         let operations = point.traffic.operations.min(150 * in_flight as u64);
         Point { traffic: Traffic { in_flight, operations, ..point.traffic }, ..point }
     })
@@ -84,7 +91,7 @@ pub(super) fn log_blocks(scale: Scale) -> Vec<Point> {
     let all = [Workload::Scan(4), Workload::Cloud(50), Workload::YcsbA];
     let both = sizes.flat_map(|bytes| all.map(|one| (bytes, one)));
     both.map(|(log_bytes, workload)| {
-        scale.point(workload, log_bytes, Data { log_bytes, ..PAPER_NODES }, workload)
+        scale.point(workload, log_bytes, Dataset { log_bytes, ..PAPER_NODES }, workload)
     })
     .collect()
 }
@@ -94,7 +101,7 @@ pub(super) fn versions(scale: Scale) -> Vec<Point> {
     let both =
         [(true, "with versions"), (false, "without")].into_iter().flat_map(|way| all.map(|one| (way, one)));
     both.map(|((mvcc, series), workload)| {
-        scale.point(series, workload, Data { mvcc, ..PAPER_NODES }, workload)
+        scale.point(series, workload, Dataset { mvcc, ..PAPER_NODES }, workload)
     })
     .collect()
 }
@@ -103,9 +110,9 @@ pub(super) fn cache_sizes(scale: Scale) -> Vec<Point> {
     let sizes = [(false, 10), (true, 10), (true, 8), (true, 7), (true, 6), (true, 5)];
     let both = sizes.into_iter().flat_map(|size| Distribution::DEFAULT.map(|one| (one, size)));
     both.map(|(distribution, (cache, cache_halvings))| {
-        let nodes = if cache { crate::CACHE_NODES >> cache_halvings } else { 0 };
+        let nodes = if cache { CACHE_NODES >> cache_halvings } else { 0 };
         let point = scale.point(distribution.name(), nodes, HIGH, Workload::Scan(1));
-        // Not the root, which would be there whatever the size.
+        // A root on chip would not depend on the size of the cache.
         let simulator = Simulator { cache, cache_halvings, root_on_chip: false, ..point.simulator };
         Point { simulator, traffic: Traffic { distribution, ..point.traffic }, ..point }
     })
@@ -121,10 +128,10 @@ pub(super) fn switches(scale: Scale) -> Vec<Point> {
         ("cache, root on chip", true, false, true),
         ("all", true, true, true),
     ];
-    let units = Simulator::units();
+    let build = report::this_build();
     all.into_iter()
         .map(|(name, cache, balance, root_on_chip)| {
-            let point = scale.point(&units, name, PAPER, Workload::Scan(1));
+            let point = scale.point(&build, name, PAPER, Workload::Scan(1));
             Point { simulator: Simulator { cache, balance, root_on_chip, ..point.simulator }, ..point }
         })
         .collect()
@@ -136,9 +143,9 @@ pub(super) fn key_sizes(scale: Scale) -> Vec<Point> {
     let both = sizes.flat_map(|key| all.map(|one| (key, one)));
     both.map(|(key, workload)| {
         let sizes = Sizes::Fixed { key, value: 16 };
-        // About as many nodes, whatever the size.
-        let data = Data { sizes, pairs: 5_000_000 / (key as u64 + 30), ..PAPER_NODES };
-        scale.point(workload, key, data, workload)
+        // About the same number of nodes for all sizes.
+        let dataset = Dataset { sizes, pairs: 5_000_000 / (key as u64 + 30), ..PAPER_NODES };
+        scale.point(workload, key, dataset, workload)
     })
     .collect()
 }
@@ -152,5 +159,5 @@ pub(super) fn limits(scale: Scale) -> Vec<Point> {
     ];
     let all = [Workload::Get, Workload::Scan(1), Workload::Scan(4), Workload::Scan(24)];
     let both = trees.into_iter().flat_map(|tree| all.map(|one| (tree, one)));
-    both.map(|((data, nodes), workload)| scale.point(workload, nodes, data, workload)).collect()
+    both.map(|((dataset, nodes), workload)| scale.point(workload, nodes, dataset, workload)).collect()
 }

@@ -1,4 +1,4 @@
-//! What a seed stands for: a forest, and the accelerators that read it.
+//! The setup of a seed: a forest, and the accelerators that read it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,20 +7,20 @@ use honeycomb_accelerator::{Accelerator, Backend, DeviceBackend, Software};
 use honeycomb_btree::{Forest, Root, Shape};
 use honeycomb_simulator::Simulator;
 use honeycomb_simulator::platform::Platform;
+use honeycomb_testing::DeviceModel;
+use honeycomb_testing::index::{self, Keys, MIB, pick, some_directory, tiny};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use honeycomb_testing::DeviceModel;
-use honeycomb_testing::index::{self, Keys, MIB, pick, some_directory, tiny};
-
-/// The tables that have a tree.
+/// The tables with a tree.
 pub(crate) const TABLES: [u16; 2] = [3, 700];
 
-/// The accelerators, the one that others are compared with first.
-pub(crate) const BACKS: [&str; 3] = ["software", "model", "simulator"];
+/// The accelerators. The first one is the reference of comparisons.
+pub(crate) const BACKENDS: [&str; 3] = ["software", "model", "simulator"];
 
-/// How trees and keys look. Each has leaves with logs long and short, with and without tags.
-const LOOKS: [(Keys, u64, bool); 6] = [
+/// Kind and number of keys, and whether nodes are tiny. All setups have leaves with long and short logs, with
+/// and without fingerprints.
+const KEYS: [(Keys, u64, bool); 6] = [
     (Keys::Random, 300, true),
     (Keys::Paths, 400, true),
     (Keys::AnyLength, 300, true),
@@ -30,14 +30,14 @@ const LOOKS: [(Keys, u64, bool); 6] = [
 ];
 const LOG_BYTES: [usize; 4] = [128, 512, 200, 0];
 
-/// What is asked of a seed: the share of gets, and requests of a round, which are more than the accelerator
-/// has slots.
+/// The share of gets, and the number of requests in a round, which exceeds the number of slots of the
+/// accelerator.
 pub(crate) struct Mix {
     pub(crate) gets: f64,
     pub(crate) round: u64,
 }
 
-pub(crate) struct World {
+pub(crate) struct Setup {
     seed: u64,
     pub(crate) mix: Mix,
     keys: Keys,
@@ -48,11 +48,11 @@ pub(crate) struct World {
     pub(crate) accelerators: Vec<Box<dyn Accelerator>>,
 }
 
-impl World {
-    /// How many requests a seed has, as a ratio to others, so that all take about as long: gets are fast, and
-    /// a request takes longer on the machine of the paper, and where few are in flight.
+impl Setup {
+    /// Returns the relative number of requests of a seed, so that all seeds take about the same time. Gets
+    /// are fast. Requests take longer on the platform of the paper, and with few requests in flight.
     pub(crate) fn share(seed: u64) -> u64 {
-        match (has_paper_machine(seed) || in_flight(seed) < 100, has_mostly_gets(seed)) {
+        match (has_paper_platform(seed) || in_flight(seed) < 100, has_mostly_gets(seed)) {
             (true, _) => 1,
             (false, false) => 8,
             (false, true) => 16,
@@ -60,7 +60,7 @@ impl World {
     }
 
     pub(crate) fn of_seed(seed: u64) -> Self {
-        let (keys, key_count, is_tiny) = LOOKS[(seed % LOOKS.len() as u64) as usize];
+        let (keys, key_count, is_tiny) = KEYS[(seed % KEYS.len() as u64) as usize];
         let rng = &mut StdRng::seed_from_u64(seed);
         let log_bytes = *pick(rng, &LOG_BYTES);
         let shape = if is_tiny { tiny(log_bytes) } else { Shape::default() };
@@ -68,10 +68,11 @@ impl World {
         let forest = Arc::new(index::forest(shape, 256 * MIB, true));
         let simulator = simulator(seed, rng);
         let device = DeviceBackend { engines: simulator, ..DeviceBackend::default() };
-        let backs: [&dyn Backend; BACKS.len()] =
+        let backends: [&dyn Backend; BACKENDS.len()] =
             [&Software::default(), &DeviceBackend::<DeviceModel>::default(), &device];
-        let accelerators: Vec<_> = backs.map(|backend| backend.attach(&forest).expect("attached")).into();
-        let roots = TABLES.map(|_| forest.create_tree().expect("there is room"));
+        let accelerators: Vec<_> =
+            backends.map(|backend| backend.attach(&forest).expect("the backend accepts the forest")).into();
+        let roots = TABLES.map(|_| forest.create_tree().expect("the arena has space"));
         for accelerator in &accelerators {
             TABLES.iter().zip(roots).for_each(|(&table, root)| accelerator.set_root(table, Some(root)));
         }
@@ -86,7 +87,7 @@ impl World {
     }
 }
 
-fn has_paper_machine(seed: u64) -> bool {
+fn has_paper_platform(seed: u64) -> bool {
     seed % 8 == 2
 }
 
@@ -98,15 +99,15 @@ fn has_mostly_gets(seed: u64) -> bool {
     seed % 2 == 1
 }
 
-/// A machine whose memory mostly answers at once, and which mostly has all switches on.
+/// Returns a simulator that mostly has memory without latency, and mostly has all switches on.
 fn simulator(seed: u64, rng: &mut StdRng) -> Simulator {
-    let platform = if has_paper_machine(seed) { Platform::PAPER } else { Platform::IDEAL };
+    let platform = if has_paper_platform(seed) { Platform::PAPER } else { Platform::IDEAL };
     let in_flight = in_flight(seed);
     let [cache, balance, root_on_chip] = [0.8, 0.8, 0.8].map(|share| rng.random_bool(share));
     Simulator { platform, seed, in_flight, cache, balance, root_on_chip, ..Simulator::default() }
 }
 
-impl fmt::Display for World {
+impl fmt::Display for Setup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { seed, keys, key_count, simulator, .. } = self;
         let Simulator { platform, in_flight, cache, balance, root_on_chip, .. } = simulator;
@@ -115,7 +116,8 @@ impl fmt::Display for World {
         let tags = shape.tag_directory_bytes;
         write!(
             f,
-            "seed {seed}: {key_count} keys {keys:?}, nodes of {node} bytes, logs of {log}, tags {tags}; "
+            "seed {seed}: {key_count} keys {keys:?}, nodes of {node} bytes, logs of {log}, \
+             tag directory of {tags}; "
         )?;
         write!(f, "{:.0} % gets, {}, {in_flight} in flight, ", 100.0 * self.mix.gets, platform.name)?;
         write!(f, "cache {cache}, balance {balance}, root on chip {root_on_chip}")

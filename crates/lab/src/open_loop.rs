@@ -1,8 +1,8 @@
-//! A slice as an open loop: operations are due at times drawn beforehand, whether the map keeps up or not.
+//! Open loops: operations become due at predetermined times, whether or not the map keeps up.
 //!
-//! Each thread draws its own Poisson process from the seed. What is due runs, up to a batch of it together,
-//! and its latency counts from when it was due: a map that stops for a while makes all that came due
-//! meanwhile late, as it would for clients that do not wait for each other.
+//! Each thread draws a Poisson process from the seed. Due operations execute in batches, and their latency
+//! counts from their due time. So while a map stalls, all operations that become due are late, as for clients
+//! that do not wait for each other.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,63 +20,63 @@ use crate::driver::Driver;
 use crate::map::{Failure, OrderedMap};
 use crate::slice::{Extent, Slice, in_threads};
 
-/// What an open loop does.
+/// The parameters of an open loop.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Open {
-    /// The operations; its limit does not count.
+pub struct OpenLoop {
+    /// The operations. Its limit is not used.
     pub slice: Slice,
-    /// Operations due a second, all threads together.
+    /// Operations due per second, over all threads.
     pub rate: f64,
-    /// For how long operations come due; a fifth more comes due before, to warm up, and is not counted.
+    /// Duration of the measurement. A warm-up of a fifth of it comes first and does not count.
     pub time: Duration,
-    /// What goes on beside.
+    /// The concurrent disturbance.
     pub disturbance: Disturbance,
 }
 
-/// Whether one more thread scans [`DISTURBING_SCAN`] pairs at a time, and another inserts.
+/// Disturbance by two additional threads: one scans [`DISTURBING_SCAN`] pairs at a time, one inserts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Disturbance {
-    /// No
+    /// No disturbance
     None,
-    /// On whatever cores the operating system gives all of them
+    /// On any core that the operating system selects
     Anywhere,
-    /// On the cores that are left when each thread that is measured has one for itself
+    /// On the remaining cores, while each measured thread has its own core
     Apart,
 }
 
 impl Disturbance {
-    /// Those that this machine has cores for.
+    /// Returns the disturbances for which this machine has enough cores.
     pub fn possible(threads: usize) -> Result<Vec<Disturbance>, Failure> {
         let mut possible = vec![Disturbance::None, Disturbance::Anywhere];
         possible.extend((cores::available()?.len() > threads).then_some(Disturbance::Apart));
         Ok(possible)
     }
 
-    /// What tables say of it.
+    /// Returns its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Disturbance::None => "undisturbed",
-            Disturbance::Anywhere => "beside scans and inserts",
-            Disturbance::Apart => "beside scans and inserts on other cores",
+            Disturbance::Anywhere => "during scans and inserts",
+            Disturbance::Apart => "during scans and inserts on other cores",
         }
     }
 }
 
-/// Pairs of the scans that disturb.
+/// Pairs of a disturbing scan.
 pub const DISTURBING_SCAN: usize = 10_000;
 
-/// How late operations were.
+/// The result of an open loop.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Lateness {
-    /// Operations a second that were done.
+pub struct OpenLoopResult {
+    /// Completed operations per second.
     pub rate: f64,
-    /// Nanoseconds from due to done, each with the number of operations; exact to three digits.
+    /// Latencies in nanoseconds, with three significant digits, each with its number of operations.
     pub nanoseconds: Vec<(u64, u64)>,
 }
 
-impl Lateness {
-    /// All of it as a histogram.
+impl OpenLoopResult {
+    /// Returns the latencies as a histogram.
     pub fn histogram(&self) -> Result<Histogram<u64>, Failure> {
         let mut histogram = histogram()?;
         for &(nanoseconds, count) in &self.nanoseconds {
@@ -86,56 +86,59 @@ impl Lateness {
     }
 }
 
-/// Nanoseconds to three digits; it grows as far as it must.
+/// Returns an empty histogram of nanoseconds with three significant digits.
 pub fn histogram() -> Result<Histogram<u64>, Failure> {
     Ok(Histogram::new(3)?)
 }
 
-/// What one thread does: its operations, and whether they are measured or only disturb.
+/// The role of a thread: its operations, and whether they are measured or disturb.
 struct Role {
     workload: Workload,
     stream: Stream,
-    /// The thread's number among those that are measured.
+    /// Number of the measured thread; `None` for a disturbing thread.
     measured: Option<u64>,
-    /// The cores it stays on; none if it goes wherever it is sent.
+    /// CPU affinity; empty for no affinity.
     cores: Vec<usize>,
 }
 
-/// What came of it.
-struct Done {
-    fresh: u64,
+/// The result of a thread.
+struct ThreadResult {
+    next_index: u64,
     rate: f64,
-    lateness: Option<Histogram<u64>>,
+    latencies: Option<Histogram<u64>>,
 }
 
-impl Open {
-    /// Does it.
-    pub fn run<M: OrderedMap>(&self, map: &M, extent: &mut Extent) -> Result<Lateness, Failure> {
+impl OpenLoop {
+    /// Runs the loop.
+    pub fn run<M: OrderedMap>(&self, map: &M, extent: &mut Extent) -> Result<OpenLoopResult, Failure> {
         let roles = self.roles(extent)?;
-        let (sizes, barrier, goes_on) = (extent.sizes, Barrier::new(roles.len()), AtomicBool::new(true));
-        let done = in_threads(roles, |role| {
+        let (sizes, barrier, is_running) = (extent.sizes, Barrier::new(roles.len()), AtomicBool::new(true));
+        let results = in_threads(roles, |role| {
             let driver = Driver::new(map, sizes, role.workload);
-            let placed = if role.cores.is_empty() { Ok(()) } else { cores::stay_on(&role.cores) };
+            let affinity = if role.cores.is_empty() { Ok(()) } else { cores::set_affinity(&role.cores) };
             barrier.wait();
             match role.measured {
                 Some(thread) => {
-                    let done = placed.and_then(|()| self.measure(driver, role.stream, thread));
-                    goes_on.store(false, Ordering::Relaxed);
-                    done
+                    let result = affinity.and_then(|()| self.measure(driver, role.stream, thread));
+                    is_running.store(false, Ordering::Relaxed);
+                    result
                 }
-                None => placed.and_then(|()| disturb(driver, role.stream, &goes_on)),
+                None => affinity.and_then(|()| disturb(driver, role.stream, &is_running)),
             }
         })?;
-        extent.fresh = done.iter().map(|one| one.fresh).max().unwrap_or(extent.fresh);
+        extent.next_index = results.iter().map(|one| one.next_index).max().unwrap_or(extent.next_index);
         let mut all = histogram()?;
-        for one in done.iter().filter_map(|one| one.lateness.as_ref()) {
+        for one in results.iter().filter_map(|one| one.latencies.as_ref()) {
             all.add(one)?;
         }
         let nanoseconds = all.iter_recorded().map(|one| (one.value_iterated_to(), one.count_at_value()));
-        Ok(Lateness { rate: done.iter().map(|one| one.rate).sum(), nanoseconds: nanoseconds.collect() })
+        Ok(OpenLoopResult {
+            rate: results.iter().map(|one| one.rate).sum(),
+            nanoseconds: nanoseconds.collect(),
+        })
     }
 
-    /// Those that are measured come first.
+    /// Returns the roles, the measured threads first.
     fn roles(&self, extent: &Extent) -> Result<Vec<Role>, Failure> {
         let disturbing = [Workload::Scan(DISTURBING_SCAN), Workload::Insert];
         let disturbing = if self.disturbance == Disturbance::None { &[] } else { &disturbing[..] };
@@ -147,7 +150,7 @@ impl Open {
         roles.extend(disturbing.iter().zip(threads..).map(|(&workload, thread)| {
             let seed = honeycomb_workload::seed(self.slice.seed, [thread]);
             let stream = Stream::new(workload, Distribution::Uniform, extent.loaded, seed)
-                .inserting(extent.fresh + thread, threads + disturbing.len() as u64);
+                .inserting(extent.next_index + thread, threads + disturbing.len() as u64);
             role(workload, stream, None)
         }));
         if self.disturbance == Disturbance::Apart {
@@ -156,35 +159,35 @@ impl Open {
         Ok(roles)
     }
 
-    /// The operations of one thread as they come due; those of the first sixth warm up.
+    /// Executes the operations of one thread when they become due. The first sixth is the warm-up.
     fn measure<M: OrderedMap>(
         &self,
         mut driver: Driver<'_, M>,
         mut stream: Stream,
         thread: u64,
-    ) -> Result<Done, Failure> {
-        let (warm_up, mut lateness) = (self.time / 5, histogram()?);
+    ) -> Result<ThreadResult, Failure> {
+        let (warm_up, mut latencies) = (self.time / 5, histogram()?);
         let (mut arrivals, start) = (self.arrivals(thread), Instant::now());
-        let (mut now, mut drawn, mut due) = (Duration::ZERO, Vec::new(), Vec::new());
+        let (mut now, mut operations, mut due) = (Duration::ZERO, Vec::new(), Vec::new());
         while arrivals.next < warm_up + self.time {
-            // What is due, but at least the next, which is waited for.
-            drawn.clear();
+            // All due operations, or the next one, for which the loop waits.
+            operations.clear();
             due.clear();
             while due.is_empty() || (arrivals.next <= now && due.len() < self.slice.batch) {
                 due.push(arrivals.draw());
-                drawn.push(stream.draw());
+                operations.push(stream.draw());
             }
             while now < due[0] {
                 now = start.elapsed();
             }
-            driver.run(&drawn)?;
+            driver.run(&operations)?;
             now = start.elapsed();
             for time in due.iter().filter(|due| **due >= warm_up) {
-                lateness.record((now - *time).as_nanos() as u64)?;
+                latencies.record((now - *time).as_nanos() as u64)?;
             }
         }
-        let rate = lateness.len() as f64 / (now.max(self.time + warm_up) - warm_up).as_secs_f64();
-        Ok(Done { fresh: stream.fresh(), rate, lateness: Some(lateness) })
+        let rate = latencies.len() as f64 / (now.max(self.time + warm_up) - warm_up).as_secs_f64();
+        Ok(ThreadResult { next_index: stream.next_index(), rate, latencies: Some(latencies) })
     }
 
     fn arrivals(&self, thread: u64) -> Arrivals {
@@ -196,12 +199,12 @@ impl Open {
     }
 }
 
-/// Gives each of the first `measured` threads a core for itself, and the others those that are left.
+/// Pins each of the first `measured` threads to its own core, and the others to the remaining cores.
 fn set_apart(roles: &mut [Role], measured: usize) -> Result<(), Failure> {
     let cores = cores::available()?;
     if cores.len() <= measured {
         let (needed, count) = (measured + 1, cores.len());
-        return Err(format!("to be disturbed apart takes {needed} cores, and there are {count}").into());
+        return Err(format!("disturbance on other cores requires {needed} cores; {count} available").into());
     }
     for (number, role) in roles.iter_mut().enumerate() {
         role.cores = if number < measured { vec![cores[number]] } else { cores[measured..].to_vec() };
@@ -212,32 +215,32 @@ fn set_apart(roles: &mut [Role], measured: usize) -> Result<(), Failure> {
 /// A Poisson process.
 struct Arrivals {
     random: SmallRng,
-    /// Mean time from one to the next.
+    /// Mean time between arrivals.
     seconds: f64,
     next: Duration,
 }
 
 impl Arrivals {
-    /// When the next is due.
+    /// Returns the next due time.
     fn draw(&mut self) -> Duration {
         let due = self.next;
         // In (0, 1], so that the logarithm is finite.
-        let even = 1.0 - self.random.random::<f64>();
-        self.next += Duration::from_secs_f64(-even.ln() * self.seconds);
+        let uniform = 1.0 - self.random.random::<f64>();
+        self.next += Duration::from_secs_f64(-uniform.ln() * self.seconds);
         due
     }
 }
 
-/// Operations one after the other for as long as others are measured.
+/// Executes operations while other threads are measured.
 fn disturb<M: OrderedMap>(
     mut driver: Driver<'_, M>,
     mut stream: Stream,
-    goes_on: &AtomicBool,
-) -> Result<Done, Failure> {
-    while goes_on.load(Ordering::Relaxed) {
+    is_running: &AtomicBool,
+) -> Result<ThreadResult, Failure> {
+    while is_running.load(Ordering::Relaxed) {
         driver.one(stream.draw())?;
     }
-    Ok(Done { fresh: stream.fresh(), rate: 0.0, lateness: None })
+    Ok(ThreadResult { next_index: stream.next_index(), rate: 0.0, latencies: None })
 }
 
 #[cfg(test)]
@@ -252,20 +255,20 @@ mod tests {
     use crate::slice::Limit;
 
     const TIME: Duration = Duration::from_millis(500);
-    /// Operations a second: a fifth of a thousand milliseconds warms up, so 1,000 do not count.
+    /// Operations per second. The warm-up of 100 ms contains 1,000 of them.
     const RATE: f64 = 10_000.0;
-    const EXTENT: Extent = Extent { sizes: Sizes::DEFAULT, loaded: 1_000, fresh: 1_000 };
+    const EXTENT: Extent = Extent { sizes: Sizes::DEFAULT, loaded: 1_000, next_index: 1_000 };
 
-    fn open() -> Open {
+    fn open() -> OpenLoop {
         let (workload, distribution, limit) = (Workload::Get, Distribution::Uniform, Limit::Time(TIME));
         let slice = Slice { workload, distribution, threads: 1, batch: 1, limit, seed: 1 };
-        Open { slice, rate: RATE, time: TIME, disturbance: Disturbance::None }
+        OpenLoop { slice, rate: RATE, time: TIME, disturbance: Disturbance::None }
     }
 
-    /// Stops for 50 ms in its get number 3,000.
-    struct Stops(AtomicU64);
+    /// A map that stalls for 50 ms in its get number 3,000.
+    struct StallingMap(AtomicU64);
 
-    impl OrderedMap for Stops {
+    impl OrderedMap for StallingMap {
         type Items = Copied;
 
         fn insert(&self, _key: &[u8], _value: &[u8]) -> Result<(), Failure> {
@@ -289,30 +292,30 @@ mod tests {
     }
 
     #[test]
-    fn what_came_due_while_the_map_stopped_is_late() -> Result<(), Failure> {
+    fn operations_that_become_due_during_a_stall_are_late() -> Result<(), Failure> {
         let mut extent = EXTENT;
-        let lateness = open().run(&Stops(AtomicU64::new(0)), &mut extent)?.histogram()?;
-        // 500 came due in that time; a closed loop would see one late operation.
-        let late = lateness.len() - lateness.count_between(0, 1_000_000);
+        let latencies = open().run(&StallingMap(AtomicU64::new(0)), &mut extent)?.histogram()?;
+        // 500 operations became due in that time. A closed loop would see one late operation.
+        let late = latencies.len() - latencies.count_between(0, 1_000_000);
         assert!(late > 400, "{late}");
-        assert!(lateness.max() >= 50_000_000);
-        assert!((4_500..5_500).contains(&lateness.len()), "{}", lateness.len());
+        assert!(latencies.max() >= 50_000_000);
+        assert!((4_500..5_500).contains(&latencies.len()), "{}", latencies.len());
         assert_eq!(extent, EXTENT);
         Ok(())
     }
 
     #[test]
-    fn those_that_disturb_apart_are_on_other_cores() -> Result<(), Failure> {
-        let apart = Open { disturbance: Disturbance::Apart, ..open() };
+    fn disturbing_threads_run_on_other_cores() -> Result<(), Failure> {
+        let apart = OpenLoop { disturbance: Disturbance::Apart, ..open() };
         let all = cores::available()?;
         if all.len() < 2 {
-            let refused = apart.roles(&EXTENT).map_or_else(|error| error.to_string(), |_| String::new());
-            assert_eq!(refused, "to be disturbed apart takes 2 cores, and there are 1");
+            let error = apart.roles(&EXTENT).map_or_else(|error| error.to_string(), |_| String::new());
+            assert_eq!(error, "disturbance on other cores requires 2 cores; 1 available");
             return Ok(());
         }
         let cores: Vec<Vec<usize>> = apart.roles(&EXTENT)?.into_iter().map(|role| role.cores).collect();
         assert_eq!(cores, [all[..1].to_vec(), all[1..].to_vec(), all[1..].to_vec()]);
-        let anywhere = Open { disturbance: Disturbance::Anywhere, ..open() };
+        let anywhere = OpenLoop { disturbance: Disturbance::Anywhere, ..open() };
         let roles = anywhere.roles(&EXTENT)?;
         assert!(roles.len() == 3 && roles.iter().all(|role| role.cores.is_empty()));
         Ok(())
@@ -325,7 +328,7 @@ mod tests {
         while arrivals.next < Duration::from_secs(10) {
             counts[(arrivals.draw().as_secs_f64() * 1_000.0) as usize] += 1;
         }
-        // Ten a millisecond, and as large a variance.
+        // Ten per millisecond. The variance equals the mean.
         let mean = f64::from(counts.iter().sum::<u32>()) / 10_000.0;
         let square = |count: &u32| (f64::from(*count) - mean).powi(2);
         let variance = counts.iter().map(square).sum::<f64>() / 10_000.0;

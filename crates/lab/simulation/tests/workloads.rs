@@ -1,12 +1,12 @@
-//! Workloads of the suite on the simulated accelerator: what is counted is what was asked for.
+//! Workloads of the suite on the simulated accelerator. The counts match the operations.
 #![allow(missing_docs)]
 
+use honeycomb_simulation::measure::{Dataset, Error, Measured, Recording, Simulation, Traffic};
 use honeycomb_simulator::Simulator;
-use honeycomb_simulator::measure::{Data, Error, Measured, Observed, Scene, Traffic};
 use honeycomb_workload::{Distribution, Sizes, Workload};
 
 const OPERATIONS: u64 = 300;
-const DATA: Data = Data {
+const DATASET: Dataset = Dataset {
     pairs: 2_000,
     sizes: Sizes::Fixed { key: 16, value: 16 },
     node_bytes: 1024,
@@ -14,17 +14,17 @@ const DATA: Data = Data {
     mvcc: true,
 };
 
-fn run(simulator: &Simulator, data: &Data, traffic: &Traffic) -> Result<Measured, Error> {
+fn run(simulator: &Simulator, dataset: &Dataset, traffic: &Traffic) -> Result<Measured, Error> {
     let traffic = Traffic { warm_up: 50, operations: OPERATIONS, ..*traffic };
-    Scene::new(simulator, data)?.measure(&traffic, &Observed::default())
+    Simulation::new(simulator, dataset)?.measure(&traffic, &Recording::default())
 }
 
 fn of(workload: Workload, distribution: Distribution) -> Measured {
     let traffic = Traffic { workload, distribution, ..Traffic::default() };
-    run(&Simulator::default(), &DATA, &traffic).expect("the workload runs")
+    run(&Simulator::default(), &DATASET, &traffic).expect("the workload runs")
 }
 
-/// Writers change the tree below the reads, replace nodes and split them.
+/// Writers replace and split nodes while reads are in flight.
 #[test]
 fn all_workloads_run() {
     use Workload::{Cloud, Get, Insert, Update, YcsbA, YcsbB, YcsbC, YcsbD, YcsbE, YcsbF};
@@ -47,39 +47,39 @@ fn the_same_seed_measures_the_same() {
 }
 
 #[test]
-fn without_a_log_block_each_write_tells_a_mapping() {
-    let data = Data { log_bytes: 0, ..DATA };
+fn without_a_log_block_each_write_sends_a_mapping() {
+    let dataset = Dataset { log_bytes: 0, ..DATASET };
     let traffic = Traffic { workload: Workload::Update, ..Traffic::default() };
-    let measured = run(&Simulator::default(), &data, &traffic).expect("the workload runs");
+    let measured = run(&Simulator::default(), &dataset, &traffic).expect("the workload runs");
     assert!(measured.mappings >= measured.writes, "{} of {}", measured.mappings, measured.writes);
     let less = of(Workload::Update, Distribution::Uniform);
-    assert!(less.mappings < less.writes && less.told.busy < measured.told.busy);
+    assert!(less.mappings < less.writes && less.updates.busy < measured.updates.busy);
 }
 
 #[test]
-fn a_small_cache_has_less_of_the_tree() {
+fn a_small_cache_has_fewer_hits() {
     let hits = |cache_halvings| {
         let simulator = Simulator { cache_halvings, root_on_chip: false, ..Simulator::default() };
         let traffic = Traffic { workload: Workload::Scan(1), ..Traffic::default() };
-        let data = Data { pairs: 8_000, ..DATA };
-        let lines = run(&simulator, &data, &traffic).expect("the workload runs").lines;
+        let dataset = Dataset { pairs: 8_000, ..DATASET };
+        let lines = run(&simulator, &dataset, &traffic).expect("the workload runs").lines;
         lines.hits as f64 / (lines.hits + lines.misses) as f64
     };
-    let (all, few) = (hits(0), hits(10));
-    assert!(few < all - 0.2, "{few} of few nodes, {all} of all");
+    let (large, small) = (hits(0), hits(10));
+    assert!(small < large - 0.2, "hit share {small} of a small cache, {large} of a large one");
 }
 
 #[test]
-fn without_versions_there_is_none_to_tell() {
-    let data = Data { mvcc: false, ..DATA };
+fn without_versions_writes_send_fewer_updates() {
+    let dataset = Dataset { mvcc: false, ..DATASET };
     let traffic = Traffic { workload: Workload::Update, ..Traffic::default() };
-    let measured = run(&Simulator::default(), &data, &traffic).expect("the workload runs");
-    assert!(measured.told.busy < of(Workload::Update, Distribution::Uniform).told.busy);
+    let measured = run(&Simulator::default(), &dataset, &traffic).expect("the workload runs");
+    assert!(measured.updates.busy < of(Workload::Update, Distribution::Uniform).updates.busy);
 }
 
 #[test]
-fn a_tree_that_the_page_table_has_no_room_for_is_refused() {
-    let data = Data { pairs: 400_000, sizes: Sizes::Fixed { key: 70, value: 8 }, ..DATA };
-    let refused = Scene::new(&Simulator::default(), &data).err().expect("it is too large");
-    assert!(matches!(refused, Error::TooManyNodes { max: 65_535, .. }), "{refused}");
+fn a_tree_that_exceeds_the_page_table_is_rejected() {
+    let dataset = Dataset { pairs: 400_000, sizes: Sizes::Fixed { key: 70, value: 8 }, ..DATASET };
+    let error = Simulation::new(&Simulator::default(), &dataset).err().expect("the tree is too large");
+    assert!(matches!(error, Error::TooManyNodes { max: 65_535, .. }), "{error}");
 }

@@ -1,17 +1,17 @@
-//! What `honeycomb-simulate` can be asked for.
+//! The arguments of `honeycomb-simulation`.
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use honeycomb_simulation::figures::Scale;
+use honeycomb_simulation::measure::{Dataset, Recording, Traffic};
 use honeycomb_simulator::Simulator;
-use honeycomb_simulator::figures::Scale;
-use honeycomb_simulator::measure::{Data, Observed, Traffic};
 use honeycomb_simulator::platform::Platform;
 use honeycomb_workload::{Distribution, Sizes, Workload};
 
-/// Simulate the accelerator in SystemVerilog: a workload on a tree, with writes beside it
+/// Simulate the accelerator in SystemVerilog: run a workload on a tree, with writes on the CPU
 #[derive(Parser)]
-#[command(name = "honeycomb-simulate", version, args_conflicts_with_subcommands = true)]
+#[command(name = "honeycomb-simulation", version, args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
@@ -27,13 +27,13 @@ pub(crate) enum Command {
 
 #[derive(Args)]
 pub(crate) struct FigureArguments {
-    /// Which: a name, all, or none to write only the page of what is there
+    /// Name of a figure, `all`, or `none` to write only the page
     #[arg(default_value = "all")]
-    pub(crate) which: String,
-    /// Folder for what is measured, and for rtl-figures.md, which shows it
+    pub(crate) name: String,
+    /// Folder of the measurements and of rtl-figures.md, the page that shows them
     #[arg(long, default_value = "out/rtl-figures")]
     pub(crate) out: PathBuf,
-    /// A few seconds, only to see that everything runs: the numbers mean nothing
+    /// Run for a few seconds, to check that everything works; the numbers mean nothing
     #[arg(long)]
     smoke: bool,
 }
@@ -46,7 +46,7 @@ impl FigureArguments {
 
 #[derive(Args)]
 pub(crate) struct RunArguments {
-    /// The machine around it: paper, gen5 or ideal
+    /// Machine around the accelerator: paper, gen5 or ideal
     #[arg(long, default_value = "paper", value_parser = |name: &str| Platform::named(name))]
     platform: Platform,
     /// Pairs in the tree
@@ -55,46 +55,46 @@ pub(crate) struct RunArguments {
     /// Bytes of keys and values, 8 to 460 each, or `mixed`
     #[arg(long, default_value_t = Sizes::DEFAULT)]
     sizes: Sizes,
-    /// Bytes of a node: smaller ones make a higher tree
+    /// Bytes of a node; smaller nodes make a higher tree
     #[arg(long, default_value_t = 8192)]
     node_bytes: usize,
-    /// Bytes that a log block may grow to
-    #[arg(long, default_value_t = Data::default().log_bytes)]
+    /// Most bytes of a log block
+    #[arg(long, default_value_t = Dataset::default().log_bytes)]
     log_bytes: usize,
-    /// Writes have no versions
+    /// Write without versions
     #[arg(long)]
     no_mvcc: bool,
-    /// get, update, insert, hot-leaf, ycsb-a to ycsb-f, scanN of N pairs, cloudN with N % scans
+    /// get, update, insert, hot-leaf, ycsb-a to ycsb-f, scanN (scans of N pairs), cloudN (N % scans)
     #[arg(long, default_value_t = Workload::Get)]
     workload: Workload,
-    /// How pairs are chosen
+    /// Distribution of the pairs that operations choose
     #[arg(long, value_enum, default_value_t = Distribution::Uniform)]
     distribution: Distribution,
-    /// Operations before those that are measured
+    /// Operations before the measurement starts
     #[arg(long, default_value_t = 1_000)]
     warm_up: u64,
-    /// Operations
+    /// Measured operations
     #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(1..))]
     operations: u64,
     /// Operations in flight
     #[arg(long, default_value_t = 128, value_parser = clap::value_parser!(u16).range(1..=128))]
     in_flight: u16,
-    /// CPU cores that write
+    /// CPU cores that execute writes
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
     writers: u16,
-    /// Nanoseconds that a write keeps one
+    /// Nanoseconds that a write occupies a core
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(..=1_000_000))]
     write_nanoseconds: u64,
-    /// What is random follows from it
+    /// Seed of all random values
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Keep no interior nodes in on-board memory
+    /// Do not cache interior nodes in on-board memory
     #[arg(long)]
     no_cache: bool,
-    /// How often the number of nodes that the cache has room for is halved
+    /// How often the capacity of the cache is halved
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=10))]
     cache_halvings: u8,
-    /// Read all that is kept there from there, however much host memory has to do
+    /// Read all cached nodes from on-board memory, whatever the load of host memory
     #[arg(long)]
     no_balance: bool,
     /// Do not keep the root on chip
@@ -103,13 +103,13 @@ pub(crate) struct RunArguments {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Show the life of this operation, counted from 0, event by event
+    /// Print all events of this operation, counted from 0
     #[arg(long, value_name = "OPERATION")]
     explain: Option<u64>,
-    /// Draw that life, too, as SVG
+    /// Write the life of that operation as JSON, which `python3 -m honeycomb_plots life FILE` draws
     #[arg(long, value_name = "FILE", requires = "explain")]
-    pub(crate) picture: Option<PathBuf>,
-    /// Write a waveform as FST; needs a build with --features trace
+    pub(crate) life: Option<PathBuf>,
+    /// Write a waveform as FST; requires a build with --features trace
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
 }
@@ -127,9 +127,9 @@ impl RunArguments {
         }
     }
 
-    pub(crate) fn data(&self) -> Data {
+    pub(crate) fn dataset(&self) -> Dataset {
         let Self { pairs, sizes, node_bytes, log_bytes, no_mvcc, .. } = *self;
-        Data { pairs, sizes, node_bytes, log_bytes, mvcc: !no_mvcc }
+        Dataset { pairs, sizes, node_bytes, log_bytes, mvcc: !no_mvcc }
     }
 
     pub(crate) fn traffic(&self) -> Traffic {
@@ -138,7 +138,7 @@ impl RunArguments {
         Traffic { workload, distribution, warm_up, operations, in_flight, writers, write_nanoseconds, seed }
     }
 
-    pub(crate) fn observed(&self) -> Observed {
-        Observed { explained: self.explain, waveform: self.trace.clone() }
+    pub(crate) fn recording(&self) -> Recording {
+        Recording { explained: self.explain, waveform: self.trace.clone() }
     }
 }

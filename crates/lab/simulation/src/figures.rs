@@ -1,0 +1,278 @@
+//! The figures of the Honeycomb paper (arXiv 2303.14259) about the accelerator, on the simulated accelerator,
+//! and some of our own. Each states the claim of the paper, the measurement that corresponds to it, and the
+//! differences.
+
+mod page;
+mod points;
+mod stored;
+
+use std::path::Path;
+
+use honeycomb_lab::figure_text::{self, FigureText};
+use honeycomb_simulator::Simulator;
+use honeycomb_workload::Failure;
+use serde::Serialize;
+
+use crate::measure::{Dataset, Recording, Simulation, Traffic};
+use crate::report::Report;
+use page::Column;
+use points::Point;
+use stored::Row;
+
+/// A figure about the accelerator.
+#[derive(Clone, Copy)]
+struct Figure {
+    text: FigureText,
+    /// Label of its axis and of the first column of its table.
+    axis: &'static str,
+    shape: Shape,
+    columns: &'static [&'static [Column]],
+    points: fn(Scale) -> Vec<Point>,
+}
+
+/// How a figure is drawn.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Shape {
+    /// Throughput over a number, a line for each series.
+    Lines,
+    /// Latency over throughput, lines for each series.
+    Latency,
+    /// Bars of throughput, those of a series in one color.
+    Bars,
+    /// Throughput, bandwidth and accesses over a number, by where the bytes come from.
+    Sources,
+    /// Shares of time, or of units, that are busy.
+    Utilisation,
+}
+
+/// The size of a measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scale {
+    /// The measurements of the published figures.
+    Full,
+    /// A check that everything works. The numbers mean nothing.
+    Smoke,
+}
+
+const FIGURES: [Figure; 9] = [
+    Figure {
+        text: FigureText {
+            name: "workloads",
+            title: "the suite",
+            claim: "Does a workload of 95 % scans of 3 or 4 pairs and 5 % inserts (`cloud95`) run beside \
+                writers without stalls other than those that bandwidth explains?",
+            reason: "Reads limit the rate of read-heavy workloads. The 8 simulated writer cores limit \
+                write-heavy workloads to 8 million operations a second, which is a parameter and not a \
+                measurement. `requests held` is the only effect of writers on reads besides the interfaces \
+                that both share: a read that follows a write waits until the accelerator has received the \
+                write's updates.",
+        },
+        axis: "workload",
+        shape: Shape::Bars,
+        columns: &[page::RATES, page::LIMITS, page::WRITES],
+        points: points::workloads,
+    },
+    Figure {
+        text: FigureText {
+            name: "12",
+            title: "length of scans",
+            claim: "With scans of 24 pairs, throughput is 4.0 times that of eRPC-Masstree. The paper prints \
+                no rates.",
+            reason: "The paper compares servers; this figure shows the accelerator alone. A scan reads a \
+                line of 64 bytes for each further pair or two, so the bandwidth of the links limits the \
+                rate: the links are busy for 97 % of the time. Half of the scans of 100 pairs continue in a \
+                sibling leaf and keep their grant of the unit while the sibling arrives, so the links are \
+                busy for only 93 %.",
+        },
+        axis: "pairs of a scan",
+        shape: Shape::Lines,
+        columns: &[page::RATES, page::LIMITS],
+        points: points::scan_lengths,
+    },
+    Figure {
+        text: FigureText {
+            name: "13",
+            title: "latency over throughput",
+            claim: "The paper prints no values.",
+            reason: "The loop is closed and has no network. Latency counts from when the loop generates an \
+                operation until it completes. Operations beyond those that the units can hold wait in front \
+                of the units, so beyond the knee only latency grows.",
+        },
+        axis: "operations in flight",
+        shape: Shape::Latency,
+        columns: &[page::RATES, page::LIMITS],
+        points: points::loads,
+    },
+    Figure {
+        text: FigureText {
+            name: "14",
+            title: "size of the log block",
+            claim: "A log block of 512 bytes costs scans 8 %.",
+            reason: "This figure shows the cost of the log block for the accelerator. With 512 bytes, scans \
+                of four pairs lose 20 %: a scan reads the used part of the log block, 290 bytes on average, \
+                and the links are full. Without a log block each write replaces its leaf and sends a \
+                mapping, which halves the rate when half of the operations are writes. The figures of the \
+                [software accelerator](../README.md) show the cost of consolidating logs on the CPU.",
+        },
+        axis: "bytes of the log block",
+        shape: Shape::Lines,
+        columns: &[page::RATES, page::LIMITS, page::WRITES],
+        points: points::log_blocks,
+    },
+    Figure {
+        text: FigureText {
+            name: "15",
+            title: "versions",
+            claim: "Up to 14 % more throughput without versions, where inserts are the limit.",
+            reason: "With versions, each write sends a read version to the accelerator, and reads check the \
+                versions of log entries. This figure shows no other effect. The 14 % of the paper are a cost \
+                of the CPU, where a writer waits to release its version; see the figures of the [software \
+                accelerator](../README.md).",
+        },
+        axis: "workload",
+        shape: Shape::Bars,
+        columns: &[page::RATES, page::LIMITS, page::WRITES],
+        points: points::versions,
+    },
+    Figure {
+        text: FigureText {
+            name: "16",
+            title: "size of the cache",
+            claim: "A cache of 256 MB, for all interior nodes, gives 2.5 times the throughput without a \
+                cache.",
+            reason: "The 256 MB of the paper hold all interior nodes of 128 million pairs. The tree and the \
+                cache in this figure are smaller; the share of interior nodes that fit into the cache \
+                decides. A cache for all of them gives 2.5 times the throughput, a cache for half of them \
+                2.3 times.",
+        },
+        axis: "nodes that the cache has room for",
+        shape: Shape::Sources,
+        columns: &[page::RATES, page::LIMITS, page::SOURCES],
+        points: points::cache_sizes,
+    },
+    Figure {
+        text: FigureText {
+            name: "17",
+            title: "load balancer, root on chip, cache",
+            claim: "Scans of one pair on the accelerator alone, with all interior nodes in the cache: 8.0 \
+                million a second without load balancing, 9.1 million with it (+13 %). The root on chip, \
+                without a cache: +30 %. The cache: 2.5 times.",
+            reason: "The cache gives 2.7 times the throughput. Without a cache the key search units are the \
+                bottleneck: each has three descents, but its single child finder waits for the segment of \
+                one descent, 1.2 µs from host memory, before it searches a node of another; the links are \
+                busy for 89 % of the time. In that case the root on chip, one of three levels, gives 21 % \
+                (the paper: 30 %), because a scan reads 2.6 KB of host memory instead of 3.2 KB. With the \
+                cache the root on chip gives 5 %, because the links are the bottleneck; they are busy for 95 \
+                % of the time without it. The load balancer gives 4 % without the root on chip, partly \
+                because the cache was warmer in that run, and nothing with it (the paper: 13 %). The \
+                balancer relieves on-board memory, which is at two thirds of its capacity here, at the \
+                expense of links that are full. In the paper on-board memory was the narrower interface, \
+                because 4 GB/s of PCIe were unused.",
+        },
+        axis: "on",
+        shape: Shape::Bars,
+        columns: &[page::RATES, page::LIMITS, page::SOURCES],
+        points: points::switches,
+    },
+    Figure {
+        text: FigureText {
+            name: "key-size",
+            title: "size of keys",
+            claim: "How does the size of keys affect gets and scans?",
+            reason: "The head decides most comparisons of long keys, whatever their length. Longer keys make \
+                segments and completions longer.",
+        },
+        axis: "bytes of a key",
+        shape: Shape::Lines,
+        columns: &[page::RATES, page::LIMITS],
+        points: points::key_sizes,
+    },
+    Figure {
+        text: FigureText {
+            name: "limits",
+            title: "what limits gets and scans",
+            claim: "Which interface or which units limit gets and scans of 1, 4 and 24 pairs, in \
+                trees with two and three levels of interior nodes?",
+            reason: "The [results](../README.md) include an analysis of these limits.",
+        },
+        axis: "nodes",
+        shape: Shape::Utilisation,
+        columns: &[page::RATES, page::LIMITS],
+        points: points::limits,
+    },
+];
+
+/// Measures the figures with a name, `all` or `none`, into a folder, and writes the page of all figures in
+/// it. Measurements of builds with other units stay.
+///
+/// # Errors
+/// Fails if no figure has this name, if a measurement fails, or if a file cannot be written.
+pub fn run(name: &str, scale: Scale, folder: &Path) -> Result<(), Failure> {
+    for figure in figure_text::select(&FIGURES, name, |figure| figure.text)? {
+        stored::write(figure, &figure.measure(scale)?, folder)?;
+    }
+    page::write(folder)
+}
+
+impl Figure {
+    fn measure(&self, scale: Scale) -> Result<Vec<Row>, Failure> {
+        let mut previous = None;
+        (self.points)(scale).iter().map(|point| self.row(point, &mut previous)).collect()
+    }
+
+    /// Measures a point. Reuses the simulation of the previous point if only switches differ.
+    fn row(&self, point: &Point, previous: &mut Option<Reusable>) -> Result<Row, Failure> {
+        let Point { simulator, dataset, traffic, .. } = point;
+        let mut simulation = match previous.take() {
+            Some(reusable) if reusable.matches(simulator, dataset) => reusable.simulation,
+            _ => Simulation::new(simulator, dataset)?,
+        };
+        simulation.switch(simulator);
+        if dataset.pairs > WARMED_PAIRS {
+            // The measurement repeats the same operations, so that all nodes that they need are in the cache.
+            simulation.measure(traffic, &Recording::default())?;
+        }
+        let measured = simulation.measure(traffic, &Recording::default())?;
+        *previous = Some(Reusable { simulator: *simulator, dataset: *dataset, simulation });
+        let report = Report::new(simulator, dataset, traffic, &measured);
+        let rate = report.million_operations_a_second;
+        eprintln!("{}: {}, {}: {rate:.2} million a second", self.text.heading(), point.series, point.x);
+        Ok(Row { series: point.series.clone(), x: point.x.clone(), report })
+    }
+}
+
+/// The simulation of a point.
+struct Reusable {
+    simulator: Simulator,
+    dataset: Dataset,
+    simulation: Simulation,
+}
+
+impl Reusable {
+    fn matches(&self, simulator: &Simulator, dataset: &Dataset) -> bool {
+        let Simulator { cache, balance, root_on_chip, .. } = self.simulator;
+        *dataset == self.dataset && self.simulator == Simulator { cache, balance, root_on_chip, ..*simulator }
+    }
+}
+
+/// The warm-up of a point brings nearly all interior nodes of trees with at most this many pairs into the
+/// cache.
+const WARMED_PAIRS: u64 = 1_000_000;
+
+impl Scale {
+    fn traffic(self) -> Traffic {
+        let traffic = Traffic::default();
+        match self {
+            Self::Full => Traffic { warm_up: 300, operations: 1_500, ..traffic },
+            Self::Smoke => Traffic { warm_up: 5, operations: 20, ..traffic },
+        }
+    }
+
+    fn dataset(self, dataset: Dataset) -> Dataset {
+        match self {
+            Self::Full => dataset,
+            Self::Smoke => Dataset { pairs: 300, ..dataset },
+        }
+    }
+}
