@@ -12,7 +12,7 @@ use honeycomb_memory::sync::Ordering;
 
 use crate::clients::STALL;
 use crate::connection::{Buffers, Connection};
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 
 /// Bytes that are freed before the heap is given back to the system, which takes about a millisecond for 10
 /// MiB; and the time in which fewer bytes than that must have been taken before: else they are used again.
@@ -84,7 +84,7 @@ impl ClientMemory {
     }
 
     /// Adds the changes to the total.
-    pub(crate) fn publish(&mut self, shared: &Shared) {
+    pub(crate) fn publish(&mut self, shared: &ServerState) {
         // Relaxed: a total that others read a moment later does no harm.
         let total = shared.clients.bytes();
         if self.grown > self.shrunk {
@@ -98,7 +98,7 @@ impl ClientMemory {
     }
 
     /// Gives memory that was freed back to the system, if it is much and clients take little of it again.
-    pub(crate) fn give_back(&mut self, shared: &Shared) {
+    pub(crate) fn give_back(&mut self, shared: &ServerState) {
         if self.freed < FREED {
             return;
         }
@@ -115,7 +115,7 @@ impl ClientMemory {
     }
 
     /// How far the published total is from its limit.
-    pub(crate) fn excess(&self, shared: &Shared) -> Excess {
+    pub(crate) fn excess(&self, shared: &ServerState) -> Excess {
         let (total, max) =
             (shared.clients.bytes().load(Ordering::Relaxed), shared.config().clients_bytes_max);
         match total {
@@ -132,7 +132,7 @@ impl ClientMemory {
     }
 
     /// Whether a client is to be disconnected.
-    pub(crate) fn has_to_go(&mut self, shared: &Shared, now: u64) -> bool {
+    pub(crate) fn has_to_go(&mut self, shared: &ServerState, now: u64) -> bool {
         let excess = self.excess(shared);
         if excess < Excess::Above {
             self.is_within();
@@ -143,7 +143,12 @@ impl ClientMemory {
     }
 
     /// Bytes of unsent replies from which on the commands of a client wait. One that takes little goes on.
-    pub(crate) fn unsent_bytes_max(&self, shared: &Shared, excess: Excess, client: &Connection) -> usize {
+    pub(crate) fn unsent_bytes_max(
+        &self,
+        shared: &ServerState,
+        excess: Excess,
+        client: &Connection,
+    ) -> usize {
         match excess {
             Excess::None => shared.config().unsent_bytes_max,
             _ if self.holds(excess, client) => 0,
@@ -157,12 +162,12 @@ impl ClientMemory {
     }
 
     /// Whether a client has to wait until others have given memory back before more is received of it.
-    pub(crate) fn delays(&self, shared: &Shared, client: &Connection) -> bool {
+    pub(crate) fn delays(&self, shared: &ServerState, client: &Connection) -> bool {
         client.accounted_bytes > LITTLE && self.is_short(shared)
     }
 
     /// Whether the limit is reached, the changes of this core included.
-    fn is_short(&self, shared: &Shared) -> bool {
+    fn is_short(&self, shared: &ServerState) -> bool {
         let total = shared.clients.bytes().load(Ordering::Relaxed);
         (total + self.grown).saturating_sub(self.shrunk) > shared.config().clients_bytes_max
     }

@@ -23,7 +23,7 @@ pub(crate) struct Command {
     pub(crate) arity: i32,
     /// Which arguments are keys.
     pub(crate) keys: Keys,
-    pub(crate) run: Run,
+    pub(crate) form: CommandForm,
     /// The arguments after the name, as a manual writes them.
     pub(crate) usage: &'static str,
     /// What it does, in a sentence.
@@ -32,13 +32,13 @@ pub(crate) struct Command {
 
 /// A command that was found by its name.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Named {
+pub(crate) struct CommandRef {
     pub(crate) command: &'static Command,
     /// Its place among all commands.
     pub(crate) number: usize,
 }
 
-impl Deref for Named {
+impl Deref for CommandRef {
     type Target = Command;
 
     fn deref(&self) -> &Command {
@@ -93,7 +93,7 @@ pub(crate) type OnRange = for<'a> fn(&Arguments<'a>) -> Result<Query<'a>, Failur
 
 /// What a command does.
 #[derive(Debug)]
-pub(crate) enum Run {
+pub(crate) enum CommandForm {
     /// Reads its keys, if it has any, each once and in their order: so they can be read together with others.
     Read(OnKeys),
     /// The same; it replies the values as they are, in an array if all its arguments are keys: so long values
@@ -118,14 +118,17 @@ pub(crate) enum Run {
 impl Command {
     /// The command of a name, in any case of letters.
     #[inline]
-    pub(crate) fn named(name: &[u8]) -> Option<Named> {
+    pub(crate) fn named(name: &[u8]) -> Option<CommandRef> {
         let named = commands::BY_NAME.get(&word(name)?)?;
         (named.name.len() == name.len()).then_some(*named)
     }
 
     /// Whether it only reads pairs.
     pub(crate) fn only_reads(&self) -> bool {
-        matches!(self.run, Run::Read(_) | Run::Values(_) | Run::Range(_) | Run::Walk(_))
+        matches!(
+            self.form,
+            CommandForm::Read(_) | CommandForm::Values(_) | CommandForm::Range(_) | CommandForm::Walk(_)
+        )
     }
 
     /// Refuses a number of arguments that the command has not.

@@ -40,7 +40,7 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxBuildHasher;
 
-use crate::command::{Command, Named, word};
+use crate::command::{Command, CommandRef, word};
 
 /// All of them, in the order of their names. The place of one is its number.
 pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| {
@@ -81,9 +81,9 @@ pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| 
 });
 
 /// The same by their names, as numbers.
-pub(crate) static BY_NAME: LazyLock<HashMap<u128, Named, FxBuildHasher>> = LazyLock::new(|| {
-    let named = |(number, command): (usize, &&'static Command)| Named { command, number };
-    let by_word = |named: Named| Some((word(named.name.as_bytes())?, named));
+pub(crate) static BY_NAME: LazyLock<HashMap<u128, CommandRef, FxBuildHasher>> = LazyLock::new(|| {
+    let named = |(number, command): (usize, &&'static Command)| CommandRef { command, number };
+    let by_word = |named: CommandRef| Some((word(named.name.as_bytes())?, named));
     BY_NUMBER.iter().enumerate().map(named).filter_map(by_word).collect()
 });
 

@@ -8,7 +8,7 @@ use honeycomb_protocol::resp::{ChunkPool, Found, Limits, Malformed, Replies, Req
 use mio::net::TcpStream;
 
 use crate::clients::Activity;
-use crate::command::{Command, Named};
+use crate::command::{Command, CommandRef};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::monitors::Monitoring;
@@ -43,7 +43,7 @@ pub(crate) struct Connection {
     /// What has arrived.
     pub(crate) requests: Requests,
     /// A request that was put back.
-    front: Option<Asked>,
+    front: Option<PendingRequest>,
     /// The next request is to be executed alone: it was tried with others.
     next_is_alone: bool,
     /// A command that takes more than a turn. Those after it wait.
@@ -69,10 +69,10 @@ pub(crate) struct Connection {
 
 /// A request, and what it asks for.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct PendingRequest {
     pub(crate) found: Found,
     /// The command, if there is one of its name.
-    pub(crate) command: Option<Named>,
+    pub(crate) command: Option<CommandRef>,
     /// It was tried, and cannot be read together with others.
     pub(crate) is_no_read: bool,
     /// It was tried, and cannot be written together with others.
@@ -238,7 +238,7 @@ impl Connection {
     /// Takes the next request of what has arrived, if it is all there.
     // What it returns is many words: they stay in registers if this is where they are used.
     #[inline(always)]
-    pub(crate) fn take(&mut self, limits: &Limits) -> Result<Option<Asked>, Malformed> {
+    pub(crate) fn take(&mut self, limits: &Limits) -> Result<Option<PendingRequest>, Malformed> {
         if let Some(asked) = self.front.take() {
             return Ok(Some(asked));
         }
@@ -251,7 +251,7 @@ impl Connection {
         };
         let command = Command::named(&self.requests.arguments(&found)[0]);
         let is_alone = std::mem::take(&mut self.next_is_alone);
-        Ok(Some(Asked { found, command, is_no_read: is_alone, is_no_write: is_alone }))
+        Ok(Some(PendingRequest { found, command, is_no_read: is_alone, is_no_write: is_alone }))
     }
 
     /// What its client may send.
@@ -260,7 +260,7 @@ impl Connection {
     }
 
     /// Has a request that was taken be the next one again.
-    pub(crate) fn put_back(&mut self, asked: Asked) {
+    pub(crate) fn put_back(&mut self, asked: PendingRequest) {
         self.front = Some(asked);
     }
 
@@ -299,7 +299,7 @@ impl Connection {
     }
 
     /// Whether a request at its front is to be carried out alone, and not with others in the next round.
-    pub(crate) fn is_for_alone(&self, asked: &Asked) -> bool {
+    pub(crate) fn is_for_alone(&self, asked: &PendingRequest) -> bool {
         asked.is_no_read && asked.is_no_write || !self.may_join()
     }
 

@@ -11,6 +11,7 @@ use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token, Waker};
 use slab::Slab;
 
+use crate::batch::BatchExecutor;
 use crate::client_memory::{ClientMemory, Excess};
 use crate::clients::{Flag, Origin};
 use crate::connection::{Connection, Quota};
@@ -18,10 +19,9 @@ use crate::counts::Counts;
 use crate::datagrams::{Datagrams, Protocol};
 use crate::reaper;
 use crate::room;
+use crate::server_state::ServerState;
 use crate::session::Session;
-use crate::shared::Shared;
 use crate::task::Progress;
-use crate::turn::Turn;
 
 const LISTENER: Token = Token(usize::MAX);
 const WAKER: Token = Token(usize::MAX - 1);
@@ -54,14 +54,14 @@ const SILENCE_INTERVAL: u64 = 100;
 
 /// A thread of the server.
 pub(crate) struct Core {
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     number: usize,
     poll: Poll,
     listener: Option<TcpListener>,
     connections: Slab<Connection>,
     /// Connections that something is to be done for.
     ready: Vec<usize>,
-    turn: Turn,
+    executor: BatchExecutor,
     datagrams: Datagrams,
     buffer: Vec<u8>,
     /// The reaper has more to do at once.
@@ -107,7 +107,7 @@ impl Ending {
 impl Core {
     /// A core that takes connections from a listener and datagrams from sockets, and what wakes it up.
     pub(crate) fn new(
-        shared: Arc<Shared>,
+        shared: Arc<ServerState>,
         number: usize,
         listener: std::net::TcpListener,
         sockets: Vec<(Protocol, UdpSocket)>,
@@ -126,7 +126,7 @@ impl Core {
             listener: Some(listener),
             connections: Slab::new(),
             ready: Vec::new(),
-            turn: Turn::new(counts.clone()),
+            executor: BatchExecutor::new(counts.clone()),
             buffer: Connection::buffer(),
             is_behind: false,
             counts,
@@ -165,7 +165,7 @@ impl Core {
             }
             if self.shared.is_stopping() {
                 let ending = ending.get_or_insert_with(|| self.stop());
-                let is_busy = !self.ready.is_empty() || self.turn.has_tasks();
+                let is_busy = !self.ready.is_empty() || self.executor.has_tasks();
                 if self.connections.is_empty() || ending.is_over(is_busy, self.counts.sent_bytes.get()) {
                     return Ok(());
                 }
@@ -196,7 +196,7 @@ impl Core {
     fn patience(&self) -> Duration {
         let is_busy = self.is_behind || self.is_freeing;
         let at_rest = self.ready.is_empty() && !self.datagrams.is_ready() && !is_busy;
-        match (at_rest, self.turn.has_tasks()) {
+        match (at_rest, self.executor.has_tasks()) {
             (true, false) => PATIENCE,
             (true, true) if self.task_waits => TASK_PATIENCE,
             (false, false) if self.shared.pause.at(self.shared.time.milliseconds()).is_some() => {
@@ -211,7 +211,7 @@ impl Core {
         let (memory, shared) = (&self.memory, &self.shared);
         let excess = memory.excess(shared);
         let waits = |connection: &Connection| memory.holds(excess, connection);
-        let Some((index, progress)) = self.turn.step_task(shared, &mut self.connections, waits) else {
+        let Some((index, progress)) = self.executor.step_task(shared, &mut self.connections, waits) else {
             return;
         };
         self.task_waits = progress == Progress::Wait;
@@ -331,7 +331,7 @@ impl Core {
         let connections_max = shared.config().connections_max;
         if shared.connections.fetch_add(1, Ordering::Relaxed) >= connections_max {
             shared.connections.fetch_sub(1, Ordering::Relaxed);
-            self.counts.refused.add(1);
+            self.counts.connections_rejected.add(1);
             if shared.refusal_warned.is_time(shared.time.milliseconds()) {
                 tracing::warn!(%address, connections_max, "a connection was refused: there are too many");
             }
@@ -381,7 +381,7 @@ impl Core {
             self.keep(index, received)
         });
         self.datagrams.receive();
-        self.turn.run(&self.shared, now, &mut self.connections, &ready, &mut self.datagrams);
+        self.executor.run(&self.shared, now, &mut self.connections, &ready, &mut self.datagrams);
         ready.retain(|&index| {
             let connection = &mut self.connections[index];
             connection.take_lines();
@@ -415,7 +415,7 @@ impl Core {
         // Before others miss it in the list: else they would look for another one to close.
         self.memory.publish(&self.shared);
         if connection.task.is_some() {
-            self.turn.forget_task(index);
+            self.executor.forget_task(index);
         }
         let _ = self.poll.registry().deregister(&mut connection.socket);
         self.shared.clients.leave(&connection.session.client);

@@ -44,14 +44,14 @@ pub(crate) struct Counts {
     pub(crate) received_bytes: Counter,
     pub(crate) sent_bytes: Counter,
     pub(crate) accepted: Counter,
-    pub(crate) refused: Counter,
+    pub(crate) connections_rejected: Counter,
     pub(crate) timed_out: Counter,
     /// Slices of commands that take long.
     pub(crate) slices: Counter,
     /// Clients that were disconnected since all took too much memory.
     pub(crate) evicted: Counter,
     /// Commands that were not carried out: there are none of their name, or the client may not.
-    pub(crate) not_carried_out: Counter,
+    pub(crate) commands_rejected: Counter,
     /// Lookups of keys by commands that read: of pairs that were there, and of others.
     pub(crate) keyspace_hits: Counter,
     pub(crate) keyspace_misses: Counter,
@@ -70,11 +70,11 @@ impl Default for Counts {
             received_bytes: Counter::default(),
             sent_bytes: Counter::default(),
             accepted: Counter::default(),
-            refused: Counter::default(),
+            connections_rejected: Counter::default(),
             timed_out: Counter::default(),
             slices: Counter::default(),
             evicted: Counter::default(),
-            not_carried_out: Counter::default(),
+            commands_rejected: Counter::default(),
             keyspace_hits: Counter::default(),
             keyspace_misses: Counter::default(),
             errors: Default::default(),

@@ -2,14 +2,14 @@
 //! address that the browser reaches, and each line of it that is a command would be carried out.
 
 use crate::arguments::is;
+use crate::server_state::ServerState;
 use crate::session::Session;
-use crate::shared::Shared;
 
 /// How a request of HTTP begins that has a body; and, if another method does, a line that precedes the body.
 const BEGINNINGS: [&str; 2] = ["post", "host:"];
 
 /// Ends the connection if a command's name says that HTTP is spoken: nothing that follows is carried out.
-pub(crate) fn ends(shared: &Shared, session: &mut Session, name: &[u8]) -> bool {
+pub(crate) fn ends(shared: &ServerState, session: &mut Session, name: &[u8]) -> bool {
     if !BEGINNINGS.iter().any(|beginning| is(name, beginning)) {
         return false;
     }

@@ -32,7 +32,7 @@ pub(crate) struct Databases {
 #[derive(Debug)]
 pub(crate) struct Gate {
     thread: ThreadId,
-    in_turn: AtomicBool,
+    in_iteration: AtomicBool,
 }
 
 /// Numbers that a transaction swaps when it commits, in their order.
@@ -76,7 +76,7 @@ impl Databases {
 
     /// The gate of the core that this thread is.
     pub(crate) fn gate(&self) -> Arc<Gate> {
-        let gate = Arc::new(Gate { thread: thread::current().id(), in_turn: AtomicBool::new(false) });
+        let gate = Arc::new(Gate { thread: thread::current().id(), in_iteration: AtomicBool::new(false) });
         self.gates.lock().unwrap_or_else(PoisonError::into_inner).push(gate.clone());
         gate
     }
@@ -86,11 +86,11 @@ impl Databases {
     pub(crate) fn enter<'g>(&self, gate: &'g Gate) -> Entered<'g> {
         loop {
             // Sequentially consistent, like what `swap` does: either it sees the turn, or the turn sees it.
-            gate.in_turn.store(true, Ordering::SeqCst);
+            gate.in_iteration.store(true, Ordering::SeqCst);
             if !self.swapping.load(Ordering::SeqCst) {
                 return Entered(gate);
             }
-            gate.in_turn.store(false, Ordering::SeqCst);
+            gate.in_iteration.store(false, Ordering::SeqCst);
             thread::yield_now();
         }
     }
@@ -133,17 +133,17 @@ impl Databases {
         let this = thread::current().id();
         let own = self.gates().into_iter().find(|gate| gate.thread == this);
         // Somebody else may be about to swap, and wait for this turn.
-        let was_in_turn = own.as_ref().is_some_and(|own| own.in_turn.swap(false, Ordering::SeqCst));
+        let was_in_iteration = own.as_ref().is_some_and(|own| own.in_iteration.swap(false, Ordering::SeqCst));
         let _exclusive = self.exclusive.lock().unwrap_or_else(PoisonError::into_inner);
         self.swapping.store(true, Ordering::SeqCst);
         // A core that comes later finds that somebody swaps.
         for gate in self.gates().iter().filter(|gate| gate.thread != this) {
-            while gate.in_turn.load(Ordering::SeqCst) {
+            while gate.in_iteration.load(Ordering::SeqCst) {
                 thread::yield_now();
             }
         }
         let result = function();
-        own.iter().for_each(|own| own.in_turn.store(was_in_turn, Ordering::SeqCst));
+        own.iter().for_each(|own| own.in_iteration.store(was_in_iteration, Ordering::SeqCst));
         self.swapping.store(false, Ordering::SeqCst);
         result
     }
@@ -179,7 +179,7 @@ impl Swaps {
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
-        self.0.in_turn.store(false, Ordering::SeqCst);
+        self.0.in_iteration.store(false, Ordering::SeqCst);
     }
 }
 
@@ -238,7 +238,7 @@ mod tests {
     /// Some threads look two numbers up again and again in turns, in which others must not be seen to swap
     /// them, and all swap at times.
     #[test]
-    fn no_turn_sees_a_swap_of_another_core() {
+    fn no_iteration_sees_a_swap_of_another_core() {
         let databases = databases();
         thread::scope(|scope| {
             for worker in 0..4 {
@@ -246,7 +246,7 @@ mod tests {
                 scope.spawn(move || {
                     let gate = databases.gate();
                     for turn in 0..2000 {
-                        let _turn = databases.enter(&gate);
+                        let _iteration = databases.enter(&gate);
                         if turn % 10 == worker {
                             databases.swap(0, 1);
                         }

@@ -17,7 +17,7 @@ use mio::{Registry, Token};
 
 use crate::datagrams::answers::Answers;
 use crate::datagrams::port::{Arrived, Port};
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 
 pub(crate) use port::Protocol;
 pub(crate) use questions::Questions;
@@ -35,7 +35,7 @@ impl Datagrams {
     /// Takes datagrams from sockets. Events of the one at `index` have the token `token - index`.
     pub(crate) fn new(
         sockets: Vec<(Protocol, std::net::UdpSocket)>,
-        shared: &Shared,
+        shared: &ServerState,
         registry: &Registry,
         token: Token,
     ) -> std::io::Result<Self> {
@@ -72,7 +72,7 @@ impl Datagrams {
     /// Some of what was received, with its reads among others, at a time; and who answers it.
     pub(crate) fn ask<'a>(
         &'a mut self,
-        shared: &'a Shared,
+        shared: &'a ServerState,
         now: u64,
         reads: &mut Reads,
     ) -> (Questions<'a>, &'a mut Answers) {

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::glimpse::Glimpse;
 use crate::reaper::Settled;
 use crate::recency::Kind;
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 
 /// The parameters of eviction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +112,12 @@ impl Default for Evictor {
 
 impl Evictor {
     /// Has so many pairs go: how many did. Fewer if there are none that may.
-    pub(crate) fn evict(&mut self, shared: &Shared, how: Eviction, count: usize) -> Result<usize, Failure> {
+    pub(crate) fn evict(
+        &mut self,
+        shared: &ServerState,
+        how: Eviction,
+        count: usize,
+    ) -> Result<usize, Failure> {
         let mut evicted = 0;
         // Some may be another by the time that they are to go.
         for _ in 0..2 * count {
@@ -131,7 +136,7 @@ impl Evictor {
     }
 
     /// The best to go of some samples.
-    fn choose(&mut self, shared: &Shared, how: Eviction) -> Result<Option<Candidate>, Failure> {
+    fn choose(&mut self, shared: &ServerState, how: Eviction) -> Result<Option<Candidate>, Failure> {
         let is_random = how.policy.notes().is_none();
         let mut best: Option<Candidate> = None;
         for _ in 0..if is_random { 1 } else { how.samples } {
@@ -144,7 +149,7 @@ impl Evictor {
     }
 
     /// A pair that the policy lets go.
-    fn candidate(&mut self, shared: &Shared, policy: Policy) -> Result<Option<Candidate>, Failure> {
+    fn candidate(&mut self, shared: &ServerState, policy: Policy) -> Result<Option<Candidate>, Failure> {
         let (tables, index) = (shared.deadlines.tables(), shared.deadlines.index());
         let found = if policy.is_volatile() {
             let entry = if policy == Policy::VolatileTtl {
@@ -191,7 +196,7 @@ impl Evictor {
     }
 
     /// Deletes a pair, and its entry if it has one: whether it was there still.
-    fn delete(&mut self, shared: &Shared, one: &Candidate) -> Result<bool, Failure> {
+    fn delete(&mut self, shared: &ServerState, one: &Candidate) -> Result<bool, Failure> {
         let Candidate { due, entry, .. } = one;
         if let Some((key, value)) = entry {
             let mut reaper = shared.reaper.lock().unwrap_or_else(PoisonError::into_inner);

@@ -24,7 +24,7 @@ use crate::exposition::Format;
 use crate::listening::{self, Listening};
 use crate::metrics;
 use crate::server::Error;
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 
 /// Connections at one time. One more ends the oldest of them: it is the likeliest to have been forgotten.
 const CONNECTIONS_MAX: usize = 64;
@@ -64,7 +64,7 @@ impl Exporter {
     }
 
     /// Answers until it is stopped. Connections that are open then end with it.
-    pub(crate) fn run(self, shared: Arc<Shared>) -> io::Result<()> {
+    pub(crate) fn run(self, shared: Arc<ServerState>) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         runtime.block_on(async {
             let listener = TcpListener::from_std(self.listener)?;
@@ -75,7 +75,7 @@ impl Exporter {
     }
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+async fn accept(listener: TcpListener, shared: Arc<ServerState>) {
     let mut open: VecDeque<AbortHandle> = VecDeque::new();
     loop {
         match listener.accept().await {
@@ -96,7 +96,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-async fn serve(socket: TcpStream, shared: Arc<Shared>) {
+async fn serve(socket: TcpStream, shared: Arc<ServerState>) {
     let service = service_fn(|request| {
         let answer = answer(&request, &shared);
         async { Ok::<_, Infallible>(answer) }
@@ -111,7 +111,7 @@ async fn serve(socket: TcpStream, shared: Arc<Shared>) {
     }
 }
 
-fn answer<B>(request: &Request<B>, shared: &Arc<Shared>) -> Response<Full<Bytes>> {
+fn answer<B>(request: &Request<B>, shared: &Arc<ServerState>) -> Response<Full<Bytes>> {
     match (request.uri().path(), request.method()) {
         ("/metrics" | "/", &Method::GET | &Method::HEAD) => {
             let accept = request.headers().get(ACCEPT).and_then(|accept| accept.to_str().ok());

@@ -58,12 +58,14 @@ pub(crate) enum Failure {
     WrongPassword,
     #[error("NOPROTO unsupported protocol version")]
     Version,
-    #[error("EXECABORT Transaction discarded because of previous errors.")]
+    #[error("EXECABORT OptimisticTransaction discarded because of previous errors.")]
     Aborted,
-    #[error("EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command")]
+    #[error(
+        "EXECABORT OptimisticTransaction discarded because of: wrong number of arguments for 'exec' command"
+    )]
     AbortedByArity,
     #[error(
-        "EXECABORT Transaction discarded because of: OOM command not allowed when used memory > 'maxmemory'."
+        "EXECABORT OptimisticTransaction discarded because of: OOM command not allowed when used memory > 'maxmemory'."
     )]
     AbortedByMemory,
     #[error("ERR {0}")]

@@ -10,7 +10,7 @@ use honeycomb_store::{Batch, BatchOutcome, Error, Table};
 
 use crate::envelope::Envelope;
 use crate::failure::Failure;
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 
 /// Bytes of the longest value that is seen as a whole.
 const SEEN_BYTES: usize = 1 << 10;
@@ -40,7 +40,12 @@ impl Glimpse {
     }
 
     /// Deletes the pair that was seen. False if it may be another by now.
-    pub(crate) fn delete(&mut self, shared: &Shared, table: &Table, key: &[u8]) -> Result<bool, Failure> {
+    pub(crate) fn delete(
+        &mut self,
+        shared: &ServerState,
+        table: &Table,
+        key: &[u8],
+    ) -> Result<bool, Failure> {
         if !self.is_long() {
             return Ok(table.compare_and_delete(key, &self.bytes)?);
         }
@@ -88,7 +93,7 @@ mod tests {
     fn deletes(length: usize, change: impl Fn(&Table)) -> (bool, u64) {
         let config = Config { memory_bytes: 16 << 20, cores: 1, ..Config::default() };
         let store = config.open_store().unwrap();
-        let shared = Shared::new(config, store, Box::new(SystemTime), Tokens::new(&[0; 16])).unwrap();
+        let shared = ServerState::new(config, store, Box::new(SystemTime), Tokens::new(&[0; 16])).unwrap();
         let (table, mut glimpse) = (shared.table(0), Glimpse::default());
         table.put(b"key", &sealed(length, 7)).unwrap();
         assert_eq!(glimpse.look(table, b"key").unwrap(), Some(Some(7)));

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::recency;
 use crate::session::Session;
 use crate::tally;
-use crate::transaction::Transaction;
+use crate::transaction::OptimisticTransaction;
 
 /// The pairs of a table as one command reads and writes them.
 pub(crate) struct Keyspace<'k> {
@@ -19,15 +19,15 @@ pub(crate) struct Keyspace<'k> {
     now: u64,
     /// Whether lookups count as uses of pairs.
     touches: bool,
-    source: Source<'k>,
+    source: ValueSource<'k>,
 }
 
 /// Where values come from.
-enum Source<'k> {
+enum ValueSource<'k> {
     /// Gets that were run ahead, with those of other commands: the next one is at this place.
     Ahead(&'k Reads, usize),
     /// What a transaction reads and writes.
-    Transaction(&'k mut Transaction),
+    Transaction(&'k mut OptimisticTransaction),
 }
 
 impl<'k> Keyspace<'k> {
@@ -41,7 +41,7 @@ impl<'k> Keyspace<'k> {
         first: usize,
     ) -> Self {
         let Session { database: number, touches, .. } = *session;
-        let (table, source) = (databases.table(number), Source::Ahead(reads, first));
+        let (table, source) = (databases.table(number), ValueSource::Ahead(reads, first));
         Self { databases, number, table, now, touches, source }
     }
 
@@ -50,11 +50,11 @@ impl<'k> Keyspace<'k> {
         databases: &'k Databases,
         session: &Session,
         now: u64,
-        transaction: &'k mut Transaction,
+        transaction: &'k mut OptimisticTransaction,
     ) -> Self {
         let Session { database: number, touches, .. } = *session;
         let table = databases.table(transaction.swaps.number(number));
-        Self { databases, number, table, now, touches, source: Source::Transaction(transaction) }
+        Self { databases, number, table, now, touches, source: ValueSource::Transaction(transaction) }
     }
 
     /// The number of its table.
@@ -72,7 +72,7 @@ impl<'k> Keyspace<'k> {
         let Self { databases, now, touches, .. } = *self;
         let (_, transaction) = self.writable();
         let table = databases.table(transaction.swaps.number(number));
-        Keyspace { databases, number, table, now, touches, source: Source::Transaction(transaction) }
+        Keyspace { databases, number, table, now, touches, source: ValueSource::Transaction(transaction) }
     }
 
     /// Milliseconds since 1970, the same throughout the command.
@@ -114,12 +114,12 @@ impl<'k> Keyspace<'k> {
     fn find(&mut self, key: &[u8]) -> Result<Option<Envelope<'_>>, Failure> {
         let now = self.now;
         let pair = match &mut self.source {
-            Source::Ahead(reads, next) => {
+            ValueSource::Ahead(reads, next) => {
                 *next += 1;
                 reads.value(*next - 1)?
             }
-            Source::Transaction(_) if !self.table.allows_key(key) => None,
-            Source::Transaction(transaction) => transaction.get(self.table, key)?,
+            ValueSource::Transaction(_) if !self.table.allows_key(key) => None,
+            ValueSource::Transaction(transaction) => transaction.get(self.table, key)?,
         };
         let Some(pair) = pair else { return Ok(None) };
         let foreign = || Failure::other("the pair was not written by a server");
@@ -165,10 +165,10 @@ impl<'k> Keyspace<'k> {
         self.table
     }
 
-    fn writable(&mut self) -> (&Table, &mut Transaction) {
+    fn writable(&mut self) -> (&Table, &mut OptimisticTransaction) {
         match &mut self.source {
-            Source::Transaction(transaction) => (self.table, transaction),
-            Source::Ahead(..) => unreachable!("a command that is said to read writes"),
+            ValueSource::Transaction(transaction) => (self.table, transaction),
+            ValueSource::Ahead(..) => unreachable!("a command that is said to read writes"),
         }
     }
 }

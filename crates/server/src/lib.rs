@@ -16,6 +16,7 @@
 
 mod addresses;
 mod arguments;
+mod batch;
 mod bits;
 mod client_memory;
 mod client_snapshots;
@@ -59,8 +60,8 @@ mod reaper;
 mod recency;
 mod room;
 mod server;
+mod server_state;
 mod session;
-mod shared;
 mod slow_log;
 mod stopwatch;
 mod subsequence;
@@ -69,7 +70,6 @@ mod task;
 mod time;
 mod totals;
 mod transaction;
-mod turn;
 
 pub use addresses::{ADDRESS, resolve};
 pub use config::{Accelerator, Config, Datagrams, LogFormat};

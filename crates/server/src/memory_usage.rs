@@ -4,7 +4,7 @@ use honeycomb_memory::sync::Ordering;
 use honeycomb_store::MemoryStatistics;
 
 use crate::process;
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 
 /// Bytes of memory.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +21,7 @@ pub(crate) struct MemoryUsage {
 }
 
 impl MemoryUsage {
-    pub(crate) fn of(shared: &Shared) -> Self {
+    pub(crate) fn of(shared: &ServerState) -> Self {
         let arena = shared.store.statistics().memory;
         let of_clients = shared.clients.bytes().load(Ordering::Relaxed);
         let used = arena.arena_bytes - arena.free_bytes + of_clients;

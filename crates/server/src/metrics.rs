@@ -14,12 +14,12 @@ use prometheus_client::registry::Registry;
 use crate::commands::BY_NUMBER;
 use crate::counts::{BUCKETS, Distribution};
 use crate::deadlines::{self, Deadlines};
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 use crate::tally::PREFIXES;
 use crate::totals::Totals;
 
 /// All of them.
-pub(crate) fn text(shared: &Arc<Shared>) -> String {
+pub(crate) fn text(shared: &Arc<ServerState>) -> String {
     let mut registry = Registry::with_prefix("honeycomb");
     registry.register_collector(Box::new(All(shared.clone())));
     let mut text = String::new();
@@ -29,7 +29,7 @@ pub(crate) fn text(shared: &Arc<Shared>) -> String {
 }
 
 #[derive(Debug)]
-struct All(Arc<Shared>);
+struct All(Arc<ServerState>);
 
 impl Collector for All {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
@@ -52,7 +52,7 @@ impl Collector for All {
 fn commands(writer: &mut Writer<'_, '_>, totals: &Totals) -> Result<(), Error> {
     let run = || BY_NUMBER.iter().zip(&totals.commands).filter(|(_, (times, _))| times.count() > 0);
     let about = "Time from the beginning of a command's turn to its reply";
-    let mut family = writer.family("command_seconds", about, MetricType::Histogram)?;
+    let mut family = writer.family("command_duration_seconds", about, MetricType::Histogram)?;
     for (command, (times, _)) in run() {
         histogram(family.encode_family(&[("command", command.name)])?, times, 1e-6)?;
     }
@@ -63,7 +63,7 @@ fn commands(writer: &mut Writer<'_, '_>, totals: &Totals) -> Result<(), Error> {
         family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(errors, None)?;
     }
     let about = "Commands that are unknown, have wrong arguments, or that the client may not run";
-    writer.counter("commands_not_carried_out", about, totals.not_carried_out)?;
+    writer.counter("commands_rejected", about, totals.commands_rejected)?;
     let about = "Lookups by commands that read, of keys that were there";
     writer.counter("keyspace_hits", about, totals.keyspace_hits)?;
     let about = "Lookups by commands that read, of keys that were absent";
@@ -96,7 +96,7 @@ fn deadlines(writer: &mut Writer<'_, '_>, deadlines: &Deadlines, now: u64) -> Re
 fn connections(writer: &mut Writer<'_, '_>, totals: &Totals, connected: u64) -> Result<(), Error> {
     writer.gauge("connections", "Clients", connected as f64)?;
     writer.counter("connections_accepted", "Clients that have come", totals.accepted)?;
-    writer.counter("connections_refused", "Clients beyond maxclients", totals.refused)?;
+    writer.counter("connections_rejected", "Clients beyond maxclients", totals.connections_rejected)?;
     writer.counter("connections_timed_out", "Clients that were silent beyond timeout", totals.timed_out)?;
     writer.counter("task_slices", "Slices of commands that take long", totals.slices)?;
     writer.counter("connections_evicted", "Clients beyond maxmemory-clients", totals.evicted)?;
@@ -119,14 +119,18 @@ fn memory(writer: &mut Writer<'_, '_>, statistics: &Statistics) -> Result<(), Er
     for (kind, bytes) in kinds {
         family.encode_family(&[("kind", kind)])?.encode_gauge(&(bytes as u64))?;
     }
-    let beside = (memory.page_table_bytes + memory.overhead_bytes) as f64;
-    writer.gauge("beside_arena_bytes", "Bytes of the page table and of what manages the arena", beside)?;
+    let overhead = (memory.page_table_bytes + memory.overhead_bytes) as f64;
+    writer.gauge(
+        "memory_overhead_bytes",
+        "Bytes of the page table and of what manages the arena",
+        overhead,
+    )?;
     writer.gauge("nodes", "Published nodes", memory.nodes as f64)?;
     writer.gauge("overflow_values", "Values that are out of line", memory.values as f64)
 }
 
 /// Pairs of the tables that clients select, by their numbers, and of others that are in the store, by name.
-fn pairs(writer: &mut Writer<'_, '_>, shared: &Shared, statistics: &Statistics) -> Result<(), Error> {
+fn pairs(writer: &mut Writer<'_, '_>, shared: &ServerState, statistics: &Statistics) -> Result<(), Error> {
     let selected = shared.tables();
     let numbered = (0..selected.len()).map(|number| (number.to_string(), shared.table(number).pair_count()));
     let is_other = |table: &&TableStatistics| {
@@ -157,7 +161,7 @@ fn store(writer: &mut Writer<'_, '_>, statistics: &Statistics) -> Result<(), Err
         ("consolidation", writes.consolidations),
         ("patch", writes.patches),
         ("leaf_split", writes.leaf_splits),
-        ("leaf_share", writes.leaf_shares),
+        ("leaf_redistribution", writes.leaf_shares),
         ("leaf_merge", writes.leaf_merges),
         ("compaction", writes.compactions),
         ("interior_split", writes.interior_splits),
@@ -187,7 +191,7 @@ fn accelerator(writer: &mut Writer<'_, '_>, touched: &AccessCounts) -> Result<()
         for (level, counts) in touched.levels.iter().enumerate() {
             let blocks = [
                 ("shortcuts", counts.shortcuts),
-                ("tag_directory", counts.tag_directory),
+                ("fingerprint_directory", counts.tag_directory),
                 ("segments", counts.segments),
                 ("log", counts.log),
             ];

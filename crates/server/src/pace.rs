@@ -2,7 +2,7 @@
 
 use honeycomb_memory::sync::{AtomicU64, AtomicUsize, Ordering};
 
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 use crate::totals;
 
 /// Milliseconds between two looks.
@@ -13,7 +13,7 @@ const INTERVAL: u64 = 1000;
 pub(crate) struct Pace {
     /// Of the last look: when, in milliseconds since 1970, and how many commands had been carried out.
     looked_at: AtomicU64,
-    carried_out: AtomicU64,
+    executed: AtomicU64,
     commands_a_second: AtomicU64,
     peak: AtomicUsize,
 }
@@ -30,16 +30,16 @@ impl Pace {
     }
 
     /// Looks, if it is time to.
-    pub(crate) fn step(&self, shared: &Shared, now: u64) {
+    pub(crate) fn step(&self, shared: &ServerState, now: u64) {
         let last = self.looked_at.load(Ordering::Relaxed);
         let passed = now.saturating_sub(last);
         if passed < INTERVAL {
             return;
         }
-        let all = totals::carried_out(shared);
-        let more = all.saturating_sub(self.carried_out.load(Ordering::Relaxed));
+        let all = totals::executed(shared);
+        let more = all.saturating_sub(self.executed.load(Ordering::Relaxed));
         self.looked_at.store(now, Ordering::Relaxed);
-        self.carried_out.store(all, Ordering::Relaxed);
+        self.executed.store(all, Ordering::Relaxed);
         self.commands_a_second.store(more * 1000 / passed, Ordering::Relaxed);
         let memory = shared.store.statistics().memory;
         self.peak(memory.arena_bytes - memory.free_bytes);

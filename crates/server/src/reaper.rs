@@ -12,7 +12,7 @@ use honeycomb_store::{Pairs, Scan};
 use crate::deadlines::{Deadlines, Due, due_until};
 use crate::failure::Failure;
 use crate::glimpse::Glimpse;
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 
 /// Entries that are looked at in a step: one takes a microsecond, or two to three if its pair is deleted.
 const ENTRIES_A_STEP: u64 = 16;
@@ -84,7 +84,7 @@ impl Schedule {
 }
 
 /// Takes a step, if it is time to: whether there is more to do at once.
-pub(crate) fn step(shared: &Shared, now: u64) -> bool {
+pub(crate) fn step(shared: &ServerState, now: u64) -> bool {
     if !shared.schedule.is_due(&shared.deadlines, now) {
         return false;
     }
@@ -112,9 +112,10 @@ impl Reaper {
     }
 
     /// Does a bounded part of what there is to do: whether there is more.
-    fn step(&mut self, shared: &Shared, now: u64) -> Result<bool, Failure> {
+    fn step(&mut self, shared: &ServerState, now: u64) -> Result<bool, Failure> {
         let deadlines = &shared.deadlines;
-        let mut room = room_after_turn(Deadlines::take_put(), shared.time.milliseconds().saturating_sub(now));
+        let mut room =
+            room_after_iteration(Deadlines::take_put(), shared.time.milliseconds().saturating_sub(now));
         if now >= self.last + INTERVAL {
             self.last = now;
             deadlines.owe(if deadlines.entries() > 0 { CHECKS_AN_INTERVAL } else { 0 }, 0);
@@ -128,13 +129,18 @@ impl Reaper {
     }
 
     /// Deletes pairs that have expired and entries that are stale, as many as there is room for: how many.
-    pub(crate) fn make_room(&mut self, shared: &Shared, now: u64, room: &mut u64) -> Result<u64, Failure> {
+    pub(crate) fn make_room(
+        &mut self,
+        shared: &ServerState,
+        now: u64,
+        room: &mut u64,
+    ) -> Result<u64, Failure> {
         let found = self.settle_found(shared, now, room)?;
         Ok(found + self.reap(shared, now, room)? + self.check(shared, now, room)?)
     }
 
     /// Deletes the pairs that this core has found expired, and their entries.
-    fn settle_found(&mut self, shared: &Shared, now: u64, room: &mut u64) -> Result<u64, Failure> {
+    fn settle_found(&mut self, shared: &ServerState, now: u64, room: &mut u64) -> Result<u64, Failure> {
         let mut settled = Vec::new();
         while *room > 0
             && let Some(due) = Deadlines::take_found()
@@ -145,7 +151,7 @@ impl Reaper {
     }
 
     /// Deletes pairs whose time has come, as many as there is room for: how many.
-    fn reap(&mut self, shared: &Shared, now: u64, room: &mut u64) -> Result<u64, Failure> {
+    fn reap(&mut self, shared: &ServerState, now: u64, room: &mut u64) -> Result<u64, Failure> {
         let (mut expired, until) = (0, due_until(now));
         let mut after = Bound::Unbounded;
         while *room > 0 {
@@ -160,7 +166,7 @@ impl Reaper {
 
     /// Looks for stale entries where it left off, as many as it owes and there is room for: how many there
     /// were.
-    fn check(&mut self, shared: &Shared, now: u64, room: &mut u64) -> Result<u64, Failure> {
+    fn check(&mut self, shared: &ServerState, now: u64, room: &mut u64) -> Result<u64, Failure> {
         let mut all_gone = 0;
         while *room > 0 && shared.deadlines.debt() > 0 {
             let at_once = shared.deadlines.debt().min(*room);
@@ -183,7 +189,7 @@ impl Reaper {
     /// the last one unless there are no more.
     fn settle_all(
         &mut self,
-        shared: &Shared,
+        shared: &ServerState,
         scan: &Scan<'_>,
         now: u64,
         room: &mut u64,
@@ -216,7 +222,7 @@ impl Reaper {
     /// entry is was read before the pair is.
     pub(crate) fn settle(
         &mut self,
-        shared: &Shared,
+        shared: &ServerState,
         due: &Due,
         entry: Option<(&[u8], &[u8])>,
         now: u64,
@@ -252,7 +258,7 @@ impl Reaper {
     }
 
     /// Adds the entries of some more pairs that were there before.
-    fn pass(&mut self, shared: &Shared) -> Result<(), Failure> {
+    fn pass(&mut self, shared: &ServerState) -> Result<(), Failure> {
         let Some(pass) = &mut self.pass else { return Ok(()) };
         let Some(table) = shared.deadlines.tables().get(pass.slot) else {
             self.pass = None;
@@ -275,7 +281,7 @@ impl Reaper {
 }
 
 /// Entries that a step may look at, after a turn that has put some and has taken some milliseconds.
-fn room_after_turn(put: u64, milliseconds: u64) -> u64 {
+fn room_after_iteration(put: u64, milliseconds: u64) -> u64 {
     // A millisecond may have just begun.
     let for_time = ENTRIES_A_MILLISECOND.saturating_mul(milliseconds.saturating_sub(1));
     let for_puts = ENTRIES_A_PUT.saturating_mul(put);
@@ -283,7 +289,7 @@ fn room_after_turn(put: u64, milliseconds: u64) -> u64 {
 }
 
 /// Counts those that have expired: how many are gone, stale ones included.
-fn gone(shared: &Shared, settled: &[Settled]) -> u64 {
+fn gone(shared: &ServerState, settled: &[Settled]) -> u64 {
     let count = |which| settled.iter().filter(|settled| **settled == which).count() as u64;
     let expired = count(Settled::Expired);
     if expired > 0 {
@@ -304,14 +310,14 @@ mod tests {
         Envelope { data: b"value", expires_at }.seal()
     }
 
-    fn shared() -> Shared {
+    fn shared() -> ServerState {
         let config = Config { memory_bytes: 16 << 20, cores: 1, ..Config::default() };
         let store = config.open_store().unwrap();
-        Shared::new(config, store, Box::new(SystemTime), Tokens::new(&[0; 16])).unwrap()
+        ServerState::new(config, store, Box::new(SystemTime), Tokens::new(&[0; 16])).unwrap()
     }
 
     /// Puts pairs that are due, with values of some length, and their entries.
-    fn put_due(shared: &Shared, count: u64, length: usize) {
+    fn put_due(shared: &ServerState, count: u64, length: usize) {
         let value = Envelope { data: &vec![b'v'; length], expires_at: Some(100) }.seal();
         for number in 0..count {
             shared.table(0).put(&number.to_be_bytes(), &value).unwrap();
@@ -324,7 +330,7 @@ mod tests {
         let shared = shared();
         put_due(&shared, 1000, 10);
         let now = shared.time.milliseconds();
-        let step = |shared: &Shared| {
+        let step = |shared: &ServerState| {
             let before = shared.table(0).pair_count();
             let more = shared.reaper.lock().unwrap().step(shared, now).unwrap();
             (before - shared.table(0).pair_count(), more)
@@ -333,9 +339,12 @@ mod tests {
         // Pairs that a command has found expired are no exception.
         (0..200_u64).for_each(|number| Deadlines::found_expired(shared.table(0), &number.to_be_bytes(), 100));
         assert!(matches!(step(&shared), (0..=ENTRIES_A_STEP, true)));
-        assert_eq!(room_after_turn(0, 0), ENTRIES_A_STEP);
-        assert_eq!(room_after_turn(10, 5), ENTRIES_A_STEP + 10 * ENTRIES_A_PUT + 4 * ENTRIES_A_MILLISECOND);
-        assert_eq!(room_after_turn(u64::MAX, u64::MAX), ENTRIES_A_STEP_MAX);
+        assert_eq!(room_after_iteration(0, 0), ENTRIES_A_STEP);
+        assert_eq!(
+            room_after_iteration(10, 5),
+            ENTRIES_A_STEP + 10 * ENTRIES_A_PUT + 4 * ENTRIES_A_MILLISECOND
+        );
+        assert_eq!(room_after_iteration(u64::MAX, u64::MAX), ENTRIES_A_STEP_MAX);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use honeycomb_store::Table;
 use rustc_hash::FxHasher;
 
 use crate::eviction::Policy;
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 
 /// Bytes of memory for each word if pairs are evicted by it: 3 % of it are for words.
 const BYTES_A_WORD: usize = 128;
@@ -114,7 +114,7 @@ fn note_in_words(table: &Table, key: &[u8]) {
 }
 
 /// Has this core note what a policy asks for.
-pub(crate) fn track(shared: &Shared, policy: Policy, now: u64) {
+pub(crate) fn track(shared: &ServerState, policy: Policy, now: u64) {
     if ASKED.take() {
         shared.recencies.is_asked.store(true, Ordering::Relaxed);
     }
@@ -143,7 +143,7 @@ impl Recencies {
         if kind == Kind::Time { self.times.get() } else { self.frequencies.get() }
     }
 
-    fn of(&self, kind: Kind, policy: Policy, shared: &Shared) -> &Arc<Recency> {
+    fn of(&self, kind: Kind, policy: Policy, shared: &ServerState) -> &Arc<Recency> {
         let place = if kind == Kind::Time { &self.times } else { &self.frequencies };
         place.get_or_init(|| {
             let wanted = if policy.evicts() { shared.config().memory_bytes / BYTES_A_WORD } else { 0 };

@@ -9,7 +9,7 @@ use std::sync::PoisonError;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::recency;
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 
 /// How often a write is tried again.
 const ATTEMPTS_MAX: usize = 1000;
@@ -20,9 +20,9 @@ const ENTRIES_AN_ATTEMPT: u64 = 512;
 const ATTEMPTS_WITHIN_LIMIT: usize = 4;
 /// Pairs that are evicted before a write is tried again, and between two turns.
 const EVICTED_AN_ATTEMPT: usize = 128;
-const EVICTED_A_TURN: usize = 32;
+const EVICTED_AN_ITERATION: usize = 32;
 /// Leaves that are looked at between two turns, to join those that are sparse.
-const LEAVES_A_TURN: usize = 64;
+const LEAVES_AN_ITERATION: usize = 64;
 /// The part of what is to be free that may be held back while pairs are evicted.
 const RETIRED_FRACTION: usize = 2;
 /// The part of the memory that is kept free if pairs may be evicted, and how much it is at most.
@@ -31,7 +31,7 @@ const FREE_BYTES_MAX: usize = 64 << 20;
 
 /// Carries out a write, which finds no memory only if none can be freed for it.
 pub(crate) fn with_room<T>(
-    shared: &Shared,
+    shared: &ServerState,
     mut write: impl FnMut() -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     match write() {
@@ -42,7 +42,10 @@ pub(crate) fn with_room<T>(
 
 /// Carries out a write that has found no memory, if some can be freed for it.
 #[cold]
-pub(crate) fn again<T>(shared: &Shared, mut write: impl FnMut() -> Result<T, Failure>) -> Result<T, Failure> {
+pub(crate) fn again<T>(
+    shared: &ServerState,
+    mut write: impl FnMut() -> Result<T, Failure>,
+) -> Result<T, Failure> {
     for _ in 0..ATTEMPTS_MAX {
         if !make_room(shared) {
             break;
@@ -58,7 +61,7 @@ pub(crate) fn again<T>(shared: &Shared, mut write: impl FnMut() -> Result<T, Fai
 /// Whether writes that take memory are to be refused: the store uses more than `maxmemory`, and nothing may
 /// go.
 #[inline]
-pub(crate) fn is_full(shared: &Shared, config: &Config) -> bool {
+pub(crate) fn is_full(shared: &ServerState, config: &Config) -> bool {
     // Without a limit of its own it is the arena that refuses writes.
     config.memory_limit_bytes() < config.memory_bytes
         && is_above_limit(shared, config)
@@ -67,16 +70,16 @@ pub(crate) fn is_full(shared: &Shared, config: &Config) -> bool {
 
 /// What is retired does not count: it comes back by itself.
 #[cold]
-fn is_above_limit(shared: &Shared, config: &Config) -> bool {
+fn is_above_limit(shared: &ServerState, config: &Config) -> bool {
     let (free, retired) = shared.store.spare_bytes();
     config.memory_bytes.saturating_sub(free + retired) > config.memory_limit_bytes()
 }
 
 #[cold]
-fn stays_above(shared: &Shared, config: &Config) -> bool {
+fn stays_above(shared: &ServerState, config: &Config) -> bool {
     for _ in 0..ATTEMPTS_WITHIN_LIMIT {
         let has_freed = make_room(shared);
-        shared.store.maintain(LEAVES_A_TURN);
+        shared.store.maintain(LEAVES_AN_ITERATION);
         let is_above = is_above_limit(shared, config);
         if !has_freed || !is_above {
             return is_above;
@@ -86,7 +89,7 @@ fn stays_above(shared: &Shared, config: &Config) -> bool {
 }
 
 /// Frees some memory, or has pairs go that may free some: whether it did.
-fn make_room(shared: &Shared) -> bool {
+fn make_room(shared: &ServerState) -> bool {
     let now = shared.time.milliseconds();
     let mut reaper = shared.reaper.lock().unwrap_or_else(PoisonError::into_inner);
     let mut room = ENTRIES_AN_ATTEMPT;
@@ -97,7 +100,7 @@ fn make_room(shared: &Shared) -> bool {
 
 /// Sees to it between two turns that some memory is free, and that this core notes which pairs are used if
 /// the policy asks for that. Whether there is more to do at once.
-pub(crate) fn tend(shared: &Shared, now: u64) -> bool {
+pub(crate) fn tend(shared: &ServerState, now: u64) -> bool {
     let config = shared.config();
     let policy = config.eviction.policy;
     recency::track(shared, policy, now);
@@ -110,13 +113,13 @@ pub(crate) fn tend(shared: &Shared, now: u64) -> bool {
     if shared.store.spare_bytes().0 >= wanted {
         return false;
     }
-    shared.store.maintain(LEAVES_A_TURN);
+    shared.store.maintain(LEAVES_AN_ITERATION);
     let (free, retired) = shared.store.spare_bytes();
     // What a snapshot holds back comes back by itself. While it does, deleting takes memory and frees none.
-    free + retired < wanted && retired < spare / RETIRED_FRACTION && evict(shared, EVICTED_A_TURN) > 0
+    free + retired < wanted && retired < spare / RETIRED_FRACTION && evict(shared, EVICTED_AN_ITERATION) > 0
 }
 
-fn evict(shared: &Shared, count: usize) -> usize {
+fn evict(shared: &ServerState, count: usize) -> usize {
     let eviction = shared.config().eviction;
     let mut evictor = shared.evictor.lock().unwrap_or_else(PoisonError::into_inner);
     match evictor.evict(shared, eviction, count) {

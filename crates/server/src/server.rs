@@ -19,7 +19,7 @@ use crate::listening::{self, Listening};
 use crate::open_files;
 use crate::parameters::Refused;
 use crate::placement;
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 use crate::time::Time;
 
 /// Why a server was not started, or has ended.
@@ -70,7 +70,7 @@ pub enum Error {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Server {
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     address: SocketAddr,
     threads: Vec<(JoinHandle<io::Result<()>>, Wake)>,
 }
@@ -116,7 +116,7 @@ impl Server {
         let mut config = Config { address, memory_bytes, metrics: metrics_address, ..config };
         config.settle_memory_limit()?;
         tracing::info!(%address, cores = config.cores, memory_bytes, metrics = ?metrics_address, "serving");
-        let shared = Arc::new(Shared::new(config, store, time, tokens)?);
+        let shared = Arc::new(ServerState::new(config, store, time, tokens)?);
         let mut server = Self { shared, address, threads: Vec::new() };
         if let Some(exporter) = metrics {
             let (shared, stop) = (server.shared.clone(), exporter.stop());

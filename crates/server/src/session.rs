@@ -7,13 +7,13 @@ use honeycomb_store::Table;
 
 use crate::arguments::Arguments;
 use crate::clients::{Client, Flag};
-use crate::command::Named;
+use crate::command::CommandRef;
 use crate::commands::{WatchedRange, takes_memory};
 use crate::failure::Failure;
 use crate::monitors::Monitoring;
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 use crate::tally;
-use crate::transaction::Transaction;
+use crate::transaction::OptimisticTransaction;
 
 /// The state of a connection that its commands change.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub(crate) enum Replying {
 pub(crate) struct Queue {
     pub(crate) requests: Requests,
     /// The commands, and the places of their arguments in the requests.
-    pub(crate) commands: Vec<(Named, Found)>,
+    pub(crate) commands: Vec<(CommandRef, Found)>,
     /// One was refused: `EXEC` refuses them all.
     pub(crate) spoiled: bool,
 }
@@ -75,11 +75,11 @@ pub(crate) struct WatchedPair {
 
 /// What a command that serves may touch.
 pub(crate) struct Context<'c> {
-    pub(crate) shared: &'c Shared,
+    pub(crate) shared: &'c ServerState,
     pub(crate) session: &'c mut Session,
     pub(crate) replies: &'c mut Replies,
     /// The transaction that the command is a part of.
-    pub(crate) transaction: Option<&'c mut Transaction>,
+    pub(crate) transaction: Option<&'c mut OptimisticTransaction>,
     /// Milliseconds since 1970, the same throughout the command.
     pub(crate) now: u64,
 }
@@ -138,7 +138,7 @@ impl Queue {
     /// refuse.
     pub(crate) fn push(
         &mut self,
-        command: Named,
+        command: CommandRef,
         arguments: Arguments<'_>,
         bytes_max: usize,
     ) -> Result<(), Failure> {

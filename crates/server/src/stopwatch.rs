@@ -7,13 +7,13 @@ use honeycomb_protocol::resp::{Found, Requests};
 use crate::connection::Connection;
 use crate::counts::Counts;
 use crate::monitors::write_line;
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 use crate::slow_log::{self, Entry, AccessStats};
 use crate::tally;
 
 /// Times the batches of a turn, one after the other.
 pub(crate) struct Stopwatch<'s> {
-    shared: &'s Shared,
+    shared: &'s ServerState,
     counts: &'s Counts,
     began: Instant,
     last: Instant,
@@ -42,7 +42,7 @@ pub(crate) struct Lap<'w, 's> {
 }
 
 /// A command that was carried out.
-pub(crate) struct Carried<'c> {
+pub(crate) struct ExecutedCommand<'c> {
     pub(crate) connection: &'c Connection,
     /// The request, and what it is part of: its arguments are looked up only if somebody is to see them.
     pub(crate) requests: &'c Requests,
@@ -53,7 +53,7 @@ pub(crate) struct Carried<'c> {
 
 impl<'s> Stopwatch<'s> {
     /// Begins a turn.
-    pub(crate) fn start(shared: &'s Shared, counts: &'s Counts) -> Self {
+    pub(crate) fn start(shared: &'s ServerState, counts: &'s Counts) -> Self {
         let began = shared.time.instant();
         let config = shared.config();
         let slow = config.slow.unwrap_or(Duration::MAX);
@@ -85,7 +85,7 @@ impl<'s> Stopwatch<'s> {
         took
     }
 
-    pub(crate) fn shared(&self) -> &'s Shared {
+    pub(crate) fn shared(&self) -> &'s ServerState {
         self.shared
     }
 
@@ -94,7 +94,7 @@ impl<'s> Stopwatch<'s> {
     }
 
     /// Nothing of what is touched is asked for if nobody will see it.
-    fn touched(shared: &Shared, slow: Duration) -> AccessStats {
+    fn touched(shared: &ServerState, slow: Duration) -> AccessStats {
         if slow == Duration::MAX {
             return AccessStats::default();
         }
@@ -112,7 +112,7 @@ impl Drop for Stopwatch<'_> {
 impl Lap<'_, '_> {
     /// Takes note of one of the commands, by its number.
     #[inline]
-    pub(crate) fn carried(&mut self, number: usize, carried: Carried<'_>) {
+    pub(crate) fn executed(&mut self, number: usize, carried: ExecutedCommand<'_>) {
         if number != self.number {
             self.count();
             (self.number, self.times) = (number, 0);
@@ -160,14 +160,14 @@ impl Lap<'_, '_> {
     }
 
     #[cold]
-    fn show(&mut self, Carried { connection, requests, found, .. }: &Carried<'_>) {
+    fn show(&mut self, ExecutedCommand { connection, requests, found, .. }: &ExecutedCommand<'_>) {
         let Stopwatch { shared, lines, .. } = &mut *self.stopwatch;
         let from = (connection.session.database, &*connection.session.client);
         write_line(lines, shared.time.microseconds(), from, &requests.arguments(found));
     }
 
     #[cold]
-    fn consider(&mut self, Carried { connection, requests, found, before }: Carried<'_>) {
+    fn consider(&mut self, ExecutedCommand { connection, requests, found, before }: ExecutedCommand<'_>) {
         let (request_bytes, reply_bytes) = (found.bytes(), connection.unsent().saturating_sub(before));
         let is_longest =
             |entry: &Entry| request_bytes + reply_bytes > entry.request_bytes + entry.reply_bytes;

@@ -17,16 +17,16 @@ use honeycomb_protocol::resp::{Found, Replies, Requests};
 use slab::Slab;
 
 use crate::arguments::Arguments;
-use crate::command::{Named, Run};
+use crate::command::{CommandForm, CommandRef};
 use crate::commands::run_alone;
 use crate::connection::Connection;
 use crate::counts::Counts;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
+use crate::server_state::ServerState;
 use crate::session::Context;
-use crate::shared::Shared;
-use crate::stopwatch::{Carried, Stopwatch};
-use crate::transaction::Transaction;
+use crate::stopwatch::{ExecutedCommand, Stopwatch};
+use crate::transaction::OptimisticTransaction;
 
 pub(crate) use exec::Exec;
 pub(crate) use values::Values;
@@ -44,7 +44,7 @@ const BEGUN_BYTES_MIN: usize = 8 << 10;
 pub(crate) struct Task {
     requests: Requests,
     found: Found,
-    named: Named,
+    named: CommandRef,
     work: Work,
     replies: Replies,
     /// The time that its slices have taken.
@@ -82,31 +82,36 @@ pub(crate) struct Tasks {
 /// Executes a command that was allowed, or begins it: then the work that is left is returned.
 pub(crate) fn start(
     context: &mut Context<'_>,
-    named: Named,
+    named: CommandRef,
     arguments: &Arguments<'_>,
 ) -> Result<Option<Work>, Failure> {
-    let reads_snapshot = |one: &&mut Transaction| one.only_snapshot().is_some();
-    match named.run {
-        Run::Values(_) if context.transaction.as_ref().is_some_and(reads_snapshot) => {
+    let reads_snapshot = |one: &&mut OptimisticTransaction| one.only_snapshot().is_some();
+    match named.form {
+        CommandForm::Values(_) if context.transaction.as_ref().is_some_and(reads_snapshot) => {
             let snapshot = context.transaction.as_ref().and_then(|one| one.only_snapshot()).cloned();
             let values = Values::new(context, named, arguments).of(snapshot);
             return Ok(Some(Work::Values(Box::new(values))));
         }
-        Run::Read(handler) | Run::Values(handler) | Run::Write(handler, _) | Run::Update(handler)
+        CommandForm::Read(handler)
+        | CommandForm::Values(handler)
+        | CommandForm::Write(handler, _)
+        | CommandForm::Update(handler)
             if context.transaction.is_some() =>
         {
             let (databases, session, now) = (&context.shared.databases, &*context.session, context.now);
             let Some(transaction) = context.transaction.as_deref_mut() else { return Ok(None) };
             handler(&mut Keyspace::within(databases, session, now, transaction), arguments, context.replies)?;
         }
-        Run::Values(_) => return Ok(Some(Work::Values(Box::new(Values::new(context, named, arguments))))),
-        Run::Read(handler) | Run::Write(handler, _) | Run::Update(handler) => {
+        CommandForm::Values(_) => {
+            return Ok(Some(Work::Values(Box::new(Values::new(context, named, arguments)))));
+        }
+        CommandForm::Read(handler) | CommandForm::Write(handler, _) | CommandForm::Update(handler) => {
             run_alone(context, handler, arguments)?;
         }
-        Run::Range(parse) => return Ok(Some(Work::Walk(parse(arguments)?.walking(context)?))),
-        Run::Walk(begin) => return Ok(Some(Work::Walk(Box::new(begin(context, arguments)?)))),
-        Run::Exec => return Ok(Some(Work::Exec(Box::new(Exec::begin(context)?)))),
-        Run::Serve(handler) => handler(context, arguments)?,
+        CommandForm::Range(parse) => return Ok(Some(Work::Walk(parse(arguments)?.walking(context)?))),
+        CommandForm::Walk(begin) => return Ok(Some(Work::Walk(Box::new(begin(context, arguments)?)))),
+        CommandForm::Exec => return Ok(Some(Work::Exec(Box::new(Exec::begin(context)?)))),
+        CommandForm::Serve(handler) => handler(context, arguments)?,
     }
     Ok(None)
 }
@@ -147,7 +152,7 @@ impl Work {
 
 impl Task {
     /// The task of a command, of whose arguments it keeps a copy.
-    pub(crate) fn new(named: Named, arguments: Arguments<'_>, work: Work, replies: &Replies) -> Self {
+    pub(crate) fn new(named: CommandRef, arguments: Arguments<'_>, work: Work, replies: &Replies) -> Self {
         let mut requests = Requests::default();
         let found = requests.keep(arguments);
         let replies = replies.new_alike();
@@ -187,7 +192,7 @@ impl Tasks {
         &mut self,
         (index, connection): (usize, &mut Connection),
         task: Task,
-        shared: &Shared,
+        shared: &ServerState,
         stopwatch: &mut Stopwatch<'_>,
     ) {
         connection.task = Some(Box::new(task));
@@ -213,7 +218,7 @@ impl Tasks {
     /// far the task has come.
     pub(crate) fn step(
         &mut self,
-        shared: &Shared,
+        shared: &ServerState,
         counts: &Counts,
         connections: &mut Slab<Connection>,
         waits: impl Fn(&Connection) -> bool,
@@ -237,7 +242,7 @@ impl Tasks {
 }
 
 /// Executes a slice of a connection's task. At its end the connection has the reply.
-fn step(connection: &mut Connection, shared: &Shared, stopwatch: &mut Stopwatch<'_>) -> Progress {
+fn step(connection: &mut Connection, shared: &ServerState, stopwatch: &mut Stopwatch<'_>) -> Progress {
     let Some(mut task) = connection.task.take() else { return Progress::Done };
     stopwatch.counts().slices.add(1);
     let config = shared.config();
@@ -274,7 +279,7 @@ fn finish(connection: &mut Connection, task: Task, failure: Option<Failure>, sto
     connection.replies.set_bytes_max(reply_bytes_max);
     stopwatch.counts().commands[named.number].errors.add(u64::from(failure.is_some()));
     let mut lap = stopwatch.lap_after(took, 1);
-    lap.carried(named.number, Carried { connection, requests: &requests, found: &found, before });
+    lap.executed(named.number, ExecutedCommand { connection, requests: &requests, found: &found, before });
     lap.end();
     if connection.session.is_silent() {
         connection.replies.truncate(before);

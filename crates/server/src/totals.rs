@@ -7,7 +7,7 @@ use honeycomb_memory::sync::Ordering;
 
 use crate::commands::BY_NUMBER;
 use crate::counts::{Counter, Counts, Distribution};
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 use crate::tally::PREFIXES;
 
 /// Counts of all cores, added up.
@@ -16,11 +16,11 @@ pub(crate) struct Totals {
     pub(crate) received_bytes: u64,
     pub(crate) sent_bytes: u64,
     pub(crate) accepted: u64,
-    pub(crate) refused: u64,
+    pub(crate) connections_rejected: u64,
     pub(crate) timed_out: u64,
     pub(crate) slices: u64,
     pub(crate) evicted: u64,
-    pub(crate) not_carried_out: u64,
+    pub(crate) commands_rejected: u64,
     pub(crate) keyspace_hits: u64,
     pub(crate) keyspace_misses: u64,
     /// Error replies by their first word: in the order of [`PREFIXES`].
@@ -35,7 +35,7 @@ pub(crate) struct Totals {
 
 impl Totals {
     /// Since the server was started.
-    pub(crate) fn of(shared: &Shared) -> Self {
+    pub(crate) fn of(shared: &ServerState) -> Self {
         let all = &shared.counts;
         let sum = |counter: fn(&Counts) -> &Counter| all.iter().map(|counts| counter(counts).get()).sum();
         let command = |number: usize| {
@@ -47,11 +47,11 @@ impl Totals {
             received_bytes: sum(|counts| &counts.received_bytes),
             sent_bytes: sum(|counts| &counts.sent_bytes),
             accepted: sum(|counts| &counts.accepted),
-            refused: sum(|counts| &counts.refused),
+            connections_rejected: sum(|counts| &counts.connections_rejected),
             timed_out: sum(|counts| &counts.timed_out),
             slices: sum(|counts| &counts.slices),
             evicted: sum(|counts| &counts.evicted),
-            not_carried_out: sum(|counts| &counts.not_carried_out),
+            commands_rejected: sum(|counts| &counts.commands_rejected),
             keyspace_hits: sum(|counts| &counts.keyspace_hits),
             keyspace_misses: sum(|counts| &counts.keyspace_misses),
             errors: array::from_fn(|prefix| all.iter().map(|counts| counts.errors[prefix].get()).sum()),
@@ -64,7 +64,7 @@ impl Totals {
     }
 
     /// Since `CONFIG RESETSTAT`.
-    pub(crate) fn since_reset(shared: &Shared) -> Self {
+    pub(crate) fn since_reset(shared: &ServerState) -> Self {
         let mut totals = Self::of(shared);
         let forgotten = shared.forgotten.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(forgotten) = &*forgotten {
@@ -74,13 +74,13 @@ impl Totals {
     }
 
     /// Has totals begin anew. Metrics go on: who reads them expects that they only grow.
-    pub(crate) fn reset(shared: &Shared) {
+    pub(crate) fn reset(shared: &ServerState) {
         let now = Self::of(shared);
         *shared.forgotten.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
     }
 
     /// Commands that were carried out.
-    pub(crate) fn carried_out(&self) -> u64 {
+    pub(crate) fn executed(&self) -> u64 {
         self.commands.iter().map(|(microseconds, _)| microseconds.count()).sum()
     }
 
@@ -88,11 +88,11 @@ impl Totals {
         self.received_bytes -= other.received_bytes;
         self.sent_bytes -= other.sent_bytes;
         self.accepted -= other.accepted;
-        self.refused -= other.refused;
+        self.connections_rejected -= other.connections_rejected;
         self.timed_out -= other.timed_out;
         self.slices -= other.slices;
         self.evicted -= other.evicted;
-        self.not_carried_out -= other.not_carried_out;
+        self.commands_rejected -= other.commands_rejected;
         self.keyspace_hits -= other.keyspace_hits;
         self.keyspace_misses -= other.keyspace_misses;
         self.errors.iter_mut().zip(other.errors).for_each(|(errors, others)| *errors -= others);
@@ -109,7 +109,7 @@ impl Totals {
 }
 
 /// Commands that were carried out since the server was started: a part of [`Totals::of`].
-pub(crate) fn carried_out(shared: &Shared) -> u64 {
+pub(crate) fn executed(shared: &ServerState) -> u64 {
     let of = |counts: &Counts| counts.commands.iter().map(|one| one.microseconds.count()).sum::<u64>();
     shared.counts.iter().map(|counts| of(counts)).sum()
 }

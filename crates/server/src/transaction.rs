@@ -21,7 +21,7 @@ use crate::deadlines::Deadlines;
 use crate::envelope::{DATA_BYTES_MAX, Envelope};
 use crate::failure::Failure;
 use crate::room;
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 
 /// Bytes of values that a transaction keeps to compare them when it commits.
 const KEPT_BYTES: usize = 1 << 20;
@@ -31,7 +31,7 @@ const BATCH_ENTRY_BYTES: usize = 500;
 
 /// The pairs that some commands have read and are to write.
 #[derive(Debug)]
-pub(crate) struct Transaction {
+pub(crate) struct OptimisticTransaction {
     pairs: BTreeMap<(usize, Vec<u8>), Pair>,
     tables: Vec<Table>,
     /// The moment of all reads whose values are not kept.
@@ -78,13 +78,13 @@ enum Seen {
 /// The value to store; none if the pair is to be deleted.
 type Change = Option<Vec<u8>>;
 
-impl Default for Transaction {
+impl Default for OptimisticTransaction {
     fn default() -> Self {
         Self::new(usize::MAX)
     }
 }
 
-impl Transaction {
+impl OptimisticTransaction {
     /// A transaction whose writes take at most so many bytes.
     pub(crate) fn new(changed_bytes_max: usize) -> Self {
         Self {
@@ -209,7 +209,7 @@ impl Transaction {
 
     /// Writes all there is to write, at one moment at which all that was read was there. False if there was
     /// no such moment, and nothing has changed.
-    pub(crate) fn commit(&self, shared: &Shared) -> Result<bool, Failure> {
+    pub(crate) fn commit(&self, shared: &ServerState) -> Result<bool, Failure> {
         room::with_room(shared, || self.attempt(&shared.store, &shared.deadlines))
     }
 
@@ -396,7 +396,7 @@ mod tests {
         let table = store.table("pairs").unwrap();
         before.iter().for_each(|before| table.put(b"key", before).unwrap());
         let deadlines = Deadlines::open(&store, std::slice::from_ref(&table), 1).unwrap();
-        let mut transaction = Transaction::default();
+        let mut transaction = OptimisticTransaction::default();
         assert_eq!(transaction.get(&table, b"key").unwrap(), before);
         if reads_more {
             transaction.get(&table, b"other").unwrap();

@@ -3,7 +3,7 @@
 use honeycomb_protocol::resp::{Replies, parse_decimal};
 
 use crate::arguments::{Arguments, is};
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::commands::BY_NUMBER;
 use crate::commands::categories::{categories, reads, takes_memory, writes};
 use crate::commands::subcommands::{self, Subcommand};
@@ -15,7 +15,7 @@ pub(super) const COMMANDS: &[Command] = &[Command {
     name: "command",
     arity: -1,
     keys: Keys::None,
-    run: Run::Serve(command),
+    form: CommandForm::Serve(command),
     usage: "[<subcommand> [argument ...]]",
     summary: "Which commands there are; COMMAND HELP lists what else it tells.",
 }];

@@ -1,7 +1,7 @@
 //! `ACL`: there is one user, `default`, who may do everything.
 
 use crate::arguments::Arguments;
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::commands::BY_NUMBER;
 use crate::commands::categories::{CATEGORIES, categories};
 use crate::commands::subcommands::{self, Subcommand};
@@ -12,7 +12,7 @@ pub(super) const COMMANDS: &[Command] = &[Command {
     name: "acl",
     arity: -2,
     keys: Keys::None,
-    run: Run::Serve(|context, arguments| subcommands::run(context, "acl", arguments)),
+    form: CommandForm::Serve(|context, arguments| subcommands::run(context, "acl", arguments)),
     usage: "<subcommand> [argument ...]",
     summary: "Tells of users: there is `default`, who may do everything. Users cannot be added.",
 }];

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::arguments::{Arguments, is};
 use crate::clients::{Client, Flag};
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::commands::client_filter::Filter;
 use crate::commands::subcommands::{self, Subcommand};
 use crate::failure::Failure;
@@ -15,7 +15,7 @@ pub(super) const COMMANDS: &[Command] = &[Command {
     name: "client",
     arity: -2,
     keys: Keys::None,
-    run: Run::Serve(|context, arguments| subcommands::run(context, "client", arguments)),
+    form: CommandForm::Serve(|context, arguments| subcommands::run(context, "client", arguments)),
     usage: "<subcommand> [argument ...]",
     summary: "Tells of connections, and ends or delays them; CLIENT HELP lists how.",
 }];

@@ -2,7 +2,7 @@
 
 use crate::Config;
 use crate::arguments::Arguments;
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::commands::subcommands::{self, Subcommand};
 use crate::failure::Failure;
 use crate::glob;
@@ -15,7 +15,7 @@ pub(super) const COMMANDS: &[Command] = &[Command {
     name: "config",
     arity: -2,
     keys: Keys::None,
-    run: Run::Serve(|context, arguments| subcommands::run(context, "config", arguments)),
+    form: CommandForm::Serve(|context, arguments| subcommands::run(context, "config", arguments)),
     usage: "GET pattern [pattern ...] | SET name value [name value ...] | RESETSTAT | REWRITE | HELP",
     summary: "Shows parameters; changes those that can change while the server runs; begins counts anew.",
 }];

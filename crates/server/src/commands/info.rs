@@ -7,7 +7,7 @@ use honeycomb_memory::sync::Ordering;
 
 use crate::VERSION_OF_REDIS;
 use crate::arguments::{Arguments, is};
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::commands::BY_NUMBER;
 use crate::deadlines::{Survey, slot};
 use crate::eviction::POLICIES;
@@ -23,7 +23,7 @@ pub(super) const COMMANDS: &[Command] = &[Command {
     name: "info",
     arity: -1,
     keys: Keys::None,
-    run: Run::Serve(info),
+    form: CommandForm::Serve(info),
     usage: "[section ...]",
     summary: "How the server does: server, clients, memory, persistence, stats, replication, cpu, modules, \
         commandstats, errorstats, latencystats, cluster, keyspace; or default, all, everything.",
@@ -160,11 +160,11 @@ const PERSISTENCE: [(&str, i64); 10] = [
 fn stats(context: &Context<'_>, lines: &mut Lines) {
     let totals = Totals::since_reset(context.shared);
     lines.field("total_connections_received", totals.accepted);
-    lines.field("total_commands_processed", totals.carried_out());
+    lines.field("total_commands_processed", totals.executed());
     lines.field("instantaneous_ops_per_sec", context.shared.pace.commands());
     lines.field("total_net_input_bytes", totals.received_bytes);
     lines.field("total_net_output_bytes", totals.sent_bytes);
-    lines.field("rejected_connections", totals.refused);
+    lines.field("rejected_connections", totals.connections_rejected);
     lines.field("sync_full", 0);
     lines.field("sync_partial_ok", 0);
     lines.field("sync_partial_err", 0);

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::arguments::{Arguments, is};
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::commands::BY_NUMBER;
 use crate::commands::subcommands::{self, Subcommand};
 use crate::counts::{BUCKETS, Distribution};
@@ -16,7 +16,7 @@ pub(super) const COMMANDS: &[Command] = &[Command {
     name: "latency",
     arity: -2,
     keys: Keys::None,
-    run: Run::Serve(|context, arguments| subcommands::run(context, "latency", arguments)),
+    form: CommandForm::Serve(|context, arguments| subcommands::run(context, "latency", arguments)),
     usage: "<subcommand> [argument ...]",
     summary: "What took longer than latency-monitor-threshold, and how long commands take.",
 }];

@@ -6,20 +6,20 @@ use honeycomb_memory::heap;
 use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::{Arguments, Options};
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::commands::run_alone;
 use crate::commands::subcommands::{self, Subcommand};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::memory_usage::{MemoryUsage, percent};
+use crate::server_state::ServerState;
 use crate::session::Context;
-use crate::shared::Shared;
 
 pub(super) const COMMANDS: &[Command] = &[Command {
     name: "memory",
     arity: -2,
     keys: Keys::Second,
-    run: Run::Serve(|context, arguments| subcommands::run(context, "memory", arguments)),
+    form: CommandForm::Serve(|context, arguments| subcommands::run(context, "memory", arguments)),
     usage: "USAGE key [SAMPLES count] | STATS | DOCTOR | MALLOC-STATS | PURGE | HELP",
     summary: "Bytes that a pair takes; memory of the server, and problems with it.",
 }];
@@ -113,7 +113,7 @@ fn stats(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure> {
 }
 
 /// What an operator should know, a sentence each.
-fn problems(shared: &Shared) -> Vec<String> {
+fn problems(shared: &ServerState) -> Vec<String> {
     let (usage, config) = (MemoryUsage::of(shared), shared.config());
     let (held, limit) = (usage.arena.arena_bytes - usage.arena.free_bytes, config.memory_limit_bytes());
     let pinned = shared.store.statistics().snapshots.pinned_bytes as usize;

@@ -1,7 +1,7 @@
 //! A key drawn at random.
 
 use crate::arguments::Arguments;
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
@@ -11,7 +11,7 @@ pub(super) const COMMANDS: &[Command] = &[Command {
     name: "randomkey",
     arity: 1,
     keys: Keys::None,
-    run: Run::Serve(randomkey),
+    form: CommandForm::Serve(randomkey),
     usage: "",
     summary: "A key of the table drawn at random; each is about as likely as any other.",
 }];

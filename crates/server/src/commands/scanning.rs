@@ -6,7 +6,7 @@ use honeycomb_protocol::resp::{OpenArray, Replies};
 use honeycomb_store::{Table, end_of_prefix};
 
 use crate::arguments::{Arguments, Options, integer, is};
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::commands::ordered::count_within;
 use crate::commands::range::{Range, Walk};
 use crate::failure::Failure;
@@ -19,7 +19,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "dbsize",
         arity: 1,
         keys: Keys::None,
-        run: Run::Serve(|context, _| {
+        form: CommandForm::Serve(|context, _| {
             let pairs = pair_count(context)?;
             context.replies.integer(pairs);
             Ok(())
@@ -31,7 +31,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "flushdb",
         arity: -1,
         keys: Keys::None,
-        run: Run::Serve(|context, arguments| {
+        form: CommandForm::Serve(|context, arguments| {
             check_mode(arguments)?;
             delete_all(context, context.table())?;
             context.replies.ok();
@@ -44,7 +44,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "flushall",
         arity: -1,
         keys: Keys::None,
-        run: Run::Serve(|context, arguments| {
+        form: CommandForm::Serve(|context, arguments| {
             check_mode(arguments)?;
             for table in context.shared.tables() {
                 delete_all(context, table)?;
@@ -59,7 +59,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "keys",
         arity: 2,
         keys: Keys::None,
-        run: Run::Walk(keys),
+        form: CommandForm::Walk(keys),
         usage: "pattern",
         summary: "The keys of a pattern, in order, as they are at one moment.",
     },
@@ -67,7 +67,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "scan",
         arity: -2,
         keys: Keys::None,
-        run: Run::Walk(scan),
+        form: CommandForm::Walk(scan),
         usage: "cursor [MATCH pattern] [COUNT count] [TYPE type]",
         summary: "Keys in order, a page at a time: each that is there throughout comes once.",
     },

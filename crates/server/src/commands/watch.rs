@@ -5,7 +5,7 @@ use std::ops::{Bound, ControlFlow};
 use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::Arguments;
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::commands::ordered::between;
 use crate::commands::range::{Range, Walk};
 use crate::databases::Databases;
@@ -18,7 +18,7 @@ pub(super) const COMMANDS: &[Command] = &[Command {
     name: "ri.watchrange",
     arity: 3,
     keys: Keys::None,
-    run: Run::Walk(watch_range),
+    form: CommandForm::Walk(watch_range),
     usage: "lower upper",
     summary: "Has EXEC run nothing if a pair between two bounds has come, gone or changed by then.",
 }];

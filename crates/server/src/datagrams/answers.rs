@@ -15,7 +15,7 @@ use crate::datagrams::questions::{Form, Question, Questions, Step};
 use crate::datagrams::sessions::Sessions;
 use crate::envelope::Envelope;
 use crate::failure::Failure;
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 
 /// What answers are made with.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct Answers {
 }
 
 impl Answers {
-    pub(super) fn new(shared: &Shared) -> Self {
+    pub(super) fn new(shared: &ServerState) -> Self {
         let config = &shared.config().datagrams;
         Self {
             sessions: Sessions::new(shared),
@@ -38,7 +38,7 @@ impl Answers {
     }
 
     /// Answers a hello.
-    pub(super) fn welcome(&mut self, hello: &Header, route: Route, shared: &Shared) {
+    pub(super) fn welcome(&mut self, hello: &Header, route: Route, shared: &ServerState) {
         let welcome = self.sessions.welcome(hello, route.client, shared);
         self.send_header(&welcome, route);
     }
@@ -50,7 +50,7 @@ impl Answers {
 
     /// Answers a packet whose operations were carried out.
     pub(super) fn answer(&mut self, questions: &Questions<'_>, question: &Question<'_>, reads: &Reads) {
-        let found = Found { questions, question, reads };
+        let found = PacketResults { questions, question, reads };
         match &question.form {
             Form::Ocsm(packet) => {
                 let mut answers = ocsm::Answers::to(packet, &mut self.outbox.bytes);
@@ -67,7 +67,7 @@ impl Answers {
         }
     }
 
-    fn reply(&mut self, header: &Header, found: &Found<'_>) {
+    fn reply(&mut self, header: &Header, found: &PacketResults<'_>) {
         let (out, mut ends) = (&mut self.outbox.bytes, Vec::new());
         let mut reply = Reply::to(header, self.payload_bytes, self.reply_datagrams_max, out, &mut ends);
         let mut later = found.steps().len();
@@ -102,13 +102,13 @@ impl Answers {
 }
 
 /// What was found for a packet.
-struct Found<'f> {
+struct PacketResults<'f> {
     questions: &'f Questions<'f>,
     question: &'f Question<'f>,
     reads: &'f Reads,
 }
 
-impl<'f> Found<'f> {
+impl<'f> PacketResults<'f> {
     fn steps(&self) -> &'f [Step<'f>] {
         &self.questions.steps[self.question.steps.clone()]
     }

@@ -11,7 +11,7 @@ use crate::datagrams::outcome::Outcome;
 use crate::datagrams::port::{Arrived, Protocol, Route};
 use crate::datagrams::writes::{Write, Writes};
 use crate::recency;
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 
 /// Operations that are carried out together, but for those of the packet with the last of them: what they
 /// find has to be held until they are answered.
@@ -19,7 +19,7 @@ const TOGETHER: usize = 1024;
 
 /// Packets with operations, that are carried out together.
 pub(crate) struct Questions<'a> {
-    pub(super) shared: &'a Shared,
+    pub(super) shared: &'a ServerState,
     pub(super) now: u64,
     pub(super) steps: Vec<Step<'a>>,
     questions: Vec<Question<'a>>,
@@ -76,7 +76,7 @@ impl Step<'_> {
 }
 
 impl<'a> Questions<'a> {
-    pub(super) fn new(shared: &'a Shared, now: u64) -> Self {
+    pub(super) fn new(shared: &'a ServerState, now: u64) -> Self {
         Self { shared, now, steps: Vec::new(), questions: Vec::new() }
     }
 
@@ -104,7 +104,7 @@ impl<'a> Questions<'a> {
 
     /// Carries out the writes, answers everything, and counts the operations; an empty packet counts as one.
     /// `read` says whether the reads were carried out.
-    pub(crate) fn carry_out(mut self, reads: &Reads, read: bool, answers: &mut Answers) -> usize {
+    pub(crate) fn execute(mut self, reads: &Reads, read: bool, answers: &mut Answers) -> usize {
         if !read {
             let undecided = self.steps.iter_mut().filter(|step| step.outcome.is_none());
             undecided.for_each(|step| step.outcome = Some(Outcome::Failed));

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 use honeycomb_protocol::batch::{Header, Kind, Tokens, Window};
 
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 
 /// The sessions of a core, by their names.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ struct Session {
 }
 
 impl Sessions {
-    pub(super) fn new(shared: &Shared) -> Self {
+    pub(super) fn new(shared: &ServerState) -> Self {
         Self {
             tokens: shared.tokens.clone(),
             sessions: HashMap::new(),
@@ -46,7 +46,7 @@ impl Sessions {
     }
 
     /// Answers a hello: with a token, or a session if the hello has one already.
-    pub(super) fn welcome(&mut self, hello: &Header, client: SocketAddr, shared: &Shared) -> Header {
+    pub(super) fn welcome(&mut self, hello: &Header, client: SocketAddr, shared: &ServerState) -> Header {
         let now = shared.time.milliseconds();
         if !self.tokens.is_good(hello.identifier, client, now) {
             let identifier = self.tokens.token(client, now);

@@ -11,11 +11,11 @@ use honeycomb_store::{Batch, BatchOutcome, Error, Table};
 use crate::datagrams::outcome::Outcome;
 use crate::envelope::Envelope;
 use crate::room;
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 
 /// The writes of a turn.
 pub(super) struct Writes<'a> {
-    shared: &'a Shared,
+    shared: &'a ServerState,
     now: u64,
     batch: Batch,
     /// Of each write in the batch, what it is.
@@ -36,7 +36,7 @@ pub(super) struct Write<'a> {
 }
 
 impl<'a> Writes<'a> {
-    pub(super) fn new(shared: &'a Shared, now: u64) -> Self {
+    pub(super) fn new(shared: &'a ServerState, now: u64) -> Self {
         let (is_full, keys) = (room::is_full(shared, &shared.config()), HashSet::new());
         Self { shared, now, batch: Batch::default(), pending: Vec::new(), is_full, keys }
     }

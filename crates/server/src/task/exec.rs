@@ -10,7 +10,7 @@ use crate::digest::RangeDigest;
 use crate::failure::Failure;
 use crate::session::{Context, Queue, Watched};
 use crate::task::{Progress, Work, start};
-use crate::transaction::Transaction;
+use crate::transaction::OptimisticTransaction;
 
 /// What the commands of a slice may take: each takes 1, and more if its reply is long.
 const SLICE: usize = 256;
@@ -25,7 +25,7 @@ const CONFLICTS_MAX: u32 = 2;
 pub(crate) struct Exec {
     queue: Queue,
     watched: Watched,
-    transaction: Transaction,
+    transaction: OptimisticTransaction,
     /// The table that was selected at its beginning.
     database: usize,
     /// Swaps of tables that had been made when it began: others make it begin again.
@@ -42,7 +42,7 @@ enum Stage {
     /// It compares a watched range.
     Watch { range: usize, walk: Box<Walk>, digest: RangeDigest },
     /// It runs a command, of which some may be done.
-    Run { next: usize, begun: Option<Begun> },
+    Execute { next: usize, begun: Option<Begun> },
 }
 
 /// A command that takes more than a slice, and where its reply begins.
@@ -62,7 +62,7 @@ impl Exec {
         Ok(Self {
             queue,
             watched,
-            transaction: Transaction::default(),
+            transaction: OptimisticTransaction::default(),
             database: context.session.database,
             swap_count: 0,
             now: context.now,
@@ -98,23 +98,23 @@ impl Exec {
 
     /// Whether it is in the middle of a range or a long value, of which a page or part is a slice.
     fn is_within_long_work(&self) -> bool {
-        matches!(self.stage, Stage::Watch { .. } | Stage::Run { begun: Some(_), .. })
+        matches!(self.stage, Stage::Watch { .. } | Stage::Execute { begun: Some(_), .. })
     }
 
     fn advance(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
         match &self.stage {
             Stage::Begin => self.compare_pairs(context),
             Stage::Watch { .. } => self.compare_range(context),
-            Stage::Run { next, .. } if *next < self.queue.commands.len() => self.run(context),
-            Stage::Run { .. } => self.commit(context),
+            Stage::Execute { next, .. } if *next < self.queue.commands.len() => self.run(context),
+            Stage::Execute { .. } => self.commit(context),
         }
     }
 
     /// Begins, unless a watched pair has changed.
     fn compare_pairs(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
         self.transaction = match self.queue.commands.iter().all(|(named, _)| named.only_reads()) {
-            true => Transaction::reading(context.shared.store.snapshot()?),
-            false => Transaction::new(context.shared.config().transaction_bytes_max()),
+            true => OptimisticTransaction::reading(context.shared.store.snapshot()?),
+            false => OptimisticTransaction::new(context.shared.config().transaction_bytes_max()),
         };
         self.now = context.now;
         self.swap_count = context.shared.databases.swap_count();
@@ -136,7 +136,7 @@ impl Exec {
             }
             None => {
                 context.replies.array(self.queue.commands.len());
-                Stage::Run { next: 0, begun: None }
+                Stage::Execute { next: 0, begun: None }
             }
         };
         Ok(Progress::More)
@@ -156,7 +156,7 @@ impl Exec {
 
     /// Runs the next command, or goes on with it. One that fails replies its error, and the others run.
     fn run(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
-        let Stage::Run { next, begun } = &mut self.stage else { return Ok(Progress::More) };
+        let Stage::Execute { next, begun } = &mut self.stage else { return Ok(Progress::More) };
         let (named, found) = &self.queue.commands[*next];
         let arguments = self.queue.requests.arguments(found);
         let Context { shared, session, replies, .. } = context;
@@ -211,7 +211,7 @@ impl Exec {
     pub(super) fn begin_again(&mut self, context: &mut Context<'_>) {
         context.replies.truncate(0);
         context.session.database = self.database;
-        self.transaction = Transaction::default();
+        self.transaction = OptimisticTransaction::default();
         self.stage = Stage::Begin;
     }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use honeycomb_store::{Snapshot, Table};
 
 use crate::arguments::Arguments;
-use crate::command::{Keys, Named};
+use crate::command::{CommandRef, Keys};
 use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::session::Context;
@@ -36,7 +36,7 @@ struct Copied {
 }
 
 impl Values {
-    pub(crate) fn new(context: &Context<'_>, named: Named, arguments: &Arguments<'_>) -> Self {
+    pub(crate) fn new(context: &Context<'_>, named: CommandRef, arguments: &Arguments<'_>) -> Self {
         Self {
             table: context.table().clone(),
             snapshot: None,

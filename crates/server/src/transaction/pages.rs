@@ -9,9 +9,9 @@ use honeycomb_store::{Pairs, Table};
 
 use crate::commands::Range;
 use crate::failure::Failure;
-use crate::transaction::{Change, Pair, Seen, TableRange, Transaction};
+use crate::transaction::{Change, OptimisticTransaction, Pair, Seen, TableRange};
 
-impl Transaction {
+impl OptimisticTransaction {
     /// Passes the pairs of the next page of a range to `take`, in order, as the store holds them, until it
     /// breaks off. Returns the last key of the page, after which the range goes on, or none at its end.
     pub(crate) fn page(

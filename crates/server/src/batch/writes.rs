@@ -7,20 +7,20 @@ use honeycomb_store::{Batch, Table};
 use slab::Slab;
 
 use crate::arguments::Arguments;
-use crate::command::{Named, OnKeys, Put, Run};
+use crate::batch::round::{COMMANDS_MAX, Round, VALUE_BYTES_MAX, WRITTEN_BYTES, clear};
+use crate::command::{CommandForm, CommandRef, OnKeys, Put};
 use crate::commands::run_alone;
-use crate::connection::{Asked, Connection};
+use crate::connection::{Connection, PendingRequest};
 use crate::deadlines::Stamp;
 use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::recency;
 use crate::room;
 use crate::session::Context;
-use crate::stopwatch::{Carried, Stopwatch};
-use crate::turn::{Round, TOGETHER, VALUE_BYTES_MAX, WRITTEN_BYTES, clear};
+use crate::stopwatch::{ExecutedCommand, Stopwatch};
 
 #[derive(Default)]
-pub(super) struct Writing {
+pub(super) struct WriteBatch {
     /// The write of each command.
     batch: Batch,
     /// Entries in the index of deadlines for the pairs that expire. They are written first.
@@ -36,7 +36,7 @@ pub(super) struct Writing {
 struct Command {
     connection: usize,
     found: Found,
-    named: Named,
+    named: CommandRef,
     handler: OnKeys,
     entry: Option<Entry>,
     failure: Option<Failure>,
@@ -45,14 +45,14 @@ struct Command {
 /// The deadline of a pair, and the stamp of its entry.
 type Entry = (u64, Stamp);
 
-impl Writing {
+impl WriteBatch {
     /// Adds the writes at the front of a connection.
     pub(super) fn gather(&mut self, round: &Round<'_>, index: usize, connection: &mut Connection) {
         if !connection.may_join() {
             return;
         }
         let table = round.shared.table(connection.session.database);
-        for _ in 0..TOGETHER {
+        for _ in 0..COMMANDS_MAX {
             if self.batch.bytes() + self.entries.bytes() >= WRITTEN_BYTES {
                 return;
             }
@@ -60,7 +60,7 @@ impl Writing {
             let arguments = connection.requests.arguments(&asked.found);
             let Some((named, handler, entry)) = self.write_ahead(round, asked.command, &arguments, table)
             else {
-                return connection.put_back(Asked { is_no_write: true, ..asked });
+                return connection.put_back(PendingRequest { is_no_write: true, ..asked });
             };
             let found = asked.found;
             self.commands.push(Command { connection: index, found, named, handler, entry, failure: None });
@@ -73,12 +73,12 @@ impl Writing {
     fn write_ahead(
         &mut self,
         round: &Round<'_>,
-        command: Option<Named>,
+        command: Option<CommandRef>,
         arguments: &Arguments<'_>,
         table: &Table,
-    ) -> Option<(Named, OnKeys, Option<Entry>)> {
+    ) -> Option<(CommandRef, OnKeys, Option<Entry>)> {
         let named = command?;
-        let Run::Write(handler, put) = named.run else { return None };
+        let CommandForm::Write(handler, put) = named.form else { return None };
         let Put { value, expires_at } = put(arguments, round.now)?;
         let key = &arguments[1];
         if value.len() > VALUE_BYTES_MAX || expires_at.is_some() && !table.allows_key(key) {
@@ -96,7 +96,7 @@ impl Writing {
     }
 
     /// Carries out what was gathered, and replies: how much it was.
-    pub(super) fn carry_out(
+    pub(super) fn execute(
         &mut self,
         round: &Round<'_>,
         connections: &mut Slab<Connection>,
@@ -125,7 +125,7 @@ impl Writing {
                 }
             }
             let (requests, found) = (&connection.requests, &found);
-            lap.carried(named.number, Carried { connection, requests, found, before });
+            lap.executed(named.number, ExecutedCommand { connection, requests, found, before });
         }
         lap.end();
         clear(&mut self.batch);

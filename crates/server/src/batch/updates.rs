@@ -7,25 +7,25 @@ use honeycomb_store::{Batch, Error, Reads, Table};
 use slab::Slab;
 
 use crate::arguments::Arguments;
-use crate::command::{Named, OnKeys, Run};
+use crate::batch::round::{Round, VALUE_BYTES_MAX, WRITTEN_BYTES, clear};
+use crate::command::{CommandForm, CommandRef, OnKeys};
 use crate::commands::{run_alone, takes_memory};
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::room;
 use crate::session::Context;
-use crate::stopwatch::{Carried, Stopwatch};
-use crate::transaction::Transaction;
-use crate::turn::{Round, VALUE_BYTES_MAX, WRITTEN_BYTES, clear};
+use crate::stopwatch::{ExecutedCommand, Stopwatch};
+use crate::transaction::OptimisticTransaction;
 
-pub(super) struct Updating {
+pub(super) struct UpdateBatch {
     reads: Reads,
     commands: Vec<Command>,
     /// The swaps of some of the commands, in their order.
     swaps: Batch,
 }
 
-impl Default for Updating {
+impl Default for UpdateBatch {
     fn default() -> Self {
         let (commands, swaps) = (Vec::new(), Batch::default());
         Self { reads: Reads::with_limits(WRITTEN_BYTES, VALUE_BYTES_MAX), commands, swaps }
@@ -36,7 +36,7 @@ impl Default for Updating {
 struct Command {
     connection: usize,
     found: Found,
-    named: Named,
+    named: CommandRef,
     handler: OnKeys,
     /// Its first read.
     first: usize,
@@ -55,7 +55,7 @@ enum State {
     Done(Result<(), Failure>),
 }
 
-impl Updating {
+impl UpdateBatch {
     /// Adds the command at the front of a connection, if it reads and then writes, and its reads.
     pub(super) fn gather(&mut self, round: &Round<'_>, index: usize, connection: &mut Connection) {
         if !connection.may_join() {
@@ -76,18 +76,18 @@ impl Updating {
     /// carried out alone, and has its error from there.
     fn read_ahead(
         &mut self,
-        command: Option<Named>,
+        command: Option<CommandRef>,
         arguments: &Arguments<'_>,
         table: &Table,
-    ) -> Option<(Named, OnKeys)> {
+    ) -> Option<(CommandRef, OnKeys)> {
         let named = command.filter(|command| command.takes(arguments.len()))?;
-        let Run::Update(handler) = named.run else { return None };
+        let CommandForm::Update(handler) = named.form else { return None };
         named.read_keys(arguments, table, &mut self.reads)?;
         Some((named, handler))
     }
 
     /// Carries out what was gathered, and replies: how much it was.
-    pub(super) fn carry_out(
+    pub(super) fn execute(
         &mut self,
         round: &Round<'_>,
         connections: &mut Slab<Connection>,
@@ -119,7 +119,7 @@ impl Updating {
         for Command { connection, found, named, before, .. } in self.commands.drain(..) {
             let connection = &mut connections[connection];
             let (requests, found) = (&connection.requests, &found);
-            lap.carried(named.number, Carried { connection, requests, found, before });
+            lap.executed(named.number, ExecutedCommand { connection, requests, found, before });
             connection.bound_replies(before, round.config.reply_bytes_max);
         }
         lap.end();
@@ -159,7 +159,7 @@ impl Command {
     ) -> State {
         let Connection { requests, session, replies, .. } = connection;
         let (table, arguments) = (round.shared.table(session.database), requests.arguments(&self.found));
-        let mut transaction = Transaction::default();
+        let mut transaction = OptimisticTransaction::default();
         for (at, key) in self.named.keys(&arguments).iter().flat_map(Arguments::iter).enumerate() {
             match reads.value(self.first + at) {
                 Ok(value) => transaction.saw(table, key, value),

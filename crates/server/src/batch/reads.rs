@@ -5,17 +5,17 @@ use honeycomb_store::{Error, Reads, Table};
 use slab::Slab;
 
 use crate::arguments::Arguments;
-use crate::command::{Named, OnKeys, Run};
+use crate::batch::round::{COMMANDS_MAX, FOUND_BYTES, Round, VALUE_BYTES_MAX};
+use crate::command::{CommandForm, CommandRef, OnKeys};
 use crate::commands::Page;
-use crate::connection::{Asked, Connection};
+use crate::connection::{Connection, PendingRequest};
 use crate::datagrams::Datagrams;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
-use crate::stopwatch::{Carried, Stopwatch};
+use crate::stopwatch::{ExecutedCommand, Stopwatch};
 use crate::tally;
-use crate::turn::{FOUND_BYTES, Round, TOGETHER, VALUE_BYTES_MAX};
 
-pub(super) struct Reading {
+pub(super) struct ReadBatch {
     reads: Reads,
     commands: Vec<Command>,
     /// Bytes of replies since the turn began.
@@ -39,7 +39,7 @@ struct Budget {
 /// than those before them, and for one command of each of many connections.
 const FOUND_BYTES_MAX: usize = 4 * FOUND_BYTES;
 /// Pairs that each connection may ask for even if there may be no room: fewer are not worth a batch.
-const TOGETHER_MIN: usize = 8;
+const COMMANDS_MIN: usize = 8;
 
 impl Budget {
     /// Pairs that the next connection may ask for.
@@ -47,7 +47,7 @@ impl Budget {
         let total = FOUND_BYTES / self.average.max(1);
         let share = total.saturating_sub(self.asked) / self.connections.max(1);
         self.connections = self.connections.saturating_sub(1);
-        share.clamp(TOGETHER_MIN, TOGETHER)
+        share.clamp(COMMANDS_MIN, COMMANDS_MAX)
     }
 
     /// Takes note of how many bytes a batch has found: the last one counts for half.
@@ -58,7 +58,7 @@ impl Budget {
     }
 }
 
-impl Default for Reading {
+impl Default for ReadBatch {
     fn default() -> Self {
         let reads = Reads::with_limits(FOUND_BYTES_MAX, VALUE_BYTES_MAX);
         Self { reads, commands: Vec::new(), replied: 0, budget: Budget::default() }
@@ -87,7 +87,7 @@ enum Outcome {
     Alone,
 }
 
-impl Reading {
+impl ReadBatch {
     /// Begins a turn.
     pub(super) fn begin(&mut self) {
         self.replied = 0;
@@ -114,7 +114,7 @@ impl Reading {
             let Ok(Some(asked)) = connection.take(&round.config.request) else { return };
             let (first, arguments) = (self.reads.len(), connection.requests.arguments(&asked.found));
             let Some((named, what, pairs)) = self.read_ahead(asked.command, &arguments, table) else {
-                return connection.put_back(Asked { is_no_read: true, ..asked });
+                return connection.put_back(PendingRequest { is_no_read: true, ..asked });
             };
             let (found, number) = (asked.found, named.number);
             self.commands.push(Command { connection: index, found, number, what, first });
@@ -128,17 +128,17 @@ impl Reading {
     #[inline]
     fn read_ahead(
         &mut self,
-        command: Option<Named>,
+        command: Option<CommandRef>,
         arguments: &Arguments<'_>,
         table: &Table,
-    ) -> Option<(Named, What, usize)> {
+    ) -> Option<(CommandRef, What, usize)> {
         let named = command.filter(|command| command.takes(arguments.len()))?;
-        match named.run {
-            Run::Read(handler) | Run::Values(handler) => {
+        match named.form {
+            CommandForm::Read(handler) | CommandForm::Values(handler) => {
                 let keys = named.read_keys(arguments, table, &mut self.reads)?;
                 Some((named, What::Keys(handler), keys))
             }
-            Run::Range(parse) => {
+            CommandForm::Range(parse) => {
                 let (page, pairs) = parse(arguments).ok()?.read_ahead(table, &mut self.reads)?;
                 Some((named, What::Range(page), pairs))
             }
@@ -147,7 +147,7 @@ impl Reading {
     }
 
     /// Carries out what was gathered and what datagrams ask for, and replies: how much it was.
-    pub(super) fn carry_out(
+    pub(super) fn execute(
         &mut self,
         round: &Round<'_>,
         connections: &mut Slab<Connection>,
@@ -187,13 +187,13 @@ impl Reading {
             done += 1;
             self.replied += connection.unsent().saturating_sub(before);
             let (requests, found) = (&connection.requests, &command.found);
-            lap.carried(command.number, Carried { connection, requests, found, before });
+            lap.executed(command.number, ExecutedCommand { connection, requests, found, before });
             connection.bound_replies(before, round.config.reply_bytes_max);
         }
         lap.end();
         self.commands.clear();
         self.budget.end(self.reads.found_bytes());
-        done += questions.carry_out(&self.reads, outcome.is_ok(), answers);
+        done += questions.execute(&self.reads, outcome.is_ok(), answers);
         datagrams.send();
         self.reads.clear();
         done
@@ -248,19 +248,19 @@ mod tests {
             budget.end((shares.iter().sum::<usize>() * bytes_each).min(FOUND_BYTES_MAX));
             shares
         };
-        assert_eq!(round(100, [TOGETHER; 4]), [TOGETHER; 4]);
+        assert_eq!(round(100, [COMMANDS_MAX; 4]), [COMMANDS_MAX; 4]);
         for _ in 0..30 {
-            round(1024, [TOGETHER; 4]);
+            round(1024, [COMMANDS_MAX; 4]);
         }
         let fits = FOUND_BYTES / 1024;
-        let shares = round(1024, [TOGETHER; 4]);
+        let shares = round(1024, [COMMANDS_MAX; 4]);
         assert!(shares.iter().all(|share| share.abs_diff(fits / 4) <= fits / 8), "{shares:?}");
         // What one connection leaves is for those after it.
-        let shares = round(1024, [1, 1, 1, TOGETHER]);
+        let shares = round(1024, [1, 1, 1, COMMANDS_MAX]);
         assert!(shares[3] > fits / 2, "{shares:?}");
         for _ in 0..30 {
-            round(1 << 20, [TOGETHER; 4]);
+            round(1 << 20, [COMMANDS_MAX; 4]);
         }
-        assert_eq!(round(100, [TOGETHER; 4]), [TOGETHER_MIN; 4]);
+        assert_eq!(round(100, [COMMANDS_MAX; 4]), [COMMANDS_MIN; 4]);
     }
 }

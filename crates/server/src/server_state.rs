@@ -31,7 +31,7 @@ use crate::time::Time;
 
 /// The store, its tables by number, and counts.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct ServerState {
     config: ArcSwap<Config>,
     /// Held by who changes the config.
     changing: Mutex<()>,
@@ -79,7 +79,7 @@ pub(crate) struct Shared {
 /// Bytes of chunks that are kept for replies, by all cores together.
 const REPLY_CHUNKS_BYTES_MAX: usize = 16 << 20;
 
-impl Shared {
+impl ServerState {
     pub(crate) fn new(
         config: Config,
         store: Store,

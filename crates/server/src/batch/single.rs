@@ -3,16 +3,16 @@
 use honeycomb_protocol::resp::Malformed;
 
 use crate::arguments::Arguments;
-use crate::command::Named;
+use crate::batch::round::Round;
+use crate::command::CommandRef;
 use crate::commands::takes_memory;
-use crate::connection::{Asked, Connection};
+use crate::connection::{Connection, PendingRequest};
 use crate::cross_protocol;
 use crate::failure::Failure;
 use crate::room;
 use crate::session::{Context, Queue, Session};
-use crate::stopwatch::{Carried, Stopwatch};
+use crate::stopwatch::{ExecutedCommand, Stopwatch};
 use crate::task::{Task, Tasks, Work, start};
-use crate::turn::Round;
 
 /// Commands that are executed at once between `MULTI` and `EXEC`. All others wait in the queue.
 const NEVER_QUEUED: [&str; 7] = ["exec", "discard", "multi", "watch", "ri.watchrange", "reset", "quit"];
@@ -23,7 +23,7 @@ const BEFORE_AUTHENTICATION: [&str; 4] = ["auth", "hello", "quit", "reset"];
 
 /// Carries out the request at the front of a connection: whether there is one, and not one that the next
 /// round carries out with others.
-pub(super) fn carry_out(
+pub(super) fn execute(
     round: &Round<'_>,
     tasks: &mut Tasks,
     (index, connection): (usize, &mut Connection),
@@ -32,7 +32,7 @@ pub(super) fn carry_out(
     if !connection.may_go_on() {
         return false;
     }
-    let Asked { found, command, .. } = match connection.take(connection.limits(round.config)) {
+    let PendingRequest { found, command, .. } = match connection.take(connection.limits(round.config)) {
         Ok(Some(asked)) if round.delays(asked.command) => {
             connection.put_back(asked);
             return false;
@@ -76,10 +76,10 @@ pub(super) fn carry_out(
         Some(number) => {
             round.counts.commands[number].errors.add(u64::from(served.is_err()));
             let (requests, found) = (&connection.requests, &found);
-            lap.carried(number, Carried { connection, requests, found, before });
+            lap.executed(number, ExecutedCommand { connection, requests, found, before });
             lap.end();
         }
-        None => round.counts.not_carried_out.add(1),
+        None => round.counts.commands_rejected.add(1),
     }
     if let Err(failure) = served {
         failure.reply_after(before, &mut connection.replies);
@@ -94,9 +94,9 @@ pub(super) fn carry_out(
 /// Queues a command, executes it, or begins it: then the work that is left is returned.
 fn serve(
     context: &mut Context<'_>,
-    allowed: Result<Named, Failure>,
+    allowed: Result<CommandRef, Failure>,
     arguments: &Arguments<'_>,
-) -> Result<Option<(Named, Work)>, Failure> {
+) -> Result<Option<(CommandRef, Work)>, Failure> {
     let command = match allowed {
         Ok(command) => command,
         Err(failure) => {
@@ -129,9 +129,9 @@ fn refusal(malformed: &Malformed, session: &Session) -> String {
 fn allowed(
     round: &Round<'_>,
     session: &Session,
-    command: Option<Named>,
+    command: Option<CommandRef>,
     arguments: &Arguments<'_>,
-) -> Result<Named, Failure> {
+) -> Result<CommandRef, Failure> {
     let unknown = || Failure::UnknownCommand(String::from_utf8_lossy(&arguments[0]).into_owned());
     let command = command.ok_or_else(unknown)?;
     if !session.authenticated && !BEFORE_AUTHENTICATION.contains(&command.name) {
