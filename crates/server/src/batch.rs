@@ -27,7 +27,8 @@ use crate::datagrams::Datagrams;
 use crate::pause::Paused;
 use crate::server_state::ServerState;
 use crate::stopwatch::Stopwatch;
-use crate::task::{Progress, Tasks};
+use crate::task::progress::Progress;
+use crate::task::scheduler::Tasks;
 
 /// What turns need, kept from one to the next so that its memory is used again.
 pub(crate) struct BatchExecutor {

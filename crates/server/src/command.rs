@@ -6,13 +6,13 @@ use honeycomb_protocol::resp::Replies;
 use honeycomb_store::{Reads, Table};
 
 use crate::arguments::Arguments;
-use crate::commands::{self, Query};
+use crate::commands::query::Query;
+use crate::context::Context;
 use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::letters::Letters;
-use crate::session::Context;
-use crate::task::Walking;
+use crate::task::walking::Walking;
 
 /// A command: what clients are told of it, and what it does.
 #[derive(Debug)]
@@ -116,13 +116,6 @@ pub(crate) enum CommandForm {
 }
 
 impl Command {
-    /// The command of a name, in any case of letters.
-    #[inline]
-    pub(crate) fn named(name: &[u8]) -> Option<CommandRef> {
-        let named = commands::BY_NAME.get(&word(name)?)?;
-        (named.name.len() == name.len()).then_some(*named)
-    }
-
     /// Whether it only reads pairs.
     pub(crate) fn only_reads(&self) -> bool {
         matches!(
@@ -181,24 +174,4 @@ impl Command {
 #[inline]
 pub(crate) fn word(name: &[u8]) -> Option<u128> {
     Letters::of(name).map(|letters| u128::from_le_bytes(letters.in_lower_case()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::commands::BY_NUMBER;
-
-    #[test]
-    fn every_command_is_found_by_its_name_alone() {
-        for (number, command) in BY_NUMBER.iter().enumerate() {
-            let of = |name: &str| Command::named(name.as_bytes()).map(|found| found.number);
-            assert_eq!(of(command.name), Some(number));
-            assert_eq!(of(&command.name.to_uppercase()), Some(number));
-            assert_eq!(of(&format!("{}\0", command.name)), None);
-            assert_eq!(of(&command.name[1..]).filter(|other| *other == number), None);
-        }
-        for unknown in ["", "nothing", "a name of seventeen"] {
-            assert!(Command::named(unknown.as_bytes()).is_none());
-        }
-    }
 }

@@ -8,9 +8,11 @@ use honeycomb_protocol::PAYLOAD_BYTES;
 use honeycomb_protocol::resp::Limits;
 use honeycomb_store::{Backend, Software, Store};
 
-use crate::eviction::Eviction;
+use crate::eviction_policy::Eviction;
 use crate::parameters::Refused;
-use crate::task::ACTIVE_MAX;
+
+/// Maximum number of tasks of a core that execute concurrently. Each may use a snapshot.
+pub(crate) const ACTIVE_TASKS_MAX: usize = 4;
 
 /// The parameters of a server. Files, the environment, flags and `CONFIG` name them as
 /// [`PARAMETERS`](crate::PARAMETERS) does, which also says what they may be.
@@ -185,7 +187,7 @@ impl Config {
     /// The system does not give the memory.
     pub fn open_store(&self) -> Result<Store, honeycomb_store::Error> {
         let default = honeycomb_store::Config::default();
-        let snapshots_max = default.snapshots_max + self.cores * (1 + ACTIVE_MAX);
+        let snapshots_max = default.snapshots_max + self.cores * (1 + ACTIVE_TASKS_MAX);
         let config = honeycomb_store::Config { memory_bytes: self.memory_bytes, snapshots_max, ..default };
         let accelerator: Arc<dyn Backend> = match self.accelerator {
             Accelerator::Software => {

@@ -8,7 +8,8 @@ use honeycomb_protocol::resp::{ChunkPool, Found, Limits, Malformed, Replies, Req
 use mio::net::TcpStream;
 
 use crate::clients::Activity;
-use crate::command::{Command, CommandRef};
+use crate::command::CommandRef;
+use crate::commands;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::monitors::Monitoring;
@@ -249,7 +250,7 @@ impl Connection {
             self.starved = true;
             return Ok(None);
         };
-        let command = Command::named(&self.requests.arguments(&found)[0]);
+        let command = commands::find(&self.requests.arguments(&found)[0]);
         let is_alone = std::mem::take(&mut self.next_is_alone);
         Ok(Some(PendingRequest { found, command, is_no_read: is_alone, is_no_write: is_alone }))
     }

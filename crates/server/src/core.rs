@@ -21,7 +21,7 @@ use crate::reaper;
 use crate::room;
 use crate::server_state::ServerState;
 use crate::session::Session;
-use crate::task::Progress;
+use crate::task::progress::Progress;
 
 const LISTENER: Token = Token(usize::MAX);
 const WAKER: Token = Token(usize::MAX - 1);
@@ -159,7 +159,7 @@ impl Core {
             self.close_silent(now);
             self.is_behind = reaper::step(&self.shared, now) | room::tend(&self.shared, now);
             if self.number == 0 {
-                self.shared.pace.step(&self.shared, now);
+                self.shared.pace.step(now, || self.shared.measure());
                 self.is_behind |= self.maintain(now);
                 self.shrink_pool(now);
             }

@@ -5,7 +5,6 @@
 
 use honeycomb_memory::sync::{AtomicU64, Ordering};
 
-use crate::commands::BY_NUMBER;
 use crate::tally::PREFIXES;
 
 /// Bounds of a histogram: 1, 2, 4, ... up to 4,194,304, and one for all that is beyond.
@@ -64,8 +63,9 @@ pub(crate) struct Counts {
     pub(crate) commands: Box<[CommandCounts]>,
 }
 
-impl Default for Counts {
-    fn default() -> Self {
+impl Counts {
+    /// Returns zeros for a number of commands.
+    pub(crate) fn new(commands: usize) -> Self {
         Self {
             received_bytes: Counter::default(),
             sent_bytes: Counter::default(),
@@ -80,7 +80,7 @@ impl Default for Counts {
             errors: Default::default(),
             read_batches: Histogram::default(),
             write_batches: Histogram::default(),
-            commands: BY_NUMBER.iter().map(|_| CommandCounts::default()).collect(),
+            commands: (0..commands).map(|_| CommandCounts::default()).collect(),
         }
     }
 }

@@ -20,10 +20,10 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
+use crate::error::Error;
 use crate::exposition::Format;
 use crate::listening::{self, Listening};
 use crate::metrics;
-use crate::server::Error;
 use crate::server_state::ServerState;
 
 /// Connections at one time. One more ends the oldest of them: it is the likeliest to have been forgotten.

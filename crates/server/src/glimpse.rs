@@ -6,11 +6,10 @@
 
 use std::ops::Bound;
 
-use honeycomb_store::{Batch, BatchOutcome, Error, Table};
+use honeycomb_store::{Batch, BatchOutcome, Error, Store, Table};
 
 use crate::envelope::Envelope;
 use crate::failure::Failure;
-use crate::server_state::ServerState;
 
 /// Bytes of the longest value that is seen as a whole.
 const SEEN_BYTES: usize = 1 << 10;
@@ -40,17 +39,12 @@ impl Glimpse {
     }
 
     /// Deletes the pair that was seen. False if it may be another by now.
-    pub(crate) fn delete(
-        &mut self,
-        shared: &ServerState,
-        table: &Table,
-        key: &[u8],
-    ) -> Result<bool, Failure> {
+    pub(crate) fn delete(&mut self, store: &Store, table: &Table, key: &[u8]) -> Result<bool, Failure> {
         if !self.is_long() {
             return Ok(table.compare_and_delete(key, &self.bytes)?);
         }
         let seen = self.deadline();
-        let Ok(snapshot) = shared.store.snapshot() else {
+        let Ok(snapshot) = store.snapshot() else {
             // Others hold all snapshots.
             let is_there = table.get_into(key, &mut self.bytes)? && self.deadline() == seen;
             return Ok(is_there && table.compare_and_delete(key, &self.bytes)?);
@@ -64,7 +58,7 @@ impl Glimpse {
         let mut batch = Batch::default();
         let this = (Bound::Included(key), Bound::Included(key));
         batch.unchanged::<[u8]>(table, this, snapshot.version()).delete(table, key);
-        Ok(matches!(shared.store.apply(&batch)?, BatchOutcome::Applied { .. }))
+        Ok(matches!(store.apply(&batch)?, BatchOutcome::Applied { .. }))
     }
 
     /// Whether the value is too long to be seen as a whole.
@@ -84,21 +78,18 @@ impl Glimpse {
 
 #[cfg(test)]
 mod tests {
-    use honeycomb_protocol::batch::Tokens;
-
     use super::*;
-    use crate::{Config, SystemTime};
+    use crate::Config;
 
     /// Looks at a pair, changes it, and deletes it: whether that was possible.
     fn deletes(length: usize, change: impl Fn(&Table)) -> (bool, u64) {
         let config = Config { memory_bytes: 16 << 20, cores: 1, ..Config::default() };
         let store = config.open_store().unwrap();
-        let shared = ServerState::new(config, store, Box::new(SystemTime), Tokens::new(&[0; 16])).unwrap();
-        let (table, mut glimpse) = (shared.table(0), Glimpse::default());
+        let (table, mut glimpse) = (&store.table("0").unwrap(), Glimpse::default());
         table.put(b"key", &sealed(length, 7)).unwrap();
         assert_eq!(glimpse.look(table, b"key").unwrap(), Some(Some(7)));
         change(table);
-        (glimpse.delete(&shared, table, b"key").unwrap(), table.pair_count())
+        (glimpse.delete(&store, table, b"key").unwrap(), table.pair_count())
     }
 
     fn sealed(length: usize, deadline: u64) -> Vec<u8> {

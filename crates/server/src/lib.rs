@@ -25,6 +25,7 @@ mod command;
 mod commands;
 mod config;
 mod connection;
+mod context;
 mod core;
 mod counts;
 mod cross_protocol;
@@ -34,7 +35,9 @@ mod datagrams;
 mod deadlines;
 mod digest;
 mod envelope;
+mod error;
 mod eviction;
+mod eviction_policy;
 mod exporter;
 mod exposition;
 mod failure;
@@ -73,9 +76,10 @@ mod transaction;
 
 pub use addresses::{ADDRESS, resolve};
 pub use config::{Accelerator, Config, Datagrams, LogFormat};
-pub use eviction::{Eviction, Policy};
+pub use error::Error;
+pub use eviction_policy::{Eviction, Policy};
 pub use parameters::{PARAMETERS, Parameter, Refused};
-pub use server::{Error, Server};
+pub use server::Server;
 pub use time::{SystemTime, Time};
 
 /// The version of Redis whose commands on strings this server has: what clients are told.

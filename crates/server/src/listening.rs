@@ -11,7 +11,7 @@ use std::net::{SocketAddr, TcpListener, UdpSocket};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::server::Error;
+use crate::error::Error;
 
 /// Connections that wait to be accepted, of each core.
 const BACKLOG: i32 = 1024;

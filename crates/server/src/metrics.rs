@@ -34,7 +34,7 @@ struct All(Arc<ServerState>);
 impl Collector for All {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
         let mut writer = Writer(&mut encoder);
-        let totals = Totals::of(&self.0);
+        let totals = self.0.totals();
         commands(&mut writer, &totals)?;
         connections(&mut writer, &totals, self.0.connections.load(Ordering::Relaxed) as u64)?;
         let bytes = self.0.clients.bytes().load(Ordering::Relaxed) as f64;

@@ -13,7 +13,6 @@ use honeycomb_protocol::resp::{Arguments, Replies};
 
 use crate::arguments::is;
 use crate::clients::{Client, Flag};
-use crate::commands::is_administrative;
 
 /// Bytes of lines that wait for a monitor. One that does not take them fast enough is ended.
 pub(crate) const QUEUE_BYTES_MAX: usize = 16 << 20;
@@ -108,17 +107,13 @@ impl Feed {
     }
 }
 
-/// Appends the line about a command; nothing if it is one that administrates the server, as those may hold
-/// secrets. `now` is in microseconds since 1970.
+/// Appends the line about a command. `now` is in microseconds since 1970.
 pub(crate) fn write_line(
     lines: &mut String,
     now: u64,
     (database, client): (usize, &Client),
     arguments: &Arguments<'_>,
 ) {
-    if is_administrative(&arguments[0]) {
-        return;
-    }
     let (seconds, rest) = (now / 1_000_000, now % 1_000_000);
     let _ = write!(lines, "{seconds}.{rest:06} [{database} {}]", client.address);
     for (at, argument) in arguments.iter().enumerate() {

@@ -2,9 +2,6 @@
 
 use honeycomb_memory::sync::{AtomicU64, AtomicUsize, Ordering};
 
-use crate::server_state::ServerState;
-use crate::totals;
-
 /// Milliseconds between two looks.
 const INTERVAL: u64 = 1000;
 
@@ -29,19 +26,19 @@ impl Pace {
         self.peak.fetch_max(used, Ordering::Relaxed).max(used)
     }
 
-    /// Looks, if it is time to.
-    pub(crate) fn step(&self, shared: &ServerState, now: u64) {
+    /// Updates the rate and the peak once per interval. `measure` returns the number of executed commands and the
+    /// bytes in use.
+    pub(crate) fn step(&self, now: u64, measure: impl FnOnce() -> (u64, usize)) {
         let last = self.looked_at.load(Ordering::Relaxed);
         let passed = now.saturating_sub(last);
         if passed < INTERVAL {
             return;
         }
-        let all = totals::executed(shared);
+        let (all, used_bytes) = measure();
         let more = all.saturating_sub(self.executed.load(Ordering::Relaxed));
         self.looked_at.store(now, Ordering::Relaxed);
         self.executed.store(all, Ordering::Relaxed);
         self.commands_a_second.store(more * 1000 / passed, Ordering::Relaxed);
-        let memory = shared.store.statistics().memory;
-        self.peak(memory.arena_bytes - memory.free_bytes);
+        self.peak(used_bytes);
     }
 }

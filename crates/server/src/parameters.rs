@@ -11,7 +11,7 @@ use honeycomb_protocol::PAYLOAD_BYTES_MAX;
 
 use crate::addresses::{ADDRESS, resolve};
 use crate::config::{Accelerator, Config, Datagrams, LogFormat};
-use crate::eviction::POLICIES;
+use crate::eviction_policy::POLICIES;
 
 /// A parameter.
 #[derive(Debug)]

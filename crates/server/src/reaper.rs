@@ -4,14 +4,16 @@
 //! well under a hundred microseconds, or a part of the time that the turn before it took: so it holds up no
 //! client. While there is more to do, the core goes on without waiting for sockets.
 
+pub(crate) mod state;
+
 use std::ops::Bound;
 
-use honeycomb_memory::sync::{AtomicU64, Ordering};
-use honeycomb_store::{Pairs, Scan};
+use honeycomb_memory::sync::Ordering;
+use honeycomb_store::Scan;
 
 use crate::deadlines::{Deadlines, Due, due_until};
 use crate::failure::Failure;
-use crate::glimpse::Glimpse;
+use crate::reaper::state::{DEBT_MIN, Pass, Reaper};
 use crate::server_state::ServerState;
 
 /// Entries that are looked at in a step: one takes a microsecond, or two to three if its pair is deleted.
@@ -28,41 +30,12 @@ const ENTRIES_AT_ONCE: u64 = 64;
 const LONG_VALUE: u64 = 12;
 /// Milliseconds between two steps if there is nothing more to do.
 const INTERVAL: u64 = 10;
-/// A debt that is worth a step.
-const DEBT_MIN: u64 = 256;
 /// Entries that are looked at in any case for every interval.
 const CHECKS_AN_INTERVAL: u64 = 16;
 /// Entries that are looked at for each one that is found stale: where more than a fourth are, it goes on.
 const CHECKS_A_STALE: u64 = 4;
 /// Pairs of tables that are looked at in a step, in the pass over what was there before.
 const PASS_PAIRS: usize = 16;
-
-/// When the next step is due.
-#[derive(Debug, Default)]
-pub(crate) struct Schedule {
-    next: AtomicU64,
-}
-
-/// What steps need, one after the other.
-#[derive(Debug)]
-pub(crate) struct Reaper {
-    /// When entries were last looked at in any case.
-    last: u64,
-    /// The key of the entry after which stale ones are looked for.
-    checked: Vec<u8>,
-    /// The pass over pairs that were in the store before the server was, until it is done.
-    pass: Option<Pass>,
-    entries: Pairs,
-    glimpse: Glimpse,
-}
-
-/// Where the pass is.
-#[derive(Debug, Default)]
-struct Pass {
-    slot: usize,
-    /// The key after which it goes on.
-    after: Vec<u8>,
-}
 
 /// What an entry turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,14 +46,6 @@ pub(crate) enum Settled {
     Stale,
     /// The pair had expired, and both are gone.
     Expired,
-}
-
-impl Schedule {
-    /// Whether a core is to take a step.
-    #[inline]
-    pub(crate) fn is_due(&self, deadlines: &Deadlines, now: u64) -> bool {
-        now >= self.next.load(Ordering::Relaxed) || deadlines.debt() >= DEBT_MIN || Deadlines::has_found()
-    }
 }
 
 /// Takes a step, if it is time to: whether there is more to do at once.
@@ -103,14 +68,6 @@ pub(crate) fn step(shared: &ServerState, now: u64) -> bool {
 }
 
 impl Reaper {
-    /// One for a store, whose pairs it passes over if there are any.
-    pub(crate) fn new(deadlines: &Deadlines) -> Self {
-        let has_pairs = deadlines.tables().iter().any(|table| table.pair_count() > 0);
-        let pass = has_pairs.then(Pass::default);
-        let (entries, glimpse) = (Pairs::default(), Glimpse::default());
-        Self { last: 0, checked: Vec::new(), pass, entries, glimpse }
-    }
-
     /// Does a bounded part of what there is to do: whether there is more.
     fn step(&mut self, shared: &ServerState, now: u64) -> Result<bool, Failure> {
         let deadlines = &shared.deadlines;
@@ -246,7 +203,7 @@ impl Reaper {
         {
             *room = room.saturating_sub(if self.glimpse.is_long() { LONG_VALUE } else { 0 });
             // Only what is there still is deleted: it may have been written anew.
-            if due.deadline > now || !self.glimpse.delete(shared, table, &due.key)? {
+            if due.deadline > now || !self.glimpse.delete(&shared.store, table, &due.key)? {
                 return Ok(Settled::Right);
             }
             outcome = Settled::Expired;
@@ -303,6 +260,7 @@ mod tests {
     use honeycomb_protocol::batch::Tokens;
 
     use super::*;
+    use crate::commands;
     use crate::envelope::Envelope;
     use crate::{Config, SystemTime};
 
@@ -313,7 +271,8 @@ mod tests {
     fn shared() -> ServerState {
         let config = Config { memory_bytes: 16 << 20, cores: 1, ..Config::default() };
         let store = config.open_store().unwrap();
-        ServerState::new(config, store, Box::new(SystemTime), Tokens::new(&[0; 16])).unwrap()
+        ServerState::new(config, store, Box::new(SystemTime), Tokens::new(&[0; 16]), commands::table())
+            .unwrap()
     }
 
     /// Puts pairs that are due, with values of some length, and their entries.

@@ -15,8 +15,7 @@ use honeycomb_memory::sync::{AtomicBool, AtomicU32, Ordering};
 use honeycomb_store::Table;
 use rustc_hash::FxHasher;
 
-use crate::eviction::Policy;
-use crate::server_state::ServerState;
+use crate::eviction_policy::{Policy, Usage};
 
 /// Bytes of memory for each word if pairs are evicted by it: 3 % of it are for words.
 const BYTES_A_WORD: usize = 128;
@@ -32,19 +31,10 @@ const LOG_FACTOR: u32 = 10;
 /// Pairs whose times wait until a core notes times: those of the commands of a turn.
 const WAITING_MAX: usize = 1 << 12;
 
-/// What is noted of pairs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// When they were last used.
-    Time,
-    /// How often.
-    Frequency,
-}
-
-/// The words of a kind.
+/// The words of a usage.
 #[derive(Debug)]
 pub(crate) struct Recency {
-    kind: Kind,
+    usage: Usage,
     words: Box<[AtomicU32]>,
 }
 
@@ -84,13 +74,13 @@ pub(crate) enum Known {
 /// notes nothing.
 pub(crate) fn set(table: &Table, key: &[u8], known: Known) {
     let now = NOW.get();
-    let (kind, word) = match known {
-        Known::IdleSeconds(seconds) => (Kind::Time, ticks_before(now, seconds)),
-        Known::Frequency(count) => (Kind::Frequency, word_of_count(u32::from(count), now)),
+    let (usage, word) = match known {
+        Known::IdleSeconds(seconds) => (Usage::Time, ticks_before(now, seconds)),
+        Known::Frequency(count) => (Usage::Frequency, word_of_count(u32::from(count), now)),
     };
     NOTED.with_borrow(|noted| match noted {
-        Some(words) if words.kind == kind => words.word(table, key).store(word, Ordering::Relaxed),
-        None if kind == Kind::Time => WAITING.with_borrow_mut(|waiting| {
+        Some(words) if words.usage == usage => words.word(table, key).store(word, Ordering::Relaxed),
+        None if usage == Usage::Time => WAITING.with_borrow_mut(|waiting| {
             ASKED.set(true);
             if waiting.len() < WAITING_MAX {
                 waiting.push((hash(table, key), word));
@@ -114,22 +104,22 @@ fn note_in_words(table: &Table, key: &[u8]) {
 }
 
 /// Has this core note what a policy asks for.
-pub(crate) fn track(shared: &ServerState, policy: Policy, now: u64) {
+pub(crate) fn track(recencies: &Recencies, policy: Policy, memory_bytes: usize, (started, now): (u64, u64)) {
     if ASKED.take() {
-        shared.recencies.is_asked.store(true, Ordering::Relaxed);
+        recencies.is_asked.store(true, Ordering::Relaxed);
     }
-    let asked = shared.recencies.is_asked.load(Ordering::Relaxed);
+    let asked = recencies.is_asked.load(Ordering::Relaxed);
     NOW.set(now);
-    STARTED.set(shared.started);
-    let Some(kind) = policy.notes().or(asked.then_some(Kind::Time)) else {
+    STARTED.set(started);
+    let Some(usage) = policy.usage().or(asked.then_some(Usage::Time)) else {
         NOTES.set(false);
         NOTED.set(None);
         return;
     };
-    let known = NOTED.with_borrow(|noted| noted.as_ref().is_some_and(|words| words.kind == kind));
+    let known = NOTED.with_borrow(|noted| noted.as_ref().is_some_and(|words| words.usage == usage));
     if !known {
-        let words = shared.recencies.of(kind, policy, shared).clone();
-        for (hash, time) in WAITING.take().into_iter().filter(|_| kind == Kind::Time) {
+        let words = recencies.of(usage, policy, memory_bytes).clone();
+        for (hash, time) in WAITING.take().into_iter().filter(|_| usage == Usage::Time) {
             words.at(hash).store(time, Ordering::Relaxed);
         }
         NOTED.set(Some(words));
@@ -138,17 +128,17 @@ pub(crate) fn track(shared: &ServerState, policy: Policy, now: u64) {
 }
 
 impl Recencies {
-    /// The words of a kind, if any core notes it.
-    pub(crate) fn known(&self, kind: Kind) -> Option<&Arc<Recency>> {
-        if kind == Kind::Time { self.times.get() } else { self.frequencies.get() }
+    /// The words of a usage, if any core notes it.
+    pub(crate) fn known(&self, usage: Usage) -> Option<&Arc<Recency>> {
+        if usage == Usage::Time { self.times.get() } else { self.frequencies.get() }
     }
 
-    fn of(&self, kind: Kind, policy: Policy, shared: &ServerState) -> &Arc<Recency> {
-        let place = if kind == Kind::Time { &self.times } else { &self.frequencies };
+    fn of(&self, usage: Usage, policy: Policy, memory_bytes: usize) -> &Arc<Recency> {
+        let place = if usage == Usage::Time { &self.times } else { &self.frequencies };
         place.get_or_init(|| {
-            let wanted = if policy.evicts() { shared.config().memory_bytes / BYTES_A_WORD } else { 0 };
+            let wanted = if policy.evicts() { memory_bytes / BYTES_A_WORD } else { 0 };
             let count = wanted.max(WORDS_MIN).next_power_of_two();
-            Arc::new(Recency { kind, words: (0..count).map(|_| AtomicU32::new(0)).collect() })
+            Arc::new(Recency { usage, words: (0..count).map(|_| AtomicU32::new(0)).collect() })
         })
     }
 }
@@ -156,19 +146,19 @@ impl Recencies {
 impl Recency {
     fn note(&self, table: &Table, key: &[u8], now: u64) {
         let word = self.word(table, key);
-        let after = match self.kind {
-            Kind::Time => ticks(now),
-            Kind::Frequency => used(word.load(Ordering::Relaxed), now),
+        let after = match self.usage {
+            Usage::Time => ticks(now),
+            Usage::Frequency => used(word.load(Ordering::Relaxed), now),
         };
         word.store(after, Ordering::Relaxed);
     }
 
     /// How well a pair can be done without.
     pub(crate) fn dispensable(&self, table: &Table, key: &[u8], now: u64) -> u64 {
-        match (self.kind, self.word(table, key).load(Ordering::Relaxed)) {
+        match (self.usage, self.word(table, key).load(Ordering::Relaxed)) {
             (_, 0) => u64::MAX,
-            (Kind::Time, word) => u64::from(ticks(now).wrapping_sub(word)),
-            (Kind::Frequency, word) => u64::from(u8::MAX) - u64::from(decayed(word, now)),
+            (Usage::Time, word) => u64::from(ticks(now).wrapping_sub(word)),
+            (Usage::Frequency, word) => u64::from(u8::MAX) - u64::from(decayed(word, now)),
         }
     }
 
@@ -194,7 +184,7 @@ pub(crate) fn idle_seconds(table: &Table, key: &[u8]) -> u64 {
     ASKED.set(true);
     let (now, started) = (NOW.get(), STARTED.get());
     let known = NOTED.with_borrow(|noted| {
-        let words = noted.as_ref().filter(|words| words.kind == Kind::Time)?;
+        let words = noted.as_ref().filter(|words| words.usage == Usage::Time)?;
         let word = words.word(table, key).load(Ordering::Relaxed);
         (word != 0).then(|| u64::from(ticks(now).wrapping_sub(word)) << TICK)
     });
@@ -204,7 +194,7 @@ pub(crate) fn idle_seconds(table: &Table, key: &[u8]) -> u64 {
 /// The logarithmic counter of a pair's uses; none unless uses are counted.
 pub(crate) fn frequency(table: &Table, key: &[u8]) -> Option<u32> {
     NOTED.with_borrow(|noted| {
-        let words = noted.as_ref().filter(|words| words.kind == Kind::Frequency)?;
+        let words = noted.as_ref().filter(|words| words.usage == Usage::Frequency)?;
         Some(decayed(words.word(table, key).load(Ordering::Relaxed), NOW.get()))
     })
 }

@@ -7,6 +7,7 @@
 use std::sync::PoisonError;
 
 use crate::config::Config;
+use crate::eviction;
 use crate::failure::Failure;
 use crate::recency;
 use crate::server_state::ServerState;
@@ -103,7 +104,7 @@ fn make_room(shared: &ServerState) -> bool {
 pub(crate) fn tend(shared: &ServerState, now: u64) -> bool {
     let config = shared.config();
     let policy = config.eviction.policy;
-    recency::track(shared, policy, now);
+    recency::track(&shared.recencies, policy, config.memory_bytes, (shared.started, now));
     if !policy.evicts() {
         return false;
     }
@@ -121,8 +122,8 @@ pub(crate) fn tend(shared: &ServerState, now: u64) -> bool {
 
 fn evict(shared: &ServerState, count: usize) -> usize {
     let eviction = shared.config().eviction;
-    let mut evictor = shared.evictor.lock().unwrap_or_else(PoisonError::into_inner);
-    match evictor.evict(shared, eviction, count) {
+    let mut sampler = shared.sampler.lock().unwrap_or_else(PoisonError::into_inner);
+    match eviction::evict(&mut sampler, shared, eviction, count) {
         Ok(evicted) => evicted,
         Err(failure) => {
             tracing::warn!(%failure, "pairs were not evicted");

@@ -11,44 +11,17 @@ use honeycomb_memory::sync::Ordering;
 use honeycomb_protocol::batch::Tokens;
 use honeycomb_store::Store;
 
+use crate::commands;
 use crate::config::{Config, Datagrams};
 use crate::core::Core;
 use crate::datagrams::Protocol;
+use crate::error::Error;
 use crate::exporter::Exporter;
 use crate::listening::{self, Listening};
 use crate::open_files;
-use crate::parameters::Refused;
 use crate::placement;
 use crate::server_state::ServerState;
 use crate::time::Time;
-
-/// Why a server was not started, or has ended.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// A parameter is not allowed.
-    #[error(transparent)]
-    Parameter(#[from] Refused),
-    /// The system drew no secret for tokens.
-    #[error("no random numbers: {0}")]
-    Random(getrandom::Error),
-    /// Nobody can listen there.
-    #[error("cannot listen on {address} (parameter {parameter}): {error}")]
-    Listen {
-        /// The parameter that names the address.
-        parameter: &'static str,
-        /// Where.
-        address: SocketAddr,
-        /// Why.
-        error: io::Error,
-    },
-    /// The store has no room for the tables.
-    #[error(transparent)]
-    Store(#[from] honeycomb_store::Error),
-    /// The system refused something.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-}
 
 /// A server that runs. It is stopped when this is dropped.
 ///
@@ -116,7 +89,7 @@ impl Server {
         let mut config = Config { address, memory_bytes, metrics: metrics_address, ..config };
         config.settle_memory_limit()?;
         tracing::info!(%address, cores = config.cores, memory_bytes, metrics = ?metrics_address, "serving");
-        let shared = Arc::new(ServerState::new(config, store, time, tokens)?);
+        let shared = Arc::new(ServerState::new(config, store, time, tokens, commands::table())?);
         let mut server = Self { shared, address, threads: Vec::new() };
         if let Some(exporter) = metrics {
             let (shared, stop) = (server.shared.clone(), exporter.stop());

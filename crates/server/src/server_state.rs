@@ -18,16 +18,17 @@ use crate::cursors::Cursors;
 use crate::databases::Databases;
 use crate::deadlines::Deadlines;
 use crate::digest::Digests;
-use crate::eviction::Evictor;
+use crate::eviction::sampler::Sampler;
 use crate::failure::Failure;
 use crate::latency::Latency;
 use crate::monitors::Monitors;
 use crate::pace::Pace;
 use crate::pause::Pause;
-use crate::reaper::{Reaper, Schedule};
+use crate::reaper::state::{Reaper, Schedule};
 use crate::recency::Recencies;
 use crate::slow_log::SlowLog;
 use crate::time::Time;
+use crate::totals::{self, Totals};
 
 /// The store, its tables by number, and counts.
 #[derive(Debug)]
@@ -47,7 +48,7 @@ pub(crate) struct ServerState {
     pub(crate) evicted: AtomicU64,
     pub(crate) deadlines: Deadlines,
     pub(crate) recencies: Recencies,
-    pub(crate) evictor: Mutex<Evictor>,
+    pub(crate) sampler: Mutex<Sampler>,
     /// Held by the core that takes a step of it.
     pub(crate) reaper: Mutex<Reaper>,
     pub(crate) schedule: Schedule,
@@ -70,10 +71,19 @@ pub(crate) struct ServerState {
     /// Of each core.
     pub(crate) counts: Vec<Arc<Counts>>,
     /// What is subtracted from totals that clients are shown: they were counted before a reset.
-    pub(crate) forgotten: Mutex<Option<crate::totals::Totals>>,
+    pub(crate) forgotten: Mutex<Option<Totals>>,
     pub(crate) databases: Databases,
+    pub(crate) command_table: CommandTable,
     /// Memory that replies have used and will use again.
     pub(crate) reply_chunks: Arc<ChunkPool>,
+}
+
+/// The properties of the table of commands that the shared state needs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CommandTable {
+    pub(crate) count: usize,
+    /// Returns the name of a command by its number, and of its subcommand by a second number.
+    pub(crate) full_name: fn(usize, usize) -> &'static str,
 }
 
 /// Bytes of chunks that are kept for replies, by all cores together.
@@ -85,6 +95,7 @@ impl ServerState {
         store: Store,
         time: Box<dyn Time>,
         tokens: Tokens,
+        command_table: CommandTable,
     ) -> Result<Self, honeycomb_store::Error> {
         let databases = Databases::open(&store, config.databases)?;
         let deadlines = Deadlines::open(&store, databases.tables(), config.cores)?;
@@ -103,7 +114,7 @@ impl ServerState {
             expired: AtomicU64::new(0),
             evicted: AtomicU64::new(0),
             recencies: Recencies::default(),
-            evictor: Mutex::default(),
+            sampler: Mutex::default(),
             connections: AtomicUsize::new(0),
             clients: Clients::default(),
             refusal_warned: Seldom::default(),
@@ -116,8 +127,9 @@ impl ServerState {
             run_id: run_id(),
             wakers: Mutex::default(),
             ending: Mutex::default(),
-            counts: (0..config.cores).map(|_| Arc::default()).collect(),
+            counts: (0..config.cores).map(|_| Arc::new(Counts::new(command_table.count))).collect(),
             forgotten: Mutex::default(),
+            command_table,
             config: ArcSwap::from_pointee(config),
             changing: Mutex::default(),
             store,
@@ -128,6 +140,35 @@ impl ServerState {
     /// The table of a number that was checked.
     pub(crate) fn table(&self, number: usize) -> &Table {
         self.databases.table(number)
+    }
+
+    /// Returns the totals since the start of the server.
+    pub(crate) fn totals(&self) -> Totals {
+        let (expired, evicted) = (self.expired.load(Ordering::Relaxed), self.evicted.load(Ordering::Relaxed));
+        Totals::of(&self.counts, expired, evicted)
+    }
+
+    /// Returns the totals since the last `CONFIG RESETSTAT`.
+    pub(crate) fn totals_since_reset(&self) -> Totals {
+        let mut totals = self.totals();
+        let forgotten = self.forgotten.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(forgotten) = &*forgotten {
+            totals.subtract(forgotten);
+        }
+        totals
+    }
+
+    /// Resets the totals that clients see. Metrics continue, because collectors expect counters never to
+    /// decrease.
+    pub(crate) fn reset_totals(&self) {
+        let now = self.totals();
+        *self.forgotten.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
+    }
+
+    /// Returns the number of executed commands and the bytes of the arena in use.
+    pub(crate) fn measure(&self) -> (u64, usize) {
+        let memory = self.store.statistics().memory;
+        (totals::executed(&self.counts), memory.arena_bytes - memory.free_bytes)
     }
 
     /// The number of a table, as clients write it.

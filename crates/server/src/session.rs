@@ -1,19 +1,14 @@
 //! What the server knows of a client, and what its commands may touch.
 
+use std::ops::Bound;
 use std::sync::Arc;
 
-use honeycomb_protocol::resp::{Found, Replies, Requests};
-use honeycomb_store::Table;
+use honeycomb_protocol::resp::{Found, Requests};
 
 use crate::arguments::Arguments;
 use crate::clients::{Client, Flag};
-use crate::command::CommandRef;
-use crate::commands::{WatchedRange, takes_memory};
 use crate::failure::Failure;
 use crate::monitors::Monitoring;
-use crate::server_state::ServerState;
-use crate::tally;
-use crate::transaction::OptimisticTransaction;
 
 /// The state of a connection that its commands change.
 #[derive(Debug)]
@@ -49,8 +44,8 @@ pub(crate) enum Replying {
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     pub(crate) requests: Requests,
-    /// The commands, and the places of their arguments in the requests.
-    pub(crate) commands: Vec<(CommandRef, Found)>,
+    /// The number of each command and the position of its arguments in the requests.
+    pub(crate) commands: Vec<(usize, Found)>,
     /// One was refused: `EXEC` refuses them all.
     pub(crate) spoiled: bool,
 }
@@ -73,15 +68,14 @@ pub(crate) struct WatchedPair {
     pub(crate) seen: Option<Vec<u8>>,
 }
 
-/// What a command that serves may touch.
-pub(crate) struct Context<'c> {
-    pub(crate) shared: &'c ServerState,
-    pub(crate) session: &'c mut Session,
-    pub(crate) replies: &'c mut Replies,
-    /// The transaction that the command is a part of.
-    pub(crate) transaction: Option<&'c mut OptimisticTransaction>,
-    /// Milliseconds since 1970, the same throughout the command.
-    pub(crate) now: u64,
+/// A watched range, with the digest of the pairs that it contained when the client watched it.
+#[derive(Debug)]
+pub(crate) struct WatchedRange {
+    /// The number of its table. `SWAPDB` changes the table of a number.
+    pub(crate) database: usize,
+    pub(crate) lower: Bound<Vec<u8>>,
+    pub(crate) upper: Bound<Vec<u8>>,
+    pub(crate) digest: u64,
 }
 
 impl Session {
@@ -138,7 +132,7 @@ impl Queue {
     /// refuse.
     pub(crate) fn push(
         &mut self,
-        command: CommandRef,
+        command: usize,
         arguments: Arguments<'_>,
         bytes_max: usize,
     ) -> Result<(), Failure> {
@@ -151,11 +145,6 @@ impl Queue {
             return Err(Failure::QueueTooLong(bytes_max));
         }
         Ok(())
-    }
-
-    /// Whether one of them may take memory of the store.
-    pub(crate) fn takes_memory(&self) -> bool {
-        self.commands.iter().any(|(named, _)| takes_memory(named))
     }
 
     /// How many commands wait.
@@ -204,15 +193,13 @@ impl Watched {
     }
 }
 
-impl<'c> Context<'c> {
-    /// Adds what this core's thread has counted in this turn to the core's counts, before they are read.
-    pub(crate) fn count_here(&self) {
-        tally::add_to(&self.shared.counts[self.session.client.core]);
-    }
-
-    /// The table that the client has selected.
-    pub(crate) fn table(&self) -> &'c Table {
-        let number = self.session.database;
-        self.shared.table(self.transaction.as_ref().map_or(number, |within| within.swaps.number(number)))
+impl WatchedRange {
+    /// Returns the bytes of memory that it uses.
+    fn memory_bytes(&self) -> usize {
+        let length = |bound: &Bound<Vec<u8>>| match bound {
+            Bound::Included(key) | Bound::Excluded(key) => key.len(),
+            Bound::Unbounded => 0,
+        };
+        size_of::<Self>() + length(&self.lower) + length(&self.upper)
     }
 }

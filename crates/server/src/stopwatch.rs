@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use honeycomb_protocol::resp::{Found, Requests};
 
+use crate::commands::categories::is_administrative;
 use crate::connection::Connection;
 use crate::counts::Counts;
 use crate::monitors::write_line;
@@ -163,7 +164,11 @@ impl Lap<'_, '_> {
     fn show(&mut self, ExecutedCommand { connection, requests, found, .. }: &ExecutedCommand<'_>) {
         let Stopwatch { shared, lines, .. } = &mut *self.stopwatch;
         let from = (connection.session.database, &*connection.session.client);
-        write_line(lines, shared.time.microseconds(), from, &requests.arguments(found));
+        let arguments = requests.arguments(found);
+        // Administrative commands may contain secrets.
+        if !is_administrative(&arguments[0]) {
+            write_line(lines, shared.time.microseconds(), from, &arguments);
+        }
     }
 
     #[cold]

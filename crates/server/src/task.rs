@@ -7,38 +7,26 @@
 //! whole.
 
 mod exec;
+pub(crate) mod progress;
+pub(crate) mod scheduler;
 mod values;
-mod walking;
+pub(crate) mod walking;
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use honeycomb_protocol::resp::{Found, Replies, Requests};
-use slab::Slab;
 
 use crate::arguments::Arguments;
 use crate::command::{CommandForm, CommandRef};
-use crate::commands::run_alone;
-use crate::connection::Connection;
-use crate::counts::Counts;
+use crate::commands::transactions::run_alone;
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
-use crate::server_state::ServerState;
-use crate::session::Context;
-use crate::stopwatch::{ExecutedCommand, Stopwatch};
+use crate::task::exec::Exec;
+use crate::task::progress::Progress;
+use crate::task::values::Values;
+use crate::task::walking::Walking;
 use crate::transaction::OptimisticTransaction;
-
-pub(crate) use exec::Exec;
-pub(crate) use values::Values;
-pub(crate) use walking::{Sink, Walking};
-
-/// Tasks of a core that are executed in turn.
-pub(crate) const ACTIVE_MAX: usize = 4;
-
-/// Bytes that the first slices of tasks reply in an iteration of the event loop, and for how many bytes a
-/// slice counts at least.
-const BEGUN_BYTES: usize = 64 << 10;
-const BEGUN_BYTES_MIN: usize = 8 << 10;
 
 /// A command on its way.
 pub(crate) struct Task {
@@ -56,27 +44,6 @@ pub(crate) enum Work {
     Walk(Box<Walking>),
     Values(Box<Values>),
     Exec(Box<Exec>),
-}
-
-/// How far a slice has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Progress {
-    /// The reply is whole.
-    Done,
-    /// Another slice is needed.
-    More,
-    /// Others hold all snapshots, or memory is short: the same slice is to be executed again.
-    Wait,
-}
-
-/// The tasks of a core's connections.
-#[derive(Debug, Default)]
-pub(crate) struct Tasks {
-    /// Connections whose tasks are executed in turn.
-    active: VecDeque<usize>,
-    waiting: VecDeque<usize>,
-    /// Bytes that tasks which begin may still reply in this iteration of the event loop.
-    quota: usize,
 }
 
 /// Executes a command that was allowed, or begins it: then the work that is left is returned.
@@ -173,116 +140,4 @@ impl Task {
     pub(crate) fn memory_bytes(&self) -> usize {
         self.requests.capacity() + self.replies.capacity() + self.work.memory_bytes()
     }
-}
-
-impl Tasks {
-    /// Whether there are any.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.active.is_empty() && self.waiting.is_empty()
-    }
-
-    /// Begins an iteration of the event loop.
-    pub(crate) fn begin_iteration(&mut self) {
-        self.quota = BEGUN_BYTES;
-    }
-
-    /// Gives a connection a task. Executes its first slice at once if fewer tasks are active than may be, and
-    /// the slices of others that began in this iteration were short.
-    pub(crate) fn begin(
-        &mut self,
-        (index, connection): (usize, &mut Connection),
-        task: Task,
-        shared: &ServerState,
-        stopwatch: &mut Stopwatch<'_>,
-    ) {
-        connection.task = Some(Box::new(task));
-        if self.active.len() >= ACTIVE_MAX || self.quota == 0 {
-            return self.waiting.push_back(index);
-        }
-        let before = connection.reply_bytes();
-        let progress = step(connection, shared, stopwatch);
-        let spent = connection.reply_bytes().saturating_sub(before).max(BEGUN_BYTES_MIN);
-        self.quota = self.quota.saturating_sub(spent);
-        if progress != Progress::Done {
-            self.active.push_back(index);
-        }
-    }
-
-    /// Forgets the task of a connection that is closed: another one will have its place.
-    pub(crate) fn forget(&mut self, index: usize) {
-        self.active.retain(|other| *other != index);
-        self.waiting.retain(|other| *other != index);
-    }
-
-    /// Executes the next slice of one task, unless its connection has to wait. Returns the connection and how
-    /// far the task has come.
-    pub(crate) fn step(
-        &mut self,
-        shared: &ServerState,
-        counts: &Counts,
-        connections: &mut Slab<Connection>,
-        waits: impl Fn(&Connection) -> bool,
-    ) -> Option<(usize, Progress)> {
-        while self.active.len() < ACTIVE_MAX {
-            let Some(index) = self.waiting.pop_front() else { break };
-            self.active.push_back(index);
-        }
-        let index = self.active.pop_front()?;
-        // Its client may have gone.
-        let connection = connections.get_mut(index).filter(|connection| connection.task.is_some())?;
-        let progress = match waits(connection) {
-            true => Progress::Wait,
-            false => step(connection, shared, &mut Stopwatch::start(shared, counts)),
-        };
-        if progress != Progress::Done {
-            self.active.push_back(index);
-        }
-        Some((index, progress))
-    }
-}
-
-/// Executes a slice of a connection's task. At its end the connection has the reply.
-fn step(connection: &mut Connection, shared: &ServerState, stopwatch: &mut Stopwatch<'_>) -> Progress {
-    let Some(mut task) = connection.task.take() else { return Progress::Done };
-    stopwatch.counts().slices.add(1);
-    let config = shared.config();
-    task.replies.set_bytes_max(config.reply_bytes_max.saturating_sub(connection.unsent()));
-    let Task { requests, found, work, replies, .. } = &mut *task;
-    let session = &mut connection.session;
-    let now = shared.time.milliseconds();
-    let mut context = Context { shared, session, replies, transaction: None, now };
-    let outcome = work.step(&mut context, &requests.arguments(found));
-    let progress = match &outcome {
-        Ok(_) if task.replies.have_no_room() => Progress::Done,
-        Ok(progress) => *progress,
-        Err(_) => Progress::Done,
-    };
-    if progress != Progress::Done {
-        task.took += stopwatch.pause();
-        connection.task = Some(task);
-        return progress;
-    }
-    finish(connection, *task, outcome.err(), stopwatch);
-    Progress::Done
-}
-
-fn finish(connection: &mut Connection, task: Task, failure: Option<Failure>, stopwatch: &mut Stopwatch<'_>) {
-    let Task { requests, found, named, replies, took, .. } = task;
-    let before = connection.unsent();
-    let reply_bytes_max = stopwatch.shared().config().reply_bytes_max;
-    connection.replies.set_version(replies.version());
-    match &failure {
-        None if replies.have_no_room() => connection.end_for_reply(replies, reply_bytes_max),
-        None => connection.replies.append(replies),
-        Some(failure) => failure.reply_after(before, &mut connection.replies),
-    }
-    connection.replies.set_bytes_max(reply_bytes_max);
-    stopwatch.counts().commands[named.number].errors.add(u64::from(failure.is_some()));
-    let mut lap = stopwatch.lap_after(took, 1);
-    lap.executed(named.number, ExecutedCommand { connection, requests: &requests, found: &found, before });
-    lap.end();
-    if connection.session.is_silent() {
-        connection.replies.truncate(before);
-    }
-    connection.bound_replies(before, reply_bytes_max);
 }

@@ -1,13 +1,9 @@
 //! What all cores have done together.
 
 use std::array;
-use std::sync::PoisonError;
+use std::sync::Arc;
 
-use honeycomb_memory::sync::Ordering;
-
-use crate::commands::BY_NUMBER;
 use crate::counts::{Counter, Counts, Distribution};
-use crate::server_state::ServerState;
 use crate::tally::PREFIXES;
 
 /// Counts of all cores, added up.
@@ -34,9 +30,8 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    /// Since the server was started.
-    pub(crate) fn of(shared: &ServerState) -> Self {
-        let all = &shared.counts;
+    /// Adds the counts of all cores.
+    pub(crate) fn of(all: &[Arc<Counts>], expired: u64, evicted_pairs: u64) -> Self {
         let sum = |counter: fn(&Counts) -> &Counter| all.iter().map(|counts| counter(counts).get()).sum();
         let command = |number: usize| {
             let counts = || all.iter().map(move |counts| &counts.commands[number]);
@@ -55,28 +50,12 @@ impl Totals {
             keyspace_hits: sum(|counts| &counts.keyspace_hits),
             keyspace_misses: sum(|counts| &counts.keyspace_misses),
             errors: array::from_fn(|prefix| all.iter().map(|counts| counts.errors[prefix].get()).sum()),
-            expired: shared.expired.load(Ordering::Relaxed),
-            evicted_pairs: shared.evicted.load(Ordering::Relaxed),
+            expired,
+            evicted_pairs,
             read_batches: Distribution::of(all.iter().map(|counts| &counts.read_batches)),
             write_batches: Distribution::of(all.iter().map(|counts| &counts.write_batches)),
-            commands: (0..BY_NUMBER.len()).map(command).collect(),
+            commands: (0..all.first().map_or(0, |counts| counts.commands.len())).map(command).collect(),
         }
-    }
-
-    /// Since `CONFIG RESETSTAT`.
-    pub(crate) fn since_reset(shared: &ServerState) -> Self {
-        let mut totals = Self::of(shared);
-        let forgotten = shared.forgotten.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(forgotten) = &*forgotten {
-            totals.subtract(forgotten);
-        }
-        totals
-    }
-
-    /// Has totals begin anew. Metrics go on: who reads them expects that they only grow.
-    pub(crate) fn reset(shared: &ServerState) {
-        let now = Self::of(shared);
-        *shared.forgotten.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
     }
 
     /// Commands that were carried out.
@@ -84,7 +63,8 @@ impl Totals {
         self.commands.iter().map(|(microseconds, _)| microseconds.count()).sum()
     }
 
-    fn subtract(&mut self, other: &Self) {
+    /// Subtracts earlier totals.
+    pub(crate) fn subtract(&mut self, other: &Self) {
         self.received_bytes -= other.received_bytes;
         self.sent_bytes -= other.sent_bytes;
         self.accepted -= other.accepted;
@@ -109,7 +89,7 @@ impl Totals {
 }
 
 /// Commands that were carried out since the server was started: a part of [`Totals::of`].
-pub(crate) fn executed(shared: &ServerState) -> u64 {
+pub(crate) fn executed(counts: &[Arc<Counts>]) -> u64 {
     let of = |counts: &Counts| counts.commands.iter().map(|one| one.microseconds.count()).sum::<u64>();
-    shared.counts.iter().map(|counts| of(counts)).sum()
+    counts.iter().map(|counts| of(counts)).sum()
 }

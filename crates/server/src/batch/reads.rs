@@ -7,7 +7,7 @@ use slab::Slab;
 use crate::arguments::Arguments;
 use crate::batch::round::{COMMANDS_MAX, FOUND_BYTES, Round, VALUE_BYTES_MAX};
 use crate::command::{CommandForm, CommandRef, OnKeys};
-use crate::commands::Page;
+use crate::commands::query::Page;
 use crate::connection::{Connection, PendingRequest};
 use crate::datagrams::Datagrams;
 use crate::failure::Failure;

@@ -3,7 +3,7 @@
 use honeycomb_store::{Batch, Error, Reads};
 
 use crate::command::CommandRef;
-use crate::commands::writes;
+use crate::commands::categories::writes;
 use crate::config::Config;
 use crate::counts::Counts;
 use crate::pause::Paused;

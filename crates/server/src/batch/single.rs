@@ -5,14 +5,17 @@ use honeycomb_protocol::resp::Malformed;
 use crate::arguments::Arguments;
 use crate::batch::round::Round;
 use crate::command::CommandRef;
-use crate::commands::takes_memory;
+use crate::commands;
+use crate::commands::categories::takes_memory;
 use crate::connection::{Connection, PendingRequest};
+use crate::context::Context;
 use crate::cross_protocol;
 use crate::failure::Failure;
 use crate::room;
-use crate::session::{Context, Queue, Session};
+use crate::session::{Queue, Session};
 use crate::stopwatch::{ExecutedCommand, Stopwatch};
-use crate::task::{Task, Tasks, Work, start};
+use crate::task::scheduler::Tasks;
+use crate::task::{Task, Work, start};
 
 /// Commands that are executed at once between `MULTI` and `EXEC`. All others wait in the queue.
 const NEVER_QUEUED: [&str; 7] = ["exec", "discard", "multi", "watch", "ri.watchrange", "reset", "quit"];
@@ -105,7 +108,7 @@ fn serve(
         }
     };
     if let Some(queue) = context.session.queue.as_mut().filter(|_| !NEVER_QUEUED.contains(&command.name)) {
-        queue.push(command, *arguments, context.shared.config().request.request_bytes_max)?;
+        queue.push(command.number, *arguments, context.shared.config().request.request_bytes_max)?;
         context.replies.simple("QUEUED");
         return Ok(None);
     }
@@ -148,8 +151,13 @@ fn allowed(
     if takes_memory(&command) && room::is_full(round.shared, round.config) {
         return Err(Failure::OutOfMemory);
     }
-    if queued.is_some_and(Queue::takes_memory) && room::is_full(round.shared, round.config) {
+    if queued.is_some_and(may_take_memory) && room::is_full(round.shared, round.config) {
         return Err(Failure::AbortedByMemory);
     }
     Ok(command)
+}
+
+/// Returns whether a queued command may allocate memory of the store.
+fn may_take_memory(queue: &Queue) -> bool {
+    queue.commands.iter().any(|(number, _)| takes_memory(&commands::by_number(*number)))
 }

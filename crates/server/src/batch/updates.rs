@@ -9,12 +9,13 @@ use slab::Slab;
 use crate::arguments::Arguments;
 use crate::batch::round::{Round, VALUE_BYTES_MAX, WRITTEN_BYTES, clear};
 use crate::command::{CommandForm, CommandRef, OnKeys};
-use crate::commands::{run_alone, takes_memory};
+use crate::commands::categories::takes_memory;
+use crate::commands::transactions::run_alone;
 use crate::connection::Connection;
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::room;
-use crate::session::Context;
 use crate::stopwatch::{ExecutedCommand, Stopwatch};
 use crate::transaction::OptimisticTransaction;
 

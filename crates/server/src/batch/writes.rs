@@ -9,14 +9,14 @@ use slab::Slab;
 use crate::arguments::Arguments;
 use crate::batch::round::{COMMANDS_MAX, Round, VALUE_BYTES_MAX, WRITTEN_BYTES, clear};
 use crate::command::{CommandForm, CommandRef, OnKeys, Put};
-use crate::commands::run_alone;
+use crate::commands::transactions::run_alone;
 use crate::connection::{Connection, PendingRequest};
+use crate::context::Context;
 use crate::deadlines::Stamp;
 use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::recency;
 use crate::room;
-use crate::session::Context;
 use crate::stopwatch::{ExecutedCommand, Stopwatch};
 
 #[derive(Default)]

@@ -5,8 +5,6 @@ use std::sync::{Mutex, PoisonError};
 
 use honeycomb_memory::sync::{AtomicU64, AtomicUsize, Ordering};
 
-use crate::commands;
-
 /// What all may know of a client.
 #[derive(Debug)]
 pub(crate) struct Client {
@@ -108,7 +106,7 @@ impl Client {
     }
 
     /// The line about it, without its end.
-    pub(crate) fn line(&self, now: u64) -> String {
+    pub(crate) fn line(&self, now: u64, command_name: fn(usize, usize) -> &'static str) -> String {
         let Labels { name, library, library_version } = self.labels();
         let [name, library, library_version] = [name, library, library_version].map(text);
         let activity = self.activity();
@@ -124,7 +122,9 @@ impl Client {
         let _ =
             write!(line, " argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem={waiting} tot-mem={memory}");
         let events = if waiting > 0 { "rw" } else { "r" };
-        let _ = write!(line, " events={events} cmd={} user=default redir=-1", self.command());
+        let number = |number: &AtomicUsize| number.load(Ordering::Relaxed);
+        let command = command_name(number(&self.command), number(&self.subcommand));
+        let _ = write!(line, " events={events} cmd={command} user=default redir=-1");
         let _ = write!(line, " resp={} lib-name={library} lib-ver={library_version}", activity.protocol);
         let (received, sent) = (load(&self.received), load(&self.sent));
         let _ = write!(line, " io-thread={} tot-net-in={received} tot-net-out={sent}", self.core);
@@ -234,12 +234,6 @@ impl Client {
 
     fn change_labels(&self, change: impl FnOnce(&mut Labels)) {
         change(&mut self.labels.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-
-    /// The name of what it ran last.
-    fn command(&self) -> &'static str {
-        let load = |number: &AtomicUsize| number.load(Ordering::Relaxed);
-        commands::full_name(load(&self.command), load(&self.subcommand))
     }
 
     fn letters(&self, activity: &Activity) -> String {

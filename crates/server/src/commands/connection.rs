@@ -6,9 +6,9 @@ use crate::VERSION_OF_REDIS;
 use crate::arguments::{Arguments, integer, is};
 use crate::command::{Command, CommandForm, Keys};
 use crate::commands::client::checked_name;
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
-use crate::session::Context;
 
 pub(super) const COMMANDS: &[Command] = &[
     Command {

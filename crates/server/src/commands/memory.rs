@@ -7,19 +7,21 @@ use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::{Arguments, Options};
 use crate::command::{Command, CommandForm, Keys};
-use crate::commands::run_alone;
 use crate::commands::subcommands::{self, Subcommand};
+use crate::commands::transactions::run_alone;
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::memory_usage::{MemoryUsage, percent};
 use crate::server_state::ServerState;
-use crate::session::Context;
 
 pub(super) const COMMANDS: &[Command] = &[Command {
     name: "memory",
     arity: -2,
     keys: Keys::Second,
-    form: CommandForm::Serve(|context, arguments| subcommands::run(context, "memory", arguments)),
+    form: CommandForm::Serve(|context, arguments| {
+        subcommands::run(context, ("memory", SUBCOMMANDS), arguments)
+    }),
     usage: "USAGE key [SAMPLES count] | STATS | DOCTOR | MALLOC-STATS | PURGE | HELP",
     summary: "Bytes that a pair takes; memory of the server, and problems with it.",
 }];

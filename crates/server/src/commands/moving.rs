@@ -4,10 +4,10 @@ use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::{Arguments, Options, integer};
 use crate::command::{Command, CommandForm, Keys};
+use crate::context::Context;
 use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
-use crate::session::Context;
 
 pub(super) const COMMANDS: &[Command] = &[
     Command {

@@ -9,9 +9,9 @@ use crate::arguments::{Arguments, Options};
 use crate::command::{Command, CommandForm, Keys};
 use crate::commands::query::{Query, snapshot as snapshot_of};
 use crate::commands::range::{Origin, Range, Walk};
+use crate::context::Context;
 use crate::failure::Failure;
-use crate::session::Context;
-use crate::task::{Sink, Walking};
+use crate::task::walking::{Sink, Walking};
 use crate::transaction::OptimisticTransaction;
 
 const BOUNDS: &str =

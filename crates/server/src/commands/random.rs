@@ -2,10 +2,10 @@
 
 use crate::arguments::Arguments;
 use crate::command::{Command, CommandForm, Keys};
+use crate::context::Context;
 use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
-use crate::session::Context;
 
 pub(super) const COMMANDS: &[Command] = &[Command {
     name: "randomkey",

@@ -9,10 +9,10 @@ use crate::arguments::{Arguments, Options, integer, is};
 use crate::command::{Command, CommandForm, Keys};
 use crate::commands::ordered::count_within;
 use crate::commands::range::{Range, Walk};
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::glob;
-use crate::session::Context;
-use crate::task::{Sink, Walking};
+use crate::task::walking::{Sink, Walking};
 
 pub(super) const COMMANDS: &[Command] = &[
     Command {

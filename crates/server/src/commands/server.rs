@@ -3,8 +3,8 @@
 use crate::VERSION_OF_REDIS;
 use crate::arguments::{Arguments, Options, integer, is};
 use crate::command::{Command, CommandForm, Keys};
+use crate::context::Context;
 use crate::failure::Failure;
-use crate::session::Context;
 
 pub(super) const COMMANDS: &[Command] = &[
     Command {

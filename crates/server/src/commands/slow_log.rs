@@ -12,7 +12,9 @@ pub(super) const COMMANDS: &[Command] = &[Command {
     name: "slowlog",
     arity: -2,
     keys: Keys::None,
-    form: CommandForm::Serve(|context, arguments| subcommands::run(context, "slowlog", arguments)),
+    form: CommandForm::Serve(|context, arguments| {
+        subcommands::run(context, ("slowlog", SUBCOMMANDS), arguments)
+    }),
     usage: "GET [count] | EXPLAIN [count] | LEN | RESET | HELP",
     summary: "The commands that took longer than slowlog-log-slower-than, and why.",
 }];

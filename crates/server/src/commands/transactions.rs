@@ -2,9 +2,10 @@
 
 use crate::arguments::Arguments;
 use crate::command::{Command, CommandForm, Keys, OnKeys};
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
-use crate::session::{Context, Queue, Watched, WatchedPair};
+use crate::session::{Queue, Watched, WatchedPair};
 use crate::transaction::OptimisticTransaction;
 
 pub(super) const COMMANDS: &[Command] = &[

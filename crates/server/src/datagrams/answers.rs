@@ -7,7 +7,7 @@ use honeycomb_protocol::batch::{Header, Item, Kind, Operation, Refusal, Reply, R
 use honeycomb_protocol::ocsm;
 use honeycomb_store::{Error, Reads};
 
-use crate::commands::{Range, each};
+use crate::commands::range::{Range, each};
 use crate::datagrams::outbox::Outbox;
 use crate::datagrams::outcome::Outcome;
 use crate::datagrams::port::Route;

@@ -5,11 +5,15 @@
 
 use std::time::Duration;
 
-use crate::commands::{Origin, Walk, WatchedRange};
+use crate::commands;
+use crate::commands::range::{Origin, Walk};
+use crate::commands::watch;
+use crate::context::Context;
 use crate::digest::RangeDigest;
 use crate::failure::Failure;
-use crate::session::{Context, Queue, Watched};
-use crate::task::{Progress, Work, start};
+use crate::session::{Queue, Watched};
+use crate::task::progress::Progress;
+use crate::task::{Work, start};
 use crate::transaction::OptimisticTransaction;
 
 /// What the commands of a slice may take: each takes 1, and more if its reply is long.
@@ -112,10 +116,11 @@ impl Exec {
 
     /// Begins, unless a watched pair has changed.
     fn compare_pairs(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
-        self.transaction = match self.queue.commands.iter().all(|(named, _)| named.only_reads()) {
-            true => OptimisticTransaction::reading(context.shared.store.snapshot()?),
-            false => OptimisticTransaction::new(context.shared.config().transaction_bytes_max()),
-        };
+        self.transaction =
+            match self.queue.commands.iter().all(|(number, _)| commands::by_number(*number).only_reads()) {
+                true => OptimisticTransaction::reading(context.shared.store.snapshot()?),
+                false => OptimisticTransaction::new(context.shared.config().transaction_bytes_max()),
+            };
         self.now = context.now;
         self.swap_count = context.shared.databases.swap_count();
         for watched in &self.watched.pairs {
@@ -130,8 +135,10 @@ impl Exec {
     fn watch_next(&mut self, range: usize, context: &mut Context<'_>) -> Result<Progress, Failure> {
         self.stage = match self.watched.ranges.get(range) {
             Some(watched) => {
-                let (walk, digest) =
-                    (Box::new(watched.walk(&context.shared.databases)), context.shared.digests.begin());
+                let (walk, digest) = (
+                    Box::new(watch::walk(watched, &context.shared.databases)),
+                    context.shared.digests.begin(),
+                );
                 Stage::Watch { range, walk, digest }
             }
             None => {
@@ -150,14 +157,15 @@ impl Exec {
         if walk.page(origin, self.now, |key, data| digest.add(key, data))?.is_none() {
             return Ok(Progress::More);
         }
-        let is_same = self.watched.ranges.get(range).map(WatchedRange::digest) == Some(digest.end());
+        let is_same = self.watched.ranges.get(range).map(|range| range.digest) == Some(digest.end());
         if is_same { self.watch_next(range + 1, context) } else { Ok(Self::give_up(context)) }
     }
 
     /// Runs the next command, or goes on with it. One that fails replies its error, and the others run.
     fn run(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
         let Stage::Execute { next, begun } = &mut self.stage else { return Ok(Progress::More) };
-        let (named, found) = &self.queue.commands[*next];
+        let (number, found) = &self.queue.commands[*next];
+        let named = commands::by_number(*number);
         let arguments = self.queue.requests.arguments(found);
         let Context { shared, session, replies, .. } = context;
         let before = begun.as_ref().map_or(replies.len(), |begun| begun.before);
@@ -165,7 +173,7 @@ impl Exec {
             Context { shared, session, replies, transaction: Some(&mut self.transaction), now: self.now };
         let begun_work = begun.take().map(|begun| begun.work);
         let work =
-            match begun_work.map_or_else(|| start(&mut inner, *named, &arguments), |work| Ok(Some(work))) {
+            match begun_work.map_or_else(|| start(&mut inner, named, &arguments), |work| Ok(Some(work))) {
                 Ok(None) => {
                     *next += 1;
                     return Ok(Progress::More);

@@ -6,11 +6,11 @@ use honeycomb_store::{Snapshot, Table};
 
 use crate::arguments::Arguments;
 use crate::command::{CommandRef, Keys};
+use crate::context::Context;
 use crate::envelope::Envelope;
 use crate::failure::Failure;
-use crate::session::Context;
 use crate::tally;
-use crate::task::Progress;
+use crate::task::progress::Progress;
 
 /// Bytes of a value that a slice copies.
 const PART_BYTES: usize = 64 << 10;

@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use honeycomb_protocol::resp::Replies;
 use honeycomb_store::Snapshot;
 
-use crate::commands::{Origin, Walk};
+use crate::commands::range::{Origin, Walk};
+use crate::context::Context;
 use crate::failure::Failure;
-use crate::session::Context;
-use crate::task::Progress;
+use crate::task::progress::Progress;
 
 /// A walk, and what becomes of its pairs.
 pub(crate) struct Walking {

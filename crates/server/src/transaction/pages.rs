@@ -7,7 +7,7 @@ use std::ops::{Bound, ControlFlow};
 
 use honeycomb_store::{Pairs, Table};
 
-use crate::commands::Range;
+use crate::commands::range::Range;
 use crate::failure::Failure;
 use crate::transaction::{Change, OptimisticTransaction, Pair, Seen, TableRange};
 
