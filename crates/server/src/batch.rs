@@ -1,10 +1,9 @@
-//! A turn: what all connections of a core have asked for, carried out together.
-//!
-//! Each round takes from every connection the reads at the front of its requests and runs them as one batch;
-//! then the writes at the front, as one batch; then one command that reads and then writes, in a batch of
-//! what they all read and a batch of what they write; then one of any other kind. So the commands of a
-//! connection are carried out in their order, a read sees the writes before it, and yet the reads of many
-//! connections, and those that one has sent ahead, are in flight together.
+//! Executes the requests of all connections of a core, one event-loop iteration at a time.
+//! An iteration consists of rounds. A round collects the reads at the front of the requests of every
+//! connection and executes them as one batch; then the writes at the front, as one batch; then one command of
+//! each connection that reads and then writes, as one batch of reads and one of writes; then one command of
+//! any other kind. The commands of a connection therefore execute in order, and a read sees earlier writes,
+//! although reads of many connections, and pipelined reads of one connection, are in flight together.
 
 mod reads;
 mod round;
@@ -30,10 +29,10 @@ use crate::stopwatch::Stopwatch;
 use crate::task::progress::Progress;
 use crate::task::scheduler::Tasks;
 
-/// What turns need, kept from one to the next so that its memory is used again.
+/// The batches of an iteration. Iterations reuse their memory.
 pub(crate) struct BatchExecutor {
     counts: Arc<Counts>,
-    /// There once a turn was taken: by then its thread runs.
+    /// Set in the first iteration, because the gate belongs to the thread of the core.
     gate: Option<Arc<Gate>>,
     reads: ReadBatch,
     writes: WriteBatch,
@@ -41,7 +40,7 @@ pub(crate) struct BatchExecutor {
     tasks: Tasks,
 }
 
-/// Bytes of replies after which a turn ends, so that these are sent and others are received from.
+/// Bytes of replies after which an iteration ends, so that the core sends them and receives more.
 const ITERATION_BYTES: usize = 256 << 10;
 
 impl BatchExecutor {
@@ -50,17 +49,17 @@ impl BatchExecutor {
         Self { counts, gate: None, reads, writes, updates, tasks: Tasks::default() }
     }
 
-    /// Whether commands are on their way that take more than a turn.
+    /// Returns whether long commands are in progress.
     pub(crate) fn has_tasks(&self) -> bool {
         !self.tasks.is_empty()
     }
 
-    /// Forgets that of a connection that is closed.
+    /// Removes the task of a closed connection.
     pub(crate) fn forget_task(&mut self, index: usize) {
         self.tasks.forget(index);
     }
 
-    /// Executes a slice of one of them. Returns its connection and how far it has come.
+    /// Executes a slice of one task. Returns the index of its connection and the progress of the task.
     pub(crate) fn step_task(
         &mut self,
         shared: &ServerState,
@@ -71,8 +70,8 @@ impl BatchExecutor {
         self.tasks.step(shared, &self.counts, connections, waits)
     }
 
-    /// Carries out all whole requests of some connections, as far as these have room for replies; and all
-    /// datagrams that were received, some in each round, which it answers.
+    /// Executes all complete requests of some connections as far as these have space for replies. Also
+    /// executes all received datagrams, some in each round, and replies to them.
     pub(crate) fn run(
         &mut self,
         shared: &ServerState,
@@ -92,7 +91,7 @@ impl BatchExecutor {
         self.reads.begin();
         self.tasks.begin_iteration();
         let paused = shared.pause.at(now);
-        // Datagrams are no clients: they go on.
+        // `CLIENT PAUSE` does not delay datagrams.
         let (ready, all) = if paused == Some(Paused::All) { (&[][..], ready) } else { (ready, ready) };
         while self.reads.replied() < ITERATION_BYTES {
             let config = shared.config();

@@ -15,18 +15,18 @@ pub(crate) struct Context<'c> {
     pub(crate) replies: &'c mut Replies,
     /// The transaction that the command belongs to, between `MULTI` and `EXEC`.
     pub(crate) transaction: Option<&'c mut OptimisticTransaction>,
-    /// Milliseconds since 1970, the same throughout the command.
+    /// The time in milliseconds since 1970. It is constant during a command.
     pub(crate) now: u64,
 }
 
 impl<'c> Context<'c> {
     /// Adds the lookups that this thread counted in this iteration to the counts of its core. Call it before
     /// reading the counts.
-    pub(crate) fn count_here(&self) {
+    pub(crate) fn flush_counts(&self) {
         tally::add_to(&self.shared.counts[self.session.client.core]);
     }
 
-    /// The table that the client has selected.
+    /// Returns the table that the client has selected.
     pub(crate) fn table(&self) -> &'c Table {
         let number = self.session.database;
         self.shared.table(self.transaction.as_ref().map_or(number, |within| within.swaps.number(number)))

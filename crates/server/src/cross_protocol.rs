@@ -13,7 +13,7 @@ pub(crate) fn ends(shared: &ServerState, session: &mut Session, name: &[u8]) -> 
     if !BEGINNINGS.iter().any(|beginning| is(name, beginning)) {
         return false;
     }
-    if shared.intrusion_warned.is_time(shared.time.milliseconds()) {
+    if shared.http_warning.is_time(shared.time.milliseconds()) {
         let address = &session.client.address;
         tracing::warn!(%address, "possible SECURITY ATTACK: a client speaks HTTP; connection closed");
     }

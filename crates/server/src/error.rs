@@ -1,34 +1,34 @@
-//! Errors of starting and stopping a server.
+//! Errors of starting and running a server.
 
 use std::io;
 use std::net::SocketAddr;
 
 use crate::parameters::Refused;
 
-/// Why a server was not started, or has ended.
+/// The reason why a server did not start or stopped.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A parameter is not allowed.
+    /// A parameter has an invalid value.
     #[error(transparent)]
     Parameter(#[from] Refused),
-    /// The system drew no secret for tokens.
+    /// The system returned no random secret for tokens.
     #[error("no random numbers: {0}")]
     Random(getrandom::Error),
-    /// Nobody can listen there.
+    /// The server cannot listen at an address.
     #[error("cannot listen on {address} (parameter {parameter}): {error}")]
     Listen {
-        /// The parameter that names the address.
+        /// The parameter that sets the address.
         parameter: &'static str,
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The error of the system.
         error: io::Error,
     },
-    /// The store has no room for the tables.
+    /// The store has no space for the tables.
     #[error(transparent)]
     Store(#[from] honeycomb_store::Error),
-    /// The system refused something.
+    /// A system call failed.
     #[error(transparent)]
     Io(#[from] io::Error),
 }

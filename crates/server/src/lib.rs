@@ -1,17 +1,16 @@
-//! A Honeycomb store for many clients: whoever speaks the protocol of Redis, over streams; and whoever sends
-//! datagrams, of Open Compute Storage Messages or of batches.
-//!
+//! A server that gives many clients access to a Honeycomb store: Redis clients over TCP, and clients that
+//! send Open Compute Storage Messages or batches as datagrams.
 //! ```text
-//!  sockets ─> core ─> turn: reads of all connections together ─> store ─> accelerator
-//!             core          writes of all connections together ─> store
+//!  sockets ─> core ─> batch: reads of all connections together ─> store ─> accelerator
+//!             core           writes of all connections together ─> store
 //! ```
-//! One thread a core. Each turn of its loop gathers what all its connections have asked for, and runs their
-//! reads as one batch and their writes as another: an accelerator is fast with many requests in flight, not
-//! with one. A connection's commands are carried out in their order, and its replies are in that order.
-//!
-//! To read the code: [`Server`] starts the cores; `core` waits for sockets; `turn` gathers and answers;
-//! `commands` says what each command does to a `keyspace`; `transaction` makes that atomic; `datagrams` is
-//! all that comes without a connection.
+//! Each core has one thread with an event loop. An iteration of the loop collects the requests of all
+//! connections and executes their reads as one batch and their writes as another, because an accelerator is
+//! fast only with many requests in flight. The commands of one connection execute in order, and their replies
+//! have the same order.
+//! To read the code: [`Server`] starts the cores; `core` waits for sockets; `batch` executes requests and
+//! replies; `commands` defines the effect of each command on a `keyspace`; `transaction` makes commands
+//! atomic; `datagrams` serves clients without a connection.
 #![forbid(unsafe_code)]
 
 mod addresses;
@@ -82,5 +81,5 @@ pub use parameters::{PARAMETERS, Parameter, Refused};
 pub use server::Server;
 pub use time::{SystemTime, Time};
 
-/// The version of Redis whose commands on strings this server has: what clients are told.
+/// The version of Redis whose string commands this server implements. Clients see it in `INFO` and `HELLO`.
 pub(crate) const VERSION_OF_REDIS: &str = "8.0.0";

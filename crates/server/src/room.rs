@@ -1,8 +1,7 @@
-//! Room for writes: what is done before one is refused for want of memory.
-//!
-//! First pairs that have expired are deleted, then entries of the index of deadlines that are stale, then
-//! pairs are [evicted](crate::eviction), as `maxmemory-policy` says. Between two turns a core sees to it that
-//! some memory is free, so that writes rarely have to wait for that.
+//! Frees memory for writes before the server rejects one.
+//! The server first deletes expired pairs, then stale entries of the index of deadlines, and then
+//! [evicts](crate::eviction) pairs as `maxmemory-policy` requires. Between two iterations a core keeps some
+//! memory free, so that writes rarely wait.
 
 use std::sync::PoisonError;
 
@@ -12,38 +11,38 @@ use crate::failure::Failure;
 use crate::recency;
 use crate::server_state::ServerState;
 
-/// How often a write is tried again.
+/// Maximum number of retries of a write.
 const ATTEMPTS_MAX: usize = 1000;
-/// Entries of the index of deadlines that are looked at before a write is tried again.
-const ENTRIES_AN_ATTEMPT: u64 = 512;
-/// How often room is made for a write beyond the limit. If it is still beyond it then, the write goes on:
-/// there are pairs to evict, and the core goes on evicting them between two turns.
+/// Entries of the index of deadlines that are checked before each retry.
+const ENTRIES_PER_ATTEMPT: u64 = 512;
+/// Attempts to free memory for a write above the limit. If the memory is still above the limit afterwards,
+/// the write proceeds: evictable pairs exist, and the core continues to evict them between iterations.
 const ATTEMPTS_WITHIN_LIMIT: usize = 4;
-/// Pairs that are evicted before a write is tried again, and between two turns.
-const EVICTED_AN_ATTEMPT: usize = 128;
-const EVICTED_AN_ITERATION: usize = 32;
-/// Leaves that are looked at between two turns, to join those that are sparse.
-const LEAVES_AN_ITERATION: usize = 64;
-/// The part of what is to be free that may be held back while pairs are evicted.
+/// Pairs that are evicted before each retry, and between two iterations.
+const EVICTED_PER_ATTEMPT: usize = 128;
+const EVICTED_PER_ITERATION: usize = 32;
+/// Leaves that the store examines between two iterations, to merge sparse ones.
+const LEAVES_PER_ITERATION: usize = 64;
+/// Eviction pauses while retired memory exceeds this fraction of the memory to keep free.
 const RETIRED_FRACTION: usize = 2;
-/// The part of the memory that is kept free if pairs may be evicted, and how much it is at most.
+/// The fraction of the memory that stays free if the policy evicts pairs, and its maximum.
 const FREE_FRACTION: usize = 32;
 const FREE_BYTES_MAX: usize = 64 << 20;
 
-/// Carries out a write, which finds no memory only if none can be freed for it.
+/// Executes a write. It fails for lack of memory only if none can be freed.
 pub(crate) fn with_room<T>(
     shared: &ServerState,
     mut write: impl FnMut() -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     match write() {
-        Err(Failure::OutOfMemory) => again(shared, write),
+        Err(Failure::OutOfMemory) => retry(shared, write),
         outcome => outcome,
     }
 }
 
-/// Carries out a write that has found no memory, if some can be freed for it.
+/// Retries a write that failed for lack of memory.
 #[cold]
-pub(crate) fn again<T>(
+pub(crate) fn retry<T>(
     shared: &ServerState,
     mut write: impl FnMut() -> Result<T, Failure>,
 ) -> Result<T, Failure> {
@@ -59,17 +58,17 @@ pub(crate) fn again<T>(
     Err(Failure::OutOfMemory)
 }
 
-/// Whether writes that take memory are to be refused: the store uses more than `maxmemory`, and nothing may
-/// go.
+/// Returns whether the server must reject writes that allocate memory: the store uses more than `maxmemory`,
+/// and no pairs can be evicted.
 #[inline]
 pub(crate) fn is_full(shared: &ServerState, config: &Config) -> bool {
-    // Without a limit of its own it is the arena that refuses writes.
+    // Without a limit only the arena limits writes.
     config.memory_limit_bytes() < config.memory_bytes
         && is_above_limit(shared, config)
         && stays_above(shared, config)
 }
 
-/// What is retired does not count: it comes back by itself.
+/// Retired memory does not count, because it becomes free soon.
 #[cold]
 fn is_above_limit(shared: &ServerState, config: &Config) -> bool {
     let (free, retired) = shared.store.spare_bytes();
@@ -80,7 +79,7 @@ fn is_above_limit(shared: &ServerState, config: &Config) -> bool {
 fn stays_above(shared: &ServerState, config: &Config) -> bool {
     for _ in 0..ATTEMPTS_WITHIN_LIMIT {
         let has_freed = make_room(shared);
-        shared.store.maintain(LEAVES_AN_ITERATION);
+        shared.store.maintain(LEAVES_PER_ITERATION);
         let is_above = is_above_limit(shared, config);
         if !has_freed || !is_above {
             return is_above;
@@ -89,18 +88,18 @@ fn stays_above(shared: &ServerState, config: &Config) -> bool {
     false
 }
 
-/// Frees some memory, or has pairs go that may free some: whether it did.
+/// Frees memory or deletes pairs whose memory becomes free later. Returns whether it did.
 fn make_room(shared: &ServerState) -> bool {
     let now = shared.time.milliseconds();
     let mut reaper = shared.reaper.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut room = ENTRIES_AN_ATTEMPT;
+    let mut room = ENTRIES_PER_ATTEMPT;
     let gone = reaper.make_room(shared, now, &mut room);
     drop(reaper);
-    gone.unwrap_or(0) > 0 || evict(shared, EVICTED_AN_ATTEMPT) > 0
+    gone.unwrap_or(0) > 0 || evict(shared, EVICTED_PER_ATTEMPT) > 0
 }
 
-/// Sees to it between two turns that some memory is free, and that this core notes which pairs are used if
-/// the policy asks for that. Whether there is more to do at once.
+/// Keeps some memory free between two iterations, and makes this core record the uses of pairs that the
+/// policy needs. Returns whether more work remains.
 pub(crate) fn tend(shared: &ServerState, now: u64) -> bool {
     let config = shared.config();
     let policy = config.eviction.policy;
@@ -114,10 +113,11 @@ pub(crate) fn tend(shared: &ServerState, now: u64) -> bool {
     if shared.store.spare_bytes().0 >= wanted {
         return false;
     }
-    shared.store.maintain(LEAVES_AN_ITERATION);
+    shared.store.maintain(LEAVES_PER_ITERATION);
     let (free, retired) = shared.store.spare_bytes();
-    // What a snapshot holds back comes back by itself. While it does, deleting takes memory and frees none.
-    free + retired < wanted && retired < spare / RETIRED_FRACTION && evict(shared, EVICTED_AN_ITERATION) > 0
+    // A snapshot only delays the return of retired memory. In the meantime deletes would allocate memory and
+    // free none.
+    free + retired < wanted && retired < spare / RETIRED_FRACTION && evict(shared, EVICTED_PER_ITERATION) > 0
 }
 
 fn evict(shared: &ServerState, count: usize) -> usize {
@@ -126,7 +126,7 @@ fn evict(shared: &ServerState, count: usize) -> usize {
     match eviction::evict(&mut sampler, shared, eviction, count) {
         Ok(evicted) => evicted,
         Err(failure) => {
-            tracing::warn!(%failure, "pairs were not evicted");
+            tracing::warn!(%failure, "cannot evict pairs");
             0
         }
     }

@@ -1,10 +1,9 @@
-//! Tasks: commands that take long, executed a slice at a time.
-//!
-//! A slice reads a page of pairs, or a part of a long value, or some of the commands of a transaction.
-//! Between two slices the core serves its other clients, so a task delays none of them by more than a slice.
-//! A core executes slices of [`ACTIVE_MAX`] tasks in turn, and each of these holds one snapshot at most;
-//! further tasks wait. A task writes its reply to a buffer of its own, which its connection sends once it is
-//! whole.
+//! Tasks: long commands, which execute in slices.
+//! A slice reads a page of pairs, or a part of a long value, or executes some commands of a transaction.
+//! Between two slices the core serves its other clients, so a task delays them by at most one slice. A core
+//! executes slices of [`ACTIVE_TASKS_MAX`](crate::config::ACTIVE_TASKS_MAX) tasks round-robin, and each of
+//! these uses at most one snapshot; further tasks wait. A task writes its reply to a separate buffer, and the
+//! connection sends the complete reply.
 
 mod exec;
 pub(crate) mod progress;
@@ -28,25 +27,25 @@ use crate::task::values::Values;
 use crate::task::walking::Walking;
 use crate::transaction::OptimisticTransaction;
 
-/// A command on its way.
+/// A long command in progress.
 pub(crate) struct Task {
     requests: Requests,
     found: Found,
     named: CommandRef,
     work: Work,
     replies: Replies,
-    /// The time that its slices have taken.
+    /// The total duration of its slices.
     took: Duration,
 }
 
-/// What is left to do.
+/// The remaining work.
 pub(crate) enum Work {
     Walk(Box<Walking>),
     Values(Box<Values>),
     Exec(Box<Exec>),
 }
 
-/// Executes a command that was allowed, or begins it: then the work that is left is returned.
+/// Executes an allowed command, or begins it. Returns the remaining work of a long command.
 pub(crate) fn start(
     context: &mut Context<'_>,
     named: CommandRef,
@@ -93,18 +92,19 @@ impl Work {
         };
         match progress {
             Err(Failure::NoSnapshot) => Ok(Progress::Wait),
-            Err(Failure::SnapshotLost) if self.begin_again(context) => Ok(Progress::More),
+            Err(Failure::SnapshotLost) if self.restart(context) => Ok(Progress::More),
             progress => progress,
         }
     }
 
-    /// Begins again after its snapshot was lost to a write without room. Returns whether it may.
-    fn begin_again(&mut self, context: &mut Context<'_>) -> bool {
+    /// Restarts after the store dropped its snapshot to free memory for a write. Returns false if the command
+    /// cannot restart.
+    fn restart(&mut self, context: &mut Context<'_>) -> bool {
         context.replies.truncate(0);
         match self {
-            Self::Walk(walking) => return walking.begin_again(),
-            Self::Values(values) => values.begin_again(),
-            Self::Exec(exec) => exec.begin_again(context),
+            Self::Walk(walking) => return walking.restart(),
+            Self::Values(values) => values.restart(),
+            Self::Exec(exec) => exec.restart(context),
         }
         true
     }
@@ -118,7 +118,7 @@ impl Work {
 }
 
 impl Task {
-    /// The task of a command, of whose arguments it keeps a copy.
+    /// Returns the task of a command. Copies the arguments.
     pub(crate) fn new(named: CommandRef, arguments: Arguments<'_>, work: Work, replies: &Replies) -> Self {
         let mut requests = Requests::default();
         let found = requests.keep(arguments);
@@ -126,17 +126,17 @@ impl Task {
         Self { requests, found, named, work, replies, took: Duration::ZERO }
     }
 
-    /// Bytes that it has replied.
+    /// Returns the number of bytes of its reply so far.
     pub(crate) fn reply_bytes(&self) -> usize {
         self.replies.len()
     }
 
-    /// Drops the work, and returns what it has replied.
+    /// Drops the work and returns the reply so far.
     pub(crate) fn into_replies(self) -> Replies {
         self.replies
     }
 
-    /// Bytes of memory that it takes.
+    /// Returns the bytes of memory in use.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.requests.capacity() + self.replies.capacity() + self.work.memory_bytes()
     }

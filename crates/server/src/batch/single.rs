@@ -1,4 +1,4 @@
-//! Commands that are carried out one by one.
+//! Commands that execute one by one.
 
 use honeycomb_protocol::resp::Malformed;
 
@@ -17,40 +17,41 @@ use crate::stopwatch::{ExecutedCommand, Stopwatch};
 use crate::task::scheduler::Tasks;
 use crate::task::{Task, Work, start};
 
-/// Commands that are executed at once between `MULTI` and `EXEC`. All others wait in the queue.
+/// Commands that execute at once between `MULTI` and `EXEC`. All others enter the queue.
 const NEVER_QUEUED: [&str; 7] = ["exec", "discard", "multi", "watch", "ri.watchrange", "reset", "quit"];
-/// Commands that no transaction may hold.
+/// Commands that are not allowed in a transaction.
 const NOT_IN_TRANSACTIONS: [&str; 2] = ["shutdown", "save"];
-/// Commands of clients that have not said the password.
+/// Commands that are allowed before authentication.
 const BEFORE_AUTHENTICATION: [&str; 4] = ["auth", "hello", "quit", "reset"];
 
-/// Carries out the request at the front of a connection: whether there is one, and not one that the next
-/// round carries out with others.
+/// Executes the request at the front of a connection. Returns false if there is no complete request, or if
+/// the next round executes it in a batch.
 pub(super) fn execute(
     round: &Round<'_>,
     tasks: &mut Tasks,
     (index, connection): (usize, &mut Connection),
     stopwatch: &mut Stopwatch<'_>,
 ) -> bool {
-    if !connection.may_go_on() {
+    if !connection.can_continue() {
         return false;
     }
-    let PendingRequest { found, command, .. } = match connection.take(connection.limits(round.config)) {
-        Ok(Some(asked)) if round.delays(asked.command) => {
-            connection.put_back(asked);
+    let PendingRequest { found, command, .. } = match connection.next_request(connection.limits(round.config))
+    {
+        Ok(Some(request)) if round.delays(request.command) => {
+            connection.put_back(request);
             return false;
         }
-        Ok(Some(asked)) if round.paused.is_some() || connection.is_for_alone(&asked) => asked,
-        Ok(Some(asked)) => {
-            connection.put_back(asked);
+        Ok(Some(request)) if round.paused.is_some() || connection.must_execute_alone(&request) => request,
+        Ok(Some(request)) => {
+            connection.put_back(request);
             return false;
         }
         Ok(None) => return false,
         Err(malformed) => {
             let client = connection.session.client.id;
-            tracing::debug!(client, %malformed, "a connection is closed: what came is no request");
+            tracing::debug!(client, %malformed, "closing a connection: malformed request");
             let before = connection.unsent();
-            Failure::other(refusal(&malformed, &connection.session))
+            Failure::other(protocol_error(&malformed, &connection.session))
                 .reply_after(before, &mut connection.replies);
             connection.session.closing = true;
             return true;
@@ -94,7 +95,7 @@ pub(super) fn execute(
     true
 }
 
-/// Queues a command, executes it, or begins it: then the work that is left is returned.
+/// Queues a command, executes it, or begins it. Returns the remaining work of a long command.
 fn serve(
     context: &mut Context<'_>,
     allowed: Result<CommandRef, Failure>,
@@ -103,7 +104,7 @@ fn serve(
     let command = match allowed {
         Ok(command) => command,
         Err(failure) => {
-            context.session.spoil(&failure);
+            context.session.abort(&failure);
             return Err(failure);
         }
     };
@@ -115,8 +116,8 @@ fn serve(
     Ok(start(context, command, arguments)?.map(|work| (command, work)))
 }
 
-/// The reason for which bytes are no request: clients that have not said the password may send less.
-fn refusal(malformed: &Malformed, session: &Session) -> String {
+/// Returns the error message for a malformed request. Clients that have not authenticated have lower limits.
+fn protocol_error(malformed: &Malformed, session: &Session) -> String {
     match malformed {
         Malformed::ArgumentCount if !session.authenticated => {
             "Protocol error: unauthenticated multibulk length".to_owned()
@@ -128,7 +129,7 @@ fn refusal(malformed: &Malformed, session: &Session) -> String {
     }
 }
 
-/// The command, if the client may run it where it is.
+/// Returns the command if the client may execute it in its current state.
 fn allowed(
     round: &Round<'_>,
     session: &Session,

@@ -1,6 +1,6 @@
-//! Commands of a round that read and then write, at most one of each connection: what they read is one batch,
-//! and the swaps that make them atomic are another. Those whose pair is another by then, and those of several
-//! pairs, are carried out one by one.
+//! The batches of a round for commands that read and then write, at most one command per connection.
+//! One batch reads the pairs of all commands. Another one contains the swaps that make the commands atomic. A
+//! command executes alone if its pair has changed between the two batches, or if it writes several pairs.
 
 use honeycomb_protocol::resp::Found;
 use honeycomb_store::{Batch, Error, Reads, Table};
@@ -22,7 +22,7 @@ use crate::transaction::OptimisticTransaction;
 pub(super) struct UpdateBatch {
     reads: Reads,
     commands: Vec<Command>,
-    /// The swaps of some of the commands, in their order.
+    /// The swaps of some of the commands, in the same order.
     swaps: Batch,
 }
 
@@ -39,42 +39,42 @@ struct Command {
     found: Found,
     named: CommandRef,
     handler: OnKeys,
-    /// Its first read.
+    /// The position of its first read in the batch.
     first: usize,
-    /// Where its reply begins.
+    /// The offset of its reply.
     before: usize,
     state: State,
 }
 
-/// How far a command is.
+/// The state of a command.
 enum State {
-    /// It has replied, and takes effect if its swap does.
+    /// It has replied, and takes effect if its swap succeeds.
     Swaps,
-    /// It is to be carried out by itself, as if nothing had been.
+    /// It must execute alone, from the beginning.
     Alone,
-    /// It is done, or has failed.
+    /// It has completed or failed.
     Done(Result<(), Failure>),
 }
 
 impl UpdateBatch {
     /// Adds the command at the front of a connection, if it reads and then writes, and its reads.
     pub(super) fn gather(&mut self, round: &Round<'_>, index: usize, connection: &mut Connection) {
-        if !connection.may_join() {
+        if !connection.can_batch() {
             return;
         }
-        let Ok(Some(asked)) = connection.take(&round.config.request) else { return };
+        let Ok(Some(request)) = connection.next_request(&round.config.request) else { return };
         let table = round.shared.table(connection.session.database);
-        let arguments = connection.requests.arguments(&asked.found);
+        let arguments = connection.requests.arguments(&request.found);
         let first = self.reads.len();
-        let Some((named, handler)) = self.read_ahead(asked.command, &arguments, table) else {
-            return connection.put_back(asked);
+        let Some((named, handler)) = self.read_ahead(request.command, &arguments, table) else {
+            return connection.put_back(request);
         };
-        let (found, before, state) = (asked.found, connection.unsent(), State::Alone);
+        let (found, before, state) = (request.found, connection.unsent(), State::Alone);
         self.commands.push(Command { connection: index, found, named, handler, first, before, state });
     }
 
-    /// Adds what a command reads. None if it is of another kind, or cannot be read ahead: then the command is
-    /// carried out alone, and has its error from there.
+    /// Adds the reads of a command. Returns `None` for a command of another kind, or if its keys cannot be
+    /// read in a batch. Such a command executes alone and reports its errors then.
     fn read_ahead(
         &mut self,
         command: Option<CommandRef>,
@@ -87,7 +87,7 @@ impl UpdateBatch {
         Some((named, handler))
     }
 
-    /// Carries out what was gathered, and replies: how much it was.
+    /// Executes the collected commands and replies. Returns their number.
     pub(super) fn execute(
         &mut self,
         round: &Round<'_>,
@@ -96,7 +96,7 @@ impl UpdateBatch {
     ) -> usize {
         let done = self.commands.len();
         if done == 0 {
-            // Of a command that could not be read ahead some keys may have been.
+            // A rejected command may have added some of its keys.
             self.reads.clear();
             return 0;
         }
@@ -127,7 +127,7 @@ impl UpdateBatch {
         done
     }
 
-    /// Applies the swaps: a command whose pair is another by now is carried out anew.
+    /// Applies the swaps. A command whose pair has changed executes again.
     fn swap(&mut self, round: &Round<'_>) {
         let Self { commands, swaps, .. } = self;
         if swaps.is_empty() {
@@ -136,21 +136,22 @@ impl UpdateBatch {
         round.counts.write_batches.add(swaps.len() as u64, 1);
         let mut waiting: Vec<_> = commands.iter_mut().map(|command| &mut command.state).collect();
         waiting.retain(|state| matches!(state, State::Swaps));
-        let refused = round.shared.store.apply_each(swaps, |index, outcome| {
+        let rejected = round.shared.store.apply_each(swaps, |index, outcome| {
             *waiting[index] = match outcome {
                 Ok(outcome) if outcome.wrote() => State::Done(Ok(())),
-                // Alone it can have memory freed.
+                // A command that executes alone can free memory first.
                 Ok(_) | Err(Error::OutOfMemory { .. }) => State::Alone,
                 Err(error) => State::Done(Err(error.into())),
             };
         });
-        debug_assert!(refused.is_ok(), "all tables are of this store");
+        debug_assert!(rejected.is_ok(), "all tables belong to this store");
         clear(swaps);
     }
 }
 
 impl Command {
-    /// Replies, and adds its swap or takes effect; unless there is no room for what it reads and writes.
+    /// Executes a command on the pairs that the batch read. Returns `Alone` if the batch had no space for its
+    /// reads or its swap.
     fn begin(
         &self,
         round: &Round<'_>,
@@ -184,7 +185,7 @@ impl Command {
         }
     }
 
-    /// Carries it out by itself if it is to be, and replies its failure if there is one.
+    /// Executes the command alone if necessary, and replies its error.
     fn end(&mut self, round: &Round<'_>, connection: &mut Connection) {
         let Connection { requests, session, replies, .. } = connection;
         if !matches!(self.state, State::Done(_)) {

@@ -35,7 +35,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         usage: "",
         summary: "Begins the counts of INFO anew; metrics go on.",
         run: |context, _| {
-            context.count_here();
+            context.flush_counts();
             context.shared.reset_totals();
             context.replies.ok();
             Ok(())

@@ -62,7 +62,7 @@ fn info(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fail
     let everything = is_asked("all") || is_asked("everything");
     let default = asked.is_empty() || is_asked("default");
     let mut text = String::new();
-    context.count_here();
+    context.flush_counts();
     for (name, is_default, section) in SECTIONS {
         if everything || default && is_default || is_asked(name) {
             let mut lines = Lines(String::new());

@@ -145,7 +145,7 @@ fn shutdown(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), 
             "SHUTDOWN SAVE: this server keeps nothing on disk; SHUTDOWN NOSAVE ends it",
         ));
     }
-    if !context.shared.ask_to_end() {
+    if !context.shared.request_shutdown() {
         return Err(Failure::other("SHUTDOWN: the program around this server does not let clients end it"));
     }
     tracing::info!(client = context.session.client.id, "a client ends the server");

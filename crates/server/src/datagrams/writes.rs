@@ -110,7 +110,7 @@ impl<'a> Writes<'a> {
         let apply = || self.shared.store.apply(&batch);
         let applied = match apply() {
             Err(Error::OutOfMemory { .. }) => {
-                room::again(self.shared, || Ok(apply()?)).map_err(|_| Outcome::OutOfMemory)?
+                room::retry(self.shared, || Ok(apply()?)).map_err(|_| Outcome::OutOfMemory)?
             }
             applied => applied?,
         };

@@ -29,7 +29,7 @@ impl Sampler {
         Ok(self.pairs.first().map(|(key, value)| (key.to_vec(), value.to_vec())))
     }
 
-    /// A table, as likely as it has pairs.
+    /// Returns the position of a random table, weighted by the number of pairs.
     pub(super) fn weighted(&mut self, tables: &[Table]) -> Option<usize> {
         let all: u64 = tables.iter().map(Table::pair_count).sum();
         let mut place = self.draw().checked_rem(all)?;
@@ -41,7 +41,8 @@ impl Sampler {
         })
     }
 
-    /// A pair drawn at random. Of a value only the beginning, which is all of that of an entry.
+    /// Returns a random pair with at most the first bytes of its value. These include the whole value of an
+    /// index entry.
     pub(super) fn sample(&mut self, table: &Table) -> Option<Pair> {
         let mut found = None;
         let mut take = |key: &[u8], value: &[u8]| {

@@ -6,38 +6,38 @@ use honeycomb_store::Pairs;
 use crate::deadlines::Deadlines;
 use crate::glimpse::Glimpse;
 
-/// A debt that is worth a step.
+/// The debt at which a step is due.
 pub(super) const DEBT_MIN: u64 = 256;
 
-/// When the next step is due.
+/// The time of the next step.
 #[derive(Debug, Default)]
 pub(crate) struct Schedule {
     pub(super) next: AtomicU64,
 }
 
-/// What steps need, one after the other.
+/// The state between steps.
 #[derive(Debug)]
 pub(crate) struct Reaper {
-    /// When entries were last looked at in any case.
+    /// Time of the last regular check of entries.
     pub(super) last: u64,
-    /// The key of the entry after which stale ones are looked for.
+    /// The search for stale entries continues after this key.
     pub(super) checked: Vec<u8>,
-    /// The pass over pairs that were in the store before the server was, until it is done.
+    /// The pass over pairs that existed before the server started, until it has completed.
     pub(super) pass: Option<Pass>,
     pub(super) entries: Pairs,
     pub(super) glimpse: Glimpse,
 }
 
-/// Where the pass is.
+/// The position of the pass.
 #[derive(Debug, Default)]
 pub(super) struct Pass {
     pub(super) slot: usize,
-    /// The key after which it goes on.
+    /// The pass continues after this key.
     pub(super) after: Vec<u8>,
 }
 
 impl Schedule {
-    /// Whether a core is to take a step.
+    /// Returns whether a step is due.
     #[inline]
     pub(crate) fn is_due(&self, deadlines: &Deadlines, now: u64) -> bool {
         now >= self.next.load(Ordering::Relaxed) || deadlines.debt() >= DEBT_MIN || Deadlines::has_found()
@@ -45,7 +45,7 @@ impl Schedule {
 }
 
 impl Reaper {
-    /// One for a store, whose pairs it passes over if there are any.
+    /// Returns the reaper of a store. It begins with a pass over existing pairs.
     pub(crate) fn new(deadlines: &Deadlines) -> Self {
         let has_pairs = deadlines.tables().iter().any(|table| table.pair_count() > 0);
         let pass = has_pairs.then(Pass::default);

@@ -1,12 +1,12 @@
 //! The progress of a task.
 
-/// How far a slice has come.
+/// The outcome of a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// The reply is whole.
+    /// The reply is complete.
     Done,
-    /// Another slice is needed.
+    /// The task needs another slice.
     More,
-    /// Others hold all snapshots, or memory is short: the same slice is to be executed again.
+    /// No snapshot is available, or memory is short. The same slice executes again later.
     Wait,
 }

@@ -14,23 +14,23 @@ use crate::stopwatch::{ExecutedCommand, Stopwatch};
 use crate::task::Task;
 use crate::task::progress::Progress;
 
-/// Bytes that the first slices of tasks reply in an iteration of the event loop, and for how many bytes a
-/// slice counts at least.
+/// Bytes that the first slices of tasks may reply in an iteration of the event loop, and the minimum that a
+/// slice counts.
 const BEGUN_BYTES: usize = 64 << 10;
 const BEGUN_BYTES_MIN: usize = 8 << 10;
 
-/// The tasks of a core's connections.
+/// The tasks of the connections of a core.
 #[derive(Debug, Default)]
 pub(crate) struct Tasks {
-    /// Connections whose tasks are executed in turn.
+    /// Connections whose tasks execute round-robin.
     active: VecDeque<usize>,
     waiting: VecDeque<usize>,
-    /// Bytes that tasks which begin may still reply in this iteration of the event loop.
+    /// Bytes that new tasks may still reply in this iteration of the event loop.
     quota: usize,
 }
 
 impl Tasks {
-    /// Whether there are any.
+    /// Returns whether the core has no tasks.
     pub(crate) fn is_empty(&self) -> bool {
         self.active.is_empty() && self.waiting.is_empty()
     }
@@ -40,8 +40,8 @@ impl Tasks {
         self.quota = BEGUN_BYTES;
     }
 
-    /// Gives a connection a task. Executes its first slice at once if fewer tasks are active than may be, and
-    /// the slices of others that began in this iteration were short.
+    /// Adds a task to a connection. Executes its first slice at once if few tasks are active and the other
+    /// first slices of this iteration were short.
     pub(crate) fn begin(
         &mut self,
         (index, connection): (usize, &mut Connection),
@@ -62,14 +62,14 @@ impl Tasks {
         }
     }
 
-    /// Forgets the task of a connection that is closed: another one will have its place.
+    /// Removes the task of a closed connection, because another connection will reuse its index.
     pub(crate) fn forget(&mut self, index: usize) {
         self.active.retain(|other| *other != index);
         self.waiting.retain(|other| *other != index);
     }
 
-    /// Executes the next slice of one task, unless its connection has to wait. Returns the connection and how
-    /// far the task has come.
+    /// Executes the next slice of one task unless its connection must wait. Returns the index of the
+    /// connection and the progress of the task.
     pub(crate) fn step(
         &mut self,
         shared: &ServerState,
@@ -82,7 +82,7 @@ impl Tasks {
             self.active.push_back(index);
         }
         let index = self.active.pop_front()?;
-        // Its client may have gone.
+        // The client may have disconnected.
         let connection = connections.get_mut(index).filter(|connection| connection.task.is_some())?;
         let progress = match waits(connection) {
             true => Progress::Wait,
@@ -95,7 +95,7 @@ impl Tasks {
     }
 }
 
-/// Executes a slice of a connection's task. At its end the connection has the reply.
+/// Executes a slice of the task of a connection. The last slice moves the reply to the connection.
 fn step(connection: &mut Connection, shared: &ServerState, stopwatch: &mut Stopwatch<'_>) -> Progress {
     let Some(mut task) = connection.task.take() else { return Progress::Done };
     stopwatch.counts().slices.add(1);
