@@ -1,4 +1,4 @@
-//! What a command sees of a table: keys and values that have not expired.
+//! A table as commands see it: keys and values that have not expired.
 
 use honeycomb_store::{Reads, Table};
 
@@ -22,18 +22,18 @@ pub(crate) struct Keyspace<'k> {
     source: ValueSource<'k>,
 }
 
-/// Where values come from.
+/// The source of values.
 enum ValueSource<'k> {
-    /// Gets that were run ahead, with those of other commands: the next one is at this place.
-    Ahead(&'k Reads, usize),
-    /// What a transaction reads and writes.
+    /// Gets that a batch has executed, with the position of the next one.
+    Batch(&'k Reads, usize),
+    /// The reads and writes of a transaction.
     Transaction(&'k mut OptimisticTransaction),
 }
 
 impl<'k> Keyspace<'k> {
-    /// Of a command that only reads its keys, each once and in the order of its arguments. They were read
-    /// from `first` on.
-    pub(crate) fn ahead(
+    /// Returns the keyspace of a command that only reads its keys, each once and in the order of its
+    /// arguments. The reads begin at `first`.
+    pub(crate) fn of_batch(
         databases: &'k Databases,
         session: &Session,
         now: u64,
@@ -41,12 +41,12 @@ impl<'k> Keyspace<'k> {
         first: usize,
     ) -> Self {
         let Session { database: number, touches, .. } = *session;
-        let (table, source) = (databases.table(number), ValueSource::Ahead(reads, first));
+        let (table, source) = (databases.table(number), ValueSource::Batch(reads, first));
         Self { databases, number, table, now, touches, source }
     }
 
-    /// Of a command in a transaction.
-    pub(crate) fn within(
+    /// Returns the keyspace of a command in a transaction.
+    pub(crate) fn in_transaction(
         databases: &'k Databases,
         session: &Session,
         now: u64,
@@ -57,17 +57,17 @@ impl<'k> Keyspace<'k> {
         Self { databases, number, table, now, touches, source: ValueSource::Transaction(transaction) }
     }
 
-    /// The number of its table.
+    /// Returns the number of the table.
     pub(crate) fn number(&self) -> usize {
         self.number
     }
 
-    /// The number of another table, as clients write it.
+    /// Converts the number of another table, as clients send it, to an index.
     pub(crate) fn other_number(&self, number: i64) -> Result<usize, Failure> {
         self.databases.number(number)
     }
 
-    /// The pairs of the table of another number, in the same transaction.
+    /// Returns the keyspace of another table in the same transaction.
     pub(crate) fn of(&mut self, number: usize) -> Keyspace<'_> {
         let Self { databases, now, touches, .. } = *self;
         let (_, transaction) = self.writable();
@@ -75,20 +75,19 @@ impl<'k> Keyspace<'k> {
         Keyspace { databases, number, table, now, touches, source: ValueSource::Transaction(transaction) }
     }
 
-    /// Milliseconds since 1970, the same throughout the command.
+    /// Returns the time in milliseconds since 1970. It is constant during a command.
     pub(crate) fn now(&self) -> u64 {
         self.now
     }
 
-    /// The value of a key, for a command that returns something of it. A key that no pair can have, as it is
-    /// too long or empty, is absent.
+    /// Returns the value of a key for a command that reads. An empty key or a too long one is absent.
     #[inline]
     pub(crate) fn get(&mut self, key: &[u8]) -> Result<Option<Envelope<'_>>, Failure> {
         self.touch(key);
         self.peek(key)
     }
 
-    /// The same, which does not count as a use of the pair.
+    /// Returns the value of a key without counting a use of the pair.
     #[inline]
     pub(crate) fn peek(&mut self, key: &[u8]) -> Result<Option<Envelope<'_>>, Failure> {
         let found = self.find(key)?;
@@ -96,13 +95,13 @@ impl<'k> Keyspace<'k> {
         Ok(found)
     }
 
-    /// The value of a key, for a command that is about to write: the statistics of lookups do not count it.
+    /// Returns the value of a key for a command that will write. The statistics of lookups do not count it.
     pub(crate) fn get_to_write(&mut self, key: &[u8]) -> Result<Option<Envelope<'_>>, Failure> {
         self.touch(key);
         self.find(key)
     }
 
-    /// A command of the client uses a pair. Only what it writes counts if it has said `CLIENT NO-TOUCH ON`.
+    /// Records a use of a pair. After `CLIENT NO-TOUCH ON` only writes count as uses.
     #[inline]
     fn touch(&self, key: &[u8]) {
         if self.touches {
@@ -114,7 +113,7 @@ impl<'k> Keyspace<'k> {
     fn find(&mut self, key: &[u8]) -> Result<Option<Envelope<'_>>, Failure> {
         let now = self.now;
         let pair = match &mut self.source {
-            ValueSource::Ahead(reads, next) => {
+            ValueSource::Batch(reads, next) => {
                 *next += 1;
                 reads.value(*next - 1)?
             }
@@ -131,7 +130,7 @@ impl<'k> Keyspace<'k> {
         Ok(Some(envelope))
     }
 
-    /// Refuses what no pair can be made of.
+    /// Rejects invalid keys and too long values.
     pub(crate) fn check_pair(&self, key: &[u8], data: &[u8]) -> Result<(), Failure> {
         if !self.table.allows_key(key) {
             return Err(Failure::KeyLength(key.len()));
@@ -139,7 +138,7 @@ impl<'k> Keyspace<'k> {
         if data.len() > DATA_BYTES_MAX { Err(Failure::TooLong) } else { Ok(()) }
     }
 
-    /// Puts a value in place of any other. One that has expired already deletes the pair.
+    /// Puts a value, replacing any other. A value that has already expired deletes the pair.
     pub(crate) fn put(&mut self, key: &[u8], data: &[u8], expires_at: Option<u64>) -> Result<(), Failure> {
         self.check_pair(key, data)?;
         let (envelope, now) = (Envelope { data, expires_at }, self.now);
@@ -152,7 +151,7 @@ impl<'k> Keyspace<'k> {
         Ok(())
     }
 
-    /// Deletes a pair, be it there or not.
+    /// Deletes a pair if it exists.
     pub(crate) fn delete(&mut self, key: &[u8]) {
         let (table, transaction) = self.writable();
         if table.allows_key(key) {
@@ -160,7 +159,7 @@ impl<'k> Keyspace<'k> {
         }
     }
 
-    /// Its table.
+    /// Returns the table.
     pub(crate) fn table(&self) -> &'k Table {
         self.table
     }
@@ -168,7 +167,7 @@ impl<'k> Keyspace<'k> {
     fn writable(&mut self) -> (&Table, &mut OptimisticTransaction) {
         match &mut self.source {
             ValueSource::Transaction(transaction) => (self.table, transaction),
-            ValueSource::Ahead(..) => unreachable!("a command that is said to read writes"),
+            ValueSource::Batch(..) => unreachable!("a command that only reads wrote"),
         }
     }
 }

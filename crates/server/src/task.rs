@@ -66,7 +66,11 @@ pub(crate) fn start(
         {
             let (databases, session, now) = (&context.shared.databases, &*context.session, context.now);
             let Some(transaction) = context.transaction.as_deref_mut() else { return Ok(None) };
-            handler(&mut Keyspace::within(databases, session, now, transaction), arguments, context.replies)?;
+            handler(
+                &mut Keyspace::in_transaction(databases, session, now, transaction),
+                arguments,
+                context.replies,
+            )?;
         }
         CommandForm::Values(_) => {
             return Ok(Some(Work::Values(Box::new(Values::new(context, named, arguments)))));

@@ -156,8 +156,8 @@ impl ReadBatch {
         datagrams: &mut Datagrams,
         stopwatch: &mut Stopwatch<'_>,
     ) -> usize {
-        let (questions, answers) = datagrams.ask(round.shared, round.now, &mut self.reads);
-        if self.commands.is_empty() && questions.is_empty() {
+        let (requests, replier) = datagrams.collect(round.shared, round.now, &mut self.reads);
+        if self.commands.is_empty() && requests.is_empty() {
             datagrams.send();
             // A rejected command may have added some of its keys.
             self.reads.clear();
@@ -196,7 +196,7 @@ impl ReadBatch {
         lap.end();
         self.commands.clear();
         self.budget.end(self.reads.found_bytes());
-        done += questions.execute(&self.reads, outcome.is_ok(), answers);
+        done += requests.execute(&self.reads, outcome.is_ok(), replier);
         datagrams.send();
         self.reads.clear();
         done
@@ -219,7 +219,7 @@ impl Command {
         let databases = &round.shared.databases;
         match self.what {
             What::Keys(handler) => {
-                let mut keyspace = Keyspace::ahead(databases, session, round.now, reads, self.first);
+                let mut keyspace = Keyspace::of_batch(databases, session, round.now, reads, self.first);
                 match handler(&mut keyspace, &requests.arguments(&self.found), replies) {
                     Err(Failure::NoRoom) => Outcome::Alone,
                     replied => Outcome::Replied(replied),

@@ -171,7 +171,8 @@ impl Command {
         if swaps.bytes() >= WRITTEN_BYTES {
             return State::Alone;
         }
-        let mut keyspace = Keyspace::within(&round.shared.databases, session, round.now, &mut transaction);
+        let mut keyspace =
+            Keyspace::in_transaction(&round.shared.databases, session, round.now, &mut transaction);
         if let Err(failure) = (self.handler)(&mut keyspace, &arguments, replies) {
             return State::Done(Err(failure));
         }

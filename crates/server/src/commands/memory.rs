@@ -173,7 +173,7 @@ fn usage(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fai
     let (databases, session, now) = (&context.shared.databases, &*context.session, context.now);
     match context.transaction.as_deref_mut() {
         Some(transaction) => {
-            let mut keyspace = Keyspace::within(databases, session, now, transaction);
+            let mut keyspace = Keyspace::in_transaction(databases, session, now, transaction);
             usage_of_pair(&mut keyspace, arguments, context.replies)
         }
         None => run_alone(context, usage_of_pair, arguments),

@@ -45,7 +45,7 @@ fn is_there(context: &mut Context<'_>, key: &[u8]) -> Result<bool, Failure> {
     let (databases, session, now) = (&context.shared.databases, &*context.session, context.now);
     match context.transaction.as_deref_mut() {
         Some(transaction) => {
-            Ok(Keyspace::within(databases, session, now, transaction).get_to_write(key)?.is_some())
+            Ok(Keyspace::in_transaction(databases, session, now, transaction).get_to_write(key)?.is_some())
         }
         None => Ok(true),
     }

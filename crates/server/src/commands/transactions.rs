@@ -67,7 +67,7 @@ pub(crate) fn run_alone(
     loop {
         let now = shared.time.milliseconds();
         let mut transaction = OptimisticTransaction::new(changed_bytes_max);
-        let mut keyspace = Keyspace::within(&shared.databases, session, now, &mut transaction);
+        let mut keyspace = Keyspace::in_transaction(&shared.databases, session, now, &mut transaction);
         handler(&mut keyspace, arguments, replies)?;
         if transaction.commit(shared)? {
             return Ok(());
