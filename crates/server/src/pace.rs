@@ -1,14 +1,14 @@
-//! How many commands are carried out a second, and the most memory that was used: looked at now and then.
+//! The rate of commands and the peak of used memory, updated periodically.
 
 use honeycomb_memory::sync::{AtomicU64, AtomicUsize, Ordering};
 
-/// Milliseconds between two looks.
+/// Milliseconds between two updates.
 const INTERVAL: u64 = 1000;
 
-/// What the first core has seen. Only that core writes, but for the peak.
+/// The measurements of the first core. Only this core writes them, except for the peak.
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
-    /// Of the last look: when, in milliseconds since 1970, and how many commands had been carried out.
+    /// Time of the last update in milliseconds since 1970, and the number of commands executed by then.
     looked_at: AtomicU64,
     executed: AtomicU64,
     commands_a_second: AtomicU64,
@@ -16,12 +16,12 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Commands a second, between the last two looks.
+    /// Returns the commands per second between the last two updates.
     pub(crate) fn commands(&self) -> u64 {
         self.commands_a_second.load(Ordering::Relaxed)
     }
 
-    /// The most bytes that were used, so many now included.
+    /// Returns the maximum of used bytes, including the current number.
     pub(crate) fn peak(&self, used: usize) -> usize {
         self.peak.fetch_max(used, Ordering::Relaxed).max(used)
     }

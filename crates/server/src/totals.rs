@@ -1,4 +1,4 @@
-//! What all cores have done together.
+//! The statistics of all cores together.
 
 use std::array;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::counts::{Counter, Counts, Distribution};
 use crate::tally::PREFIXES;
 
-/// Counts of all cores, added up.
+/// The sums of the counts of all cores.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Totals {
     pub(crate) received_bytes: u64,
@@ -19,13 +19,13 @@ pub(crate) struct Totals {
     pub(crate) commands_rejected: u64,
     pub(crate) keyspace_hits: u64,
     pub(crate) keyspace_misses: u64,
-    /// Error replies by their first word: in the order of [`PREFIXES`].
+    /// Error replies by their first word, in the order of [`PREFIXES`].
     pub(crate) errors: [u64; PREFIXES.len()],
     pub(crate) expired: u64,
     pub(crate) evicted_pairs: u64,
     pub(crate) read_batches: Distribution,
     pub(crate) write_batches: Distribution,
-    /// By the command's number: how long it took, and how often it failed.
+    /// Durations and number of errors, by number of the command.
     pub(crate) commands: Vec<(Distribution, u64)>,
 }
 
@@ -58,7 +58,7 @@ impl Totals {
         }
     }
 
-    /// Commands that were carried out.
+    /// Returns the number of executed commands.
     pub(crate) fn executed(&self) -> u64 {
         self.commands.iter().map(|(microseconds, _)| microseconds.count()).sum()
     }
@@ -88,7 +88,7 @@ impl Totals {
     }
 }
 
-/// Commands that were carried out since the server was started: a part of [`Totals::of`].
+/// Returns the number of commands that have executed since the server started, a part of [`Totals::of`].
 pub(crate) fn executed(counts: &[Arc<Counts>]) -> u64 {
     let of = |counts: &Counts| counts.commands.iter().map(|one| one.microseconds.count()).sum::<u64>();
     counts.iter().map(|counts| of(counts)).sum()
