@@ -1,15 +1,14 @@
-//! Addresses as people write them: of an IP address or the name of a host, and a port.
+//! Text forms of addresses: an IP address or a host name, and a port.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
-/// What [`resolve`] takes.
+/// The form that [`resolve`] accepts.
 pub const ADDRESS: &str = "an IP address or the name of a host, and a port, such as localhost:6379";
 
-/// The address that a text such as `localhost:6379` or `[::1]:6379` names. Of a host with several addresses
-/// the first one of IPv4, if there is one: that is what most clients try first.
-///
+/// Resolves a text such as `localhost:6379` or `[::1]:6379`. A host with several addresses resolves to its
+/// first IPv4 address if it has one, because most clients try this one first.
 /// # Errors
-/// What failed: the text has no port, or no host has that name.
+/// A message: the text has no port, or the host is unknown.
 pub fn resolve(text: &str) -> Result<SocketAddr, String> {
     if let Ok(address) = text.parse() {
         return Ok(address);

@@ -1,8 +1,7 @@
-//! The snapshots that clients hold by their tokens.
-//!
-//! A client holds a few at most, and all clients together half of those that a store has by default: the
-//! others are for commands, which never fail for want of one. If all are taken, the client that holds the
-//! most gives up its oldest. Whoever uses that one finds it too old.
+//! The snapshots that clients hold by tokens.
+//! Each client may hold a few snapshots, and all clients together half of the default maximum of a store. The
+//! other half is for commands, so that they never lack one. If clients have taken all, the client with the
+//! most snapshots loses its oldest one. A later use of it fails because it is too old.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,7 +9,7 @@ use honeycomb_store::{Snapshot, SnapshotToken, Store};
 
 use crate::failure::Failure;
 
-/// Snapshots that all clients hold together.
+/// Maximum number of snapshots of all clients.
 const ALL_MAX: usize = 32;
 
 /// The tokens of all clients, oldest first.
@@ -48,7 +47,7 @@ impl ClientSnapshots {
         Ok(token)
     }
 
-    /// Forgets a token, whose snapshot has been released.
+    /// Removes the token of a released snapshot.
     pub(crate) fn forget(&self, token: SnapshotToken) {
         self.lock().retain(|(_, held)| *held != token);
     }
@@ -58,8 +57,8 @@ impl ClientSnapshots {
     }
 }
 
-/// Releases the oldest snapshot of the client that holds the most; of several such, of the one whose is the
-/// oldest.
+/// Releases the oldest snapshot of the client that holds the most. Among several such clients it chooses the
+/// one with the oldest snapshot.
 fn give_up_one(held: &mut Vec<(u64, SnapshotToken)>, store: &Store) {
     let count = |client: u64| held.iter().filter(|(holder, _)| *holder == client).count();
     let most = held.iter().map(|(client, _)| count(*client)).max().unwrap_or(0);
@@ -86,7 +85,10 @@ mod tests {
         store.resume(first).unwrap().release();
         let oldest = snapshots.take(&store, 1, 8).unwrap();
         let others: Vec<_> = (2..200).map(|client| snapshots.take(&store, client, 8).unwrap()).collect();
-        assert!(store.resume(oldest).is_err(), "the client with most has given up all but the newest");
+        assert!(
+            store.resume(oldest).is_err(),
+            "the client with the most snapshots has lost all but the newest"
+        );
         assert!(others[others.len() - ALL_MAX + 1..].iter().all(|token| store.resume(*token).is_ok()));
         assert!(store.snapshot().is_ok());
     }

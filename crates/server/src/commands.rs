@@ -1,4 +1,4 @@
-//! All commands, by name.
+//! The table of all commands.
 
 mod about;
 mod acl;
@@ -44,7 +44,7 @@ use rustc_hash::FxBuildHasher;
 use crate::command::{Command, CommandRef, word};
 use crate::server_state::CommandTable;
 
-/// All of them, in the order of their names. The place of one is its number.
+/// All commands in the order of their names. The number of a command is its position.
 pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| {
     let groups: [&'static [Command]; 29] = [
         about::COMMANDS,
@@ -82,7 +82,7 @@ pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| 
     commands
 });
 
-/// The same by their names, as numbers.
+/// The same by encoded name.
 static BY_NAME: LazyLock<HashMap<u128, CommandRef, FxBuildHasher>> = LazyLock::new(|| {
     let named = |(number, command): (usize, &&'static Command)| CommandRef { command, number };
     let by_word = |named: CommandRef| Some((word(named.name.as_bytes())?, named));

@@ -1,7 +1,7 @@
-//! Glimpses of pairs: enough of a value to know when the pair expires and to delete it, however long it is.
-//!
-//! What is deleted must be what was seen. A short value is seen as a whole, and compared. A long one is
-//! neither read nor compared: its pair is deleted on the condition that nobody has written it since a
+//! Glimpses of pairs: enough of a value to read the deadline of the pair and to delete it, however long the
+//! value is.
+//! A deletion must only delete the value that was seen. A short value is read completely and compared. A long
+//! value is neither read nor compared: the deletion is conditional on the pair being unchanged since a
 //! version at which it had the deadline that was seen.
 
 use std::ops::Bound;
@@ -11,41 +11,42 @@ use honeycomb_store::{Batch, BatchOutcome, Error, Store, Table};
 use crate::envelope::Envelope;
 use crate::failure::Failure;
 
-/// Bytes of the longest value that is seen as a whole.
+/// Maximum length of a value that is read completely.
 const SEEN_BYTES: usize = 1 << 10;
 
-/// What was seen of a pair; kept from one to the next so that its memory is used again.
+/// The last glimpse. Its buffer is reused.
 #[derive(Debug, Default)]
 pub(crate) struct Glimpse {
     bytes: Vec<u8>,
-    /// Bytes of the value, if there is one.
+    /// The length of the value if the pair exists.
     total: Option<usize>,
 }
 
-/// When a pair expires; none if it lasts.
+/// The deadline of a pair, or `None` if it has none.
 pub(crate) type Deadline = Option<u64>;
 
 impl Glimpse {
-    /// Looks at the pair of a key. None if there is none, or if no server wrote it.
+    /// Reads the beginning of the pair of a key. Returns `None` if the pair does not exist or no server wrote
+    /// it.
     pub(crate) fn look(&mut self, table: &Table, key: &[u8]) -> Result<Option<Deadline>, Error> {
         self.bytes.clear();
         self.total = table.get_part(key, 0, SEEN_BYTES, &mut self.bytes)?;
         Ok(self.deadline())
     }
 
-    /// Whether there was a pair, whoever wrote it.
+    /// Returns whether the pair existed, whoever wrote it.
     pub(crate) fn is_of_pair(&self) -> bool {
         self.total.is_some()
     }
 
-    /// Deletes the pair that was seen. False if it may be another by now.
+    /// Deletes the pair of the glimpse. Returns false if it may have changed.
     pub(crate) fn delete(&mut self, store: &Store, table: &Table, key: &[u8]) -> Result<bool, Failure> {
         if !self.is_long() {
             return Ok(table.compare_and_delete(key, &self.bytes)?);
         }
         let seen = self.deadline();
         let Ok(snapshot) = store.snapshot() else {
-            // Others hold all snapshots.
+            // All snapshots are in use.
             let is_there = table.get_into(key, &mut self.bytes)? && self.deadline() == seen;
             return Ok(is_there && table.compare_and_delete(key, &self.bytes)?);
         };
@@ -61,7 +62,7 @@ impl Glimpse {
         Ok(matches!(store.apply(&batch)?, BatchOutcome::Applied { .. }))
     }
 
-    /// Whether the value is too long to be seen as a whole.
+    /// Returns whether the value is too long to be read completely.
     pub(crate) fn is_long(&self) -> bool {
         self.total.is_some_and(|total| total > SEEN_BYTES)
     }
@@ -81,7 +82,7 @@ mod tests {
     use super::*;
     use crate::Config;
 
-    /// Looks at a pair, changes it, and deletes it: whether that was possible.
+    /// Takes a glimpse of a pair, changes the pair, and deletes it. Returns whether the deletion succeeded.
     fn deletes(length: usize, change: impl Fn(&Table)) -> (bool, u64) {
         let config = Config { memory_bytes: 16 << 20, cores: 1, ..Config::default() };
         let store = config.open_store().unwrap();

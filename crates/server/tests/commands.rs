@@ -324,7 +324,7 @@ fn transactions() {
             ("MULTI", "OK"),
             ("NOSUCH", "!ERR unknown command 'NOSUCH'"),
             ("SET a 9", "QUEUED"),
-            ("EXEC", "!EXECABORT OptimisticTransaction discarded because of previous errors."),
+            ("EXEC", "!EXECABORT Transaction discarded because of previous errors."),
             ("WATCH a nothing", "OK"),
         ],
     );
@@ -392,7 +392,7 @@ fn what_redis_has_always_replied() {
         ("MULTI", "OK"),
         (
             "EXEC x",
-            "!EXECABORT OptimisticTransaction discarded because of: wrong number of arguments for 'exec' command",
+            "!EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command",
         ),
         ("GET k", "'v'"),
         ("FLUSHDB SYNC", "OK"),

@@ -212,7 +212,7 @@ fn writes_beyond_a_lower_limit_are_refused() {
     let running = start(Policy::NoEviction, 16 << 20);
     let mut client = Client::of(&running);
     assert_eq!(set(&mut client, 0..20_000, "pair", &[]), 0);
-    let aborted = REFUSED.replace("!", "!EXECABORT OptimisticTransaction discarded because of: ");
+    let aborted = REFUSED.replace("!", "!EXECABORT Transaction discarded because of: ");
     dialogue(
         &mut client,
         &[
@@ -238,7 +238,7 @@ fn writes_beyond_a_lower_limit_are_refused() {
             ("GETDEL b", "'1'"),
             ("MULTI", "OK"),
             ("SET a 1", REFUSED),
-            ("EXEC", "!EXECABORT OptimisticTransaction discarded because of previous errors."),
+            ("EXEC", "!EXECABORT Transaction discarded because of previous errors."),
             ("CONFIG SET maxmemory 0", "OK"),
             ("MULTI", "OK"),
             ("SET a 1", "QUEUED"),

@@ -130,10 +130,7 @@ fn what_waits_for_exec_is_bounded() {
     let replies: Vec<_> = (0..1000).map(|_| client.shown("SET a 1")).collect();
     let queued = replies.iter().position(|reply| reply == error).expect("not all can wait");
     assert!(queued > 20 && replies.iter().all(|reply| reply == error || reply == "QUEUED"));
-    assert_eq!(
-        client.shown("EXEC"),
-        "!EXECABORT OptimisticTransaction discarded because of previous errors."
-    );
+    assert_eq!(client.shown("EXEC"), "!EXECABORT Transaction discarded because of previous errors.");
     assert_eq!(client.shown("GET a"), "nil");
     let error = "!ERR the watched pairs take more than client-query-buffer-limit, which is 10000 bytes";
     let watch = |number| format!("WATCH a{number}");
