@@ -29,14 +29,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_have_addresses() {
+    fn host_names_resolve() {
         assert_eq!(resolve("localhost:7000"), Ok(([127, 0, 0, 1], 7000).into()));
         assert_eq!(resolve("127.0.0.1:0"), Ok(([127, 0, 0, 1], 0).into()));
         assert_eq!(resolve("[::1]:80").unwrap().to_string(), "[::1]:80");
     }
 
     #[test]
-    fn what_fails_is_named() {
+    fn errors_name_the_problem() {
         let failure = |text| resolve(text).unwrap_err();
         assert_eq!(failure("localhost"), "there is no port in it");
         assert_eq!(failure("localhost:70000"), "\"70000\" is no port");

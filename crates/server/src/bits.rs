@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn places_become_spans() {
+    fn positions_become_spans() {
         let span = |start, end, in_bits| Span::new(b"foobar", start, end, in_bits).map(|s| (s.start, s.end));
         assert_eq!(span(0, -1, false), Some((0, 48)));
         assert_eq!(span(-2, -1, false), Some((32, 48)));

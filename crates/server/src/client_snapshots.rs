@@ -34,11 +34,11 @@ impl ClientSnapshots {
             return Err(Failure::other(message));
         }
         while held.len() >= ALL_MAX {
-            give_up_one(&mut held, store);
+            release_one(&mut held, store);
         }
         let token = match store.snapshot() {
             Err(honeycomb_store::Error::TooManySnapshots { .. }) if !held.is_empty() => {
-                give_up_one(&mut held, store);
+                release_one(&mut held, store);
                 store.snapshot()?.token()
             }
             taken => taken?.token(),
@@ -59,7 +59,7 @@ impl ClientSnapshots {
 
 /// Releases the oldest snapshot of the client that holds the most. Among several such clients it chooses the
 /// one with the oldest snapshot.
-fn give_up_one(held: &mut Vec<(u64, SnapshotToken)>, store: &Store) {
+fn release_one(held: &mut Vec<(u64, SnapshotToken)>, store: &Store) {
     let count = |client: u64| held.iter().filter(|(holder, _)| *holder == client).count();
     let most = held.iter().map(|(client, _)| count(*client)).max().unwrap_or(0);
     let Some(oldest) = held.iter().position(|(client, _)| count(*client) == most) else { return };
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_holds_no_more_than_it_may_and_others_still_get_theirs() {
+    fn clients_with_the_most_snapshots_lose_them_to_others() {
         let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() }).unwrap();
         let snapshots = ClientSnapshots::default();
         let first = snapshots.take(&store, 1, 8).unwrap();
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_that_was_dropped_makes_room() {
+    fn a_dropped_snapshot_frees_its_slot() {
         let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() }).unwrap();
         let snapshots = ClientSnapshots::default();
         for _ in 0..9 {

@@ -127,12 +127,12 @@ impl Command {
 
     /// Rejects an invalid number of arguments.
     pub(crate) fn check_arity(&self, arguments: usize) -> Result<(), Failure> {
-        if self.takes(arguments) { Ok(()) } else { Err(Failure::Arity(self.name)) }
+        if self.accepts(arguments) { Ok(()) } else { Err(Failure::Arity(self.name)) }
     }
 
     /// Returns whether a number of arguments, including the name, is valid.
     #[inline]
-    pub(crate) fn takes(&self, arguments: usize) -> bool {
+    pub(crate) fn accepts(&self, arguments: usize) -> bool {
         let wanted = self.arity.unsigned_abs() as usize;
         let odd = self.keys == Keys::EveryOther && arguments.is_multiple_of(2);
         let fits = if self.arity < 0 { arguments >= wanted } else { arguments == wanted };

@@ -227,9 +227,9 @@ impl Connection {
     /// just sent.
     pub(crate) fn note_sent(&self, sent: usize, now: u64) {
         if self.is_empty_or_sendable() {
-            self.session.client.takes_replies(0);
-        } else if sent > 0 || self.session.client.took_all() {
-            self.session.client.takes_replies(now);
+            self.session.client.set_stalled_since(0);
+        } else if sent > 0 || self.session.client.had_read_all() {
+            self.session.client.set_stalled_since(now);
         }
     }
 

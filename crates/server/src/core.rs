@@ -17,8 +17,8 @@ use crate::clients::{Flag, Origin};
 use crate::connection::{Connection, Quota};
 use crate::counts::Counts;
 use crate::datagrams::{Datagrams, Protocol};
+use crate::memory_limit;
 use crate::reaper;
-use crate::room;
 use crate::server_state::ServerState;
 use crate::session::Session;
 use crate::task::progress::Progress;
@@ -159,7 +159,7 @@ impl Core {
             self.run_iteration(now);
             self.bound_memory(now);
             self.close_idle(now);
-            self.is_behind = reaper::step(&self.shared, now) | room::tend(&self.shared, now);
+            self.is_behind = reaper::step(&self.shared, now) | memory_limit::keep_free(&self.shared, now);
             if self.number == 0 {
                 self.shared.pace.step(now, || self.shared.measure());
                 self.is_behind |= self.maintain(now);
@@ -378,7 +378,7 @@ impl Core {
             let received = if full { Ok(0) } else { connection.receive(&mut self.buffer, &mut receiving) };
             if let Ok(bytes @ 1..) = received {
                 self.counts.received_bytes.add(bytes as u64);
-                connection.session.client.has_received(now, bytes);
+                connection.session.client.record_received(now, bytes);
                 connection.session.client.note(connection.activity());
                 self.memory.account(connection);
             }
@@ -392,7 +392,7 @@ impl Core {
             let sent = connection.send(&mut sending);
             let bytes = *sent.as_ref().unwrap_or(&0);
             self.counts.sent_bytes.add(bytes as u64);
-            connection.session.client.has_sent(bytes);
+            connection.session.client.record_sent(bytes);
             connection.note_sent(bytes, now);
             self.memory.account(connection);
             connection.session.client.note(connection.activity());

@@ -22,7 +22,7 @@ struct Kept {
 
 impl Cursors {
     /// Returns a cursor for the keys after a key. It is never 0, which denotes the beginning and the end.
-    pub(crate) fn give(&self, key: &[u8]) -> u64 {
+    pub(crate) fn issue(&self, key: &[u8]) -> u64 {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.keys.len() == CURSORS_MAX {
             kept.keys.pop_front();
@@ -47,13 +47,13 @@ mod tests {
     #[test]
     fn the_newest_are_kept() {
         let cursors = Cursors::default();
-        let first = cursors.give(b"first");
+        let first = cursors.issue(b"first");
         assert_eq!(cursors.key(first).unwrap(), b"first");
         for _ in 1..CURSORS_MAX {
-            cursors.give(b"more");
+            cursors.issue(b"more");
         }
         assert_eq!(cursors.key(first).unwrap(), b"first");
-        let last = cursors.give(b"last");
+        let last = cursors.issue(b"last");
         assert_eq!(cursors.key(first), None);
         assert_eq!(cursors.key(last).unwrap(), b"last");
         assert_eq!(cursors.key(last + 1), None);

@@ -40,7 +40,7 @@ pub(crate) struct Gate {
 pub(crate) struct Swaps(Vec<(usize, usize)>);
 
 /// An iteration in progress. Until it is dropped, no other core can swap numbers.
-pub(crate) struct Entered<'g>(&'g Gate);
+pub(crate) struct IterationGuard<'g>(&'g Gate);
 
 impl Databases {
     /// Opens a number of tables of a store. Their names are their numbers.
@@ -83,13 +83,13 @@ impl Databases {
 
     /// Begins an iteration when no swap is pending.
     #[inline]
-    pub(crate) fn enter<'g>(&self, gate: &'g Gate) -> Entered<'g> {
+    pub(crate) fn enter<'g>(&self, gate: &'g Gate) -> IterationGuard<'g> {
         loop {
             // Sequentially consistent, as in `exclusively`: either the swap sees the iteration, or the
             // iteration sees the swap.
             gate.in_iteration.store(true, Ordering::SeqCst);
             if !self.swapping.load(Ordering::SeqCst) {
-                return Entered(gate);
+                return IterationGuard(gate);
             }
             gate.in_iteration.store(false, Ordering::SeqCst);
             thread::yield_now();
@@ -179,7 +179,7 @@ impl Swaps {
     }
 }
 
-impl Drop for Entered<'_> {
+impl Drop for IterationGuard<'_> {
     fn drop(&mut self) {
         self.0.in_iteration.store(false, Ordering::SeqCst);
     }

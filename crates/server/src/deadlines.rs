@@ -30,17 +30,17 @@ use crate::envelope::Envelope;
 /// The name of the table. It is not a number, so no client can select it.
 pub(crate) const TABLE_NAME: &str = ".deadlines";
 /// Entries that the reaper checks for each new entry.
-const CHECKS_A_PUT: u64 = 2;
+const CHECKS_PER_WRITE: u64 = 2;
 /// Maximum number of expired pairs that a core records for the reaper. The reaper finds further ones later.
-const FOUND_MAX: usize = 256;
+const RECORDED_MAX: usize = 256;
 /// Maximum number of overdue entries that are counted.
 const OVERDUE_MAX: usize = 1 << 16;
 
 thread_local! {
     /// Expired pairs that this core has found since the reaper last ran.
-    static FOUND: RefCell<Vec<Due>> = const { RefCell::new(Vec::new()) };
+    static EXPIRED: RefCell<Vec<Due>> = const { RefCell::new(Vec::new()) };
     /// Entries that this core has written since the reaper last ran.
-    static PUT: Cell<u64> = const { Cell::new(0) };
+    static WRITTEN: Cell<u64> = const { Cell::new(0) };
 }
 
 /// The index of deadlines.
@@ -130,8 +130,8 @@ impl Deadlines {
 
     fn put_into(&self, batch: &mut Batch, due: &Due, stamp: Stamp) {
         batch.put(&self.table, &due.index_key(&self.table), &due.index_value(&self.table, stamp));
-        self.debt.fetch_add(CHECKS_A_PUT, Ordering::Relaxed);
-        PUT.set(PUT.get() + 1);
+        self.debt.fetch_add(CHECKS_PER_WRITE, Ordering::Relaxed);
+        WRITTEN.set(WRITTEN.get() + 1);
     }
 
     /// Adds the entry of a pair that existed before the server started.
@@ -142,10 +142,10 @@ impl Deadlines {
 
     /// Records an expired pair for the reaper.
     #[cold]
-    pub(crate) fn found_expired(table: &Table, key: &[u8], deadline: u64) {
+    pub(crate) fn record_expired(table: &Table, key: &[u8], deadline: u64) {
         let Some(due) = slot(table).and_then(|slot| Due::of(slot, key, deadline)) else { return };
-        FOUND.with_borrow_mut(|found| {
-            if found.len() < FOUND_MAX {
+        EXPIRED.with_borrow_mut(|found| {
+            if found.len() < RECORDED_MAX {
                 found.push(due);
             }
         });
@@ -153,18 +153,18 @@ impl Deadlines {
 
     /// Returns whether this core has recorded any.
     #[inline]
-    pub(crate) fn has_found() -> bool {
-        FOUND.with_borrow(|found| !found.is_empty())
+    pub(crate) fn has_recorded() -> bool {
+        EXPIRED.with_borrow(|found| !found.is_empty())
     }
 
     /// Removes and returns one recorded pair.
-    pub(crate) fn take_found() -> Option<Due> {
-        FOUND.with_borrow_mut(Vec::pop)
+    pub(crate) fn take_recorded() -> Option<Due> {
+        EXPIRED.with_borrow_mut(Vec::pop)
     }
 
     /// Returns the number of entries that this core has written since the last call.
-    pub(crate) fn take_put() -> u64 {
-        PUT.take()
+    pub(crate) fn take_write_count() -> u64 {
+        WRITTEN.take()
     }
 
     /// Returns the tables with the pairs, by slot.

@@ -97,13 +97,13 @@ fn delete(sampler: &mut Sampler, shared: &ServerState, candidate: &Candidate) ->
         return Ok(settled == Settled::Expired);
     }
     let table = &shared.deadlines.tables()[due.slot];
-    let seen = sampler.glimpse.look(table, &due.key)?;
-    if !sampler.glimpse.is_of_pair() || !sampler.glimpse.delete(&shared.store, table, &due.key)? {
+    let seen = sampler.glimpse.read(table, &due.key)?;
+    if !sampler.glimpse.pair_exists() || !sampler.glimpse.delete(&shared.store, table, &due.key)? {
         return Ok(false);
     }
     if let Some(deadline) = seen.flatten() {
         // The entry of the pair is stale now.
-        Deadlines::found_expired(table, &due.key, deadline);
+        Deadlines::record_expired(table, &due.key, deadline);
     }
     Ok(true)
 }

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_are_named_as_their_samples_are() {
+    fn counters_have_the_names_of_their_samples() {
         let open =
             "# HELP a All of a b.\n# TYPE a counter\na_total 1\n# HELP b B\n# TYPE b gauge\nb 2\n# EOF\n";
         let text = "# HELP a_total All of a b.\n# TYPE a_total counter\na_total 1\n\

@@ -28,14 +28,14 @@ pub(crate) type Deadline = Option<u64>;
 impl Glimpse {
     /// Reads the beginning of the pair of a key. Returns `None` if the pair does not exist or no server wrote
     /// it.
-    pub(crate) fn look(&mut self, table: &Table, key: &[u8]) -> Result<Option<Deadline>, Error> {
+    pub(crate) fn read(&mut self, table: &Table, key: &[u8]) -> Result<Option<Deadline>, Error> {
         self.bytes.clear();
         self.total = table.get_part(key, 0, SEEN_BYTES, &mut self.bytes)?;
         Ok(self.deadline())
     }
 
     /// Returns whether the pair existed, whoever wrote it.
-    pub(crate) fn is_of_pair(&self) -> bool {
+    pub(crate) fn pair_exists(&self) -> bool {
         self.total.is_some()
     }
 
@@ -88,7 +88,7 @@ mod tests {
         let store = config.open_store().unwrap();
         let (table, mut glimpse) = (&store.table("0").unwrap(), Glimpse::default());
         table.put(b"key", &sealed(length, 7)).unwrap();
-        assert_eq!(glimpse.look(table, b"key").unwrap(), Some(Some(7)));
+        assert_eq!(glimpse.read(table, b"key").unwrap(), Some(Some(7)));
         change(table);
         (glimpse.delete(&store, table, b"key").unwrap(), table.pair_count())
     }
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_is_deleted_and_nothing_else() {
+    fn only_the_pair_of_the_glimpse_is_deleted() {
         for length in [10, SEEN_BYTES - 9, SEEN_BYTES - 8, 1 << 20] {
             assert_eq!(deletes(length, |_| {}), (true, 0), "{length}");
             assert_eq!(deletes(length, |table| table.put(b"key", &sealed(length, 8)).unwrap()), (false, 1));
@@ -108,11 +108,11 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_of_no_server_is_there_and_has_no_deadline() {
+    fn a_foreign_pair_exists_and_has_no_deadline() {
         let store = Config { memory_bytes: 16 << 20, ..Config::default() }.open_store().unwrap();
         let (table, mut glimpse) = (store.table("0").unwrap(), Glimpse::default());
-        assert_eq!((glimpse.look(&table, b"key").unwrap(), glimpse.is_of_pair()), (None, false));
+        assert_eq!((glimpse.read(&table, b"key").unwrap(), glimpse.pair_exists()), (None, false));
         table.put(b"key", b"\x02foreign").unwrap();
-        assert_eq!((glimpse.look(&table, b"key").unwrap(), glimpse.is_of_pair()), (None, true));
+        assert_eq!((glimpse.read(&table, b"key").unwrap(), glimpse.pair_exists()), (None, true));
     }
 }

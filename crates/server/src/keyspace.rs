@@ -124,7 +124,7 @@ impl<'k> Keyspace<'k> {
         let foreign = || Failure::other("the pair was not written by a server");
         let envelope = Envelope::open(pair).ok_or_else(foreign)?;
         if let Some(deadline) = envelope.expires_at.filter(|_| !envelope.is_alive(now)) {
-            Deadlines::found_expired(self.table, key, deadline);
+            Deadlines::record_expired(self.table, key, deadline);
             return Ok(None);
         }
         Ok(Some(envelope))

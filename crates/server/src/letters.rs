@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_change_their_case_and_nothing_else_does() {
+    fn only_letters_change_their_case() {
         let bytes: Vec<u8> = (0..=u8::MAX).collect();
         let padded = |word: Vec<u8>| std::array::from_fn(|at| word.get(at).copied().unwrap_or(0));
         for word in (1..=LETTERS_MAX).flat_map(|length| bytes.windows(length)) {

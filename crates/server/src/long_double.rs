@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_as_the_c_library_reads_and_writes_them() {
+    fn texts_parse_and_format_as_in_the_c_library() {
         // Parsed by strtold and formatted by printf with %.17Lf on x86.
         let cases = [
             ("3", "3"),
@@ -252,7 +252,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_a_number_or_none(text in "[-+]?(0x|inf|nan|)[0-9a-f.]{0,12}([ep][-+]?[0-9]{0,6})?") {
+        fn any_text_parses_or_fails(text in "[-+]?(0x|inf|nan|)[0-9a-f.]{0,12}([ep][-+]?[0-9]{0,6})?") {
             if let Some(number) = finite(&text) {
                 prop_assert!(number.add(&number).is_none_or(|twice| !twice.to_string().is_empty()));
             }

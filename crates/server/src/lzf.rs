@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stretches_and_repetitions() {
+    fn literal_runs_and_back_references() {
         assert_eq!(expand(b"", 0).as_deref(), Some(&b""[..]));
         assert_eq!(expand(b"\x02abc", 3).as_deref(), Some(&b"abc"[..]));
         assert_eq!(expand(b"\x00a\x20\x00", 4).as_deref(), Some(&b"aaaa"[..]));

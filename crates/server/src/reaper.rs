@@ -18,7 +18,7 @@ use crate::server_state::ServerState;
 /// Entries that a step checks. A check takes a microsecond, or two to three if it deletes a pair.
 const STEP_ENTRIES: u64 = 16;
 /// Additional entries for each entry that the core wrote in its last iteration. Writing one took longer.
-const ENTRIES_PER_PUT: u64 = 3;
+const ENTRIES_PER_WRITE: u64 = 3;
 /// Additional entries for each millisecond of the last iteration.
 const ENTRIES_PER_MILLISECOND: u64 = 32;
 /// Maximum number of entries that a step checks.
@@ -61,7 +61,7 @@ pub(crate) fn step(shared: &ServerState, now: u64) -> bool {
             (false, true)
         }
     };
-    let is_behind = is_behind || Deadlines::has_found();
+    let is_behind = is_behind || Deadlines::has_recorded();
     let next = if is_behind { now } else { now + INTERVAL * if failed { 10 } else { 1 } };
     shared.schedule.next.store(next, Ordering::Relaxed);
     is_behind
@@ -71,13 +71,15 @@ impl Reaper {
     /// Executes a bounded part of the work. Returns whether more remains.
     fn step(&mut self, shared: &ServerState, now: u64) -> Result<bool, Failure> {
         let deadlines = &shared.deadlines;
-        let mut room =
-            room_after_iteration(Deadlines::take_put(), shared.time.milliseconds().saturating_sub(now));
+        let mut room = room_after_iteration(
+            Deadlines::take_write_count(),
+            shared.time.milliseconds().saturating_sub(now),
+        );
         if now >= self.last + INTERVAL {
             self.last = now;
             deadlines.owe(if deadlines.entries() > 0 { CHECKS_PER_INTERVAL } else { 0 }, 0);
         }
-        self.settle_found(shared, now, &mut room)?;
+        self.settle_recorded(shared, now, &mut room)?;
         self.reap(shared, now, &mut room)?;
         let more_due = room == 0;
         self.check(shared, now, &mut room)?;
@@ -93,15 +95,15 @@ impl Reaper {
         now: u64,
         room: &mut u64,
     ) -> Result<u64, Failure> {
-        let found = self.settle_found(shared, now, room)?;
+        let found = self.settle_recorded(shared, now, room)?;
         Ok(found + self.reap(shared, now, room)? + self.check(shared, now, room)?)
     }
 
     /// Deletes the expired pairs that this core has recorded, and their entries.
-    fn settle_found(&mut self, shared: &ServerState, now: u64, room: &mut u64) -> Result<u64, Failure> {
+    fn settle_recorded(&mut self, shared: &ServerState, now: u64, room: &mut u64) -> Result<u64, Failure> {
         let mut settled = Vec::new();
         while *room > 0
-            && let Some(due) = Deadlines::take_found()
+            && let Some(due) = Deadlines::take_recorded()
         {
             settled.push(self.settle(shared, &due, None, now, room)?);
         }
@@ -200,7 +202,7 @@ impl Reaper {
         }
         let mut outcome = Settled::Stale;
         if let Some(table) = deadlines.tables().get(due.slot)
-            && self.glimpse.look(table, &due.key)? == Some(Some(due.deadline))
+            && self.glimpse.read(table, &due.key)? == Some(Some(due.deadline))
         {
             *room = room.saturating_sub(if self.glimpse.is_long() { LONG_VALUE } else { 0 });
             // The deletion fails if another core has written the pair since.
@@ -226,7 +228,7 @@ impl Reaper {
         let scan = Scan::range::<[u8]>(range).keys_only().limit(PASS_PAIRS);
         table.scan_into(&scan, &mut self.entries)?;
         for (key, _) in &self.entries {
-            if let Some(Some(deadline)) = self.glimpse.look(table, key)? {
+            if let Some(Some(deadline)) = self.glimpse.read(table, key)? {
                 shared.deadlines.add(pass.slot, key, deadline)?;
             }
         }
@@ -242,7 +244,7 @@ impl Reaper {
 fn room_after_iteration(put: u64, milliseconds: u64) -> u64 {
     // The last millisecond may have just begun.
     let for_time = ENTRIES_PER_MILLISECOND.saturating_mul(milliseconds.saturating_sub(1));
-    let for_puts = ENTRIES_PER_PUT.saturating_mul(put);
+    let for_puts = ENTRIES_PER_WRITE.saturating_mul(put);
     STEP_ENTRIES.saturating_add(for_time).saturating_add(for_puts).min(STEP_ENTRIES_MAX)
 }
 
@@ -286,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_short_whatever_is_due() {
+    fn a_step_is_short_even_if_much_is_due() {
         let shared = shared();
         put_due(&shared, 1000, 10);
         let now = shared.time.milliseconds();
@@ -297,12 +299,13 @@ mod tests {
         };
         assert!(matches!(step(&shared), (1..=STEP_ENTRIES, true)));
         // The budget also covers expired pairs that a command has found.
-        (0..200_u64).for_each(|number| Deadlines::found_expired(shared.table(0), &number.to_be_bytes(), 100));
+        (0..200_u64)
+            .for_each(|number| Deadlines::record_expired(shared.table(0), &number.to_be_bytes(), 100));
         assert!(matches!(step(&shared), (0..=STEP_ENTRIES, true)));
         assert_eq!(room_after_iteration(0, 0), STEP_ENTRIES);
         assert_eq!(
             room_after_iteration(10, 5),
-            STEP_ENTRIES + 10 * ENTRIES_PER_PUT + 4 * ENTRIES_PER_MILLISECOND
+            STEP_ENTRIES + 10 * ENTRIES_PER_WRITE + 4 * ENTRIES_PER_MILLISECOND
         );
         assert_eq!(room_after_iteration(u64::MAX, u64::MAX), STEP_ENTRIES_MAX);
     }

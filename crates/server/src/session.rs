@@ -94,7 +94,7 @@ impl Session {
     }
 
     /// Ends a command. Returns whether its reply is omitted.
-    pub(crate) fn is_silent(&mut self) -> bool {
+    pub(crate) fn end_command(&mut self) -> bool {
         let was = self.replying;
         self.replying = match was {
             Replying::SkipThisAndNext => Replying::SkipThis,

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_entries_are_kept_and_numbers_go_on() {
+    fn the_newest_entries_stay_and_identifiers_continue() {
         let log = SlowLog::default();
         (0..5).for_each(|_| log.note(Entry::default(), 3));
         assert_eq!(log.newest(2).iter().map(|entry| entry.id).collect::<Vec<_>>(), [4, 3]);

@@ -120,7 +120,7 @@ impl Lap<'_, '_> {
             (self.number, self.times) = (number, 0);
         }
         self.times += 1;
-        command.connection.session.client.ran(number);
+        command.connection.session.client.record_command(number);
         if self.stopwatch.is_shown {
             self.show(&command);
         }

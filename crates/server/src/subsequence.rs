@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     /// Returns length and matches from the full table of numbers.
-    fn plainly(first: &[u8], second: &[u8]) -> (usize, Vec<Match>) {
+    fn by_full_table(first: &[u8], second: &[u8]) -> (usize, Vec<Match>) {
         let mut table = vec![vec![0; second.len() + 1]; first.len() + 1];
         for i in 1..=first.len() {
             for j in 1..=second.len() {
@@ -174,7 +174,7 @@ mod tests {
             second in proptest::collection::vec(0..5_u8, 0..150),
         ) {
             let found = Subsequence::of(&first, &second).unwrap();
-            let (length, matches) = plainly(&first, &second);
+            let (length, matches) = by_full_table(&first, &second);
             prop_assert_eq!(found.length(), length);
             prop_assert_eq!(found.matches(), matches);
         }

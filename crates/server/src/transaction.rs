@@ -18,7 +18,7 @@ use crate::databases::Swaps;
 use crate::deadlines::Deadlines;
 use crate::envelope::{DATA_BYTES_MAX, Envelope};
 use crate::failure::Failure;
-use crate::room;
+use crate::memory_limit;
 use crate::server_state::ServerState;
 
 /// Bytes of values that a transaction keeps for the comparison at its commit.
@@ -209,7 +209,7 @@ impl OptimisticTransaction {
     /// Commits: writes all changes at a moment at which all reads are still valid. Returns false if there was
     /// no such moment; then nothing has changed.
     pub(crate) fn commit(&self, shared: &ServerState) -> Result<bool, Failure> {
-        room::with_room(shared, || self.attempt(&shared.store, &shared.deadlines))
+        memory_limit::with_retries(shared, || self.attempt(&shared.store, &shared.deadlines))
     }
 
     fn attempt(&self, store: &Store, deadlines: &Deadlines) -> Result<bool, Failure> {
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_changed_since_it_was_read_refuses_the_commit() {
+    fn a_commit_fails_if_a_read_pair_has_changed() {
         for before in [None, Some(&b"old"[..])] {
             for (deletes, reads_more) in [(false, false), (false, true), (true, false), (true, true)] {
                 assert!(commits(before, deletes, reads_more, false));

@@ -553,7 +553,7 @@ fn a_server_with_a_password_takes_no_datagrams() {
     let refused =
         honeycomb_server::Server::start(config, store.unwrap(), Box::new(honeycomb_server::SystemTime));
     let expected =
-        "requirepass and datagrams: allowed is one or the other, since datagrams carry no password";
+        "requirepass and datagrams: only one of them is allowed, because datagrams carry no password";
     assert_eq!(refused.unwrap_err().to_string(), expected);
     let running = running();
     let expected = format!("!ERR {expected}");

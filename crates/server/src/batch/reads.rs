@@ -133,7 +133,7 @@ impl ReadBatch {
         arguments: &Arguments<'_>,
         table: &Table,
     ) -> Option<(CommandRef, What, usize)> {
-        let named = command.filter(|command| command.takes(arguments.len()))?;
+        let named = command.filter(|command| command.accepts(arguments.len()))?;
         match named.form {
             CommandForm::Read(handler) | CommandForm::Values(handler) => {
                 let keys = named.read_keys(arguments, table, &mut self.reads)?;
@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_asks_for_as_much_as_it_has_room_for() {
+    fn a_batch_requests_what_it_has_space_for() {
         let mut budget = Budget::default();
         let mut round = |bytes_each: usize, wishes: [usize; 4]| {
             budget.connections = wishes.len();

@@ -6,12 +6,12 @@ use crate::arguments::Arguments;
 use crate::batch::round::Round;
 use crate::command::CommandRef;
 use crate::commands;
-use crate::commands::categories::takes_memory;
+use crate::commands::categories::allocates_memory;
 use crate::connection::{Connection, PendingRequest};
 use crate::context::Context;
 use crate::cross_protocol;
 use crate::failure::Failure;
-use crate::room;
+use crate::memory_limit;
 use crate::session::{Queue, Session};
 use crate::stopwatch::{ExecutedCommand, Stopwatch};
 use crate::task::scheduler::Tasks;
@@ -88,7 +88,7 @@ pub(super) fn execute(
     if let Err(failure) = served {
         failure.reply_after(before, &mut connection.replies);
     }
-    if connection.session.is_silent() {
+    if connection.session.end_command() {
         connection.replies.truncate(before);
     }
     connection.bound_replies(before, round.config.reply_bytes_max);
@@ -141,7 +141,7 @@ fn allowed(
     if !session.authenticated && !BEFORE_AUTHENTICATION.contains(&command.name) {
         return Err(Failure::NotAuthenticated);
     }
-    if command.name == "exec" && !command.takes(arguments.len()) {
+    if command.name == "exec" && !command.accepts(arguments.len()) {
         return Err(Failure::AbortedByArity);
     }
     command.check_arity(arguments.len())?;
@@ -149,16 +149,16 @@ fn allowed(
         return Err(Failure::other("Command not allowed inside a transaction"));
     }
     let queued = session.queue.as_ref().filter(|_| command.name == "exec");
-    if takes_memory(&command) && room::is_full(round.shared, round.config) {
+    if allocates_memory(&command) && memory_limit::is_full(round.shared, round.config) {
         return Err(Failure::OutOfMemory);
     }
-    if queued.is_some_and(may_take_memory) && room::is_full(round.shared, round.config) {
+    if queued.is_some_and(may_allocate_memory) && memory_limit::is_full(round.shared, round.config) {
         return Err(Failure::AbortedByMemory);
     }
     Ok(command)
 }
 
 /// Returns whether a queued command may allocate memory of the store.
-fn may_take_memory(queue: &Queue) -> bool {
-    queue.commands.iter().any(|(number, _)| takes_memory(&commands::by_number(*number)))
+fn may_allocate_memory(queue: &Queue) -> bool {
+    queue.commands.iter().any(|(number, _)| allocates_memory(&commands::by_number(*number)))
 }

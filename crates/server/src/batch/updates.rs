@@ -9,13 +9,13 @@ use slab::Slab;
 use crate::arguments::Arguments;
 use crate::batch::round::{Round, VALUE_BYTES_MAX, WRITTEN_BYTES, clear};
 use crate::command::{CommandForm, CommandRef, OnKeys};
-use crate::commands::categories::takes_memory;
+use crate::commands::categories::allocates_memory;
 use crate::commands::transactions::run_alone;
 use crate::connection::Connection;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
-use crate::room;
+use crate::memory_limit;
 use crate::stopwatch::{ExecutedCommand, Stopwatch};
 use crate::transaction::OptimisticTransaction;
 
@@ -81,7 +81,7 @@ impl UpdateBatch {
         arguments: &Arguments<'_>,
         table: &Table,
     ) -> Option<(CommandRef, OnKeys)> {
-        let named = command.filter(|command| command.takes(arguments.len()))?;
+        let named = command.filter(|command| command.accepts(arguments.len()))?;
         let CommandForm::Update(handler) = named.form else { return None };
         named.read_keys(arguments, table, &mut self.reads)?;
         Some((named, handler))
@@ -101,9 +101,9 @@ impl UpdateBatch {
             return 0;
         }
         if round.read(&mut self.reads).is_ok() {
-            let is_full = room::is_full(round.shared, round.config);
+            let is_full = memory_limit::is_full(round.shared, round.config);
             for command in &mut self.commands {
-                if is_full && takes_memory(&command.named) {
+                if is_full && allocates_memory(&command.named) {
                     command.state = State::Done(Err(Failure::OutOfMemory));
                     continue;
                 }

@@ -15,8 +15,8 @@ use crate::context::Context;
 use crate::deadlines::Stamp;
 use crate::envelope::Envelope;
 use crate::failure::Failure;
+use crate::memory_limit;
 use crate::recency;
-use crate::room;
 use crate::stopwatch::{ExecutedCommand, Stopwatch};
 
 #[derive(Default)]
@@ -105,7 +105,7 @@ impl WriteBatch {
         if self.commands.is_empty() {
             return 0;
         }
-        if room::is_full(round.shared, round.config) {
+        if memory_limit::is_full(round.shared, round.config) {
             self.commands.iter_mut().for_each(|command| command.failure = Some(Failure::OutOfMemory));
             self.first_stamp = None;
         } else {

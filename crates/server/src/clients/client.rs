@@ -136,12 +136,12 @@ impl Client {
 
     /// Records the progress of its replies: the time of the last progress in milliseconds since 1970, or 0 if
     /// no replies wait.
-    pub(crate) fn takes_replies(&self, since: u64) {
+    pub(crate) fn set_stalled_since(&self, since: u64) {
         self.stalled_since.store(since, Ordering::Relaxed);
     }
 
     /// Returns whether no replies were waiting at the last record.
-    pub(crate) fn took_all(&self) -> bool {
+    pub(crate) fn had_read_all(&self) -> bool {
         self.stalled_since.load(Ordering::Relaxed) == 0
     }
 
@@ -157,24 +157,24 @@ impl Client {
     }
 
     /// Records that bytes have arrived.
-    pub(crate) fn has_received(&self, now: u64, bytes: usize) {
+    pub(crate) fn record_received(&self, now: u64, bytes: usize) {
         self.active.store(now, Ordering::Relaxed);
         add(&self.received, bytes);
     }
 
-    pub(crate) fn has_sent(&self, bytes: usize) {
+    pub(crate) fn record_sent(&self, bytes: usize) {
         add(&self.sent, bytes);
     }
 
     /// Records a completed command by its number.
     #[inline]
-    pub(crate) fn ran(&self, command: usize) {
+    pub(crate) fn record_command(&self, command: usize) {
         self.command.store(command, Ordering::Relaxed);
         add(&self.commands, 1);
     }
 
     /// Records a command with subcommands by both numbers.
-    pub(crate) fn runs(&self, command: usize, subcommand: usize) {
+    pub(crate) fn record_subcommand(&self, command: usize, subcommand: usize) {
         self.command.store(command, Ordering::Relaxed);
         self.subcommand.store(subcommand, Ordering::Relaxed);
     }

@@ -4,7 +4,7 @@ use honeycomb_protocol::resp::{Replies, parse_decimal};
 
 use crate::arguments::{Arguments, is};
 use crate::command::{Command, CommandForm, Keys};
-use crate::commands::categories::{categories, reads, takes_memory, writes};
+use crate::commands::categories::{allocates_memory, categories, reads, writes};
 use crate::commands::containers;
 use crate::commands::subcommands::{self, Subcommand};
 use crate::commands::{self, BY_NUMBER};
@@ -154,7 +154,7 @@ fn keys<'a>(arguments: &Arguments<'a>) -> Result<(&'static Command, Vec<&'a [u8]
     if command.keys == Keys::None {
         return Err(Failure::other("The command has no key arguments"));
     }
-    if !command.takes(given.len()) {
+    if !command.accepts(given.len()) {
         return Err(Failure::other("Invalid number of arguments specified for command"));
     }
     let (first, last, step) = match command.keys {
@@ -210,7 +210,7 @@ fn flags(command: &Command) -> Vec<&'static str> {
     let flags = [
         ("readonly", reads(command)),
         ("write", writes(command)),
-        ("denyoom", takes_memory(command)),
+        ("denyoom", allocates_memory(command)),
         ("admin", has("admin")),
         ("noscript", matches!(command.name, "multi" | "exec" | "discard" | "watch" | "unwatch" | "monitor")),
         ("fast", has("fast")),

@@ -113,7 +113,7 @@ const FREEING: &[&str] = &[
 ];
 
 /// Whether it may take memory, so that a store that uses more than `maxmemory` refuses it.
-pub(crate) fn takes_memory(command: &Command) -> bool {
+pub(crate) fn allocates_memory(command: &Command) -> bool {
     writes(command) && !FREEING.contains(&command.name)
 }
 

@@ -199,7 +199,7 @@ impl Sink for ScanReply {
 
     fn end(&mut self, more: bool, context: &mut Context<'_>) -> Result<(), Failure> {
         let last = self.last.as_ref().filter(|_| more);
-        let next = last.map_or(0, |last| context.shared.cursors.give(last));
+        let next = last.map_or(0, |last| context.shared.cursors.issue(last));
         context.replies.array(2);
         context.replies.bulk(next.to_string().as_bytes());
         context.replies.array(self.keys.len());

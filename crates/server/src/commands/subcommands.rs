@@ -37,11 +37,11 @@ pub(super) fn run(
         return Err(unknown(container, &arguments[1]));
     };
     let subcommand = &subcommands[number];
-    if !subcommand.takes(arguments.len()) {
+    if !subcommand.accepts(arguments.len()) {
         return Err(Failure::Arity(subcommand.name));
     }
     if let Some(command) = commands::find(container.as_bytes()) {
-        context.session.client.runs(command.number, number);
+        context.session.client.record_subcommand(command.number, number);
     }
     (subcommand.run)(context, arguments)
 }
@@ -52,7 +52,7 @@ impl Subcommand {
         self.name.split_once('|').map_or(self.name, |(_, own)| own)
     }
 
-    fn takes(&self, arguments: usize) -> bool {
+    fn accepts(&self, arguments: usize) -> bool {
         let wanted = self.arity.unsigned_abs() as usize;
         if self.arity < 0 { arguments >= wanted } else { arguments == wanted }
     }

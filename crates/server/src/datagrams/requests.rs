@@ -126,7 +126,7 @@ impl<'a> PacketRequests<'a> {
         let header = packet.header();
         let (table, start) = (self.table(header.table), self.steps.len());
         for message in packet.messages() {
-            let (operation, outcome) = asked(&message, header.message_type);
+            let (operation, outcome) = operation_of(&message, header.message_type);
             let mut step = Step { operation, read: None, outcome };
             match table {
                 Some(table) => step.read_ahead(table, 0, reads),
@@ -241,7 +241,7 @@ impl<'a> PacketRequests<'a> {
 }
 
 /// Returns the operation of a message. A message that is not allowed is decided at once.
-fn asked<'a>(
+fn operation_of<'a>(
     message: &ocsm::Message<'a>,
     message_type: ocsm::MessageType,
 ) -> (Operation<'a>, Option<Outcome>) {

@@ -10,7 +10,7 @@ use honeycomb_store::{Batch, BatchOutcome, Error, Table};
 
 use crate::datagrams::outcome::Outcome;
 use crate::envelope::Envelope;
-use crate::room;
+use crate::memory_limit;
 use crate::server_state::ServerState;
 
 /// The writes of an iteration.
@@ -37,7 +37,7 @@ pub(super) struct Write<'a> {
 
 impl<'a> Writes<'a> {
     pub(super) fn new(shared: &'a ServerState, now: u64) -> Self {
-        let (is_full, keys) = (room::is_full(shared, &shared.config()), HashSet::new());
+        let (is_full, keys) = (memory_limit::is_full(shared, &shared.config()), HashSet::new());
         Self { shared, now, batch: Batch::default(), pending: Vec::new(), is_full, keys }
     }
 
@@ -110,7 +110,7 @@ impl<'a> Writes<'a> {
         let apply = || self.shared.store.apply(&batch);
         let applied = match apply() {
             Err(Error::OutOfMemory { .. }) => {
-                room::retry(self.shared, || Ok(apply()?)).map_err(|_| Outcome::OutOfMemory)?
+                memory_limit::retry(self.shared, || Ok(apply()?)).map_err(|_| Outcome::OutOfMemory)?
             }
             applied => applied?,
         };

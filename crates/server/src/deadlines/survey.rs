@@ -27,7 +27,7 @@ impl Deadlines {
         for due in self.some_entries()? {
             looked_at += 1;
             let Some(table) = self.tables().get(due.slot) else { continue };
-            if due.deadline > now && glimpse.look(table, &due.key)? == Some(Some(due.deadline)) {
+            if due.deadline > now && glimpse.read(table, &due.key)? == Some(Some(due.deadline)) {
                 let survey = &mut surveys[due.slot];
                 survey.expires += 1;
                 survey.average_ttl += due.deadline - now;

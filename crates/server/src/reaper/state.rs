@@ -40,7 +40,7 @@ impl Schedule {
     /// Returns whether a step is due.
     #[inline]
     pub(crate) fn is_due(&self, deadlines: &Deadlines, now: u64) -> bool {
-        now >= self.next.load(Ordering::Relaxed) || deadlines.debt() >= DEBT_MIN || Deadlines::has_found()
+        now >= self.next.load(Ordering::Relaxed) || deadlines.debt() >= DEBT_MIN || Deadlines::has_recorded()
     }
 }
 

@@ -135,7 +135,7 @@ fn finish(connection: &mut Connection, task: Task, failure: Option<Failure>, sto
     let mut lap = stopwatch.lap_after(took, 1);
     lap.executed(named.number, ExecutedCommand { connection, requests: &requests, found: &found, before });
     lap.end();
-    if connection.session.is_silent() {
+    if connection.session.end_command() {
         connection.replies.truncate(before);
     }
     connection.bound_replies(before, reply_bytes_max);

@@ -30,7 +30,7 @@ const FREE_FRACTION: usize = 32;
 const FREE_BYTES_MAX: usize = 64 << 20;
 
 /// Executes a write. It fails for lack of memory only if none can be freed.
-pub(crate) fn with_room<T>(
+pub(crate) fn with_retries<T>(
     shared: &ServerState,
     mut write: impl FnMut() -> Result<T, Failure>,
 ) -> Result<T, Failure> {
@@ -100,7 +100,7 @@ fn make_room(shared: &ServerState) -> bool {
 
 /// Keeps some memory free between two iterations, and makes this core record the uses of pairs that the
 /// policy needs. Returns whether more work remains.
-pub(crate) fn tend(shared: &ServerState, now: u64) -> bool {
+pub(crate) fn keep_free(shared: &ServerState, now: u64) -> bool {
     let config = shared.config();
     let policy = config.eviction.policy;
     recency::track(&shared.recencies, policy, config.memory_bytes, (shared.started, now));
