@@ -196,7 +196,7 @@ fn store(writer: &mut Writer<'_, '_>, statistics: &Statistics) -> Result<(), Err
     Ok(())
 }
 
-fn accelerator(writer: &mut Writer<'_, '_>, touched: &AccessStatsCounts) -> Result<(), Error> {
+fn accelerator(writer: &mut Writer<'_, '_>, touched: &AccessCounts) -> Result<(), Error> {
     let about = "Searched nodes by level; leaves are level 0";
     let mut family = writer.family("accelerator_nodes", about, MetricType::Counter)?;
     for (level, counts) in touched.levels.iter().enumerate() {
