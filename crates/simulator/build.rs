@@ -100,7 +100,14 @@ impl Verilator {
         command.env("VERILATOR_ROOT", &self.root).arg("--cc").arg("-F").arg(rtl.join("files.f"));
         command.args(["--top-module", "accelerator_top", "--prefix", "Model", "--assert", "-O3"]);
         command.args(["--x-assign", "fast", "--x-initial", "fast", "-Wno-fatal", "-Wno-WIDTH"]);
-        command.args(["--output-split", "4000", "--output-split-cfuncs", "400", "-GReportsEvents=1", "--Mdir"]);
+        command.args([
+            "--output-split",
+            "4000",
+            "--output-split-cfuncs",
+            "400",
+            "-GReportsEvents=1",
+            "--Mdir",
+        ]);
         command.arg(model).args(SHARED).arg(instances);
         if traces() {
             command.arg("--trace-fst");

@@ -1,7 +1,7 @@
 //! A connection to a server, as a client has it.
 
 use crate::error::Error;
-use honeycomb_protocol::resp::{Answer, encode, parse_answer};
+use honeycomb_protocol::resp::{Reply, encode, parse_reply};
 use std::{
     io::{Read, Write},
     net::{SocketAddr, TcpStream},
@@ -42,10 +42,10 @@ impl Connection {
     ///
     /// # Errors
     /// The connection ends, or a reply is an error.
-    pub(crate) fn ask_all(&mut self, requests: &[Command]) -> Result<Vec<Answer>, Error> {
+    pub(crate) fn ask_all(&mut self, requests: &[Command]) -> Result<Vec<Reply>, Error> {
         self.send(requests)?;
         let answer = |_| match self.answer()? {
-            Answer::Error(error) => Err(self.problem(&error)),
+            Reply::Error(error) => Err(self.problem(&error)),
             answer => Ok(answer),
         };
         requests.iter().map(answer).collect()
@@ -55,7 +55,7 @@ impl Connection {
     ///
     /// # Errors
     /// The connection ends.
-    pub(crate) fn ask(&mut self, request: &Command) -> Result<Answer, Error> {
+    pub(crate) fn ask(&mut self, request: &Command) -> Result<Reply, Error> {
         self.send(std::slice::from_ref(request))?;
         self.answer()
     }
@@ -67,9 +67,9 @@ impl Connection {
     }
 
     /// The next reply.
-    fn answer(&mut self) -> Result<Answer, Error> {
+    fn answer(&mut self) -> Result<Reply, Error> {
         loop {
-            let parsed = parse_answer(&self.received).map_err(|error| self.problem(&error.to_string()))?;
+            let parsed = parse_reply(&self.received).map_err(|error| self.problem(&error.to_string()))?;
             if let Some((answer, bytes)) = parsed {
                 self.received.drain(..bytes);
                 return Ok(answer);

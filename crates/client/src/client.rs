@@ -1,11 +1,11 @@
-//! A client with a socket of its own, that waits for what it asks for.
+//! A client with its own socket, whose calls wait for their outcomes.
 
 use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-use honeycomb_protocol::batch::{Operation, Refusal};
-use honeycomb_protocol::{PAYLOAD_BYTES_MAX, together};
+use honeycomb_protocol::batch::{Operation, Rejection};
+use honeycomb_protocol::{PAYLOAD_BYTES_MAX, segment_run};
 use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -13,44 +13,44 @@ use crate::config::Config;
 use crate::exchange::{Exchange, Ticket};
 use crate::outcome::Outcome;
 
-/// Why an operation has no outcome, or not the one that was asked for.
+/// Why an operation failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The system refused something.
+    /// A system call failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// Nobody answered the hello.
-    #[error("no answer from {0}: nobody takes batch datagrams there")]
+    /// No reply to the hello arrived.
+    #[error("no reply from {0}: no server receives batch datagrams there")]
     NoServer(SocketAddr),
-    /// A parameter of the client is not allowed.
-    #[error("{name} is {value}: allowed are {allowed}")]
+    /// A parameter of the client is invalid.
+    #[error("{name} is {value}: it must be {allowed}")]
     Parameter {
-        /// Its name.
+        /// Name of the parameter.
         name: &'static str,
-        /// What it is.
+        /// Its invalid value.
         value: usize,
-        /// What is allowed.
+        /// The allowed values.
         allowed: &'static str,
     },
-    /// An operation is longer than a datagram.
-    #[error("an operation that does not fit into a datagram of {0} bytes")]
+    /// An operation does not fit into a datagram.
+    #[error("the operation does not fit into a datagram of {0} bytes")]
     TooLong(usize),
-    /// There are operations without an outcome, which have to be polled first.
-    #[error("{0} operations were submitted and have no outcome yet: poll them first")]
+    /// Earlier operations have no outcome yet.
+    #[error("{0} earlier operations have no outcome yet: poll them first")]
     Outstanding(u64),
-    /// No reply has come.
-    #[error("no reply: a write was carried out once or not at all")]
+    /// No reply arrived.
+    #[error("no reply: the server executed a write once or not at all")]
     Unanswered,
-    /// The server refused the request.
-    #[error("the server refused the request: {0:?}")]
-    Refused(Refusal),
-    /// The server could not do it.
-    #[error("the server could not do it: {0}")]
+    /// The server rejected the request.
+    #[error("the server rejected the request: {0:?}")]
+    Rejected(Rejection),
+    /// The server could not execute the operation.
+    #[error("the server could not execute the operation: {0}")]
     Server(&'static str),
 }
 
-/// A client of a server's batch datagrams.
+/// A client for batch datagrams with its own UDP socket.
 #[derive(Debug)]
 pub struct Client {
     socket: UdpSocket,
@@ -58,20 +58,20 @@ pub struct Client {
     server: SocketAddr,
     exchange: Exchange,
     payload_bytes: usize,
-    /// Datagrams to be sent, one after the other, and where each ends.
+    /// The datagrams to send, concatenated, and their end offsets.
     outbox: Vec<u8>,
     ends: Vec<usize>,
     inbox: Vec<u8>,
 }
 
-/// Buffers of the inbox, each with room for all that the system hands over together.
+/// Buffers of the inbox, each for the datagrams that the system returns together.
 const BUFFERS: usize = 8;
 const BUFFER_BYTES: usize = 1 << 16;
-/// Bytes that the system is asked to keep until they are received.
-const KEPT_BYTES: usize = 4 << 20;
+/// Requested size of the socket buffers in bytes.
+const SOCKET_BUFFER_BYTES: usize = 4 << 20;
 
 impl Client {
-    /// A client of the server at an address.
+    /// Connects to the server at an address: returns once there is a session.
     ///
     /// # Errors
     /// [`Error::NoServer`], [`Error::Parameter`], [`Error::Io`].
@@ -83,10 +83,10 @@ impl Client {
         };
         let socket = UdpSocket::bind(any)?;
         let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
-        // As much as the system allows.
-        let _ = state.set_recv_buffer_size(UdpSockRef::from(&socket), KEPT_BYTES);
-        let _ = state.set_send_buffer_size(UdpSockRef::from(&socket), KEPT_BYTES);
-        let until = Instant::now() + config.patience;
+        // The system may allow less.
+        let _ = state.set_recv_buffer_size(UdpSockRef::from(&socket), SOCKET_BUFFER_BYTES);
+        let _ = state.set_send_buffer_size(UdpSockRef::from(&socket), SOCKET_BUFFER_BYTES);
+        let until = Instant::now() + config.reply_deadline;
         let mut client = Self {
             socket,
             state,
@@ -107,7 +107,8 @@ impl Client {
         Ok(client)
     }
 
-    /// Takes an operation in, to be sent with others: none if there is no room before some were polled.
+    /// Adds an operation, which is sent together with others. Returns `None` if there is no room until
+    /// [`Client::poll`] has returned outcomes.
     ///
     /// # Errors
     /// [`Error::TooLong`], [`Error::Io`].
@@ -119,8 +120,9 @@ impl Client {
         Ok(ticket)
     }
 
-    /// Sends what is to be sent, waits at most so long for answers unless there is some at once, and hands
-    /// out the outcomes that they tell. If it has to wait, no operation waits for others any more.
+    /// Sends the datagrams that are due, waits at most `wait` for replies unless some have arrived already,
+    /// and passes their outcomes to `each`. If `wait` is not zero, it also sends the request that is being
+    /// filled, without its delay.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -140,17 +142,18 @@ impl Client {
         }
     }
 
-    /// Operations that were submitted and have no outcome yet.
+    /// Returns the number of submitted operations without an outcome.
     #[must_use]
     pub fn outstanding(&self) -> u64 {
         self.exchange.outstanding()
     }
 
-    /// Carries out operations together, and hands out their outcomes by their places, in any order. Those of
-    /// one request that read are carried out before those that write.
+    /// Executes operations together, and passes their outcomes to `each` with their indexes, in any order.
+    /// Among the operations of one request, the server executes reads before writes.
     ///
     /// # Errors
-    /// [`Error::Outstanding`], [`Error::TooLong`], [`Error::Io`]. Some may have been carried out then.
+    /// [`Error::Outstanding`], [`Error::TooLong`], [`Error::Io`]. After an error the server may have executed
+    /// some of the operations.
     pub fn call(
         &mut self,
         operations: &[Operation<'_>],
@@ -162,25 +165,25 @@ impl Client {
         }
         let mut first = None;
         let wait = Duration::from_secs(1);
-        let mut told = |first: Option<u64>, Ticket(ticket): Ticket, outcome: Outcome<'_>| {
+        let mut report = |first: Option<u64>, Ticket(ticket): Ticket, outcome: Outcome<'_>| {
             each((ticket - first.unwrap_or(ticket)) as usize, outcome);
         };
         for operation in operations {
             let Ticket(ticket) = loop {
                 match self.submit(operation)? {
                     Some(ticket) => break ticket,
-                    None => self.poll(wait, |ticket, outcome| told(first, ticket, outcome))?,
+                    None => self.poll(wait, |ticket, outcome| report(first, ticket, outcome))?,
                 }
             };
             first.get_or_insert(ticket);
         }
         while self.outstanding() > 0 {
-            self.poll(wait, |ticket, outcome| told(first, ticket, outcome))?;
+            self.poll(wait, |ticket, outcome| report(first, ticket, outcome))?;
         }
         Ok(())
     }
 
-    /// The value of a key.
+    /// Returns the value of a key, or `None` if the key is absent.
     ///
     /// # Errors
     /// [`Error`].
@@ -192,7 +195,7 @@ impl Client {
         })
     }
 
-    /// Adds a pair or changes its value.
+    /// Inserts a pair or replaces its value.
     ///
     /// # Errors
     /// [`Error`].
@@ -200,7 +203,7 @@ impl Client {
         self.one(&Operation::Put { key, value }, |outcome| (outcome == Outcome::Done).then_some(()))
     }
 
-    /// Adds a pair: false if the key is there.
+    /// Inserts a pair. Returns false if the key exists.
     ///
     /// # Errors
     /// [`Error`].
@@ -208,7 +211,7 @@ impl Client {
         self.one(&Operation::Insert { key, value }, |outcome| unless(outcome, Outcome::Exists))
     }
 
-    /// Changes a value: false if the key is absent.
+    /// Replaces the value of an existing key. Returns false if the key is absent.
     ///
     /// # Errors
     /// [`Error`].
@@ -216,7 +219,7 @@ impl Client {
         self.one(&Operation::Update { key, value }, |outcome| unless(outcome, Outcome::Absent))
     }
 
-    /// Removes a pair: false if the key is absent.
+    /// Deletes a pair. Returns false if the key is absent.
     ///
     /// # Errors
     /// [`Error`].
@@ -224,7 +227,7 @@ impl Client {
         self.one(&Operation::Delete(key), |outcome| unless(outcome, Outcome::Absent))
     }
 
-    /// Changes a value that equals the expected one: false if it does not, or the key is absent.
+    /// Replaces a value that equals the expected one. Returns false if it differs or the key is absent.
     ///
     /// # Errors
     /// [`Error`].
@@ -236,18 +239,18 @@ impl Client {
         })
     }
 
-    /// Carries out one operation; `meaning` has none for outcomes that are errors.
+    /// Executes one operation. `meaning` returns `None` for outcomes that are errors.
     fn one<T>(
         &mut self,
         operation: &Operation<'_>,
         meaning: impl Fn(Outcome<'_>) -> Option<T>,
     ) -> Result<T, Error> {
-        let mut told = Err(Error::Unanswered);
-        self.call(&[*operation], |_, outcome| told = meaning(outcome).ok_or_else(|| error(outcome)))?;
-        told
+        let mut report = Err(Error::Unanswered);
+        self.call(&[*operation], |_, outcome| report = meaning(outcome).ok_or_else(|| error(outcome)))?;
+        report
     }
 
-    /// Sends what is to be sent: requests of one size together.
+    /// Sends the datagrams that are due, with one system call for those of one size.
     fn transmit(&mut self, now: Instant, each: &mut impl FnMut(Ticket, Outcome<'_>)) -> io::Result<()> {
         let (outbox, ends) = (&mut self.outbox, &mut self.ends);
         let send = |datagram: &[u8]| {
@@ -258,13 +261,13 @@ impl Client {
         let (mut rest, mut start) = (&self.ends[..], 0);
         while let Some(&first) = rest.first() {
             let size = first - start;
-            let count = together(start, rest.iter().copied(), self.state.max_gso_segments());
+            let count = segment_run(start, rest.iter().copied(), self.state.max_gso_segments());
             let contents = &self.outbox[start..rest[count - 1]];
             let segment_size = Some(size);
             let transmit =
                 Transmit { destination: self.server, ecn: None, contents, segment_size, src_ip: None };
             match self.state.try_send(UdpSockRef::from(&self.socket), &transmit) {
-                // What is not sent now is sent again when it was not answered.
+                // A lost request is repeated when its reply does not arrive.
                 Err(error) if is_lost(&error) => {}
                 sent => sent?,
             }
@@ -276,7 +279,7 @@ impl Client {
         Ok(())
     }
 
-    /// Takes what has arrived: how many times something had.
+    /// Receives datagrams. Returns the number of buffers that the system filled.
     fn receive(&mut self, now: Instant, each: &mut impl FnMut(Ticket, Outcome<'_>)) -> io::Result<usize> {
         let mut metas = [RecvMeta::default(); BUFFERS];
         let mut chunks = self.inbox.chunks_exact_mut(BUFFER_BYTES);
@@ -297,7 +300,7 @@ impl Client {
         Ok(received)
     }
 
-    /// Waits until something has arrived.
+    /// Waits until a datagram has arrived.
     fn wait(&self, most: Duration) -> io::Result<()> {
         let timeout = Timespec {
             tv_sec: i64::try_from(most.as_secs()).unwrap_or(i64::MAX),
@@ -316,11 +319,11 @@ fn check(config: &Config) -> Result<(), Error> {
         ("payload_bytes", config.payload_bytes, 64..=PAYLOAD_BYTES_MAX, "64 to 65507"),
         ("requests_max", config.requests_max, 1..=window, "1 to 64"),
     ];
-    let wrong = parameters.into_iter().find(|(_, value, allowed, _)| !allowed.contains(value));
-    wrong.map_or(Ok(()), |(name, value, _, allowed)| Err(Error::Parameter { name, value, allowed }))
+    let invalid = parameters.into_iter().find(|(_, value, allowed, _)| !allowed.contains(value));
+    invalid.map_or(Ok(()), |(name, value, _, allowed)| Err(Error::Parameter { name, value, allowed }))
 }
 
-/// True if done, false if the outcome is that one.
+/// Returns true if the operation is done, false if its outcome is `not`, and `None` otherwise.
 fn unless(outcome: Outcome<'_>, not: Outcome<'_>) -> Option<bool> {
     (outcome == Outcome::Done || outcome == not).then_some(outcome == Outcome::Done)
 }
@@ -328,15 +331,15 @@ fn unless(outcome: Outcome<'_>, not: Outcome<'_>) -> Option<bool> {
 fn error(outcome: Outcome<'_>) -> Error {
     match outcome {
         Outcome::Unanswered => Error::Unanswered,
-        Outcome::Refused(refusal) => Error::Refused(refusal),
+        Outcome::Rejected(rejection) => Error::Rejected(rejection),
         Outcome::TooLarge | Outcome::NoRoom => Error::Server("the value is longer than a datagram"),
-        Outcome::KeyLength => Error::Server("no key of its store can be empty or so long"),
-        Outcome::OutOfMemory => Error::Server("its store has no room"),
-        _ => Error::Server("the pair is not one that servers write, or the store could not say"),
+        Outcome::KeyLength => Error::Server("the key is empty or too long"),
+        Outcome::OutOfMemory => Error::Server("the store has no room"),
+        _ => Error::Server("the store failed, or the stored pair has an unknown format"),
     }
 }
 
-/// Whether it is as if a datagram had been lost.
+/// Returns whether the error is equivalent to a lost datagram.
 fn is_lost(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::ConnectionRefused)
 }

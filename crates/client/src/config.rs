@@ -1,4 +1,4 @@
-//! How a client goes about it.
+//! The parameters of a client and their defaults.
 
 use std::time::Duration;
 
@@ -7,19 +7,19 @@ use honeycomb_protocol::PAYLOAD_BYTES;
 /// The parameters of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// The number of the table of all operations. Default: 0.
+    /// The number of the table that all operations refer to. Default: 0.
     pub table: u16,
-    /// Bytes of the longest payload of a datagram; no more than the server's. Default: 1,472.
+    /// Most bytes of the payload of a datagram, at most those of the server. Default: 1,472.
     pub payload_bytes: usize,
-    /// Requests that wait for their replies, at most; 1 to 64. Default: 64.
+    /// Most requests in flight, 1 to 64. Default: 64.
     pub requests_max: usize,
-    /// How long an operation waits for others to go with it, at most. Default: 50 microseconds.
+    /// Longest time that an operation waits for others to share its datagram. Default: 50 microseconds.
     pub delay_max: Duration,
-    /// When a request is sent again that was not answered; each time after twice as long. Default: 20
-    /// milliseconds.
+    /// Time after which the client first repeats a request without a reply. It doubles with each repetition.
+    /// Default: 20 milliseconds.
     pub timeout: Duration,
-    /// When it is given up. Default: 5 seconds.
-    pub patience: Duration,
+    /// Time after which the client gives up a request without a reply. Default: 5 seconds.
+    pub reply_deadline: Duration,
 }
 
 impl Default for Config {
@@ -30,7 +30,7 @@ impl Default for Config {
             requests_max: honeycomb_layout::BATCH_WINDOW,
             delay_max: Duration::from_micros(50),
             timeout: Duration::from_millis(20),
-            patience: Duration::from_secs(5),
+            reply_deadline: Duration::from_secs(5),
         }
     }
 }

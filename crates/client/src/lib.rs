@@ -1,4 +1,5 @@
-//! A client of a Honeycomb server's batch datagrams: many operations in a packet, many packets in flight.
+//! A client for the batch datagrams of a Honeycomb server: many operations in a datagram, and many datagrams
+//! in flight.
 //!
 //! ```no_run
 //! use honeycomb_client::{Client, Config, Operation, Outcome};
@@ -9,33 +10,33 @@
 //!
 //! let keys = ["apple", "pear", "plum"];
 //! let gets: Vec<Operation<'_>> = keys.iter().map(|key| Operation::Get(key.as_bytes())).collect();
-//! client.call(&gets, |place, outcome| match outcome {
-//!     Outcome::Value(value) => println!("{} is {}", keys[place], String::from_utf8_lossy(value)),
-//!     other => println!("{}: {other:?}", keys[place]),
+//! client.call(&gets, |index, outcome| match outcome {
+//!     Outcome::Value(value) => println!("{} is {}", keys[index], String::from_utf8_lossy(value)),
+//!     other => println!("{}: {other:?}", keys[index]),
 //! })?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! | to | use |
+//! | task | API |
 //! |---|---|
 //! | one operation | [`Client::get`], [`Client::put`], [`Client::insert`], ... |
-//! | many, and wait for all | [`Client::call`] |
-//! | many, and do other things meanwhile | [`Client::submit`], [`Client::poll`] |
-//! | a socket of one's own | [`Exchange`], which does all but send and receive |
+//! | many operations, waiting for all outcomes | [`Client::call`] |
+//! | many operations, without waiting | [`Client::submit`], [`Client::poll`] |
+//! | a socket of the program | [`Exchange`], the client without sockets and clocks |
 //!
-//! Requests that are not answered in time are sent again; writes are carried out once all the same. If a
-//! write was not answered at all, or the server has forgotten the session meanwhile, its outcome is
-//! [`Outcome::Unanswered`]: it was carried out once or not.
+//! The client repeats requests whose reply does not arrive in time. The server still executes each write at
+//! most once. If no reply to a write arrives, or the server has discarded the session meanwhile, the outcome
+//! is [`Outcome::Unanswered`]: the server executed the write once or not at all.
 #![forbid(unsafe_code)]
 
 mod client;
 mod config;
 mod exchange;
-mod flight;
+mod in_flight;
 mod outcome;
 
 pub use client::{Client, Error};
 pub use config::Config;
 pub use exchange::{Exchange, Ticket};
-pub use honeycomb_protocol::batch::{Operation, Refusal};
+pub use honeycomb_protocol::batch::{Operation, Rejection};
 pub use outcome::Outcome;

@@ -1,8 +1,8 @@
-//! What came of an operation.
+//! Outcomes of operations.
 
-use honeycomb_protocol::batch::{Item, Refusal};
+use honeycomb_protocol::batch::{Item, Rejection};
 
-/// What came of an operation. Bytes are those of the datagram that told it.
+/// The outcome of an operation. It borrows its bytes from the received datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome<'a> {
     /// The value of a get.
@@ -11,35 +11,36 @@ pub enum Outcome<'a> {
     Pairs {
         /// Keys and values in their order.
         pairs: &'a [(&'a [u8], &'a [u8])],
-        /// There are further ones: continue after the last key.
+        /// Whether the range has further pairs. To continue, begin after the last key.
         more: bool,
     },
     /// A write has taken effect.
     Done,
-    /// There is no such key.
+    /// The key is absent.
     Absent,
-    /// The key of an insert is there already.
+    /// The key of an insert exists.
     Exists,
-    /// The value is not the expected one.
+    /// The value differs from the expected one.
     Differs,
-    /// There is something, and it is longer than any datagram.
+    /// The value exists but is longer than any datagram.
     TooLarge,
-    /// There is something, and the reply to its request is full: ask again, together with less.
+    /// The value exists but the reply to the request is full: repeat the operation in a request with fewer
+    /// operations.
     NoRoom,
-    /// No key can be empty or so long.
+    /// The key is empty or too long.
     KeyLength,
     /// The store has no room for the write.
     OutOfMemory,
-    /// The store could not say, or the pair is not one that servers write.
+    /// The store failed, or the stored pair has a format that servers do not write.
     Failed,
-    /// The server has refused the request and carried out nothing of it.
-    Refused(Refusal),
-    /// No reply has come: a write was carried out once or not at all.
+    /// The server has rejected the request and executed none of it.
+    Rejected(Rejection),
+    /// No reply arrived. The server executed a write once or not at all.
     Unanswered,
 }
 
 impl<'a> Outcome<'a> {
-    /// What the last item of an operation says, after pairs.
+    /// Returns the outcome of an operation from its last item and the pairs before it.
     pub(crate) fn of(item: Item<'a>, is_range: bool, pairs: &'a [(&'a [u8], &'a [u8])]) -> Self {
         match item {
             Item::Done { more } if is_range => Self::Pairs { pairs, more },
@@ -48,7 +49,7 @@ impl<'a> Outcome<'a> {
             Item::Absent => Self::Absent,
             Item::Exists => Self::Exists,
             Item::Differs => Self::Differs,
-            // Pairs that were told before are not lost: the next one is the trouble.
+            // The earlier pairs are still valid: only the next one did not fit.
             Item::TooLarge | Item::NoRoom if !pairs.is_empty() => Self::Pairs { pairs, more: true },
             Item::TooLarge => Self::TooLarge,
             Item::NoRoom => Self::NoRoom,

@@ -53,7 +53,13 @@ pub fn count(peer: Peer, Contents { pairs, sizes }: Contents) -> Result<Option<A
         let mean = |after: u64, before: u64| (after - before) as f64 / f64::from(SEARCHES);
         Ok(Search { bytes: mean(bytes, before.bytes), lines: mean(lines, before.lines) })
     };
-    Ok(Some(AccessStats { peer, pairs, sizes, get: search(Workload::Get)?, scan: search(Workload::Scan(1))? }))
+    Ok(Some(AccessStats {
+        peer,
+        pairs,
+        sizes,
+        get: search(Workload::Get)?,
+        scan: search(Workload::Scan(1))?,
+    }))
 }
 
 /// All levels and blocks together.

@@ -1,27 +1,30 @@
-//! The batch datagram: many operations of any size in a UDP datagram, their results in one or a few.
+//! The batch protocol: a UDP datagram with many operations of any size, and a reply of one or a few
+//! datagrams.
 //!
 //! ```text
 //! | header, 24 | operation | operation | ...        | header, 24 | item | item | ...
 //! ```
-//! KV-Direct's two savings make them short: a flag says that sizes are as before, another that the value is.
+//! As in KV-Direct, two flags shorten datagrams: one repeats the sizes of the previous operation or item, the
+//! other its value.
 //!
-//! A client first gets a [token](Tokens) for its address and with that a session; whoever cannot receive at
-//! an address gets neither, so nothing that is longer than a request is ever sent to an address that did
-//! not ask. A request that was lost, or its reply, is sent again under its identifier; the [`Window`] of
-//! the session knows what came of its writes and has them carried out once.
+//! A client first requests a [token](Tokens) for its address, and with the token a session. A sender that
+//! cannot receive at its source address obtains neither, so the server never sends a datagram that is longer
+//! than the request to an address that did not request it. A client repeats a request without a reply under
+//! the same identifier. The [`Window`] of the session stores the outcomes of its writes, so the server
+//! executes each write once.
 
+mod encoding;
 mod header;
 mod item;
 mod operation;
 mod reply;
-mod savings;
 mod token;
 mod window;
 
-pub use header::{Header, Kind, Refusal};
+pub use encoding::Malformed;
+pub use header::{Header, Kind, Rejection};
 pub use item::{Item, Items};
-pub use operation::{Operation, Operations, Requests};
-pub use reply::{Reply, Room};
-pub use savings::Malformed;
+pub use operation::{Operation, Operations, RequestDatagram};
+pub use reply::{ReplyWriter, Room};
 pub use token::Tokens;
-pub use window::{Known, Window};
+pub use window::{RequestState, Window};

@@ -1,6 +1,6 @@
-//! Numbers at an offset, little-endian.
+//! Little-endian numbers at an offset.
 
-/// The number of `N` bytes at an offset that was checked.
+/// Returns the number of `N` bytes at `offset`. The caller has checked the offset.
 #[inline]
 pub(crate) fn number<const N: usize>(bytes: &[u8], offset: usize) -> u64 {
     let mut number = [0; 8];
@@ -8,7 +8,7 @@ pub(crate) fn number<const N: usize>(bytes: &[u8], offset: usize) -> u64 {
     u64::from_le_bytes(number)
 }
 
-/// Writes the low `N` bytes of a number at an offset that was checked.
+/// Writes the low `N` bytes of a number at `offset`. The caller has checked the offset.
 #[inline]
 pub(crate) fn set_number<const N: usize>(bytes: &mut [u8], offset: usize, number: u64) {
     bytes[offset..offset + N].copy_from_slice(&number.to_le_bytes()[..N]);

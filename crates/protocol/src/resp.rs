@@ -1,18 +1,18 @@
 //! RESP2 and RESP3, the protocol of Redis clients.
 //!
-//! A client sends [requests](Requests): arrays of byte strings, or lines as a person types them. A server
-//! answers each with one [reply](Replies), in the order of the requests, in the version of the protocol that
-//! the client has asked for.
+//! A client sends [requests](RequestBuffer): arrays of byte strings, or lines of text. A server returns one
+//! [reply](Replies) to each, in the order of the requests and in the version of the protocol that the client
+//! has selected.
 
-mod answer;
 mod chunk_pool;
 mod inline;
 mod number;
 mod replies;
-mod request;
+mod reply;
+mod request_buffer;
 
-pub use answer::{Answer, MalformedAnswer, parse_answer};
 pub use chunk_pool::ChunkPool;
-pub use number::{decimal, parse_decimal};
+pub use number::{format_decimal, parse_decimal};
 pub use replies::{OpenArray, Replies, Version};
-pub use request::{Arguments, Found, Limits, Malformed, Requests, encode};
+pub use reply::{MalformedReply, Reply, parse_reply};
+pub use request_buffer::{Arguments, Limits, Malformed, ParsedRequest, RequestBuffer, encode};

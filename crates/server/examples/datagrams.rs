@@ -196,15 +196,21 @@ fn searches(server: SocketAddr, load: Load, seed: u64) -> Result<u64, Failure> {
 /// Full packets of searches, and the size of each.
 fn packets(next: &mut impl FnMut() -> u64, payload_bytes: usize) -> Result<(Vec<u8>, usize), Failure> {
     let (form, message_type) = (ocsm::Form::Short, ocsm::MessageType::Search);
-    let mut requests = ocsm::Requests::new(message_type, form, 0, payload_bytes);
+    let mut requests = ocsm::RequestPacket::new(message_type, form, 0, payload_bytes);
     let mut contents = Vec::new();
     let most = (honeycomb_protocol::PAYLOAD_BYTES_MAX / payload_bytes).clamp(1, TOGETHER);
     for _ in 0..most {
         requests.clear();
         for sequence_number in 0..form.messages_max(payload_bytes) as u16 {
             let (operation, key) = (ocsm::Operation::Search, key(next()));
-            let request =
-                ocsm::Request { sequence_number, source: 0, destination: 0, operation, key, value: b"" };
+            let request = ocsm::RequestMessage {
+                sequence_number,
+                source: 0,
+                destination: 0,
+                operation,
+                key,
+                value: b"",
+            };
             requests.push(&request)?;
         }
         contents.extend_from_slice(requests.bytes());

@@ -4,7 +4,9 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::sync::Arc;
 
-use honeycomb_protocol::resp::{ChunkPool, Found, Limits, Malformed, Replies, Requests, Version};
+use honeycomb_protocol::resp::{
+    ChunkPool, Limits, Malformed, ParsedRequest, Replies, RequestBuffer, Version,
+};
 use mio::net::TcpStream;
 
 use crate::clients::Activity;
@@ -42,7 +44,7 @@ pub(crate) struct Connection {
     /// The reply of a task that was too long. It is freed in steps after the connection has closed.
     pub(crate) discarded: Option<Replies>,
     /// Received requests.
-    pub(crate) requests: Requests,
+    pub(crate) requests: RequestBuffer,
     /// A request that was put back: the next one to execute.
     front: Option<PendingRequest>,
     /// The next request executes alone, because it could not execute in a batch.
@@ -71,7 +73,7 @@ pub(crate) struct Connection {
 /// A request that has not executed yet, with its command.
 #[derive(Debug)]
 pub(crate) struct PendingRequest {
-    pub(crate) found: Found,
+    pub(crate) found: ParsedRequest,
     /// The command, or `None` if its name is unknown.
     pub(crate) command: Option<CommandRef>,
     /// The request cannot execute in a batch of reads.
@@ -105,7 +107,7 @@ impl Quota {
 pub(crate) struct Buffers {
     replies: Replies,
     discarded: Option<Replies>,
-    requests: Requests,
+    requests: RequestBuffer,
 }
 
 impl Buffers {
@@ -123,7 +125,7 @@ impl Connection {
             session,
             replies: Replies::with_pool(pool),
             discarded: None,
-            requests: Requests::default(),
+            requests: RequestBuffer::default(),
             front: None,
             next_executes_alone: false,
             task: None,
@@ -247,7 +249,7 @@ impl Connection {
         if self.starved {
             return Ok(None);
         }
-        let Some(found) = self.requests.take(limits)? else {
+        let Some(found) = self.requests.parse_next(limits)? else {
             self.starved = true;
             return Ok(None);
         };
@@ -272,22 +274,22 @@ impl Connection {
     }
 
     /// Rewinds to a request: it and the later ones are parsed again.
-    pub(crate) fn rewind_to(&mut self, found: &Found) {
-        self.requests.take_back(found);
+    pub(crate) fn rewind_to(&mut self, found: &ParsedRequest) {
+        self.requests.rewind(found);
         self.front = None;
         self.starved = false;
     }
 
     /// Rewinds to a request, which then executes alone.
-    pub(crate) fn rewind_to_alone(&mut self, found: &Found) {
+    pub(crate) fn rewind_to_alone(&mut self, found: &ParsedRequest) {
         self.rewind_to(found);
         self.next_executes_alone = true;
     }
 
     /// Returns whether the connection was rewound to this request or an earlier one.
     #[inline]
-    pub(crate) fn is_rewound(&self, found: &Found) -> bool {
-        self.requests.is_taken_back(found)
+    pub(crate) fn is_rewound(&self, found: &ParsedRequest) -> bool {
+        self.requests.is_rewound(found)
     }
 
     /// Returns whether further commands may execute.
@@ -314,7 +316,7 @@ impl Connection {
     /// last reply.
     #[inline]
     pub(crate) fn bound_replies(&mut self, before: usize, bytes_max: usize) {
-        if self.replies.have_no_room() {
+        if self.replies.exceed_limit() {
             self.end_for_replies(before, bytes_max);
         }
     }
@@ -336,7 +338,7 @@ impl Connection {
     /// Removes the executed requests.
     pub(crate) fn forget(&mut self) {
         let next = self.front.take().map(|request| request.found);
-        self.requests.forget(next);
+        self.requests.discard_parsed(next);
         self.shrinks = self.requests.shrink(KEPT_BYTES);
     }
 

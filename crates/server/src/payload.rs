@@ -7,7 +7,7 @@
 //! a little-endian number of 1, 2 or 4 bytes, or a compressed string.
 
 use crc::{CRC_64_REDIS, Crc, Table};
-use honeycomb_protocol::resp::{decimal, parse_decimal};
+use honeycomb_protocol::resp::{format_decimal, parse_decimal};
 
 use crate::envelope::DATA_BYTES_MAX;
 use crate::failure::Failure;
@@ -106,7 +106,8 @@ fn check_footer(payload: &[u8]) -> Option<&[u8]> {
 /// Decodes a complete string. Returns `None` if the bytes are malformed.
 fn read_string(bytes: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
     let Some((first, mut rest)) = bytes.split_first() else { return Ok(None) };
-    let integer = |bytes: &[u8], length| (bytes.len() == length).then(|| decimal(little_endian(bytes)));
+    let integer =
+        |bytes: &[u8], length| (bytes.len() == length).then(|| format_decimal(little_endian(bytes)));
     match *first {
         INTEGER_8 => Ok(integer(rest, 1)),
         INTEGER_16 => Ok(integer(rest, 2)),

@@ -3,7 +3,7 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use honeycomb_protocol::resp::{Found, Requests};
+use honeycomb_protocol::resp::{ParsedRequest, RequestBuffer};
 
 use crate::arguments::Arguments;
 use crate::clients::{Client, Flag};
@@ -43,9 +43,9 @@ pub(crate) enum Replying {
 /// Commands that wait for `EXEC`.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
-    pub(crate) requests: Requests,
+    pub(crate) requests: RequestBuffer,
     /// The number of each command and the position of its arguments in the requests.
-    pub(crate) commands: Vec<(usize, Found)>,
+    pub(crate) commands: Vec<(usize, ParsedRequest)>,
     /// The server rejected one of the commands, so `EXEC` will reject all.
     pub(crate) aborted: bool,
 }
@@ -139,7 +139,7 @@ impl Queue {
         if self.aborted {
             return Ok(());
         }
-        self.commands.push((command, self.requests.keep(arguments)));
+        self.commands.push((command, self.requests.push_copy(arguments)));
         if self.memory_bytes() > bytes_max {
             *self = Self { aborted: true, ..Self::default() };
             return Err(Failure::QueueTooLong(bytes_max));

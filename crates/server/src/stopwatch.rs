@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use honeycomb_protocol::resp::{Found, Requests};
+use honeycomb_protocol::resp::{ParsedRequest, RequestBuffer};
 
 use crate::commands::categories::is_administrative;
 use crate::connection::Connection;
 use crate::counts::Counts;
 use crate::monitors::write_line;
 use crate::server_state::ServerState;
-use crate::slow_log::{self, Entry, AccessStats};
+use crate::slow_log::{self, AccessStats, Entry};
 use crate::tally;
 
 /// Times the batches of an iteration.
@@ -47,8 +47,8 @@ pub(crate) struct ExecutedCommand<'c> {
     pub(crate) connection: &'c Connection,
     /// The request and the buffer that contains it. The arguments are parsed only for a monitor or the slow
     /// log.
-    pub(crate) requests: &'c Requests,
-    pub(crate) found: &'c Found,
+    pub(crate) requests: &'c RequestBuffer,
+    pub(crate) found: &'c ParsedRequest,
     /// The offset of its reply.
     pub(crate) before: usize,
 }

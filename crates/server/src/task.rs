@@ -13,7 +13,7 @@ pub(crate) mod walking;
 
 use std::time::Duration;
 
-use honeycomb_protocol::resp::{Found, Replies, Requests};
+use honeycomb_protocol::resp::{ParsedRequest, Replies, RequestBuffer};
 
 use crate::arguments::Arguments;
 use crate::command::{CommandForm, CommandRef};
@@ -29,8 +29,8 @@ use crate::transaction::OptimisticTransaction;
 
 /// A long command in progress.
 pub(crate) struct Task {
-    requests: Requests,
-    found: Found,
+    requests: RequestBuffer,
+    found: ParsedRequest,
     named: CommandRef,
     work: Work,
     replies: Replies,
@@ -124,8 +124,8 @@ impl Work {
 impl Task {
     /// Returns the task of a command. Copies the arguments.
     pub(crate) fn new(named: CommandRef, arguments: Arguments<'_>, work: Work, replies: &Replies) -> Self {
-        let mut requests = Requests::default();
-        let found = requests.keep(arguments);
+        let mut requests = RequestBuffer::default();
+        let found = requests.push_copy(arguments);
         let replies = replies.new_alike();
         Self { requests, found, named, work, replies, took: Duration::ZERO }
     }

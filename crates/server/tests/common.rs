@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use honeycomb_protocol::resp::{Answer, encode, parse_answer};
+use honeycomb_protocol::resp::{Reply, encode, parse_reply};
 use honeycomb_server::{Config, Server, Time};
 use honeycomb_store::Store;
 
@@ -100,9 +100,9 @@ impl Client {
         self.socket.write_all(bytes).unwrap();
     }
 
-    pub fn answer(&mut self) -> Answer {
+    pub fn answer(&mut self) -> Reply {
         loop {
-            if let Some((answer, length)) = parse_answer(&self.received).unwrap() {
+            if let Some((answer, length)) = parse_reply(&self.received).unwrap() {
                 self.received.drain(..length);
                 return answer;
             }
@@ -117,7 +117,7 @@ impl Client {
     }
 
     /// Sends the words of a line as a command: what was answered.
-    pub fn ask(&mut self, line: &str) -> Answer {
+    pub fn ask(&mut self, line: &str) -> Reply {
         let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
         self.send(&words);
         self.answer()
@@ -144,16 +144,16 @@ pub fn at_once(running: &Running, clients: usize, run: impl Fn(usize, &mut Clien
     });
 }
 
-pub fn show(answer: &Answer) -> String {
-    let all = |answers: &[Answer]| answers.iter().map(show).collect::<Vec<_>>().join(" ");
+pub fn show(answer: &Reply) -> String {
+    let all = |answers: &[Reply]| answers.iter().map(show).collect::<Vec<_>>().join(" ");
     match answer {
-        Answer::Simple(text) => text.clone(),
-        Answer::Error(text) => format!("!{text}"),
-        Answer::Integer(number) => number.to_string(),
-        Answer::Bulk(bytes) => format!("'{}'", bytes.escape_ascii()),
-        Answer::Null => "nil".to_owned(),
-        Answer::Array(answers) => format!("[{}]", all(answers)),
-        Answer::Map(pairs) => {
+        Reply::Simple(text) => text.clone(),
+        Reply::Error(text) => format!("!{text}"),
+        Reply::Integer(number) => number.to_string(),
+        Reply::Bulk(bytes) => format!("'{}'", bytes.escape_ascii()),
+        Reply::Null => "nil".to_owned(),
+        Reply::Array(answers) => format!("[{}]", all(answers)),
+        Reply::Map(pairs) => {
             let pairs = pairs.iter().map(|(key, value)| format!("{}: {}", show(key), show(value)));
             format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
         }
@@ -161,7 +161,7 @@ pub fn show(answer: &Answer) -> String {
 }
 
 /// The number that a reply holds, as an integer or as text.
-pub fn number(answer: &Answer) -> i64 {
+pub fn number(answer: &Reply) -> i64 {
     show(answer).trim_matches('\'').parse().unwrap()
 }
 

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::{Client, dialogue, show, start, start_with};
-use honeycomb_protocol::resp::{Answer, Limits, encode};
+use honeycomb_protocol::resp::{Limits, Reply, encode};
 use honeycomb_server::Config;
 
 #[test]
@@ -67,10 +67,10 @@ fn ranges_of_any_size_are_replied_whole() {
             client.send(&[b"RI.RANGE", b"-", b"+", b"COUNT", count.as_bytes()]);
         }
         for _ in 0..3 {
-            let Answer::Array(fields) = client.answer() else { panic!("no array") };
+            let Reply::Array(fields) = client.answer() else { panic!("no array") };
             assert_eq!(fields.len(), 2 * found);
-            assert_eq!(fields[2 * found - 2], Answer::Bulk(format!("key{:04}", found - 1).into_bytes()));
-            assert!(fields.iter().skip(1).step_by(2).all(|field| *field == Answer::Bulk(value.clone())));
+            assert_eq!(fields[2 * found - 2], Reply::Bulk(format!("key{:04}", found - 1).into_bytes()));
+            assert!(fields.iter().skip(1).step_by(2).all(|field| *field == Reply::Bulk(value.clone())));
         }
     }
 }
@@ -83,7 +83,7 @@ fn counters_lose_nothing() {
             scope.spawn(|| {
                 let mut client = Client::of(&running);
                 (0..500).for_each(|_| client.send(&[b"INCR", b"counter"]));
-                (0..500).for_each(|_| assert!(matches!(client.answer(), Answer::Integer(1..))));
+                (0..500).for_each(|_| assert!(matches!(client.answer(), Reply::Integer(1..))));
             });
         }
     });
@@ -109,8 +109,8 @@ fn transfers_keep_the_sum() {
         }
         let mut reader = Client::of(&running);
         for _ in 0..200 {
-            let Answer::Array(values) = reader.ask("RI.RANGE [a [b FIELDS VALUE") else { panic!("no pairs") };
-            let number = |value: &Answer| show(value).trim_matches('\'').parse::<i64>().unwrap();
+            let Reply::Array(values) = reader.ask("RI.RANGE [a [b FIELDS VALUE") else { panic!("no pairs") };
+            let number = |value: &Reply| show(value).trim_matches('\'').parse::<i64>().unwrap();
             assert_eq!(values.iter().map(number).sum::<i64>(), 2000);
         }
     });
@@ -231,7 +231,7 @@ fn a_full_store_refuses_and_goes_on() {
     let refused = loop {
         client.send(&[b"SET", format!("key{stored}").as_bytes(), &value]);
         match client.answer() {
-            Answer::Simple(_) => stored += 1,
+            Reply::Simple(_) => stored += 1,
             other => break show(&other),
         }
     };
@@ -288,7 +288,7 @@ fn a_client_that_reads_late_holds_up_nobody_and_gets_all() {
         assert_eq!(other.shown(&format!("ECHO {number}")), format!("'{number}'"));
     }
     for _ in 0..300 {
-        assert!(matches!(late.answer(), Answer::Bulk(value) if value.len() == 100_000));
+        assert!(matches!(late.answer(), Reply::Bulk(value) if value.len() == 100_000));
     }
 }
 

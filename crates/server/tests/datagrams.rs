@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use common::{Client as RedisClient, Running, dialogue, start_with};
 use honeycomb_client::{Client, Config as ClientConfig, Exchange, Operation, Outcome, Ticket};
-use honeycomb_protocol::batch::{Header, Item, Items, Kind, Refusal, Requests};
+use honeycomb_protocol::batch::{Header, Item, Items, Kind, Rejection, RequestDatagram};
 use honeycomb_protocol::{PAYLOAD_BYTES, ocsm};
 use honeycomb_server::{Config, Datagrams};
 
@@ -67,16 +67,16 @@ impl Raw {
 }
 
 fn message(operation: ocsm::Operation, key: &[u8; 12], value: &[u8], form: ocsm::Form) -> Vec<u8> {
-    let mut requests = ocsm::Requests::new(operation.message_type(), form, 0, PAYLOAD_BYTES);
+    let mut requests = ocsm::RequestPacket::new(operation.message_type(), form, 0, PAYLOAD_BYTES);
     let (source, destination, key) = (1, 2, *key);
-    let request = ocsm::Request { sequence_number: 3, source, destination, operation, key, value };
+    let request = ocsm::RequestMessage { sequence_number: 3, source, destination, operation, key, value };
     requests.push(&request).unwrap();
     requests.bytes().to_vec()
 }
 
 fn told(reply: &[u8]) -> (ocsm::Status, Vec<u8>) {
     let packet = ocsm::Packet::parse(reply).unwrap();
-    assert!(packet.header().answered);
+    assert!(packet.header().is_reply);
     let message = packet.messages().next().unwrap();
     assert_eq!((message.sequence_number(), message.source(), message.destination()), (3, 2, 1));
     (message.status().unwrap(), message.value().unwrap().to_vec())
@@ -121,13 +121,20 @@ fn a_full_packet_of_messages_is_answered_in_order() {
     let running = running();
     let raw = Raw::to(running.server.ocsm_address());
     let packet = |operation: ocsm::Operation| {
-        let mut requests = ocsm::Requests::new(operation.message_type(), ocsm::Form::Short, 3, PAYLOAD_BYTES);
+        let mut requests =
+            ocsm::RequestPacket::new(operation.message_type(), ocsm::Form::Short, 3, PAYLOAD_BYTES);
         for number in 0..45_u16 {
             let mut key = [b'k'; 12];
             key[0] = number as u8;
             let value = &key[..usize::from(number % 13)];
-            let request =
-                ocsm::Request { sequence_number: number, source: 0, destination: 0, operation, key, value };
+            let request = ocsm::RequestMessage {
+                sequence_number: number,
+                source: 0,
+                destination: 0,
+                operation,
+                key,
+                value,
+            };
             requests.push(&request).unwrap();
         }
         requests.bytes().to_vec()
@@ -403,7 +410,7 @@ fn what_is_lost_is_sent_again_and_carried_out_once() {
     raw.socket.set_read_timeout(Some(Duration::from_millis(2))).unwrap();
     let timeout = Duration::from_millis(4);
     let config = ClientConfig { timeout, requests_max: 16, payload_bytes: 128, ..ClientConfig::default() };
-    let exchange = Exchange::new(ClientConfig { patience: Duration::from_secs(60), ..config });
+    let exchange = Exchange::new(ClientConfig { reply_deadline: Duration::from_secs(60), ..config });
     let mut lossy = Lossy { raw, exchange, numbers: Numbers(0x9e37_79b9), outcomes: BTreeMap::new() };
     let mut tickets = Vec::new();
     // Were an insert carried out twice, the second would say that the key exists.
@@ -437,7 +444,7 @@ fn a_request_that_comes_again_is_answered_and_not_carried_out() {
     let raw = Raw::to(running.server.batch_address());
     let session = raw.session();
     let request = |identifier, attempt| {
-        let mut requests = Requests::new(PAYLOAD_BYTES);
+        let mut requests = RequestDatagram::new(PAYLOAD_BYTES);
         assert!(requests.push(&Operation::Insert { key: b"key", value: b"value" }));
         assert!(requests.push(&Operation::Get(b"key")));
         let header = Header { session, identifier, attempt, ..Header::of(Kind::Request) };
@@ -456,7 +463,7 @@ fn a_request_that_comes_again_is_answered_and_not_carried_out() {
         assert_eq!(items, expected);
     }
     for too_old in [5, 6, 0] {
-        assert_eq!(items(&raw.ask(&request(too_old, 1))).0.kind, Kind::Refused(Refusal::Identifier));
+        assert_eq!(items(&raw.ask(&request(too_old, 1))).0.kind, Kind::Rejected(Rejection::Identifier));
     }
     assert_eq!(items(&raw.ask(&request(7, 1))).1, [Item::Exists, Item::Found(b"value")]);
 }
@@ -469,21 +476,21 @@ fn sessions_are_their_clients_own_and_not_without_end() {
     let (raw, other) = (Raw::to(running.server.batch_address()), Raw::to(running.server.batch_address()));
     let (session, empty) = (raw.session(), Header::of(Kind::Request));
     assert_eq!(raw.ask_header(Header { session, ..empty }).kind, Kind::ReplyEnd);
-    assert_eq!(other.ask_header(Header { session, ..empty }).kind, Kind::Refused(Refusal::Session));
+    assert_eq!(other.ask_header(Header { session, ..empty }).kind, Kind::Rejected(Rejection::Session));
     // A token of another address leads to another token.
     let token = raw.ask_header(Header::of(Kind::Hello)).identifier;
     let answer = other.ask_header(Header { identifier: token, ..Header::of(Kind::Hello) });
     assert_eq!(answer.kind, Kind::Token);
     let (second, third) = (raw.session(), raw.session());
     for (session, kind) in
-        [(session, Kind::Refused(Refusal::Session)), (second, Kind::ReplyEnd), (third, Kind::ReplyEnd)]
+        [(session, Kind::Rejected(Rejection::Session)), (second, Kind::ReplyEnd), (third, Kind::ReplyEnd)]
     {
         assert_eq!(raw.ask_header(Header { session, ..empty }).kind, kind);
     }
     let refused = raw.ask_header(Header { session: third, table: 16, ..empty });
-    assert_eq!(refused.kind, Kind::Refused(Refusal::Table));
+    assert_eq!(refused.kind, Kind::Rejected(Rejection::Table));
     let malformed = raw.ask_header(Header { session: third, count: 1, ..empty });
-    assert_eq!(malformed.kind, Kind::Refused(Refusal::Malformed));
+    assert_eq!(malformed.kind, Kind::Rejected(Rejection::Malformed));
 }
 
 #[test]
@@ -492,7 +499,7 @@ fn whoever_is_not_known_gets_no_more_than_was_sent() {
     RedisClient::of(&running).ask(&format!("SET key {}", "v".repeat(1400)));
     let raw = Raw::to(running.server.batch_address());
     raw.socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
-    let mut requests = Requests::new(PAYLOAD_BYTES);
+    let mut requests = RequestDatagram::new(PAYLOAD_BYTES);
     (0..50).for_each(|_| assert!(requests.push(&Operation::Get(b"key"))));
     let get = requests.datagram(Header { session: 12345, ..Header::of(Kind::Request) }).to_vec();
     let (mut numbers, mut answers, mut sent) = (Numbers(7), 0, 0);

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Client, Running, dialogue, start_of};
-use honeycomb_protocol::resp::{Answer, encode};
+use honeycomb_protocol::resp::{Reply, encode};
 use honeycomb_server::{Config, Eviction, Policy};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -32,7 +32,7 @@ fn set(client: &mut Client, numbers: std::ops::Range<usize>, name: &str, options
             encode(&words, &mut bytes);
         }
         client.send_bytes(&bytes);
-        refused += numbers.filter(|_| matches!(client.answer(), Answer::Error(_))).count();
+        refused += numbers.filter(|_| matches!(client.answer(), Reply::Error(_))).count();
     }
     refused
 }
@@ -45,7 +45,7 @@ fn long() -> String {
 /// How many pairs have a name. While pairs are evicted, a count may lose its snapshot for want of memory.
 fn count(client: &mut Client, name: &str) -> u64 {
     for _ in 0..1000 {
-        if let Answer::Integer(count) = client.ask(&format!("RI.COUNT [{name}: ({name};")) {
+        if let Reply::Integer(count) = client.ask(&format!("RI.COUNT [{name}: ({name};")) {
             return count as u64;
         }
         std::thread::sleep(std::time::Duration::from_millis(5));
@@ -141,7 +141,7 @@ fn hit_rate(policy: Policy) -> f64 {
         let mut bytes = Vec::new();
         ranks.iter().for_each(|rank| encode(&[&b"GET"[..], &key(rank)], &mut bytes));
         client.send_bytes(&bytes);
-        let missing: Vec<_> = ranks.iter().filter(|_| client.answer() == Answer::Null).collect();
+        let missing: Vec<_> = ranks.iter().filter(|_| client.answer() == Reply::Null).collect();
         if round >= 1000 {
             reads += TOGETHER;
             hits += TOGETHER - missing.len();
@@ -149,7 +149,7 @@ fn hit_rate(policy: Policy) -> f64 {
         bytes.clear();
         missing.iter().for_each(|rank| encode(&[&b"SET"[..], &key(rank), &[b'v'; 300]], &mut bytes));
         client.send_bytes(&bytes);
-        missing.iter().for_each(|_| assert_eq!(client.answer(), Answer::Simple("OK".to_owned())));
+        missing.iter().for_each(|_| assert_eq!(client.answer(), Reply::Simple("OK".to_owned())));
         running.time.advance(100);
     }
     hits as f64 / reads as f64
@@ -316,12 +316,12 @@ fn restored_pairs_have_the_idle_time_and_frequency_they_are_given() {
     let mut client = Client::of(&running);
     running.time.advance(5000);
     client.ask("SET a 1");
-    let Answer::Bulk(payload) = client.ask("DUMP a") else { panic!("no payload") };
+    let Reply::Bulk(payload) = client.ask("DUMP a") else { panic!("no payload") };
     let restore = |client: &mut Client, key: &str, options: &str| {
         let mut words = vec![&b"RESTORE"[..], key.as_bytes(), b"0", &payload, b"REPLACE"];
         words.extend(options.split(' ').map(str::as_bytes));
         client.send(&words);
-        assert_eq!(client.answer(), Answer::Simple("OK".to_owned()));
+        assert_eq!(client.answer(), Reply::Simple("OK".to_owned()));
     };
     // Nobody has asked for idle times yet.
     restore(&mut client, "b", "IDLETIME 1000");

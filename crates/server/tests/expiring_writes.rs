@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::{Client, Running, at_once, start_in_real_time, start_with};
-use honeycomb_protocol::resp::{Answer, encode};
+use honeycomb_protocol::resp::{Reply, encode};
 use honeycomb_server::Config;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -121,7 +121,7 @@ fn none_loses_its_entry_to_the_reaper() {
 /// Waits until there are no pairs: nobody reads them, so that only the index of deadlines leads to them.
 fn until_empty(client: &mut Client) {
     let began = Instant::now();
-    while client.ask("DBSIZE") != Answer::Integer(0) {
+    while client.ask("DBSIZE") != Reply::Integer(0) {
         assert!(began.elapsed() < Duration::from_secs(10), "{} pairs stay", client.shown("DBSIZE"));
         thread::sleep(Duration::from_millis(5));
     }

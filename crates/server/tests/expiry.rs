@@ -6,7 +6,7 @@ mod common;
 use std::time::{Duration, Instant};
 
 use common::{Client, Running, dialogue, start, start_of, start_with};
-use honeycomb_protocol::resp::{Answer, encode};
+use honeycomb_protocol::resp::{Reply, encode};
 use honeycomb_server::{Config, Server, SystemTime};
 
 /// Commands that are sent together.
@@ -50,7 +50,7 @@ fn all(
         encode(&words.iter().map(|word| &word[..]).collect::<Vec<_>>(), &mut bytes);
     }
     client.send_bytes(&bytes);
-    numbers.filter(|_| matches!(client.answer(), Answer::Error(_))).count()
+    numbers.filter(|_| matches!(client.answer(), Reply::Error(_))).count()
 }
 
 fn words(line: &str) -> Vec<Vec<u8>> {

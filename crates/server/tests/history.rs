@@ -13,7 +13,7 @@ use std::{env, thread};
 
 use checker::{CLIENTS, Event, KEYS, Operation, State, is_linearizable};
 use common::{Client, Running, show, start};
-use honeycomb_protocol::resp::{Answer, encode};
+use honeycomb_protocol::resp::{Reply, encode};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -46,7 +46,7 @@ fn what_clients_are_answered_is_linearizable() {
 fn state(running: &Running) -> State {
     let mut client = Client::of(running);
     let mut value = |key: &&str| match client.ask(&format!("GET {key}")) {
-        Answer::Bulk(bytes) => Some(String::from_utf8(bytes).unwrap().parse().unwrap()),
+        Reply::Bulk(bytes) => Some(String::from_utf8(bytes).unwrap().parse().unwrap()),
         _ => None,
     };
     State::of(std::array::from_fn(|key| value(&KEYS[key])))

@@ -8,7 +8,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use common::{Client, Running, dialogue, show, start_with};
-use honeycomb_protocol::resp::Answer;
+use honeycomb_protocol::resp::Reply;
 use honeycomb_server::Config;
 
 /// With two cores, so that many clients are on different ones.
@@ -429,9 +429,9 @@ fn memory_is_told_as_a_whole_and_of_a_pair() {
         client.ask(&format!("SET key{number} {}", "v".repeat(1000)));
     }
     client.ask("HELLO 3");
-    let Answer::Map(fields) = client.ask("MEMORY STATS") else { panic!("no map") };
+    let Reply::Map(fields) = client.ask("MEMORY STATS") else { panic!("no map") };
     let field = |name: &str| {
-        let found = fields.iter().find(|(key, _)| *key == Answer::Bulk(name.into()));
+        let found = fields.iter().find(|(key, _)| *key == Reply::Bulk(name.into()));
         let text = show(&found.unwrap_or_else(|| panic!("no {name} in {fields:?}")).1);
         text.trim_matches('\'').parse::<f64>().unwrap()
     };

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Instant;
 
 use common::{Client, Running, dialogue, show, start_with};
-use honeycomb_protocol::resp::Answer;
+use honeycomb_protocol::resp::Reply;
 use honeycomb_server::Config;
 
 const PAIRS: usize = 100_000;
@@ -67,7 +67,7 @@ fn a_part_of_a_long_value_is_a_slice() {
         let slices = slices_of(&running, command);
         assert!(slices >= value.len() / (64 << 10), "{command}: {slices}");
     }
-    let Answer::Bulk(found) = client.ask("GET long") else { panic!("no value") };
+    let Reply::Bulk(found) = client.ask("GET long") else { panic!("no value") };
     assert!(found == value);
 }
 
@@ -85,7 +85,7 @@ fn replies_come_in_the_order_of_commands_whichever_take_long() {
         assert_eq!(show(&client.answer()), first);
         assert_eq!(show(&client.answer()), count.to_string());
         assert_eq!(show(&client.answer()), "OK");
-        let Answer::Array(values) = client.answer() else { panic!("no values") };
+        let Reply::Array(values) = client.answer() else { panic!("no values") };
         assert_eq!((values.len(), show(&values[1 - round])), (5000, "'w'".to_owned()));
         assert_eq!(show(&client.answer()), "'w'");
         let queued: Vec<_> = (0..3).map(|_| show(&client.answer())).collect();
@@ -102,7 +102,7 @@ fn replies_come_in_the_order_of_commands_whichever_take_long() {
 fn no_command_fails_for_want_of_a_snapshot() {
     let running = filled();
     let mut holder = Client::of(&running);
-    let taken = (0..50).take_while(|_| matches!(holder.ask("RI.SNAPSHOT TAKE"), Answer::Integer(_))).count();
+    let taken = (0..50).take_while(|_| matches!(holder.ask("RI.SNAPSHOT TAKE"), Reply::Integer(_))).count();
     assert_eq!(taken, 8, "a client holds its share");
     thread::scope(|scope| {
         for _ in 0..10 {

@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use common::{Client, Running, show, start_in_real_time, start_with};
-use honeycomb_protocol::resp::{Answer, encode};
+use honeycomb_protocol::resp::{Reply, encode};
 use honeycomb_server::Config;
 
 const MIB: usize = 1 << 20;
@@ -185,5 +185,5 @@ fn a_client_that_has_not_said_the_password_may_send_little() {
     let mut client = Client::of(&running);
     assert_eq!(client.shown("AUTH secret"), "OK");
     client.send(&[b"SET", b"a", &[b'v'; 100_000]]);
-    assert!(matches!(client.answer(), Answer::Simple(_)));
+    assert!(matches!(client.answer(), Reply::Simple(_)));
 }

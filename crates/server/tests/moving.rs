@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Client, at_once, dialogue, show, start};
-use honeycomb_protocol::resp::Answer;
+use honeycomb_protocol::resp::Reply;
 
 #[test]
 fn keys_are_drawn_at_random() {
@@ -242,7 +242,7 @@ fn values_are_written_down_and_read_again() {
     let running = start();
     let mut client = Client::of(&running);
     dialogue(&mut client, &[("DUMP nothing", "nil"), ("SET a value EX 100", "OK")]);
-    let Answer::Bulk(payload) = client.ask("DUMP a") else { panic!("no payload") };
+    let Reply::Bulk(payload) = client.ask("DUMP a") else { panic!("no payload") };
     let mut restore = |words: &[&[u8]]| {
         client.send(&[&[&b"RESTORE"[..]], words].concat());
         show(&client.answer())

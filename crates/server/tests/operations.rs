@@ -11,7 +11,7 @@ use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use common::{Client, Running, dialogue, show, start, start_with};
-use honeycomb_protocol::resp::{Answer, Limits, encode};
+use honeycomb_protocol::resp::{Limits, Reply, encode};
 use honeycomb_server::Config;
 
 fn alone(config: Config) -> Running {
@@ -48,7 +48,7 @@ fn replies_at_and_above_their_limit() {
         client.answer();
         client.ask("GET a")
     };
-    assert!(matches!(get(&mut client, 1991), Answer::Bulk(value) if value.len() == 1991));
+    assert!(matches!(get(&mut client, 1991), Reply::Bulk(value) if value.len() == 1991));
     let error = "!ERR the replies take more than client-output-buffer-limit, which is 2000 bytes";
     assert_eq!(show(&get(&mut client, 1992)), error);
     assert!(client.is_ended());
@@ -71,12 +71,12 @@ fn long_values_are_read_one_by_one() {
     client.answer();
     let commands = "GET a\r\nGET b\r\nSTRLEN a\r\nMGET a b\r\nRI.SCAN a COUNT 1\r\nGET b\r\nGET counted\r\n";
     client.socket.write_all(commands.as_bytes()).unwrap();
-    let whole = |answer: Answer| matches!(answer, Answer::Bulk(bytes) if bytes == value);
+    let whole = |answer: Reply| matches!(answer, Reply::Bulk(bytes) if bytes == value);
     assert!(whole(client.answer()) && whole(client.answer()));
     assert_eq!(show(&client.answer()), "5000000");
-    let Answer::Array(both) = client.answer() else { panic!("two values") };
+    let Reply::Array(both) = client.answer() else { panic!("two values") };
     assert!(both.len() == 2 && both.into_iter().all(whole));
-    let Answer::Array(pair) = client.answer() else { panic!("a pair") };
+    let Reply::Array(pair) = client.answer() else { panic!("a pair") };
     assert!(pair.len() == 2 && whole(pair.into_iter().next_back().unwrap()));
     assert!(whole(client.answer()));
     assert_eq!(show(&client.answer()), "'1'");
@@ -111,11 +111,11 @@ fn commands_wait_until_replies_are_taken() {
     let mut length = 60_000;
     for _ in 0..200 {
         for _ in 0..3 {
-            assert!(matches!(client.answer(), Answer::Bulk(value) if value.len() == length));
+            assert!(matches!(client.answer(), Reply::Bulk(value) if value.len() == length));
         }
         length += 1;
         assert_eq!(show(&client.answer()), length.to_string());
-        assert!(matches!(client.answer(), Answer::Bulk(value) if value.len() == length));
+        assert!(matches!(client.answer(), Reply::Bulk(value) if value.len() == length));
     }
 }
 

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Client, start_with};
-use honeycomb_protocol::resp::Answer;
+use honeycomb_protocol::resp::Reply;
 use honeycomb_server::{Accelerator, Config};
 
 const PAIRS: usize = 300;
@@ -17,8 +17,8 @@ fn value(number: usize) -> Vec<u8> {
     format!("value {}", number * number).into_bytes()
 }
 
-fn bulk(bytes: Vec<u8>) -> Answer {
-    Answer::Bulk(bytes)
+fn bulk(bytes: Vec<u8>) -> Reply {
+    Reply::Bulk(bytes)
 }
 
 #[test]
@@ -37,14 +37,14 @@ fn clients_read_what_they_have_written() {
     client.send(&range);
     client.send(&[b"RI.SCAN", &key(PAIRS), b"REVERSE", b"COUNT", b"1"]);
     for _ in 0..PAIRS {
-        assert_eq!(client.answer(), Answer::Simple("OK".to_owned()));
+        assert_eq!(client.answer(), Reply::Simple("OK".to_owned()));
     }
-    assert_eq!(client.answer(), Answer::Integer(1));
-    assert_eq!(client.answer(), Answer::Simple("OK".to_owned()));
+    assert_eq!(client.answer(), Reply::Integer(1));
+    assert_eq!(client.answer(), Reply::Simple("OK".to_owned()));
     let expected = [value(0), vec![], b"anew".to_vec(), value(150), value(PAIRS - 1), vec![]];
     for value in expected {
-        assert_eq!(client.answer(), if value.is_empty() { Answer::Null } else { bulk(value) });
+        assert_eq!(client.answer(), if value.is_empty() { Reply::Null } else { bulk(value) });
     }
-    assert_eq!(client.answer(), Answer::Array([6, 8, 9, 10].map(|number| bulk(key(number))).to_vec()));
-    assert_eq!(client.answer(), Answer::Array(vec![bulk(key(PAIRS - 1)), bulk(value(PAIRS - 1))]));
+    assert_eq!(client.answer(), Reply::Array([6, 8, 9, 10].map(|number| bulk(key(number))).to_vec()));
+    assert_eq!(client.answer(), Reply::Array(vec![bulk(key(PAIRS - 1)), bulk(value(PAIRS - 1))]));
 }

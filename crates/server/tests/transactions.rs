@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Client, at_once, dialogue, start, start_with};
-use honeycomb_protocol::resp::Answer;
+use honeycomb_protocol::resp::Reply;
 use honeycomb_server::Config;
 
 #[test]
@@ -88,7 +88,7 @@ fn a_watched_range_gives_exec_up_if_a_pair_has_come_gone_or_changed() {
         ("RI.DELRANGE [a [b", "nil"),
     ] {
         assert_eq!(client.shown("RI.WATCHRANGE [a (c"), "OK");
-        assert!(!matches!(other.ask(change), Answer::Error(_)), "{change}");
+        assert!(!matches!(other.ask(change), Reply::Error(_)), "{change}");
         dialogue(&mut client, &exec);
         assert_eq!(client.shown("EXEC"), outcome, "{change}");
     }
@@ -111,7 +111,7 @@ fn no_phantom_slips_between_a_count_and_a_write() {
     at_once(&running, 4, |number, client| {
         for attempt in 0..40 {
             client.ask("RI.WATCHRANGE [seat: (seat;");
-            let Answer::Integer(taken) = client.ask("RI.COUNT [seat: (seat;") else { panic!() };
+            let Reply::Integer(taken) = client.ask("RI.COUNT [seat: (seat;") else { panic!() };
             client.ask("MULTI");
             if taken < 10 {
                 client.ask(&format!("SET seat:{number}:{attempt} x"));
@@ -133,11 +133,11 @@ fn a_range_that_was_read_is_part_of_what_commits() {
             for line in ["MULTI", "INCR n:a", "RI.RANGE [n: (n; FIELDS VALUE", "INCR n:b"] {
                 client.ask(line);
             }
-            let Answer::Array(replies) = client.ask("EXEC") else { panic!("no replies") };
-            let Answer::Array(range) = &replies[1] else { panic!("no range") };
+            let Reply::Array(replies) = client.ask("EXEC") else { panic!("no replies") };
+            let Reply::Array(range) = &replies[1] else { panic!("no range") };
             let numbers: Vec<i64> = range.iter().map(common::number).collect();
             assert_eq!(numbers[0], numbers[1] + 1, "a torn range");
-            assert_eq!(Answer::Integer(numbers[0]), replies[0]);
+            assert_eq!(Reply::Integer(numbers[0]), replies[0]);
         }
     });
     assert_eq!(Client::of(&running).shown("MGET n:a n:b"), "['300' '300']");

@@ -1,5 +1,5 @@
-//! What an operation of a batch takes, by the length of the batch: batches of puts in random and in ascending
-//! order of keys into a table of a million pairs, then of updates and of deletes of the same keys.
+//! The time of an operation of a batch by the length of the batch: batches of puts with random and ascending
+//! keys into a table of a million pairs, then of updates and of deletes of the same keys.
 //!
 //! ```text
 //! cargo run --release -p honeycomb-store --example batches [PAIRS]
@@ -11,14 +11,14 @@ use honeycomb_store::{Batch, BatchOutcome, Config, Error, Store};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-/// Of batches.
+/// Lengths of batches.
 const LENGTHS: [usize; 6] = [1, 100, 1_000, 10_000, 100_000, 1 << 20];
 /// Operations of each kind and length.
 const OPERATIONS: usize = 1 << 20;
 
 fn main() -> Result<(), Error> {
     let pairs = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(1_000_000);
-    println!("nanoseconds an operation, in a table of {pairs} pairs of 16 + 16 bytes");
+    println!("nanoseconds per operation, in a table of {pairs} pairs of 16 + 16 bytes");
     println!("{:>10} {:>10} {:>10} {:>10} {:>10}", "length", "ascending", "random", "updates", "deletes");
     for length in LENGTHS {
         let store = Store::open(Config { memory_bytes: 2 << 30, ..Config::default() })?;
@@ -50,21 +50,21 @@ fn key(number: u64) -> [u8; 16] {
     u128::from(number).to_be_bytes()
 }
 
-/// How long it takes to apply the operations in batches of a length.
+/// Returns the time to apply the operations in batches of a length.
 fn time(
     store: &Store,
     numbers: &[u64],
     length: usize,
     add: &dyn Fn(&mut Batch, &[u8]),
 ) -> Result<Duration, Error> {
-    let (mut batch, mut taken) = (Batch::default(), Duration::ZERO);
+    let (mut batch, mut elapsed) = (Batch::default(), Duration::ZERO);
     for numbers in numbers.chunks(length) {
         batch.clear();
         numbers.iter().for_each(|&number| add(&mut batch, &key(number)));
         let start = Instant::now();
         let outcome = store.apply(&batch)?;
-        taken += start.elapsed();
+        elapsed += start.elapsed();
         assert!(matches!(outcome, BatchOutcome::Applied { .. }));
     }
-    Ok(taken)
+    Ok(elapsed)
 }

@@ -1,4 +1,4 @@
-//! A program that keeps bookmarks in a store: two tables, a batch over both, scans, a snapshot, an image.
+//! A program that stores bookmarks: two tables, a batch with writes to both, scans, a snapshot, an image.
 //!
 //! `cargo run --example embed`
 
@@ -8,7 +8,7 @@ fn main() -> Result<(), Error> {
     let store = Store::open(Config { memory_bytes: 64 << 20, ..Config::default() })?;
     let (pages, tags) = (store.table("pages")?, store.table("tags")?);
 
-    // What belongs together is written together: readers see both or neither.
+    // One batch writes to both tables: readers see both changes or neither.
     for (page, title, tag) in [
         ("https://a.example/bees", "About bees", "nature"),
         ("https://a.example/wax", "About wax", "craft"),
@@ -20,7 +20,7 @@ fn main() -> Result<(), Error> {
         assert!(matches!(store.apply(&batch)?, BatchOutcome::Applied { .. }));
     }
 
-    println!("of a.example:");
+    println!("pages of a.example:");
     for (page, title) in &pages.scan(&Scan::prefix("https://a.example/"))? {
         println!("  {}: {}", String::from_utf8_lossy(page), String::from_utf8_lossy(title));
     }

@@ -1,10 +1,11 @@
-//! Ways to fill a table with pairs of 16 + 16 bytes: loading them sorted, writing them in that order, writing
-//! them in no order.
+//! Compares ways to fill a table with pairs of 16 + 16 bytes: a bulk load, writes in ascending order, writes
+//! in random order.
 //!
 //! ```text
 //! cargo run --release -p honeycomb-store --example load -- 10000000
 //! ```
-//! Argument: pairs. Prints nanoseconds and bytes of nodes a pair, of three runs in turn.
+//! Argument: the number of pairs. Prints the nanoseconds and the bytes of nodes per pair, of three
+//! alternating runs.
 
 use std::time::Instant;
 
@@ -19,7 +20,7 @@ fn key(number: u64) -> [u8; 16] {
     key
 }
 
-/// A name, the keys in their order, and how a table is filled with them.
+/// A name, the keys in the order of the writes, and the function that fills a table with them.
 type Way<'a> = (&'a str, &'a [[u8; 16]], fn(&Table, &[[u8; 16]]));
 
 fn load(table: &Table, keys: &[[u8; 16]]) {
@@ -32,14 +33,11 @@ fn put(table: &Table, keys: &[[u8; 16]]) {
 
 fn main() {
     let pairs = std::env::args().nth(1).map_or(1_000_000, |text| text.parse::<u64>().expect("a number"));
-    let in_no_order: Vec<_> = (0..pairs).map(key).collect();
-    let mut sorted = in_no_order.clone();
+    let shuffled: Vec<_> = (0..pairs).map(key).collect();
+    let mut sorted = shuffled.clone();
     sorted.sort_unstable();
-    let ways: [Way<'_>; 3] = [
-        ("loaded in order", &sorted, load),
-        ("written in order", &sorted, put),
-        ("written in no order", &in_no_order, put),
-    ];
+    let ways: [Way<'_>; 3] =
+        [("bulk load", &sorted, load), ("ascending writes", &sorted, put), ("random writes", &shuffled, put)];
     for _ in 0..3 {
         for (name, keys, fill) in ways {
             let memory_bytes = pairs as usize * 80 + (256 << 20);
@@ -48,7 +46,7 @@ fn main() {
             fill(&table, keys);
             let nanoseconds = start.elapsed().as_nanos() as f64 / pairs as f64;
             let bytes = store.statistics().memory.node_bytes as f64 / pairs as f64;
-            println!("{name:>20}: {nanoseconds:5.0} ns, {bytes:.1} bytes a pair");
+            println!("{name:>20}: {nanoseconds:5.0} ns, {bytes:.1} bytes per pair");
         }
         println!();
     }

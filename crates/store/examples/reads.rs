@@ -1,12 +1,12 @@
-//! Gets and scans one at a time and in batches, of stores with and without tag directories, side by side:
-//! what the accelerator and the directories are worth.
+//! Compares gets and scans one at a time and in batches, in stores with and without fingerprint directories:
+//! the gain from the accelerator and from the directories.
 //!
 //! ```text
 //! cargo run --release -p honeycomb-store --example reads -- 10000000 0.2 "" 0 512
 //! ```
-//! Arguments: pairs loaded; seconds of one turn; a part of the names of the ways to take, all if it is empty;
-//! bytes of the tag directories of each store, one without if none are given.
-//! Prints the median of nanoseconds an operation.
+//! Arguments: the number of pairs; the seconds of a run; a part of the names of the measured ways, empty for
+//! all; the bytes of the fingerprint directories of each store, by default one store without. Prints the
+//! median of the nanoseconds per operation.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use honeycomb_store::{Config, Pairs, Reads, Scan, Software, Store, Table};
 use honeycomb_testing::index::scattered_key as key;
 
-/// Keys in no order, each as likely as another.
+/// Uniformly distributed random keys.
 struct Keys {
     state: u64,
     pairs: u64,
@@ -28,10 +28,10 @@ impl Keys {
     }
 }
 
-/// Turns of each way and store.
-const TURNS: usize = 7;
+/// Runs of each way and store.
+const RUNS: usize = 7;
 
-/// One way to read: does some reads and says how many.
+/// A way to read: executes some reads and returns their number.
 type Way<'a> = Box<dyn FnMut(&mut Keys) -> u64 + 'a>;
 
 fn ways<'a>(store: &'a Store, table: &'a Table) -> Vec<(String, Way<'a>)> {
@@ -52,7 +52,7 @@ fn ways<'a>(store: &'a Store, table: &'a Table) -> Vec<(String, Way<'a>)> {
             store.read(&mut reads).unwrap();
             (0..batch).map(|index| u64::from(reads.value(index).unwrap().is_some())).sum()
         };
-        ways.push((format!("gets, {batch} together"), Box::new(gets)));
+        ways.push((format!("gets, batches of {batch}"), Box::new(gets)));
         let mut reads = Reads::default();
         let scans = move |keys: &mut Keys| {
             reads.clear();
@@ -60,12 +60,13 @@ fn ways<'a>(store: &'a Store, table: &'a Table) -> Vec<(String, Way<'a>)> {
             store.read(&mut reads).unwrap();
             batch as u64
         };
-        ways.push((format!("scans of 4, {batch} together"), Box::new(scans)));
+        ways.push((format!("scans of 4, batches of {batch}"), Box::new(scans)));
     }
     ways
 }
 
-/// Bytes and lines that searches touch in the nodes of each level, and how many read a log block.
+/// Prints the bytes and cache lines that searches read in the nodes of each level, and how many log blocks
+/// they skip and read.
 fn print_touched(config: &Config, pairs: u64) {
     let software = Software { count_touched: true, ..Software::default() };
     let store = Store::open(Config { accelerator: Arc::new(software), ..config.clone() }).unwrap();
@@ -73,18 +74,18 @@ fn print_touched(config: &Config, pairs: u64) {
     (0..pairs).for_each(|number| table.put(&key(number), &key(number)).unwrap());
     let mut keys = Keys { state: 1, pairs };
     (0..100_000).for_each(|_| drop(table.get(&keys.next()).unwrap()));
-    let touched = store.touched().expect("it counts");
+    let touched = store.touched().expect("the accelerator counts");
     for (level, counts) in touched.levels.iter().enumerate() {
         let lines =
             counts.shortcuts.lines + counts.tag_directory.lines + counts.segments.lines + counts.log.lines;
         let lines = lines as f64 / counts.nodes as f64;
-        println!("level {level}: {:.0} bytes, {lines:.1} lines a node", counts.bytes_per_node());
+        println!("level {level}: {:.0} bytes, {lines:.1} lines per node", counts.bytes_per_node());
     }
     let read = touched.levels[0].log.bytes;
     println!("log blocks: {} skipped, {read} bytes read", touched.log_blocks_skipped);
 }
 
-/// A store of so many pairs whose leaves have tag directories of so many bytes.
+/// A store of `pairs` pairs with fingerprint directories of this size.
 fn loaded(pairs: u64, tag_directory_bytes: usize) -> (Store, Table) {
     let memory_bytes = pairs as usize * 80 + (256 << 20);
     let config = Config { memory_bytes, tag_directory_bytes, ..Config::default() };
@@ -93,7 +94,7 @@ fn loaded(pairs: u64, tag_directory_bytes: usize) -> (Store, Table) {
     let table = store.table("pairs").unwrap();
     (0..pairs).for_each(|number| table.put(&key(number), &key(number)).unwrap());
     let bytes = store.statistics().memory.node_bytes as f64 / pairs as f64;
-    println!("{bytes:.1} bytes of nodes a pair\n");
+    println!("{bytes:.1} bytes of nodes per pair\n");
     (store, table)
 }
 
@@ -101,34 +102,34 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number = |text: &String| text.parse::<f64>().expect("a number");
     let pairs = arguments.first().map_or(1e6, number) as u64;
-    let turn = Duration::from_secs_f64(arguments.get(1).map_or(0.2, number));
+    let duration = Duration::from_secs_f64(arguments.get(1).map_or(0.2, number));
     let wanted = arguments.get(2).map_or("", String::as_str);
     let directories: Vec<usize> = arguments.iter().skip(3).map(|bytes| number(bytes) as usize).collect();
     let directories = if directories.is_empty() { vec![0] } else { directories };
     let stores: Vec<_> = directories.iter().map(|&bytes| loaded(pairs, bytes)).collect();
     let mut stores: Vec<_> = stores.iter().map(|(store, table)| ways(store, table)).collect();
     let mut keys = Keys { state: 1, pairs };
-    println!("{:>26}  {directories:?} bytes of tag directory", "");
+    println!("{:>26}  {directories:?} bytes of fingerprint directory", "");
     stores.iter_mut().for_each(|ways| ways.retain(|(name, _)| name.contains(wanted)));
     for way in 0..stores[0].len() {
         let mut times: Vec<Vec<f64>> = vec![Vec::new(); stores.len()];
-        for _ in 0..TURNS {
+        for _ in 0..RUNS {
             for (ways, times) in stores.iter_mut().zip(&mut times) {
-                times.push(nanoseconds(&mut ways[way].1, &mut keys, turn));
+                times.push(nanoseconds(&mut ways[way].1, &mut keys, duration));
             }
         }
         let medians = times.iter_mut().map(|times| {
             times.sort_by(f64::total_cmp);
-            format!("{:6.0} ns", times[TURNS / 2])
+            format!("{:6.0} ns", times[RUNS / 2])
         });
         println!("{:>26}: {}", stores[0][way].0, medians.collect::<String>());
     }
 }
 
-/// Reads for about so long: nanoseconds an operation.
-fn nanoseconds(way: &mut Way<'_>, keys: &mut Keys, turn: Duration) -> f64 {
+/// Reads for about `duration` and returns the nanoseconds per operation.
+fn nanoseconds(way: &mut Way<'_>, keys: &mut Keys, duration: Duration) -> f64 {
     let (start, mut operations) = (Instant::now(), 0);
-    while start.elapsed() < turn {
+    while start.elapsed() < duration {
         operations += (0..16).map(|_| way(keys)).sum::<u64>();
     }
     start.elapsed().as_nanos() as f64 / operations as f64

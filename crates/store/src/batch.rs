@@ -8,18 +8,19 @@ use crate::error::Error;
 use crate::range::{self, Bounds};
 use crate::table::Table;
 
-/// Writes to be applied together by [`Store::apply`](crate::Store::apply), and conditions on ranges that must
-/// hold then: at most 1,048,576 entries.
+/// Writes that [`Store::apply`](crate::Store::apply) applies atomically, and conditions on ranges that it
+/// checks at the same moment: at most 1,048,576 entries.
 ///
-/// Operations on the same key see those before them. One that is refused (an insert of a key that exists, an
-/// update of one that is absent, a swap that finds something else, an add to what is no counter) refuses the
-/// batch, and so does a range that is not [unchanged](Batch::unchanged); deleting what is absent does not.
+/// An operation sees the effects of the operations before it in the batch. An operation that is rejected
+/// causes the whole batch to be rejected: an insert of an existing key, an update of an absent key, a swap
+/// that finds another value, an add to a value that is not a counter. So does a range that is not
+/// [unchanged](Batch::unchanged). A delete of an absent key is not rejected.
 ///
-/// What a batch costs grows with its length and no faster: each operation takes about the time of a
-/// single write. Until it is applied it takes up to 500 bytes of memory for each entry, beside the keys
-/// and values, and in the arena a second buffer for each leaf whose log it fills. It holds the locks of
-/// all leaves that it writes to, so writes of others to these leaves wait for the end of it: up to
-/// seconds if it has a million entries. Reads do not wait.
+/// The cost of a batch is linear in its length: each operation takes about the time of a single write. Until
+/// the batch is applied it occupies up to 500 bytes per entry in addition to the keys and values. While it is
+/// applied it needs a second buffer in the arena for each leaf whose log block overflows. It locks all leaves
+/// that it writes to until its end, so other writes to these leaves wait: up to seconds for a million
+/// entries. Reads do not wait.
 ///
 /// ```
 /// use honeycomb_store::{Batch, BatchOutcome, Config, Store};
@@ -37,37 +38,37 @@ use crate::table::Table;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
-    /// The tables, each once.
+    /// The tables of the entries, without duplicates.
     tables: Vec<Table>,
-    /// Keys and values, one after the other.
+    /// The concatenated keys and values.
     bytes: Vec<u8>,
-    entries: Vec<Entry>,
+    entries: Vec<StoredEntry>,
 }
 
 #[derive(Debug, Clone)]
-struct Entry {
-    /// The table, by its place in `tables`.
+struct StoredEntry {
+    /// Index into `tables`.
     table: usize,
-    part: Part,
+    action: StoredAction,
 }
 
-/// A [`BatchEntry`] whose bytes are in the batch.
+/// A [`BatchEntry`] whose bytes are in `Batch::bytes`.
 #[derive(Debug, Clone)]
-enum Part {
-    Write { key: Range<usize>, change: Change },
+enum StoredAction {
+    Write { key: Range<usize>, operation: StoredOperation },
     Unchanged { keys: KeyRange, since: Version },
     DeleteRange(KeyRange),
 }
 
-/// Bounds whose bytes are in the batch.
+/// Bounds whose bytes are in `Batch::bytes`.
 type KeyRange = (Bound<Range<usize>>, Bound<Range<usize>>);
 
-/// A range that no key can be in.
+/// An empty range.
 const NO_KEY: Bounds<'static> = (Bound::Excluded(&[]), Bound::Excluded(&[]));
 
-/// An [`Operation`] whose bytes are in the batch.
+/// An [`Operation`] whose bytes are in `Batch::bytes`.
 #[derive(Debug, Clone)]
-enum Change {
+enum StoredOperation {
     Insert(Range<usize>),
     Update(Range<usize>),
     Put(Range<usize>),
@@ -79,30 +80,30 @@ enum Change {
 }
 
 impl Batch {
-    /// Adds a pair; refused if the key exists.
+    /// Inserts a pair. Rejected if the key exists.
     pub fn insert(&mut self, table: &Table, key: &[u8], value: &[u8]) -> &mut Self {
-        let value = self.keep(value);
-        self.write(table, key, Change::Insert(value))
+        let value = self.append(value);
+        self.write(table, key, StoredOperation::Insert(value))
     }
 
-    /// Changes a value; refused if the key is absent.
+    /// Replaces a value. Rejected if the key is absent.
     pub fn update(&mut self, table: &Table, key: &[u8], value: &[u8]) -> &mut Self {
-        let value = self.keep(value);
-        self.write(table, key, Change::Update(value))
+        let value = self.append(value);
+        self.write(table, key, StoredOperation::Update(value))
     }
 
-    /// Adds a pair or changes its value.
+    /// Inserts a pair or replaces its value.
     pub fn put(&mut self, table: &Table, key: &[u8], value: &[u8]) -> &mut Self {
-        let value = self.keep(value);
-        self.write(table, key, Change::Put(value))
+        let value = self.append(value);
+        self.write(table, key, StoredOperation::Put(value))
     }
 
-    /// Removes a pair, if it is there.
+    /// Deletes a pair, if the key exists.
     pub fn delete(&mut self, table: &Table, key: &[u8]) -> &mut Self {
-        self.write(table, key, Change::Delete)
+        self.write(table, key, StoredOperation::Delete)
     }
 
-    /// Changes a value that equals `expected`; refused otherwise.
+    /// Replaces a value that equals `expected`. Rejected otherwise.
     pub fn compare_and_swap(
         &mut self,
         table: &Table,
@@ -110,17 +111,17 @@ impl Batch {
         expected: &[u8],
         value: &[u8],
     ) -> &mut Self {
-        let (expected, value) = (self.keep(expected), self.keep(value));
-        self.write(table, key, Change::CompareAndSwap { expected, value })
+        let (expected, value) = (self.append(expected), self.append(value));
+        self.write(table, key, StoredOperation::CompareAndSwap { expected, value })
     }
 
-    /// Removes a pair whose value equals `expected`; refused otherwise.
+    /// Deletes a pair whose value equals `expected`. Rejected otherwise.
     pub fn compare_and_delete(&mut self, table: &Table, key: &[u8], expected: &[u8]) -> &mut Self {
-        let expected = self.keep(expected);
-        self.write(table, key, Change::CompareAndDelete { expected })
+        let expected = self.append(expected);
+        self.write(table, key, StoredOperation::CompareAndDelete { expected })
     }
 
-    /// Changes a value as [`Table::compare_version_and_swap`] does; refused if that is.
+    /// Replaces a value as [`Table::compare_version_and_swap`] does. Rejected on a mismatch.
     pub fn compare_version_and_swap(
         &mut self,
         table: &Table,
@@ -128,23 +129,24 @@ impl Batch {
         version: Version,
         value: &[u8],
     ) -> &mut Self {
-        let value = self.keep(value);
-        self.write(table, key, Change::CompareVersionAndSwap { version, value })
+        let value = self.append(value);
+        self.write(table, key, StoredOperation::CompareVersionAndSwap { version, value })
     }
 
-    /// Adds to a counter as [`Table::add`] does; refused if the value is no counter.
+    /// Adds to a counter as [`Table::add`] does. Rejected if the value is not a counter.
     pub fn add(&mut self, table: &Table, key: &[u8], delta: i64) -> &mut Self {
-        self.write(table, key, Change::Add(delta))
+        self.write(table, key, StoredOperation::Add(delta))
     }
 
-    /// Refuses the batch unless no pair with a key in the range was inserted, updated or deleted after
-    /// version `since`, as [`Snapshot::version`](crate::Snapshot::version) tells it. What was read of the
-    /// range at that version is then what is there when the batch is applied, pairs that are absent included:
-    /// "read a range, then write" becomes one atomic step. The writes of the batch itself do not count.
+    /// Rejects the batch if a pair with a key in the range was inserted, updated or deleted after version
+    /// `since`, which is a [`Snapshot::version`](crate::Snapshot::version). If the batch is applied,
+    /// everything that the caller read from the range at that version, including the absence of keys, is
+    /// still current. This turns "read a range, then write" into one atomic step. The writes of the batch
+    /// itself do not count.
     ///
-    /// A batch may be refused although nothing in the range was written, if what was written beside it has
-    /// rebuilt a leaf of the range: read again and try again. It is never applied after a change. All leaves
-    /// of the range are locked until the batch is applied, so writes to them wait.
+    /// A batch may be rejected without a write in the range, if other writes rebuilt a leaf of the range:
+    /// read and try again. It is never applied after a change. All leaves of the range are locked until the
+    /// batch is applied, so writes to them wait.
     ///
     /// ```
     /// use honeycomb_store::{Batch, BatchOutcome, Config, Outcome, Store};
@@ -171,11 +173,11 @@ impl Batch {
         range: impl RangeBounds<&'k K>,
         since: Version,
     ) -> &mut Self {
-        let keys = self.keep_range(table, range::bounds(&range));
-        self.push(table, Part::Unchanged { keys, since })
+        let keys = self.append_range(table, range::bounds(&range));
+        self.push(table, StoredAction::Unchanged { keys, since })
     }
 
-    /// Removes every pair with a key in the range, those that the batch has written before included.
+    /// Deletes every pair with a key in the range, including pairs that earlier entries of the batch wrote.
     ///
     /// ```
     /// use honeycomb_store::{Batch, BatchOutcome, Config, Outcome, Store};
@@ -194,36 +196,36 @@ impl Batch {
         table: &Table,
         range: impl RangeBounds<&'k K>,
     ) -> &mut Self {
-        let keys = self.keep_range(table, range::bounds(&range));
-        self.push(table, Part::DeleteRange(keys))
+        let keys = self.append_range(table, range::bounds(&range));
+        self.push(table, StoredAction::DeleteRange(keys))
     }
 
-    /// How many entries it holds.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether it holds none.
+    /// Returns whether there are no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Bytes of their keys and values.
+    /// Returns the total length of the keys and values in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Removes all entries, and the handles on their tables.
+    /// Removes all entries and drops the handles to their tables.
     pub fn clear(&mut self) {
         self.tables.clear();
         self.bytes.clear();
         self.entries.clear();
     }
 
-    /// The tables that it concerns.
+    /// The tables that the batch writes to or has conditions on.
     pub(crate) fn tables(&self) -> &[Table] {
         &self.tables
     }
@@ -233,90 +235,96 @@ impl Batch {
         &self.tables[self.entries[index].table]
     }
 
-    /// Whether it removes pairs and writes none, so that it makes room.
+    /// Returns whether all writes are deletes, so that the batch frees memory.
     pub(crate) fn only_removes(&self) -> bool {
-        let writes = |part: &Part| match part {
-            Part::Write { change, .. } => !matches!(change, Change::Delete | Change::CompareAndDelete { .. }),
-            Part::Unchanged { .. } | Part::DeleteRange(_) => false,
+        let writes = |action: &StoredAction| match action {
+            StoredAction::Write { operation, .. } => {
+                !matches!(operation, StoredOperation::Delete | StoredOperation::CompareAndDelete { .. })
+            }
+            StoredAction::Unchanged { .. } | StoredAction::DeleteRange(_) => false,
         };
-        !self.entries.iter().any(|entry| writes(&entry.part))
+        !self.entries.iter().any(|entry| writes(&entry.action))
     }
 
-    /// The entries as trees take them.
+    /// The entries in the form that trees accept.
     pub(crate) fn entries(&self) -> Vec<BatchEntry<'_>> {
         self.entries.iter().map(|entry| self.entry(entry)).collect()
     }
 
-    /// The entries, if all are writes to single keys.
+    /// The entries as operations, if all of them are writes to single keys.
     pub(crate) fn operations(&self) -> Result<Vec<BatchOperation<'_>>, Error> {
         let mut operations = Vec::with_capacity(self.entries.len());
-        for (index, Entry { table, part }) in self.entries.iter().enumerate() {
-            let Part::Write { key, change } = part else { return Err(Error::NotOneWrite { entry: index }) };
-            operations.push(self.single(*table, key, change));
+        for (index, StoredEntry { table, action }) in self.entries.iter().enumerate() {
+            let StoredAction::Write { key, operation } = action else {
+                return Err(Error::NotOneWrite { entry: index });
+            };
+            operations.push(self.single(*table, key, operation));
         }
         Ok(operations)
     }
 
     #[inline]
-    fn single(&self, table: usize, key: &Range<usize>, change: &Change) -> BatchOperation<'_> {
+    fn single(&self, table: usize, key: &Range<usize>, operation: &StoredOperation) -> BatchOperation<'_> {
         let (root, key) = (self.tables[table].root(), &self.bytes[key.clone()]);
-        BatchOperation { root, key, operation: self.operation(change) }
+        BatchOperation { root, key, operation: self.operation(operation) }
     }
 
-    fn entry(&self, Entry { table, part }: &Entry) -> BatchEntry<'_> {
+    fn entry(&self, StoredEntry { table, action }: &StoredEntry) -> BatchEntry<'_> {
         let root = self.tables[*table].root();
         let bound = |bound: &Bound<Range<usize>>| bound.as_ref().map(|key| &self.bytes[key.clone()]);
         let range = |(lower, upper): &KeyRange| TreeRange { root, lower: bound(lower), upper: bound(upper) };
-        match part {
-            Part::Write { key, change } => BatchEntry::Write(self.single(*table, key, change)),
-            Part::Unchanged { keys, since } => BatchEntry::Unchanged { range: range(keys), since: *since },
-            Part::DeleteRange(keys) => BatchEntry::DeleteRange(range(keys)),
+        match action {
+            StoredAction::Write { key, operation } => BatchEntry::Write(self.single(*table, key, operation)),
+            StoredAction::Unchanged { keys, since } => {
+                BatchEntry::Unchanged { range: range(keys), since: *since }
+            }
+            StoredAction::DeleteRange(keys) => BatchEntry::DeleteRange(range(keys)),
         }
     }
 
-    fn operation(&self, change: &Change) -> Operation<'_> {
+    fn operation(&self, operation: &StoredOperation) -> Operation<'_> {
         let bytes = |range: &Range<usize>| &self.bytes[range.clone()];
-        match change {
-            Change::Insert(value) => Operation::Insert(bytes(value)),
-            Change::Update(value) => Operation::Update(bytes(value)),
-            Change::Put(value) => Operation::Put(bytes(value)),
-            Change::Delete => Operation::Delete,
-            Change::CompareAndSwap { expected, value } => {
+        match operation {
+            StoredOperation::Insert(value) => Operation::Insert(bytes(value)),
+            StoredOperation::Update(value) => Operation::Update(bytes(value)),
+            StoredOperation::Put(value) => Operation::Put(bytes(value)),
+            StoredOperation::Delete => Operation::Delete,
+            StoredOperation::CompareAndSwap { expected, value } => {
                 Operation::CompareAndSwap { expected: bytes(expected), value: bytes(value) }
             }
-            Change::CompareAndDelete { expected } => {
+            StoredOperation::CompareAndDelete { expected } => {
                 Operation::CompareAndDelete { expected: bytes(expected) }
             }
-            Change::CompareVersionAndSwap { version, value } => {
+            StoredOperation::CompareVersionAndSwap { version, value } => {
                 Operation::CompareVersionAndSwap { version: *version, value: bytes(value) }
             }
-            Change::Add(delta) => Operation::Add(*delta),
+            StoredOperation::Add(delta) => Operation::Add(*delta),
         }
     }
 
-    fn write(&mut self, table: &Table, key: &[u8], change: Change) -> &mut Self {
-        let key = self.keep(key);
-        self.push(table, Part::Write { key, change })
+    fn write(&mut self, table: &Table, key: &[u8], operation: StoredOperation) -> &mut Self {
+        let key = self.append(key);
+        self.push(table, StoredAction::Write { key, operation })
     }
 
-    // Inlined, as a part is many words.
+    // Inlined because a action is several machine words long.
     #[inline(always)]
-    fn push(&mut self, table: &Table, part: Part) -> &mut Self {
+    fn push(&mut self, table: &Table, action: StoredAction) -> &mut Self {
         let known = self.tables.iter().position(|known| known.is_same_as(table));
         let table = known.unwrap_or_else(|| {
             self.tables.push(table.clone());
             self.tables.len() - 1
         });
-        self.entries.push(Entry { table, part });
+        self.entries.push(StoredEntry { table, action });
         self
     }
 
-    fn keep_range(&mut self, table: &Table, bounds: Bounds<'_>) -> KeyRange {
-        let (lower, upper) = range::allowed(bounds, false, table.key_bytes_max()).unwrap_or(NO_KEY);
-        (lower.map(|key| self.keep(key)), upper.map(|key| self.keep(key)))
+    fn append_range(&mut self, table: &Table, bounds: Bounds<'_>) -> KeyRange {
+        let (lower, upper) = range::normalize(bounds, false, table.key_bytes_max()).unwrap_or(NO_KEY);
+        (lower.map(|key| self.append(key)), upper.map(|key| self.append(key)))
     }
 
-    fn keep(&mut self, bytes: &[u8]) -> Range<usize> {
+    fn append(&mut self, bytes: &[u8]) -> Range<usize> {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
         start..self.bytes.len()

@@ -1,17 +1,17 @@
-//! Time, handed in: a store asks its clock, so tests need not sleep.
+//! Clocks for leases. A store reads the time only through its clock, so tests need not sleep.
 
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
 use honeycomb_memory::sync::{AtomicU64, Ordering};
 
-/// What leases are timed by.
+/// A source of time for leases.
 pub trait Clock: Debug + Send + Sync {
-    /// Time since some moment that stays the same; never less than at an earlier call.
+    /// Returns the time since a fixed moment. Never less than an earlier call returned.
     fn now(&self) -> Duration;
 }
 
-/// The clock of the operating system; it counts from when it was made.
+/// The monotonic clock of the operating system. It starts when it is created.
 #[derive(Debug)]
 pub struct SystemClock(Instant);
 
@@ -27,7 +27,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock for tests: it stands still until it is advanced.
+/// A clock for tests: its time changes only through [`ManualClock::advance`].
 ///
 /// ```
 /// use honeycomb_store::{Clock, ManualClock};
@@ -43,10 +43,10 @@ pub struct ManualClock {
 }
 
 impl ManualClock {
-    /// Moves the clock forward, by at most about 584 years in all.
+    /// Advances the clock. The sum of all advances is at most about 584 years.
     pub fn advance(&self, time: Duration) {
         let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        // Relaxed: the time is the only thing it tells.
+        // Relaxed: no other data depends on the time.
         self.nanoseconds.fetch_add(nanoseconds, Ordering::Relaxed);
     }
 }

@@ -1,14 +1,14 @@
-//! Compaction of a store: passes over the leaves of all tables, which join those that deletes left sparse.
+//! Compaction: passes over the leaves of all tables that merge the leaves that deletes left sparse.
 //!
-//! A pass is due once pairs of a 64th of the bytes of all nodes were deleted, or made shorter, since the last
-//! one began. So it costs little beside the writes that made it due, and what it leaves undone is little
-//! beside what is there. It goes on with the writes of the store: of each thread every 32nd looks at as many
-//! leaves. A write that finds no room goes on with it until there is some, and so does who calls
-//! [`Store::maintain`](crate::Store::maintain). One thread at a time does, under a lock that writes do not
-//! wait for.
+//! A pass is due once writes have deleted or shortened pairs by a 64th of the bytes of all nodes since the
+//! start of the last pass. So the cost of a pass is small compared with the writes that made it due, and the
+//! space that it has not yet freed is small compared with the data. Writes advance the pass: every 32nd write
+//! of a thread visits 32 leaves. A write that finds no room advances it until there is room, and so does
+//! [`Store::maintain`](crate::Store::maintain). One thread at a time advances the pass, under a lock that
+//! other writes do not wait for.
 //!
-//! While a table is looked at the directory is locked for reading, so the table is not removed meanwhile.
-//! Nobody waits for that lock here: who has it for writing may be who needs the room.
+//! While a pass visits a table, it holds a read lock on the directory, so nobody can drop the table. It never
+//! waits for that lock: the thread that holds the write lock may itself need the room.
 
 use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,72 +18,74 @@ use honeycomb_memory::Memory;
 use honeycomb_memory::sync::{AtomicU64, Ordering};
 
 use crate::directory::Tables;
-use crate::shared::StoreState;
+use crate::store_state::StoreState;
 
-/// Writes of a thread between two steps of a pass, and leaves that a step looks at.
+/// Writes of a thread between two steps of a pass, and leaves that one step visits.
 pub(crate) const STEP: usize = 32;
-/// Leaves that a write without room looks at before it sees what that gave.
+/// Leaves that a write without room visits before it checks for free memory.
 const ROOM_STEP: usize = 1024;
-/// The part of the nodes' bytes that is left without use before a pass is due.
+/// A pass is due when this fraction of the bytes of all nodes has become unused.
 const DUE_FRACTION: usize = 64;
 
 #[derive(Default)]
 pub(crate) struct Compaction {
     pass: Mutex<Pass>,
-    /// Bytes left without use, counted since the store was opened, at which a pass is due; 0 during one.
+    /// The value of `Forest::shrunk_bytes` at which a pass is due; 0 during a pass.
     due_at: AtomicU64,
 }
 
 #[derive(Default)]
 struct Pass {
-    /// The name of a table, if it is gone of those before the next one, and a key, where the pass goes on.
-    place: Option<(String, Vec<u8>)>,
-    /// Bytes left without use when it began.
+    /// Where the pass continues: the name of a table, or the lower bound of the next name if that table is
+    /// gone, and a key in it.
+    position: Option<(String, Vec<u8>)>,
+    /// The value of `Forest::shrunk_bytes` when the pass began.
     began_at: u64,
 }
 
-/// What a step came to.
+/// The result of a step.
 struct Step {
-    /// Nodes that there are fewer.
+    /// Nodes that merges freed.
     freed: usize,
-    /// Whether there was no room to go on, or somebody has the directory.
+    /// Whether the step stopped because there was no room, or because another thread has locked the
+    /// directory.
     is_stuck: bool,
 }
 
 impl Compaction {
-    /// Of an empty store.
+    /// The compaction of an empty store.
     pub(crate) fn new(forest: &Forest) -> Self {
         let due_at = AtomicU64::new(forest.memory().node_bytes() as u64);
         Self { due_at, ..Self::default() }
     }
 
-    /// Goes on with a pass for about so many leaves, if one is due and nobody else is at it.
+    /// Advances a pass by about `leaves` leaves, if one is due and no other thread is advancing it.
     #[inline]
-    pub(crate) fn go_on(&self, shared: &StoreState, leaves: usize) {
-        if self.is_due(&shared.forest)
+    pub(crate) fn advance(&self, state: &StoreState, leaves: usize) {
+        if self.is_due(&state.forest)
             && let Ok(mut pass) = self.pass.try_lock()
         {
-            self.step(&mut pass, shared, leaves);
+            self.step(&mut pass, state, leaves);
         }
     }
 
-    /// Goes on with a pass for about so many leaves, if one is due: whether there is more to do.
-    pub(crate) fn maintain(&self, shared: &StoreState, leaves: usize) -> bool {
-        !self.step(&mut self.lock(), shared, leaves).is_stuck && self.is_due(&shared.forest)
+    /// Advances a pass by about `leaves` leaves, if one is due. Returns whether more work is due.
+    pub(crate) fn maintain(&self, state: &StoreState, leaves: usize) -> bool {
+        !self.step(&mut self.lock(), state, leaves).is_stuck && self.is_due(&state.forest)
     }
 
-    /// Goes on with a pass, if one is due, until there is more room: whether there is. It takes the reserve
-    /// for what it needs itself.
-    pub(crate) fn make_room(&self, shared: &StoreState) -> bool {
-        let (mut pass, memory) = (self.lock(), shared.forest.memory());
-        while self.is_due(&shared.forest) {
-            shared.reserve.give_up(memory);
+    /// Advances a pass, if one is due, until there is more room. Returns whether there is. Compaction may use
+    /// the reserve.
+    pub(crate) fn make_room(&self, state: &StoreState) -> bool {
+        let (mut pass, memory) = (self.lock(), state.forest.memory());
+        while self.is_due(&state.forest) {
+            state.reserve.release(memory);
             memory.reclaim();
             let before = free_bytes(memory);
-            let Step { freed, is_stuck } = self.step(&mut pass, shared, ROOM_STEP);
+            let Step { freed, is_stuck } = self.step(&mut pass, state, ROOM_STEP);
             if freed > 0 || is_stuck {
                 memory.reclaim();
-                // Operations in flight may hold back what was joined.
+                // Operations in flight may delay the reclaiming of the merged leaves.
                 return free_bytes(memory) > before;
             }
         }
@@ -91,18 +93,18 @@ impl Compaction {
     }
 
     fn is_due(&self, forest: &Forest) -> bool {
-        // Relaxed: who sees old numbers looks a little earlier or later.
+        // Relaxed: a thread that reads an old value starts a little earlier or later.
         forest.shrunk_bytes() >= self.due_at.load(Ordering::Relaxed)
     }
 
-    /// Looks at about so many leaves, if a pass is due.
-    fn step(&self, pass: &mut Pass, shared: &StoreState, leaves: usize) -> Step {
+    /// Visits about `leaves` leaves, if a pass is due.
+    fn step(&self, pass: &mut Pass, state: &StoreState, leaves: usize) -> Step {
         let mut step = Step { freed: 0, is_stuck: false };
-        let Some(tables) = shared.directory.try_read() else { return Step { is_stuck: true, ..step } };
+        let Some(tables) = state.directory.try_read() else { return Step { is_stuck: true, ..step } };
         let mut left = leaves;
-        while left > 0 && self.is_due(&shared.forest) {
-            let Some((name, mut key)) = self.place(pass, &shared.forest, &tables) else { continue };
-            let compacted = shared.forest.compact(tables[&name].root, &mut key, left);
+        while left > 0 && self.is_due(&state.forest) {
+            let Some((name, mut key)) = self.position(pass, &state.forest, &tables) else { continue };
+            let compacted = state.forest.compact(tables[&name].root, &mut key, left);
             let (leaves, is_done) = match compacted {
                 Ok(compacted) => {
                     step.freed += compacted.freed;
@@ -114,15 +116,16 @@ impl Compaction {
                 }
             };
             left = left.saturating_sub(leaves);
-            // After a zero byte comes the first name that is greater.
-            pass.place = Some(if is_done { (name + "\0", Vec::new()) } else { (name, key) });
+            // The smallest name above this one is this one with a zero byte appended.
+            pass.position = Some(if is_done { (name + "\0", Vec::new()) } else { (name, key) });
         }
         step
     }
 
-    /// The table and the key where a pass goes on, or a new one begins. None if it is over.
-    fn place(&self, pass: &mut Pass, forest: &Forest, tables: &Tables) -> Option<(String, Vec<u8>)> {
-        let (name, key) = pass.place.take().unwrap_or_else(|| {
+    /// The table and the key where the pass continues, or where a new one begins. `None` if the pass has
+    /// ended.
+    fn position(&self, pass: &mut Pass, forest: &Forest, tables: &Tables) -> Option<(String, Vec<u8>)> {
+        let (name, key) = pass.position.take().unwrap_or_else(|| {
             pass.began_at = forest.shrunk_bytes();
             self.due_at.store(0, Ordering::Relaxed);
             Default::default()
@@ -145,7 +148,7 @@ impl Compaction {
     }
 }
 
-/// Bytes that can be allocated.
+/// The number of bytes that can be allocated.
 fn free_bytes(memory: &Memory) -> usize {
     let accounting = memory.accounting();
     accounting.free_bytes + accounting.free_list_bytes

@@ -1,4 +1,4 @@
-//! How a store is made.
+//! The parameters of a store and their defaults.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use honeycomb_memory::{Faults, MemoryConfig};
 
 use crate::clock::{Clock, SystemClock};
 
-/// The parameters of a store, set when it is opened.
+/// The parameters of a store. They cannot change after [`Store::open`](crate::Store::open).
 ///
 /// ```
 /// use honeycomb_store::{Config, Store};
@@ -19,56 +19,57 @@ use crate::clock::{Clock, SystemClock};
 /// ```
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Bytes of the arena, which holds all that is stored: address space at once, memory page by page. Up to
-    /// 16 nodes (a 32nd part, if that is less) are kept for removals, so that a full store can be emptied.
-    /// Default 1 GiB.
+    /// Bytes of the arena, which contains all data. The address space is reserved at once, the memory is
+    /// allocated page by page. Up to 16 nodes, but at most a 32nd of the arena, are reserved for deletes, so
+    /// that a full store can be emptied. Default 1 GiB.
     pub memory_bytes: usize,
-    /// Bytes of a node: a power of two, 1 KiB to 16 KiB. Default 8 KiB.
+    /// Bytes of a node: a power of two, 1 KiB to 16 KiB. The node size limits the length of keys. Default 8
+    /// KiB.
     pub node_bytes: usize,
-    /// Bytes a leaf's log block may grow to before it is merged. Default 512.
+    /// Bytes that the log block of a leaf may reach before the leaf is consolidated. Default 512.
     pub log_threshold_bytes: usize,
-    /// Bytes below which no segment of a sorted block is made on purpose. Default 128.
+    /// Smallest length of a segment of a sorted block in bytes. Default 128.
     pub segment_bytes_min: usize,
-    /// Bytes of a node's shortcut block: a multiple of 64, at most half the node. Default 448.
+    /// Bytes of the shortcut block of a node: a multiple of 64, at most half the node. Default 448.
     pub shortcut_block_bytes: usize,
-    /// Bytes of the tag directory of a leaf: a multiple of 64, with the shortcut block at most half the node.
-    /// With one a get reads less than half of the lines of its leaf; pairs take more memory, and writes more
-    /// time. Default 0: none.
+    /// Bytes of the fingerprint directory of a leaf: a multiple of 64, together with the shortcut block at
+    /// most half the node. With a directory, a get reads less than half as many cache lines of its leaf, but
+    /// pairs occupy more memory and writes take longer. Default 0: no directory.
     pub tag_directory_bytes: usize,
-    /// Whether writes have versions. Without them there are no snapshots, and scans, iterators and images are
-    /// not of one version; single operations stay linearizable. Default true.
+    /// Whether writes have versions. Without versions there are no snapshots, and the pairs of a scan, an
+    /// iterator or an image may be of different moments; operations on single pairs stay linearizable.
+    /// Default true.
     pub mvcc: bool,
-    /// Whether to ask the operating system for huge pages. Default true.
+    /// Whether the store requests huge pages from the operating system. Default true.
     pub huge_pages: bool,
-    /// Whether to ask the operating system for pages on all NUMA nodes in turn, since every core reads all of
-    /// them. A process that was given a policy of its own (`numactl`) keeps it. Default true.
+    /// Whether the store requests memory interleaved across all NUMA nodes, because every core reads all of
+    /// it. A memory policy of the process (`numactl`) has priority. Default true.
     pub interleave: bool,
-    /// What a snapshot may use unless it says otherwise
-    /// ([`Store::snapshot_with`](crate::Store::snapshot_with)).
+    /// Limits of snapshots, unless [`Store::snapshot_with`](crate::Store::snapshot_with) sets others.
     pub lease: LeaseLimits,
-    /// Most operations in flight at one time, rounded up to a power of two; further ones wait. Default 256.
+    /// Most operations in flight at one time, rounded up to a power of two. Further operations wait. Default
+    /// 256.
     pub concurrent_operations: usize,
-    /// Most snapshots at one time; each iterator and each [`Store::save`](crate::Store::save) counts as one.
+    /// Most snapshots at one time. Each iterator and each [`Store::save`](crate::Store::save) counts as one.
     /// Default 64.
     pub snapshots_max: usize,
     /// Most pairs that one scan returns. Default 65,536.
     pub scan_pairs_max: usize,
-    /// What runs the reads. Default: the [software accelerator](Software).
+    /// The accelerator that executes reads. Default: the [software accelerator](Software).
     pub accelerator: Arc<dyn Backend>,
-    /// What leases are timed by. Default: [`SystemClock`].
+    /// The clock that leases use. Default: [`SystemClock`].
     pub clock: Arc<dyn Clock>,
     /// Makes allocations fail, for tests. Default: never.
     pub faults: Faults,
 }
 
-/// What a snapshot may use before it is too old. A reader that never ends must not pin memory without bound.
+/// Limits of a snapshot. They prevent a reader that never ends from pinning an unbounded amount of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeaseLimits {
-    /// Time since the snapshot was taken or renewed. Default 60 seconds.
+    /// Longest time since the snapshot was taken or renewed. Default 60 seconds.
     pub time: Duration,
-    /// Bytes that writes have replaced since the snapshot was taken, which is what it keeps from being
-    /// reclaimed. They are bytes of whole nodes, of which one is replaced by every tenth write of a short
-    /// pair or so. Default 256 MiB.
+    /// Most bytes that writes may replace while the snapshot exists and that it therefore pins. Writes
+    /// replace whole nodes: about every tenth write of a short pair replaces one. Default 256 MiB.
     pub bytes: u64,
 }
 
@@ -103,7 +104,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// What the trees are told.
+    /// The configuration of the trees.
     pub(crate) fn forest(&self) -> honeycomb_btree::Config {
         honeycomb_btree::Config {
             memory: MemoryConfig {

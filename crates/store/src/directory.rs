@@ -5,25 +5,21 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Try
 
 use honeycomb_btree::Root;
 
-use crate::error::Error;
-use crate::numbers::Number;
 use crate::pair_count::PairCount;
+use crate::table_numbers::TableNumber;
 
-/// Longest name of a table, in bytes.
-pub const TABLE_NAME_BYTES_MAX: usize = 255;
-
-/// A table. The directory's own reference is the only one when nobody has a handle.
-pub(crate) struct Entry {
+/// A table. If no handle exists, the directory owns the only reference.
+pub(crate) struct TableEntry {
     pub(crate) name: String,
     pub(crate) root: Root,
-    pub(crate) number: Number,
+    pub(crate) number: TableNumber,
     pub(crate) pairs: PairCount,
 }
 
-/// All tables.
-pub(crate) type Tables = BTreeMap<String, Arc<Entry>>;
+/// All tables by name.
+pub(crate) type Tables = BTreeMap<String, Arc<TableEntry>>;
 
-/// The tables, behind a lock that is held while trees are planted and felled, but not while they are used.
+/// The tables, behind a lock that threads hold while they create and drop trees, but not while they use them.
 #[derive(Default)]
 pub(crate) struct Directory(RwLock<Tables>);
 
@@ -32,7 +28,7 @@ impl Directory {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The tables, unless somebody has them for writing.
+    /// The tables, unless another thread holds the write lock.
     pub(crate) fn try_read(&self) -> Option<RwLockReadGuard<'_, Tables>> {
         match self.0.try_read() {
             Ok(tables) => Some(tables),
@@ -46,15 +42,8 @@ impl Directory {
     }
 }
 
-impl Entry {
-    pub(crate) fn new(name: &str, root: Root, number: Number) -> Self {
+impl TableEntry {
+    pub(crate) fn new(name: &str, root: Root, number: TableNumber) -> Self {
         Self { name: name.to_owned(), root, number, pairs: PairCount::default() }
     }
-}
-
-pub(crate) fn check_name(name: &str) -> Result<(), Error> {
-    if (1..=TABLE_NAME_BYTES_MAX).contains(&name.len()) {
-        return Ok(());
-    }
-    Err(Error::TableName { bytes: name.len() })
 }

@@ -1,59 +1,60 @@
-//! What can go wrong, said with what was wrong and what is allowed.
+//! Errors. Each names the invalid value and the allowed ones.
 
 use std::io;
 
 use honeycomb_memory::MemoryError;
 use thiserror::Error;
 
-use crate::directory::TABLE_NAME_BYTES_MAX;
+use crate::table_name::TABLE_NAME_BYTES_MAX;
 
-/// Why an operation was not carried out. Nothing of what was stored has changed.
+/// Why an operation failed. The stored data is unchanged.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A key is empty or too long.
     #[error("key of {bytes} bytes: a key has 1 to {max} bytes")]
     KeyLength {
-        /// Bytes of the key given.
+        /// Bytes of the invalid key.
         bytes: usize,
-        /// Longest key allowed with this store's node size.
+        /// Longest key that the node size of this store allows, in bytes.
         max: usize,
     },
     /// A value is too long.
     #[error("value of {bytes} bytes: a value has at most {max} bytes")]
     ValueLength {
-        /// Bytes of the value given.
+        /// Bytes of the invalid value.
         bytes: usize,
-        /// Longest value allowed.
+        /// Longest allowed value in bytes.
         max: usize,
     },
     /// A batch has too many operations.
     #[error("batch of {operations} operations: a batch has at most {max}")]
     BatchTooLarge {
-        /// Operations given.
+        /// Operations of the batch.
         operations: usize,
-        /// Most operations allowed.
+        /// Most operations of a batch.
         max: usize,
     },
-    /// Of writes that are carried out each for itself, one is a condition or removes a range.
-    #[error("entry {entry} is about a range: only writes to single keys are carried out each for itself")]
+    /// A batch for [`Store::apply_each`](crate::Store::apply_each) has an entry that is not a write to a
+    /// single key.
+    #[error("entry {entry} is for a range: `apply_each` executes only writes to single keys")]
     NotOneWrite {
-        /// The entry, by its place in the batch.
+        /// Position of the entry in the batch, from 0.
         entry: usize,
     },
-    /// There are as many tables as there can be.
-    #[error("no further table: a store has at most {max}")]
+    /// The store has the maximal number of tables.
+    #[error("too many tables: a store has at most {max}")]
     TooManyTables {
-        /// Most tables allowed.
+        /// Most tables of a store.
         max: usize,
     },
-    /// The accelerator cannot be had, or broke its contract.
+    /// The accelerator is not available, or it violated its contract.
     #[error("accelerator: {0}")]
     Accelerator(&'static str),
-    /// A parameter of the accelerator is not allowed.
+    /// A parameter of the accelerator is invalid.
     #[error("accelerator: {0}")]
     AcceleratorParameter(#[from] honeycomb_accelerator::Error),
-    /// `add` met a value that is not a counter.
+    /// The value that an addition found is not a counter.
     #[error("value of {bytes} bytes is not a counter: a counter has 8 bytes, little-endian")]
     NotCounter {
         /// Bytes of the value.
@@ -62,92 +63,95 @@ pub enum Error {
     /// The name of a table is empty or too long.
     #[error("table name of {bytes} bytes: a name has 1 to {TABLE_NAME_BYTES_MAX} bytes")]
     TableName {
-        /// Bytes of the name given.
+        /// Bytes of the invalid name.
         bytes: usize,
     },
-    /// A table cannot be dropped while there are handles on it (tables, batches, iterators).
-    #[error("table `{name}` is in use: it can be dropped when all its handles are gone")]
+    /// A table cannot be dropped while handles to it exist ([`Table`](crate::Table)s, batches, reads,
+    /// iterators).
+    #[error("table `{name}` is in use: drop all its handles first")]
     TableInUse {
         /// The table's name.
         name: String,
     },
-    /// An image holds a table that the store already has.
-    #[error("table `{name}` exists: an image is loaded only beside tables of other names; drop it first")]
+    /// The store already has a table of an image.
+    #[error("table `{name}` exists: drop it before loading an image that contains it")]
     TableExists {
         /// The table's name.
         name: String,
     },
-    /// Pairs are loaded into a table that has some.
-    #[error("the table has pairs: only an empty one can be loaded in order")]
+    /// A bulk load needs an empty table.
+    #[error("the table has pairs: a bulk load needs an empty table")]
     TableNotEmpty,
-    /// Pairs that are loaded do not come in the order of their keys.
+    /// The keys of a bulk load do not ascend.
     #[error("pair {position} is not greater than pair {}, counted from 0: keys must ascend", position - 1)]
     NotAscending {
-        /// How many pairs come before the one whose key is not greater than the one right before it.
+        /// Position, from 0, of the first pair whose key is not greater than the key before it.
         position: u64,
     },
-    /// Nodes are to be filled to a share that is not allowed.
-    #[error("nodes filled to {percent} %: allowed are 10 to 100 %")]
+    /// The fill factor of a bulk load is invalid.
+    #[error("fill factor of {percent} %: a bulk load fills nodes to 10 to 100 %")]
     FillPercent {
-        /// The share given.
+        /// The invalid fill factor in percent.
         percent: usize,
     },
-    /// A table was given to another store, or to a snapshot of another store.
+    /// A table was used with another store, or with a snapshot of another store.
     #[error("table `{name}` belongs to another store")]
     ForeignTable {
         /// The table's name.
         name: String,
     },
-    /// The store has to be used by its only handle.
-    #[error("the store is in use: this needs the only handle, and there are {others} others (tables, too)")]
+    /// The operation needs the only handle to the store.
+    #[error("the store is in use: {others} other handles exist (tables count), and this needs the only one")]
     InUse {
-        /// Other handles.
+        /// Number of other handles.
         others: usize,
     },
-    /// The store has no versions, so it has no snapshots and knows nothing of changes since a version.
+    /// The store has no versions, and therefore neither snapshots nor changes since a version.
     #[error("this store has no versions and no snapshots: it was opened with mvcc = false")]
     MvccOff,
-    /// The lease of a snapshot has ended: by time, by bytes, for want of memory, or because it was released.
+    /// The lease of a snapshot has ended: it exceeded its limits, a write needed the memory that it pinned,
+    /// or it was released.
     #[error("snapshot too old: its lease has ended")]
     SnapshotTooOld,
-    /// No snapshot ever had this token.
-    #[error("unknown snapshot {token}: this store never gave out that token")]
+    /// The store has never issued this token.
+    #[error("unknown snapshot {token}: this store has never issued that token")]
     UnknownSnapshot {
-        /// The token's number.
+        /// Number of the token.
         token: u64,
     },
-    /// There are as many snapshots as there may be.
+    /// The store has the maximal number of snapshots, iterators included.
     #[error("too many snapshots: at most {max} at one time (iterators count)")]
     TooManySnapshots {
-        /// Most snapshots allowed.
+        /// Most snapshots at one time.
         max: usize,
     },
-    /// Reads that ran together found as many bytes as they may before it was this one's turn.
-    #[error("no room: the reads before this one found as many bytes as they may together")]
+    /// The results of [`Reads`](crate::Reads) reached their limit of bytes before this one, or its value
+    /// exceeds the limit of one value.
+    #[error("no room: the results of the batch of reads exceed their limit of bytes")]
     NoRoom,
-    /// The arena has no room.
+    /// The arena has no room for a write.
     #[error("out of memory: no room for {wanted_bytes} bytes in the arena of {memory_bytes} bytes")]
     OutOfMemory {
-        /// Bytes asked for.
+        /// Requested bytes.
         wanted_bytes: usize,
         /// Bytes of the arena.
         memory_bytes: usize,
     },
-    /// A parameter of the store is not allowed.
+    /// A parameter of the store is invalid.
     #[error("invalid configuration: {0}")]
     InvalidConfig(String),
-    /// The operating system did not give the memory.
+    /// The operating system could not supply the memory.
     #[error("cannot reserve memory: {0}")]
     Reserve(#[source] MemoryError),
-    /// An image cannot be written or read.
+    /// Writing or reading an image failed.
     #[error("image: {0}")]
     Image(#[from] ImageError),
-    /// The store's bytes break a rule that they must keep. This is a bug in Honeycomb.
+    /// The stored bytes violate an invariant. This is a bug in Honeycomb.
     #[error("the store is corrupt: {0}")]
     Corrupt(String),
 }
 
-/// Why an image cannot be written or read.
+/// Why writing or reading an image failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ImageError {
@@ -157,33 +161,33 @@ pub enum ImageError {
     /// The first bytes are not those of an image.
     #[error("this is not a Honeycomb image")]
     NotAnImage,
-    /// The image has another format.
+    /// The format of the image is not supported.
     #[error("format {found} is not supported: this program reads format {supported}")]
     Format {
-        /// The image's format.
+        /// Format of the image.
         found: u32,
-        /// The one format that can be read.
+        /// The only supported format.
         supported: u32,
     },
-    /// The image ends too early.
-    #[error("it ends too early, at byte {offset}")]
+    /// The image is truncated.
+    #[error("truncated at byte {offset}")]
     Truncated {
-        /// Where it ends, in bytes from its beginning.
+        /// Offset of its end in bytes.
         offset: u64,
     },
-    /// The image's bytes are not those that were written.
+    /// The bytes of the image have changed since they were written.
     #[error("checksum mismatch in the bytes before {offset}")]
     Checksum {
-        /// Where the part that is wrong ends, in bytes from the image's beginning.
+        /// Offset of the end of the invalid frame in bytes.
         offset: u64,
     },
-    /// The image's bytes make no sense, although their checksum is right.
-    #[error("malformed before byte {offset}: {what}")]
+    /// The bytes of the image have a valid checksum but violate the format.
+    #[error("malformed before byte {offset}: {rule}")]
     Malformed {
-        /// Where the part that is wrong ends, in bytes from the image's beginning.
+        /// Offset of the end of the invalid frame in bytes.
         offset: u64,
-        /// What is wrong and what is allowed.
-        what: &'static str,
+        /// The violated rule.
+        rule: &'static str,
     },
 }
 

@@ -1,7 +1,7 @@
-//! The way every read takes: a lane, which is a queue of the accelerator with buffers of its own.
+//! Lanes: the path of every read. A lane is a queue of the accelerator with its own buffers.
 //!
-//! A thread has its lane for the time of a call, so no call waits for another. There are as many lanes as
-//! threads have shown to need at once, up to a limit; beyond it a lane is made for the call.
+//! A thread owns a lane for the duration of a call, so no call waits for another one. The store creates lanes
+//! on demand and keeps up to a fixed number of them. Further concurrent calls create a temporary lane.
 
 use std::sync::{Arc, Mutex, TryLockError};
 
@@ -11,9 +11,9 @@ use honeycomb_memory::sync::thread_number;
 
 use crate::error::Error;
 
-/// Lanes that are kept.
+/// Most lanes that the store keeps.
 const LANES: usize = 64;
-/// Most bytes of memory that a lane keeps for what its gets find.
+/// Most bytes of memory that a lane keeps for completions between calls.
 const BYTES_KEPT: usize = 1 << 20;
 
 pub(crate) struct Lanes {
@@ -21,7 +21,7 @@ pub(crate) struct Lanes {
     lanes: Box<[LaneSlot]>,
 }
 
-/// Of lines of its own: each is mostly used by one core.
+/// Aligned to cache lines of its own, because mostly one core uses each lane.
 #[repr(align(128))]
 #[derive(Default)]
 struct LaneSlot(Mutex<Option<Lane>>);
@@ -32,7 +32,7 @@ pub(crate) struct Lane {
     completions: Completions,
 }
 
-/// What to read: the number of a table, and the version if not what is visible now.
+/// What to read: the number of a table, and a version, or `None` for the current state.
 #[derive(Clone, Copy)]
 pub(crate) struct ReadSource {
     pub(crate) table: u16,
@@ -48,20 +48,20 @@ impl Lanes {
         &*self.accelerator
     }
 
-    /// Lends a lane to `use_lane`.
+    /// Calls `use_lane` with a lane that no other call uses.
     #[inline]
     pub(crate) fn with<T>(&self, use_lane: impl FnOnce(&mut Lane) -> T) -> T {
         let first = thread_number() % LANES;
-        for place in self.lanes[first..].iter().chain(&self.lanes[..first]) {
-            let mut lane = match place.0.try_lock() {
+        for slot in self.lanes[first..].iter().chain(&self.lanes[..first]) {
+            let mut lane = match slot.0.try_lock() {
                 Ok(lane) => lane,
-                // Whatever that call did, the next one begins anew.
+                // Every call clears the buffers first, so a panic in another call does no harm.
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
                 Err(TryLockError::WouldBlock) => continue,
             };
             let lane = lane.get_or_insert_with(|| self.lane());
             let used = use_lane(lane);
-            lane.keep_little();
+            lane.trim();
             return used;
         }
         use_lane(&mut self.lane())
@@ -75,24 +75,24 @@ impl Lanes {
 }
 
 impl Lane {
-    /// Gives memory back that a long value took: lanes last as long as the store, and are many.
+    /// Frees the memory of a long value: lanes are many and live as long as the store.
     #[inline]
-    fn keep_little(&mut self) {
+    fn trim(&mut self) {
         if self.completions.memory_bytes() > BYTES_KEPT {
             self.completions.give_memory_back();
         }
     }
 
-    /// Gets a key, of 1 to 460 bytes.
+    /// Executes a get. The key must have a valid length.
     #[inline]
     pub(crate) fn get(&mut self, source: ReadSource, key: &[u8]) -> Result<Completion<'_>, Error> {
         self.completions.clear();
-        self.ask(source, Read::Get(key))?;
+        self.set_request(source, Read::Get(key))?;
         drain(&mut *self.queue, self.requests.bytes(), &mut self.completions);
         answer(&self.completions)
     }
 
-    /// Appends the completions of a scan to `completions`.
+    /// Executes a scan and appends its completions to `completions`.
     #[inline]
     pub(crate) fn scan(
         &mut self,
@@ -101,24 +101,28 @@ impl Lane {
         bytes_max: u32,
         completions: &mut Completions,
     ) -> Result<(), Error> {
-        self.ask(source, Read::Scan { scan: *scan, bytes_max })?;
+        self.set_request(source, Read::Scan { scan: *scan, bytes_max })?;
         drain(&mut *self.queue, self.requests.bytes(), completions);
         completions.iter().try_for_each(|completion| check(completion.status))
     }
 
-    /// Has many requests run, and appends their completions.
+    /// Executes many requests and appends their completions.
     pub(crate) fn run(&mut self, requests: &Requests, completions: &mut Completions) {
         drain(&mut *self.queue, requests.bytes(), completions);
     }
 
     #[inline]
-    fn ask(&mut self, ReadSource { table, version }: ReadSource, read: Read<'_>) -> Result<(), Error> {
+    fn set_request(
+        &mut self,
+        ReadSource { table, version }: ReadSource,
+        read: Read<'_>,
+    ) -> Result<(), Error> {
         self.requests.clear();
         Ok(self.requests.push(&Request { identifier: 0, table, version, read })?)
     }
 }
 
-/// Submits requests and polls until all are done.
+/// Submits requests and polls until all are completed.
 #[inline]
 fn drain(queue: &mut dyn Queue, mut requests: &[u8], completions: &mut Completions) {
     loop {
@@ -130,19 +134,19 @@ fn drain(queue: &mut dyn Queue, mut requests: &[u8], completions: &mut Completio
 }
 
 fn answer(completions: &Completions) -> Result<Completion<'_>, Error> {
-    let completion = completions.iter().next().ok_or(Error::Accelerator("it gave no completion"))?;
+    let completion = completions.iter().next().ok_or(Error::Accelerator("it returned no completion"))?;
     check(completion.status)?;
     Ok(completion)
 }
 
-/// Refuses what is no answer.
+/// Returns the error that a status stands for, if it does.
 pub(crate) fn check(status: Status) -> Result<(), Error> {
     match status {
         Status::Found | Status::Absent => Ok(()),
         Status::VersionNotHeld => Err(Error::SnapshotTooOld),
         Status::NoRoom => Err(Error::NoRoom),
         Status::UnknownTable => Err(Error::Accelerator("it does not know the table")),
-        Status::Fault => Err(Error::Accelerator("it could not read memory, or a node is too large for it")),
-        _ => Err(Error::Accelerator("it did not understand a request")),
+        Status::Fault => Err(Error::Accelerator("it cannot read the memory, or a node exceeds its buffers")),
+        _ => Err(Error::Accelerator("it rejected a request as invalid")),
     }
 }

@@ -1,8 +1,8 @@
-//! Honeycomb: an in-memory **ordered** key-value store whose scans are linearizable, to embed.
+//! Honeycomb: an embeddable, in-memory, **ordered** key-value store with linearizable scans.
 //!
-//! A [`Store`] holds tables, a [`Table`] holds pairs in the order of their keys, and all operations can be
-//! called from any number of threads. Reads are wait-free and see one version: a scan returns what was there
-//! at one moment, however much is written meanwhile.
+//! A [`Store`] contains tables. A [`Table`] contains pairs in the order of their keys. Any number of threads
+//! can call all operations at the same time. Reads are wait-free and see one version: a scan returns the
+//! pairs that existed at one moment, even while other threads write.
 //!
 //! ```
 //! use honeycomb_store::{Config, Scan, Store};
@@ -20,23 +20,24 @@
 //! # Ok::<(), honeycomb_store::Error>(())
 //! ```
 //!
-//! | for | use |
+//! | task | API |
 //! |---|---|
 //! | one pair | [`Table::get`], [`Table::put`], [`Table::compare_and_swap`], [`Table::add`], ... |
 //! | a few pairs in order | [`Table::scan`] with a [`Scan`], [`Table::scan_into`] without allocating |
 //! | many pairs in order | [`Table::iter`], [`Table::range`] |
-//! | many reads at once, or many writes | [`Reads`], [`Store::read`]; [`Batch`], [`Store::apply_each`] |
-//! | all pairs of a table, sorted | [`Table::load_sorted`], or a [`Loader`] |
-//! | writes that belong together | [`Batch`] and [`Store::apply`], over any tables |
-//! | reads that belong together | [`Store::snapshot`], [`Reads::get_at`] |
-//! | to keep it | [`Store::save`], [`Store::load`] |
+//! | many reads, or many writes, in one call | [`Reads`], [`Store::read`]; [`Batch`], [`Store::apply_each`] |
+//! | a bulk load of sorted pairs into an empty table | [`Table::load_sorted`], or a [`Loader`] |
+//! | an atomic write to any tables | [`Batch`] and [`Store::apply`] |
+//! | several reads of one version | [`Store::snapshot`], [`Reads::get_at`] |
+//! | backup and restore | [`Store::save`], [`Store::load`] |
 //!
 //! # Memory
 //!
 //! A store has one arena of [`Config::memory_bytes`]. A write that finds no room waits for operations in
-//! flight that hold some back, and takes the leases of [snapshots](Snapshot) that pin some: writes win over
-//! snapshots. If that does not help, it is refused with [`Error::OutOfMemory`]. Nothing has changed then,
-//! everything can be read, and removing pairs makes room: a small part of the arena is kept for that.
+//! flight that delay the reclaiming of memory, and ends the leases of [snapshots](Snapshot) that pin memory:
+//! writes have priority over snapshots. If this frees too little, the write fails with [`Error::OutOfMemory`]
+//! and changes nothing. All pairs stay readable, and deletes still succeed, because a small part of the arena
+//! is reserved for them.
 #![forbid(unsafe_code)]
 
 mod batch;
@@ -50,23 +51,23 @@ mod iter;
 mod lanes;
 mod lease;
 mod loader;
-mod numbers;
 mod pair_count;
 mod pairs;
 mod range;
 mod reads;
 mod reserve;
 mod scan;
-mod shared;
 mod snapshot;
 mod statistics;
 mod store;
+mod store_state;
 mod table;
+mod table_name;
+mod table_numbers;
 
 pub use batch::Batch;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use config::{Config, LeaseLimits};
-pub use directory::TABLE_NAME_BYTES_MAX;
 pub use error::{Error, ImageError};
 pub use honeycomb_accelerator::{Accelerator, Backend, Software};
 pub use honeycomb_btree::{AccessCounts, BatchOutcome, BlockCounts, LevelCounts, Outcome, Verified, Version};
@@ -84,3 +85,4 @@ pub use statistics::{
 };
 pub use store::Store;
 pub use table::{Swap, Table, Versioned};
+pub use table_name::TABLE_NAME_BYTES_MAX;

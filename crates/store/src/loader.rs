@@ -1,18 +1,20 @@
-//! Loading of sorted pairs into an empty table.
+//! Bulk loads of sorted pairs into an empty table.
 
 use std::fmt;
 
 use honeycomb_btree::Loader as TreeLoader;
 
-use crate::directory::Entry;
+use crate::directory::TableEntry;
 use crate::error::Error;
-use crate::shared::StoreState;
+use crate::store_state::StoreState;
+use crate::table::Table;
 
-/// Pairs on their way into an empty table, in the order of their keys: for sources that can fail, or that say
-/// how full nodes are to be; otherwise there is [`Table::load_sorted`](crate::Table::load_sorted).
+/// A bulk load into an empty table in ascending order of the keys. It suits sources that can fail and callers
+/// that choose a fill factor; [`Table::load_sorted`](crate::Table::load_sorted) suits all others.
 ///
-/// Nobody sees a pair before [`Loader::finish`]. Dropped before, it leaves nothing behind. It holds neither
-/// locks nor versions, so others can use the store meanwhile; they must not write to this table.
+/// No reader sees a pair before [`Loader::finish`]. A loader that is dropped earlier leaves nothing behind.
+/// It holds neither locks nor versions, so other threads can use the store meanwhile, but they must not write
+/// to this table.
 ///
 /// ```
 /// use honeycomb_store::{Config, Loader, Store};
@@ -29,38 +31,84 @@ use crate::shared::StoreState;
 /// # Ok::<(), honeycomb_store::Error>(())
 /// ```
 pub struct Loader<'t> {
-    shared: &'t StoreState,
-    entry: &'t Entry,
+    state: &'t StoreState,
+    entry: &'t TableEntry,
     tree: TreeLoader<'t>,
 }
 
 impl<'t> Loader<'t> {
-    /// How full nodes are made if nothing else is asked for: with room for some writes to come.
+    /// The default fill factor in percent. It leaves room for later writes.
     pub const FILL_PERCENT: usize = 90;
 
-    pub(crate) fn new(shared: &'t StoreState, entry: &'t Entry, fill_percent: usize) -> Result<Self, Error> {
-        let tree = shared.forest.loader(entry.root, fill_percent)?;
-        Ok(Self { shared, entry, tree })
+    pub(crate) fn new(
+        state: &'t StoreState,
+        entry: &'t TableEntry,
+        fill_percent: usize,
+    ) -> Result<Self, Error> {
+        let tree = state.forest.loader(entry.root, fill_percent)?;
+        Ok(Self { state, entry, tree })
     }
 
-    /// Adds a pair whose key is greater than all before.
+    /// Adds a pair. Its key must be greater than all earlier keys.
     ///
     /// # Errors
     /// [`Error::NotAscending`], [`Error::KeyLength`], [`Error::ValueLength`], [`Error::OutOfMemory`]. The
-    /// pair is not added then; the pairs before are.
+    /// loader then contains the earlier pairs but not this one.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
-        self.shared.write(|_| self.tree.push(key, value))
+        self.state.write(|_| self.tree.push(key, value))
     }
 
-    /// Makes all pairs visible at once: how many there are.
+    /// Makes all pairs visible at once and returns their number.
     ///
     /// # Errors
-    /// [`Error::TableNotEmpty`]: somebody has written to the table meanwhile. [`Error::OutOfMemory`] if there
-    /// is no room for the last nodes. Nothing has changed then.
+    /// [`Error::TableNotEmpty`] if another thread has written to the table meanwhile. [`Error::OutOfMemory`]
+    /// if there is no room for the last nodes. After an error the table is unchanged.
     pub fn finish(self) -> Result<u64, Error> {
         let pairs = self.tree.finish()?;
         self.entry.pairs.add(pairs);
         Ok(pairs)
+    }
+}
+
+impl Table {
+    /// Loads pairs in ascending order of their keys into this table, which must be empty, and returns their
+    /// number. All pairs become visible at once. Loading takes a fraction of the time of single writes and
+    /// fills the nodes to 90 %; use a [`Loader`] for another fill factor.
+    ///
+    /// ```
+    /// use honeycomb_store::{Config, Error, Store};
+    ///
+    /// let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() })?;
+    /// let squares = store.table("squares")?;
+    /// let pair = |number: u32| (number.to_be_bytes(), number.pow(2).to_string());
+    /// assert_eq!(squares.load_sorted((0..10_000).map(pair))?, 10_000);
+    /// assert_eq!(squares.get(&12_u32.to_be_bytes())?.as_deref(), Some(&b"144"[..]));
+    ///
+    /// let backward = store.table("backward")?.load_sorted((0..10).rev().map(pair));
+    /// assert!(matches!(backward, Err(Error::NotAscending { position: 1 })));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::TableNotEmpty`], [`Error::NotAscending`], [`Error::KeyLength`], [`Error::ValueLength`],
+    /// [`Error::OutOfMemory`]. After an error the table is unchanged.
+    pub fn load_sorted<K: AsRef<[u8]>, V: AsRef<[u8]>>(
+        &self,
+        pairs: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<u64, Error> {
+        let mut loader = self.loader(Loader::FILL_PERCENT)?;
+        pairs.into_iter().try_for_each(|(key, value)| loader.push(key.as_ref(), value.as_ref()))?;
+        loader.finish()
+    }
+
+    /// Returns a [`Loader`] for this table, which must be empty. It fills the nodes to `fill_percent`
+    /// percent.
+    ///
+    /// # Errors
+    /// [`Error::TableNotEmpty`], [`Error::OutOfMemory`]; [`Error::FillPercent`] unless `fill_percent` is 10
+    /// to 100.
+    pub fn loader(&self, fill_percent: usize) -> Result<Loader<'_>, Error> {
+        Loader::new(self.state(), self.entry(), fill_percent)
     }
 }
 

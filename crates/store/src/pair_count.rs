@@ -1,4 +1,4 @@
-//! How many pairs a table has, counted without writers meeting in one cache line.
+//! The number of pairs of a table. Concurrent writers update different cache lines.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::thread;
@@ -8,7 +8,7 @@ use honeycomb_memory::sync::{AtomicU64, Ordering, Padded};
 
 const STRIPES: usize = 16;
 
-/// A count in stripes. Single stripes wrap below zero; their sum does not, once no write is under way.
+/// A striped counter. A single stripe may wrap below zero; the sum does not, once no write is in flight.
 #[derive(Default)]
 pub(crate) struct PairCount {
     stripes: [Padded<AtomicU64>; STRIPES],
@@ -23,8 +23,8 @@ thread_local! {
 }
 
 impl PairCount {
-    /// Counts what came of a write.
-    pub(crate) fn note(&self, outcome: &Outcome) {
+    /// Updates the count after a write.
+    pub(crate) fn record(&self, outcome: &Outcome) {
         match outcome {
             Outcome::Inserted | Outcome::Added { inserted: true, .. } => self.add(1),
             Outcome::Deleted => self.subtract(1),

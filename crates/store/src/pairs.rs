@@ -1,4 +1,4 @@
-//! What a scan found: many pairs in two buffers, which the next scan uses again.
+//! The result of a scan: many pairs in two buffers, which later scans reuse.
 
 use std::iter::FusedIterator;
 use std::ops::Range;
@@ -7,8 +7,8 @@ use honeycomb_accelerator::Completions;
 
 use crate::error::Error;
 
-/// Pairs in the order in which they were found. Made to be used again: a scan into it allocates nothing once
-/// its buffers have grown.
+/// The pairs of a scan, in the order of the scan. A `Pairs` can be reused: once its buffers have grown, a
+/// scan into it allocates nothing.
 ///
 /// ```
 /// use honeycomb_store::{Config, Pairs, Scan, Store};
@@ -27,59 +27,61 @@ use crate::error::Error;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Pairs {
-    /// As the accelerator wrote them.
+    /// The completions as the accelerator wrote them.
     completions: Completions,
-    places: Vec<LaneSlot>,
+    offsets: Vec<PairOffsets>,
     more: bool,
 }
 
-/// Where a pair is in the bytes of the completions: its key, and after that its value.
+/// The offsets of a pair in the bytes of the completions: of its key, of the value behind it, and of the end
+/// of the value.
 #[derive(Debug, Clone, Copy)]
-struct LaneSlot {
+struct PairOffsets {
     key: usize,
     value: usize,
     end: usize,
 }
 
 impl Pairs {
-    /// How many pairs there are.
+    /// Returns the number of pairs.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.offsets.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no pairs.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.offsets.is_empty()
     }
 
-    /// Whether the scan found more than it was allowed to return: continue after the last key.
+    /// Returns whether a limit of the scan left out further pairs. To continue, scan from the last key,
+    /// excluded.
     #[must_use]
     pub fn more(&self) -> bool {
         self.more
     }
 
-    /// Key and value of the pair at `index`, counted from 0.
+    /// Returns the key and the value of the pair at `index`, counted from 0.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<(&[u8], &[u8])> {
-        let (place, bytes) = (self.places.get(index)?, self.completions.bytes());
-        Some((&bytes[place.key..place.value], &bytes[place.value..place.end]))
+        let (offsets, bytes) = (self.offsets.get(index)?, self.completions.bytes());
+        Some((&bytes[offsets.key..offsets.value], &bytes[offsets.value..offsets.end]))
     }
 
-    /// Key and value of the first pair.
+    /// Returns the key and the value of the first pair.
     #[must_use]
     pub fn first(&self) -> Option<(&[u8], &[u8])> {
         self.get(0)
     }
 
-    /// Key and value of the last pair.
+    /// Returns the key and the value of the last pair.
     #[must_use]
     pub fn last(&self) -> Option<(&[u8], &[u8])> {
         self.get(self.len().checked_sub(1)?)
     }
 
-    /// Keys and values in order.
+    /// Iterates over the keys and values in order.
     #[must_use]
     pub fn iter(&self) -> PairsIter<'_> {
         PairsIter { pairs: self, left: 0..self.len() }
@@ -88,11 +90,11 @@ impl Pairs {
     /// Removes all pairs and keeps the buffers.
     pub fn clear(&mut self) {
         self.completions.clear();
-        self.places.clear();
+        self.offsets.clear();
         self.more = false;
     }
 
-    /// Puts the pairs of the completions that `scan` appends in place of what this held.
+    /// Replaces the pairs with those of the completions that `scan` appends.
     #[inline]
     pub(crate) fn fill(
         &mut self,
@@ -106,7 +108,7 @@ impl Pairs {
             self.more |= completion.more;
             for (key, value) in completion.pairs() {
                 let (key_start, value_start) = (offset(key), offset(value));
-                self.places.push(LaneSlot {
+                self.offsets.push(PairOffsets {
                     key: key_start,
                     value: value_start,
                     end: value_start + value.len(),
@@ -126,7 +128,7 @@ impl<'a> IntoIterator for &'a Pairs {
     }
 }
 
-/// Iterates over [`Pairs`].
+/// An iterator over [`Pairs`].
 #[derive(Debug, Clone)]
 pub struct PairsIter<'a> {
     pairs: &'a Pairs,

@@ -1,4 +1,4 @@
-//! Ranges of keys: as users give them, and as trees take them.
+//! Ranges of keys: conversion from the ranges of callers to bounds that trees accept.
 
 use std::cmp::Ordering;
 use std::ops::{Bound, RangeBounds};
@@ -6,18 +6,19 @@ use std::ops::{Bound, RangeBounds};
 /// A lower and an upper bound.
 pub(crate) type Bounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
 
-/// The bounds of a range of anything that has bytes.
+/// Returns the bounds of a range of byte strings.
 pub(crate) fn bounds<'a, K: AsRef<[u8]> + ?Sized + 'a>(range: &impl RangeBounds<&'a K>) -> Bounds<'a> {
     let bytes = |bound: Bound<&&'a K>| bound.map(|key| (*key).as_ref());
     (bytes(range.start_bound()), bytes(range.end_bound()))
 }
 
-/// The same range with bounds of 1 to `max` bytes; none if no key can be in it. With `floor_start` the lower
-/// bound says where to look for the floor, so it may lie above the upper bound.
-pub(crate) fn allowed((lower, upper): Bounds<'_>, floor_start: bool, max: usize) -> Option<Bounds<'_>> {
+/// Returns an equivalent range with bounds of 1 to `max` bytes, or `None` if no key can be in it. With
+/// `floor_start` the lower bound is where the search for the floor begins, so it may be above the upper
+/// bound.
+pub(crate) fn normalize((lower, upper): Bounds<'_>, floor_start: bool, max: usize) -> Option<Bounds<'_>> {
     let lower = match lower {
         Bound::Included([]) | Bound::Excluded([]) => Bound::Unbounded,
-        // No key equals a bound that is too long: what follows it follows its beginning.
+        // No key equals a bound that is too long: the keys after the bound are the keys after its prefix.
         Bound::Included(key) | Bound::Excluded(key) if key.len() > max && floor_start => {
             Bound::Included(&key[..max])
         }
@@ -47,7 +48,8 @@ fn is_inverted((lower, upper): Bounds<'_>) -> bool {
     }
 }
 
-/// The smallest byte string above all that start with `prefix`; none if there is no such.
+/// Returns the smallest byte string that is greater than all strings with this prefix, or `None` if there is
+/// no such string. It is the exclusive upper bound of a range of all keys with a prefix.
 #[must_use]
 pub fn end_of_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|&byte| byte != u8::MAX)?;
@@ -81,27 +83,27 @@ mod tests {
     #[test]
     fn bounds_are_brought_to_the_lengths_of_keys() {
         let all = (Unbounded, Unbounded);
-        assert_eq!(allowed(all, false, 3), Some(all));
-        assert_eq!(allowed((Included(b""), Unbounded), false, 3), Some(all));
-        assert_eq!(allowed((Excluded(b""), Unbounded), true, 3), Some(all));
-        assert_eq!(allowed((Unbounded, Included(b"")), false, 3), None);
+        assert_eq!(normalize(all, false, 3), Some(all));
+        assert_eq!(normalize((Included(b""), Unbounded), false, 3), Some(all));
+        assert_eq!(normalize((Excluded(b""), Unbounded), true, 3), Some(all));
+        assert_eq!(normalize((Unbounded, Included(b"")), false, 3), None);
         let (at, above) = ((Included(&b"abc"[..]), Unbounded), (Included(&b"abcd"[..]), Unbounded));
-        assert_eq!(allowed(at, false, 3), Some(at));
-        assert_eq!(allowed(above, false, 3), Some((Excluded(&b"abc"[..]), Unbounded)));
-        assert_eq!(allowed(above, true, 3), Some(at));
+        assert_eq!(normalize(at, false, 3), Some(at));
+        assert_eq!(normalize(above, false, 3), Some((Excluded(&b"abc"[..]), Unbounded)));
+        assert_eq!(normalize(above, true, 3), Some(at));
         assert_eq!(
-            allowed((Unbounded, Excluded(b"abcd")), false, 3),
+            normalize((Unbounded, Excluded(b"abcd")), false, 3),
             Some((Unbounded, Included(&b"abc"[..])))
         );
     }
 
     #[test]
     fn ranges_that_hold_no_key_are_none() {
-        assert_eq!(allowed((Included(b"b"), Included(b"a")), false, 3), None);
-        assert_eq!(allowed((Included(b"a"), Excluded(b"a")), false, 3), None);
-        assert_eq!(allowed((Excluded(b"a"), Included(b"a")), false, 3), None);
-        assert!(allowed((Included(b"a"), Included(b"a")), false, 3).is_some());
-        assert!(allowed((Included(b"a"), Excluded(b"b")), false, 3).is_some());
-        assert!(allowed((Included(b"b"), Included(b"a")), true, 3).is_some());
+        assert_eq!(normalize((Included(b"b"), Included(b"a")), false, 3), None);
+        assert_eq!(normalize((Included(b"a"), Excluded(b"a")), false, 3), None);
+        assert_eq!(normalize((Excluded(b"a"), Included(b"a")), false, 3), None);
+        assert!(normalize((Included(b"a"), Included(b"a")), false, 3).is_some());
+        assert!(normalize((Included(b"a"), Excluded(b"b")), false, 3).is_some());
+        assert!(normalize((Included(b"b"), Included(b"a")), true, 3).is_some());
     }
 }

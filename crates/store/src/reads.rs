@@ -1,4 +1,4 @@
-//! Reads that run together.
+//! Batches of reads.
 
 use std::ops::Range;
 
@@ -10,13 +10,13 @@ use crate::scan::Scan;
 use crate::snapshot::Snapshot;
 use crate::table::Table;
 
-/// Many gets and scans, over any tables, in one call: [`Store::read`](crate::Store::read) has them all on
-/// their way at once, which takes a fraction of the time of one after the other. Each is linearizable for
-/// itself; those of a snapshot are of its moment, all of them.
+/// A batch of gets and scans on any tables. [`Store::read`](crate::Store::read) executes all of them
+/// concurrently, which takes a fraction of the time of single calls. Each read is linearizable on its own;
+/// all reads of one snapshot see the moment of that snapshot.
 ///
-/// Made to be used again: once its buffers have grown, nothing is allocated. Until it is cleared it is a
-/// handle on the tables and snapshots that it reads. Reads of one snapshot take least time if they follow
-/// each other.
+/// A `Reads` can be reused: once its buffers have grown, it allocates nothing. Until it is cleared it counts
+/// as a handle to its tables and snapshots. Add the reads of one snapshot one after the other: this is
+/// fastest.
 ///
 /// ```
 /// use honeycomb_store::{Config, Reads, Scan, Store};
@@ -47,36 +47,38 @@ use crate::table::Table;
 #[derive(Debug, Clone, Default)]
 pub struct Reads {
     requests: Requests,
-    /// How many there are, those included that find nothing without being asked.
+    /// The number of reads, including those that are not requested because their range is empty.
     count: usize,
-    /// The tables they read, to keep their numbers; one that comes again right after itself is kept once.
+    /// The tables of the reads, which keep the numbers of the tables allocated. Consecutive reads of one
+    /// table share an element.
     tables: Vec<Table>,
-    /// The snapshots that are read, each with a stretch of reads.
+    /// The snapshots of the reads, each with a range of consecutive reads.
     snapshots: Vec<(Snapshot, Range<usize>)>,
     completions: Completions,
-    answers: Vec<Answer>,
-    /// Read and place of the completions that continue others, in their order.
+    results: Vec<ReadResult>,
+    /// The read and the offset of each completion that continues an earlier one, in their order.
     continued: Vec<(usize, usize)>,
 }
 
-/// What came of a read.
+/// The result of a read.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Answer {
-    /// Nothing: it was not run, or no key can be in its range.
+enum ReadResult {
+    /// There is none: the read was not executed, or no key can be in its range.
     None,
-    /// Its first completion is there.
+    /// The offset of its first completion.
     At(usize),
-    /// Its snapshot has ended.
+    /// The snapshot of the read has ended.
     TooOld,
-    /// Those before have found as much as they may.
+    /// The results exceed their limit of bytes.
     NoRoom,
 }
 
 impl Reads {
-    /// Reads that find so many bytes at most, and values of so many bytes each. A get whose value is longer,
-    /// or longer than what is left, has [`Error::NoRoom`], and no memory is taken for it; so has what comes
-    /// when nothing is left. The first value may be as long as values may be, so that a read that is alone
-    /// succeeds. Scans that begin while there is room may go beyond it, as far as their own limits say.
+    /// Creates an empty batch whose results have at most `bytes_max` bytes in total, with values of at most
+    /// `value_bytes_max` bytes. A get whose value exceeds either limit fails with [`Error::NoRoom`] and needs
+    /// no memory; every read fails this way once the total is used up. The first value may have any length,
+    /// so that a single read always succeeds. A scan that starts while there is room may exceed the total, up
+    /// to its own limits.
     ///
     /// ```
     /// use honeycomb_store::{Config, Error, Reads, Store};
@@ -89,9 +91,9 @@ impl Reads {
     /// reads.get(&table, b"b")?;
     /// (0..3).try_for_each(|_| reads.get(&table, b"a"))?;
     /// store.read(&mut reads)?;
-    /// assert!(matches!(reads.value(0), Err(Error::NoRoom)), "too long a value");
+    /// assert!(matches!(reads.value(0), Err(Error::NoRoom)), "value too long");
     /// assert_eq!(reads.value(2)?, Some(&[b'a'; 1000][..]));
-    /// assert!(matches!(reads.value(3), Err(Error::NoRoom)), "too many");
+    /// assert!(matches!(reads.value(3), Err(Error::NoRoom)), "total too long");
     /// # Ok::<(), Error>(())
     /// ```
     #[must_use]
@@ -99,19 +101,19 @@ impl Reads {
         Self { completions: Completions::with_limits(bytes_max, value_bytes_max), ..Self::default() }
     }
 
-    /// As [`Reads::with_limits`], with values of any length.
+    /// Creates an empty batch with a limit on the total bytes of its results, as [`Reads::with_limits`] does.
     #[must_use]
     pub fn with_bytes_max(bytes_max: usize) -> Self {
         Self::with_limits(bytes_max, usize::MAX)
     }
 
-    /// Bytes of memory that what they have found takes.
+    /// Returns the bytes of memory that the results occupy.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         self.completions.memory_bytes()
     }
 
-    /// Bytes of what they have found.
+    /// Returns the bytes of the results that count towards the limit.
     #[must_use]
     pub fn found_bytes(&self) -> usize {
         self.completions.used()
@@ -123,16 +125,16 @@ impl Reads {
         self.count = 0;
         self.tables.clear();
         self.snapshots.clear();
-        self.forget_answers();
+        self.clear_results();
     }
 
-    /// How many reads there are.
+    /// Returns the number of reads.
     #[must_use]
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no reads.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
@@ -148,7 +150,7 @@ impl Reads {
         self.push(table, table.source(), Read::Get(key))
     }
 
-    /// Adds a get of what a snapshot sees.
+    /// Adds a get at a snapshot.
     ///
     /// # Errors
     /// [`Error::KeyLength`], [`Error::ForeignTable`].
@@ -156,77 +158,81 @@ impl Reads {
         table.check_key(key)?;
         snapshot.check_table(table)?;
         self.push(table, table.source_at(snapshot.version()), Read::Get(key))?;
-        self.keep(snapshot);
+        self.note_snapshot(snapshot);
         Ok(())
     }
 
     /// Adds a scan, which returns at most [`Config::scan_pairs_max`](crate::Config::scan_pairs_max) pairs.
     ///
     /// # Errors
-    /// None at present.
+    /// Currently always succeeds.
     pub fn scan(&mut self, table: &Table, scan: &Scan<'_>) -> Result<(), Error> {
         self.push_scan(table, table.source(), scan)
     }
 
-    /// Adds a scan of what a snapshot sees, which returns no more than [`Reads::scan`] does.
+    /// Adds a scan at a snapshot, with the same limit on pairs as [`Reads::scan`].
     ///
     /// # Errors
     /// [`Error::ForeignTable`].
     pub fn scan_at(&mut self, snapshot: &Snapshot, table: &Table, scan: &Scan<'_>) -> Result<(), Error> {
         snapshot.check_table(table)?;
         self.push_scan(table, table.source_at(snapshot.version()), scan)?;
-        self.keep(snapshot);
+        self.note_snapshot(snapshot);
         Ok(())
     }
 
-    /// The value that a get has found.
+    /// Returns the value that the get at `index` found, or `None` if its key is absent.
     ///
     /// # Errors
-    /// [`Error::SnapshotTooOld`] if it was of a snapshot that has ended, [`Error::NoRoom`].
+    /// [`Error::SnapshotTooOld`] if the snapshot of the get has ended, [`Error::NoRoom`].
     #[inline]
     pub fn value(&self, index: usize) -> Result<Option<&[u8]>, Error> {
         let first = self.first(index)?;
         Ok(first.and_then(|first| self.completions.value_at(first)))
     }
 
-    /// The pairs that a scan has found, in order.
+    /// Iterates over the pairs that the scan at `index` found, in the order of the scan.
     ///
     /// # Errors
-    /// As [`Reads::value`]; so it is if the snapshot ended when some of the pairs had been found.
+    /// The same as for [`Reads::value`]. [`Error::SnapshotTooOld`] also if the snapshot ended in the middle
+    /// of the scan.
     pub fn pairs(&self, index: usize) -> Result<impl Iterator<Item = (&[u8], &[u8])>, Error> {
         Ok(self.parts(index)?.flat_map(|completion| completion.pairs()))
     }
 
-    /// Whether a scan found more than it was allowed to return.
+    /// Returns whether a limit of the scan at `index` left out further pairs.
     ///
     /// # Errors
-    /// As [`Reads::pairs`].
+    /// The same as for [`Reads::pairs`].
     pub fn more(&self, index: usize) -> Result<bool, Error> {
         Ok(self.parts(index)?.last().is_some_and(|completion| completion.more))
     }
 
-    /// Has all of them run.
+    /// Executes all reads.
     pub(crate) fn run(&mut self, lanes: &Lanes) -> Result<(), Error> {
-        self.forget_answers();
-        self.answers.resize(self.count, Answer::None);
-        // The accelerator would take a lease that ended for another one of the same version.
+        self.clear_results();
+        self.results.resize(self.count, ReadResult::None);
+        // The accelerator knows a lease only by its version, so it would accept a lease that has ended if
+        // another one has the same version.
         for (snapshot, reads) in &self.snapshots {
             if snapshot.enter().is_err() {
-                self.answers[reads.clone()].fill(Answer::TooOld);
+                self.results[reads.clone()].fill(ReadResult::TooOld);
             }
         }
         lanes.with(|lane| lane.run(&self.requests, &mut self.completions));
         let mut offset = 0;
         for completion in &self.completions {
             let index = usize::try_from(completion.identifier).unwrap_or(usize::MAX);
-            let unasked = Error::Accelerator("it completed what it was not asked");
-            let answer = self.answers.get_mut(index).ok_or(unasked)?;
-            match (check(completion.status), *answer) {
-                (Err(Error::SnapshotTooOld), _) | (Ok(()), Answer::TooOld) => *answer = Answer::TooOld,
-                (Err(Error::NoRoom), _) | (Ok(()), Answer::NoRoom) => *answer = Answer::NoRoom,
+            let unknown = Error::Accelerator("it returned a completion for an unknown request");
+            let result = self.results.get_mut(index).ok_or(unknown)?;
+            match (check(completion.status), *result) {
+                (Err(Error::SnapshotTooOld), _) | (Ok(()), ReadResult::TooOld) => {
+                    *result = ReadResult::TooOld
+                }
+                (Err(Error::NoRoom), _) | (Ok(()), ReadResult::NoRoom) => *result = ReadResult::NoRoom,
                 (Err(error), _) => return Err(error),
-                (Ok(()), Answer::None) => *answer = Answer::At(offset),
-                (Ok(()), Answer::At(_)) => self.continued.push((index, offset)),
+                (Ok(()), ReadResult::None) => *result = ReadResult::At(offset),
+                (Ok(()), ReadResult::At(_)) => self.continued.push((index, offset)),
             }
             offset += completion.length();
         }
@@ -243,7 +249,7 @@ impl Reads {
                 self.push(table, source, Read::Scan { scan: request, bytes_max: scan.bytes_max })
             }
             None => {
-                // No key can be in the range: there is nothing to ask for.
+                // No key can be in the range, so no request is needed.
                 self.count += 1;
                 Ok(())
             }
@@ -261,8 +267,8 @@ impl Reads {
         Ok(())
     }
 
-    /// Keeps the snapshot of the read that was just added.
-    fn keep(&mut self, snapshot: &Snapshot) {
+    /// Notes the snapshot of the read that was just added.
+    fn note_snapshot(&mut self, snapshot: &Snapshot) {
         let end = self.count;
         match self.snapshots.last_mut() {
             Some((last, reads)) if reads.end == end - 1 && last.is_same_as(snapshot) => reads.end = end,
@@ -270,14 +276,14 @@ impl Reads {
         }
     }
 
-    /// Where the first completion of a read is.
+    /// Returns the offset of the first completion of a read.
     #[inline]
     fn first(&self, index: usize) -> Result<Option<usize>, Error> {
-        match self.answers.get(index) {
-            None | Some(Answer::None) => Ok(None),
-            Some(Answer::At(first)) => Ok(Some(*first)),
-            Some(Answer::TooOld) => Err(Error::SnapshotTooOld),
-            Some(Answer::NoRoom) => Err(Error::NoRoom),
+        match self.results.get(index) {
+            None | Some(ReadResult::None) => Ok(None),
+            Some(ReadResult::At(first)) => Ok(Some(*first)),
+            Some(ReadResult::TooOld) => Err(Error::SnapshotTooOld),
+            Some(ReadResult::NoRoom) => Err(Error::NoRoom),
         }
     }
 
@@ -289,9 +295,9 @@ impl Reads {
         Ok(offsets.filter_map(|offset| self.completions.at(offset)))
     }
 
-    fn forget_answers(&mut self) {
+    fn clear_results(&mut self) {
         self.completions.clear();
-        self.answers.clear();
+        self.results.clear();
         self.continued.clear();
     }
 }

@@ -1,13 +1,13 @@
-//! What to scan for.
+//! The description of a scan.
 
 use std::borrow::Cow;
 use std::ops::{Bound, RangeBounds};
 
 use crate::range;
 
-/// Which pairs to scan for, and how: a range and what is said of it.
+/// A range of keys with a direction, limits and options.
 ///
-/// Bounds may have any length. Keys compare as bytes.
+/// Bounds may have any length. Keys compare as byte strings.
 ///
 /// ```
 /// use honeycomb_store::Scan;
@@ -42,7 +42,7 @@ impl<'a> Scan<'a> {
         Self::between(range::bounds(&range))
     }
 
-    /// The pairs from a key on.
+    /// The pairs whose keys are at or above `key`.
     #[must_use]
     pub fn from<K: AsRef<[u8]> + ?Sized>(key: &'a K) -> Self {
         Self::between((Bound::Included(key.as_ref()), Bound::Unbounded))
@@ -57,37 +57,38 @@ impl<'a> Scan<'a> {
         Self { lower: Bound::Included(prefix), upper, ..Self::all() }
     }
 
-    /// Starts at the largest key not above that of the lower bound, included or not, although it may lie
-    /// before the range; if there is none, or it lies beyond the upper bound, the scan is as without this.
-    /// Backward scans, and scans without a lower bound, do not heed it.
+    /// Starts at the largest key that is not greater than the lower bound, whether the bound is included or
+    /// excluded, even though that key is before the range. If there is no such key, or it is above the upper
+    /// bound, this has no effect. It also has no effect on backward scans and on scans without a lower bound.
     #[must_use]
     pub fn floor_start(mut self) -> Self {
         self.floor_start = true;
         self
     }
 
-    /// From the end of the range to its beginning.
+    /// Scans in descending order of the keys.
     #[must_use]
     pub fn backward(mut self) -> Self {
         self.backward = true;
         self
     }
 
-    /// Leaves out the values: they are empty.
+    /// Returns only keys. All values are empty.
     #[must_use]
     pub fn keys_only(mut self) -> Self {
         self.keys_only = true;
         self
     }
 
-    /// At most so many pairs.
+    /// Limits the number of pairs.
     #[must_use]
     pub fn limit(mut self, pairs: usize) -> Self {
         self.limit = pairs;
         self
     }
 
-    /// No further pair once keys and values have so many bytes; at most 4 GiB.
+    /// Ends the scan with the pair at which the total length of keys and values reaches `bytes`; at most 4
+    /// GiB.
     ///
     /// ```
     /// use honeycomb_store::{Config, Scan, Store};
@@ -119,7 +120,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// What a tree is asked for; none if no key can be in the range.
+    /// The tree scan for this scan, or `None` if no key can be in the range.
     pub(crate) fn request(
         &self,
         key_bytes_max: usize,
@@ -131,7 +132,7 @@ impl<'a> Scan<'a> {
             Bound::Unbounded => Bound::Unbounded,
         };
         let floor_start = self.floor_start && !self.backward;
-        let (lower, upper) = range::allowed((self.lower, upper), floor_start, key_bytes_max)?;
+        let (lower, upper) = range::normalize((self.lower, upper), floor_start, key_bytes_max)?;
         let (backward, keys_only, limit) = (self.backward, self.keys_only, self.limit.min(pairs_max));
         Some(honeycomb_btree::Scan { lower, upper, floor_start, backward, keys_only, limit })
     }

@@ -1,7 +1,6 @@
-//! Snapshots: reads of one version for as long as a lease lasts.
+//! Snapshots: reads of one version while a lease lasts.
 
 use std::fmt;
-use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use honeycomb_btree::Version;
@@ -9,28 +8,29 @@ use honeycomb_memory::LeaseUse;
 
 use crate::config::LeaseLimits;
 use crate::error::Error;
-use crate::iter::{Iter, Pages};
 use crate::lanes::ReadSource;
-use crate::lease::Held;
+use crate::lease::ActiveLease;
 use crate::pairs::Pairs;
-use crate::range;
 use crate::scan::Scan;
-use crate::shared::{Part, StoreState};
-use crate::table::{Table, append_found};
+use crate::store_state::{StoreState, ValuePart};
+use crate::table::{Table, append_value};
 
-/// All tables as they were at one moment.
+/// A read-only view of all tables at one moment.
 ///
-/// A snapshot keeps what it sees from being reclaimed, so it is leased: it ends when its time is over without
-/// a [`renew`](Snapshot::renew), when writes have replaced more bytes than its limit since it was taken, or
-/// when a write would find no room otherwise (of several snapshots the oldest goes first). From then on every
-/// use is [`Error::SnapshotTooOld`]; a use under way ends well. No answer is ever of another version.
+/// A snapshot prevents the memory of its version from being reclaimed, so it has a lease with
+/// [limits](LeaseLimits). It ends when its time is over without a [`renew`](Snapshot::renew), when writes
+/// have replaced more bytes than its limit, or when a write would otherwise find no room (the oldest snapshot
+/// ends first). Every later use fails with [`Error::SnapshotTooOld`]; a use in flight succeeds. A result
+/// never mixes versions.
 ///
-/// It also ends when its last handle (this, its clones, its iterators) is dropped, unless its
-/// [`token`](Snapshot::token) was asked for. Then it lasts without handles until its limits or a
-/// [`release`](Snapshot::release) end it, and [`Store::resume`](crate::Store::resume) makes handles for it.
+/// It also ends when its last handle (this one, its clones, its iterators, [`Reads`](crate::Reads)) is
+/// dropped, unless the program has called [`token`](Snapshot::token). Then it outlives its handles until its
+/// limits or a [`release`](Snapshot::release) end it, and [`Store::resume`](crate::Store::resume) returns new
+/// handles to it.
 ///
-/// Limits are looked at whenever a snapshot is used or taken, and by every 256th write of a thread: so a
-/// lease may run over by what those writes replace, and one that nobody uses lasts until somebody writes.
+/// The store checks the limits whenever a snapshot is used or taken, and with every 256th write of a thread.
+/// So a lease can exceed its limits by the bytes that those writes replace, and an unused lease lasts until a
+/// thread writes.
 ///
 /// ```
 /// use honeycomb_store::{Config, Store};
@@ -48,84 +48,86 @@ pub struct Snapshot {
     handle: Arc<Handle>,
 }
 
-/// Names a snapshot of one store, for [`Store::resume`](crate::Store::resume). Tokens count up: no secrets.
+/// Identifies a snapshot of one store for [`Store::resume`](crate::Store::resume). Tokens ascend and are not
+/// secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SnapshotToken(u64);
 
 impl SnapshotToken {
-    /// The token of that number, as [`SnapshotToken::get`] gave it.
+    /// Returns the token with a number that [`SnapshotToken::get`] returned.
     #[must_use]
     pub fn new(number: u64) -> Self {
         Self(number)
     }
 
-    /// Its number.
+    /// Returns the number of the token.
     #[must_use]
     pub fn get(self) -> u64 {
         self.0
     }
 }
 
-/// What the clones of a snapshot share.
+/// The state that the clones of a snapshot share.
 struct Handle {
-    shared: Arc<StoreState>,
-    held: Arc<Held>,
+    state: Arc<StoreState>,
+    lease: Arc<ActiveLease>,
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // Without the token nobody can make another handle.
-        if !self.held.is_kept() {
-            self.shared.leases.end(&self.held);
+        // Without the token nobody can create another handle.
+        if !self.lease.outlives_handles() {
+            self.state.leases.end(&self.lease);
         }
     }
 }
 
 impl Snapshot {
-    /// A snapshot of what is visible now.
-    pub(crate) fn take(shared: &Arc<StoreState>, limits: LeaseLimits) -> Result<Self, Error> {
-        if !shared.forest.mvcc() {
+    /// Takes a snapshot of the current state.
+    pub(crate) fn take(state: &Arc<StoreState>, limits: LeaseLimits) -> Result<Self, Error> {
+        if !state.forest.mvcc() {
             return Err(Error::MvccOff);
         }
-        let held = shared.leases.take(&shared.forest, limits)?;
-        Ok(Self { handle: Arc::new(Handle { shared: shared.clone(), held }) })
+        let lease = state.leases.acquire(&state.forest, limits)?;
+        Ok(Self { handle: Arc::new(Handle { state: state.clone(), lease }) })
     }
 
-    /// Another handle.
-    pub(crate) fn resume(shared: &Arc<StoreState>, token: SnapshotToken) -> Result<Self, Error> {
-        let held = shared.leases.find(token.get())?;
-        shared.leases.enter(&held, shared.forest.memory()).map(drop)?;
-        Ok(Self { handle: Arc::new(Handle { shared: shared.clone(), held }) })
+    /// Returns another handle to the snapshot with this token.
+    pub(crate) fn resume(state: &Arc<StoreState>, token: SnapshotToken) -> Result<Self, Error> {
+        let lease = state.leases.find(token.get())?;
+        state.leases.enter(&lease, state.forest.memory()).map(drop)?;
+        Ok(Self { handle: Arc::new(Handle { state: state.clone(), lease }) })
     }
 
-    /// The version it sees.
+    /// Returns the version that the snapshot reads.
     #[must_use]
     pub fn version(&self) -> Version {
-        self.handle.held.version
+        self.handle.lease.version
     }
 
-    /// Its token. From now on the snapshot lasts without handles.
+    /// Returns the token of the snapshot. From now on the snapshot outlives its handles.
     #[must_use]
     pub fn token(&self) -> SnapshotToken {
-        self.handle.held.keep();
-        SnapshotToken(self.handle.held.token)
+        self.handle.lease.outlive_handles();
+        SnapshotToken(self.handle.lease.token)
     }
 
-    /// Lets its time begin again. What it may pin in bytes stays as it is: it still pins what it has pinned.
+    /// Restarts the time limit. The byte limit does not restart: the snapshot still pins what it has pinned
+    /// so far.
     ///
     /// # Errors
     /// [`Error::SnapshotTooOld`].
     pub fn renew(&self) -> Result<(), Error> {
-        let Handle { shared, held } = &*self.handle;
-        shared.leases.renew(held, shared.forest.memory())
+        let Handle { state, lease } = &*self.handle;
+        state.leases.renew(lease, state.forest.memory())
     }
 
-    /// Ends it, for all its handles.
+    /// Ends the snapshot for all its handles.
     pub fn release(self) {
-        self.handle.shared.leases.end(&self.handle.held);
+        self.handle.state.leases.end(&self.handle.lease);
     }
 
-    /// The value of a key.
+    /// Returns the value of a key, or `None` if the key is absent.
     ///
     /// # Errors
     /// [`Error::SnapshotTooOld`], [`Error::KeyLength`], [`Error::ForeignTable`].
@@ -134,23 +136,24 @@ impl Snapshot {
         Ok(self.get_into(table, key, &mut value)?.then_some(value))
     }
 
-    /// Puts the value of a key in place of what `value` holds: whether there is one. Allocates nothing if
-    /// there is room in `value`.
+    /// Replaces the contents of `value` with the value of a key. Returns false, with `value` empty, if the
+    /// key is absent. Does not allocate if the capacity of `value` suffices.
     ///
     /// # Errors
-    /// As [`Snapshot::get`].
+    /// The same as for [`Snapshot::get`].
     pub fn get_into(&self, table: &Table, key: &[u8], value: &mut Vec<u8>) -> Result<bool, Error> {
         value.clear();
         self.check_table(table)?;
-        self.read(table, |source| self.handle.shared.get(source, key, |found| append_found(found, value)))
+        self.read(table, |source| self.handle.state.get(source, key, |found| append_value(found, value)))
     }
 
-    /// Appends at most `length` bytes of a value to `out`, from byte `offset` on: how long the whole value
-    /// is. Takes time for the part, not for the value, so that a long value can be read in parts between
-    /// other work; [`Table::get_part`] shows how.
+    /// Appends at most `length` bytes of a value to `out`, beginning at byte `offset`. Returns the length of
+    /// the whole value, or `None` if the key is absent. The time depends on the length of the part, not of
+    /// the value, so a program can read a long value in parts between other work. [`Table::get_part`] has an
+    /// example.
     ///
     /// # Errors
-    /// As [`Snapshot::get`].
+    /// The same as for [`Snapshot::get`].
     pub fn get_part(
         &self,
         table: &Table,
@@ -161,12 +164,13 @@ impl Snapshot {
     ) -> Result<Option<usize>, Error> {
         self.check_table(table)?;
         let in_use = self.enter()?;
-        let shared = self.shared();
-        let reader = shared.forest.reader_at(&in_use, self.version());
-        shared.get_part(&reader, table.root(), key, Part { offset, length }, out)
+        let state = self.state();
+        let reader = state.forest.reader_at(&in_use, self.version());
+        state.get_part(&reader, table.root(), key, ValuePart { offset, length }, out)
     }
 
-    /// The pairs that a scan finds: at most [`Config::scan_pairs_max`](crate::Config::scan_pairs_max).
+    /// Returns the pairs that a scan finds: at most
+    /// [`Config::scan_pairs_max`](crate::Config::scan_pairs_max).
     ///
     /// # Errors
     /// [`Error::SnapshotTooOld`], [`Error::ForeignTable`].
@@ -176,48 +180,36 @@ impl Snapshot {
         Ok(pairs)
     }
 
-    /// As [`Snapshot::scan`], into buffers that are used again.
+    /// Replaces the contents of `pairs` with the pairs that [`Snapshot::scan`] would return, and reuses its
+    /// buffers.
     ///
     /// # Errors
-    /// As [`Snapshot::scan`].
+    /// The same as for [`Snapshot::scan`].
     pub fn scan_into(&self, table: &Table, scan: &Scan<'_>, pairs: &mut Pairs) -> Result<(), Error> {
         pairs.clear();
         self.check_table(table)?;
-        self.read(table, |source| self.handle.shared.scan_into(source, scan, pairs))
+        self.read(table, |source| self.handle.state.scan_into(source, scan, pairs))
     }
 
-    /// Iterates over a range, forward and backward; [`Table::range`] says more.
-    ///
-    /// # Errors
-    /// [`Error::ForeignTable`]. The items can be [`Error::SnapshotTooOld`].
-    pub fn iter<'k, K: AsRef<[u8]> + ?Sized + 'k>(
-        &self,
-        table: &Table,
-        range: impl RangeBounds<&'k K>,
-    ) -> Result<Iter, Error> {
-        self.check_table(table)?;
-        Ok(Iter::new(Pages::At(self.clone()), table.clone(), range::bounds(&range)))
-    }
-
-    pub(crate) fn shared(&self) -> &StoreState {
-        &self.handle.shared
+    pub(crate) fn state(&self) -> &StoreState {
+        &self.handle.state
     }
 
     pub(crate) fn check_table(&self, table: &Table) -> Result<(), Error> {
-        table.check_store(&self.handle.shared)
+        table.check_store(&self.handle.state)
     }
 
     pub(crate) fn is_same_as(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.handle.held, &other.handle.held)
+        Arc::ptr_eq(&self.handle.lease, &other.handle.lease)
     }
 
-    /// Begins a use of the lease.
+    /// Enters the lease.
     pub(crate) fn enter(&self) -> Result<LeaseUse<'_>, Error> {
-        let Handle { shared, held } = &*self.handle;
-        shared.leases.enter(held, shared.forest.memory())
+        let Handle { state, lease } = &*self.handle;
+        state.leases.enter(lease, state.forest.memory())
     }
 
-    /// One use of the lease.
+    /// Calls `read` under the lease.
     pub(crate) fn read<T>(
         &self,
         table: &Table,
@@ -225,6 +217,16 @@ impl Snapshot {
     ) -> Result<T, Error> {
         let _in_use = self.enter()?;
         read(table.source_at(self.version()))
+    }
+}
+
+impl Table {
+    /// Takes a snapshot of the store, as [`Store::snapshot`](crate::Store::snapshot) does.
+    ///
+    /// # Errors
+    /// The same as for [`Store::snapshot`](crate::Store::snapshot).
+    pub fn snapshot(&self) -> Result<Snapshot, Error> {
+        Snapshot::take(self.state(), self.state().lease_limits)
     }
 }
 

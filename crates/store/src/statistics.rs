@@ -1,67 +1,67 @@
-//! What a store holds and what has happened in it, in numbers.
+//! Statistics of a store: its contents, its memory, and the events since it was opened.
 
 use serde::Serialize;
 
 use crate::lease::LeaseTotals;
-use crate::shared::StoreState;
+use crate::store_state::StoreState;
 
-/// Numbers about a store. They are read one after the other, so while writes go on they need not fit together
-/// exactly.
+/// Statistics of a store. The numbers are read one after the other, so during writes they may be slightly
+/// inconsistent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// Pairs of all tables.
+    /// Pairs in all tables.
     pub pairs: u64,
-    /// The tables, in order of their names.
+    /// The tables in ascending order of their names.
     pub tables: Vec<TableStatistics>,
-    /// Where the bytes are.
+    /// The use of memory.
     pub memory: MemoryStatistics,
-    /// The same for each pair.
+    /// The use of memory per pair.
     pub bytes_per_pair: BytesPerPair,
-    /// Versions, and how far readers had to go back.
+    /// Versions, and how often readers followed previous versions.
     pub versions: VersionStatistics,
-    /// Snapshots, iterators among them.
+    /// Snapshots, including those of iterators.
     pub snapshots: SnapshotStatistics,
-    /// What writes did to the trees.
+    /// Consolidations and structural changes.
     pub writes: WriteStatistics,
 }
 
-/// Numbers about a table.
+/// Statistics of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct TableStatistics {
-    /// Its name.
+    /// The name of the table.
     pub name: String,
-    /// Its pairs.
+    /// The number of its pairs.
     pub pairs: u64,
 }
 
-/// Where the bytes are. Those of the arena are free, of nodes, of values, in reserve, retired
-/// or private.
+/// The use of memory. Every byte of the arena is free, in a node, in a value, in the reserve, retired or
+/// private.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct MemoryStatistics {
     /// Bytes of the arena.
     pub arena_bytes: usize,
-    /// Bytes in use for nothing.
+    /// Unused bytes.
     pub free_bytes: usize,
     /// Bytes of the buffers of published nodes.
     pub node_bytes: usize,
-    /// Bytes of the buffers of values that are out of line.
+    /// Bytes of the buffers of overflow values.
     pub value_bytes: usize,
-    /// Bytes kept for removals, so that a full store can be emptied.
+    /// Bytes reserved for deletes, so that a full store can be emptied.
     pub reserve_bytes: usize,
-    /// Bytes that were replaced and wait to be reclaimed.
+    /// Bytes that were replaced and are not reclaimed yet.
     pub retired_bytes: usize,
     /// Bytes of buffers that writes are filling.
     pub private_bytes: usize,
     /// Published nodes.
     pub nodes: usize,
-    /// Values that are out of line.
+    /// Overflow values.
     pub values: usize,
-    /// Bytes of the page table in use, beside the arena.
+    /// Bytes of the page table in use, outside the arena.
     pub page_table_bytes: usize,
-    /// Bytes of what manages the arena, beside it.
+    /// Bytes of the memory management outside the arena.
     pub overhead_bytes: usize,
 }
 
@@ -69,98 +69,98 @@ pub struct MemoryStatistics {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct BytesPerPair {
-    /// Of published nodes.
+    /// Bytes of published nodes.
     pub nodes: f64,
-    /// Of values that are out of line.
+    /// Bytes of overflow values.
     pub values: f64,
-    /// Of what waits to be reclaimed.
+    /// Bytes that are retired and not reclaimed yet.
     pub retired: f64,
-    /// Of the page table.
+    /// Bytes of the page table.
     pub page_table: f64,
-    /// Of all these.
+    /// The sum of these.
     pub all: f64,
 }
 
-/// Versions, and how far readers had to go back.
+/// Versions, and how often readers followed previous versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct VersionStatistics {
-    /// The newest version that is visible.
+    /// The newest visible version.
     pub read_version: u64,
-    /// Steps of readers from a node to its previous version.
+    /// Steps that readers took from a buffer of a node to its previous version.
     pub chain_steps: u64,
-    /// Most such steps for one node.
+    /// Most such steps that one reader took for one node.
     pub chain_steps_max: u64,
-    /// Times a scan went back to the root because a leaf was younger than its version.
+    /// Scans that descended from the root again because a leaf was newer than their version.
     pub scan_descents: u64,
 }
 
-/// Snapshots, iterators among them.
+/// Snapshots, including those of iterators.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SnapshotStatistics {
-    /// How many there are.
+    /// The number of snapshots.
     pub count: usize,
-    /// Seconds since the oldest was taken.
+    /// Seconds since the oldest snapshot was taken.
     pub oldest_seconds: f64,
-    /// Bytes that the oldest keeps from being reclaimed; no other keeps any but these.
+    /// Bytes that the oldest snapshot pins, which include those that the others pin.
     pub pinned_bytes: u64,
 }
 
-/// What writes did to the trees.
+/// Consolidations and structural changes since the store was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct WriteStatistics {
-    /// Writes that began again because another one held a lock they needed.
+    /// Retries of writes because another write held a lock that they needed.
     pub restarts: u64,
-    /// Leaves whose log block was merged.
+    /// Consolidations of log blocks.
     pub consolidations: u64,
-    /// Those of them in which no item moved.
+    /// Consolidations that moved no item.
     pub patches: u64,
-    /// Times that leaves were replaced by more leaves.
+    /// Structural changes that replaced leaves by more leaves.
     pub leaf_splits: u64,
-    /// Times that leaves were replaced by as many.
+    /// Structural changes that replaced leaves by the same number of leaves.
     pub leaf_shares: u64,
-    /// Times that leaves were replaced by fewer.
+    /// Structural changes that replaced leaves by fewer leaves.
     pub leaf_merges: u64,
-    /// Times that compaction replaced leaves by fewer.
+    /// Structural changes of compaction, which replaced leaves by fewer leaves.
     pub compactions: u64,
-    /// Interior nodes that were split.
+    /// Splits of interior nodes.
     pub interior_splits: u64,
-    /// Interior nodes that were joined.
+    /// Merges of interior nodes.
     pub interior_merges: u64,
-    /// Times that a tree grew by a level.
+    /// Times that a tree gained a level.
     pub root_growths: u64,
     /// Times that a tree lost a level.
     pub root_collapses: u64,
 }
 
 impl Statistics {
-    pub(crate) fn of(shared: &StoreState) -> Self {
-        let directory = shared.directory.read();
+    pub(crate) fn of(state: &StoreState) -> Self {
+        let directory = state.directory.read();
         let table = |(name, pairs)| TableStatistics { name, pairs };
         let counts = directory.values().map(|entry| (entry.name.clone(), entry.pairs.get()));
         let tables: Vec<_> = counts.map(table).collect();
         let pairs = tables.iter().map(|table| table.pairs).sum();
-        let memory = MemoryStatistics::of(shared);
-        let trees = shared.forest.statistics();
+        let memory = MemoryStatistics::of(state);
+        let trees = state.forest.statistics();
         Self {
             pairs,
             tables,
             memory,
             bytes_per_pair: BytesPerPair::new(&memory, pairs),
-            versions: VersionStatistics::of(shared),
-            snapshots: shared.leases.totals(shared.forest.memory()).into(),
+            versions: VersionStatistics::of(state),
+            snapshots: state.leases.totals(state.forest.memory()).into(),
             writes: trees.into(),
         }
     }
 }
 
 impl VersionStatistics {
-    pub(crate) fn of(shared: &StoreState) -> Self {
-        let trees = shared.forest.statistics();
+    pub(crate) fn of(state: &StoreState) -> Self {
+        let trees = state.forest.statistics();
         Self {
-            read_version: shared.forest.read_version(),
+            read_version: state.forest.read_version(),
             chain_steps: trees.version_chain_steps,
             chain_steps_max: trees.version_chain_max,
             scan_descents: trees.scan_descents,
@@ -169,9 +169,9 @@ impl VersionStatistics {
 }
 
 impl MemoryStatistics {
-    pub(crate) fn of(shared: &StoreState) -> Self {
-        let accounting = shared.forest.memory().accounting();
-        let (reserve_bytes, reserve_buffers) = (shared.reserve.bytes(), shared.reserve.buffers());
+    pub(crate) fn of(state: &StoreState) -> Self {
+        let accounting = state.forest.memory().accounting();
+        let (reserve_bytes, reserve_buffers) = (state.reserve.bytes(), state.reserve.buffers());
         Self {
             arena_bytes: accounting.arena_bytes,
             free_bytes: accounting.free_bytes + accounting.free_list_bytes + accounting.reserved_bytes,

@@ -1,4 +1,4 @@
-//! Stores: tables by name, and what concerns more than one of them.
+//! The store: its tables by name, and the operations on more than one table.
 
 use std::fmt;
 use std::io::{Read, Write};
@@ -8,105 +8,108 @@ use honeycomb_btree::{AccessCounts, BatchOutcome, Forest, Outcome, Verified};
 
 use crate::batch::Batch;
 use crate::config::{Config, LeaseLimits};
-use crate::directory::{self, Entry};
+use crate::directory::TableEntry;
 use crate::error::Error;
 use crate::image;
 use crate::reads::Reads;
-use crate::shared::StoreState;
 use crate::snapshot::{Snapshot, SnapshotToken};
 use crate::statistics::{MemoryStatistics, Statistics, VersionStatistics};
+use crate::store_state::StoreState;
 use crate::table::Table;
+use crate::table_name;
 
-/// A handle on a store: tables in one arena, under one order of versions. Cheap to clone; the store goes away
-/// with its last handle ([`Store`], [`Table`], [`Snapshot`], [`Batch`] or iterator).
+/// A handle to a store: tables in one arena whose writes share one sequence of versions. Handles are cheap to
+/// clone. The store is freed with its last handle ([`Store`], [`Table`], [`Snapshot`], [`Batch`], [`Reads`]
+/// or iterator).
 #[derive(Clone)]
 pub struct Store {
-    shared: Arc<StoreState>,
+    state: Arc<StoreState>,
 }
 
 impl Store {
-    /// Makes an empty store.
+    /// Creates an empty store.
     ///
     /// # Errors
-    /// [`Error::InvalidConfig`] says which parameter is not allowed, [`Error::Reserve`] that there is no
-    /// memory.
+    /// [`Error::InvalidConfig`] names the invalid parameter. [`Error::Reserve`] if the operating system
+    /// cannot supply the memory. [`Error::Accelerator`] and [`Error::AcceleratorParameter`] if the
+    /// accelerator is not available or rejects the configuration.
     pub fn open(config: Config) -> Result<Self, Error> {
-        Ok(Self { shared: Arc::new(StoreState::new(&config)?) })
+        Ok(Self { state: Arc::new(StoreState::new(&config)?) })
     }
 
-    /// Opens a table, making it if there is none of this name (1 to 255 bytes).
+    /// Opens the table of this name (1 to 255 bytes), and creates it if it does not exist.
     ///
     /// # Errors
-    /// [`Error::TableName`], [`Error::OutOfMemory`].
+    /// [`Error::TableName`], [`Error::TooManyTables`], [`Error::OutOfMemory`].
     pub fn table(&self, name: &str) -> Result<Table, Error> {
-        directory::check_name(name)?;
-        if let Some(entry) = self.shared.directory.read().get(name) {
+        table_name::check(name)?;
+        if let Some(entry) = self.state.directory.read().get(name) {
             return Ok(self.handle(entry));
         }
-        let mut tables = self.shared.directory.write();
+        let mut tables = self.state.directory.write();
         if let Some(entry) = tables.get(name) {
             return Ok(self.handle(entry));
         }
-        let root = self.shared.write(|forest| forest.create_tree())?;
-        let entry = Arc::new(self.shared.entry(name, root)?);
+        let root = self.state.write(|forest| forest.create_tree())?;
+        let entry = Arc::new(self.state.entry(name, root)?);
         tables.insert(name.to_owned(), entry.clone());
-        Ok(Table::new(self.shared.clone(), entry))
+        Ok(Table::new(self.state.clone(), entry))
     }
 
-    /// The names of all tables, in order.
+    /// Returns the names of all tables in ascending order.
     #[must_use]
     pub fn tables(&self) -> Vec<String> {
-        self.shared.directory.read().keys().cloned().collect()
+        self.state.directory.read().keys().cloned().collect()
     }
 
-    /// Removes a table and all its pairs: false if there is none of this name.
+    /// Removes a table and all its pairs. Returns false if no table has this name.
     ///
     /// # Errors
-    /// [`Error::TableInUse`] while there are handles on the table.
+    /// [`Error::TableInUse`] while handles to the table exist.
     pub fn drop_table(&self, name: &str) -> Result<bool, Error> {
-        let mut tables = self.shared.directory.write();
+        let mut tables = self.state.directory.write();
         let Some(entry) = tables.get_mut(name) else { return Ok(false) };
-        // New handles are made from existing ones and from the directory, which is locked.
-        let Some(&mut Entry { root, .. }) = Arc::get_mut(entry) else {
+        // New handles come only from existing ones and from the directory, which is locked here.
+        let Some(&mut TableEntry { root, .. }) = Arc::get_mut(entry) else {
             return Err(Error::TableInUse { name: name.to_owned() });
         };
         tables.remove(name);
         drop(tables);
-        self.shared.abandon(root);
+        self.state.drop_or_defer(root);
         Ok(true)
     }
 
-    /// Runs reads together; `reads` then has their answers.
+    /// Executes all of `reads` together and stores the results in `reads`.
     ///
     /// # Errors
-    /// [`Error::ForeignTable`]; [`Error::Accelerator`] if the accelerator breaks its contract.
+    /// [`Error::ForeignTable`]; [`Error::Accelerator`] if the accelerator violates its contract.
     pub fn read(&self, reads: &mut Reads) -> Result<(), Error> {
-        reads.tables().iter().try_for_each(|table| table.check_store(&self.shared))?;
-        reads.run(&self.shared.lanes)
+        reads.tables().iter().try_for_each(|table| table.check_store(&self.state))?;
+        reads.run(&self.state.lanes)
     }
 
-    /// Applies a batch: all of it at one moment and under one version, or nothing.
+    /// Applies a batch atomically: all of its writes at one moment and under one version, or none of them.
     ///
     /// # Errors
     /// [`Error::KeyLength`], [`Error::ValueLength`], [`Error::BatchTooLarge`], [`Error::ForeignTable`],
-    /// [`Error::OutOfMemory`]; [`Error::MvccOff`] if ranges are to be unchanged and there are no versions. A
-    /// write that is refused, and a range that has changed, is no error, but [`BatchOutcome::Refused`].
+    /// [`Error::OutOfMemory`]; [`Error::MvccOff`] if the batch contains [`Batch::unchanged`] and the store
+    /// has no versions. If the batch fails because of a rejected write or a changed range, the result is not
+    /// an error but [`BatchOutcome::Refused`].
     pub fn apply(&self, batch: &Batch) -> Result<BatchOutcome, Error> {
-        batch.tables().iter().try_for_each(|table| table.check_store(&self.shared))?;
-        self.shared.look_after(batch.len());
+        batch.tables().iter().try_for_each(|table| table.check_store(&self.state))?;
+        self.state.run_periodic_work(batch.len());
         let entries = batch.entries();
         let apply = |forest: &Forest| forest.apply_entries(&entries);
-        let outcome =
-            if batch.only_removes() { self.shared.remove(apply) } else { self.shared.write(apply) }?;
+        let outcome = if batch.only_removes() { self.state.remove(apply) } else { self.state.write(apply) }?;
         if let BatchOutcome::Applied { outcomes, .. } = &outcome {
-            outcomes.iter().enumerate().for_each(|(index, outcome)| batch.table(index).note(outcome));
+            outcomes.iter().enumerate().for_each(|(index, outcome)| batch.table(index).record(outcome));
         }
         Ok(outcome)
     }
 
-    /// Carries out the writes of a batch one after the other, each for itself, and tells `done` what came of
-    /// each. It takes less time than one call for each: what they read of memory is asked for ahead. There
-    /// may be any number of them.
+    /// Executes the writes of a batch one after the other, each as its own operation, and passes the result
+    /// of each to `done`. This takes less time than one call per write, because the store prefetches the
+    /// memory that the writes read. The number of entries is unlimited.
     ///
     /// ```
     /// use honeycomb_store::{Batch, Config, Store};
@@ -122,56 +125,57 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`Error::ForeignTable`], [`Error::NotOneWrite`], and nothing is written. `done` is told the errors of
-    /// a single write.
+    /// [`Error::ForeignTable`], [`Error::NotOneWrite`]: the store writes nothing. `done` receives the errors
+    /// of single writes.
     pub fn apply_each(
         &self,
         batch: &Batch,
         mut done: impl FnMut(usize, Result<Outcome, Error>),
     ) -> Result<(), Error> {
-        batch.tables().iter().try_for_each(|table| table.check_store(&self.shared))?;
-        self.shared.write_each(&batch.operations()?, |index, result| {
+        batch.tables().iter().try_for_each(|table| table.check_store(&self.state))?;
+        self.state.write_each(&batch.operations()?, |index, result| {
             if let Ok(outcome) = &result {
-                batch.table(index).note(outcome);
+                batch.table(index).record(outcome);
             }
             done(index, result);
         });
         Ok(())
     }
 
-    /// A snapshot of what is visible now, with the limits of [`Config::lease`].
+    /// Takes a snapshot of the current state, with the limits of [`Config::lease`].
     ///
     /// # Errors
     /// [`Error::MvccOff`], [`Error::TooManySnapshots`].
     pub fn snapshot(&self) -> Result<Snapshot, Error> {
-        self.snapshot_with(self.shared.lease_limits)
+        self.snapshot_with(self.state.lease_limits)
     }
 
-    /// A snapshot of what is visible now, with limits of its own.
+    /// Takes a snapshot of the current state, with the given limits.
     ///
     /// # Errors
-    /// As [`Store::snapshot`].
+    /// The same as for [`Store::snapshot`].
     pub fn snapshot_with(&self, limits: LeaseLimits) -> Result<Snapshot, Error> {
-        Snapshot::take(&self.shared, limits)
+        Snapshot::take(&self.state, limits)
     }
 
-    /// Another handle on a snapshot whose token was taken.
+    /// Returns another handle to the snapshot with this token.
     ///
     /// # Errors
-    /// [`Error::SnapshotTooOld`] if the snapshot has ended, [`Error::UnknownSnapshot`] if there never was
-    /// such a token.
+    /// [`Error::SnapshotTooOld`] if the snapshot has ended, [`Error::UnknownSnapshot`] if this store never
+    /// issued the token.
     pub fn resume(&self, token: SnapshotToken) -> Result<Snapshot, Error> {
-        Snapshot::resume(&self.shared, token)
+        Snapshot::resume(&self.state, token)
     }
 
-    /// Goes on with what gives memory back although nobody writes: compaction, which joins nodes that deletes
-    /// left sparse, and reclaiming. It looks at about as many leaves as `leaves` says, each for up to a
-    /// microsecond, and joins those that fit into fewer, some microseconds each. True if there is more to do
-    /// now.
+    /// Advances the maintenance that frees memory when no thread writes: a compaction pass, which merges
+    /// leaves that deletes left sparse, and the reclaiming of retired memory. It visits about `leaves`
+    /// leaves, each for up to a microsecond, and merges adjacent leaves that fit into fewer, which takes some
+    /// microseconds each. Returns true if more work is due now.
     ///
-    /// Writes do this as well, every 32nd of a thread and each that finds no room. So who writes need not
-    /// call it. After it has returned false the nodes take at most twice the memory that the pairs take when
-    /// they are loaded, but for what the last 64th of all bytes to be deleted has left, and 64 KiB.
+    /// Every 32nd write of a thread and each write that finds no room do the same work, so a program that
+    /// writes regularly need not call this. After it has returned false, the nodes occupy at most twice the
+    /// memory that the same pairs occupy after a bulk load, plus the space of recent deletes: a 64th of the
+    /// bytes of all nodes, and 64 KiB.
     ///
     /// ```
     /// use honeycomb_store::{Config, Store};
@@ -188,81 +192,80 @@ impl Store {
     /// # Ok::<(), honeycomb_store::Error>(())
     /// ```
     pub fn maintain(&self, leaves: usize) -> bool {
-        let more = self.shared.compaction.maintain(&self.shared, leaves);
-        self.shared.forest.memory().reclaim();
+        let more = self.state.compaction.maintain(&self.state, leaves);
+        self.state.forest.memory().reclaim();
         more
     }
 
-    /// What the store holds and what has happened in it.
+    /// Returns counts of tables, pairs, bytes, versions, snapshots and structural changes.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
-        Statistics::of(&self.shared)
+        Statistics::of(&self.state)
     }
 
-    /// Bytes of the arena that are free, and bytes that will be once no operation and no snapshot needs them:
-    /// a part of [`Store::statistics`].
+    /// Returns the free bytes of the arena, and the retired bytes, which become free once no operation and no
+    /// snapshot needs them. Both are part of [`Store::statistics`], which takes longer.
     #[must_use]
     pub fn spare_bytes(&self) -> (usize, usize) {
-        let memory = MemoryStatistics::of(&self.shared);
+        let memory = MemoryStatistics::of(&self.state);
         (memory.free_bytes, memory.retired_bytes)
     }
 
-    /// Versions, and how far readers had to go back: a part of [`Store::statistics`] that costs next to
-    /// nothing.
+    /// Returns the statistics about versions: a part of [`Store::statistics`] that takes almost no time.
     #[must_use]
     pub fn versions(&self) -> VersionStatistics {
-        VersionStatistics::of(&self.shared)
+        VersionStatistics::of(&self.state)
     }
 
-    /// What looking for keys has touched of memory: nodes, bytes and cache lines, by level and block. None if
-    /// the accelerator does not count it; the software accelerator does if [`Software::count_touched`] says
-    /// so.
+    /// Returns how many nodes, bytes and cache lines key searches have read, by tree level and by block, or
+    /// `None` if the accelerator does not count them. The software accelerator counts them after
+    /// [`Software::count_touched`].
     ///
     /// [`Software::count_touched`]: crate::Software::count_touched
     #[must_use]
     pub fn touched(&self) -> Option<AccessCounts> {
-        self.shared.lanes.accelerator().touched()
+        self.state.lanes.accelerator().touched()
     }
 
-    /// Checks every invariant of every tree, and that every byte of the arena is accounted for. Takes the
-    /// time of reading everything once.
+    /// Checks every invariant of every tree, and that every byte of the arena is free, live or retired. This
+    /// takes as long as reading all data once.
     ///
     /// # Errors
-    /// [`Error::InUse`] unless this is the only handle; [`Error::Corrupt`] says what is wrong.
+    /// [`Error::InUse`] unless this is the only handle; [`Error::Corrupt`] describes the violated invariant.
     pub fn verify(&mut self) -> Result<Verified, Error> {
-        let others = Arc::strong_count(&self.shared) - 1;
-        let Some(shared) = Arc::get_mut(&mut self.shared) else { return Err(Error::InUse { others }) };
-        let mut roots = shared.abandoned().clone();
-        roots.extend(shared.directory.read().values().map(|entry| entry.root));
-        // Nobody refers to the reserve's buffers: they would count as lost.
-        shared.reserve.give_up(shared.forest.memory());
-        shared.forest.verify(&roots).map_err(|violation| Error::Corrupt(violation.to_string()))
+        let others = Arc::strong_count(&self.state) - 1;
+        let Some(state) = Arc::get_mut(&mut self.state) else { return Err(Error::InUse { others }) };
+        let mut roots = state.deferred_drops().clone();
+        roots.extend(state.directory.read().values().map(|entry| entry.root));
+        // No tree refers to the buffers of the reserve: the check would count them as lost.
+        state.reserve.release(state.forest.memory());
+        state.forest.verify(&roots).map_err(|violation| Error::Corrupt(violation.to_string()))
     }
 
-    /// Writes an image of all tables as they are now: how many pairs that are. It is written under a
-    /// snapshot, which is renewed with every page; without MVCC the caller has to see to it that nobody
-    /// writes.
+    /// Writes an image of all tables in their current state, and returns the number of pairs. It reads one
+    /// snapshot, whose lease it renews after every page. Without MVCC the caller must ensure that no thread
+    /// writes meanwhile.
     ///
     /// # Errors
     /// [`Error::Image`] if `writer` fails; [`Error::TooManySnapshots`], [`Error::SnapshotTooOld`].
     pub fn save(&self, writer: impl Write) -> Result<u64, Error> {
-        image::save(&self.shared, writer)
+        image::save(&self.state, writer)
     }
 
-    /// Adds the tables of an image: how many pairs they have. Nothing of them is visible before all are.
-    /// Reads no further than to the image's end.
+    /// Adds the tables of an image, and returns the number of their pairs. All tables become visible
+    /// together, after the end of the image was read. Bytes after the end of the image stay in `reader`.
     ///
     /// # Errors
-    /// [`Error::Image`] if `reader` fails or what it reads is not exactly what [`Store::save`] wrote;
-    /// [`Error::TableExists`] if the store has a table of the image already; [`Error::OutOfMemory`]; and
-    /// [`Error::KeyLength`] if this store's nodes are too small for the image's keys. The store's tables are
-    /// as they were then.
+    /// [`Error::Image`] if `reader` fails or its bytes are not exactly those that [`Store::save`] wrote;
+    /// [`Error::TableExists`] if the store already has a table of the image; [`Error::OutOfMemory`];
+    /// [`Error::KeyLength`] if the nodes of this store are too small for the keys of the image. After an
+    /// error the tables of the store are unchanged.
     pub fn load(&self, reader: impl Read) -> Result<u64, Error> {
-        image::load(&self.shared, reader)
+        image::load(&self.state, reader)
     }
 
-    fn handle(&self, entry: &Arc<Entry>) -> Table {
-        Table::new(self.shared.clone(), entry.clone())
+    fn handle(&self, entry: &Arc<TableEntry>) -> Table {
+        Table::new(self.state.clone(), entry.clone())
     }
 }
 

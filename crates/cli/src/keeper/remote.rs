@@ -6,7 +6,7 @@ use crate::{
     error::Error,
     pages::Request,
 };
-use honeycomb_protocol::resp::{Answer, decimal};
+use honeycomb_protocol::resp::{Reply, format_decimal};
 use std::{
     net::SocketAddr,
     ops::Bound,
@@ -44,7 +44,7 @@ impl Remote {
     }
 
     /// Sends requests to a table and returns the replies.
-    fn ask_all(&self, place: Place, requests: &[Command]) -> Result<Vec<Answer>, Error> {
+    fn ask_all(&self, place: Place, requests: &[Command]) -> Result<Vec<Reply>, Error> {
         let mut connection = self.take(place)?;
         let mut answers = Vec::with_capacity(requests.len());
         for some in requests.chunks(AHEAD) {
@@ -54,7 +54,7 @@ impl Remote {
         Ok(answers)
     }
 
-    fn ask(&self, place: Place, request: Command) -> Result<Answer, Error> {
+    fn ask(&self, place: Place, request: Command) -> Result<Reply, Error> {
         let answer = self.ask_all(place, &[request])?.pop();
         answer.ok_or_else(|| Error::Wire { address: self.address, problem: "no reply".into() })
     }
@@ -67,19 +67,19 @@ impl Remote {
         }
         drop(idle);
         let mut connection = Connection::open(self.address)?;
-        connection.ask_all(&[command(&[b"SELECT", &decimal(Self::number(place))])])?;
+        connection.ask_all(&[command(&[b"SELECT", &format_decimal(Self::number(place))])])?;
         Ok(connection)
     }
 
-    fn unexpected(&self, answer: &Answer) -> Error {
+    fn unexpected(&self, answer: &Reply) -> Error {
         Error::Wire { address: self.address, problem: format!("an unexpected reply: {answer:?}") }
     }
 }
 
 impl Keeper for Remote {
     fn add(&self, place: Place, key: &[u8], amount: i64) -> Result<i64, Error> {
-        match self.ask(place, command(&[b"INCRBY", key, &decimal(amount)]))? {
-            Answer::Integer(sum) => Ok(sum),
+        match self.ask(place, command(&[b"INCRBY", key, &format_decimal(amount)]))? {
+            Reply::Integer(sum) => Ok(sum),
             other => Err(self.unexpected(&other)),
         }
     }
@@ -104,8 +104,8 @@ impl Keeper for Remote {
 
     fn moment(&self) -> Result<Box<dyn Moment + '_>, Error> {
         match self.ask(Place::Files, command(&[b"RI.SNAPSHOT", b"TAKE"]))? {
-            Answer::Integer(token) => {
-                let (token, renewed) = (decimal(token).to_vec(), Mutex::new(Instant::now()));
+            Reply::Integer(token) => {
+                let (token, renewed) = (format_decimal(token).to_vec(), Mutex::new(Instant::now()));
                 Ok(Box::new(Then { remote: self, token, renewed }))
             }
             other => Err(self.unexpected(&other)),
@@ -135,18 +135,18 @@ impl Then<'_> {
     fn page(&self, place: Place, wanted: &Request, limit: u64) -> Result<Page, Error> {
         self.renew()?;
         let [lower, upper] = bounds(wanted);
-        let count = decimal(limit as i64);
+        let count = format_decimal(limit as i64);
         let mut scan = command(&[b"RI.RANGE", &lower, &upper, b"COUNT", &count, b"SNAPSHOT", &self.token]);
         if wanted.floor_start {
             scan.push(b"FLOOR".to_vec());
         }
         let answer = self.remote.ask(place, scan)?;
-        let Answer::Array(items) = answer else { return Err(self.remote.unexpected(&answer)) };
+        let Reply::Array(items) = answer else { return Err(self.remote.unexpected(&answer)) };
         let mut page = Page::with_capacity(items.len() / 2);
         let mut items = items.into_iter();
         while let Some(key) = items.next() {
             match (key, items.next()) {
-                (Answer::Bulk(key), Some(Answer::Bulk(value))) => page.push((key, value)),
+                (Reply::Bulk(key), Some(Reply::Bulk(value))) => page.push((key, value)),
                 (other, _) => return Err(self.remote.unexpected(&other)),
             }
         }

@@ -1,7 +1,7 @@
 //! Commands and answers as people read them.
 
 use crate::text::Form;
-use honeycomb_protocol::resp::Answer;
+use honeycomb_protocol::resp::Reply;
 
 /// A command as a person would type it.
 pub(super) fn command(words: &[Vec<u8>]) -> String {
@@ -10,19 +10,19 @@ pub(super) fn command(words: &[Vec<u8>]) -> String {
 }
 
 /// An answer, line by line.
-pub(super) fn answer(answer: &Answer) -> Vec<String> {
+pub(super) fn answer(answer: &Reply) -> Vec<String> {
     match answer {
-        Answer::Simple(text) => vec![text.clone()],
-        Answer::Error(text) => vec![format!("(error) {text}")],
-        Answer::Integer(number) => vec![format!("(integer) {number}")],
-        Answer::Bulk(bytes) => vec![quoted(bytes)],
-        Answer::Null => vec!["(nil)".into()],
-        Answer::Array(answers) if answers.is_empty() => vec!["(empty array)".into()],
-        Answer::Array(answers) => {
-            let numbered = |(index, one): (usize, &Answer)| below(&format!("{}) ", index + 1), one);
+        Reply::Simple(text) => vec![text.clone()],
+        Reply::Error(text) => vec![format!("(error) {text}")],
+        Reply::Integer(number) => vec![format!("(integer) {number}")],
+        Reply::Bulk(bytes) => vec![quoted(bytes)],
+        Reply::Null => vec!["(nil)".into()],
+        Reply::Array(answers) if answers.is_empty() => vec!["(empty array)".into()],
+        Reply::Array(answers) => {
+            let numbered = |(index, one): (usize, &Reply)| below(&format!("{}) ", index + 1), one);
             answers.iter().enumerate().flat_map(numbered).collect()
         }
-        Answer::Map(pairs) => pairs
+        Reply::Map(pairs) => pairs
             .iter()
             .flat_map(|(key, value)| below("", key).into_iter().chain(below("  ", value)))
             .collect(),
@@ -30,7 +30,7 @@ pub(super) fn answer(answer: &Answer) -> Vec<String> {
 }
 
 /// The lines of an answer, the first behind a mark and the others as far to the right.
-fn below(mark: &str, one: &Answer) -> Vec<String> {
+fn below(mark: &str, one: &Reply) -> Vec<String> {
     let indent = " ".repeat(mark.len());
     let line = |(index, line): (usize, String)| format!("{}{line}", if index == 0 { mark } else { &indent });
     answer(one).into_iter().enumerate().map(line).collect()
@@ -58,8 +58,8 @@ mod tests {
 
     #[test]
     fn answers_in_answers_are_indented() {
-        let inner = Answer::Array(vec![Answer::Integer(1), Answer::Null]);
-        let outer = Answer::Array(vec![Answer::Bulk(b"a".to_vec()), inner, Answer::Array(Vec::new())]);
+        let inner = Reply::Array(vec![Reply::Integer(1), Reply::Null]);
+        let outer = Reply::Array(vec![Reply::Bulk(b"a".to_vec()), inner, Reply::Array(Vec::new())]);
         let expected = ["1) \"a\"", "2) 1) (integer) 1", "   2) (nil)", "3) (empty array)"];
         assert_eq!(answer(&outer), expected);
     }

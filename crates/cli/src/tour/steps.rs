@@ -9,7 +9,7 @@ use crate::{
     output::Sheet,
     pages::Request,
 };
-use honeycomb_protocol::resp::{Answer, decimal};
+use honeycomb_protocol::resp::{Reply, format_decimal};
 use serde::Serialize;
 use std::{net::SocketAddr, path::Path};
 
@@ -46,8 +46,8 @@ pub(super) fn take(address: SocketAddr, directory: &Path) -> Result<Vec<Step>, E
             let named = asked.iter_mut().filter(|word| *word == TOKEN.as_bytes());
             named.for_each(|word| word.clone_from(&token));
             let answer = connection.ask(&asked)?;
-            if let (Answer::Integer(number), b"RI.SNAPSHOT") = (&answer, &asked[0][..]) {
-                token = decimal(*number);
+            if let (Reply::Integer(number), b"RI.SNAPSHOT") = (&answer, &asked[0][..]) {
+                token = format_decimal(*number);
             }
             let (command, answer) = (shown::command(&asked), shown::answer(&answer));
             steps.push(Step { about: about.take(), command, answer });
@@ -68,7 +68,7 @@ fn ordered(directory: &Path) -> Part {
     let (children, subtree) = (children(directory), subtree(directory));
     let of = |prefix: &[u8]| bounds(&Request::prefix(prefix));
     let ([first_child, after_children], [first_below, after_below]) = (of(&children), of(&subtree));
-    let files = decimal(Remote::number(Place::Files));
+    let files = format_decimal(Remote::number(Place::Files));
     let commands: [&[&[u8]]; 6] = [
         &[b"SELECT", &files],
         &[b"DBSIZE"],

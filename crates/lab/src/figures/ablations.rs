@@ -7,7 +7,7 @@ use crate::adapters::Peer;
 use crate::map::Failure;
 use crate::plan::Plan;
 use crate::report::{Measurement, MemoryUse, Moment, Report, Subject};
-use crate::touched::{Search, AccessStats};
+use crate::touched::{AccessStats, Search};
 
 pub(super) const FIGURE: Figure = Figure {
     name: "ablations",

@@ -1,44 +1,44 @@
-//! What stands at the front of every batch datagram.
+//! The header of batch datagrams.
 
 use honeycomb_layout as constants;
 use honeycomb_layout::batch_header as layout;
 
-use crate::batch::savings::Malformed;
+use crate::batch::encoding::Malformed;
 use crate::bytes::{number, set_number};
 
-/// What a datagram is.
+/// The kind of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A client asks for a token, or with the token for a session.
+    /// A client requests a token or, with a token, a session.
     Hello,
-    /// The token of the address that the hello came from.
+    /// The token of the source address of the hello.
     Token,
     /// A new session.
     Session,
     /// Operations.
     Request,
-    /// Items, and more of them in further datagrams.
+    /// Items of a reply that continues in further datagrams.
     Reply,
-    /// Items, and with them the reply ends.
+    /// Items at the end of a reply.
     ReplyEnd,
-    /// Nothing of a request was carried out.
-    Refused(Refusal),
+    /// The server rejected a request and executed none of it.
+    Rejected(Rejection),
 }
 
-/// Why nothing of a request was carried out.
+/// Why the server rejected a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
-    /// An operation is not allowed, or the operations do not end where the datagram does.
+pub enum Rejection {
+    /// An operation is invalid, or the operations do not end at the end of the datagram.
     Malformed,
-    /// There is no such session from this address.
+    /// The address has no session with this name.
     Session,
-    /// The request writes, and nobody knows any more whether it was carried out.
+    /// The request writes and is so old that the server no longer knows whether it executed it.
     Identifier,
-    /// There is no such table.
+    /// There is no table with this number.
     Table,
 }
 
-impl Refusal {
+impl Rejection {
     const ALL: [(Self, usize); 4] = [
         (Self::Malformed, constants::BATCH_REFUSED_MALFORMED),
         (Self::Session, constants::BATCH_REFUSED_SESSION),
@@ -60,14 +60,14 @@ impl Kind {
     fn parse(code: usize, status: usize) -> Result<Self, Malformed> {
         let malformed = Malformed::Kind { code, status };
         if code == constants::BATCH_REFUSED {
-            let refusal = Refusal::ALL.iter().find(|(_, known)| *known == status);
-            return refusal.map(|(refusal, _)| Self::Refused(*refusal)).ok_or(malformed);
+            let rejection = Rejection::ALL.iter().find(|(_, known)| *known == status);
+            return rejection.map(|(rejection, _)| Self::Rejected(*rejection)).ok_or(malformed);
         }
         let plain = Self::PLAIN.iter().find(|(_, known)| *known == code && status == 0);
         plain.map(|(kind, _)| *kind).ok_or(malformed)
     }
 
-    /// Code and status.
+    /// The code and the status.
     fn codes(self) -> (usize, usize) {
         match self {
             Self::Hello => (constants::BATCH_HELLO, 0),
@@ -76,7 +76,7 @@ impl Kind {
             Self::Request => (constants::BATCH_REQUEST, 0),
             Self::Reply => (constants::BATCH_REPLY, 0),
             Self::ReplyEnd => (constants::BATCH_REPLY_END, 0),
-            Self::Refused(refusal) => (constants::BATCH_REFUSED, Refusal::ALL[refusal as usize].1),
+            Self::Rejected(rejection) => (constants::BATCH_REFUSED, Rejection::ALL[rejection as usize].1),
         }
     }
 }
@@ -84,19 +84,19 @@ impl Kind {
 /// The header of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// Named by the server; 0 before there is one.
+    /// The name of the session, which the server chooses; 0 before there is one.
     pub session: u64,
-    /// Of a request, or a token.
+    /// The identifier of a request, or a token.
     pub identifier: u64,
-    /// The number of the table of all operations.
+    /// The number of the table that all operations refer to.
     pub table: u16,
-    /// Operations, or items of this datagram.
+    /// The number of operations or items in this datagram.
     pub count: u16,
-    /// What the datagram is.
+    /// The kind of the datagram.
     pub kind: Kind,
-    /// Which time a request is sent; its reply says the same.
+    /// A number that changes with each repetition of a request. The reply repeats it.
     pub attempt: u8,
-    /// How many datagrams of a reply come before this one.
+    /// The number of datagrams of the reply before this one.
     pub position: u8,
 }
 
@@ -104,13 +104,13 @@ impl Header {
     /// Bytes of a header.
     pub const SIZE: usize = layout::SIZE;
 
-    /// A header of which all but the kind is zero.
+    /// Returns a header in which everything except the kind is zero.
     #[must_use]
     pub const fn of(kind: Kind) -> Self {
         Self { session: 0, identifier: 0, table: 0, count: 0, kind, attempt: 0, position: 0 }
     }
 
-    /// The header of a datagram, and what follows it.
+    /// Decodes the header of a datagram. Returns it and the bytes after it.
     ///
     /// # Errors
     /// [`Malformed`].
@@ -130,7 +130,7 @@ impl Header {
         Ok((header, rest))
     }
 
-    /// Its bytes.
+    /// Encodes the header.
     #[must_use]
     pub fn bytes(&self) -> [u8; Self::SIZE] {
         let (mut bytes, (code, status)) = ([0; Self::SIZE], self.kind.codes());
@@ -153,13 +153,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_stands_as_the_layout_says() {
+    fn a_header_is_encoded_as_in_the_layout() {
         let header = Header {
             session: 0x0807_0605_0403_0201,
             identifier: 0x1817_1615_1413_1211,
             table: 0x2221,
             count: 0x2423,
-            kind: Kind::Refused(Refusal::Table),
+            kind: Kind::Rejected(Rejection::Table),
             attempt: 0x26,
             position: 0x27,
         };
@@ -172,10 +172,10 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_comes_back() {
-        let refused = Refusal::ALL.map(|(refusal, _)| Kind::Refused(refusal));
+    fn every_kind_round_trips() {
+        let rejected = Rejection::ALL.map(|(rejection, _)| Kind::Rejected(rejection));
         let plain = Kind::PLAIN.map(|(kind, _)| kind);
-        for kind in plain.into_iter().chain(refused) {
+        for kind in plain.into_iter().chain(rejected) {
             assert_eq!(Header::parse(&Header::of(kind).bytes()).unwrap().0.kind, kind);
         }
         let kind = |code, status| Kind::parse(code, status).unwrap_err();
@@ -187,7 +187,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_a_header_or_none(bytes in prop::collection::vec(0..9_u8, 0..40)) {
+        fn arbitrary_bytes_are_a_header_or_rejected(bytes in prop::collection::vec(0..9_u8, 0..40)) {
             if let Ok((header, rest)) = Header::parse(&bytes) {
                 prop_assert_eq!([&header.bytes()[..], rest].concat(), bytes);
             }

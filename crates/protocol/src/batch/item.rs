@@ -1,49 +1,49 @@
-//! Items: what a reply is made of. An operation has one, and a range one more for each of its pairs.
+//! Items of replies. Each operation has one item, and a range has one more for each of its pairs.
 
 use std::iter::FusedIterator;
 
 use honeycomb_layout as constants;
 use honeycomb_layout::batch_item as layout;
 
-use crate::batch::savings::{Counted, Malformed, Parts, Reader, Shape};
+use crate::batch::encoding::{CountedDecoder, Decoder, Malformed, PartSet, Parts};
 
-/// What came of an operation, or a part of that.
+/// The result of an operation, or a part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Item<'a> {
-    /// A write has taken effect, or the pairs of a range end here.
+    /// A write has taken effect, or this is the end of the pairs of a range.
     Done {
-        /// There are further pairs in the range.
+        /// Whether the range has further pairs.
         more: bool,
     },
     /// The value of a get.
     Found(&'a [u8]),
-    /// A pair of a range, whose further items follow.
+    /// A pair of a range. Further items of the range follow.
     Pair {
-        /// Its key.
+        /// The key.
         key: &'a [u8],
-        /// Its value.
+        /// The value.
         value: &'a [u8],
     },
-    /// There is no such key.
+    /// The key is absent.
     Absent,
-    /// The key of an insert is there already.
+    /// The key of an insert exists.
     Exists,
-    /// The value is not the expected one.
+    /// The value differs from the expected one.
     Differs,
-    /// The value is there, and longer than any datagram has room for.
+    /// The value exists but is longer than any datagram has room for.
     TooLarge,
-    /// The value is there, and the reply is full.
+    /// The value exists but the reply is full.
     NoRoom,
-    /// No key can be empty or so long.
+    /// The key is empty or too long.
     KeyLength,
     /// The store has no room for the write.
     OutOfMemory,
-    /// The pair is not one that servers write, or the store could not say.
+    /// The stored pair has a format that servers do not write, or the store failed.
     Failed,
 }
 
 impl<'a> Item<'a> {
-    /// Those that are one byte.
+    /// The items that consist of one byte.
     const PLAIN: [(Self, usize); 9] = [
         (Self::Done { more: false }, constants::BATCH_DONE),
         (Self::Absent, constants::BATCH_ABSENT),
@@ -56,13 +56,13 @@ impl<'a> Item<'a> {
         (Self::Failed, constants::BATCH_FAILED),
     ];
 
-    /// Whether the operation has further items.
+    /// Returns whether further items of the same operation follow.
     #[must_use]
     pub fn goes_on(&self) -> bool {
         matches!(self, Self::Pair { .. })
     }
 
-    /// The first byte without savings, and the parts.
+    /// The first byte without flags, and the parts.
     pub(super) fn parts(&self) -> (u8, Parts<'a>) {
         let none = Parts::default();
         let status = match *self {
@@ -86,16 +86,16 @@ impl<'a> Item<'a> {
     }
 
     #[inline]
-    fn read(reader: &mut Reader<'a>) -> Result<Self, Malformed> {
-        let first = reader.first()?;
+    fn read(decoder: &mut Decoder<'a>) -> Result<Self, Malformed> {
+        let first = decoder.first()?;
         let how = u64::from(first);
         let (status, more) = (layout::status(how) as usize, layout::more(how) != 0);
         if layout::padding(how) != 0 || (more && status != constants::BATCH_DONE) {
-            return Err(Malformed::First(first));
+            return Err(Malformed::FirstByte(first));
         }
         let has_key = status == constants::BATCH_PAIR;
         if has_key || status == constants::BATCH_FOUND {
-            let parts = reader.parts(first, Shape { key: has_key, value: true, ..Shape::default() })?;
+            let parts = decoder.parts(first, PartSet { key: has_key, value: true, ..PartSet::default() })?;
             let value = parts.value.unwrap_or_default();
             return Ok(parts.key.map_or(Self::Found(value), |key| Self::Pair { key, value }));
         }
@@ -103,19 +103,19 @@ impl<'a> Item<'a> {
             return Ok(Self::Done { more });
         }
         let plain = Self::PLAIN.into_iter().find(|(_, known)| *known == status);
-        plain.map(|(item, _)| item).ok_or(Malformed::First(first))
+        plain.map(|(item, _)| item).ok_or(Malformed::FirstByte(first))
     }
 }
 
-/// The items of a datagram, in their order. Ends after the first that is malformed.
+/// Iterates over the items of a datagram. Ends after the first malformed item.
 #[derive(Debug, Clone)]
-pub struct Items<'a>(Counted<'a>);
+pub struct Items<'a>(CountedDecoder<'a>);
 
 impl<'a> Items<'a> {
-    /// The items that follow a header which counts so many.
+    /// Returns the items in the bytes after a header with this count.
     #[must_use]
     pub fn new(count: u16, bytes: &'a [u8]) -> Self {
-        Self(Counted::new(count, bytes))
+        Self(CountedDecoder::new(count, bytes))
     }
 }
 

@@ -1,65 +1,67 @@
-//! Operations: as a client writes them, as a server reads them.
+//! Operations: the client's encoder and the server's decoder.
 
 use std::iter::FusedIterator;
 
 use honeycomb_layout as constants;
 use honeycomb_layout::batch_operation as layout;
 
+use crate::batch::encoding::{CountedDecoder, Decoder, Encoder, Malformed, PartSet, Parts};
 use crate::batch::header::{Header, Kind};
-use crate::batch::savings::{Counted, Malformed, Parts, Reader, Shape, Written};
 
-/// What a client asks for.
+/// An operation that a client requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation<'a> {
-    /// The value of a key.
+    /// Returns the value of a key.
     Get(&'a [u8]),
-    /// To add a pair or change its value.
+    /// Inserts a pair or replaces its value.
     Put {
         /// The key.
         key: &'a [u8],
         /// The value.
         value: &'a [u8],
     },
-    /// To add a pair whose key is absent.
+    /// Inserts a pair if the key is absent.
     Insert {
         /// The key.
         key: &'a [u8],
         /// The value.
         value: &'a [u8],
     },
-    /// To change the value of a key that is there.
+    /// Replaces the value of an existing key.
     Update {
         /// The key.
         key: &'a [u8],
         /// The value.
         value: &'a [u8],
     },
-    /// To remove a pair.
+    /// Deletes a pair.
     Delete(&'a [u8]),
-    /// To change a value that equals the expected one.
+    /// Replaces a value that equals the expected one.
     CompareAndSwap {
         /// The key.
         key: &'a [u8],
-        /// What the value must be.
+        /// The expected value.
         expected: &'a [u8],
-        /// What it becomes.
+        /// The new value.
         value: &'a [u8],
     },
-    /// Pairs in the order of their keys.
+    /// Returns pairs in the order of their keys.
     Range {
-        /// Where they begin. Empty: at the least key, or the greatest if backward.
+        /// The key at which the range begins. If it is empty, the range begins at the smallest key, or at the
+        /// greatest if `backward`.
         from: &'a [u8],
-        /// How many, at most.
+        /// Most pairs to return.
         pairs_max: u16,
-        /// Whether they begin at the largest key not greater than `from`. Not together with backward.
+        /// Whether the range begins at the largest key that is not greater than `from`. Not allowed together
+        /// with `backward`.
         floor_start: bool,
-        /// Whether they go downward.
+        /// Whether the keys descend.
         backward: bool,
     },
 }
 
 impl<'a> Operation<'a> {
-    /// Its key.
+    /// Returns the key of the operation.
     #[must_use]
     pub fn key(&self) -> &'a [u8] {
         match *self {
@@ -70,13 +72,13 @@ impl<'a> Operation<'a> {
         }
     }
 
-    /// Whether it may change a pair.
+    /// Returns whether the operation may change a pair.
     #[must_use]
     pub fn writes(&self) -> bool {
         !matches!(self, Self::Get(_) | Self::Range { .. })
     }
 
-    /// The first byte without savings, and the parts.
+    /// The first byte without flags, and the parts.
     fn parts(&self) -> (u64, Parts<'a>) {
         let plain = Parts { key: Some(self.key()), ..Parts::default() };
         match *self {
@@ -102,28 +104,28 @@ impl<'a> Operation<'a> {
     }
 
     #[inline]
-    fn read(reader: &mut Reader<'a>) -> Result<Self, Malformed> {
-        let first = reader.first()?;
+    fn read(decoder: &mut Decoder<'a>) -> Result<Self, Malformed> {
+        let first = decoder.first()?;
         let how = u64::from(first);
         let (floor_start, backward) = (layout::floor_start(how) != 0, layout::backward(how) != 0);
         let opcode = layout::opcode(how) as usize;
         let directed = floor_start || backward;
         if opcode == constants::BATCH_GET && !directed {
-            let parts = reader.parts(first, Shape { key: true, ..Shape::default() })?;
+            let parts = decoder.parts(first, PartSet { key: true, ..PartSet::default() })?;
             return Ok(Self::Get(parts.key.unwrap_or_default()));
         }
         let is_range = opcode == constants::BATCH_RANGE;
         let known = (constants::BATCH_GET..=constants::BATCH_RANGE).contains(&opcode);
         if !known || (directed && !is_range) || (floor_start && backward) {
-            return Err(Malformed::First(first));
+            return Err(Malformed::FirstByte(first));
         }
-        let shape = Shape {
+        let part_set = PartSet {
             key: true,
             expected: opcode == constants::BATCH_COMPARE_AND_SWAP,
             value: !is_range && opcode != constants::BATCH_DELETE,
             number: is_range,
         };
-        let parts = reader.parts(first, shape)?;
+        let parts = decoder.parts(first, part_set)?;
         let (key, value) = (parts.key.unwrap_or_default(), parts.value.unwrap_or_default());
         Ok(match opcode {
             constants::BATCH_PUT => Self::Put { key, value },
@@ -138,15 +140,15 @@ impl<'a> Operation<'a> {
     }
 }
 
-/// The operations of a request, in their order. Ends after the first that is malformed.
+/// Iterates over the operations of a request. Ends after the first malformed operation.
 #[derive(Debug, Clone)]
-pub struct Operations<'a>(Counted<'a>);
+pub struct Operations<'a>(CountedDecoder<'a>);
 
 impl<'a> Operations<'a> {
-    /// The operations that follow a header which counts so many.
+    /// Returns the operations in the bytes after a header with this count.
     #[must_use]
     pub fn new(count: u16, bytes: &'a [u8]) -> Self {
-        Self(Counted::new(count, bytes))
+        Self(CountedDecoder::new(count, bytes))
     }
 }
 
@@ -161,59 +163,59 @@ impl<'a> Iterator for Operations<'a> {
 
 impl FusedIterator for Operations<'_> {}
 
-/// A request as a client writes it: a datagram of operations. Made to be used again.
+/// A request that a client encodes: a datagram of operations. It can be reused.
 #[derive(Debug, Clone)]
-pub struct Requests {
+pub struct RequestDatagram {
     bytes: Vec<u8>,
     count: u16,
     writes: bool,
     payload_bytes: usize,
-    written: Written,
+    encoder: Encoder,
 }
 
-impl Requests {
-    /// A request without operations, of at most so many bytes.
+impl RequestDatagram {
+    /// Creates a request without operations, of at most `payload_bytes` bytes.
     #[must_use]
     pub fn new(payload_bytes: usize) -> Self {
         let bytes = vec![0; Header::SIZE];
-        Self { bytes, count: 0, writes: false, payload_bytes, written: Written::default() }
+        Self { bytes, count: 0, writes: false, payload_bytes, encoder: Encoder::default() }
     }
 
     /// Removes all operations.
     pub fn clear(&mut self) {
         self.bytes.truncate(Header::SIZE);
-        (self.count, self.writes, self.written) = (0, false, Written::default());
+        (self.count, self.writes, self.encoder) = (0, false, Encoder::default());
     }
 
-    /// Adds an operation: false if there is no room for it.
+    /// Adds an operation. Returns false, and changes nothing, if it does not fit.
     pub fn push(&mut self, operation: &Operation<'_>) -> bool {
         let (first, parts) = operation.parts();
         let fits = self.count < u16::MAX
-            && self.written.write(first as u8, &parts, &mut self.bytes, self.payload_bytes);
+            && self.encoder.write(first as u8, &parts, &mut self.bytes, self.payload_bytes);
         self.count += u16::from(fits);
         self.writes |= fits && operation.writes();
         fits
     }
 
-    /// How many operations there are.
+    /// Returns the number of operations.
     #[must_use]
     pub fn len(&self) -> usize {
         self.count.into()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no operations.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Whether one of them may change a pair.
+    /// Returns whether an operation may change a pair.
     #[must_use]
     pub fn writes(&self) -> bool {
         self.writes
     }
 
-    /// The datagram, under a header; its kind and count are the request's own.
+    /// Returns the datagram with a header, whose kind, count and position the request sets.
     pub fn datagram(&mut self, header: Header) -> &[u8] {
         let header = Header { kind: Kind::Request, count: self.count, position: 0, ..header };
         self.bytes[..Header::SIZE].copy_from_slice(&header.bytes());
@@ -227,7 +229,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// Operations with bytes of their own, of few sizes so that some are as before.
+    /// Owned operations. They have few different sizes, so that some repeat.
     pub(crate) fn any_operation() -> impl Strategy<Value = (u8, Vec<u8>, Vec<u8>, Vec<u8>, u16)> {
         let bytes = || prop::collection::vec(0..3_u8, 0..4);
         (0..9_u8, bytes(), bytes(), bytes(), any::<u16>())
@@ -258,8 +260,8 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_as_before_is_left_out() {
-        let mut requests = Requests::new(100);
+    fn repetitions_are_omitted() {
+        let mut requests = RequestDatagram::new(100);
         let red = |key| Operation::Put { key, value: b"red" };
         for operation in [red(b"apple"), red(b"grape"), red(b"cherry"), Operation::Get(b"banana")] {
             assert!(requests.push(&operation));
@@ -278,8 +280,8 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_request_that_is_full_stays_as_it_is() {
-        let mut requests = Requests::new(Header::SIZE + 8);
+    fn a_full_request_is_unchanged() {
+        let mut requests = RequestDatagram::new(Header::SIZE + 8);
         assert!(requests.push(&Operation::Get(b"apple")));
         assert!(!requests.push(&Operation::Get(b"a")));
         let expected = [Operation::Get(b"apple")];
@@ -289,24 +291,24 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_not_allowed_is_named() {
+    fn invalid_operations_are_rejected() {
         let of = |count, bytes: &'static [u8]| Operations::new(count, bytes).collect::<Result<Vec<_>, _>>();
-        assert_eq!(of(1, b"\x08\x01\0a"), Err(Malformed::First(8)));
-        assert_eq!(of(1, b"\x00\x01\0a"), Err(Malformed::First(0)));
-        assert_eq!(of(1, b"\x41\x01\0a"), Err(Malformed::First(0x41)));
-        assert_eq!(of(1, b"\xc7\0\0\0\0"), Err(Malformed::First(0xc7)));
-        assert_eq!(of(1, b"\x11a"), Err(Malformed::NothingBefore));
-        assert_eq!(of(1, b"\x22\x01\0a"), Err(Malformed::NothingBefore));
-        assert_eq!(of(2, b"\x01\x01\0a\x12b"), Err(Malformed::NothingBefore));
-        assert_eq!(of(1, b"\x01\x02\0a"), Err(Malformed::CutOff));
-        assert_eq!(of(1, b"\x01\x01\0ab"), Err(Malformed::Rest(1)));
+        assert_eq!(of(1, b"\x08\x01\0a"), Err(Malformed::FirstByte(8)));
+        assert_eq!(of(1, b"\x00\x01\0a"), Err(Malformed::FirstByte(0)));
+        assert_eq!(of(1, b"\x41\x01\0a"), Err(Malformed::FirstByte(0x41)));
+        assert_eq!(of(1, b"\xc7\0\0\0\0"), Err(Malformed::FirstByte(0xc7)));
+        assert_eq!(of(1, b"\x11a"), Err(Malformed::NothingToRepeat));
+        assert_eq!(of(1, b"\x22\x01\0a"), Err(Malformed::NothingToRepeat));
+        assert_eq!(of(2, b"\x01\x01\0a\x12b"), Err(Malformed::NothingToRepeat));
+        assert_eq!(of(1, b"\x01\x02\0a"), Err(Malformed::Truncated));
+        assert_eq!(of(1, b"\x01\x01\0ab"), Err(Malformed::TrailingBytes(1)));
         assert_eq!(of(0, b""), Ok(vec![]));
     }
 
     proptest! {
         #[test]
-        fn what_a_client_sends_arrives(operations in prop::collection::vec(any_operation(), 0..40)) {
-            let mut requests = Requests::new(1000);
+        fn operations_round_trip(operations in prop::collection::vec(any_operation(), 0..40)) {
+            let mut requests = RequestDatagram::new(1000);
             let operations: Vec<Operation<'_>> = operations.iter().map(borrowed).collect();
             operations.iter().for_each(|operation| assert!(requests.push(operation)));
             prop_assert_eq!(requests.writes(), operations.iter().any(Operation::writes));
@@ -314,7 +316,7 @@ pub(crate) mod tests {
         }
 
         #[test]
-        fn any_bytes_are_operations_or_none(
+        fn arbitrary_bytes_are_operations_or_rejected(
             count in 0..9_u16,
             bytes in prop::collection::vec(0..60_u8, 0..60),
         ) {

@@ -1,41 +1,41 @@
-//! Replies as a server writes them: one datagram, or several.
+//! The server's encoder of replies, which have one datagram or several.
 
+use crate::batch::encoding::Encoder;
 use crate::batch::header::{Header, Kind};
 use crate::batch::item::Item;
-use crate::batch::savings::Written;
 
-/// Whether there was room for an item.
+/// Whether an item fitted into a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use = "there may have been no room"]
+#[must_use = "the item may not have fitted"]
 pub enum Room {
-    /// It was written.
+    /// The item was added.
     Fits,
     /// The reply is full.
     Full,
-    /// No datagram has room for it.
+    /// The item is longer than any datagram.
     Never,
 }
 
-/// A reply that is being written, datagram after datagram.
+/// An encoder that appends the datagrams of a reply to a buffer.
 #[derive(Debug)]
-pub struct Reply<'o> {
+pub struct ReplyWriter<'o> {
     out: &'o mut Vec<u8>,
-    /// Where the datagrams before this one end.
+    /// The end offsets of the earlier datagrams.
     ends: &'o mut Vec<usize>,
     header: Header,
     payload_bytes: usize,
-    /// Datagrams that may still be begun.
+    /// The number of datagrams that may follow this one.
     further: u8,
     start: usize,
-    written: Written,
+    encoder: Encoder,
 }
 
-impl<'o> Reply<'o> {
-    /// Begins the reply to a request: at most `datagrams_max` of at most `payload_bytes`, appended to
-    /// `out`. Where each ends is appended to `ends`.
+impl<'o> ReplyWriter<'o> {
+    /// Begins the reply to a request: at most `datagrams_max` datagrams of at most `payload_bytes` bytes.
+    /// Appends them to `out` and their end offsets to `ends`.
     ///
     /// # Panics
-    /// If a datagram has no room for a header.
+    /// If `payload_bytes` is less than the size of a header.
     #[must_use]
     pub fn to(
         request: &Header,
@@ -44,27 +44,27 @@ impl<'o> Reply<'o> {
         out: &'o mut Vec<u8>,
         ends: &'o mut Vec<usize>,
     ) -> Self {
-        assert!(payload_bytes >= Header::SIZE, "{payload_bytes} bytes have no room for a header");
+        assert!(payload_bytes >= Header::SIZE, "a header does not fit into {payload_bytes} bytes");
         let header = Header { count: 0, position: 0, table: 0, ..*request };
         let further = datagrams_max.saturating_sub(1);
         let mut reply =
-            Self { out, ends, header, payload_bytes, further, start: 0, written: Written::default() };
+            Self { out, ends, header, payload_bytes, further, start: 0, encoder: Encoder::default() };
         reply.begin();
         reply
     }
 
-    /// Writes an item, in a further datagram if need be. In the last one `reserve` bytes stay free: one for
-    /// each item that is yet to come at least, so that a status of each finds room.
+    /// Adds an item, if necessary in a further datagram. In the last datagram `reserve` bytes stay free.
+    /// Callers reserve at least one byte for each later item, so that a status for each of them fits.
     pub fn push(&mut self, item: &Item<'_>, reserve: usize) -> Room {
         let (first, parts) = item.parts();
         let end = self.start + self.payload_bytes;
         let end = if self.further == 0 { end.saturating_sub(reserve) } else { end };
         let countable = self.header.count < u16::MAX;
-        if countable && self.written.write(first, &parts, self.out, end) {
+        if countable && self.encoder.write(first, &parts, self.out, end) {
             self.header.count += 1;
             return Room::Fits;
         }
-        if self.would_never_fit(item) {
+        if self.exceeds_datagram(item) {
             return Room::Never;
         }
         if self.further == 0 {
@@ -82,17 +82,17 @@ impl<'o> Reply<'o> {
         self.end(Kind::ReplyEnd);
     }
 
-    /// Whether an item is longer than an empty datagram.
-    fn would_never_fit(&self, item: &Item<'_>) -> bool {
+    /// Returns whether an item is too long for an empty datagram.
+    fn exceeds_datagram(&self, item: &Item<'_>) -> bool {
         let mut scratch = Vec::new();
         let (first, parts) = item.parts();
-        !Written::default().write(first, &parts, &mut scratch, self.payload_bytes - Header::SIZE)
+        !Encoder::default().write(first, &parts, &mut scratch, self.payload_bytes - Header::SIZE)
     }
 
     fn begin(&mut self) {
         self.start = self.out.len();
         self.out.extend_from_slice(&[0; Header::SIZE]);
-        self.written = Written::default();
+        self.encoder = Encoder::default();
         self.header.count = 0;
     }
 
@@ -112,10 +112,10 @@ mod tests {
 
     const REQUEST: Header = Header { session: 3, identifier: 4, attempt: 5, ..Header::of(Kind::Request) };
 
-    /// The datagrams of a reply, and for each item whether there was room.
+    /// The datagrams of a reply, and for each item whether it fitted.
     fn replied(items: &[Item<'_>], payload_bytes: usize, datagrams_max: u8) -> (Vec<Vec<u8>>, Vec<Room>) {
         let (mut out, mut ends) = (Vec::new(), Vec::new());
-        let mut reply = Reply::to(&REQUEST, payload_bytes, datagrams_max, &mut out, &mut ends);
+        let mut reply = ReplyWriter::to(&REQUEST, payload_bytes, datagrams_max, &mut out, &mut ends);
         let later = (0..items.len()).rev();
         let rooms = items.iter().zip(later).map(|(item, later)| match reply.push(item, later) {
             Room::Fits => Room::Fits,
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_as_before_is_left_out() {
+    fn repetitions_are_omitted() {
         let items = [
             Item::Found(b"red"),
             Item::Found(b"sun"),
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_reply_says_what_it_has_no_room_for() {
+    fn a_full_reply_reports_omitted_items() {
         let ten = [7; 10];
         let items = [Item::Found(&ten), Item::Found(&ten), Item::Found(&[8; 40]), Item::Absent];
         let (datagrams, rooms) = replied(&items, Header::SIZE + 20, 1);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_reply_goes_on_in_further_datagrams() {
+    fn a_long_reply_continues_in_further_datagrams() {
         let values: Vec<Vec<u8>> = (0..9).map(|number| vec![number; 10]).collect();
         let items: Vec<Item<'_>> = values.iter().map(|value| Item::Found(value)).collect();
         let (datagrams, rooms) = replied(&items, Header::SIZE + 30, 4);
@@ -202,7 +202,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_a_server_sends_arrives(
+        fn items_round_trip(
             items in prop::collection::vec(any_item(), 0..30),
             room in 40..120_usize,
             datagrams_max in 1..9_u8,
@@ -221,7 +221,10 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_items_or_none(count in 0..9_u16, bytes in prop::collection::vec(0..60_u8, 0..60)) {
+        fn arbitrary_bytes_are_items_or_rejected(
+            count in 0..9_u16,
+            bytes in prop::collection::vec(0..60_u8, 0..60),
+        ) {
             prop_assert!(Items::new(count, &bytes).take(10).count() <= usize::from(count) + 1);
         }
     }

@@ -1,19 +1,19 @@
-//! What a server knows of the last writing requests of a session, so that each is carried out once.
+//! The newest requests with writes of a session, which the server stores to execute each once.
 //!
-//! Requests that only read are no matter of it: they may be carried out again.
+//! Requests that only read are not part of the window: the server may execute them again.
 
 use honeycomb_layout::BATCH_WINDOW;
 
-/// What is known of a request.
+/// The state of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known<'w> {
-    /// It was not here before.
+pub enum RequestState<'w> {
+    /// It is new.
     New,
-    /// It is being carried out.
-    Begun,
-    /// What came of its writes.
-    Done(&'w [u8]),
-    /// So long ago that nobody knows.
+    /// It is executing.
+    Executing,
+    /// It was executed. These are the outcomes of its writes.
+    Executed(&'w [u8]),
+    /// It is older than the window, so its state is unknown.
     TooOld,
 }
 
@@ -21,11 +21,11 @@ pub enum Known<'w> {
 #[derive(Debug, Default)]
 pub struct Window {
     newest: u64,
-    /// Each at the place of its identifier, modulo their number. Grows as far as it is used.
+    /// Request `i` is at index `i` modulo the length of the window. The vector grows on demand.
     requests: Vec<Option<Writes>>,
 }
 
-/// The writes of a request, and what came of them; none until that is known.
+/// A request with its outcomes, once they are stored.
 #[derive(Debug)]
 struct Writes {
     identifier: u64,
@@ -33,35 +33,35 @@ struct Writes {
 }
 
 impl Window {
-    /// What is known of a request that writes. A new one counts as begun from now on.
-    pub fn begin(&mut self, identifier: u64) -> Known<'_> {
+    /// Returns the state of a request with writes. A new request counts as executing from now on.
+    pub fn begin(&mut self, identifier: u64) -> RequestState<'_> {
         if identifier == 0 || self.newest.saturating_sub(identifier) >= BATCH_WINDOW as u64 {
-            return Known::TooOld;
+            return RequestState::TooOld;
         }
         self.newest = self.newest.max(identifier);
-        let place = place(identifier);
-        if self.requests.len() <= place {
-            self.requests.resize_with(place + 1, || None);
+        let index = index(identifier);
+        if self.requests.len() <= index {
+            self.requests.resize_with(index + 1, || None);
         }
-        let is_known = self.requests[place].as_ref().is_some_and(|known| known.identifier == identifier);
-        if !is_known {
-            self.requests[place] = Some(Writes { identifier, outcomes: None });
-            return Known::New;
+        let is_stored = self.requests[index].as_ref().is_some_and(|stored| stored.identifier == identifier);
+        if !is_stored {
+            self.requests[index] = Some(Writes { identifier, outcomes: None });
+            return RequestState::New;
         }
-        let outcomes = self.requests[place].as_ref().and_then(|known| known.outcomes.as_deref());
-        outcomes.map_or(Known::Begun, Known::Done)
+        let outcomes = self.requests[index].as_ref().and_then(|stored| stored.outcomes.as_deref());
+        outcomes.map_or(RequestState::Executing, RequestState::Executed)
     }
 
-    /// Notes what came of the writes of a request that was begun.
+    /// Stores the outcomes of the writes of an executing request.
     pub fn finish(&mut self, identifier: u64, outcomes: &[u8]) {
-        let known = self.requests.get_mut(place(identifier)).and_then(Option::as_mut);
-        if let Some(known) = known.filter(|known| known.identifier == identifier) {
-            known.outcomes = Some(outcomes.into());
+        let stored = self.requests.get_mut(index(identifier)).and_then(Option::as_mut);
+        if let Some(stored) = stored.filter(|stored| stored.identifier == identifier) {
+            stored.outcomes = Some(outcomes.into());
         }
     }
 }
 
-fn place(identifier: u64) -> usize {
+fn index(identifier: u64) -> usize {
     (identifier % BATCH_WINDOW as u64) as usize
 }
 
@@ -76,34 +76,34 @@ mod tests {
     #[test]
     fn a_request_is_new_once() {
         let mut window = Window::default();
-        assert_eq!(window.begin(5), Known::New);
-        assert_eq!(window.begin(5), Known::Begun);
+        assert_eq!(window.begin(5), RequestState::New);
+        assert_eq!(window.begin(5), RequestState::Executing);
         window.finish(5, b"ab");
-        assert_eq!(window.begin(5), Known::Done(b"ab"));
-        assert_eq!(window.begin(1), Known::New);
-        assert_eq!(window.begin(68), Known::New);
-        assert_eq!(window.begin(5), Known::Done(b"ab"));
-        assert_eq!(window.begin(69), Known::New);
-        assert_eq!(window.begin(5), Known::TooOld);
-        assert_eq!(window.begin(0), Known::TooOld);
-        window.finish(5, b"of 69?");
-        assert_eq!(window.begin(69), Known::Begun);
+        assert_eq!(window.begin(5), RequestState::Executed(b"ab"));
+        assert_eq!(window.begin(1), RequestState::New);
+        assert_eq!(window.begin(68), RequestState::New);
+        assert_eq!(window.begin(5), RequestState::Executed(b"ab"));
+        assert_eq!(window.begin(69), RequestState::New);
+        assert_eq!(window.begin(5), RequestState::TooOld);
+        assert_eq!(window.begin(0), RequestState::TooOld);
+        window.finish(5, b"another request");
+        assert_eq!(window.begin(69), RequestState::Executing);
     }
 
     proptest! {
         #[test]
-        fn nothing_is_carried_out_twice(identifiers in prop::collection::vec(1..200_u64, 0..300)) {
+        fn no_request_executes_twice(identifiers in prop::collection::vec(1..200_u64, 0..300)) {
             let (mut window, mut done) = (Window::default(), BTreeMap::new());
             for (step, &identifier) in identifiers.iter().enumerate() {
                 match window.begin(identifier) {
-                    Known::New => {
+                    RequestState::New => {
                         let outcome = (step as u64).to_le_bytes();
                         prop_assert!(done.insert(identifier, outcome).is_none());
                         window.finish(identifier, &outcome);
                     }
-                    Known::Done(outcome) => prop_assert_eq!(outcome, &done[&identifier][..]),
-                    Known::TooOld => prop_assert!(done.keys().any(|&newer| newer >= identifier + 64)),
-                    Known::Begun => prop_assert!(false),
+                    RequestState::Executed(outcome) => prop_assert_eq!(outcome, &done[&identifier][..]),
+                    RequestState::TooOld => prop_assert!(done.keys().any(|&newer| newer >= identifier + 64)),
+                    RequestState::Executing => prop_assert!(false),
                 }
             }
         }

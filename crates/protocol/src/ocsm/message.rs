@@ -1,4 +1,4 @@
-//! One message.
+//! A message of a packet.
 
 use honeycomb_layout as constants;
 use honeycomb_layout::{ocsm_opcode as opcode, ocsm_short as layout};
@@ -9,21 +9,21 @@ use crate::ocsm::packet::MessageType;
 /// Bytes of a key: 96 bits.
 pub const KEY_BYTES: usize = layout::KEY_BYTES * layout::KEY_COUNT;
 
-/// What a message asks for.
+/// The operation that a message requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// The value of a key.
+    /// Returns the value of a key.
     Search,
-    /// To add a pair whose key is absent.
+    /// Inserts a pair if the key is absent.
     Insert,
-    /// To change the value of a key that is there.
+    /// Replaces the value of an existing key.
     Modify,
-    /// To remove a pair.
+    /// Deletes a pair.
     Delete,
 }
 
 impl Operation {
-    /// The type of the messages among which it may stand.
+    /// Returns the type of the packets that may contain this operation.
     #[must_use]
     pub fn message_type(self) -> MessageType {
         if self == Self::Search { MessageType::Search } else { MessageType::Update }
@@ -40,22 +40,22 @@ impl Operation {
     }
 }
 
-/// What came of a message.
+/// The result of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// The value was found, or the update has taken effect.
+    /// The search found a value, or the update has taken effect.
     Done,
-    /// There is no such key.
+    /// The key is absent.
     Absent,
-    /// The key of an insert is there already.
+    /// The key of an insert exists.
     Exists,
-    /// The value is longer than the message has room for.
+    /// The value does not fit into the message.
     TooLong,
-    /// No such operation in a message of this type, or a length that it has no room for.
+    /// The operation is not allowed in a packet of this type, or the length of the value is invalid.
     NotAllowed,
-    /// The store has no room.
+    /// The store has no room for the write.
     OutOfMemory,
-    /// The table is unknown, the pair is not one that servers write, or the store could not say.
+    /// The table is unknown, the stored pair has a format that servers do not write, or the store failed.
     Failed,
 }
 
@@ -75,57 +75,57 @@ impl Status {
     }
 }
 
-/// A message where it stands in its packet.
+/// A view of a message in its packet.
 #[derive(Debug, Clone, Copy)]
 pub struct Message<'a> {
     bytes: &'a [u8],
 }
 
 impl<'a> Message<'a> {
-    /// The message of some bytes, 32 or 64.
+    /// Returns the message in 32 or 64 bytes.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
 
-    /// Chosen by who asks.
+    /// Returns the sequence number that the client chose.
     #[must_use]
     pub fn sequence_number(&self) -> u16 {
         number::<2>(self.bytes, layout::SEQUENCE_NUMBER_OFFSET) as u16
     }
 
-    /// From whom it is.
+    /// Returns the number of the sender.
     #[must_use]
     pub fn source(&self) -> u16 {
         number::<2>(self.bytes, layout::SOURCE_OFFSET) as u16
     }
 
-    /// For whom it is.
+    /// Returns the number of the receiver.
     #[must_use]
     pub fn destination(&self) -> u16 {
         number::<2>(self.bytes, layout::DESTINATION_OFFSET) as u16
     }
 
-    /// What it asks for, if there is such a thing.
+    /// Returns the requested operation, or `None` if its code is invalid.
     #[must_use]
     pub fn operation(&self) -> Option<Operation> {
         let operations = [Operation::Search, Operation::Insert, Operation::Modify, Operation::Delete];
         operations.into_iter().find(|operation| operation.code() == opcode::operation(self.opcode()))
     }
 
-    /// What came of it, if there is such a thing.
+    /// Returns the status, or `None` if its code is invalid.
     #[must_use]
     pub fn status(&self) -> Option<Status> {
         let code = opcode::status(self.opcode());
         Status::ALL.into_iter().find(|(status, _)| status.code() == code).map(|(status, _)| status)
     }
 
-    /// The key.
+    /// Returns the key.
     #[must_use]
     pub fn key(&self) -> &'a [u8] {
         &self.bytes[layout::KEY_OFFSET..layout::KEY_OFFSET + KEY_BYTES]
     }
 
-    /// The value; none if it is said to be longer than there is room for.
+    /// Returns the value, or `None` if the length field exceeds the space for values.
     #[must_use]
     pub fn value(&self) -> Option<&'a [u8]> {
         let length = number::<1>(self.bytes, layout::LENGTH_OFFSET) as usize;

@@ -1,4 +1,4 @@
-//! Datagrams of messages: the header, and where the messages are.
+//! Packets: datagrams with a header and messages of one type and one form.
 
 use honeycomb_layout::{
     OCSM_SEARCH, OCSM_UPDATE, ocsm_flags as flags, ocsm_header as layout, ocsm_long, ocsm_short,
@@ -7,26 +7,26 @@ use honeycomb_layout::{
 use crate::bytes::{number, set_number};
 use crate::ocsm::message::Message;
 
-/// What all messages of a packet do.
+/// The type of all messages of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageType {
-    /// They search.
+    /// Searches.
     Search,
-    /// They insert, modify or delete.
+    /// Inserts, modifications and deletes.
     Update,
 }
 
-/// How long all messages of a packet are.
+/// The form of all messages of a packet, which sets their length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// 32 bytes, of a value of at most 96 bits.
+    /// Messages of 32 bytes with values of at most 96 bits.
     Short,
-    /// 64 bytes, of a value of at most 352 bits.
+    /// Messages of 64 bytes with values of at most 352 bits.
     Long,
 }
 
 impl Form {
-    /// Bytes of a message.
+    /// Returns the bytes of a message.
     #[must_use]
     pub const fn message_bytes(self) -> usize {
         match self {
@@ -35,13 +35,13 @@ impl Form {
         }
     }
 
-    /// Bytes of the longest value in a message.
+    /// Returns the bytes of the longest value of a message.
     #[must_use]
     pub const fn value_bytes_max(self) -> usize {
         self.message_bytes() - ocsm_short::VALUE_OFFSET
     }
 
-    /// Messages that a datagram with so many bytes of payload has room for.
+    /// Returns the number of messages that fit into a datagram with `payload_bytes` bytes of payload.
     #[must_use]
     pub const fn messages_max(self, payload_bytes: usize) -> usize {
         let messages = payload_bytes.saturating_sub(layout::SIZE) / self.message_bytes();
@@ -52,36 +52,36 @@ impl Form {
 /// What stands before the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// What all messages do.
+    /// The type of all messages.
     pub message_type: MessageType,
-    /// How long they are.
+    /// The form of all messages.
     pub form: Form,
-    /// The number of the table they are about.
+    /// The number of the table that all messages refer to.
     pub table: u16,
-    /// How many there are.
+    /// The number of messages.
     pub count: u16,
-    /// Whether they are replies.
-    pub answered: bool,
+    /// Whether the packet is a reply.
+    pub is_reply: bool,
 }
 
-/// The bytes are no packet of messages.
+/// Why a datagram is not a valid packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// The header is not whole.
-    #[error("a datagram of {0} bytes: one of messages has at least {size}", size = layout::SIZE)]
+    /// The datagram is shorter than a header.
+    #[error("datagram of {0} bytes: a packet has at least {size} bytes", size = layout::SIZE)]
     Short(usize),
-    /// There is no such type.
-    #[error("message type {0}: there are {OCSM_SEARCH} (search) and {OCSM_UPDATE} (update)")]
+    /// The message type is unknown.
+    #[error("message type {0}: the types are {OCSM_SEARCH} (search) and {OCSM_UPDATE} (update)")]
     MessageType(u64),
-    /// A flag that has no meaning.
-    #[error("flags {0:#04x}: the upper six bits are zero")]
+    /// An unknown flag is set.
+    #[error("flags {0:#04x}: the upper six bits must be zero")]
     Flags(u64),
-    /// The messages do not end where the datagram does.
-    #[error("{count} messages of {message_bytes} bytes, and {bytes} bytes for them")]
+    /// The messages do not end at the end of the datagram.
+    #[error("{count} messages of {message_bytes} bytes in {bytes} bytes")]
     Length {
-        /// Messages by the header.
+        /// Number of messages in the header.
         count: u16,
-        /// Bytes of each.
+        /// Bytes of each message.
         message_bytes: usize,
         /// Bytes after the header.
         bytes: usize,
@@ -106,18 +106,18 @@ impl Header {
             form: if flags::long_form(how) == 0 { Form::Short } else { Form::Long },
             table: number::<2>(bytes, layout::TABLE_NUMBER_OFFSET) as u16,
             count: number::<2>(bytes, layout::MESSAGE_COUNT_OFFSET) as u16,
-            answered: flags::answered(how) != 0,
+            is_reply: flags::answered(how) != 0,
         })
     }
 
-    /// Writes it at the front of some bytes, which have room for it.
+    /// Encodes the header at the front of `bytes`, which must be long enough.
     pub(crate) fn write(&self, bytes: &mut [u8]) {
         let message_type = match self.message_type {
             MessageType::Search => OCSM_SEARCH,
             MessageType::Update => OCSM_UPDATE,
         };
         let how = flags::with_long_form(0, u64::from(self.form == Form::Long));
-        let how = flags::with_answered(how, u64::from(self.answered));
+        let how = flags::with_answered(how, u64::from(self.is_reply));
         set_number::<2>(bytes, layout::MESSAGE_COUNT_OFFSET, self.count.into());
         set_number::<2>(bytes, layout::TABLE_NUMBER_OFFSET, self.table.into());
         set_number::<1>(bytes, layout::MESSAGE_TYPE_OFFSET, message_type as u64);
@@ -136,7 +136,7 @@ pub struct Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
-    /// The packet that a datagram is.
+    /// Decodes a packet. It checks the header and the length.
     ///
     /// # Errors
     /// [`Malformed`].
@@ -156,7 +156,7 @@ impl<'a> Packet<'a> {
         self.header
     }
 
-    /// The messages in their order.
+    /// Iterates over the messages in their order.
     pub fn messages(&self) -> impl ExactSizeIterator<Item = Message<'a>> + use<'a> {
         let messages = &self.bytes[layout::SIZE..];
         messages.chunks_exact(self.header.form.message_bytes()).map(Message::new)

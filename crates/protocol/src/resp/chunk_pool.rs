@@ -1,7 +1,8 @@
 //! A pool of chunks for long replies.
 //!
-//! The system takes far longer to map memory and to clear its pages than a server takes to fill it, so chunks
-//! are used again. A pool holds a limited number of chunks, and its owner frees them while nobody takes any.
+//! Mapping memory and clearing its pages takes the system far longer than filling the pages takes the server,
+//! so replies reuse chunks. A pool has a limited number of chunks, and its owner frees them while no reply
+//! needs any.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -18,24 +19,25 @@ pub struct ChunkPool {
 #[derive(Debug, Default)]
 struct Pooled {
     chunks: Vec<Vec<u8>>,
-    /// A chunk was taken since the last call of [`ChunkPool::shrink`].
+    /// Whether a reply took a chunk since the last call of [`ChunkPool::shrink`].
     is_used: bool,
 }
 
 impl ChunkPool {
-    /// An empty pool that holds at most so many bytes.
+    /// Creates an empty pool of at most `bytes_max` bytes.
     #[must_use]
     pub fn new(bytes_max: usize) -> Self {
         Self { pooled: Mutex::default(), chunks_max: bytes_max / CHUNK_CAPACITY }
     }
 
-    /// Bytes of the chunks in the pool.
+    /// Returns the bytes of all chunks in the pool.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.pooled().chunks.len() * CHUNK_CAPACITY
     }
 
-    /// Frees at most so many chunks, unless one was taken since the last call. Returns whether any are left.
+    /// Frees at most `chunks` chunks, unless a reply took one since the last call. Returns whether the pool
+    /// still has chunks.
     pub fn shrink(&self, chunks: usize) -> bool {
         let mut pooled = self.pooled();
         if std::mem::take(&mut pooled.is_used) {
@@ -56,7 +58,7 @@ impl ChunkPool {
         chunk.unwrap_or_else(|| Vec::with_capacity(CHUNK_CAPACITY))
     }
 
-    /// Takes a buffer back, if it is a chunk and there is room for it. Frees it otherwise.
+    /// Returns a chunk to the pool, or frees it if it has another capacity or the pool is full.
     pub(super) fn put(&self, mut chunk: Vec<u8>) {
         let mut pooled = self.pooled();
         if chunk.capacity() == CHUNK_CAPACITY && pooled.chunks.len() < self.chunks_max {
@@ -75,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chunks_are_used_again_up_to_the_limit_and_freed_while_none_is_taken() {
+    fn chunks_are_reused_up_to_the_limit_and_freed_while_unused() {
         let pool = ChunkPool::new(2 * CHUNK_CAPACITY);
         let mut chunks: Vec<_> = (0..3).map(|_| pool.take()).collect();
         chunks[2].push(7);

@@ -1,12 +1,12 @@
-//! Requests as people type them: words, some of them quoted.
+//! Inline requests: lines of words, which may have quotes.
 
 use std::ops::Range;
 
-/// Appends the words of a line to `words`, and to `ranges` where they are there. None if a quote has no end,
-/// or does not end its word.
+/// Appends the words of a line to `words`, and their ranges in it to `ranges`. Returns `None` if a quote is
+/// not closed or does not end its word.
 ///
-/// Between double quotes `\n`, `\r`, `\t`, `\a`, `\b` and `\xhh` stand for a byte and `\` takes the meaning
-/// from any other; between single quotes only `\'` stands for something else.
+/// Between double quotes `\n`, `\r`, `\t`, `\a`, `\b` and `\xhh` are escapes, and `\` before any other byte
+/// stands for that byte. Between single quotes the only escape is `\'`.
 pub(crate) fn split(line: &[u8], words: &mut Vec<u8>, ranges: &mut Vec<Range<usize>>) -> Option<()> {
     let mut rest = line.trim_ascii();
     while !rest.is_empty() {
@@ -17,7 +17,7 @@ pub(crate) fn split(line: &[u8], words: &mut Vec<u8>, ranges: &mut Vec<Range<usi
     Some(())
 }
 
-/// Appends the word at the front of some bytes; returns what follows it.
+/// Appends the word at the front of `rest` and returns the bytes after it.
 fn word<'a>(mut rest: &'a [u8], out: &mut Vec<u8>) -> Option<&'a [u8]> {
     while let [first, after @ ..] = rest {
         rest = match first {
@@ -32,7 +32,7 @@ fn word<'a>(mut rest: &'a [u8], out: &mut Vec<u8>) -> Option<&'a [u8]> {
     Some(rest)
 }
 
-/// Appends what is quoted up to the next `quote`, which must end the word.
+/// Appends the quoted bytes up to the next `quote`, which must end the word. Returns the bytes after it.
 fn quoted<'a>(quote: u8, mut rest: &'a [u8], out: &mut Vec<u8>) -> Option<&'a [u8]> {
     loop {
         let (byte, after) = match rest {
@@ -49,7 +49,7 @@ fn quoted<'a>(quote: u8, mut rest: &'a [u8], out: &mut Vec<u8>) -> Option<&'a [u
     }
 }
 
-/// What stands for after a backslash.
+/// Decodes the escape after a backslash. Returns the byte and the rest.
 fn escaped(rest: &[u8]) -> Option<(u8, &[u8])> {
     if let [b'x', high, low, after @ ..] = rest
         && let (Some(high), Some(low)) = (digit(*high), digit(*low))

@@ -1,6 +1,7 @@
-//! Numbers as text.
+//! Decimal numbers as text.
 
-/// The number that `text` is the only way to write: no sign but `-`, no needless zeros, no spaces.
+/// Parses a number in canonical form: digits with an optional `-`, without leading zeros or spaces. Returns
+/// `None` for any other text.
 #[must_use]
 pub fn parse_decimal(text: &[u8]) -> Option<i64> {
     let (digits, sign) = match text {
@@ -17,9 +18,9 @@ pub fn parse_decimal(text: &[u8]) -> Option<i64> {
     })
 }
 
-/// A number as text.
+/// Returns the canonical text of a number.
 #[must_use]
-pub fn decimal(number: i64) -> Vec<u8> {
+pub fn format_decimal(number: i64) -> Vec<u8> {
     itoa::Buffer::new().format(number).as_bytes().to_vec()
 }
 
@@ -30,7 +31,7 @@ mod tests {
     #[test]
     fn every_number_has_one_text() {
         for number in [0, 1, -1, 9, 10, i64::MAX, i64::MIN] {
-            assert_eq!(parse_decimal(&decimal(number)), Some(number));
+            assert_eq!(parse_decimal(&format_decimal(number)), Some(number));
         }
         for text in [
             "",

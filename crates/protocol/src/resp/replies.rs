@@ -1,54 +1,54 @@
-//! Replies, as a server writes them.
+//! The server's encoder of replies.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::resp::chunk_pool::{CHUNK_CAPACITY, ChunkPool};
 
-/// The version of the protocol that a client has asked for.
+/// The version of the protocol that a client has selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Version {
-    /// What every client speaks.
+    /// The version that every client supports.
     #[default]
     Resp2,
-    /// With types of its own for null, maps, sets, numbers and truth values.
+    /// The version with types for nulls, maps, sets, numbers and booleans.
     Resp3,
 }
 
-/// Replies as bytes, in order. A type that RESP2 lacks is written as its nearest equivalent.
+/// Encoded replies, in order. A type that RESP2 lacks is encoded as its nearest equivalent.
 ///
 /// ```text
 ///   full:  [ sent | chunk ] [ chunk ] [ chunk ]   then   bytes: [ chunk being written ]
 /// ```
 ///
-/// Bytes never move from one chunk to another, so a reply of any length is written, sent and freed a chunk at
-/// a time: no step takes longer for it.
+/// Bytes never move from one chunk to another. So the server writes, sends and frees a reply of any length
+/// one chunk at a time, and no step takes longer for a longer reply.
 #[derive(Debug, Clone)]
 pub struct Replies {
-    /// Chunks that are complete, the first one to be sent at the front.
+    /// Complete chunks, in the order in which they are sent.
     full: VecDeque<Vec<u8>>,
-    /// The sum of their lengths, and of their capacities.
+    /// The sums of their lengths and of their capacities.
     full_bytes: usize,
     full_capacity: usize,
-    /// The chunk that replies are written to.
+    /// The chunk that is being written.
     bytes: Vec<u8>,
-    /// Bytes of the first chunk that were sent.
+    /// The number of bytes of the first chunk that were sent.
     sent: usize,
     version: Version,
     bytes_max: usize,
-    /// Bytes of a reply were left out, for want of room.
+    /// Whether bytes of a reply were omitted because of `bytes_max`.
     incomplete: bool,
-    /// Where chunks come from, and go to.
+    /// The source of new chunks, which also receives the unused ones.
     pool: Option<Arc<ChunkPool>>,
 }
 
-/// Bytes that are appended to a chunk at once.
+/// Most bytes that are appended to a chunk at once.
 const PART_BYTES: usize = 64 << 10;
-/// Bytes from which on a chunk is complete: an element and its part fit behind them. The first chunk of
-/// replies grows step by step, and is complete once it has [`PART_BYTES`].
+/// Bytes at which a chunk is complete: one more element and its part still fit into it. The first chunk of
+/// replies grows gradually and is complete at [`PART_BYTES`].
 const CHUNK_BYTES: usize = CHUNK_CAPACITY - 2 * PART_BYTES;
 
-/// The position of an array that was begun.
+/// The position of an array whose length is not known yet.
 #[derive(Debug)]
 #[must_use = "an array ends with its length"]
 pub struct OpenArray(usize);
@@ -60,7 +60,7 @@ impl Default for Replies {
 }
 
 impl Replies {
-    /// Replies of a version, as many as there is memory for.
+    /// Creates empty replies of a version, without a limit on their bytes.
     #[must_use]
     pub fn new(version: Version) -> Self {
         Self {
@@ -76,70 +76,70 @@ impl Replies {
         }
     }
 
-    /// Replies that take their chunks from a pool.
+    /// Creates empty replies that allocate their chunks from a pool.
     #[must_use]
     pub fn with_pool(pool: Arc<ChunkPool>) -> Self {
         Self { pool: Some(pool), ..Self::default() }
     }
 
-    /// Empty replies of the same version and pool.
+    /// Creates empty replies of the same version and with the same pool.
     #[must_use]
     pub fn new_alike(&self) -> Self {
         Self { pool: self.pool.clone(), ..Self::new(self.version) }
     }
 
-    /// Changes how many bytes they may take. Strings that go beyond are left out: replies that have no room
-    /// are not whole, and have to be taken back.
+    /// Sets the limit on the bytes. Strings that exceed the limit are omitted: the replies are then
+    /// incomplete, and the caller must remove them.
     pub fn set_bytes_max(&mut self, bytes_max: usize) {
         self.bytes_max = bytes_max;
     }
 
-    /// Whether they have no room.
+    /// Returns whether the replies exceed the limit.
     #[must_use]
-    pub fn have_no_room(&self) -> bool {
+    pub fn exceed_limit(&self) -> bool {
         self.incomplete || self.len() > self.bytes_max
     }
 
-    /// The version of the replies to come.
+    /// Returns the version of later replies.
     #[must_use]
     pub fn version(&self) -> Version {
         self.version
     }
 
-    /// Changes the version of the replies to come.
+    /// Sets the version of later replies.
     pub fn set_version(&mut self, version: Version) {
         self.version = version;
     }
 
-    /// The first bytes to send: all of them, or as many as lie together.
+    /// Returns the next bytes to send: the contiguous bytes at the front.
     #[must_use]
     #[inline]
     pub fn front(&self) -> &[u8] {
         &self.full.front().unwrap_or(&self.bytes)[self.sent..]
     }
 
-    /// A copy of all bytes.
+    /// Returns a copy of all bytes.
     #[must_use]
     pub fn to_vec(&self) -> Vec<u8> {
         let chunks: Vec<&[u8]> = self.full.iter().chain([&self.bytes]).map(Vec::as_slice).collect();
         chunks.concat().split_off(self.sent)
     }
 
-    /// The number of bytes.
+    /// Returns the number of bytes.
     #[must_use]
     #[inline]
     pub fn len(&self) -> usize {
         self.full_bytes + self.bytes.len() - self.sent
     }
 
-    /// Whether there are no bytes.
+    /// Returns whether there are no bytes.
     #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Removes the first bytes, which were sent, and frees the chunks that they fill.
+    /// Removes the first `sent` bytes and frees the chunks that they fill.
     pub fn consume(&mut self, sent: usize) {
         debug_assert!(sent <= self.len());
         self.sent += sent;
@@ -151,13 +151,13 @@ impl Replies {
             self.bytes.clear();
             self.sent = 0;
         } else if self.full.is_empty() && self.sent > self.bytes.len() / 2 {
-            // A byte moves at most once, however little a client takes at a time.
+            // A byte moves at most once, even if the client receives few bytes at a time.
             self.bytes.drain(..self.sent);
             self.sent = 0;
         }
     }
 
-    /// Appends replies that were written elsewhere, in the same version. Long replies are not copied.
+    /// Appends other replies of the same version. Does not copy long replies.
     pub fn append(&mut self, mut others: Self) {
         self.incomplete |= others.incomplete;
         if self.is_empty() && self.bytes.capacity() <= others.bytes.capacity() {
@@ -168,7 +168,7 @@ impl Replies {
             self.extend(others.front());
             return;
         } else {
-            // A chunk with sent bytes can only be the first one.
+            // Only the first chunk may contain sent bytes.
             others.drop_sent();
             self.complete_chunk();
             std::mem::swap(&mut self.bytes, &mut others.bytes);
@@ -178,13 +178,13 @@ impl Replies {
         self.full.append(&mut others.full);
     }
 
-    /// Bytes of memory that they take.
+    /// Returns the bytes of memory that the replies occupy.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.full_capacity + self.bytes.capacity()
     }
 
-    /// Gives memory back, down to so many bytes, if there are no replies.
+    /// If there are no replies, frees memory until at most `kept` bytes remain.
     pub fn shrink(&mut self, kept: usize) {
         if self.is_empty() && self.bytes.capacity() >= CHUNK_CAPACITY {
             let chunk = std::mem::take(&mut self.bytes);
@@ -194,8 +194,7 @@ impl Replies {
         }
     }
 
-    /// Removes a chunk. Returns whether there may be more: to free all of a long reply at once would take
-    /// long.
+    /// Removes a chunk. Returns whether there may be more: freeing a long reply in one call would take long.
     pub fn discard_chunk(&mut self) -> bool {
         self.sent = 0;
         let more = self.pop_front().is_some();
@@ -206,7 +205,7 @@ impl Replies {
         more
     }
 
-    /// Removes all but the first bytes: takes back the replies after them.
+    /// Removes everything after the first `bytes` bytes, and thereby later replies.
     pub fn truncate(&mut self, bytes: usize) {
         while self.sent + bytes < self.full_bytes {
             let Some(chunk) = self.full.pop_back() else { break };
@@ -219,30 +218,30 @@ impl Replies {
         self.incomplete = false;
     }
 
-    /// A short text without line ends.
+    /// Appends a simple string, which has no line breaks.
     pub fn simple(&mut self, text: &str) {
         self.line(b'+', text.as_bytes());
     }
 
-    /// The reply to a command that has nothing to report.
+    /// Appends the reply `OK`.
     #[inline]
     pub fn ok(&mut self) {
         self.make_room();
         self.bytes.extend_from_slice(b"+OK\r\n");
     }
 
-    /// An error: a word in capitals that programs understand, and a sentence. Line ends become spaces.
+    /// Appends an error: an upper-case word for programs, and a sentence. Line breaks become spaces.
     pub fn error(&mut self, message: &str) {
         let message = message.replace(['\r', '\n'], " ");
         self.line(b'-', message.as_bytes());
     }
 
-    /// A number.
+    /// Appends an integer.
     pub fn integer(&mut self, number: i64) {
         self.line(b':', itoa::Buffer::new().format(number).as_bytes());
     }
 
-    /// Bytes.
+    /// Appends a bulk string.
     #[inline]
     pub fn bulk(&mut self, bytes: &[u8]) {
         self.length(b'$', bytes.len());
@@ -254,38 +253,38 @@ impl Replies {
         self.bytes.extend_from_slice(b"\r\n");
     }
 
-    /// Begins a reply of so many bytes, which [`Replies::part_of_bulk`] appends, a part at a time. Returns
-    /// whether there is room for them.
+    /// Begins a bulk string of `length` bytes, whose parts [`Replies::part_of_bulk`] appends. Returns whether
+    /// it fits.
     pub fn begin_bulk(&mut self, length: usize) -> bool {
         self.length(b'$', length);
         self.incomplete |= self.len() + length + 2 > self.bytes_max;
         !self.incomplete
     }
 
-    /// Appends what `write` appends to a buffer: a part of the reply that was begun.
+    /// Appends a part of a bulk string: the bytes that `write` appends to its buffer.
     pub fn part_of_bulk<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> T {
         self.make_room();
         write(&mut self.bytes)
     }
 
-    /// Ends the reply of bytes that was begun.
+    /// Ends a bulk string.
     pub fn end_bulk(&mut self) {
         self.bytes.extend_from_slice(b"\r\n");
     }
 
-    /// Nothing.
+    /// Appends a null.
     pub fn null(&mut self) {
         let null: &[u8] = if self.version == Version::Resp3 { b"_\r\n" } else { b"$-1\r\n" };
         self.bytes.extend_from_slice(null);
     }
 
-    /// Nothing, where an array could have been.
+    /// Appends a null in place of an array.
     pub fn null_array(&mut self) {
         let null: &[u8] = if self.version == Version::Resp3 { b"_\r\n" } else { b"*-1\r\n" };
         self.bytes.extend_from_slice(null);
     }
 
-    /// Bytes, or nothing.
+    /// Appends a bulk string or a null.
     pub fn bulk_or_null(&mut self, bytes: Option<&[u8]>) {
         match bytes {
             Some(bytes) => self.bulk(bytes),
@@ -293,17 +292,17 @@ impl Replies {
         }
     }
 
-    /// So many replies follow that belong together.
+    /// Begins an array. Its `length` elements follow.
     pub fn array(&mut self, length: usize) {
         self.length(b'*', length);
     }
 
-    /// The replies that follow belong together. Their number is written at their end.
+    /// Begins an array whose length is not known yet. [`Replies::end_array`] inserts it.
     pub fn begin_array(&mut self) -> OpenArray {
         OpenArray(self.len())
     }
 
-    /// Ends an array of so many replies.
+    /// Ends an array and inserts its length.
     pub fn end_array(&mut self, OpenArray(start): OpenArray, length: usize) {
         let mut header = Self::new(self.version);
         header.array(length);
@@ -323,7 +322,7 @@ impl Replies {
         self.full_capacity += chunk.capacity() - capacity;
     }
 
-    /// So many pairs of replies follow, each a key and what it leads to.
+    /// Begins a map. Its `pairs` pairs follow, each a key and a value.
     pub fn map(&mut self, pairs: usize) {
         match self.version {
             Version::Resp2 => self.length(b'*', 2 * pairs),
@@ -331,7 +330,7 @@ impl Replies {
         }
     }
 
-    /// A number with a fraction.
+    /// Appends a floating-point number.
     pub fn double(&mut self, number: f64) {
         let text = number.to_string();
         match self.version {
@@ -340,12 +339,12 @@ impl Replies {
         }
     }
 
-    /// So many different replies follow.
+    /// Begins a set. Its `length` elements follow.
     pub fn set(&mut self, length: usize) {
         self.length(if self.version == Version::Resp3 { b'~' } else { b'*' }, length);
     }
 
-    /// A text for people.
+    /// Appends a verbatim string.
     pub fn verbatim(&mut self, text: &str) {
         match self.version {
             Version::Resp2 => self.bulk(text.as_bytes()),
@@ -363,7 +362,7 @@ impl Replies {
         self.make_room();
         let digit = |number: usize| b'0' + (number % 10) as u8;
         match length {
-            // Most have one digit or two.
+            // Most lengths have one digit or two.
             0..10 => self.bytes.extend_from_slice(&[kind, digit(length), b'\r', b'\n']),
             10..100 => {
                 let line = [kind, digit(length / 10), digit(length), b'\r', b'\n'];
@@ -396,7 +395,7 @@ impl Replies {
         }
     }
 
-    /// Completes the chunk that is being written, if it is long enough.
+    /// Completes the current chunk if it is long enough.
     #[inline]
     fn make_room(&mut self) {
         let length = self.bytes.len();
@@ -416,7 +415,7 @@ impl Replies {
         self.full.push_back(std::mem::take(&mut self.bytes));
     }
 
-    /// Frees the first chunk of several. Returns its length.
+    /// Frees the first complete chunk, if any. Returns its length.
     fn pop_front(&mut self) -> Option<usize> {
         let chunk = self.full.pop_front()?;
         let bytes = chunk.len();
@@ -432,7 +431,7 @@ impl Replies {
         }
     }
 
-    /// Removes the bytes that were sent from the first chunk.
+    /// Removes the sent bytes from the first chunk.
     fn drop_sent(&mut self) {
         let sent = std::mem::take(&mut self.sent);
         match self.full.front_mut() {
@@ -456,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn both_versions_write_what_they_have_types_for() {
+    fn each_version_uses_its_own_types() {
         type Write = fn(&mut Replies);
         let cases: [(Write, &str, &str); 13] = [
             (|r| r.simple("OK"), "+OK\r\n", "+OK\r\n"),
@@ -484,38 +483,38 @@ mod tests {
     }
 
     #[test]
-    fn the_length_of_an_array_may_be_told_at_its_end() {
+    fn an_array_can_end_with_its_length() {
         for length in [0, 2, 300] {
-            let mut told = Replies::default();
-            told.integer(1);
-            let mut asked = told.clone();
-            told.array(length);
-            let array = asked.begin_array();
-            for replies in [&mut told, &mut asked] {
+            let mut expected = Replies::default();
+            expected.integer(1);
+            let mut deferred = expected.clone();
+            expected.array(length);
+            let array = deferred.begin_array();
+            for replies in [&mut expected, &mut deferred] {
                 (0..length).for_each(|_| replies.bulk(b"word"));
             }
-            asked.end_array(array, length);
-            assert_eq!(asked.front(), told.front());
+            deferred.end_array(array, length);
+            assert_eq!(deferred.front(), expected.front());
         }
     }
 
     #[test]
-    fn what_goes_beyond_the_room_is_left_out() {
+    fn strings_beyond_the_limit_are_omitted() {
         let mut replies = Replies::default();
         replies.set_bytes_max(10);
         replies.bulk(b"abcd");
-        assert_eq!((replies.front(), replies.have_no_room()), (&b"$4\r\nabcd\r\n"[..], false));
+        assert_eq!((replies.front(), replies.exceed_limit()), (&b"$4\r\nabcd\r\n"[..], false));
         replies.truncate(0);
         replies.bulk(b"abcde");
-        assert!(replies.have_no_room() && replies.front().len() <= 10);
+        assert!(replies.exceed_limit() && replies.front().len() <= 10);
         replies.truncate(0);
-        assert!(!replies.have_no_room());
+        assert!(!replies.exceed_limit());
         replies.verbatim("eleven bytes");
-        assert!(replies.have_no_room());
+        assert!(replies.exceed_limit());
     }
 
     #[test]
-    fn a_reply_may_be_written_in_parts() {
+    fn a_bulk_string_can_be_written_in_parts() {
         let mut replies = Replies::default();
         replies.set_bytes_max(12);
         assert!(replies.begin_bulk(6));
@@ -523,9 +522,9 @@ mod tests {
         replies.part_of_bulk(|out| out.extend_from_slice(b"def"));
         replies.end_bulk();
         assert_eq!(replies.front(), b"$6\r\nabcdef\r\n");
-        assert!(!replies.have_no_room());
+        assert!(!replies.exceed_limit());
         replies.truncate(0);
-        assert!(!replies.begin_bulk(7) && replies.have_no_room());
+        assert!(!replies.begin_bulk(7) && replies.exceed_limit());
     }
 
     #[test]
@@ -580,7 +579,7 @@ mod tests {
     }
 
     #[test]
-    fn replies_are_taken_back_across_chunks() {
+    fn replies_are_truncated_across_chunks() {
         for kept in [0, 10, CHUNK_BYTES, CHUNK_BYTES + PART_BYTES, 2 * CHUNK_BYTES + 7] {
             let (mut replies, mut expected) = long(2);
             replies.consume(5);
@@ -614,7 +613,7 @@ mod tests {
     }
 
     #[test]
-    fn replies_that_were_written_elsewhere_are_appended() {
+    fn other_replies_are_appended() {
         for sent in [0, 1, 100_000, CHUNK_BYTES + PART_BYTES + 1] {
             for before in [0, 10, 2 * CHUNK_BYTES] {
                 let (mut others, written) = long(3);

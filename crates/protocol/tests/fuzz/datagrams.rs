@@ -1,4 +1,4 @@
-//! What a batch datagram holds, and the window of its requests.
+//! Fuzz tests of the decoders of batch datagrams, and of the window of requests.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::feed::{feed, pick, random_bytes, random_length, random_part};
 
 const HEADER_TOKENS: &[u8] =
     b"\0\0\0\0\0\0\0\0|\xff\xff\xff\xff|\0\0\0\0|\x01|\x04|\x07|\x08|\0\0\0\x01\0\0\0";
-/// What operations and items begin with, and sizes.
+/// First bytes of operations and items, and sizes.
 const BATCH_TOKENS: &[u8] =
     b"\0|\x01|\x02|\x03|\x04|\x05|\x06|\x07|\x0b|\x11|\x12|\x21|\x22|\x26|\x32|\x36|\x40|\x47|\
     \x87|\xc7|\x01\0|\x02\0|\xff\xff|abc";
@@ -20,42 +20,42 @@ const WINDOW_TOKENS: &[u8] =
 
 #[test]
 fn batch_headers() {
-    feed(HEADER_TOKENS, header_written, |_, bytes| is_header(bytes));
+    feed(HEADER_TOKENS, encoded_header, |_, bytes| is_header(bytes));
 }
 
 #[test]
 fn batch_operations() {
-    feed(BATCH_TOKENS, operations_written, |_, bytes| are_operations(bytes));
+    feed(BATCH_TOKENS, encoded_operations, |_, bytes| are_operations(bytes));
 }
 
 #[test]
 fn batch_items() {
-    feed(BATCH_TOKENS, items_written, |_, bytes| are_items(bytes));
+    feed(BATCH_TOKENS, encoded_items, |_, bytes| are_items(bytes));
 }
 
 #[test]
 fn batch_windows() {
-    feed(WINDOW_TOKENS, identifiers_written, |_, bytes| comes_again_in_a_window(bytes));
+    feed(WINDOW_TOKENS, encoded_identifiers, |_, bytes| repeats_in_a_window(bytes));
 }
 
 #[test]
 fn the_last_identifiers_are_as_all_others() {
     let mut window = batch::Window::default();
     for identifier in [u64::MAX - 63, u64::MAX] {
-        assert_eq!(window.begin(identifier), batch::Known::New);
+        assert_eq!(window.begin(identifier), batch::RequestState::New);
         window.finish(identifier, b"done");
     }
-    assert_eq!(window.begin(u64::MAX), batch::Known::Done(b"done"));
-    assert_eq!(window.begin(u64::MAX - 63), batch::Known::Done(b"done"));
-    assert_eq!(window.begin(u64::MAX - 64), batch::Known::TooOld);
+    assert_eq!(window.begin(u64::MAX), batch::RequestState::Executed(b"done"));
+    assert_eq!(window.begin(u64::MAX - 63), batch::RequestState::Executed(b"done"));
+    assert_eq!(window.begin(u64::MAX - 64), batch::RequestState::TooOld);
 }
 
-/// A header of any kind, and something behind it.
-fn header_written(rng: &mut StdRng) -> Vec<u8> {
-    use batch::{Kind, Refusal};
-    let refusals = [Refusal::Malformed, Refusal::Session, Refusal::Identifier, Refusal::Table];
+/// A header of any kind followed by other bytes.
+fn encoded_header(rng: &mut StdRng) -> Vec<u8> {
+    use batch::{Kind, Rejection};
+    let rejections = [Rejection::Malformed, Rejection::Session, Rejection::Identifier, Rejection::Table];
     let plain = [Kind::Hello, Kind::Token, Kind::Session, Kind::Request, Kind::Reply, Kind::ReplyEnd];
-    let kind = if rng.random() { pick(rng, &plain) } else { Kind::Refused(pick(rng, &refusals)) };
+    let kind = if rng.random() { pick(rng, &plain) } else { Kind::Rejected(pick(rng, &rejections)) };
     let header = batch::Header {
         session: rng.random(),
         identifier: rng.random(),
@@ -68,7 +68,7 @@ fn header_written(rng: &mut StdRng) -> Vec<u8> {
     [&header.bytes()[..], &random_bytes(rng, 20)].concat()
 }
 
-/// Whether a datagram has a header, which says all that its bytes do.
+/// Returns whether a datagram has a valid header. Encoding the header again returns its bytes.
 fn is_header(bytes: &[u8]) -> bool {
     match batch::Header::parse(bytes) {
         Ok((header, rest)) => {
@@ -86,10 +86,10 @@ fn is_header(bytes: &[u8]) -> bool {
     }
 }
 
-/// Operations as they stand in a datagram, and how many before them.
-fn operations_written(rng: &mut StdRng) -> Vec<u8> {
+/// The number of operations of a datagram, and their encoding.
+fn encoded_operations(rng: &mut StdRng) -> Vec<u8> {
     let bytes = similar_bytes(rng);
-    let mut requests = batch::Requests::new(PAYLOAD_BYTES_MAX);
+    let mut requests = batch::RequestDatagram::new(PAYLOAD_BYTES_MAX);
     for _ in 0..rng.random_range(0..20) {
         let (key, value) = (any_part(rng, &bytes), any_part(rng, &bytes));
         let how = rng.random_range(0..3);
@@ -112,7 +112,7 @@ fn operations_written(rng: &mut StdRng) -> Vec<u8> {
     counted(requests.datagram(batch::Header::of(batch::Kind::Request)))
 }
 
-/// Bytes whose parts are often alike, so that they are left out where they come again.
+/// Bytes with many equal parts, so that the encoder omits repetitions.
 fn similar_bytes(rng: &mut StdRng) -> Vec<u8> {
     let length = 20 + random_length(rng).min(2000);
     (0..length).map(|_| rng.random_range(0..3)).collect()
@@ -126,13 +126,13 @@ fn any_part<'a>(rng: &mut StdRng, bytes: &'a [u8]) -> &'a [u8] {
     &bytes[start..start + rng.random_range(0..4)]
 }
 
-/// What follows the header of a datagram, and how many that are before it.
+/// The count in the header of a datagram, and the bytes after the header.
 fn counted(datagram: &[u8]) -> Vec<u8> {
     let (header, rest) = batch::Header::parse(datagram).unwrap();
     [&header.count.to_le_bytes()[..], rest].concat()
 }
 
-/// Whether bytes are a number and so many operations.
+/// Returns whether the bytes are a count and this number of operations.
 fn are_operations(bytes: &[u8]) -> bool {
     let Some((count, rest)) = bytes.split_first_chunk() else { return false };
     let count = u16::from_le_bytes(*count);
@@ -143,10 +143,12 @@ fn are_operations(bytes: &[u8]) -> bool {
     let longer = [rest, &[0]].concat();
     assert_eq!(
         batch::Operations::new(count, &longer).nth(count.into()),
-        Some(Err(batch::Malformed::Rest(1)))
+        Some(Err(batch::Malformed::TrailingBytes(1)))
     );
-    let mut requests = batch::Requests::new(batch::Header::SIZE + rest.len());
-    operations.iter().for_each(|operation| assert!(requests.push(operation), "it is no longer than it was"));
+    let mut requests = batch::RequestDatagram::new(batch::Header::SIZE + rest.len());
+    operations
+        .iter()
+        .for_each(|operation| assert!(requests.push(operation), "the encoding is not longer than the input"));
     assert_eq!(requests.writes(), operations.iter().any(batch::Operation::writes));
     let (header, rest) =
         batch::Header::parse(requests.datagram(batch::Header::of(batch::Kind::Hello))).unwrap();
@@ -155,7 +157,7 @@ fn are_operations(bytes: &[u8]) -> bool {
     true
 }
 
-/// All that a datagram holds, unless something of it is malformed: then it ends there.
+/// Returns all operations or items of a datagram, or `None` if one is malformed, which must then be the last.
 fn all_of<T>(
     count: u16,
     bytes: &[u8],
@@ -168,14 +170,17 @@ fn all_of<T>(
     }
     assert!(parsed.next().is_none());
     let first_malformed = all.iter().position(Result::is_err);
-    assert!(first_malformed.is_none_or(|index| index + 1 == all.len()), "goes on behind what is malformed");
+    assert!(
+        first_malformed.is_none_or(|index| index + 1 == all.len()),
+        "the iterator continues after an error"
+    );
     let all = all.into_iter().collect::<Result<Vec<_>, _>>().ok()?;
     assert_eq!(all.len(), usize::from(count));
     Some(all)
 }
 
-/// Items as they stand in a datagram, and how many before them.
-fn items_written(rng: &mut StdRng) -> Vec<u8> {
+/// The number of items of a datagram, and their encoding.
+fn encoded_items(rng: &mut StdRng) -> Vec<u8> {
     use batch::Item;
     let plain = [
         Item::Done { more: false },
@@ -199,26 +204,29 @@ fn items_written(rng: &mut StdRng) -> Vec<u8> {
     counted(&reply(&items, PAYLOAD_BYTES_MAX))
 }
 
-/// A datagram of items, which has room for them.
+/// A datagram of items that fit into it.
 fn reply(items: &[batch::Item<'_>], payload_bytes: usize) -> Vec<u8> {
     let (mut out, mut ends) = (Vec::new(), Vec::new());
     let request = batch::Header::of(batch::Kind::Request);
-    let mut reply = batch::Reply::to(&request, payload_bytes, 1, &mut out, &mut ends);
+    let mut reply = batch::ReplyWriter::to(&request, payload_bytes, 1, &mut out, &mut ends);
     items.iter().for_each(|item| assert_eq!(reply.push(item, 0), batch::Room::Fits));
     reply.finish();
     assert_eq!(ends, [out.len()]);
     out
 }
 
-/// Whether bytes are a number and so many items.
+/// Returns whether the bytes are a count and this number of items.
 fn are_items(bytes: &[u8]) -> bool {
     let Some((count, rest)) = bytes.split_first_chunk() else { return false };
     let count = u16::from_le_bytes(*count);
     let Some(items) = all_of(count, rest, batch::Items::new(count, rest)) else { return false };
     assert!(rest.first().is_none_or(|first| batch_item::padding((*first).into()) == 0));
     let longer = [rest, &[0]].concat();
-    assert_eq!(batch::Items::new(count, &longer).nth(count.into()), Some(Err(batch::Malformed::Rest(1))));
-    // It is no longer than it was.
+    assert_eq!(
+        batch::Items::new(count, &longer).nth(count.into()),
+        Some(Err(batch::Malformed::TrailingBytes(1)))
+    );
+    // The encoding is not longer than the input.
     let datagram = reply(&items, batch::Header::SIZE + rest.len());
     let (header, rest) = batch::Header::parse(&datagram).unwrap();
     assert_eq!((header.kind, header.count), (batch::Kind::ReplyEnd, count));
@@ -226,12 +234,12 @@ fn are_items(bytes: &[u8]) -> bool {
     true
 }
 
-/// Bytes of an identifier, and of what happens to it.
+/// Bytes of a step: an identifier and a byte that says whether the request begins or finishes.
 const STEP_BYTES: usize = 9;
 const FINISH: u8 = 1;
 
-/// Identifiers of requests, some of them close together, and the end of each; the last one comes again.
-fn identifiers_written(rng: &mut StdRng) -> Vec<u8> {
+/// Steps that begin and finish requests with close identifiers. The last request repeats an earlier one.
+fn encoded_identifiers(rng: &mut StdRng) -> Vec<u8> {
     let from = pick(rng, &[0, 1 << 32, u64::MAX - 200]);
     let mut identifiers: Vec<u64> =
         (0..rng.random_range(0..40)).map(|_| from + rng.random_range(0..199)).collect();
@@ -242,31 +250,32 @@ fn identifiers_written(rng: &mut StdRng) -> Vec<u8> {
     [&identifiers.iter().flat_map(both).collect::<Vec<_>>()[..], &last, &[0]].concat()
 }
 
-/// Whether a request comes again whose outcome is known. Each is what the window says it is.
-fn comes_again_in_a_window(bytes: &[u8]) -> bool {
-    let (mut window, mut newest, mut begun) = (batch::Window::default(), 0, BTreeMap::new());
-    let mut comes_again = false;
+/// Returns whether a request repeats after its outcome is known. Checks the state that the window returns for
+/// each request.
+fn repeats_in_a_window(bytes: &[u8]) -> bool {
+    let (mut window, mut newest, mut started) = (batch::Window::default(), 0, BTreeMap::new());
+    let mut repeats = false;
     for (index, step) in bytes.chunks_exact(STEP_BYTES).enumerate() {
         let identifier = u64::from_le_bytes(*step.first_chunk().unwrap());
         if step[STEP_BYTES - 1] & FINISH != 0 {
             let outcome = index.to_le_bytes();
             window.finish(identifier, &outcome);
-            begun.entry(identifier).and_modify(|known| *known = Some(outcome));
+            started.entry(identifier).and_modify(|known| *known = Some(outcome));
             continue;
         }
         let known = window.begin(identifier);
         if identifier == 0 || u128::from(identifier) + BATCH_WINDOW as u128 <= u128::from(newest) {
-            assert_eq!(known, batch::Known::TooOld);
+            assert_eq!(known, batch::RequestState::TooOld);
             continue;
         }
         newest = newest.max(identifier);
-        match begun.get(&identifier) {
-            None => assert_eq!(known, batch::Known::New),
-            Some(None) => assert_eq!(known, batch::Known::Begun),
-            Some(Some(outcome)) => assert_eq!(known, batch::Known::Done(outcome)),
+        match started.get(&identifier) {
+            None => assert_eq!(known, batch::RequestState::New),
+            Some(None) => assert_eq!(known, batch::RequestState::Executing),
+            Some(Some(outcome)) => assert_eq!(known, batch::RequestState::Executed(outcome)),
         }
-        comes_again |= matches!(known, batch::Known::Done(_));
-        begun.entry(identifier).or_insert(None::<[u8; 8]>);
+        repeats |= matches!(known, batch::RequestState::Executed(_));
+        started.entry(identifier).or_insert(None::<[u8; 8]>);
     }
-    comes_again
+    repeats
 }

@@ -1,4 +1,4 @@
-//! What feeds a parser, and chooses what it is fed.
+//! Generation of inputs for a parser.
 
 use std::ops::Range;
 use std::thread;
@@ -7,13 +7,14 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 
-/// Bytes for each parser, unless the environment says otherwise: they take it one to six seconds of a core.
+/// Default number of bytes for each parser. A parser needs one to six seconds of a core for them.
 const FUZZ_BYTES: u64 = 100_000_000;
-/// One input of so many is as the encoder wrote it.
+/// One of this many inputs is an unchanged output of the encoder.
 const WHOLE_ONES: u64 = 16;
 
-/// Feeds a parser until it has had its bytes. `accepts` says whether it takes all of an input, and panics if
-/// it breaks a promise on the way; it has to take what `write` writes.
+/// Passes inputs to a parser until their total length is reached. `accepts` returns whether the parser
+/// accepts the whole input, and panics if the parser violates a property. It must accept everything that
+/// `write` returns.
 pub(crate) fn feed(
     tokens: &[u8],
     write: impl Fn(&mut StdRng) -> Vec<u8>,
@@ -29,24 +30,24 @@ pub(crate) fn feed(
         let input = if is_whole { write(&mut rng) } else { hostile(&mut rng, &tokens, &write) };
         let shown = Shown(&input);
         let is_accepted = accepts(&mut rng, &input);
-        assert!(is_accepted || !is_whole, "what the encoder wrote is refused");
+        assert!(is_accepted || !is_whole, "the parser rejected an output of the encoder");
         drop(shown);
         inputs += 1;
         bytes += input.len() as u64;
         whole += u64::from(is_whole);
         accepted += u64::from(is_accepted);
     }
-    println!("{bytes} bytes in {inputs} inputs: {accepted} accepted, {whole} of them as they were written");
-    assert!(whole > 0, "every input was spoiled");
+    println!("{bytes} bytes in {inputs} inputs: {accepted} accepted, {whole} of them unchanged");
+    assert!(whole > 0, "no input was unchanged");
 }
 
-/// A number from the environment, or this one.
+/// Returns a number from the environment, or a default.
 fn setting(name: &str, default: u64) -> u64 {
     let given = std::env::var(name).ok();
-    given.map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
+    given.map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is not a number")))
 }
 
-/// An input, which is printed if a test fails over it.
+/// Prints an input if a test fails on it.
 struct Shown<'a>(&'a [u8]);
 
 impl Drop for Shown<'_> {
@@ -57,7 +58,7 @@ impl Drop for Shown<'_> {
     }
 }
 
-/// A message with a few changes, or random bytes, or tokens.
+/// Returns an encoded message with a few changes, or random bytes, or tokens.
 fn hostile(rng: &mut StdRng, tokens: &[&[u8]], write: impl Fn(&mut StdRng) -> Vec<u8>) -> Vec<u8> {
     match rng.random_range(0..8) {
         0 => random_bytes(rng, 200),
@@ -70,8 +71,8 @@ fn hostile(rng: &mut StdRng, tokens: &[&[u8]], write: impl Fn(&mut StdRng) -> Ve
     }
 }
 
-/// Changes a byte or a bit, cuts the end off or a part out, or inserts a copy of a part, a token so many
-/// times, or random bytes.
+/// Changes a byte or a bit, truncates the input, removes a part, or inserts a copy of a part, a repeated
+/// token, or random bytes.
 fn change(rng: &mut StdRng, bytes: &mut Vec<u8>, tokens: &[&[u8]]) {
     let part = random_part(rng, bytes.len());
     let at = rng.random_range(0..=bytes.len());
@@ -100,14 +101,14 @@ pub(crate) fn random_bytes(rng: &mut StdRng, most: usize) -> Vec<u8> {
     bytes
 }
 
-/// A part of so many bytes, short more often than not.
+/// Returns a range within this number of bytes. Most ranges are short.
 pub(crate) fn random_part(rng: &mut StdRng, bytes: usize) -> Range<usize> {
     let start = rng.random_range(0..=bytes);
     let most = if rng.random_ratio(7, 8) { 12.min(bytes - start) } else { bytes - start };
     start..start + rng.random_range(0..=most)
 }
 
-/// Bytes of an argument, few more often than not, and now and then more than a line may have.
+/// Returns the length of an argument. Most are short, and a few exceed the limit on lines.
 pub(crate) fn random_length(rng: &mut StdRng) -> usize {
     let most = match rng.random_range(0..5000) {
         0 => 70_000,

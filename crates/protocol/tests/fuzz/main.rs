@@ -1,11 +1,12 @@
-//! Hostile bytes for every parser: random ones, what it looks for in any order, and messages that the crate
-//! itself wrote with a few changes. Now and then one without any, which has to be accepted.
+//! Fuzz tests of every parser with random bytes, tokens of the format in random order, and encoded messages
+//! with a few changes. Some inputs are unchanged, and the parser must accept them.
 //!
-//! `HONEYCOMB_FUZZ_BYTES` says how many bytes each parser gets, `HONEYCOMB_SEED` which.
+//! `HONEYCOMB_FUZZ_BYTES` sets the number of bytes for each parser, `HONEYCOMB_SEED` the seed of the random
+//! numbers.
 #![allow(missing_docs)]
 
-mod answers;
 mod datagrams;
 mod feed;
 mod packets;
+mod replies;
 mod requests;

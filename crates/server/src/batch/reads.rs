@@ -1,6 +1,6 @@
 //! The batch of reads of a round, of all connections and datagrams.
 
-use honeycomb_protocol::resp::Found;
+use honeycomb_protocol::resp::ParsedRequest;
 use honeycomb_store::{Error, Reads, Table};
 use slab::Slab;
 
@@ -69,7 +69,7 @@ impl Default for ReadBatch {
 /// A command that reads.
 struct Command {
     connection: usize,
-    found: Found,
+    found: ParsedRequest,
     number: usize,
     what: What,
     /// The position of its first read in the batch.

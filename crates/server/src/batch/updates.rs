@@ -2,7 +2,7 @@
 //! One batch reads the pairs of all commands. Another one contains the swaps that make the commands atomic. A
 //! command executes alone if its pair has changed between the two batches, or if it writes several pairs.
 
-use honeycomb_protocol::resp::Found;
+use honeycomb_protocol::resp::ParsedRequest;
 use honeycomb_store::{Batch, Error, Reads, Table};
 use slab::Slab;
 
@@ -36,7 +36,7 @@ impl Default for UpdateBatch {
 /// A command that reads and then writes.
 struct Command {
     connection: usize,
-    found: Found,
+    found: ParsedRequest,
     named: CommandRef,
     handler: OnKeys,
     /// The position of its first read in the batch.

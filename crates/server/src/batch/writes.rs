@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use honeycomb_protocol::resp::{Found, Replies};
+use honeycomb_protocol::resp::{ParsedRequest, Replies};
 use honeycomb_store::{Batch, Table};
 use slab::Slab;
 
@@ -35,7 +35,7 @@ pub(super) struct WriteBatch {
 /// A command whose write is in the batch.
 struct Command {
     connection: usize,
-    found: Found,
+    found: ParsedRequest,
     named: CommandRef,
     handler: OnKeys,
     entry: Option<Entry>,

@@ -201,18 +201,18 @@ fn read_all(data: &[u8], asked: &[(Field, Operation)], replies: &mut Replies) {
 
 #[cfg(test)]
 mod tests {
-    use honeycomb_protocol::resp::{Limits, Requests, encode};
+    use honeycomb_protocol::resp::{Limits, RequestBuffer, encode};
     use proptest::prelude::*;
 
     use super::*;
 
     fn parsed(words: &[Vec<u8>]) -> Result<Vec<(Field, Operation)>, Failure> {
-        let (mut requests, mut bytes) = (Requests::default(), Vec::new());
+        let (mut requests, mut bytes) = (RequestBuffer::default(), Vec::new());
         let words: Vec<&[u8]> =
             [&b"BITFIELD"[..], b"key"].into_iter().chain(words.iter().map(|word| &**word)).collect();
         encode(&words, &mut bytes);
         requests.receive(&bytes);
-        let found = requests.take(&Limits::default()).unwrap().unwrap();
+        let found = requests.parse_next(&Limits::default()).unwrap().unwrap();
         parse(&requests.arguments(&found))
     }
 

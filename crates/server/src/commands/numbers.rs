@@ -1,6 +1,6 @@
 //! Values as numbers, written in decimal.
 
-use honeycomb_protocol::resp::{Replies, decimal};
+use honeycomb_protocol::resp::{Replies, format_decimal};
 
 use crate::arguments::{Arguments, integer};
 use crate::command::{Command, CommandForm, Keys};
@@ -76,7 +76,7 @@ fn add(keyspace: &mut Keyspace<'_>, key: &[u8], delta: i64, replies: &mut Replie
     };
     let sum = number.checked_add(delta).ok_or(Failure::Overflow)?;
     replies.integer(sum);
-    keyspace.put(key, &decimal(sum), expires_at)
+    keyspace.put(key, &format_decimal(sum), expires_at)
 }
 
 fn incrbyfloat(

@@ -36,7 +36,7 @@ impl Outbox {
 fn together(datagrams: &[(usize, Route)], start: usize, most: usize) -> usize {
     let Some(&(_, route)) = datagrams.first() else { return 0 };
     let same_way = datagrams.iter().take_while(|(_, its_route)| *its_route == route);
-    honeycomb_protocol::together(start, same_way.map(|(end, _)| *end), most)
+    honeycomb_protocol::segment_run(start, same_way.map(|(end, _)| *end), most)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::{Bound, ControlFlow};
 
-use honeycomb_protocol::batch::{Header, Item, Kind, Operation, Refusal, Reply, Room};
+use honeycomb_protocol::batch::{Header, Item, Kind, Operation, Rejection, ReplyWriter, Room};
 use honeycomb_protocol::ocsm;
 use honeycomb_store::{Error, Reads};
 
@@ -44,8 +44,8 @@ impl Replier {
     }
 
     /// Rejects a request. None of its operations was executed.
-    pub(super) fn refuse(&mut self, request: &Header, refusal: Refusal, route: Route) {
-        self.send_header(&Header { count: 0, kind: Kind::Refused(refusal), ..*request }, route);
+    pub(super) fn refuse(&mut self, request: &Header, rejection: Rejection, route: Route) {
+        self.send_header(&Header { count: 0, kind: Kind::Rejected(rejection), ..*request }, route);
     }
 
     /// Replies to a packet whose operations were executed.
@@ -58,11 +58,11 @@ impl Replier {
         let found = PacketResults { requests, request, reads };
         match &request.form {
             ReplyFormat::Ocsm(packet) => {
-                let mut answers = ocsm::Answers::to(packet, &mut self.outbox.bytes);
+                let mut answers = ocsm::ReplyPacket::to(packet, &mut self.outbox.bytes);
                 for step in found.steps() {
                     match found.value(step) {
-                        Ok(value) => answers.answer(ocsm::Status::Done, value.as_deref()),
-                        Err(outcome) => answers.answer(outcome.status(), None),
+                        Ok(value) => answers.push(ocsm::Status::Done, value.as_deref()),
+                        Err(outcome) => answers.push(outcome.status(), None),
                     }
                 }
                 let end = self.outbox.bytes.len();
@@ -74,7 +74,7 @@ impl Replier {
 
     fn reply(&mut self, header: &Header, found: &PacketResults<'_>) {
         let (out, mut ends) = (&mut self.outbox.bytes, Vec::new());
-        let mut reply = Reply::to(header, self.payload_bytes, self.reply_datagrams_max, out, &mut ends);
+        let mut reply = ReplyWriter::to(header, self.payload_bytes, self.reply_datagrams_max, out, &mut ends);
         let mut later = found.steps().len();
         for step in found.steps() {
             later -= 1;
@@ -145,7 +145,7 @@ impl<'f> PacketResults<'f> {
         if envelope.is_alive(self.requests.now) { Ok(envelope.data) } else { Err(Outcome::Absent) }
     }
 
-    fn reply_range(&self, step: &Step<'_>, later: usize, reply: &mut Reply<'_>) {
+    fn reply_range(&self, step: &Step<'_>, later: usize, reply: &mut ReplyWriter<'_>) {
         let last = match self.push_pairs(step, later, reply) {
             Ok(last) => last,
             Err(_) => Item::Failed,
@@ -154,7 +154,12 @@ impl<'f> PacketResults<'f> {
     }
 
     /// Replies the pairs of a range. Returns the item that ends them.
-    fn push_pairs(&self, step: &Step<'_>, later: usize, reply: &mut Reply<'_>) -> Result<Item<'f>, Failure> {
+    fn push_pairs(
+        &self,
+        step: &Step<'_>,
+        later: usize,
+        reply: &mut ReplyWriter<'_>,
+    ) -> Result<Item<'f>, Failure> {
         let read = step.read.unwrap_or(usize::MAX);
         let now = self.requests.now;
         let alive = |pair| Envelope::open(pair).filter(|envelope| envelope.is_alive(now));
@@ -181,7 +186,7 @@ impl<'f> PacketResults<'f> {
 
 /// The pairs of a range while they are written to a reply.
 struct Pairs<'p, 'r> {
-    reply: &'p mut Reply<'r>,
+    reply: &'p mut ReplyWriter<'r>,
     /// The number of later operations of the packet.
     later: usize,
     any: bool,
@@ -203,7 +208,7 @@ impl Pairs<'_, '_> {
 }
 
 /// Adds an item to a reply, or the note that the reply has no space for it.
-fn push(reply: &mut Reply<'_>, item: &Item<'_>, later: usize) {
+fn push(reply: &mut ReplyWriter<'_>, item: &Item<'_>, later: usize) {
     let instead = match reply.push(item, later) {
         Room::Fits => return,
         Room::Full => Item::NoRoom,

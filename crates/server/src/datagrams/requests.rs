@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use honeycomb_protocol::batch::{Header, Kind, Known, Operation, Operations, Refusal};
+use honeycomb_protocol::batch::{Header, Kind, Operation, Operations, Rejection, RequestState};
 use honeycomb_protocol::ocsm;
 use honeycomb_store::{Reads, Table};
 
@@ -120,7 +120,7 @@ impl<'a> PacketRequests<'a> {
         let too_long = arrived.bytes.len() > self.shared.config().datagrams.payload_bytes;
         let Ok(packet) = ocsm::Packet::parse(arrived.bytes) else { return };
         // A reply to a reply could loop forever.
-        if too_long || packet.header().answered {
+        if too_long || packet.header().is_reply {
             return;
         }
         let header = packet.header();
@@ -148,8 +148,8 @@ impl<'a> PacketRequests<'a> {
         match header.kind {
             Kind::Hello if operations.is_empty() => replier.welcome(&header, arrived.route, self.shared),
             Kind::Request => {
-                if let Err(refusal) = self.take_request(&header, operations, arrived, replier, reads) {
-                    replier.refuse(&header, refusal, arrived.route);
+                if let Err(rejection) = self.take_request(&header, operations, arrived, replier, reads) {
+                    replier.refuse(&header, rejection, arrived.route);
                 }
             }
             _ => {}
@@ -163,28 +163,28 @@ impl<'a> PacketRequests<'a> {
         arrived: Arrived<'a>,
         replier: &mut Replier,
         reads: &mut Reads,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Rejection> {
         let route = arrived.route;
-        let window = replier.sessions.window(header.session, route.client).ok_or(Refusal::Session)?;
+        let window = replier.sessions.window(header.session, route.client).ok_or(Rejection::Session)?;
         if arrived.bytes.len() > self.shared.config().datagrams.payload_bytes {
-            return Err(Refusal::Malformed);
+            return Err(Rejection::Malformed);
         }
-        let table = self.table(header.table).ok_or(Refusal::Table)?;
+        let table = self.table(header.table).ok_or(Rejection::Table)?;
         let start = self.steps.len();
         let known = match self.parse(header.count, operations) {
-            Ok(false) => Known::New,
+            Ok(false) => RequestState::New,
             Ok(true) => window.begin(header.identifier),
-            Err(refusal) => {
+            Err(rejection) => {
                 self.steps.truncate(start);
-                return Err(refusal);
+                return Err(rejection);
             }
         };
         let outcomes = match known {
-            Known::New => &[][..],
-            Known::Done(outcomes) => outcomes,
-            Known::Begun | Known::TooOld => {
+            RequestState::New => &[][..],
+            RequestState::Executed(outcomes) => outcomes,
+            RequestState::Executing | RequestState::TooOld => {
                 self.steps.truncate(start);
-                return if known == Known::Begun { Ok(()) } else { Err(Refusal::Identifier) };
+                return if known == RequestState::Executing { Ok(()) } else { Err(Rejection::Identifier) };
             }
         };
         let writes = self.steps[start..].iter_mut().filter(|step| step.operation.writes());
@@ -203,10 +203,10 @@ impl<'a> PacketRequests<'a> {
 
     /// Parses the operations of a request into steps. Returns whether one of them writes. On an error the
     /// caller removes the steps.
-    fn parse(&mut self, count: u16, operations: &'a [u8]) -> Result<bool, Refusal> {
+    fn parse(&mut self, count: u16, operations: &'a [u8]) -> Result<bool, Rejection> {
         let mut writes = false;
         for operation in Operations::new(count, operations) {
-            let operation = operation.map_err(|_| Refusal::Malformed)?;
+            let operation = operation.map_err(|_| Rejection::Malformed)?;
             writes |= operation.writes();
             self.steps.push(Step { operation, read: None, outcome: None });
         }

@@ -86,7 +86,7 @@ impl Exec {
         while budget > 0 {
             let before = context.replies.len();
             match self.advance(context)? {
-                Progress::More if context.replies.have_no_room() => return Ok(Progress::Done),
+                Progress::More if context.replies.exceed_limit() => return Ok(Progress::Done),
                 Progress::More if is_sliced && (self.is_within_long_work() || time.instant() >= until) => {
                     break;
                 }

@@ -107,7 +107,7 @@ fn step(connection: &mut Connection, shared: &ServerState, stopwatch: &mut Stopw
     let mut context = Context { shared, session, replies, transaction: None, now };
     let outcome = work.step(&mut context, &requests.arguments(found));
     let progress = match &outcome {
-        Ok(_) if task.replies.have_no_room() => Progress::Done,
+        Ok(_) if task.replies.exceed_limit() => Progress::Done,
         Ok(progress) => *progress,
         Err(_) => Progress::Done,
     };
@@ -126,7 +126,7 @@ fn finish(connection: &mut Connection, task: Task, failure: Option<Failure>, sto
     let reply_bytes_max = stopwatch.shared().config().reply_bytes_max;
     connection.replies.set_version(replies.version());
     match &failure {
-        None if replies.have_no_room() => connection.end_for_reply(replies, reply_bytes_max),
+        None if replies.exceed_limit() => connection.end_for_reply(replies, reply_bytes_max),
         None => connection.replies.append(replies),
         Some(failure) => failure.reply_after(before, &mut connection.replies),
     }

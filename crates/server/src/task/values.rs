@@ -72,7 +72,7 @@ impl Values {
             context.replies.array(self.keys.len());
         }
         let mut budget = PART_BYTES;
-        while budget > 0 && !self.keys.is_empty() && !context.replies.have_no_room() {
+        while budget > 0 && !self.keys.is_empty() && !context.replies.exceed_limit() {
             let spent = self.advance(context, &arguments[self.keys.start], budget)?;
             budget = budget.saturating_sub(spent);
         }

@@ -66,7 +66,7 @@ impl Walking {
         }
         match self.page(context)? {
             Some(more) => self.end(more, context),
-            None if context.replies.have_no_room() => Ok(Progress::Done),
+            None if context.replies.exceed_limit() => Ok(Progress::Done),
             None => Ok(Progress::More),
         }
     }
@@ -90,7 +90,7 @@ impl Walking {
         };
         walk.page(&mut origin, *now, |key, data| {
             let flow = sink.take(key, data, replies);
-            if replies.have_no_room() { ControlFlow::Break(()) } else { flow }
+            if replies.exceed_limit() { ControlFlow::Break(()) } else { flow }
         })
     }
 

@@ -1,4 +1,4 @@
-//! Reads an image. What it says is believed only after its checksum, and used with care even then.
+//! Reading of images. It uses no content before its checksum, and checks every field even then.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -6,59 +6,61 @@ use std::sync::Arc;
 use crc32c::{crc32c, crc32c_append};
 use honeycomb_btree::Loader;
 
-use super::{CONTENT_BYTES_MAX, END, FORMAT, FRAME_HEADER_BYTES, HEADER_BYTES, MAGIC, PAIRS, TABLE};
-use crate::directory::{self, Entry};
+use super::format::{CONTENT_BYTES_MAX, END, FORMAT, FRAME_HEADER_BYTES, HEADER_BYTES, MAGIC, PAIRS, TABLE};
+use crate::directory::TableEntry;
 use crate::error::{Error, ImageError};
 use crate::loader;
-use crate::shared::StoreState;
+use crate::store_state::StoreState;
+use crate::table_name;
 
-/// Adds the tables of an image: how many pairs they have.
-pub(crate) fn load(shared: &StoreState, reader: impl Read) -> Result<u64, Error> {
+/// Adds the tables of an image and returns the number of their pairs.
+pub(crate) fn load(state: &StoreState, reader: impl Read) -> Result<u64, Error> {
     let mut frames = Frames::begin(reader)?;
-    let mut arrivals = Arrivals { shared, entries: Vec::new(), loader: None };
+    let mut pending = PendingTables { state, entries: Vec::new(), loader: None };
     let mut pairs = 0;
     loop {
         let (kind, mut content) = frames.next()?;
         let malformed = match kind {
-            TABLE => arrivals.create_tree(content)?,
-            PAIRS => arrivals.push_all(&mut content, &mut pairs)?,
+            TABLE => pending.create_tree(content)?,
+            PAIRS => pending.push_all(&mut content, &mut pairs)?,
             END if content == pairs.to_le_bytes() => break,
-            END => Some("the number of pairs is not that of the end frame"),
-            _ => Some("a frame is of kind table (1), pairs (2) or end (3)"),
+            END => Some("the end frame states the number of pairs"),
+            _ => Some("the kind of a frame is table (1), pairs (2) or end (3)"),
         };
-        if let Some(what) = malformed {
-            return Err(ImageError::Malformed { offset: frames.offset, what }.into());
+        if let Some(rule) = malformed {
+            return Err(ImageError::Malformed { offset: frames.offset, rule }.into());
         }
     }
-    arrivals.settle()?;
+    pending.publish()?;
     Ok(pairs)
 }
 
-/// Tables that nobody can see yet. If they do not settle they are felled.
-struct Arrivals<'s> {
-    shared: &'s StoreState,
-    entries: Vec<Arc<Entry>>,
-    /// That of the last table.
+/// Tables of an image that are not visible yet. If they are dropped before they are published, their trees
+/// are dropped as well.
+struct PendingTables<'s> {
+    state: &'s StoreState,
+    entries: Vec<Arc<TableEntry>>,
+    /// The loader of the last table.
     loader: Option<Loader<'s>>,
 }
 
-/// What is wrong with a frame, if anything is.
+/// The rule that a frame violates, if any.
 type Malformed = Option<&'static str>;
 
-impl Arrivals<'_> {
+impl PendingTables<'_> {
     fn create_tree(&mut self, name: &[u8]) -> Result<Malformed, Error> {
-        let Some(name) = str::from_utf8(name).ok().filter(|name| directory::check_name(name).is_ok()) else {
+        let Some(name) = str::from_utf8(name).ok().filter(|name| table_name::check(name).is_ok()) else {
             return Ok(Some("a table has a name of 1 to 255 bytes of UTF-8"));
         };
         if self.entries.iter().any(|entry| entry.name == name) {
-            return Ok(Some("a table is named once"));
+            return Ok(Some("the names of tables are unique"));
         }
-        // Again when all is read; now already, so as not to read all in vain.
-        self.refuse_existing(name, self.shared.directory.read().contains_key(name))?;
+        // `publish` checks this again. Checking it here as well avoids reading the whole image in vain.
+        self.check_absent(name, self.state.directory.read().contains_key(name))?;
         self.finish_last()?;
-        let root = self.shared.write(|forest| forest.create_tree())?;
-        self.entries.push(Arc::new(self.shared.entry(name, root)?));
-        self.loader = Some(self.shared.forest.loader(root, loader::Loader::FILL_PERCENT)?);
+        let root = self.state.write(|forest| forest.create_tree())?;
+        self.entries.push(Arc::new(self.state.entry(name, root)?));
+        self.loader = Some(self.state.forest.loader(root, loader::Loader::FILL_PERCENT)?);
         Ok(None)
     }
 
@@ -70,12 +72,14 @@ impl Arrivals<'_> {
     }
 
     fn push_all(&mut self, content: &mut &[u8], pairs: &mut u64) -> Result<Malformed, Error> {
-        let Some(loader) = &mut self.loader else { return Ok(Some("pairs come after their table")) };
+        let Some(loader) = &mut self.loader else {
+            return Ok(Some("a frame of pairs follows a frame of a table"));
+        };
         while !content.is_empty() {
             let Some((key, value)) = take_pair(content) else {
-                return Ok(Some("a frame of pairs ends with a pair"));
+                return Ok(Some("a frame of pairs contains whole pairs"));
             };
-            match self.shared.write(|_| loader.push(key, value)) {
+            match self.state.write(|_| loader.push(key, value)) {
                 Err(Error::NotAscending { .. }) => return Ok(Some("the keys of a table ascend")),
                 pushed => pushed?,
             }
@@ -84,26 +88,26 @@ impl Arrivals<'_> {
         Ok(None)
     }
 
-    /// Makes the tables visible.
-    fn settle(mut self) -> Result<(), Error> {
+    /// Makes all tables visible.
+    fn publish(mut self) -> Result<(), Error> {
         self.finish_last()?;
-        let mut tables = self.shared.directory.write();
+        let mut tables = self.state.directory.write();
         for entry in &self.entries {
-            self.refuse_existing(&entry.name, tables.contains_key(&entry.name))?;
+            self.check_absent(&entry.name, tables.contains_key(&entry.name))?;
         }
         tables.extend(self.entries.drain(..).map(|entry| (entry.name.clone(), entry)));
         Ok(())
     }
 
-    fn refuse_existing(&self, name: &str, exists: bool) -> Result<(), Error> {
+    fn check_absent(&self, name: &str, exists: bool) -> Result<(), Error> {
         if exists { Err(Error::TableExists { name: name.to_owned() }) } else { Ok(()) }
     }
 }
 
-impl Drop for Arrivals<'_> {
+impl Drop for PendingTables<'_> {
     fn drop(&mut self) {
         self.loader = None;
-        self.entries.iter().for_each(|entry| self.shared.abandon(entry.root));
+        self.entries.iter().for_each(|entry| self.state.drop_or_defer(entry.root));
     }
 }
 
@@ -119,7 +123,7 @@ fn take<'c>(content: &mut &'c [u8], bytes: usize) -> Option<&'c [u8]> {
     Some(taken)
 }
 
-/// An image being read.
+/// Reads the frames of an image.
 struct Frames<R> {
     reader: R,
     /// Bytes read so far.
@@ -145,14 +149,14 @@ impl<R: Read> Frames<R> {
         }
     }
 
-    /// Kind and content of the next frame.
+    /// Returns the kind and the content of the next frame.
     fn next(&mut self) -> Result<(u8, &[u8]), ImageError> {
         let header: [u8; FRAME_HEADER_BYTES] = self.read_array()?;
         let (length, checksum) = header.split_at(4);
         let bytes = number(length) as usize;
         if !(1..=CONTENT_BYTES_MAX).contains(&bytes) {
-            let what = "a frame has a content of 1 byte to 32 MiB";
-            return Err(ImageError::Malformed { offset: self.offset, what });
+            let rule = "a frame has a content of 1 byte to 32 MiB";
+            return Err(ImageError::Malformed { offset: self.offset, rule });
         }
         self.read_content(bytes)?;
         self.checksum = crc32c_append(crc32c_append(self.checksum, length), &self.content);
@@ -182,7 +186,7 @@ impl<R: Read> Frames<R> {
     }
 }
 
-/// A number of four bytes.
+/// A little-endian number of four bytes.
 fn number(bytes: &[u8]) -> u32 {
     bytes.iter().rev().fold(0, |number, &byte| number << 8 | u32::from(byte))
 }

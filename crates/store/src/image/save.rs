@@ -1,4 +1,4 @@
-//! Writes an image.
+//! Writing of images.
 
 use std::io::{self, Write};
 use std::ops::Bound;
@@ -6,21 +6,21 @@ use std::sync::Arc;
 
 use crc32c::{crc32c, crc32c_append};
 
-use super::{END, FORMAT, FRAME_HEADER_BYTES, MAGIC, PAIRS, TABLE};
+use super::format::{END, FORMAT, FRAME_HEADER_BYTES, MAGIC, PAIRS, TABLE};
 use crate::error::{Error, ImageError};
-use crate::iter::{Iter, Pages};
+use crate::iter::{Iter, PageSource};
 use crate::pairs::Pairs;
-use crate::shared::StoreState;
+use crate::store_state::StoreState;
 use crate::table::Table;
 
-/// Writes all tables: how many pairs they have.
-pub(crate) fn save(shared: &Arc<StoreState>, writer: impl Write) -> Result<u64, Error> {
+/// Writes all tables and returns the number of their pairs.
+pub(crate) fn save(state: &Arc<StoreState>, writer: impl Write) -> Result<u64, Error> {
     let (source, tables) = {
-        // No table comes or goes between the two.
-        let directory = shared.directory.read();
+        // The lock makes the list of tables and the snapshot consistent.
+        let directory = state.directory.read();
         let tables: Vec<_> =
-            directory.values().map(|entry| Table::new(shared.clone(), entry.clone())).collect();
-        (Pages::of(shared)?, tables)
+            directory.values().map(|entry| Table::new(state.clone(), entry.clone())).collect();
+        (PageSource::of(state)?, tables)
     };
     let mut frames = Frames::begin(writer)?;
     let mut pairs = 0;
@@ -42,7 +42,7 @@ pub(crate) fn save(shared: &Arc<StoreState>, writer: impl Write) -> Result<u64, 
     Ok(pairs)
 }
 
-/// The limits of keys and values, which are lower, keep the lengths in their fields.
+/// The casts are lossless: keys and values have lower limits than their length fields.
 fn append_pairs(content: &mut Vec<u8>, pairs: &Pairs) {
     for (key, value) in pairs {
         content.extend_from_slice(&(key.len() as u16).to_le_bytes());
@@ -52,7 +52,7 @@ fn append_pairs(content: &mut Vec<u8>, pairs: &Pairs) {
     }
 }
 
-/// An image being written.
+/// Writes the frames of an image.
 struct Frames<W> {
     writer: W,
     checksum: u32,

@@ -1,6 +1,6 @@
-//! A store on a device: its users see the same.
+//! The public interface of a store on a device.
 //!
-//! These are tests of the store, run once more on another accelerator.
+//! Runs tests of the store again with another accelerator.
 
 #[path = "../store/common.rs"]
 mod common;
@@ -20,7 +20,7 @@ use honeycomb_accelerator::DeviceBackend;
 use honeycomb_store::Backend;
 use honeycomb_testing::DeviceModel;
 
-/// What the reads of these tests run on.
+/// The accelerator that executes the reads of these tests.
 fn accelerator() -> Arc<dyn Backend> {
     Arc::new(DeviceBackend::<DeviceModel>::default())
 }

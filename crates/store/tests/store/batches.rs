@@ -1,4 +1,4 @@
-//! Batches: all of it or nothing, at one moment.
+//! Batches: atomic writes, conditions on ranges, and batches of single writes.
 
 use std::ops::Bound;
 use std::sync::Barrier;
@@ -47,13 +47,13 @@ fn operations_on_a_key_see_those_before_them() {
 }
 
 #[test]
-fn each_kind_of_refusal_refuses_all() {
+fn each_kind_of_rejection_rejects_the_batch() {
     let store = store();
     let table = store.table("table").unwrap();
     table.put(b"there", b"old").unwrap();
     let version = table.get_versioned(b"there").unwrap().unwrap().version;
     let mismatch = Outcome::Mismatch { value: b"old".to_vec(), version };
-    let refuses = |outcome: Outcome, write: &dyn Fn(&mut Batch)| {
+    let rejects = |outcome: Outcome, write: &dyn Fn(&mut Batch)| {
         let mut batch = Batch::default();
         batch.put(&table, b"new", b"1");
         write(&mut batch);
@@ -63,28 +63,28 @@ fn each_kind_of_refusal_refuses_all() {
         assert_eq!(table.get(b"there").unwrap().unwrap(), b"old");
         assert_eq!(table.pair_count(), 1);
     };
-    refuses(Outcome::Exists, &|batch| {
+    rejects(Outcome::Exists, &|batch| {
         batch.insert(&table, b"there", b"");
     });
-    refuses(Outcome::Absent, &|batch| {
+    rejects(Outcome::Absent, &|batch| {
         batch.update(&table, b"absent", b"");
     });
-    refuses(Outcome::Absent, &|batch| {
+    rejects(Outcome::Absent, &|batch| {
         batch.compare_and_swap(&table, b"absent", b"", b"");
     });
-    refuses(mismatch.clone(), &|batch| {
+    rejects(mismatch.clone(), &|batch| {
         batch.compare_and_swap(&table, b"there", b"x", b"");
     });
-    refuses(mismatch, &|batch| {
+    rejects(mismatch, &|batch| {
         batch.compare_version_and_swap(&table, b"there", version + 1, b"");
     });
-    refuses(Outcome::NotCounter { bytes: 3 }, &|batch| {
+    rejects(Outcome::NotCounter { bytes: 3 }, &|batch| {
         batch.add(&table, b"there", 1);
     });
 }
 
 #[test]
-fn errors_leave_everything_as_it_was() {
+fn errors_change_nothing() {
     let store = store();
     let table = store.table("table").unwrap();
     let mut batch = Batch::default();
@@ -105,7 +105,7 @@ fn a_batch_has_up_to_a_million_operations() {
     let mut batch = Batch::default();
     assert!(batch.is_empty());
     assert!(matches!(store.apply(&batch).unwrap(), BatchOutcome::Applied { version: 0, .. }));
-    // In no order: the multiplier is odd, so no number comes twice.
+    // In random order: the multiplier is odd, so the numbers are distinct.
     (0..MOST).for_each(|number| {
         batch.put(&table, &key(number * 0x9e37_79b9 % MOST), b"");
     });
@@ -123,9 +123,9 @@ fn a_batch_has_up_to_a_million_operations() {
 /// Most operations of a batch.
 const MOST: u64 = 1 << 20;
 
-/// Also while others write, which makes room again and again but never enough.
+/// Other writes free memory meanwhile, but never enough.
 #[test]
-fn a_long_batch_without_room_changes_nothing_and_gives_up_soon() {
+fn a_long_batch_without_room_changes_nothing_and_fails_soon() {
     let mut store = store();
     let (table, other) = (store.table("table").unwrap(), store.table("other").unwrap());
     super::fill(&table, 2000);
@@ -144,9 +144,9 @@ fn a_long_batch_without_room_changes_nothing_and_gives_up_soon() {
                 }
             }
         });
-        let refused = store.apply(&batch);
+        let rejected = store.apply(&batch);
         done.store(true, Ordering::Relaxed);
-        assert!(matches!(refused, Err(Error::OutOfMemory { .. })), "{refused:?}");
+        assert!(matches!(rejected, Err(Error::OutOfMemory { .. })), "{rejected:?}");
     });
     assert!(started.elapsed().as_secs() < 60, "it took {:?}", started.elapsed());
     assert_eq!(super::pairs(&table), before);
@@ -188,7 +188,7 @@ fn scans_see_all_of_a_batch_or_nothing() {
         store.apply(&batch).unwrap();
     };
     set(0);
-    // Enough around them that they are in many leaves.
+    // Other pairs between them distribute them over many leaves.
     (0..KEYS * 1000).step_by(7).filter(|n| n % 1000 != 0).for_each(|n| table.put(&key(n), b"").unwrap());
     let start = Barrier::new(2);
     thread::scope(|scope| {
@@ -211,7 +211,7 @@ fn scans_see_all_of_a_batch_or_nothing() {
 }
 
 #[test]
-fn writes_that_come_together_find_room_when_there_is_some() {
+fn writes_of_a_batch_are_retried_for_room() {
     let faults = Faults::default();
     let store = Store::open(honeycomb_store::Config { faults: faults.clone(), ..config() }).unwrap();
     let table = store.table("table").unwrap();
@@ -219,7 +219,7 @@ fn writes_that_come_together_find_room_when_there_is_some() {
     for number in 0..2_000 {
         batch.put(&table, &key(number), &[7; 40]);
     }
-    // One allocation fails, and is tried again.
+    // One allocation fails and the write is retried.
     faults.set(10);
     let mut wrote = 0;
     store
@@ -234,7 +234,7 @@ fn writes_that_come_together_find_room_when_there_is_some() {
     assert!(matches!(other.apply_each(&batch, |_, _| unreachable!()), Err(Error::ForeignTable { .. })));
 }
 
-/// What is read of a range at a snapshot, and a batch that expects it unchanged.
+/// A batch that requires a range to be unchanged since a snapshot.
 fn unchanged_since(store: &Store, table: &Table) -> Batch {
     let mut batch = Batch::default();
     batch.unchanged(table, "b".."d", store.snapshot().unwrap().version()).put(table, b"written", b"");
@@ -242,7 +242,7 @@ fn unchanged_since(store: &Store, table: &Table) -> Batch {
 }
 
 #[test]
-fn a_range_is_unchanged_or_the_batch_is_refused() {
+fn a_batch_is_rejected_if_its_range_has_changed() {
     let store = store();
     let table = store.table("table").unwrap();
     let batch = unchanged_since(&store, &table);
@@ -260,29 +260,29 @@ fn a_range_is_unchanged_or_the_batch_is_refused() {
         let batch = unchanged_since(&store, &table);
         table.delete(b"written").unwrap();
         change();
-        let refused = store.apply(&batch).unwrap();
+        let rejected = store.apply(&batch).unwrap();
         assert!(
-            matches!(refused, BatchOutcome::Refused { index: 0, outcome: Outcome::Changed { .. } }),
-            "{refused:?}"
+            matches!(rejected, BatchOutcome::Refused { index: 0, outcome: Outcome::Changed { .. } }),
+            "{rejected:?}"
         );
         assert_eq!(table.get(b"written").unwrap(), None);
     }
-    // Bounds that keys cannot have, and ranges that no key can be in.
+    // Bounds that are longer than keys, and empty ranges.
     let (long, version) = ([b'c'; 500], store.snapshot().unwrap().version());
     table.put(&[b'c'; 460], b"").unwrap();
-    let holds = |range: (Bound<&[u8]>, Bound<&[u8]>)| {
+    let is_unchanged = |range: (Bound<&[u8]>, Bound<&[u8]>)| {
         let applied = store.apply(Batch::default().unchanged(&table, range, version)).unwrap();
         matches!(applied, BatchOutcome::Applied { version: 0, .. })
     };
-    assert!(holds((Bound::Included(&long), Bound::Unbounded)));
-    assert!(!holds((Bound::Unbounded, Bound::Excluded(&long))));
-    assert!(!holds((Bound::Excluded(b""), Bound::Unbounded)));
-    assert!(holds((Bound::Unbounded, Bound::Included(b""))));
-    assert!(holds((Bound::Included(b"d"), Bound::Included(b"b"))));
+    assert!(is_unchanged((Bound::Included(&long), Bound::Unbounded)));
+    assert!(!is_unchanged((Bound::Unbounded, Bound::Excluded(&long))));
+    assert!(!is_unchanged((Bound::Excluded(b""), Bound::Unbounded)));
+    assert!(is_unchanged((Bound::Unbounded, Bound::Included(b""))));
+    assert!(is_unchanged((Bound::Included(b"d"), Bound::Included(b"b"))));
 }
 
 #[test]
-fn a_batch_removes_ranges_among_writes() {
+fn a_batch_deletes_ranges_between_writes() {
     let mut store = store();
     let (a, b) = (store.table("a").unwrap(), store.table("b").unwrap());
     super::fill(&a, 5000);
@@ -302,7 +302,7 @@ fn a_batch_removes_ranges_among_writes() {
     assert_eq!(super::pairs(&a).len(), 101);
     let mut each = Vec::new();
     let error = store.apply_each(&batch, |index, _| each.push(index)).unwrap_err();
-    assert!(each.is_empty() && error.to_string().starts_with("entry 1 is about a range"), "{error}");
+    assert!(each.is_empty() && error.to_string().starts_with("entry 1 is for a range"), "{error}");
     drop((a, b, batch));
     store.verify().unwrap();
 }
@@ -317,7 +317,7 @@ fn conditions_need_versions() {
     assert_eq!(table.pair_count(), 0);
 }
 
-/// Removals in a batch may use what is kept for them.
+/// Deletes in a batch may use the reserve.
 #[test]
 fn a_full_store_is_emptied_by_batches() {
     let mut store =

@@ -1,4 +1,4 @@
-//! What the tests of a store share.
+//! Helpers of the tests.
 
 use honeycomb_store::{Config, Store, Table};
 
@@ -15,17 +15,17 @@ pub(crate) fn store() -> Store {
     Store::open(config()).unwrap()
 }
 
-/// A table of a store of its own.
+/// A table of its own store.
 pub(crate) fn table() -> Table {
     store().table("table").unwrap()
 }
 
-/// The key of a number: ordered as the numbers are.
+/// The key of a number. Keys have the order of their numbers.
 pub(crate) fn key(number: u64) -> [u8; 8] {
     number.to_be_bytes()
 }
 
-/// Puts `count` pairs that are all different.
+/// Puts `count` different pairs.
 pub(crate) fn fill(table: &Table, count: u64) {
     (0..count).for_each(|number| table.put(&key(number), format!("value {number}").as_bytes()).unwrap());
 }

@@ -1,4 +1,4 @@
-//! Deleting gives memory back: while others write, when a write finds no room, and when nobody writes at all.
+//! Deletes free memory: during other writes, when a write finds no room, and without writes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -11,17 +11,17 @@ fn small(memory_bytes: usize) -> Store {
     Store::open(Config { memory_bytes, accelerator: super::accelerator(), ..Config::default() }).unwrap()
 }
 
-/// Spreads numbers over all keys.
+/// Distributes numbers over all keys.
 fn scattered(number: u64) -> [u8; 8] {
     key(number.wrapping_mul(0x9E37_79B9_7F4A_7C15))
 }
 
-/// Puts pairs from `first` on until there is no room: how many.
+/// Puts pairs from `first` on until there is no room. Returns their number.
 fn fill_up(table: &Table, first: u64, key: fn(u64) -> [u8; 8]) -> u64 {
     (0..).find(|number| table.put(&key(first + number), &[7; 100]).is_err()).unwrap()
 }
 
-/// Bytes of the nodes that the pairs of a table take when they are loaded.
+/// Bytes of the nodes of a table after a bulk load of the same pairs.
 fn loaded_bytes(table: &Table) -> usize {
     let store = store();
     let loaded = store.table("loaded").unwrap();
@@ -29,7 +29,7 @@ fn loaded_bytes(table: &Table) -> usize {
     store.statistics().memory.node_bytes
 }
 
-/// Pushes pairs at the end and pops them at the front.
+/// Inserts pairs at the end and deletes them at the front.
 fn queue(pushes: u64) {
     const LIVE: u64 = 30_000;
     let mut store = small(16 * MIB);
@@ -46,23 +46,23 @@ fn queue(pushes: u64) {
     assert!(nodes <= 2 * loaded_bytes(&table), "{nodes} bytes of nodes");
     drop((table, front));
     let found = store.verify().unwrap();
-    // So a scan at the front passes no dead leaves.
+    // A scan at the front therefore visits no empty leaves.
     assert_eq!((found.pairs, found.empty_leaves), (LIVE, 0));
 }
 
 #[test]
-fn a_queue_needs_the_room_of_what_is_in_it() {
+fn a_queue_needs_memory_for_its_contents() {
     queue(300_000);
 }
 
 #[test]
 #[ignore = "takes a while"]
-fn a_queue_of_two_million_needs_no_more() {
+fn a_queue_with_two_million_pushes_needs_no_more_memory() {
     queue(2_000_000);
 }
 
 #[test]
-fn a_full_store_takes_back_what_was_deleted() {
+fn a_full_store_can_store_as_many_pairs_as_were_deleted() {
     let halves: [fn(u64, u64) -> bool; 3] = [
         |number, _| number % 2 == 0,
         |number, count| number < count / 2,
@@ -73,18 +73,18 @@ fn a_full_store_takes_back_what_was_deleted() {
         let mut store = small(8 * MIB);
         let table = store.table("table").unwrap();
         let count = fill_up(&table, 0, key);
-        let doomed: Vec<u64> = (0..count).filter(|&number| half(number, count)).collect();
-        for &number in &doomed {
+        let deleted: Vec<u64> = (0..count).filter(|&number| half(number, count)).collect();
+        for &number in &deleted {
             assert!(table.delete(&key(number)).unwrap());
         }
         let again = fill_up(&table, count, key);
-        assert!(again >= doomed.len() as u64 * 8 / 10, "{again} in the place of {}", doomed.len());
+        assert!(again >= deleted.len() as u64 * 8 / 10, "{again} pairs after {} deletes", deleted.len());
         drop(table);
         store.verify().unwrap();
     }
 }
 
-/// Deletes every second of some pairs in a batch, so that leaves stay half empty.
+/// Puts pairs and deletes every second one, so that leaves stay half empty.
 fn half_empty(table: &Table, count: u64) {
     (0..count).for_each(|number| table.put(&key(number), &[7; 200]).unwrap());
     for number in (0..count).filter(|number| number % 2 == 0) {
@@ -93,7 +93,7 @@ fn half_empty(table: &Table, count: u64) {
 }
 
 #[test]
-fn maintenance_gives_memory_back_without_a_write() {
+fn maintenance_frees_memory_without_a_write() {
     let store = store();
     let tables: Vec<Table> = ["one", "two"].iter().map(|name| store.table(name).unwrap()).collect();
     for table in &tables {
@@ -103,7 +103,7 @@ fn maintenance_gives_memory_back_without_a_write() {
     while store.maintain(64) {
         steps += 1;
     }
-    assert!(steps > 5, "{steps} steps: each looks at few leaves");
+    assert!(steps > 5, "{steps} steps: each visits few leaves");
     let memory = store.statistics().memory;
     let loaded: usize = tables.iter().map(loaded_bytes).sum();
     assert!(memory.node_bytes * 10 <= loaded * 13, "{} bytes of nodes", memory.node_bytes);
@@ -115,7 +115,7 @@ fn maintenance_gives_memory_back_without_a_write() {
 }
 
 #[test]
-fn unrelated_writes_give_memory_back() {
+fn writes_to_another_table_free_memory() {
     let store = store();
     let (table, other) = (store.table("table").unwrap(), store.table("other").unwrap());
     half_empty(&table, 20_000);
@@ -125,7 +125,7 @@ fn unrelated_writes_give_memory_back() {
 }
 
 #[test]
-fn tables_come_and_go_while_others_are_compacted() {
+fn tables_are_created_and_dropped_during_compaction() {
     let mut store = small(64 * MIB);
     let stays = store.table("stays").unwrap();
     let end = AtomicBool::new(false);
@@ -153,7 +153,7 @@ fn tables_come_and_go_while_others_are_compacted() {
     assert_eq!(store.verify().unwrap().pairs, 5_000);
 }
 
-/// The room for a pass comes from the reserve, and goes back to it.
+/// A pass takes its memory from the reserve and refills it.
 #[test]
 fn a_pass_in_a_full_store_uses_the_reserve() {
     let store = Store::open(Config { memory_bytes: 4 * MIB, ..config() }).unwrap();

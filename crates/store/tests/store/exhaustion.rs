@@ -1,4 +1,4 @@
-//! Full stores: refused writes change nothing, everything can be read, and removing makes room.
+//! Full stores: failed writes change nothing, all pairs stay readable, and deletes free memory.
 
 use std::thread;
 
@@ -10,21 +10,21 @@ fn tiny() -> Store {
     Store::open(Config { memory_bytes: 2 * MIB, ..Config::default() }).unwrap()
 }
 
-/// Spreads numbers over all keys.
+/// Distributes numbers over all keys.
 fn scattered(number: u64) -> [u8; 8] {
     key(number.wrapping_mul(0x9E37_79B9_7F4A_7C15))
 }
 
-/// Puts pairs until there is no room: how many.
+/// Puts pairs until there is no room. Returns their number.
 fn fill_up(table: &Table, value_bytes: usize) -> u64 {
-    let refused = (0..).find(|&number| {
+    let failed = (0..).find(|&number| {
         let put = table.put(&scattered(number), &vec![number as u8; value_bytes]);
         put.is_err_and(|error| {
             assert!(matches!(error, Error::OutOfMemory { memory_bytes, .. } if memory_bytes == 2 * MIB));
             true
         })
     });
-    refused.unwrap()
+    failed.unwrap()
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn a_full_store_can_be_read_emptied_and_filled_again() {
 }
 
 #[test]
-fn a_full_store_can_lose_ranges_and_tables() {
+fn a_full_store_can_delete_ranges_and_tables() {
     for value_bytes in [16, 3000] {
         let mut store = tiny();
         let other = store.table("other").unwrap();
@@ -71,7 +71,7 @@ fn a_full_store_can_lose_ranges_and_tables() {
 }
 
 #[test]
-fn a_full_store_can_be_emptied_by_many() {
+fn a_full_store_can_be_emptied_by_several_threads() {
     let mut store = tiny();
     let table = store.table("table").unwrap();
     let count = fill_up(&table, 3000);
@@ -92,7 +92,7 @@ fn a_full_store_can_be_emptied_by_many() {
 }
 
 #[test]
-fn changing_values_for_ever_needs_no_more_room() {
+fn replacing_values_needs_constant_memory() {
     let store = tiny();
     let table = store.table("table").unwrap();
     fill(&table, 10_000);
@@ -103,7 +103,7 @@ fn changing_values_for_ever_needs_no_more_room() {
 }
 
 #[test]
-fn a_value_that_never_fits_is_refused() {
+fn a_value_that_never_fits_is_rejected() {
     let table = tiny().table("table").unwrap();
     let error = table.put(b"k", &vec![0; 3 * MIB]).unwrap_err();
     let expected = "out of memory: no room for 3145728 bytes in the arena of 2097152 bytes";
@@ -121,7 +121,7 @@ fn the_smallest_stores_work() {
 }
 
 #[test]
-fn whatever_allocation_fails_nothing_is_lost() {
+fn a_failed_allocation_loses_nothing() {
     for failing in 0..30 {
         let faults = Faults::default();
         let mut store = Store::open(Config { faults: faults.clone(), ..config() }).unwrap();

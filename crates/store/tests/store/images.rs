@@ -1,4 +1,4 @@
-//! Images: what is saved is what is loaded, or nothing is.
+//! Images: a load restores the saved tables, or it fails and changes nothing.
 
 use std::io::{self, Read, Write};
 use std::thread;
@@ -33,7 +33,7 @@ fn contents(store: &Store) -> Vec<(String, Vec<super::Pair>, u64)> {
     store.tables().into_iter().map(table).collect()
 }
 
-/// A store that has a table, and to which nothing else is to happen.
+/// A store with a table that failed loads must not change.
 struct Target(Store);
 
 impl Target {
@@ -43,7 +43,7 @@ impl Target {
         Self(store)
     }
 
-    /// Loads what is no image.
+    /// Loads an invalid image.
     fn load_error(&self, image: &[u8]) -> Error {
         let error = self.0.load(image).unwrap_err();
         assert_eq!(contents(&self.0), [("mine".to_owned(), vec![(b"k".to_vec(), b"v".to_vec())], 1)]);
@@ -59,7 +59,7 @@ impl Drop for Target {
     }
 }
 
-/// An image of frames with right checksums.
+/// An image of frames with valid checksums.
 fn forged(format: u32, frames: &[&[u8]]) -> Vec<u8> {
     let mut image = [b"HONEYIMG", &format.to_le_bytes()[..]].concat();
     let mut checksum = crc32c::crc32c(&image);
@@ -73,20 +73,20 @@ fn forged(format: u32, frames: &[&[u8]]) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_saved_is_what_is_loaded() {
+fn a_saved_image_can_be_loaded() {
     let store = small();
     fill(&store.table("many").unwrap(), 50_000);
     let mut saved = Vec::new();
     assert_eq!(store.save(&mut saved).unwrap(), 50_007);
     let mut loaded = super::store();
-    // Bytes after the image are not its own.
+    // The load must not read the bytes after the image.
     let mut reader = &[&saved[..], b"rest"].concat()[..];
     assert_eq!(loaded.load(&mut reader).unwrap(), 50_007);
     assert_eq!(reader, b"rest");
     assert!(contents(&loaded) == contents(&store));
     assert_eq!(image(&loaded), saved);
     assert_eq!(loaded.verify().unwrap().pairs, 50_007);
-    // An image says nothing of the shape of nodes.
+    // An image does not depend on the shape of nodes.
     let mut other = Store::open(Config { tag_directory_bytes: 512, ..config() }).unwrap();
     assert_eq!(other.load(&saved[..]).unwrap(), 50_007);
     assert_eq!(image(&other), saved);
@@ -111,9 +111,9 @@ fn images_of_stores_without_versions() {
 
 #[test]
 fn an_image_is_of_one_version() {
-    /// Writes to the store whenever something is written to it.
-    struct Meddler<'s>(&'s Store, Vec<u8>);
-    impl Write for Meddler<'_> {
+    /// Writes to the store during each write of the image.
+    struct ConcurrentWriter<'s>(&'s Store, Vec<u8>);
+    impl Write for ConcurrentWriter<'_> {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.table("short").unwrap().put(b"more", b"").unwrap();
             self.0.table("long").unwrap().delete(b"empty").unwrap();
@@ -126,13 +126,13 @@ fn an_image_is_of_one_version() {
     }
     let store = small();
     let expected = image(&store);
-    let mut meddler = Meddler(&store, Vec::new());
-    store.save(&mut meddler).unwrap();
-    assert!(meddler.1 == expected);
+    let mut writer = ConcurrentWriter(&store, Vec::new());
+    store.save(&mut writer).unwrap();
+    assert!(writer.1 == expected);
 }
 
 #[test]
-fn every_truncation_is_refused() {
+fn every_truncation_is_rejected() {
     let image = image(&small());
     let target = Target::new();
     for bytes in 0..image.len() {
@@ -145,7 +145,7 @@ fn every_truncation_is_refused() {
 }
 
 #[test]
-fn every_changed_byte_is_refused() {
+fn every_changed_byte_is_rejected() {
     let image = image(&small());
     let target = Target::new();
     for at in 0..image.len() {
@@ -158,7 +158,7 @@ fn every_changed_byte_is_refused() {
 }
 
 #[test]
-fn frames_that_are_lost_repeated_or_moved_are_refused() {
+fn lost_repeated_and_moved_frames_are_rejected() {
     let (table, pair, end): (&[u8], &[u8], &[u8]) =
         (b"\x01t", b"\x02\x01\0\0\0\0\0k", b"\x03\x01\0\0\0\0\0\0\0");
     let image = forged(1, &[table, pair, end]);
@@ -175,7 +175,7 @@ fn frames_that_are_lost_repeated_or_moved_are_refused() {
 }
 
 #[test]
-fn other_files_and_formats_are_refused() {
+fn other_files_and_formats_are_rejected() {
     let target = Target::new();
     let error = target.load_error(b"something else that is long enough");
     assert_eq!(error.to_string(), "image: this is not a Honeycomb image");
@@ -184,7 +184,7 @@ fn other_files_and_formats_are_refused() {
 }
 
 #[test]
-fn frames_that_make_no_sense_are_refused() {
+fn malformed_frames_are_rejected() {
     let end = b"\x03\0\0\0\0\0\0\0\0";
     let long_name = [&[1][..], &[b'n'; 256]].concat();
     let cases: [&[&[u8]]; 12] = [
@@ -212,7 +212,7 @@ fn frames_that_make_no_sense_are_refused() {
     let twice = b"\x02\x01\0\0\0\0\0k\x01\0\0\0\0\0k";
     let error = target.load_error(&forged(1, &[b"\x01t", twice]));
     assert!(error.to_string().contains("the keys of a table ascend"), "{error}");
-    // What the store itself refuses.
+    // The store itself rejects this one.
     assert!(matches!(
         target.load_error(&forged(1, &[b"\x01t", b"\x02\0\0\0\0\0\0"])),
         Error::KeyLength { bytes: 0, .. }
@@ -220,14 +220,14 @@ fn frames_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn keys_that_are_too_long_for_the_store_are_refused() {
+fn keys_that_are_too_long_for_the_store_are_rejected() {
     let store = Store::open(Config { node_bytes: 1024, ..config() }).unwrap();
     assert!(matches!(store.load(&image(&small())[..]), Err(Error::KeyLength { bytes: 460, .. })));
     assert!(store.tables().is_empty());
 }
 
 #[test]
-fn tables_that_exist_are_refused() {
+fn existing_tables_are_rejected() {
     let image = image(&small());
     let mut store = store();
     let table = store.table("none").unwrap();
@@ -241,10 +241,10 @@ fn tables_that_exist_are_refused() {
 }
 
 #[test]
-fn a_table_made_while_an_image_is_read_is_refused_and_stays() {
-    /// Makes a table after the first bytes.
-    struct Meddler<'s>(&'s Store, &'s [u8]);
-    impl Read for Meddler<'_> {
+fn a_table_that_is_created_during_a_load_stays() {
+    /// Creates a table after the first bytes.
+    struct ConcurrentWriter<'s>(&'s Store, &'s [u8]);
+    impl Read for ConcurrentWriter<'_> {
         fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
             if self.1.len() < 50 {
                 self.0.table("long").unwrap().put(b"k", b"v").unwrap();
@@ -254,13 +254,13 @@ fn a_table_made_while_an_image_is_read_is_refused_and_stays() {
     }
     let image = image(&small());
     let store = store();
-    assert!(matches!(store.load(Meddler(&store, &image)), Err(Error::TableExists { .. })));
+    assert!(matches!(store.load(ConcurrentWriter(&store, &image)), Err(Error::TableExists { .. })));
     assert_eq!(store.tables(), ["long"]);
     assert_eq!(pairs(&store.table("long").unwrap()).len(), 1);
 }
 
 #[test]
-fn an_image_without_room_is_refused_and_leaves_room() {
+fn an_image_without_room_is_rejected_and_leaves_no_garbage() {
     let big = Store::open(Config { memory_bytes: 16 * MIB, ..Config::default() }).unwrap();
     let table = big.table("big").unwrap();
     (0..2000).for_each(|number| table.put(&key(number), &vec![1; 3000]).unwrap());
@@ -279,7 +279,7 @@ fn an_image_without_room_is_refused_and_leaves_room() {
 }
 
 #[test]
-fn whatever_allocation_fails_an_image_is_loaded_whole_or_not_at_all() {
+fn an_image_is_loaded_completely_or_not_at_all_if_an_allocation_fails() {
     let image = image(&small());
     for failing in 0..20 {
         let faults = Faults::default();
@@ -293,7 +293,7 @@ fn whatever_allocation_fails_an_image_is_loaded_whole_or_not_at_all() {
 }
 
 #[test]
-fn errors_of_readers_and_writers_come_through() {
+fn errors_of_readers_and_writers_are_returned() {
     struct Broken;
     impl Read for Broken {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {

@@ -1,4 +1,4 @@
-//! Iterators: both directions, and one version however much is written meanwhile.
+//! Iterators: both directions, and one version during concurrent writes.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ fn numbers(table: &Table, low: u64, high: u64) -> Vec<u64> {
 }
 
 #[test]
-fn pages_continue_where_the_last_one_ended() {
+fn pages_continue_after_the_last_key() {
     let table = table();
     for count in [0, 1, 63, 64, 65, 319, 320, 321, 20_000] {
         fill(&table, count);
@@ -51,7 +51,7 @@ fn the_two_ends_meet() {
     for count in [1, 2, 64, 65, 100, 128, 129, 500, 3000] {
         fill(&table, count);
         let expected = pairs(&table);
-        // Every third from the back.
+        // Every third pair from the back.
         let (mut iter, mut front, mut back) = (table.iter().unwrap(), Vec::new(), Vec::new());
         while let Some(pair) = iter.next() {
             front.push(pair.unwrap());
@@ -115,7 +115,7 @@ fn an_iterator_is_of_one_version_over_many_pages() {
 }
 
 #[test]
-fn an_iterator_whose_lease_ends_says_so_once() {
+fn an_iterator_returns_the_end_of_its_lease_once() {
     let clock = Arc::new(ManualClock::default());
     let store = Store::open(Config { clock: clock.clone(), ..config() }).unwrap();
     let table = store.table("table").unwrap();
@@ -141,7 +141,7 @@ fn iterators_count_as_snapshots() {
 }
 
 #[test]
-fn without_versions_pages_are_read_as_they_are() {
+fn without_versions_each_page_reads_the_current_state() {
     let store = Store::open(Config { mvcc: false, snapshots_max: 0, ..config() }).unwrap();
     let table = store.table("table").unwrap();
     fill(&table, 1000);
@@ -160,7 +160,7 @@ fn pages_are_bounded_in_bytes() {
     (0..10).for_each(|number| table.put(&key(number), &vec![0; 400_000]).unwrap());
     let mut iter = table.iter().unwrap();
     iter.next().unwrap().unwrap();
-    // What is in the page already is returned, the next page is refused.
+    // The iterator returns the rest of its page, but cannot read the next one.
     table.put(&key(0), b"").unwrap();
     assert_eq!(iter.take_while(Result::is_ok).count(), 2);
     assert_eq!(pairs(&table).len(), 10);

@@ -1,4 +1,4 @@
-//! The store as its users see it.
+//! Tests of the public interface of the store.
 
 mod batches;
 mod common;
@@ -7,19 +7,19 @@ mod exhaustion;
 mod images;
 mod iterators;
 mod operations;
-mod parts;
-mod room;
+mod read_limits;
 mod samples;
 mod scans;
 mod snapshots;
 mod tables;
+mod value_parts;
 
 use std::sync::Arc;
 
 use common::*;
 use honeycomb_store::{Backend, Config};
 
-/// What the reads of these tests run on.
+/// The accelerator that executes the reads of these tests.
 fn accelerator() -> Arc<dyn Backend> {
     Config::default().accelerator
 }

@@ -1,4 +1,4 @@
-//! Each operation on a pair, and each of its errors.
+//! The operations on pairs and their errors.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use rand::{Rng, SeedableRng};
 use super::{MIB, config, key, pairs, store, table};
 
 #[test]
-fn put_adds_and_changes() {
+fn put_inserts_and_replaces() {
     let table = table();
     assert_eq!(table.get(b"k").unwrap(), None);
     table.put(b"k", b"1").unwrap();
@@ -20,7 +20,7 @@ fn put_adds_and_changes() {
 }
 
 #[test]
-fn insert_refuses_what_exists_and_update_what_does_not() {
+fn insert_needs_an_absent_key_and_update_an_existing_one() {
     let table = table();
     assert!(!table.update(b"k", b"0").unwrap());
     assert!(table.insert(b"k", b"1").unwrap());
@@ -31,7 +31,7 @@ fn insert_refuses_what_exists_and_update_what_does_not() {
 }
 
 #[test]
-fn delete_says_whether_there_was_something() {
+fn delete_returns_whether_the_key_existed() {
     let table = table();
     assert!(!table.delete(b"k").unwrap());
     table.put(b"k", b"").unwrap();
@@ -42,7 +42,7 @@ fn delete_says_whether_there_was_something() {
 }
 
 #[test]
-fn get_into_replaces_what_was_there() {
+fn get_into_replaces_the_buffer() {
     let table = table();
     table.put(b"k", b"new").unwrap();
     let mut value = b"something long".to_vec();
@@ -54,7 +54,7 @@ fn get_into_replaces_what_was_there() {
 }
 
 #[test]
-fn compare_and_swap_says_what_it_found() {
+fn compare_and_swap_returns_the_current_pair() {
     let table = table();
     assert_eq!(table.compare_and_swap(b"k", b"", b"1").unwrap(), Swap::Absent);
     table.put(b"k", b"1").unwrap();
@@ -65,7 +65,7 @@ fn compare_and_swap_says_what_it_found() {
 }
 
 #[test]
-fn compare_version_and_swap_refuses_what_has_changed() {
+fn compare_version_and_swap_fails_after_a_change() {
     let table = table();
     assert_eq!(table.compare_version_and_swap(b"k", 0, b"1").unwrap(), Swap::Absent);
     table.put(b"k", b"1").unwrap();
@@ -93,7 +93,7 @@ fn add_counts_up_and_down_and_wraps() {
 }
 
 #[test]
-fn add_refuses_what_is_no_counter() {
+fn add_fails_on_other_values() {
     let table = table();
     for bytes in [0, 7, 9] {
         table.put(b"n", &vec![1; bytes]).unwrap();
@@ -103,7 +103,7 @@ fn add_refuses_what_is_no_counter() {
 }
 
 #[test]
-fn delete_range_counts_what_it_removes() {
+fn delete_range_returns_the_number_of_pairs() {
     let table = table();
     for key in ["a", "b", "c", "d", "e"] {
         table.put(key.as_bytes(), b"").unwrap();
@@ -226,7 +226,7 @@ fn step(table: &Table, model: &mut BTreeMap<Vec<u8>, Vec<u8>>, random: &mut StdR
 }
 
 #[test]
-fn reads_that_run_together_are_those_of_one_call_each() {
+fn a_batch_of_reads_returns_the_results_of_single_calls() {
     let store = store();
     let (a, b) = (store.table("a").unwrap(), store.table("b").unwrap());
     (0..5_000).for_each(|number: u64| a.put(&key(number), &number.to_le_bytes()).unwrap());
@@ -264,9 +264,9 @@ fn reads_that_run_together_are_those_of_one_call_each() {
     assert!(matches!(other.read(&mut reads), Err(Error::ForeignTable { .. })));
 }
 
-/// A get reads no log block in which no tag is that of its key.
+/// A get skips a log block without a fingerprint of its key.
 #[test]
-fn what_gets_touch_is_counted() {
+fn the_memory_that_gets_read_is_counted() {
     let touched = touched_by_gets(0);
     assert!(touched.levels.len() >= 2);
     assert!(touched.levels.iter().all(|level| level.bytes_per_node() <= 1024.0), "{touched:?}");
@@ -275,9 +275,9 @@ fn what_gets_touch_is_counted() {
     assert!(store().touched().is_none());
 }
 
-/// A get reads of most leaves no more than the header, a line of the tag directory and the item.
+/// In most leaves a get reads only the header, a line of the fingerprint directory and the item.
 #[test]
-fn gets_touch_less_with_a_tag_directory() {
+fn gets_read_less_with_a_fingerprint_directory() {
     let touched = touched_by_gets(1024);
     let leaves = touched.levels[0];
     assert_eq!((leaves.tag_directory.lines, leaves.tag_directory.bytes), (1_000, 64_000));

@@ -1,4 +1,4 @@
-//! Pairs drawn at random.
+//! Random samples of pairs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,8 +12,8 @@ fn rng() -> StdRng {
     StdRng::seed_from_u64(7)
 }
 
-/// How often each key is drawn.
-fn drawn(table: &Table, times: usize) -> BTreeMap<Vec<u8>, usize> {
+/// How typical each key is sampled.
+fn sampled(table: &Table, times: usize) -> BTreeMap<Vec<u8>, usize> {
     let (mut rng, mut counts) = (rng(), BTreeMap::new());
     for _ in 0..times {
         let key = table.sample(&mut |below| rng.random_range(0..below)).unwrap();
@@ -23,38 +23,43 @@ fn drawn(table: &Table, times: usize) -> BTreeMap<Vec<u8>, usize> {
 }
 
 #[test]
-fn every_pair_is_drawn_about_as_often() {
+fn samples_are_approximately_uniform() {
     const PAIRS: u64 = 5_000;
     const TIMES: usize = 100;
     let table = table();
     fill(&table, PAIRS);
-    // Some of the tree has logs, some pairs are gone, and some places are thinner than others.
+    // Some leaves have log entries, some pairs are deleted, and some leaves are sparser than others.
     (0..PAIRS).step_by(3).for_each(|number| assert!(table.delete(&key(number)).unwrap()));
     (0..PAIRS).step_by(7).for_each(|number| table.put(&key(number), b"again").unwrap());
-    let counts = drawn(&table, TIMES * table.pair_count() as usize);
-    assert_eq!(counts.len() as u64, table.pair_count(), "each is drawn, and nothing else");
+    let counts = sampled(&table, TIMES * table.pair_count() as usize);
+    assert_eq!(counts.len() as u64, table.pair_count(), "every pair is sampled, and nothing else");
     assert!(counts.keys().all(|key| table.contains(key).unwrap()));
-    let often = counts.values().filter(|&&count| (TIMES / 3..TIMES * 3).contains(&count)).count();
-    assert!(often >= counts.len() * 98 / 100, "{often} of {} about as often", counts.len());
+    let typical = counts.values().filter(|&&count| (TIMES / 3..TIMES * 3).contains(&count)).count();
+    assert!(
+        typical >= counts.len() * 98 / 100,
+        "{typical} of {} with about the mean frequency",
+        counts.len()
+    );
     let most = counts.values().max().unwrap();
-    assert!(*most < TIMES * 12, "one was drawn {most} times, where {TIMES} is the mean");
+    assert!(*most < TIMES * 12, "a pair was sampled {most} times, the mean is {TIMES}");
 }
 
 #[test]
-fn where_most_is_deleted_what_is_left_is_drawn() {
+fn the_remaining_pairs_of_sparse_tables_are_sampled() {
     let table = table();
     assert_eq!(table.sample(&mut |_| 0), None);
     fill(&table, 20_000);
     (0..20_000).filter(|number| number % 6_000 != 700).for_each(|number| {
         assert!(table.delete(&key(number)).unwrap());
     });
-    let counts = drawn(&table, 400);
+    let counts = sampled(&table, 400);
     assert!(counts.keys().map(Vec::as_slice).eq([700, 6_700, 12_700, 18_700].map(key).iter()));
     assert!(counts.values().all(|&count| count > 10), "{counts:?}");
-    // Values so long that the delete markers of a leaf fit its log, so that leaves may stay without pairs.
+    // Values that are so long that the tombstones of a leaf fit into its log block, so that leaves stay
+    // without pairs.
     (0..200).for_each(|number| table.put(&key(number), &[7; 400]).unwrap());
     (0..200).for_each(|number| assert!(table.delete(&key(number)).unwrap()));
-    // Whatever is drawn, also what is not below the number.
+    // Also with random numbers that are not below their limit.
     for number in [0, 1, 100, usize::MAX] {
         assert!(table.contains(&table.sample(&mut |_| number).unwrap()).unwrap());
     }
@@ -63,7 +68,7 @@ fn where_most_is_deleted_what_is_left_is_drawn() {
 }
 
 #[test]
-fn some_pairs_of_a_leaf_are_different_and_in_order() {
+fn samples_of_a_leaf_are_distinct_and_ordered() {
     let table = table();
     fill(&table, 5_000);
     table.put(&key(0), &[7; 100_000]).unwrap();

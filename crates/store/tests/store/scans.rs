@@ -18,7 +18,7 @@ fn letters() -> Table {
     table
 }
 
-/// The keys that a scan finds, put together.
+/// The concatenated keys that a scan finds.
 fn found(table: &Table, scan: &Scan<'_>) -> String {
     let pairs = table.scan(scan).unwrap();
     let keys: Vec<_> = pairs.iter().map(|(key, _)| str::from_utf8(key).unwrap()).collect();
@@ -87,7 +87,7 @@ fn floor_start_begins_at_the_largest_key_not_above() {
     assert_eq!(found(&table, &Scan::range("e".."f").floor_start()), "dd");
     assert_eq!(found(&table, &Scan::range((Bound::Excluded("f"), Bound::Unbounded)).floor_start()), "f h");
     assert_eq!(found(&table, &Scan::all().floor_start()), "b d dd f h");
-    // The upper bound holds for the floor too.
+    // The upper bound applies to the floor too.
     assert_eq!(found(&table, &Scan::range("e".."d").floor_start()), "");
     assert_eq!(found(&table, &Scan::range("e"..="dd").floor_start()), "dd");
     assert_eq!(found(&table, &Scan::range("c".."d").floor_start().backward()), "");
@@ -109,7 +109,7 @@ fn limits_and_more() {
 }
 
 #[test]
-fn one_scan_returns_at_most_what_the_store_allows() {
+fn the_store_limits_the_pairs_of_a_scan() {
     let store = Store::open(Config { scan_pairs_max: 100, ..config() }).unwrap();
     let table = store.table("table").unwrap();
     fill(&table, 100);
@@ -128,7 +128,7 @@ fn keys_only_leaves_out_values() {
 }
 
 #[test]
-fn pairs_can_be_read_from_both_ends_and_by_place() {
+fn pairs_can_be_read_from_both_ends_and_by_index() {
     let table = letters();
     let pairs = table.scan(&Scan::all()).unwrap();
     assert_eq!(pairs.first(), Some((&b"b"[..], &b"B"[..])));

@@ -1,4 +1,4 @@
-//! Snapshots: what they see, and when they end.
+//! Snapshots: their contents, and the conditions that end them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use super::{MIB, config, fill, key, pairs};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A store with a clock that stands still, a table with 1000 pairs, and limits of 10 seconds and 1 MiB.
+/// A store with a manual clock, a table with 1000 pairs, and limits of 10 seconds and 1 MiB.
 struct Fixture {
     clock: Arc<ManualClock>,
     store: Store,
@@ -33,7 +33,7 @@ fn fixture_with(config: Config) -> Fixture {
     Fixture { clock, store, table }
 }
 
-/// Replaces so many bytes or a little more: each put replaces a value and a node, of 8 KiB each.
+/// Replaces `bytes` bytes or slightly more: each put replaces a value and a node of 8 KiB each.
 fn replace(table: &Table, bytes: usize) {
     table.put(b"big", &[0; 8192]).unwrap();
     (0..bytes.div_ceil(16 << 10)).for_each(|_| table.put(b"big", &[0; 8192]).unwrap());
@@ -43,7 +43,7 @@ fn is_too_old<T>(result: Result<T, Error>) -> bool {
     matches!(result, Err(Error::SnapshotTooOld))
 }
 
-/// Whether every use of a snapshot says that it is too old.
+/// Returns whether a snapshot has ended. All kinds of uses must agree.
 fn has_ended(store: &Store, snapshot: &Snapshot, table: &Table) -> bool {
     let mut reads = Reads::default();
     reads.get_at(snapshot, table, b"k").unwrap();
@@ -61,7 +61,7 @@ fn has_ended(store: &Store, snapshot: &Snapshot, table: &Table) -> bool {
 }
 
 #[test]
-fn a_snapshot_sees_what_was_there() {
+fn a_snapshot_reads_the_state_of_its_moment() {
     let Fixture { store, table, .. } = fixture();
     let before = pairs(&table);
     let snapshot = store.snapshot().unwrap();
@@ -84,7 +84,7 @@ fn a_snapshot_sees_what_was_there() {
 }
 
 #[test]
-fn a_snapshot_covers_all_tables_and_none_of_later() {
+fn a_snapshot_covers_all_tables_that_existed() {
     let Fixture { store, table, .. } = fixture();
     let other = store.table("other").unwrap();
     other.put(b"k", b"1").unwrap();
@@ -99,7 +99,7 @@ fn a_snapshot_covers_all_tables_and_none_of_later() {
     assert!(snapshot.scan(&later, &Scan::all().backward()).unwrap().is_empty());
 }
 
-/// The same read of one table again and again: gets, a scan of few pairs, one of many, one of none.
+/// Several gets, a scan of few pairs, one of many, one of none.
 fn add_reads(reads: &mut Reads, snapshot: &Snapshot, table: &Table) {
     for number in [0, 1, 5000] {
         reads.get_at(snapshot, table, &key(number)).unwrap();
@@ -115,8 +115,8 @@ fn scans() -> [Scan<'static>; 3] {
     [Scan::all().limit(3), Scan::all().backward(), Scan::range("b".."a")]
 }
 
-/// Whether the answers from `first` on are those of a snapshot.
-fn answers_are_of(snapshot: &Snapshot, table: &Table, reads: &Reads, first: usize) -> bool {
+/// Returns whether the results from `first` on are those of a snapshot.
+fn results_are_of(snapshot: &Snapshot, table: &Table, reads: &Reads, first: usize) -> bool {
     let gets = [0, 1, 5000].into_iter().zip(first..);
     let mut gets = gets.map(|(number, index)| (snapshot.get(table, &key(number)).unwrap(), index));
     let mut scans = scans().into_iter().zip(first + GETS..);
@@ -128,7 +128,7 @@ fn answers_are_of(snapshot: &Snapshot, table: &Table, reads: &Reads, first: usiz
 }
 
 #[test]
-fn reads_of_snapshots_run_together_with_those_of_now() {
+fn reads_of_snapshots_and_of_the_current_state_share_a_batch() {
     let Fixture { store, table, .. } = fixture();
     let older = store.snapshot().unwrap();
     table.put(&key(0), b"changed").unwrap();
@@ -145,7 +145,7 @@ fn reads_of_snapshots_run_together_with_those_of_now() {
         store.read(&mut reads).unwrap();
         assert_eq!(reads.value(6).unwrap(), Some(&b"now"[..]));
         for (snapshot, first) in [(&older, 0), (&newer, 7), (&older, 13)] {
-            assert!(answers_are_of(snapshot, &table, &reads, first), "from read {first} on");
+            assert!(results_are_of(snapshot, &table, &reads, first), "from read {first} on");
         }
     }
     drop((older, newer));
@@ -155,9 +155,9 @@ fn reads_of_snapshots_run_together_with_those_of_now() {
 }
 
 #[test]
-fn of_reads_together_only_those_of_an_ended_snapshot_are_too_old() {
+fn in_a_batch_only_the_reads_of_an_ended_snapshot_are_too_old() {
     let Fixture { clock, store, table } = fixture();
-    // Two of one version, so that the version stays held when one of them has ended.
+    // Two snapshots of one version, so that the version stays pinned when one of them has ended.
     let limits = LeaseLimits { time: SECOND, bytes: u64::MAX };
     let (ended, held) = (store.snapshot_with(limits).unwrap(), store.snapshot().unwrap());
     assert_eq!(ended.version(), held.version());
@@ -177,7 +177,7 @@ fn of_reads_together_only_those_of_an_ended_snapshot_are_too_old() {
         assert!((first + GETS..first + 6).all(|index| is_too_old(reads.pairs(index).map(drop))));
         assert!((first + GETS..first + 6).all(|index| is_too_old(reads.more(index))));
     }
-    assert!(answers_are_of(&held, &table, &reads, 6));
+    assert!(results_are_of(&held, &table, &reads, 6));
     assert_eq!(reads.value(18).unwrap(), Some(&b"later"[..]));
 }
 
@@ -203,8 +203,8 @@ fn time_ends_a_snapshot() {
     let Fixture { clock, store, table } = fixture();
     let snapshot = store.snapshot().unwrap();
     clock.advance(10 * SECOND);
-    assert!(!has_ended(&store, &snapshot, &table), "its time is 10 seconds");
-    // Using it renewed it.
+    assert!(!has_ended(&store, &snapshot, &table), "its limit is 10 seconds");
+    // The use renewed it.
     clock.advance(10 * SECOND);
     assert!(!has_ended(&store, &snapshot, &table));
     clock.advance(10 * SECOND + Duration::from_nanos(1));
@@ -213,7 +213,7 @@ fn time_ends_a_snapshot() {
 }
 
 #[test]
-fn renewing_begins_the_time_again() {
+fn renewing_restarts_the_time_limit() {
     let Fixture { clock, store, table } = fixture();
     let snapshot = store.snapshot().unwrap();
     for _ in 0..5 {
@@ -248,7 +248,7 @@ fn limits_can_be_given() {
 }
 
 #[test]
-fn writers_end_what_nobody_uses() {
+fn writers_end_unused_snapshots() {
     let Fixture { clock, store, table } = fixture();
     let (by_time, by_bytes) = (store.snapshot().unwrap(), store.snapshot().unwrap());
     assert_eq!(store.statistics().snapshots.count, 2);
@@ -264,7 +264,7 @@ fn writers_end_what_nobody_uses() {
 }
 
 #[test]
-fn taking_a_snapshot_ends_what_is_overdue() {
+fn taking_a_snapshot_ends_overdue_ones() {
     let Fixture { clock, store, .. } = fixture_with(Config { snapshots_max: 2, ..config() });
     let _held = [store.snapshot().unwrap(), store.snapshot().unwrap()];
     let error = store.snapshot().unwrap_err();
@@ -321,7 +321,7 @@ fn without_versions_there_are_no_snapshots() {
 }
 
 #[test]
-fn statistics_tell_of_the_oldest() {
+fn statistics_describe_the_oldest_snapshot() {
     let Fixture { clock, store, table } = fixture();
     let _oldest = store.snapshot().unwrap();
     clock.advance(2 * SECOND);
@@ -333,7 +333,7 @@ fn statistics_tell_of_the_oldest() {
 }
 
 #[test]
-fn the_oldest_snapshot_gives_way_to_a_write_without_room() {
+fn a_write_without_room_ends_the_oldest_snapshot() {
     let unlimited = LeaseLimits { time: Duration::MAX, bytes: u64::MAX };
     let store = Store::open(Config { memory_bytes: 2 * MIB, lease: unlimited, ..Config::default() }).unwrap();
     let table = store.table("table").unwrap();
@@ -344,25 +344,25 @@ fn the_oldest_snapshot_gives_way_to_a_write_without_room() {
     while !has_ended(&store, &oldest, &table) {
         replace(&table, 8192);
     }
-    assert!(!has_ended(&store, &newest, &table), "what only the oldest pinned was enough");
-    // However often all is replaced, there is room for it.
+    assert!(!has_ended(&store, &newest, &table), "the memory that only the oldest pinned was enough");
+    // There is room for any number of replacements.
     replace(&table, 20 * MIB);
     assert!(has_ended(&store, &newest, &table));
     assert_eq!(table.pair_count(), 10_001);
 }
 
 #[test]
-fn under_pressure_a_snapshot_answers_right_or_not_at_all() {
+fn under_memory_pressure_a_snapshot_is_consistent_or_too_old() {
     const KEYS: u64 = 2000;
     let unlimited = LeaseLimits { time: Duration::MAX, bytes: u64::MAX };
     let store = Store::open(Config { memory_bytes: 2 * MIB, lease: unlimited, ..Config::default() }).unwrap();
     let table = store.table("table").unwrap();
     fill(&table, KEYS);
     let stop = AtomicBool::new(false);
-    let (right, ended) = (AtomicU64::new(0), AtomicU64::new(0));
+    let (consistent, ended) = (AtomicU64::new(0), AtomicU64::new(0));
     thread::scope(|scope| {
         for reader in 0..2 {
-            let (store, table, stop, right, ended) = (&store, &table, &stop, &right, &ended);
+            let (store, table, stop, consistent, ended) = (&store, &table, &stop, &consistent, &ended);
             let mut reads = Reads::default();
             scope.spawn(move || {
                 while !stop.load(Ordering::Relaxed) {
@@ -370,7 +370,7 @@ fn under_pressure_a_snapshot_answers_right_or_not_at_all() {
                     let Ok(first) = snapshot.scan(table, &Scan::all()) else { continue };
                     assert_eq!(first.len() as u64, KEYS);
                     for _ in 0..3 << reader {
-                        // One of them has its scans run together.
+                        // One of the readers executes its scans in a batch.
                         let same = if reader == 0 {
                             let again = snapshot.scan(table, &Scan::all());
                             again.map(|again| again.iter().eq(first.iter()))
@@ -385,7 +385,7 @@ fn under_pressure_a_snapshot_answers_right_or_not_at_all() {
                             Err(Error::SnapshotTooOld) => drop(ended.fetch_add(1, Ordering::Relaxed)),
                             Err(other) => panic!("{other}"),
                         }
-                        right.fetch_add(1, Ordering::Relaxed);
+                        consistent.fetch_add(1, Ordering::Relaxed);
                     }
                 }
             });
@@ -397,11 +397,11 @@ fn under_pressure_a_snapshot_answers_right_or_not_at_all() {
             assert!(updated.unwrap());
         }
     });
-    assert!(right.into_inner() > 0 && ended.into_inner() > 0);
+    assert!(consistent.into_inner() > 0 && ended.into_inner() > 0);
 }
 
 #[test]
-fn a_snapshot_that_pins_nothing_does_not_give_way() {
+fn a_write_without_room_keeps_a_snapshot_that_pins_nothing() {
     let store = Store::open(Config { memory_bytes: 2 * MIB, ..Config::default() }).unwrap();
     let table = store.table("table").unwrap();
     table.put(b"k", b"v").unwrap();
@@ -411,7 +411,7 @@ fn a_snapshot_that_pins_nothing_does_not_give_way() {
 }
 
 #[test]
-fn a_snapshot_of_a_store_that_nobody_wrote_to_stays_empty() {
+fn a_snapshot_of_an_empty_store_stays_empty() {
     let empty = Store::open(config()).unwrap();
     let table = empty.table("new").unwrap();
     let snapshot = empty.snapshot().unwrap();

@@ -1,4 +1,4 @@
-//! Stores and their tables: names, lives, configuration, statistics.
+//! Stores and their tables: names, lifetimes, configuration, statistics.
 
 use std::thread;
 
@@ -7,7 +7,7 @@ use honeycomb_store::{Batch, Config, Error, Store, TABLE_NAME_BYTES_MAX};
 use super::{MIB, config, fill, key, pairs, store};
 
 #[test]
-fn tables_are_made_when_they_are_opened_first() {
+fn tables_are_created_when_they_are_first_opened() {
     let store = store();
     assert!(store.tables().is_empty());
     store.table("b").unwrap().put(b"k", b"v").unwrap();
@@ -56,21 +56,21 @@ fn a_table_in_use_is_not_dropped() {
     let store = store();
     let table = store.table("table").unwrap();
     table.put(b"k", b"v").unwrap();
-    let refused = || matches!(store.drop_table("table"), Err(Error::TableInUse { name }) if name == "table");
-    assert!(refused());
+    let failed = || matches!(store.drop_table("table"), Err(Error::TableInUse { name }) if name == "table");
+    assert!(failed());
     let mut batch = Batch::default();
     batch.put(&table, b"k", b"w");
     let iter = table.iter().unwrap();
     drop(table);
-    assert!(refused());
+    assert!(failed());
     drop(iter);
-    assert!(refused());
+    assert!(failed());
     batch.clear();
     assert!(store.drop_table("table").unwrap());
 }
 
 #[test]
-fn threads_that_open_a_table_get_the_same() {
+fn threads_open_the_same_table() {
     let store = store();
     thread::scope(|scope| {
         for thread in 0..8 {
@@ -87,7 +87,7 @@ fn threads_that_open_a_table_get_the_same() {
 }
 
 #[test]
-fn tables_come_and_go_under_load() {
+fn tables_are_created_and_dropped_under_load() {
     let mut store = store();
     thread::scope(|scope| {
         for thread in 0..4_u64 {
@@ -117,12 +117,12 @@ fn verify_needs_the_only_handle() {
     assert!(matches!(store.verify(), Err(Error::InUse { others: 2 })));
     drop((table, clone));
     assert_eq!(store.verify().unwrap().pairs, 3000);
-    // Nor does a snapshot without handles count.
+    // A snapshot without handles does not count either.
     let _token = store.snapshot().unwrap().token();
     assert_eq!(store.verify().unwrap().pairs, 3000);
 }
 
-/// The count of pairs, errors, and that others go on while pairs are loaded.
+/// The number of pairs, the errors, and writes to another table during a load.
 #[test]
 fn sorted_pairs_are_loaded() {
     let mut store = store();
@@ -139,10 +139,10 @@ fn sorted_pairs_are_loaded() {
     assert_eq!(table.get(&77_u64.to_be_bytes()).unwrap(), Some(pair(77).1));
     assert!(matches!(table.load_sorted([(b"k", b"v")]), Err(Error::TableNotEmpty)));
     table.delete_range::<[u8]>(..).unwrap();
-    let refused = table.load_sorted([pair(1), pair(3), pair(3)]).unwrap_err();
-    assert!(matches!(refused, Error::NotAscending { position: 2 }));
+    let failed = table.load_sorted([pair(1), pair(3), pair(3)]).unwrap_err();
+    assert!(matches!(failed, Error::NotAscending { position: 2 }));
     let text = "pair 2 is not greater than pair 1, counted from 0: keys must ascend";
-    assert_eq!(refused.to_string(), text);
+    assert_eq!(failed.to_string(), text);
     assert!(matches!(table.load_sorted([(vec![], vec![])]), Err(Error::KeyLength { bytes: 0, .. })));
     assert!(matches!(table.loader(101), Err(Error::FillPercent { percent: 101 })));
     assert_eq!(table.pair_count(), 0);
@@ -152,17 +152,17 @@ fn sorted_pairs_are_loaded() {
 
 #[test]
 fn configurations_are_checked() {
-    let refused = |config: Config| matches!(Store::open(config), Err(Error::InvalidConfig(_)));
-    assert!(!refused(config()));
+    let failed = |config: Config| matches!(Store::open(config), Err(Error::InvalidConfig(_)));
+    assert!(!failed(config()));
     for node_bytes in [512, 1000, 8191, 32_768] {
-        assert!(refused(Config { node_bytes, ..config() }), "{node_bytes}");
+        assert!(failed(Config { node_bytes, ..config() }), "{node_bytes}");
     }
-    assert!(refused(Config { memory_bytes: 0, ..config() }));
-    assert!(refused(Config { memory_bytes: (32 << 10) - 1, ..config() }));
-    assert!(refused(Config { log_threshold_bytes: 5000, ..config() }));
-    assert!(refused(Config { shortcut_block_bytes: 100, ..config() }));
-    assert!(refused(Config { tag_directory_bytes: 100, ..config() }));
-    assert!(refused(Config { concurrent_operations: 0, ..config() }));
+    assert!(failed(Config { memory_bytes: 0, ..config() }));
+    assert!(failed(Config { memory_bytes: (32 << 10) - 1, ..config() }));
+    assert!(failed(Config { log_threshold_bytes: 5000, ..config() }));
+    assert!(failed(Config { shortcut_block_bytes: 100, ..config() }));
+    assert!(failed(Config { tag_directory_bytes: 100, ..config() }));
+    assert!(failed(Config { concurrent_operations: 0, ..config() }));
     let error = Store::open(Config { node_bytes: 1000, ..config() }).unwrap_err().to_string();
     assert!(error.contains("1000") && error.contains("power of two from 1024 to 16384"), "{error}");
 }
@@ -204,7 +204,7 @@ fn statistics_add_up() {
 }
 
 #[test]
-fn handles_can_go_to_other_threads() {
+fn handles_are_send_and_sync() {
     fn check<T: Send + Sync>() {}
     check::<Store>();
     check::<honeycomb_store::Table>();

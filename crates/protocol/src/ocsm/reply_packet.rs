@@ -1,4 +1,4 @@
-//! Replies: a copy of the packet in which each message is answered where it stands.
+//! Replies: a copy of the request packet with the result of each message at the offset of the message.
 
 use honeycomb_layout::{ocsm_opcode as opcode, ocsm_short as layout};
 
@@ -6,27 +6,27 @@ use crate::bytes::{number, set_number};
 use crate::ocsm::message::{Message, Status};
 use crate::ocsm::packet::{Form, Header, Packet};
 
-/// Answers to the messages of a packet, in their order.
+/// Writes the results of the messages of a packet, in their order.
 #[derive(Debug)]
-pub struct Answers<'o> {
+pub struct ReplyPacket<'o> {
     form: Form,
-    /// The messages that are not answered yet.
+    /// The messages without a result.
     rest: &'o mut [u8],
 }
 
-impl<'o> Answers<'o> {
-    /// Appends a copy of a packet to `out`, to be answered there.
+impl<'o> ReplyPacket<'o> {
+    /// Appends a copy of a packet to `out`, in which [`ReplyPacket::push`] writes the results.
     pub fn to(packet: &Packet<'_>, out: &'o mut Vec<u8>) -> Self {
         let start = out.len();
         out.extend_from_slice(packet.bytes());
-        let header = Header { answered: true, ..packet.header() };
+        let header = Header { is_reply: true, ..packet.header() };
         header.write(&mut out[start..]);
         Self { form: header.form, rest: &mut out[start + Header::SIZE..] }
     }
 
-    /// Answers the next message, with a value if it is one that was searched and found. A value that there is
-    /// no room for is said to be too long.
-    pub fn answer(&mut self, status: Status, value: Option<&[u8]>) {
+    /// Writes the result of the next message, with a value if it is a search that found one. If the value
+    /// does not fit, the status becomes [`Status::TooLong`].
+    pub fn push(&mut self, status: Status, value: Option<&[u8]>) {
         let rest = std::mem::take(&mut self.rest);
         let Some((message, rest)) = rest.split_at_mut_checked(self.form.message_bytes()) else { return };
         self.rest = rest;

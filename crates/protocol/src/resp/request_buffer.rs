@@ -1,4 +1,4 @@
-//! Requests: a server finds them at the front of what has arrived.
+//! RESP requests: the server's parser of received bytes, and the client's encoder.
 //!
 //! ```text
 //! *2\r\n  $3\r\nGET\r\n  $5\r\napple\r\n        or a line:  GET apple\r\n
@@ -7,24 +7,24 @@
 use std::ops::{Index, Range};
 
 use crate::resp::inline;
-use crate::resp::number::decimal;
+use crate::resp::number::format_decimal;
 
-/// What a server takes of one request. What is longer is refused before it has arrived. Of a line only its
-/// length is limited: it has no more words than bytes.
+/// Limits on one request. The parser rejects a longer request before all of it has arrived. Only the length
+/// of a line is limited: a line has at most as many words as bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Arguments of an array, the command's name included.
+    /// Most arguments of an array, including the name of the command.
     pub arguments_max: usize,
-    /// Bytes of an argument of an array.
+    /// Most bytes of an argument of an array.
     pub argument_bytes_max: usize,
-    /// Bytes of a request that is a line.
+    /// Most bytes of a line.
     pub line_bytes_max: usize,
-    /// Bytes of an array as it arrives, all in all.
+    /// Most bytes of an encoded array.
     pub request_bytes_max: usize,
 }
 
 impl Default for Limits {
-    /// 1,048,576 arguments, of 512 MiB each, of 1 GiB all in all, as Redis; lines of 64 KiB.
+    /// The limits of Redis: 1,048,576 arguments of at most 512 MiB each and 1 GiB in total; lines of 64 KiB.
     fn default() -> Self {
         Self {
             arguments_max: 1 << 20,
@@ -35,66 +35,67 @@ impl Default for Limits {
     }
 }
 
-/// The bytes are no request, and where the next one begins nobody knows: the connection has to end.
+/// The bytes are not a valid request. The start of the next request is unknown, so the server must close the
+/// connection.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// The number of arguments is no number, or too great.
+    /// The number of arguments is invalid or exceeds the limit.
     #[error("Protocol error: invalid multibulk length")]
     ArgumentCount,
-    /// The length of an argument is no number, or too great.
+    /// The length of an argument is invalid or exceeds the limit.
     #[error("Protocol error: invalid bulk length")]
     ArgumentLength,
-    /// An argument does not begin with a dollar sign.
+    /// The length of an argument does not begin with a dollar sign.
     #[error("Protocol error: expected '$', got '{}'", (*.0 as char).escape_default())]
     NoDollar(u8),
-    /// An argument does not end with the end of a line.
+    /// An argument is not followed by the end of a line.
     #[error("Protocol error: an argument does not end where its length says")]
     ArgumentEnd,
-    /// All in all it is too long.
+    /// The request is too long.
     #[error("Protocol error: a request has at most {0} bytes")]
     RequestLength(usize),
-    /// A line that is too long.
+    /// A line is too long.
     #[error("Protocol error: too big inline request")]
     LineLength,
-    /// A line with a quote that has no end.
+    /// A quote of a line is not closed.
     #[error("Protocol error: unbalanced quotes in request")]
     Quotes,
 }
 
-/// Bytes of memory that go back to the system at once, which takes about 100 microseconds.
+/// Bytes of memory that one call returns to the system, which takes about 100 microseconds.
 const SHRUNK_AT_ONCE: usize = 1 << 20;
 
-/// Requests as they arrive: bytes, and where in them the arguments of those are that were found. Made to be
-/// used again.
+/// A buffer of received bytes, with the offsets of the arguments of the requests that were parsed. It can be
+/// reused.
 #[derive(Debug, Clone, Default)]
-pub struct Requests {
+pub struct RequestBuffer {
     bytes: Vec<u8>,
-    /// Where the next request begins.
+    /// The start of the next request.
     start: usize,
-    /// Of all requests that were found, one after the other.
-    places: Vec<Range<usize>>,
-    /// The words of requests that are lines, whose quotes are resolved; other arguments stand where they
-    /// arrived.
+    /// The ranges of the arguments of all parsed requests.
+    ranges: Vec<Range<usize>>,
+    /// The words of requests that are lines, without quotes and escapes. The arguments of arrays stay in
+    /// `bytes`.
     words: Vec<u8>,
-    /// The array at the start, if it has begun to arrive: its places are the last ones.
-    unfinished: Option<Unfinished>,
+    /// The array at the start, if a part of it has arrived. Its arguments are the last ones.
+    partial: Option<PartialArray>,
 }
 
-/// How far an array has arrived. It goes on from there: a client that sends a long one in small pieces would
-/// have all of it parsed with each.
+/// The state of an incomplete array. Parsing continues here, because a client that sends a long array in
+/// small parts would otherwise cause a complete parse with each part.
 #[derive(Debug, Clone, Copy)]
-struct Unfinished {
-    /// Its first place.
+struct PartialArray {
+    /// The index of its first argument.
     first: usize,
-    /// Arguments that have not arrived.
+    /// The number of arguments that are still missing.
     left: usize,
-    /// Where the next of them begins.
+    /// The start of the next of them.
     at: usize,
 }
 
-/// Where a request is that was found, and its arguments.
+/// The position of a parsed request and of its arguments in a [`RequestBuffer`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
+pub struct ParsedRequest {
     start: usize,
     end: usize,
     first: usize,
@@ -102,116 +103,122 @@ pub struct Found {
     is_line: bool,
 }
 
-/// The arguments of a request, the name of the command first.
+/// The arguments of a request, including the name of the command.
 #[derive(Debug, Clone, Copy)]
 pub struct Arguments<'a> {
     bytes: &'a [u8],
-    places: &'a [Range<usize>],
+    ranges: &'a [Range<usize>],
 }
 
-impl Requests {
-    /// Takes in what has arrived.
+impl RequestBuffer {
+    /// Appends received bytes.
     pub fn receive(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Takes the next request; none if it has not all arrived. Empty lines and arrays are passed over.
+    /// Parses the next request. Returns `None` if it is incomplete. Skips empty lines and empty arrays.
     ///
     /// # Errors
     /// [`Malformed`].
     #[inline]
-    pub fn take(&mut self, limits: &Limits) -> Result<Option<Found>, Malformed> {
+    pub fn parse_next(&mut self, limits: &Limits) -> Result<Option<ParsedRequest>, Malformed> {
         while let Some(kind) = self.bytes.get(self.start) {
             let start = self.start;
-            let first = self.unfinished.map_or(self.places.len(), |unfinished| unfinished.first);
+            let first = self.partial.map_or(self.ranges.len(), |partial| partial.first);
             let is_line = *kind != b'*';
             let end = if is_line { self.parse_line(limits)? } else { self.parse_array(limits)? };
             let Some(end) = end else { return Ok(None) };
             self.start = end;
-            if self.places.len() > first {
-                return Ok(Some(Found { start, end, first, count: self.places.len() - first, is_line }));
+            if self.ranges.len() > first {
+                return Ok(Some(ParsedRequest {
+                    start,
+                    end,
+                    first,
+                    count: self.ranges.len() - first,
+                    is_line,
+                }));
             }
         }
         Ok(None)
     }
 
-    /// The arguments of a request that was found.
+    /// Returns the arguments of a parsed request.
     #[must_use]
     #[inline]
-    pub fn arguments(&self, found: &Found) -> Arguments<'_> {
-        let bytes = if found.is_line { &self.words } else { &self.bytes };
-        Arguments { bytes, places: &self.places[found.first..found.first + found.count] }
+    pub fn arguments(&self, request: &ParsedRequest) -> Arguments<'_> {
+        let bytes = if request.is_line { &self.words } else { &self.bytes };
+        Arguments { bytes, ranges: &self.ranges[request.first..request.first + request.count] }
     }
 
-    /// Has a request that was taken, and those after it, be taken once more. One that is to be taken again
-    /// already changes nothing.
-    pub fn take_back(&mut self, found: &Found) {
-        if found.start < self.start {
-            self.start = found.start;
-            self.places.truncate(found.first);
-            self.unfinished = None;
+    /// Makes [`RequestBuffer::parse_next`] return this request and those after it again. Has no effect if it
+    /// would return this request again anyway.
+    pub fn rewind(&mut self, request: &ParsedRequest) {
+        if request.start < self.start {
+            self.start = request.start;
+            self.ranges.truncate(request.first);
+            self.partial = None;
         }
     }
 
-    /// Whether a request that was taken is to be taken once more.
+    /// Returns whether [`RequestBuffer::parse_next`] will return this request again.
     #[must_use]
     #[inline]
-    pub fn is_taken_back(&self, found: &Found) -> bool {
-        found.start >= self.start
+    pub fn is_rewound(&self, request: &ParsedRequest) -> bool {
+        request.start >= self.start
     }
 
-    /// Keeps a copy of a request that was found elsewhere.
-    pub fn keep(&mut self, arguments: Arguments<'_>) -> Found {
-        let (start, first) = (self.bytes.len(), self.places.len());
+    /// Appends a copy of a request from another buffer.
+    pub fn push_copy(&mut self, arguments: Arguments<'_>) -> ParsedRequest {
+        let (start, first) = (self.bytes.len(), self.ranges.len());
         for argument in arguments.iter() {
-            self.places.push(self.bytes.len()..self.bytes.len() + argument.len());
+            self.ranges.push(self.bytes.len()..self.bytes.len() + argument.len());
             self.bytes.extend_from_slice(argument);
         }
-        Found { start, end: self.bytes.len(), first, count: arguments.len(), is_line: false }
+        ParsedRequest { start, end: self.bytes.len(), first, count: arguments.len(), is_line: false }
     }
 
-    /// Forgets the requests that were taken, up to the one that is to be the next again, if there is one.
-    pub fn forget(&mut self, next: Option<Found>) {
-        let forgotten = next.map_or(self.start, |next| next.start);
-        self.bytes.drain(..forgotten);
+    /// Discards the parsed requests, up to the request that must be parsed again, if any.
+    pub fn discard_parsed(&mut self, next: Option<ParsedRequest>) {
+        let discarded = next.map_or(self.start, |next| next.start);
+        self.bytes.drain(..discarded);
         self.start = 0;
         self.words.clear();
-        self.unfinished = self.unfinished.filter(|_| next.is_none());
-        match &mut self.unfinished {
-            None => self.places.clear(),
-            Some(unfinished) if forgotten > 0 => {
-                self.places.drain(..unfinished.first);
-                self.places
+        self.partial = self.partial.filter(|_| next.is_none());
+        match &mut self.partial {
+            None => self.ranges.clear(),
+            Some(partial) if discarded > 0 => {
+                self.ranges.drain(..partial.first);
+                self.ranges
                     .iter_mut()
-                    .for_each(|place| *place = place.start - forgotten..place.end - forgotten);
-                *unfinished = Unfinished { first: 0, at: unfinished.at - forgotten, ..*unfinished };
+                    .for_each(|range| *range = range.start - discarded..range.end - discarded);
+                *partial = PartialArray { first: 0, at: partial.at - discarded, ..*partial };
             }
-            // Only what was unfinished before is there.
+            // The buffer contains only the incomplete array.
             Some(_) => {}
         }
     }
 
-    /// Bytes that have arrived and are not forgotten.
+    /// Returns the received bytes that were not discarded.
     #[must_use]
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no such bytes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Bytes of memory that they take.
+    /// Returns the bytes of memory that the buffer occupies.
     #[must_use]
     pub fn capacity(&self) -> usize {
-        let places = self.places.capacity() * size_of::<Range<usize>>();
-        self.bytes.capacity() + self.words.capacity() + places
+        let ranges = self.ranges.capacity() * size_of::<Range<usize>>();
+        self.bytes.capacity() + self.words.capacity() + ranges
     }
 
-    /// Gives memory back, down to so many bytes, if no bytes are left. Returns whether more can be given back
-    /// by another call: to give back all memory of a long request at once would take long.
+    /// If the buffer is empty, frees memory until at most `kept` bytes remain. Returns whether another call
+    /// would free more: freeing the memory of a long request in one call would take long.
     pub fn shrink(&mut self, kept: usize) -> bool {
         if !self.is_empty() || self.capacity() <= kept {
             return false;
@@ -225,14 +232,14 @@ impl Requests {
         true
     }
 
-    /// Removes all requests, and gives memory back as [`Requests::shrink`] does.
+    /// Removes all requests, and frees memory as [`RequestBuffer::shrink`] does.
     pub fn discard(&mut self) -> bool {
         self.bytes.clear();
-        (self.start, self.unfinished) = (0, None);
+        (self.start, self.partial) = (0, None);
         self.shrink(0)
     }
 
-    /// Appends where the words of the line at the start are; returns where it ends.
+    /// Appends the ranges of the words of the line at the start. Returns the end of the line.
     fn parse_line(&mut self, limits: &Limits) -> Result<Option<usize>, Malformed> {
         let rest = &self.bytes[self.start..];
         let length_max = limits.line_bytes_max.saturating_add(b"\r".len());
@@ -241,40 +248,42 @@ impl Requests {
             None if rest.len() > length_max => return Err(Malformed::LineLength),
             None => return Ok(None),
         };
-        inline::split(&rest[..length], &mut self.words, &mut self.places).ok_or(Malformed::Quotes)?;
+        inline::split(&rest[..length], &mut self.words, &mut self.ranges).ok_or(Malformed::Quotes)?;
         Ok(Some(self.start + length + 1))
     }
 
-    /// Appends where the arguments of the array at the start are; returns where it ends.
+    /// Appends the ranges of the arguments of the array at the start. Returns the end of the array.
     #[inline]
     fn parse_array(&mut self, limits: &Limits) -> Result<Option<usize>, Malformed> {
-        let Some(Unfinished { first, mut left, mut at }) = self.begun_array(limits)? else { return Ok(None) };
+        let Some(PartialArray { first, mut left, mut at }) = self.partial_array(limits)? else {
+            return Ok(None);
+        };
         let end_max = self.start.saturating_add(limits.request_bytes_max);
         while left > 0 {
-            let Some(place) = argument(&self.bytes, at, end_max, limits)? else {
-                self.unfinished = Some(Unfinished { first, left, at });
+            let Some(range) = argument(&self.bytes, at, end_max, limits)? else {
+                self.partial = Some(PartialArray { first, left, at });
                 return Ok(None);
             };
-            at = place.end + 2;
+            at = range.end + 2;
             left -= 1;
-            self.places.push(place);
+            self.ranges.push(range);
         }
         Ok(Some(at))
     }
 
-    /// How far the array at the start was parsed: none if its first line has not all arrived.
+    /// Returns the state of the array at the start, or `None` if its first line is incomplete.
     #[inline]
-    fn begun_array(&mut self, limits: &Limits) -> Result<Option<Unfinished>, Malformed> {
-        if let Some(unfinished) = self.unfinished.take() {
-            return Ok(Some(unfinished));
+    fn partial_array(&mut self, limits: &Limits) -> Result<Option<PartialArray>, Malformed> {
+        if let Some(partial) = self.partial.take() {
+            return Ok(Some(partial));
         }
         let found = argument_count(&self.bytes, self.start + 1, limits)?;
-        Ok(found.map(|(left, at)| Unfinished { first: self.places.len(), left, at }))
+        Ok(found.map(|(left, at)| PartialArray { first: self.ranges.len(), left, at }))
     }
 }
 
-impl Found {
-    /// Bytes of the request as it arrived.
+impl ParsedRequest {
+    /// Returns the bytes of the encoded request.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.end - self.start
@@ -282,45 +291,45 @@ impl Found {
 }
 
 impl<'a> Arguments<'a> {
-    /// How many there are, the name of the command included.
+    /// Returns the number of arguments, including the name of the command.
     #[must_use]
     #[inline]
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.ranges.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no arguments.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.ranges.is_empty()
     }
 
-    /// One of them, if there are so many.
+    /// Returns the argument at `index`, or `None` if there are fewer.
     #[must_use]
     #[inline]
     pub fn get(&self, index: usize) -> Option<&'a [u8]> {
-        Some(&self.bytes[self.places.get(index)?.clone()])
+        Some(&self.bytes[self.ranges.get(index)?.clone()])
     }
 
-    /// All of them from one on.
+    /// Returns the arguments from `index` on.
     #[must_use]
     #[inline]
     pub fn from(&self, index: usize) -> Self {
-        Self { places: &self.places[index.min(self.len())..], ..*self }
+        Self { ranges: &self.ranges[index.min(self.len())..], ..*self }
     }
 
-    /// Some of them.
+    /// Returns the arguments of a range of indexes.
     #[must_use]
     #[inline]
     pub fn part(&self, part: Range<usize>) -> Self {
-        Self { places: &self.places[part], ..*self }
+        Self { ranges: &self.ranges[part], ..*self }
     }
 
-    /// All of them, in order.
+    /// Iterates over the arguments in order.
     #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &'a [u8]> + Clone + use<'a> {
         let bytes = self.bytes;
-        self.places.iter().map(move |place| &bytes[place.clone()])
+        self.ranges.iter().map(move |range| &bytes[range.clone()])
     }
 }
 
@@ -329,15 +338,15 @@ impl Index<usize> for Arguments<'_> {
 
     #[inline]
     fn index(&self, index: usize) -> &[u8] {
-        &self.bytes[self.places[index].clone()]
+        &self.bytes[self.ranges[index].clone()]
     }
 }
 
-/// Digits of the longest length.
+/// Most digits of a length.
 const LENGTH_DIGITS_MAX: usize = 20;
 
-/// How many arguments the line at `at` says, and where they begin. A negative number counts as none, as in
-/// Redis.
+/// Parses the line at `at`, which states the number of arguments. Returns the number and the start of the
+/// arguments. A negative number counts as zero, as in Redis.
 #[inline]
 fn argument_count(bytes: &[u8], at: usize, limits: &Limits) -> Result<Option<(usize, usize)>, Malformed> {
     let found = match bytes.get(at) {
@@ -347,7 +356,7 @@ fn argument_count(bytes: &[u8], at: usize, limits: &Limits) -> Result<Option<(us
     found.ok_or(Malformed::ArgumentCount)
 }
 
-/// Where the argument is whose line is at `at`; none if it has not all arrived.
+/// Parses the argument whose length is at `at`. Returns its range, or `None` if it is incomplete.
 #[inline]
 fn argument(
     bytes: &[u8],
@@ -362,7 +371,7 @@ fn argument(
     }
     let found = length(bytes, at + 1, limits.argument_bytes_max).ok_or(Malformed::ArgumentLength)?;
     let Some((argument_bytes, begin)) = found else { return Ok(None) };
-    // Where there are no limits, it may say that it ends beyond all memory.
+    // Without limits, the end may be beyond the address space.
     let end = begin.saturating_add(argument_bytes);
     let after = end.saturating_add(2);
     if after > end_max {
@@ -375,13 +384,14 @@ fn argument(
     }
 }
 
-/// The length in the line at `at`, and where what follows the line begins; `Some(None)` if it has not all
-/// arrived. None if it is no length, has needless zeros, or is above `max`.
+/// Parses the line at `at`, which states a length. Returns the length and the end of the line, or
+/// `Some(None)` if the line is incomplete. Returns `None` if the length is invalid, has leading zeros, or
+/// exceeds `max`.
 #[inline]
 fn length(bytes: &[u8], at: usize, max: usize) -> Option<Option<(usize, usize)>> {
     let rest = bytes.get(at..)?;
     let (length, after) = match *rest {
-        // Most have one digit or two.
+        // Most lengths have one digit or two.
         [digit @ b'0'..=b'9', b'\r', b'\n', ..] => (usize::from(digit - b'0'), 3),
         [tens @ b'1'..=b'9', digit @ b'0'..=b'9', b'\r', b'\n', ..] => {
             (usize::from(tens - b'0') * 10 + usize::from(digit - b'0'), 4)
@@ -394,7 +404,7 @@ fn length(bytes: &[u8], at: usize, max: usize) -> Option<Option<(usize, usize)>>
     (length <= max).then_some(Some((length, at + after)))
 }
 
-/// The same of a line at the front of `bytes`, of any number of digits, be they all there or not.
+/// The general case of [`length`], with any number of digits, for a line at the front of `bytes`.
 fn long_length(bytes: &[u8], max: usize) -> Option<Option<(usize, usize)>> {
     let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).take(LENGTH_DIGITS_MAX);
     let digits = &bytes[..digits.count()];
@@ -411,11 +421,11 @@ fn long_length(bytes: &[u8], max: usize) -> Option<Option<(usize, usize)>> {
     }
 }
 
-/// Appends a request as a client sends it.
+/// Appends the encoding of a request.
 pub fn encode<A: AsRef<[u8]>>(arguments: &[A], out: &mut Vec<u8>) {
     let line = |kind: u8, number: usize, out: &mut Vec<u8>| {
         out.push(kind);
-        out.extend_from_slice(&decimal(number as i64));
+        out.extend_from_slice(&format_decimal(number as i64));
         out.extend_from_slice(b"\r\n");
     };
     line(b'*', arguments.len(), out);
@@ -436,24 +446,25 @@ mod tests {
     const SMALL: Limits =
         Limits { arguments_max: 4, argument_bytes_max: 8, line_bytes_max: 10, request_bytes_max: 50 };
 
-    /// Arguments, and bytes of the request.
+    /// The arguments and the bytes of a request.
     type Whole = (Vec<Vec<u8>>, usize);
 
     fn parsed(bytes: &[u8], limits: &Limits) -> Result<Option<Whole>, Malformed> {
-        let mut requests = Requests::default();
+        let mut requests = RequestBuffer::default();
         requests.receive(bytes);
-        let found = requests.take(limits)?;
-        let arguments = |found: &Found| requests.arguments(found).iter().map(<[u8]>::to_vec).collect();
+        let found = requests.parse_next(limits)?;
+        let arguments =
+            |request: &ParsedRequest| requests.arguments(request).iter().map(<[u8]>::to_vec).collect();
         Ok(found.map(|found| (arguments(&found), found.bytes())))
     }
 
-    fn refused(bytes: &[u8]) -> String {
+    fn rejected(bytes: &[u8]) -> String {
         parsed(bytes, &SMALL).unwrap_err().to_string()
     }
 
     proptest! {
         #[test]
-        fn what_a_client_sends_arrives(arguments in prop::collection::vec(any::<Vec<u8>>(), 1..9)) {
+        fn requests_round_trip(arguments in prop::collection::vec(any::<Vec<u8>>(), 1..9)) {
             let (mut bytes, limits) = (Vec::new(), Limits::default());
             encode(&arguments, &mut bytes);
             let length = bytes.len();
@@ -465,7 +476,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_a_request_or_none(bytes in "([*$][0-9-]{0,3}|\r\n|[a-z\"' ]|\\PC){0,40}") {
+        fn arbitrary_bytes_are_a_request_or_rejected(bytes in "([*$][0-9-]{0,3}|\r\n|[a-z\"' ]|\\PC){0,40}") {
             if let Ok(Some((arguments, length))) = parsed(bytes.as_bytes(), &SMALL) {
                 prop_assert!(length <= bytes.len());
                 prop_assert!(arguments.iter().map(Vec::len).sum::<usize>() <= length);
@@ -476,15 +487,15 @@ mod tests {
     #[test]
     fn lengths_at_below_and_above_their_limit() {
         assert!(parsed(b"*4\r\n", &SMALL).unwrap().is_none());
-        assert_eq!(refused(b"*5\r\n"), "Protocol error: invalid multibulk length");
-        assert_eq!(refused(b"*x\r\n"), "Protocol error: invalid multibulk length");
-        assert_eq!(refused(b"*01\r\n"), "Protocol error: invalid multibulk length");
+        assert_eq!(rejected(b"*5\r\n"), "Protocol error: invalid multibulk length");
+        assert_eq!(rejected(b"*x\r\n"), "Protocol error: invalid multibulk length");
+        assert_eq!(rejected(b"*01\r\n"), "Protocol error: invalid multibulk length");
         let of = |bytes: &str| format!("*1\r\n${}\r\n{bytes}\r\n", bytes.len()).into_bytes();
         assert!(parsed(&of("12345678"), &SMALL).unwrap().is_some());
-        assert_eq!(refused(&of("123456789")), "Protocol error: invalid bulk length");
-        assert_eq!(refused(b"*1\r\n$-1\r\n"), "Protocol error: invalid bulk length");
+        assert_eq!(rejected(&of("123456789")), "Protocol error: invalid bulk length");
+        assert_eq!(rejected(b"*1\r\n$-1\r\n"), "Protocol error: invalid bulk length");
         assert!(parsed(b"123456789 \r\n", &SMALL).unwrap().is_some());
-        assert_eq!(refused(b"123456789 1\r\n"), "Protocol error: too big inline request");
+        assert_eq!(rejected(b"123456789 1\r\n"), "Protocol error: too big inline request");
     }
 
     #[test]
@@ -493,75 +504,75 @@ mod tests {
         let limits = Limits { request_bytes_max: longest.len(), ..SMALL };
         assert_eq!(parsed(longest, &limits).unwrap().unwrap().1, longest.len());
         let limits = Limits { request_bytes_max: longest.len() - 1, ..SMALL };
-        // It is refused as soon as its lengths are there.
+        // The parser rejects it as soon as its lengths have arrived.
         let arrived = &longest[..longest.len() - 2];
         assert_eq!(parsed(arrived, &limits), Err(Malformed::RequestLength(longest.len() - 1)));
     }
 
     #[test]
-    fn what_is_no_request_is_named() {
-        assert_eq!(refused(b"*1\r\n:1\r\n"), "Protocol error: expected '$', got ':'");
+    fn invalid_requests_are_rejected() {
+        assert_eq!(rejected(b"*1\r\n:1\r\n"), "Protocol error: expected '$', got ':'");
         assert_eq!(
-            refused(b"*1\r\n$1\r\nabc"),
+            rejected(b"*1\r\n$1\r\nabc"),
             "Protocol error: an argument does not end where its length says"
         );
-        assert_eq!(refused(b"GET \"a\r\n"), "Protocol error: unbalanced quotes in request");
-        assert_eq!(refused(&[b'*'; 40]), "Protocol error: invalid multibulk length");
+        assert_eq!(rejected(b"GET \"a\r\n"), "Protocol error: unbalanced quotes in request");
+        assert_eq!(rejected(&[b'*'; 40]), "Protocol error: invalid multibulk length");
     }
 
-    /// All arguments of all requests, of bytes that arrive in pieces.
-    fn in_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Vec<Vec<u8>>>, Requests) {
-        let (mut requests, mut all) = (Requests::default(), Vec::new());
-        for piece in pieces {
-            requests.receive(piece);
-            while let Some(found) = requests.take(&Limits::default()).unwrap() {
+    /// Returns all arguments of all requests in bytes that arrive in parts.
+    fn in_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Vec<Vec<u8>>>, RequestBuffer) {
+        let (mut requests, mut all) = (RequestBuffer::default(), Vec::new());
+        for part in parts {
+            requests.receive(part);
+            while let Some(found) = requests.parse_next(&Limits::default()).unwrap() {
                 all.push(requests.arguments(&found).iter().map(<[u8]>::to_vec).collect());
             }
-            requests.forget(None);
+            requests.discard_parsed(None);
         }
         (all, requests)
     }
 
     proptest! {
         #[test]
-        fn requests_arrive_in_pieces_of_any_length(
+        fn requests_arrive_in_parts_of_any_length(
             all in prop::collection::vec(prop::collection::vec(any::<Vec<u8>>(), 1..5), 1..5),
-            piece in 1_usize..20,
+            part in 1_usize..20,
         ) {
             let mut bytes = b"\r\n".to_vec();
             all.iter().for_each(|arguments| encode(arguments, &mut bytes));
-            let (found, requests) = in_pieces(bytes.chunks(piece));
+            let (found, requests) = in_parts(bytes.chunks(part));
             prop_assert_eq!(found, all);
             prop_assert!(requests.is_empty());
         }
     }
 
     #[test]
-    fn an_array_in_small_pieces_is_parsed_once() {
+    fn an_array_in_small_parts_is_parsed_once() {
         let arguments = vec![b"a"; 1 << 16];
         let mut bytes = Vec::new();
         encode(&arguments, &mut bytes);
-        // Were it parsed from its start with each, that would be sixteen thousand million arguments.
-        let (found, _) = in_pieces(bytes.chunks(1));
+        // Parsing from the start with each part would parse 16 billion arguments.
+        let (found, _) = in_parts(bytes.chunks(1));
         assert_eq!(found, [arguments]);
     }
 
     #[test]
-    fn what_has_begun_to_arrive_is_found_behind_a_request_that_comes_again() {
-        let mut requests = Requests::default();
+    fn a_partial_array_is_parsed_after_a_repeated_request() {
+        let mut requests = RequestBuffer::default();
         requests.receive(b"*1\r\n$1\r\na\r\n*2\r\n$1\r\nb\r\n$1\r\n");
-        let first = requests.take(&SMALL).unwrap().unwrap();
-        assert_eq!(requests.take(&SMALL), Ok(None));
-        requests.forget(Some(first));
+        let first = requests.parse_next(&SMALL).unwrap().unwrap();
+        assert_eq!(requests.parse_next(&SMALL), Ok(None));
+        requests.discard_parsed(Some(first));
         requests.receive(b"c\r\n");
         for expected in [vec![&b"a"[..]], vec![b"b", b"c"]] {
-            let found = requests.take(&SMALL).unwrap().unwrap();
+            let found = requests.parse_next(&SMALL).unwrap().unwrap();
             assert!(requests.arguments(&found).iter().eq(expected));
         }
     }
 
     #[test]
-    fn requests_are_read_as_the_documentation_of_the_protocol_shows() {
+    fn requests_in_the_documentation_of_redis_are_parsed() {
         let array = "*2\r\n$4\r\nLLEN\r\n$6\r\nmylist\r\n";
         let examples =
             [(array, "LLEN mylist"), ("PING\r\n", "PING"), ("EXISTS somekey\r\n", "EXISTS somekey")];
@@ -577,7 +588,7 @@ mod tests {
         assert_eq!(parsed(b"SET  a 'b c'\nPING\r\n", &Limits::default()), Ok(Some((words, 13))));
     }
     #[test]
-    fn requests_without_arguments_are_passed_over() {
+    fn requests_without_arguments_are_skipped() {
         let ping = Ok(Some((vec![b"PING".to_vec()], 6)));
         for empty in ["\r\n", "*0\r\n", "*-1\r\n", "\n*-2\n  \r\n"] {
             assert_eq!(parsed(format!("{empty}PING\r\n").as_bytes(), &SMALL), ping, "{empty:?}");
@@ -586,25 +597,25 @@ mod tests {
     }
 
     #[test]
-    fn requests_stay_where_they_are_until_they_are_forgotten() {
-        let mut requests = Requests::default();
+    fn requests_stay_valid_until_they_are_discarded() {
+        let mut requests = RequestBuffer::default();
         requests.receive(b"GET 'a b'\r\n*2\r\n$3\r\nGET\r\n$1\r\nc\r\nGET");
-        let next = |requests: &mut Requests| requests.take(&Limits::default()).unwrap();
+        let next = |requests: &mut RequestBuffer| requests.parse_next(&Limits::default()).unwrap();
         let (first, second) = (next(&mut requests).unwrap(), next(&mut requests).unwrap());
         assert_eq!(
             (&requests.arguments(&first)[1], &requests.arguments(&second)[1]),
             (&b"a b"[..], &b"c"[..])
         );
         assert_eq!(next(&mut requests), None);
-        requests.forget(Some(second));
+        requests.discard_parsed(Some(second));
         let again = next(&mut requests).unwrap();
         assert_eq!(&requests.arguments(&again)[1], b"c");
-        requests.forget(None);
+        requests.discard_parsed(None);
         requests.receive(b" d\n");
         let third = next(&mut requests).unwrap();
         assert_eq!(requests.arguments(&third).from(1).iter().collect::<Vec<_>>(), [b"d"]);
-        let mut kept = Requests::default();
-        let copies = [kept.keep(requests.arguments(&third)), kept.keep(requests.arguments(&third))];
+        let mut kept = RequestBuffer::default();
+        let copies = [kept.push_copy(requests.arguments(&third)), kept.push_copy(requests.arguments(&third))];
         assert!(copies.iter().all(|copy| kept.arguments(copy).iter().eq([&b"GET"[..], b"d"])));
     }
 }

@@ -1,4 +1,4 @@
-//! A request in flight: its datagram, and what has arrived of its reply.
+//! A request in flight: its datagram, and the parts of its reply that have arrived.
 
 use std::time::Instant;
 
@@ -6,27 +6,27 @@ use honeycomb_protocol::batch::{Header, Items, Kind, Operation, Operations};
 
 use crate::outcome::Outcome;
 
-/// A request that waits for its reply.
+/// A request without a complete reply.
 #[derive(Debug)]
-pub(crate) struct Flight {
-    /// Its header, as it was sent last.
+pub(crate) struct InFlightRequest {
+    /// The header of the last transmission.
     pub(crate) header: Header,
     pub(crate) datagram: Vec<u8>,
     pub(crate) first_ticket: u64,
     pub(crate) writes: bool,
-    /// How often it was sent in its session.
+    /// The number of transmissions in the current session.
     pub(crate) sent: u32,
-    /// The server has certainly not carried it out.
-    pub(crate) untouched: bool,
-    pub(crate) begun: Instant,
-    /// When it is sent again.
+    /// Whether it is certain that the server has not executed the request.
+    pub(crate) not_executed: bool,
+    pub(crate) started: Instant,
+    /// The time of the next transmission.
     pub(crate) due: Instant,
-    /// Datagrams of a reply of several, by position, and how many they are once that is known.
+    /// The datagrams of a reply of several, by position, and their number once it is known.
     parts: Vec<Option<Vec<u8>>>,
     parts_count: Option<usize>,
 }
 
-impl Flight {
+impl InFlightRequest {
     pub(crate) fn new(
         header: Header,
         datagram: &[u8],
@@ -40,32 +40,33 @@ impl Flight {
             first_ticket,
             writes,
             sent: 0,
-            untouched: true,
-            begun: now,
+            not_executed: true,
+            started: now,
             due: now,
             parts: Vec::new(),
             parts_count: None,
         }
     }
 
-    /// The datagram of another attempt in a session.
-    pub(crate) fn again(&mut self, session: u64) -> &[u8] {
+    /// Returns the datagram for another transmission in a session.
+    pub(crate) fn retransmission(&mut self, session: u64) -> &[u8] {
         let attempt = self.header.attempt.wrapping_add(1);
         self.header = Header { session, attempt, ..self.header };
         self.datagram[..Header::SIZE].copy_from_slice(&self.header.bytes());
         self.sent += 1;
-        self.untouched = false;
+        self.not_executed = false;
         self.parts.clear();
         self.parts_count = None;
         &self.datagram
     }
 
-    /// How many operations it has.
+    /// Returns the number of operations.
     pub(crate) fn operations(&self) -> u64 {
         self.header.count.into()
     }
 
-    /// Takes a datagram of the reply: whether the reply is whole now, and then its operations are handed out.
+    /// Adds a datagram of the reply. If the reply is then complete, passes the outcomes to `each` and returns
+    /// true.
     pub(crate) fn receive(
         &mut self,
         header: &Header,
@@ -73,14 +74,14 @@ impl Flight {
         each: &mut impl FnMut(u64, Outcome<'_>),
     ) -> bool {
         if header.position == 0 && header.kind == Kind::ReplyEnd {
-            self.hand_out(&[(header.count, items)], each);
+            self.report_outcomes(&[(header.count, items)], each);
             return true;
         }
-        // Datagrams of two replies do not go together.
+        // Datagrams of different replies do not fit together.
         if header.attempt != self.header.attempt {
             return false;
         }
-        self.keep(header, items);
+        self.add_part(header, items);
         if self.parts_count.is_none_or(|count| self.parts.iter().flatten().count() < count) {
             return false;
         }
@@ -91,11 +92,11 @@ impl Flight {
             .filter_map(|part| Header::parse(part).ok())
             .map(|(header, items)| (header.count, items))
             .collect();
-        self.hand_out(&parts, each);
+        self.report_outcomes(&parts, each);
         true
     }
 
-    fn keep(&mut self, header: &Header, items: &[u8]) {
+    fn add_part(&mut self, header: &Header, items: &[u8]) {
         let position = usize::from(header.position);
         if self.parts.len() <= position {
             self.parts.resize(position + 1, None);
@@ -106,8 +107,8 @@ impl Flight {
         }
     }
 
-    /// Tells of each operation what came of it. What a reply does not say has failed.
-    fn hand_out(&self, parts: &[(u16, &[u8])], each: &mut impl FnMut(u64, Outcome<'_>)) {
+    /// Passes the outcome of each operation to `each`. An operation without an item in the reply has failed.
+    fn report_outcomes(&self, parts: &[(u16, &[u8])], each: &mut impl FnMut(u64, Outcome<'_>)) {
         let mut items =
             parts.iter().flat_map(|(count, items)| Items::new(*count, items)).map_while(Result::ok);
         let operations = Operations::new(self.header.count, &self.datagram[Header::SIZE..]).flatten();

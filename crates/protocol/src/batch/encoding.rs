@@ -1,5 +1,5 @@
-//! What operations and items are made of: a first byte, sizes, bytes; and what is left out of them because it
-//! is as it was before in the same datagram.
+//! The encoding that operations and items share: a first byte with flags, sizes, then bytes. The encoder
+//! omits sizes and values that repeat earlier ones of the same datagram.
 
 use std::ops::Range;
 
@@ -7,35 +7,35 @@ use honeycomb_layout::{batch_item, batch_operation};
 
 use crate::batch::header::Header;
 
-/// The bytes are no datagram of this protocol.
+/// Why a datagram does not belong to this protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// The header is not whole.
-    #[error("a datagram of {0} bytes: a batch has at least {size}", size = Header::SIZE)]
+    /// The datagram is shorter than a header.
+    #[error("datagram of {0} bytes: a batch has at least {size} bytes", size = Header::SIZE)]
     Short(usize),
-    /// There is no such kind, or it has no such status.
-    #[error("no kind {code} with status {status}")]
+    /// The kind is unknown, or the status is invalid for the kind.
+    #[error("unknown kind {code} with status {status}")]
     Kind {
         /// The kind.
         code: usize,
         /// The status.
         status: usize,
     },
-    /// An operation or an item begins with a byte that none begins with.
-    #[error("nothing begins with byte {0:#04x}")]
-    First(u8),
-    /// The datagram ends within an operation or an item.
-    #[error("the datagram ends before what its header counts")]
-    CutOff,
-    /// It goes on after the last one.
-    #[error("{0} bytes after what the header counts")]
-    Rest(usize),
-    /// Sizes or a value are said to be as before, and there were none.
-    #[error("sizes or a value as before, and there were none before")]
-    NothingBefore,
+    /// The first byte of an operation or item is invalid.
+    #[error("invalid first byte {0:#04x}")]
+    FirstByte(u8),
+    /// The datagram ends before its last operation or item.
+    #[error("truncated: the datagram ends before its last operation or item")]
+    Truncated,
+    /// Bytes follow the last operation or item.
+    #[error("{0} bytes after the last operation or item")]
+    TrailingBytes(usize),
+    /// A flag repeats sizes or a value, and there are no earlier ones.
+    #[error("a flag repeats sizes or a value, and there are no earlier ones")]
+    NothingToRepeat,
 }
 
-/// In the first byte of operations and of items.
+/// Flags in the first byte of operations and items.
 const SAME_SIZES: u8 = 1 << batch_operation::SAME_SIZES_SHIFT;
 const SAME_VALUE: u8 = 1 << batch_operation::SAME_VALUE_SHIFT;
 const _: () = {
@@ -43,53 +43,53 @@ const _: () = {
     assert!(batch_operation::SAME_VALUE_SHIFT == batch_item::SAME_VALUE_SHIFT);
     assert!(batch_operation::OPCODE_BITS == batch_item::STATUS_BITS);
 };
-/// Bytes of a size.
+/// Bytes of an encoded size.
 const SIZE_BYTES: usize = 2;
 
-/// What an operation or an item holds; parts that it has not are none.
+/// The parts of an operation or item. Missing parts are `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Parts<'a> {
     pub(super) key: Option<&'a [u8]>,
     pub(super) expected: Option<&'a [u8]>,
     pub(super) value: Option<&'a [u8]>,
-    /// Not left out, and not counted as a size.
+    /// Never omitted.
     pub(super) number: Option<u16>,
 }
 
-/// Which parts there are.
+/// Which parts an operation or item has.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Shape {
+pub(super) struct PartSet {
     pub(super) key: bool,
     pub(super) expected: bool,
     pub(super) value: bool,
     pub(super) number: bool,
 }
 
-/// As many as a header counts, and nothing after the first that is malformed.
+/// Decodes as many operations or items as a header counts. Ends after the first malformed one.
 #[derive(Debug, Clone)]
-pub(super) struct Counted<'a> {
-    reader: Reader<'a>,
+pub(super) struct CountedDecoder<'a> {
+    decoder: Decoder<'a>,
     left: u16,
 }
 
-impl<'a> Counted<'a> {
+impl<'a> CountedDecoder<'a> {
     pub(super) fn new(count: u16, bytes: &'a [u8]) -> Self {
-        Self { reader: Reader::new(bytes), left: count }
+        Self { decoder: Decoder::new(bytes), left: count }
     }
 
-    /// The next one, as `read` finds it.
+    /// Decodes the next one with `read`.
     #[inline]
     pub(super) fn next<T>(
         &mut self,
-        read: impl FnOnce(&mut Reader<'a>) -> Result<T, Malformed>,
+        read: impl FnOnce(&mut Decoder<'a>) -> Result<T, Malformed>,
     ) -> Option<Result<T, Malformed>> {
         if self.left == 0 {
-            let rest = self.reader.rest();
-            self.reader = Reader::new(&[]);
-            return (rest > 0).then_some(Err(Malformed::Rest(rest)));
+            let rest = self.decoder.rest();
+            self.decoder = Decoder::new(&[]);
+            return (rest > 0).then_some(Err(Malformed::TrailingBytes(rest)));
         }
         self.left -= 1;
-        let read = read(&mut self.reader);
+        let read = read(&mut self.decoder);
         if read.is_err() {
             *self = Self::new(0, &[]);
         }
@@ -97,57 +97,57 @@ impl<'a> Counted<'a> {
     }
 }
 
-/// Reads one after the other.
+/// Decodes operations or items one after the other.
 #[derive(Debug, Clone)]
-pub(super) struct Reader<'a> {
+pub(super) struct Decoder<'a> {
     rest: &'a [u8],
     key: Option<usize>,
     expected: Option<usize>,
     value: Option<&'a [u8]>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> Decoder<'a> {
     fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes, key: None, expected: None, value: None }
     }
 
-    /// Bytes that were not read.
+    /// The number of bytes left.
     fn rest(&self) -> usize {
         self.rest.len()
     }
 
-    /// The next first byte.
+    /// Decodes the first byte of an operation or item.
     #[inline]
     pub(super) fn first(&mut self) -> Result<u8, Malformed> {
         self.bytes(1).map(|bytes| bytes[0])
     }
 
-    /// The parts that follow a first byte.
+    /// Decodes the parts after a first byte.
     #[inline]
-    pub(super) fn parts(&mut self, first: u8, shape: Shape) -> Result<Parts<'a>, Malformed> {
+    pub(super) fn parts(&mut self, first: u8, part_set: PartSet) -> Result<Parts<'a>, Malformed> {
         let (same_sizes, same_value) = (first & SAME_SIZES != 0, first & SAME_VALUE != 0);
-        let key = self.size(shape.key, same_sizes, self.key)?;
-        let expected = self.size(shape.expected, same_sizes, self.expected)?;
-        let value = self.size(shape.value && !same_value, same_sizes, self.value.map(<[u8]>::len))?;
+        let key = self.size(part_set.key, same_sizes, self.key)?;
+        let expected = self.size(part_set.expected, same_sizes, self.expected)?;
+        let value = self.size(part_set.value && !same_value, same_sizes, self.value.map(<[u8]>::len))?;
         self.key = key.or(self.key);
         self.expected = expected.or(self.expected);
-        let number = if shape.number { Some(self.number()?) } else { None };
+        let number = if part_set.number { Some(self.number()?) } else { None };
         let key = key.map(|size| self.bytes(size)).transpose()?;
         let expected = expected.map(|size| self.bytes(size)).transpose()?;
         if let Some(size) = value {
             self.value = Some(self.bytes(size)?);
-        } else if shape.value && self.value.is_none() {
-            return Err(Malformed::NothingBefore);
+        } else if part_set.value && self.value.is_none() {
+            return Err(Malformed::NothingToRepeat);
         }
-        Ok(Parts { key, expected, value: self.value.filter(|_| shape.value), number })
+        Ok(Parts { key, expected, value: self.value.filter(|_| part_set.value), number })
     }
 
-    /// The size of a part, if there is one.
+    /// Decodes the size of a part, if `there`.
     #[inline]
     fn size(&mut self, there: bool, same: bool, last: Option<usize>) -> Result<Option<usize>, Malformed> {
         match (there, same) {
             (false, _) => Ok(None),
-            (true, true) => last.map(Some).ok_or(Malformed::NothingBefore),
+            (true, true) => last.map(Some).ok_or(Malformed::NothingToRepeat),
             (true, false) => Ok(Some(self.number()?.into())),
         }
     }
@@ -160,23 +160,24 @@ impl<'a> Reader<'a> {
 
     #[inline]
     fn bytes(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
-        let (bytes, rest) = self.rest.split_at_checked(count).ok_or(Malformed::CutOff)?;
+        let (bytes, rest) = self.rest.split_at_checked(count).ok_or(Malformed::Truncated)?;
         self.rest = rest;
         Ok(bytes)
     }
 }
 
-/// What was last written, to leave out what is as before.
+/// The sizes and the value that were last encoded, to omit repetitions.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Written {
+pub(super) struct Encoder {
     key: Option<usize>,
     expected: Option<usize>,
-    /// Where the value is.
+    /// The position of the value in the output.
     value: Option<Range<usize>>,
 }
 
-impl Written {
-    /// Appends a first byte and its parts if `out` becomes no longer than `end`: whether it has.
+impl Encoder {
+    /// Appends a first byte and its parts to `out`, and returns true. Returns false, and appends nothing, if
+    /// `out` would become longer than `end`.
     #[inline]
     pub(super) fn write(&mut self, first: u8, parts: &Parts<'_>, out: &mut Vec<u8>, end: usize) -> bool {
         let size = |part: Option<&[u8]>| part.map(<[u8]>::len);

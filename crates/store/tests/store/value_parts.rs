@@ -7,7 +7,7 @@ use honeycomb_store::{Error, Store};
 use super::{MIB, config, key, store};
 
 #[test]
-fn a_part_is_what_there_is_of_it() {
+fn parts_of_values_are_truncated_at_the_end() {
     let store = store();
     let table = store.table("table").unwrap();
     for length in [0, 1, 20, 469, 470, 5000, 3 * MIB] {
@@ -30,7 +30,7 @@ fn a_part_is_what_there_is_of_it() {
 }
 
 #[test]
-fn what_is_absent_or_not_allowed_has_no_parts() {
+fn absent_and_invalid_keys_have_no_parts() {
     let store = store();
     let table = store.table("table").unwrap();
     let snapshot = store.snapshot().unwrap();
@@ -41,7 +41,7 @@ fn what_is_absent_or_not_allowed_has_no_parts() {
     assert!(matches!(table.get_part(b"", 0, 9, &mut part), Err(Error::KeyLength { bytes: 0, .. })));
     let foreign = super::table();
     assert!(matches!(snapshot.get_part(&foreign, b"k", 0, 9, &mut part), Err(Error::ForeignTable { .. })));
-    // A table that is younger than the snapshot.
+    // A table that is newer than the snapshot.
     let young = store.table("young").unwrap();
     young.put(b"k", b"v").unwrap();
     assert_eq!(snapshot.get_part(&young, b"k", 0, 9, &mut part).unwrap(), None);
@@ -51,9 +51,9 @@ fn what_is_absent_or_not_allowed_has_no_parts() {
     assert!(part.is_empty());
 }
 
-/// A thousand small parts of a long value take less time than to copy the value a few times.
+/// A thousand small parts of a long value take less time than a few copies of the value.
 #[test]
-fn a_part_takes_time_for_the_part() {
+fn the_time_of_a_part_depends_on_its_length() {
     let store = Store::open(honeycomb_store::Config { memory_bytes: 64 * MIB, ..config() }).unwrap();
     let table = store.table("table").unwrap();
     table.put(&key(1), &vec![7; 16 * MIB]).unwrap();

@@ -1,12 +1,13 @@
-//! Memory for what reads find.
+//! The memory for the results of reads.
 
 use honeycomb_store::{Error, Reads, Store};
 
 use super::{MIB, config};
 
-/// The longest value a Redis client can set, and as many requests for it as fit a few kilobytes.
+/// Uses the longest value that a Redis client can set, and as many requests for it as fit into a few
+/// kilobytes.
 #[test]
-fn many_gets_of_a_long_value_take_memory_for_one() {
+fn many_gets_of_a_long_value_need_memory_for_one() {
     const LONG: usize = 16_777_207;
     let store = Store::open(honeycomb_store::Config { memory_bytes: 64 * MIB, ..config() }).unwrap();
     let table = store.table("table").unwrap();
@@ -20,7 +21,7 @@ fn many_gets_of_a_long_value_take_memory_for_one() {
         let answered = (0..300).filter(|&index| reads.value(index).is_ok()).count();
         assert_eq!(answered, found);
         assert!((found..300).all(|index| matches!(reads.value(index), Err(Error::NoRoom))));
-        assert_eq!(reads.value(300).is_ok(), found == 0, "there is room for the short one only then");
+        assert_eq!(reads.value(300).is_ok(), found == 0, "the short value fits only without the long one");
         let most = MIB + found * LONG;
         assert!(reads.memory_bytes() <= most + most / 8, "{} bytes", reads.memory_bytes());
         reads.clear();

@@ -1,4 +1,4 @@
-//! What all handles of a store share: the trees, their names, the leases; and the way every write takes.
+//! The state that all handles of a store share, and the path of every write: maintenance, room, retries.
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,40 +13,40 @@ use honeycomb_memory::MemoryError;
 
 use crate::compaction::{Compaction, STEP};
 use crate::config::{Config, LeaseLimits};
-use crate::directory::{Directory, Entry};
+use crate::directory::{Directory, TableEntry};
 use crate::error::Error;
 use crate::lanes::{Lanes, ReadSource};
 use crate::lease::Leases;
-use crate::numbers::Numbers;
 use crate::pairs::Pairs;
 use crate::reserve::Reserve;
 use crate::scan::Scan;
+use crate::table_numbers::TableNumbers;
 
 pub(crate) struct StoreState {
     pub(crate) forest: Arc<Forest>,
     pub(crate) lanes: Lanes,
-    pub(crate) numbers: Arc<Numbers>,
+    pub(crate) numbers: Arc<TableNumbers>,
     pub(crate) directory: Directory,
     pub(crate) leases: Leases,
     pub(crate) reserve: Reserve,
     pub(crate) compaction: Compaction,
-    abandoned: Mutex<Vec<Root>>,
+    deferred_drops: Mutex<Vec<Root>>,
     pub(crate) lease_limits: LeaseLimits,
     pub(crate) scan_pairs_max: usize,
     pub(crate) key_bytes_max: usize,
 }
 
-/// Writes of a thread between two looks at the leases.
-const WRITES_A_LOOK: usize = 256;
+/// Writes of a thread between two checks for overdue leases.
+const LEASE_CHECK_WRITES: usize = 256;
 
-/// How often a write that finds no room is tried again.
-const ATTEMPTS_MAX: usize = 1000;
-/// How often it is tried again even if an attempt takes long, as those of long batches do.
-const ATTEMPTS_MIN: usize = 3;
-/// How long it is tried again, if it has been as often as that.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// How long such a write waits for operations in flight before it is tried again.
-const PAUSE: Duration = Duration::from_micros(100);
+/// Most retries of a write that finds no room.
+const RETRIES_MAX: usize = 1000;
+/// Retries that a write has even if its attempts take long, as those of long batches do.
+const RETRIES_MIN: usize = 3;
+/// How long a write is retried once it has used its [`RETRIES_MIN`].
+const RETRY_TIME_MAX: Duration = Duration::from_secs(1);
+/// How long such a write waits for operations in flight before its next attempt.
+const RETRY_PAUSE: Duration = Duration::from_micros(100);
 
 thread_local! {
     static WRITES: Cell<usize> = const { Cell::new(0) };
@@ -58,12 +58,12 @@ impl StoreState {
         let accelerator: Arc<dyn Accelerator> = config.accelerator.attach(&forest)?.into();
         Ok(Self {
             directory: Directory::default(),
-            numbers: Numbers::new(accelerator.clone()),
+            numbers: TableNumbers::new(accelerator.clone()),
             lanes: Lanes::new(accelerator.clone()),
             leases: Leases::new(config, accelerator),
             reserve: Reserve::new(forest.memory())?,
             compaction: Compaction::new(&forest),
-            abandoned: Mutex::default(),
+            deferred_drops: Mutex::default(),
             lease_limits: config.lease,
             scan_pairs_max: config.scan_pairs_max,
             key_bytes_max: forest.shape().key_bytes_max(),
@@ -78,35 +78,36 @@ impl StoreState {
         Err(Error::KeyLength { bytes: key.len(), max: self.key_bytes_max })
     }
 
-    /// What the directory says of a table. A tree that gets no number is removed.
-    pub(crate) fn entry(&self, name: &str, root: Root) -> Result<Entry, Error> {
-        let number = self.numbers.take(root).inspect_err(|_| self.abandon(root))?;
-        Ok(Entry::new(name, root, number))
+    /// Allocates a number for a new tree and returns its directory entry. Drops the tree if no number is
+    /// free.
+    pub(crate) fn entry(&self, name: &str, root: Root) -> Result<TableEntry, Error> {
+        let number = self.numbers.allocate(root).inspect_err(|_| self.drop_or_defer(root))?;
+        Ok(TableEntry::new(name, root, number))
     }
 
-    /// Hands the value of a key and its version to `use_found`, or that there is none.
+    /// Passes the value of a key and its version to `use_value`, or `None` if the key is absent.
     #[inline]
     pub(crate) fn get<T>(
         &self,
         source: ReadSource,
         key: &[u8],
-        use_found: impl FnOnce(Option<(&[u8], Version)>) -> T,
+        use_value: impl FnOnce(Option<(&[u8], Version)>) -> T,
     ) -> Result<T, Error> {
         self.check_key(key)?;
         self.lanes.with(|lane| {
             let found = lane.get(source, key)?;
-            Ok(use_found(found.value().map(|value| (value, found.pair_version))))
+            Ok(use_value(found.value().map(|value| (value, found.pair_version))))
         })
     }
 
-    /// Appends a part of the value of a key to `out`: how long all of it is. It is read by this thread and
-    /// not by the accelerator, which completes values as a whole.
+    /// Appends a part of the value of a key to `out` and returns the length of the whole value. This thread
+    /// reads the value itself: an accelerator always completes whole values.
     pub(crate) fn get_part(
         &self,
         reader: &Reader<'_>,
         root: Root,
         key: &[u8],
-        part: Part,
+        part: ValuePart,
         out: &mut Vec<u8>,
     ) -> Result<Option<usize>, Error> {
         self.check_key(key)?;
@@ -116,7 +117,7 @@ impl StoreState {
         }))
     }
 
-    /// Puts what a scan finds into `pairs`.
+    /// Replaces the contents of `pairs` with the result of a scan.
     #[inline]
     pub(crate) fn scan_into(
         &self,
@@ -128,7 +129,8 @@ impl StoreState {
         request.map_or(Ok(()), |request| self.fill(source, &request, scan.bytes_max, pairs))
     }
 
-    /// Puts what a tree is asked for into `pairs`, up to the pair that reaches `bytes_max`.
+    /// Replaces the contents of `pairs` with the result of a tree scan, up to the pair that reaches
+    /// `bytes_max`.
     #[inline]
     pub(crate) fn fill(
         &self,
@@ -140,12 +142,12 @@ impl StoreState {
         pairs.fill(|completions| self.lanes.with(|lane| lane.scan(source, request, bytes_max, completions)))
     }
 
-    /// Carries out a write that may take room for good.
+    /// Executes a write that may occupy more memory permanently. It refills the reserve first.
     pub(crate) fn write<T>(
         &self,
         mut attempt: impl FnMut(&Forest) -> Result<T, TreeError>,
     ) -> Result<T, Error> {
-        self.look_after(1);
+        self.run_periodic_work(1);
         let result = self.with_room(|| {
             self.reserve.fill(self.forest.memory())?;
             attempt(&self.forest)
@@ -153,31 +155,31 @@ impl StoreState {
         Ok(result?)
     }
 
-    /// Carries out a write that makes room in the end, so it may use the reserve.
+    /// Executes a write that frees memory in the end. It may therefore use the reserve.
     pub(crate) fn remove<T>(&self, attempt: impl Fn(&Forest) -> Result<T, TreeError>) -> Result<T, Error> {
-        self.look_after(1);
+        self.run_periodic_work(1);
         let mut result = self.with_room(|| attempt(&self.forest));
-        // If another removal has the reserve, it will give back more than that.
-        let patience = Patience::new();
-        for attempts in 0..ATTEMPTS_MAX {
-            if !is_exhausted(&result) || patience.is_over(attempts) {
+        // If another removal uses the reserve now, it will free more than the reserve.
+        let timer = RetryTimer::new();
+        for retries in 0..RETRIES_MAX {
+            if !is_exhausted(&result) || timer.is_over(retries) {
                 break;
             }
-            self.reserve.give_up(self.forest.memory());
+            self.reserve.release(self.forest.memory());
             self.make_room();
             result = attempt(&self.forest);
         }
         Ok(result?)
     }
 
-    /// Carries out operations each for itself. One that finds no room is tried again as if it were alone.
+    /// Executes each operation as its own write. One that finds no room is retried alone.
     pub(crate) fn write_each(
         &self,
         operations: &[BatchOperation<'_>],
         mut done: impl FnMut(usize, Result<Outcome, Error>),
     ) {
-        self.look_after(operations.len());
-        // If there is no room to fill it, each write finds none either.
+        self.run_periodic_work(operations.len());
+        // If there is no room for the reserve, the writes find none either.
         let _ = self.reserve.fill(self.forest.memory());
         self.forest.write_each(operations, |index, result| {
             let room = !is_exhausted(&result);
@@ -190,27 +192,27 @@ impl StoreState {
         if one.operation == Operation::Delete { self.remove(write) } else { self.write(write) }
     }
 
-    /// Removes a tree that nobody can name any more: now, or if that fails, with the next one.
-    pub(crate) fn abandon(&self, root: Root) {
-        let mut abandoned = self.abandoned();
-        abandoned.push(root);
-        abandoned.retain(|&root| self.remove(|forest| forest.drop_tree(root)).is_err());
+    /// Drops a tree that no table refers to: now or, if that fails, together with the next such tree.
+    pub(crate) fn drop_or_defer(&self, root: Root) {
+        let mut deferred_drops = self.deferred_drops();
+        deferred_drops.push(root);
+        deferred_drops.retain(|&root| self.remove(|forest| forest.drop_tree(root)).is_err());
     }
 
-    /// The trees that could not be removed yet.
-    pub(crate) fn abandoned(&self) -> MutexGuard<'_, Vec<Root>> {
-        self.abandoned.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The trees whose drop failed so far.
+    pub(crate) fn deferred_drops(&self) -> MutexGuard<'_, Vec<Root>> {
+        self.deferred_drops.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tries a write as long as it finds no room and some can be made.
+    /// Retries a write while it finds no room and [`StoreState::make_room`] can make some.
     fn with_room<T>(&self, mut attempt: impl FnMut() -> Result<T, TreeError>) -> Result<T, TreeError> {
         let mut result = attempt();
         if !is_exhausted(&result) {
             return result;
         }
-        let patience = Patience::new();
-        for attempts in 0..ATTEMPTS_MAX {
-            if !is_exhausted(&result) || patience.is_over(attempts) || !self.make_room() {
+        let timer = RetryTimer::new();
+        for retries in 0..RETRIES_MAX {
+            if !is_exhausted(&result) || timer.is_over(retries) || !self.make_room() {
                 break;
             }
             result = attempt();
@@ -218,37 +220,37 @@ impl StoreState {
         result
     }
 
-    /// Makes room by what comes first: reclaiming what the attempt itself held back, ending a lease, waiting,
-    /// compaction. Writes win over snapshots, since a snapshot can be taken again and a refused write is
-    /// refused. False if there is nothing to wait for and nothing to join.
+    /// Makes room with the first of these that succeeds: reclaim what the attempt itself delayed, end a
+    /// lease, wait, compact. Writes have priority over snapshots: the program can take a new snapshot, but a
+    /// failed write is lost. Returns false if nothing delays reclaiming and no leaves can be merged.
     fn make_room(&self) -> bool {
         let memory = self.forest.memory();
-        if memory.reclaim() > 0 || self.leases.give_way(memory) {
+        if memory.reclaim() > 0 || self.leases.end_for_room(memory) {
             return true;
         }
         let accounting = memory.accounting();
         if accounting.retired_node_bytes + accounting.retired_value_bytes == 0 {
             return self.compaction.make_room(self);
         }
-        // Operations in flight hold back what was retired, but not for long.
-        thread::sleep(PAUSE);
+        // Operations in flight delay the reclaiming of retired memory, but not for long.
+        thread::sleep(RETRY_PAUSE);
         true
     }
 
-    /// What is to be done now and then, before so many writes: ends overdue leases, so that they end although
-    /// nobody uses them, and goes on with compaction.
-    pub(crate) fn look_after(&self, writes: usize) {
+    /// Runs the periodic work that is due within the next `writes` writes of this thread: ends overdue
+    /// leases, so that they end even if no thread uses them, and advances compaction.
+    pub(crate) fn run_periodic_work(&self, writes: usize) {
         let (before, after) = WRITES
             .try_with(|count| {
-                let before = count.get() % WRITES_A_LOOK;
+                let before = count.get() % LEASE_CHECK_WRITES;
                 count.set(before + writes);
                 (before, before + writes)
             })
-            .unwrap_or((0, WRITES_A_LOOK));
+            .unwrap_or((0, LEASE_CHECK_WRITES));
         if before / STEP < after / STEP {
-            self.compaction.go_on(self, (after / STEP - before / STEP) * STEP);
+            self.compaction.advance(self, (after / STEP - before / STEP) * STEP);
         }
-        if after >= WRITES_A_LOOK {
+        if after >= LEASE_CHECK_WRITES {
             self.leases.end_overdue(self.forest.memory());
         }
     }
@@ -256,30 +258,30 @@ impl StoreState {
 
 /// A part of a value.
 #[derive(Clone, Copy)]
-pub(crate) struct Part {
+pub(crate) struct ValuePart {
     pub(crate) offset: usize,
     pub(crate) length: usize,
 }
 
-impl Part {
-    /// What there is of it in a value.
+impl ValuePart {
+    /// The bytes of this part that a value has.
     fn of(self, value: &[u8]) -> &[u8] {
         let rest = value.get(self.offset..).unwrap_or_default();
         &rest[..rest.len().min(self.length)]
     }
 }
 
-/// How long a write has been tried again.
-struct Patience(Instant);
+/// The time since the first attempt of a write.
+struct RetryTimer(Instant);
 
-impl Patience {
+impl RetryTimer {
     fn new() -> Self {
         Self(Instant::now())
     }
 
-    /// Whether it is to be given up after so many attempts.
-    fn is_over(&self, attempts: usize) -> bool {
-        attempts >= ATTEMPTS_MIN && self.0.elapsed() > PATIENCE
+    /// Whether the write has no further retry after this number of retries.
+    fn is_over(&self, retries: usize) -> bool {
+        retries >= RETRIES_MIN && self.0.elapsed() > RETRY_TIME_MAX
     }
 }
 
