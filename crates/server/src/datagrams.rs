@@ -82,7 +82,7 @@ impl Datagrams {
                 break;
             }
             *processed += 1;
-            requests.take(arrived, replier, reads);
+            requests.add(arrived, replier, reads);
         }
         (requests, replier)
     }

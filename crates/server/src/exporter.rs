@@ -99,8 +99,8 @@ async fn accept(listener: TcpListener, shared: Arc<ServerState>) {
 
 async fn serve(socket: TcpStream, shared: Arc<ServerState>) {
     let service = service_fn(|request| {
-        let answer = answer(&request, &shared);
-        async { Ok::<_, Infallible>(answer) }
+        let response = respond(&request, &shared);
+        async { Ok::<_, Infallible>(response) }
     });
     let mut protocol = http1::Builder::new();
     protocol.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
@@ -112,7 +112,7 @@ async fn serve(socket: TcpStream, shared: Arc<ServerState>) {
     }
 }
 
-fn answer<B>(request: &Request<B>, shared: &Arc<ServerState>) -> Response<Full<Bytes>> {
+fn respond<B>(request: &Request<B>, shared: &Arc<ServerState>) -> Response<Full<Bytes>> {
     match (request.uri().path(), request.method()) {
         ("/metrics" | "/", &Method::GET | &Method::HEAD) => {
             let accept = request.headers().get(ACCEPT).and_then(|accept| accept.to_str().ok());
@@ -120,15 +120,15 @@ fn answer<B>(request: &Request<B>, shared: &Arc<ServerState>) -> Response<Full<B
             response(StatusCode::OK, format.content_type(), format.of(metrics::text(shared)))
         }
         ("/metrics" | "/", _) => {
-            let mut refusal = refusal(StatusCode::METHOD_NOT_ALLOWED, "allowed are GET and HEAD\n");
-            refusal.headers_mut().insert(ALLOW, hyper::header::HeaderValue::from_static("GET, HEAD"));
-            refusal
+            let mut response = error_response(StatusCode::METHOD_NOT_ALLOWED, "allowed are GET and HEAD\n");
+            response.headers_mut().insert(ALLOW, hyper::header::HeaderValue::from_static("GET, HEAD"));
+            response
         }
-        _ => refusal(StatusCode::NOT_FOUND, "the metrics are at /metrics\n"),
+        _ => error_response(StatusCode::NOT_FOUND, "the metrics are at /metrics\n"),
     }
 }
 
-fn refusal(status: StatusCode, text: &str) -> Response<Full<Bytes>> {
+fn error_response(status: StatusCode, text: &str) -> Response<Full<Bytes>> {
     response(status, "text/plain; charset=utf-8", text.to_owned())
 }
 

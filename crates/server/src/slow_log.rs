@@ -36,21 +36,21 @@ pub(crate) struct Entry {
     pub(crate) request_bytes: usize,
     pub(crate) reply_bytes: usize,
     /// Memory accesses of the accelerator in the meantime.
-    pub(crate) touched: AccessStats,
+    pub(crate) touched: ReaderAccesses,
 }
 
 /// Memory accesses of readers so far, on all cores.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct AccessStats {
+pub(crate) struct ReaderAccesses {
     /// Steps from a node to its previous version.
     pub(crate) chain_steps: u64,
     /// The accesses that the accelerator counts, if it does.
-    pub(crate) memory: Option<TouchedMemory>,
+    pub(crate) memory: Option<MemoryAccesses>,
 }
 
 /// Memory accesses of an accelerator.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct TouchedMemory {
+pub(crate) struct MemoryAccesses {
     pub(crate) nodes: u64,
     pub(crate) bytes: u64,
     pub(crate) lines: u64,
@@ -113,12 +113,12 @@ fn shortened(argument: &[u8]) -> Vec<u8> {
     shown
 }
 
-impl AccessStats {
+impl ReaderAccesses {
     /// Returns the accesses so far.
     pub(crate) fn of(store: &Store, with_memory: bool) -> Self {
         let counts = if with_memory { store.touched() } else { None };
         let memory = counts.map(|counts| {
-            let mut memory = TouchedMemory::default();
+            let mut memory = MemoryAccesses::default();
             for level in &counts.levels {
                 memory.nodes += level.nodes;
                 for part in [level.shortcuts, level.tag_directory, level.segments, level.log] {
@@ -132,11 +132,11 @@ impl AccessStats {
     }
 }
 
-impl Sub for AccessStats {
+impl Sub for ReaderAccesses {
     type Output = Self;
 
     fn sub(self, before: Self) -> Self {
-        let memory = self.memory.zip(before.memory).map(|(now, before)| TouchedMemory {
+        let memory = self.memory.zip(before.memory).map(|(now, before)| MemoryAccesses {
             nodes: now.nodes - before.nodes,
             bytes: now.bytes - before.bytes,
             lines: now.lines - before.lines,

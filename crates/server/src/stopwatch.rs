@@ -9,7 +9,7 @@ use crate::connection::Connection;
 use crate::counts::Counts;
 use crate::monitors::write_line;
 use crate::server_state::ServerState;
-use crate::slow_log::{self, AccessStats, Entry};
+use crate::slow_log::{self, Entry, ReaderAccesses};
 use crate::tally;
 
 /// Times the batches of an iteration.
@@ -21,7 +21,7 @@ pub(crate) struct Stopwatch<'s> {
     slow: Duration,
     /// Duration from which a lap is a latency event.
     latency_threshold: Duration,
-    touched: AccessStats,
+    touched: ReaderAccesses,
     /// Whether monitors exist.
     is_shown: bool,
     /// Lines for the monitors about this lap.
@@ -96,11 +96,11 @@ impl<'s> Stopwatch<'s> {
     }
 
     /// Reads the counters of memory accesses, but only if the slow log is enabled.
-    fn touched(shared: &ServerState, slow: Duration) -> AccessStats {
+    fn touched(shared: &ServerState, slow: Duration) -> ReaderAccesses {
         if slow == Duration::MAX {
-            return AccessStats::default();
+            return ReaderAccesses::default();
         }
-        AccessStats::of(&shared.store, shared.config().count_touched)
+        ReaderAccesses::of(&shared.store, shared.config().count_touched)
     }
 }
 
@@ -192,7 +192,7 @@ impl Lap<'_, '_> {
             together: self.together,
             request_bytes,
             reply_bytes,
-            touched: AccessStats::default(),
+            touched: ReaderAccesses::default(),
         });
     }
 }

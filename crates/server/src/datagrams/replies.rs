@@ -38,18 +38,18 @@ impl Replier {
     }
 
     /// Replies to a hello.
-    pub(super) fn welcome(&mut self, hello: &Header, route: Route, shared: &ServerState) {
-        let welcome = self.sessions.welcome(hello, route.client, shared);
-        self.send_header(&welcome, route);
+    pub(super) fn reply_hello(&mut self, hello: &Header, route: Route, shared: &ServerState) {
+        let reply = self.sessions.reply_hello(hello, route.client, shared);
+        self.send_header(&reply, route);
     }
 
     /// Rejects a request. None of its operations was executed.
-    pub(super) fn refuse(&mut self, request: &Header, rejection: Rejection, route: Route) {
+    pub(super) fn reject(&mut self, request: &Header, rejection: Rejection, route: Route) {
         self.send_header(&Header { count: 0, kind: Kind::Rejected(rejection), ..*request }, route);
     }
 
     /// Replies to a packet whose operations were executed.
-    pub(super) fn answer(
+    pub(super) fn reply_to(
         &mut self,
         requests: &PacketRequests<'_>,
         request: &PacketRequest<'_>,

@@ -15,7 +15,7 @@ use crate::server_state::ServerState;
 
 /// Maximum number of operations that execute together, except for the rest of the last packet. Their results
 /// stay in memory until the replies are written.
-const TOGETHER: usize = 1024;
+const OPERATIONS_MAX: usize = 1024;
 
 /// Packets that execute together.
 pub(crate) struct PacketRequests<'a> {
@@ -87,18 +87,18 @@ impl<'a> PacketRequests<'a> {
 
     /// Returns whether the batch has enough operations.
     pub(super) fn is_full(&self) -> bool {
-        self.steps.len() + self.requests.len() >= TOGETHER
+        self.steps.len() + self.requests.len() >= OPERATIONS_MAX
     }
 
     /// Adds a datagram. Ignores a malformed one, and replies at once to one that needs no pairs.
-    pub(super) fn take(&mut self, arrived: Arrived<'a>, replier: &mut Replier, reads: &mut Reads) {
+    pub(super) fn add(&mut self, arrived: Arrived<'a>, replier: &mut Replier, reads: &mut Reads) {
         if self.steps.is_empty() {
             // Reserve at once instead of doubling repeatedly.
-            self.steps.reserve(TOGETHER);
+            self.steps.reserve(OPERATIONS_MAX);
         }
         match arrived.protocol {
             Protocol::Ocsm => self.take_messages(arrived, reads),
-            Protocol::Batch => self.take_batch(arrived, replier, reads),
+            Protocol::Batch => self.add_batch(arrived, replier, reads),
         }
     }
 
@@ -111,7 +111,7 @@ impl<'a> PacketRequests<'a> {
         }
         self.write(reads);
         for request in &self.requests {
-            replier.answer(&self, request, reads);
+            replier.reply_to(&self, request, reads);
         }
         self.steps.len().max(self.requests.len())
     }
@@ -143,20 +143,20 @@ impl<'a> PacketRequests<'a> {
         });
     }
 
-    fn take_batch(&mut self, arrived: Arrived<'a>, replier: &mut Replier, reads: &mut Reads) {
+    fn add_batch(&mut self, arrived: Arrived<'a>, replier: &mut Replier, reads: &mut Reads) {
         let Ok((header, operations)) = Header::parse(arrived.bytes) else { return };
         match header.kind {
-            Kind::Hello if operations.is_empty() => replier.welcome(&header, arrived.route, self.shared),
+            Kind::Hello if operations.is_empty() => replier.reply_hello(&header, arrived.route, self.shared),
             Kind::Request => {
-                if let Err(rejection) = self.take_request(&header, operations, arrived, replier, reads) {
-                    replier.refuse(&header, rejection, arrived.route);
+                if let Err(rejection) = self.add_request(&header, operations, arrived, replier, reads) {
+                    replier.reject(&header, rejection, arrived.route);
                 }
             }
             _ => {}
         }
     }
 
-    fn take_request(
+    fn add_request(
         &mut self,
         header: &Header,
         operations: &'a [u8],

@@ -45,7 +45,7 @@ impl Sessions {
     }
 
     /// Replies to a hello with a token, or with a session if the hello contains a valid token.
-    pub(super) fn welcome(&mut self, hello: &Header, client: SocketAddr, shared: &ServerState) -> Header {
+    pub(super) fn reply_hello(&mut self, hello: &Header, client: SocketAddr, shared: &ServerState) -> Header {
         let now = shared.time.milliseconds();
         if !self.tokens.is_valid(hello.identifier, client, now) {
             let identifier = self.tokens.token(client, now);
