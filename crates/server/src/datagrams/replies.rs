@@ -58,11 +58,11 @@ impl Replier {
         let found = PacketResults { requests, request, reads };
         match &request.form {
             ReplyFormat::Ocsm(packet) => {
-                let mut answers = ocsm::ReplyPacket::to(packet, &mut self.outbox.bytes);
+                let mut reply = ocsm::ReplyPacket::to(packet, &mut self.outbox.bytes);
                 for step in found.steps() {
                     match found.value(step) {
-                        Ok(value) => answers.push(ocsm::Status::Done, value.as_deref()),
-                        Err(outcome) => answers.push(outcome.status(), None),
+                        Ok(value) => reply.push(ocsm::Status::Done, value.as_deref()),
+                        Err(outcome) => reply.push(outcome.status(), None),
                     }
                 }
                 let end = self.outbox.bytes.len();

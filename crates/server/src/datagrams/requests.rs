@@ -97,7 +97,7 @@ impl<'a> PacketRequests<'a> {
             self.steps.reserve(OPERATIONS_MAX);
         }
         match arrived.protocol {
-            Protocol::Ocsm => self.take_messages(arrived, reads),
+            Protocol::Ocsm => self.add_messages(arrived, reads),
             Protocol::Batch => self.add_batch(arrived, replier, reads),
         }
     }
@@ -116,7 +116,7 @@ impl<'a> PacketRequests<'a> {
         self.steps.len().max(self.requests.len())
     }
 
-    fn take_messages(&mut self, arrived: Arrived<'a>, reads: &mut Reads) {
+    fn add_messages(&mut self, arrived: Arrived<'a>, reads: &mut Reads) {
         let too_long = arrived.bytes.len() > self.shared.config().datagrams.payload_bytes;
         let Ok(packet) = ocsm::Packet::parse(arrived.bytes) else { return };
         // A reply to a reply could loop forever.
