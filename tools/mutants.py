@@ -135,8 +135,10 @@ def parser_for(about: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--list", action="store_true", help="list the rules and run nothing")
     parser.add_argument("--only", metavar="NAME", action="append", default=[], help="run only this mutant")
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="one of every N mutants (default 1)")
-    parser.add_argument("--from", type=int, default=0, metavar="K", dest="start", help="the first one, from 0 on")
+    every = "one of every N mutants (default 1)"
+    parser.add_argument("--every", type=int, default=1, metavar="N", help=every)
+    first = "the first mutant, from 0 on"
+    parser.add_argument("--from", type=int, default=0, metavar="K", dest="start", help=first)
     return parser
 
 
@@ -328,7 +330,7 @@ def update(path: Path, content: bytes) -> None:
 
 
 def wait(process: subprocess.Popen, log: Path, seconds: float, after_panic: float) -> int | None:
-    """Returns the exit code, or None if the process does not end in time."""
+    """Returns the exit code. A process that does not end in time has none."""
     end, panicked = time.monotonic() + seconds, False
     while process.poll() is None and time.monotonic() < end:
         time.sleep(0.05)

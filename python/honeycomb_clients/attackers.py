@@ -35,7 +35,7 @@ DISCARDED = bytearray(RECEIVED_AT_ONCE)
 class Attacker:
     """A client that repeats its requests. It connects again when the server closes its connection.
 
-    `reply_bytes` is the length of all replies to `request`, or None if the client reads nothing.
+    `reply_bytes` is the length of all replies to `request`. It is None for a client that reads nothing.
     """
 
     def __init__(self, address, request, reply_bytes, before=b"", rounds_per_connection=None):

@@ -14,10 +14,10 @@ def main() -> int:
     command.add_argument("report", type=pathlib.Path, help="bench.json that honeycomb-bench run --out wrote")
     command.set_defaults(draw=bench.draw)
     command = commands.add_parser("figures", help="draw the figures of the paper as PNG and SVG")
-    command.add_argument("report", type=pathlib.Path, help="folder that honeycomb-bench figure --out wrote")
+    command.add_argument("report", type=pathlib.Path, help="folder of honeycomb-bench figure --out")
     command.set_defaults(draw=figures.draw)
     command = commands.add_parser("rtl-figures", help="draw the figures of the accelerator as PNG and SVG")
-    command.add_argument("report", type=pathlib.Path, help="folder that honeycomb-simulate figures --out wrote")
+    command.add_argument("report", type=pathlib.Path, help="folder of honeycomb-simulate figures --out")
     command.set_defaults(draw=rtl_figures.draw)
     arguments = parser.parse_args()
     try:

@@ -38,12 +38,12 @@ class Draw(unittest.TestCase):
             for text in (f"Figure 1: {shape}", "the axis", "uniform, 4 + 4 units, 4 slots"):
                 self.assertIn(text.encode(), svg)
 
-    def test_builds_with_other_units_are_told_apart(self):
+    def test_builds_with_other_units_are_distinguished(self):
         drawn = self.draw([row("get", "1"), row("get", "1", 5.0, 14)], ["bars"])
         for text in (b"get, 4 + 4 units, 4 slots", b"get, 14 + 14 units, 14 slots"):
             self.assertIn(text, drawn["rtl-figure-bars.svg"])
 
-    def test_a_series_that_is_its_units_is_not_told_twice(self):
+    def test_units_in_the_name_of_a_series_are_not_repeated(self):
         self.assertEqual(rtl_figures.name(row("4 + 4 units, 4 slots", "all")), "4 + 4 units, 4 slots")
 
     def test_an_empty_folder_is_refused(self):

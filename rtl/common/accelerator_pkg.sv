@@ -190,7 +190,7 @@ package accelerator_pkg;
   endfunction
 
   // An event of a request, for simulations. layout_pkg defines the kinds, and the meaning of detail and
-  // argument; kind 0 is no event. slot is always the slot of the unit's current request.
+  // argument; kind 0 means that nothing happened. slot is always the slot of the unit's current request.
   typedef struct packed {
     logic [15:0] kind;
     logic [15:0] slot;

@@ -118,8 +118,7 @@ module node_cache
   logic [TagBits-1:0] tag_q;
   lid_t lid_q;
   bus_address_t address_q;
-  // The destination of the burst that was looked up, until it is accepted there. The next burst can be
-  // accepted in the same cycle.
+  // The destination of the burst that was looked up, until it is accepted there.
   logic to_host_q, to_cache_q;
   flight_t [2**TagBits-1:0] flights_q;
   logic [SetBits-1:0] clear_q, set, set_mask;

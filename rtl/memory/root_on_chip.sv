@@ -35,7 +35,7 @@ module root_on_chip
   // the node of the burst
   input  node_name_t         name_i,
 
-  // bursts that are not on chip; bursts of the root are no longer cacheable
+  // bursts that are not on chip; those of the root lose the flag cacheable
   output logic               other_valid_o,
   input  logic               other_ready_i,
   output bus_address_t       other_address_o,

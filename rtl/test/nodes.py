@@ -140,7 +140,7 @@ class Plan:
         return Fences(len(self.low), len(high)).pack() + self.low + high[self.prefix_length:]
 
     def build(self, shape: Shape) -> bytes | None:
-        """Returns the bytes of the node, or None if they do not fit."""
+        """Returns the bytes of the node. A node that does not fit has none."""
         packed = [item.pack(self.prefix_length) for item in self.items]
         start = shape.sorted_start + len(self.fences())
         offsets = [start]
@@ -242,7 +242,7 @@ class Memory:
         return address
 
     def place_node(self, plan: Plan) -> int | None:
-        """Stores a node in a new buffer and returns its address, or None if the node does not fit."""
+        """Stores a node in a new buffer and returns its address. A node that does not fit has none."""
         data = plan.build(self.shape)
         if data is None:
             return None

@@ -37,7 +37,7 @@ class Reads:
         return lines
 
     def expect(self, lines: list[tuple]):
-        self.expected[-1].extend(None if fails else data for data, _, fails in lines)
+        self.expected[-1].extend(data if not fails else None for data, _, fails in lines)
 
     async def request(self, bursts: list[int]):
         """Requests the bursts of one read."""
@@ -80,7 +80,7 @@ class Reads:
             dut.out_ready_i.value = int(accepts)
             await RisingEdge(dut.clk_i)
             if accepts and dut.out_valid_o.value == 1:
-                got.append(None if dut.out_error_o.value == 1 else int(dut.out_o.value))
+                got.append(int(dut.out_o.value) if dut.out_error_o.value != 1 else None)
                 if dut.out_last_o.value == 1:
                     dut.out_ready_i.value = 0
                     return got

@@ -47,7 +47,7 @@ class Kept:
                 self.places.pop(lid % ENTRIES, None)
 
     def find(self, lid: int) -> int | None:
-        """Returns the word of a LID, or None if it is not cached."""
+        """Returns the word of a LID that is cached, or else None."""
         kept, address = self.places.get(lid % ENTRIES, (None, None))
         return address if kept == lid else None
 

@@ -22,7 +22,7 @@ async def returns_written_data(dut):
         if expected is not None:
             assert int(dut.read_data_o.value) == expected
         if reads:
-            expected = None if writes and write_at == read_at else words.get(read_at)
+            expected = words.get(read_at) if not writes or write_at != read_at else None
         if writes:
             words[write_at] = word
 

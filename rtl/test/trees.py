@@ -158,7 +158,7 @@ class Reader:
     version: int
 
     def address(self, lid: int) -> int | None:
-        """Returns the address of the node of a LID at this version, or None if the node is younger."""
+        """Returns the address of the node of a LID at this version. A node that is newer has none."""
         address = self.memory.lids[lid]
         while address and self.memory.plans[address].version > self.version:
             address = self.memory.plans[address].previous
@@ -192,7 +192,7 @@ class Reader:
             if entry.version <= self.version:
                 found[entry.key] = (entry.item, entry.version)
         item, version = found.get(key, (None, 0))
-        return None if item is None else (self.memory.value(item), version)
+        return (self.memory.value(item), version) if item is not None else None
 
     def pairs(self, lid: int) -> list[tuple[bytes, bytes]]:
         """Returns all pairs below a node, in order."""

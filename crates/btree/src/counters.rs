@@ -53,7 +53,7 @@ counters! {
     /// Times that a run of leaves was replaced by more leaves.
     leaf_splits,
     /// Times that a run of leaves was replaced by the same number of leaves.
-    leaf_shares,
+    leaf_redistributions,
     /// Times that a run of leaves was replaced by fewer leaves.
     leaf_merges,
     /// Times that compaction replaced a run of leaves by fewer leaves.

@@ -48,18 +48,18 @@ pub struct Verified {
 
 /// A violated invariant.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("node of LID {lid}: {what}")]
+#[error("node of LID {lid}: {description}")]
 pub struct Violation {
     /// The LID of the node; 0 if the violation does not concern one node.
     pub lid: u64,
-    /// Describes the violation.
-    pub what: String,
+    /// The violated invariant, with the actual values.
+    pub description: String,
 }
 
 macro_rules! check {
-    ($self:ident, $condition:expr, $($what:tt)+) => {
+    ($self:ident, $condition:expr, $($message:tt)+) => {
         if !$condition {
-            return Err(Violation { lid: $self.lid, what: format!($($what)+) });
+            return Err(Violation { lid: $self.lid, description: format!($($message)+) });
         }
     };
 }

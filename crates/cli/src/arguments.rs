@@ -1,306 +1,313 @@
-//! What the command line says.
+//! The arguments of the command line.
 
-use crate::{help, parameters::GivenParameters, text::Form, units};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::{net::SocketAddr, path::PathBuf};
 
-/// An in-memory ordered key-value store, at work on your files.
+use crate::encoding::Encoding;
+use crate::parameters::ParameterArguments;
+use crate::{help, size};
+
+/// An in-memory ordered key-value store: a server, and tools for stores in files.
 #[derive(Parser)]
 #[command(name = "honeycomb", version, propagate_version = true)]
 #[command(after_help = help::EXIT_STATUS)]
 pub(crate) struct Arguments {
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-/// What to do.
+/// A subcommand.
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Index a directory tree and compare what the store answers with the file system.
+    /// Index a directory tree and compare the answers of the store with the file system.
     #[command(long_about = help::INDEX, after_help = help::INDEX_EXAMPLES)]
-    Index(Index),
+    Index(IndexArguments),
     /// Load pairs from a file or from standard input.
     #[command(after_help = help::LOAD_EXAMPLES)]
-    Load(Load),
+    Load(LoadArguments),
     /// Print the value of a key.
     #[command(long_about = help::GET, after_help = help::GET_EXAMPLES)]
-    Get(Get),
-    /// Print pairs in the order of their keys.
+    Get(GetArguments),
+    /// Print pairs in key order.
     #[command(long_about = help::SCAN, after_help = help::SCAN_EXAMPLES)]
-    Scan(Scan),
-    /// Print what a store holds and what it costs.
+    Scan(ScanArguments),
+    /// Print the contents of a store and their memory.
     #[command(after_help = help::STATS_EXAMPLES)]
-    Stats(Stats),
-    /// Walk a whole store and check every invariant.
+    Stats(StatsArguments),
+    /// Check every invariant of a whole store.
     #[command(long_about = help::VERIFY, after_help = help::VERIFY_EXAMPLES)]
-    Verify(Verify),
-    /// Serve, index a directory tree over the wire, and show the server answering.
+    Verify(VerifyArguments),
+    /// Start a server, index a directory tree over the wire, and show a tour of commands.
     #[command(long_about = help::TOUR, after_help = help::TOUR_EXAMPLES)]
-    Tour(Tour),
-    /// Serve a store to Redis clients, and to datagrams.
+    Tour(TourArguments),
+    /// Serve a store to Redis clients and to clients of datagrams.
     #[command(long_about = help::SERVE, after_help = help::SERVE_EXAMPLES)]
-    Serve(Serve),
+    Serve(ServeArguments),
 }
 
 /// `honeycomb index`.
 #[derive(Args)]
-pub(crate) struct Index {
-    /// The directory to walk; symbolic links are not followed and other file systems not entered.
+pub(crate) struct IndexArguments {
+    /// The directory to index. The walk does not follow symbolic links and does not enter other file systems.
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
-    /// Do not read the files: chunks get no checksum.
+    /// Do not read the files. Store chunks without checksums.
     #[arg(long)]
     pub(crate) no_checksum: bool,
-    /// Seed of the random choices [default: from the clock; it is printed].
+    /// Seed of the random choices [default: random; the report contains it].
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
-    /// How many byte ranges to ask for.
+    /// Number of random byte ranges to compare.
     #[arg(long, value_name = "COUNT", default_value_t = 4000)]
     pub(crate) ranges: u64,
-    /// How long to compare, at most, in seconds; how much was compared is printed.
+    /// Time limit of the comparison in seconds. The report contains the number of compared answers.
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub(crate) compare_seconds: u64,
-    /// Keep the index behind this server (`honeycomb serve`), in its tables 0 to 2, and not in this process.
+    /// Store the index on this server (`honeycomb serve`), in its databases 0 to 2, instead of in this
+    /// process.
     #[arg(long, value_name = "HOST:PORT", value_parser = honeycomb_server::resolve,
         conflicts_with_all = ["store", "bytes"])]
     pub(crate) server: Option<SocketAddr>,
-    /// Save the store as an image; if the file exists already, extend it.
+    /// Save the store as an image. If the file exists, load it first and extend it.
     #[arg(long, value_name = "FILE")]
     pub(crate) store: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) memory: MemoryOption,
+    pub(crate) memory: MemoryArgument,
     #[command(flatten)]
-    pub(crate) json: JsonOption,
+    pub(crate) json: JsonArgument,
 }
 
 /// `honeycomb tour`.
 #[derive(Args)]
-pub(crate) struct Tour {
+pub(crate) struct TourArguments {
     /// The directory to index.
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
-    /// Where the server listens; port 0 lets the system choose one.
+    /// Address of the server. With port 0, the system chooses a port.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:6379",
         value_parser = honeycomb_server::resolve)]
     pub(crate) address: SocketAddr,
-    /// How long to compare answers with the file system, at most, in seconds.
+    /// Time limit of the comparison with the file system in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub(crate) compare_seconds: u64,
-    /// End after the tour, as it does where standard input is no terminal, and do not go on serving.
+    /// Stop the server after the tour. This is the default unless standard input is a terminal.
     #[arg(long)]
     pub(crate) once: bool,
     #[command(flatten)]
-    pub(crate) memory: MemoryOption,
+    pub(crate) memory: MemoryArgument,
     #[command(flatten)]
-    pub(crate) json: JsonOption,
+    pub(crate) json: JsonArgument,
 }
 
 /// `honeycomb load`.
 #[derive(Args)]
-pub(crate) struct Load {
-    /// The input; `-` is standard input.
+pub(crate) struct LoadArguments {
+    /// Input file; `-` is standard input.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// How the input is written [default: by the file's extension].
+    /// Format of the input [default: by the extension of the file].
     #[arg(long)]
     pub(crate) format: Option<Format>,
-    /// TSV, CSV: the column of the key, a number from 1 or a name from the header.
+    /// TSV, CSV: column of the key, a number from 1 or a name from the header.
     #[arg(long, value_name = "COLUMN", default_value = "1")]
     pub(crate) key_column: String,
-    /// TSV, CSV: the column of the value, a number from 1 or a name from the header.
+    /// TSV, CSV: column of the value, a number from 1 or a name from the header.
     #[arg(long, value_name = "COLUMN", default_value = "2")]
     pub(crate) value_column: String,
-    /// TSV, CSV: the first line is a header, not a pair; a column's name implies it.
+    /// TSV, CSV: the first line is a header. The name of a column implies this option.
     #[arg(long)]
     pub(crate) header: bool,
-    /// Keys and values are escaped as `honeycomb scan` prints them: `\\`, `\t`, `\n`, `\r`, `\xNN`.
-    #[arg(long, group = "form")]
+    /// Keys and values contain the escapes of `honeycomb scan`: `\\`, `\t`, `\n`, `\r`, `\xNN`.
+    #[arg(long, group = "encoding")]
     pub(crate) escaped: bool,
     /// Keys and values are hexadecimal.
-    #[arg(long, group = "form")]
+    #[arg(long, group = "encoding")]
     pub(crate) hex: bool,
     /// Keys and values are Base64.
-    #[arg(long, group = "form")]
+    #[arg(long, group = "encoding")]
     pub(crate) base64: bool,
-    /// Count lines that are not pairs, instead of stopping at the first.
+    /// Skip and count lines that are not pairs, instead of stopping at the first.
     #[arg(long)]
     pub(crate) skip_bad: bool,
-    /// The table to load into; it is made if need be.
+    /// Table to load into. The command creates a missing table.
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub(crate) table: String,
-    /// Save the store as an image; if the file exists already, extend it.
+    /// Save the store as an image. If the file exists, load it first and extend it.
     #[arg(long, value_name = "FILE")]
     pub(crate) store: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) memory: MemoryOption,
+    pub(crate) memory: MemoryArgument,
     #[command(flatten)]
-    pub(crate) json: JsonOption,
+    pub(crate) json: JsonArgument,
 }
 
-impl Load {
-    /// How keys and values are written.
-    pub(crate) fn form(&self) -> Form {
+impl LoadArguments {
+    /// Returns the encoding of keys and values.
+    pub(crate) fn encoding(&self) -> Encoding {
         match (self.escaped, self.hex, self.base64) {
-            (true, ..) => Form::Escaped,
-            (_, true, _) => Form::Hex,
-            (.., true) => Form::Base64,
-            _ => Form::Plain,
+            (true, ..) => Encoding::Escaped,
+            (_, true, _) => Encoding::Hex,
+            (.., true) => Encoding::Base64,
+            _ => Encoding::Plain,
         }
     }
 }
 
-/// How pairs are written in a file.
+/// The format of a file with pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// Columns between tabs; no quoting.
+    /// Columns separated by tabs, without quotes.
     Tsv,
-    /// Columns between commas; a column in double quotes may hold commas, line feeds and doubled quotes.
+    /// Columns separated by commas. A column in double quotes may contain commas, line feeds and doubled
+    /// quotes.
     Csv,
-    /// An object `{"key": "...", "value": "..."}` a line.
+    /// One object `{"key": "...", "value": "..."}` per line.
     Jsonl,
 }
 
 /// `honeycomb get`.
 #[derive(Args)]
-pub(crate) struct Get {
-    /// The key, escaped as `honeycomb scan` prints it.
+pub(crate) struct GetArguments {
+    /// The key, with the escapes of `honeycomb scan`.
     #[arg(value_name = "KEY")]
     pub(crate) key: String,
     #[command(flatten)]
-    pub(crate) source: Source,
+    pub(crate) table: TableArguments,
     #[command(flatten)]
-    pub(crate) form: FormOption,
+    pub(crate) encoding: EncodingArguments,
     #[command(flatten)]
-    pub(crate) json: JsonOption,
+    pub(crate) json: JsonArgument,
 }
 
 /// `honeycomb scan`.
 #[derive(Args)]
-pub(crate) struct Scan {
-    /// Only keys that begin with this.
+pub(crate) struct ScanArguments {
+    /// Print only keys with this prefix.
     #[arg(long, value_name = "KEY", conflicts_with_all = ["from", "to"])]
     pub(crate) prefix: Option<String>,
-    /// Only keys not below this one.
+    /// Lower bound of the keys, inclusive.
     #[arg(long, value_name = "KEY")]
     pub(crate) from: Option<String>,
-    /// Only keys below this one.
+    /// Upper bound of the keys, exclusive.
     #[arg(long, value_name = "KEY")]
     pub(crate) to: Option<String>,
-    /// Floor start: begin at the largest key that is not above --from, if there is one.
+    /// Floor start: start at the largest key that is not greater than --from, if there is one.
     #[arg(long, requires = "from", conflicts_with = "backward")]
     pub(crate) floor_start: bool,
-    /// In descending order.
+    /// Scan in descending order.
     #[arg(long)]
     pub(crate) backward: bool,
-    /// Stop after so many pairs.
+    /// Maximum number of pairs.
     #[arg(long, value_name = "COUNT")]
     pub(crate) limit: Option<u64>,
-    /// Print no values.
+    /// Print keys only.
     #[arg(long)]
     pub(crate) keys_only: bool,
     #[command(flatten)]
-    pub(crate) source: Source,
+    pub(crate) table: TableArguments,
     #[command(flatten)]
-    pub(crate) form: FormOption,
+    pub(crate) encoding: EncodingArguments,
     #[command(flatten)]
-    pub(crate) json: JsonOption,
+    pub(crate) json: JsonArgument,
 }
 
 /// `honeycomb stats`.
 #[derive(Args)]
-pub(crate) struct Stats {
+pub(crate) struct StatsArguments {
     #[command(flatten)]
-    pub(crate) image: Image,
+    pub(crate) image: ImageArguments,
     #[command(flatten)]
-    pub(crate) json: JsonOption,
+    pub(crate) json: JsonArgument,
 }
 
 /// `honeycomb verify`.
 #[derive(Args)]
-pub(crate) struct Verify {
+pub(crate) struct VerifyArguments {
     #[command(flatten)]
-    pub(crate) image: Image,
+    pub(crate) image: ImageArguments,
     #[command(flatten)]
-    pub(crate) json: JsonOption,
+    pub(crate) json: JsonArgument,
 }
 
 /// `honeycomb serve`.
 #[derive(Args)]
-pub(crate) struct Serve {
-    /// A file with parameters: TOML, a line `name = value` each. The environment goes before it, and flags
-    /// before that.
+pub(crate) struct ServeArguments {
+    /// TOML file with parameters, one `name = value` per line. Environment variables override the file, and
+    /// flags override both.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Print the parameters as they would be, as a file with what each is and may be, and serve nothing.
+    /// Print the resulting parameters as such a file, with descriptions and allowed values. Do not serve.
     #[arg(long)]
     pub(crate) print_config: bool,
     #[command(flatten)]
-    pub(crate) parameters: GivenParameters,
+    pub(crate) parameters: ParameterArguments,
     #[command(flatten)]
-    pub(crate) json: JsonOption,
+    pub(crate) json: JsonArgument,
 }
 
-/// A table of a saved store.
+/// A table of an image.
 #[derive(Args)]
-pub(crate) struct Source {
+pub(crate) struct TableArguments {
     #[command(flatten)]
-    pub(crate) image: Image,
-    /// The table.
-    #[arg(long, value_name = "NAME", default_value = "default")]
-    pub(crate) table: String,
+    pub(crate) image: ImageArguments,
+    /// Name of the table.
+    #[arg(long = "table", value_name = "NAME", default_value = "default")]
+    pub(crate) name: String,
 }
 
-/// A saved store.
+/// An image.
 #[derive(Args)]
-pub(crate) struct Image {
-    /// The image that `honeycomb index` or `honeycomb load` saved.
+pub(crate) struct ImageArguments {
+    /// Image of a store, from `honeycomb index` or `honeycomb load`.
     #[arg(long, value_name = "FILE")]
     pub(crate) store: PathBuf,
     #[command(flatten)]
-    pub(crate) memory: MemoryOption,
+    pub(crate) memory: MemoryArgument,
 }
 
-/// How much memory the store may take.
+/// The memory of a store.
 #[derive(Args)]
-pub(crate) struct MemoryOption {
+pub(crate) struct MemoryArgument {
     /// Memory of the store, such as 4GiB; units are B, KiB, MiB, GiB, TiB [default: by the size of the
     /// input].
-    #[arg(long = "memory", value_name = "SIZE", value_parser = units::read_bytes)]
+    #[arg(long = "memory", value_name = "SIZE", value_parser = size::parse)]
     pub(crate) bytes: Option<u64>,
 }
 
-/// How keys and values are read and printed.
+/// The encoding of keys and values in arguments and output.
 #[derive(Args)]
-pub(crate) struct FormOption {
-    /// Read and print keys and values as hexadecimal.
-    #[arg(long, group = "form")]
+pub(crate) struct EncodingArguments {
+    /// Read and print keys and values in hexadecimal.
+    #[arg(long, group = "encoding")]
     hex: bool,
-    /// Read and print keys and values as Base64.
-    #[arg(long, group = "form")]
+    /// Read and print keys and values in Base64.
+    #[arg(long, group = "encoding")]
     base64: bool,
 }
 
-impl FormOption {
-    /// The form that was asked for, if one was.
-    pub(crate) fn asked(&self) -> Option<Form> {
+impl EncodingArguments {
+    /// Returns the requested encoding, or `None` without a request.
+    pub(crate) fn requested(&self) -> Option<Encoding> {
         match (self.hex, self.base64) {
-            (true, _) => Some(Form::Hex),
-            (_, true) => Some(Form::Base64),
+            (true, _) => Some(Encoding::Hex),
+            (_, true) => Some(Encoding::Base64),
             _ => None,
         }
     }
 
-    /// The form of keys and values.
-    pub(crate) fn form(&self) -> Form {
-        self.asked().unwrap_or(Form::Escaped)
+    /// Returns the encoding of keys and values.
+    pub(crate) fn encoding(&self) -> Encoding {
+        self.requested().unwrap_or(Encoding::Escaped)
     }
 }
 
-/// For people or for programs.
+/// The format of the report.
 #[derive(Args)]
-pub(crate) struct JsonOption {
-    /// Print JSON.
+pub(crate) struct JsonArgument {
+    /// Print the report as JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }

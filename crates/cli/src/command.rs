@@ -1,7 +1,10 @@
-//! The commands that ask a saved store, and the one that serves an empty one.
+//! The subcommands, one file each.
 
 pub(crate) mod get;
+pub(crate) mod index;
+pub(crate) mod load;
 pub(crate) mod scan;
 pub(crate) mod serve;
 pub(crate) mod stats;
+pub(crate) mod tour;
 pub(crate) mod verify;

@@ -1,103 +1,107 @@
-//! What can go wrong, said with what was wrong and what is allowed.
+//! The errors of commands. Messages name the invalid value and the allowed ones.
 
-use crate::text;
+use std::io;
+use std::path::{Path, PathBuf};
+
 use honeycomb_store::Error as StoreError;
-use std::{
-    io,
-    net::SocketAddr,
-    path::{Path, PathBuf},
-};
 use thiserror::Error;
 
-/// Why a command could not be done.
+use crate::encoding;
+
+/// The reason why a command failed.
 #[derive(Debug, Error)]
 pub(crate) enum Error {
-    /// The file system refused something.
-    #[error("cannot {doing} {}: {source}", text::path(path))]
+    /// A file cannot be accessed.
+    #[error("cannot {action} {}: {source}", encoding::path(path))]
     File {
-        /// What was to be done to the path, such as `read`.
-        doing: &'static str,
-        /// The path.
+        /// The failed action, such as `read`.
+        action: &'static str,
+        /// The path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A line of input is not a pair.
+    /// A line of the input is not a pair.
     #[error("{file}:{line}: {problem}")]
     Line {
-        /// The input's name.
+        /// The name of the input.
         file: String,
-        /// The line, from 1.
+        /// The number of the line, from 1.
         line: u64,
-        /// What is wrong and what is allowed.
+        /// The invalid part and the allowed values.
         problem: String,
     },
-    /// The arguments make no sense together, or not with what the store holds.
+    /// The arguments are inconsistent, or inconsistent with the store.
     #[error("{0}")]
     Arguments(String),
     /// An image cannot be loaded or saved.
-    #[error("cannot {doing} {}: {source}", text::path(path))]
+    #[error("cannot {action} {}: {source}", encoding::path(path))]
     Image {
         /// `load` or `save`.
-        doing: &'static str,
-        /// The image.
+        action: &'static str,
+        /// The path of the image.
         path: PathBuf,
-        /// What the store said.
+        /// The error of the store.
         source: StoreError,
     },
-    /// The store refused something.
+    /// The store returned an error.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A parameter of the server is not allowed.
-    #[error("{place}: {source}")]
+    /// A parameter of the server is invalid.
+    #[error("{origin}: {source}")]
     Parameter {
-        /// Where it was said.
-        place: String,
-        /// What is wrong and what is allowed.
+        /// The flag, environment variable or file that contains the parameter.
+        origin: String,
+        /// The invalid value and the allowed ones.
         source: honeycomb_server::Refused,
     },
     /// The server did not start, or has ended.
     #[error(transparent)]
     Server(#[from] honeycomb_server::Error),
-    /// A server cannot be reached, or refused something.
-    #[error("the server at {address}: {problem}")]
-    Wire {
-        /// Where the server is.
-        address: SocketAddr,
-        /// What is wrong.
-        problem: String,
-    },
+    /// The example application failed.
+    #[error(transparent)]
+    FileIndex(#[from] honeycomb_file_index::Error),
     /// Standard output cannot be written.
     #[error("cannot write to standard output: {0}")]
     Output(#[source] io::Error),
 }
 
 impl Error {
-    /// The error of `doing` something to `path`; for `map_err`.
-    pub(crate) fn file(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
-        move |source| Error::File { doing, path: path.to_owned(), source }
+    /// Returns a closure for `map_err` that adds the failed action and the path.
+    pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+        move |source| Error::File { action, path: path.to_owned(), source }
     }
 
-    /// The error of a parameter that was said in a `place`; for `map_err`.
-    pub(crate) fn parameter(place: String) -> impl FnOnce(honeycomb_server::Refused) -> Error {
-        |source| Error::Parameter { place, source }
+    /// Returns a closure for `map_err` that adds the origin of a parameter.
+    pub(crate) fn parameter(origin: String) -> impl FnOnce(honeycomb_server::Refused) -> Error {
+        |source| Error::Parameter { origin, source }
     }
 
-    /// The error of `doing` something to the image at `path`; for `map_err`.
-    pub(crate) fn image(doing: &'static str, path: &Path) -> impl FnOnce(StoreError) -> Error {
-        move |source| Error::Image { doing, path: path.to_owned(), source }
+    /// Returns a closure for `map_err` that adds the failed action and the path of an image.
+    pub(crate) fn image(action: &'static str, path: &Path) -> impl FnOnce(StoreError) -> Error {
+        move |source| Error::Image { action, path: path.to_owned(), source }
     }
 
-    /// What the user can do about it, where that is not plain from the error.
+    /// Returns a remedy if the error does not suggest one itself.
     pub(crate) fn hint(&self) -> Option<&'static str> {
-        let (Error::Store(source) | Error::Image { source, .. }) = self else { return None };
-        match source {
-            StoreError::OutOfMemory { .. } => Some("--memory gives the store more, such as --memory 4GiB"),
+        match self.store_error()? {
+            StoreError::OutOfMemory { .. } => {
+                Some("--memory sets the memory of the store, such as --memory 4GiB")
+            }
             _ => None,
         }
     }
 
-    /// Whether whoever read our output has gone, which is no error: `honeycomb scan | head`.
+    fn store_error(&self) -> Option<&StoreError> {
+        match self {
+            Error::Store(error) | Error::Image { source: error, .. } => Some(error),
+            Error::FileIndex(honeycomb_file_index::Error::Store(error)) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Returns whether the reader of standard output has closed the pipe, as in `honeycomb scan | head`. This
+    /// is not a failure.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         matches!(self, Error::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }

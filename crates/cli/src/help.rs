@@ -1,95 +1,95 @@
 //! The longer texts of `--help`.
 
-/// What the exit status says.
+/// The exit statuses.
 pub(crate) const EXIT_STATUS: &str = "\
-Exit status: 0 done; 1 the key is absent, or an answer or an invariant is wrong; 2 an error";
+Exit status: 0 success; 1 the key is absent or a check failed; 2 error";
 
-/// What `index` does.
+/// The description of `index`.
 pub(crate) const INDEX: &str = "\
-Index a directory tree and compare what the store answers with the file system.
+Index a directory tree and compare the answers of the store with the file system.
 
-Table `files`: path -> metadata. Table `chunks`: (file, offset) -> chunk; every file is cut into chunks of
-64 KiB to 1 MiB by its size. Then the store is asked to list directories (prefix scans), for the chunks of
-byte ranges (scans with floor start) and for the largest files below directories, and every answer is
-compared with the file system. Files that change meanwhile are reported as such.";
+Table `files` maps paths to attributes; table `chunks` maps (file, offset) to chunks of 64 KiB to 1 MiB. Then
+the command lists directories (prefix scans), looks up the chunks of byte ranges (scans with floor start) and
+finds the largest files below directories, and compares every answer with the file system. The report names
+files that change meanwhile.";
 
-/// Examples of `index`.
+/// The examples of `index`.
 pub(crate) const INDEX_EXAMPLES: &str = "\
 Examples:
   honeycomb index /usr
   honeycomb index --store usr.honeycomb /usr
   honeycomb index --server 127.0.0.1:6379 /usr";
 
-/// Examples of `load`.
+/// The examples of `load`.
 pub(crate) const LOAD_EXAMPLES: &str = "\
 Examples:
   honeycomb load --store words.honeycomb words.tsv
   honeycomb load --store people.honeycomb --key-column email --value-column name people.csv
   honeycomb scan --store a --json | honeycomb load --store b --format jsonl --escaped -";
 
-/// What `get` does.
+/// The description of `get`.
 pub(crate) const GET: &str = "\
 Print the value of a key.
 
-The value is printed as it is, with nothing added, unless --hex, --base64 or --json is there.";
+Without --hex, --base64 and --json, the output is exactly the bytes of the value.";
 
-/// Examples of `get`.
+/// The examples of `get`.
 pub(crate) const GET_EXAMPLES: &str = "\
 Examples:
   honeycomb get --store words.honeycomb honey
   honeycomb get --store usr.honeycomb --table files --hex 2f7573722f0062696e";
 
-/// What `scan` does.
+/// The description of `scan`.
 pub(crate) const SCAN: &str = "\
-Print pairs in the order of their keys: key, tab, value; with --json an object a line.
+Print pairs in key order, one per line: key, tab, value; with --json, one object per line.
 
-Printable UTF-8 stands for itself; a backslash is \\\\, tab \\t, line feed \\n, carriage return \\r, and every
-other byte \\xNN. Keys in arguments are read the same way.";
+Printable UTF-8 characters stay. A backslash becomes \\\\, tab \\t, line feed \\n, carriage return \\r, and
+every other byte \\xNN. Keys in arguments use the same escapes.";
 
-/// Examples of `scan`.
+/// The examples of `scan`.
 pub(crate) const SCAN_EXAMPLES: &str = "\
 Examples:
   honeycomb scan --store words.honeycomb --prefix honey --limit 10
   honeycomb scan --store usr.honeycomb --table files --keys-only --prefix '/usr/\\x00'";
 
-/// Examples of `stats`.
+/// The examples of `stats`.
 pub(crate) const STATS_EXAMPLES: &str = "\
 Example:
   honeycomb stats --store usr.honeycomb";
 
-/// What `verify` does.
+/// The description of `verify`.
 pub(crate) const VERIFY: &str = "\
-Walk a whole store and check every invariant of its trees and of its memory.";
+Check every invariant of the trees and of the memory of a whole store.";
 
-/// Examples of `verify`.
+/// The examples of `verify`.
 pub(crate) const VERIFY_EXAMPLES: &str = "\
 Example:
   honeycomb verify --store usr.honeycomb";
 
-/// What `tour` does.
+/// The description of `tour`.
 pub(crate) const TOUR: &str = "\
-Serve, index a directory tree over the wire, and show the server answering.
+Start a server, index a directory tree over the wire, and show a tour of commands.
 
-It starts a server (`honeycomb serve`), indexes the directory through it as `honeycomb index --server` does,
-with every answer compared with the file system, and prints what the server answers to a tour of commands.
-Then it goes on serving until Ctrl-C ends it, checks every invariant of the store, and says what it holds.";
+The command starts a server (`honeycomb serve`), indexes the directory and compares all answers as `honeycomb
+index --server` does, and prints the replies to a tour of commands. Then it serves until Ctrl-C, checks every
+invariant of the store, and prints its contents and their memory.";
 
-/// Examples of `tour`.
+/// The examples of `tour`.
 pub(crate) const TOUR_EXAMPLES: &str = "\
 Examples:
   honeycomb tour /usr
   honeycomb tour --address 127.0.0.1:0 --once /usr/lib";
 
-/// What `serve` does.
+/// The description of `serve`.
 pub(crate) const SERVE: &str = "\
-Serve a store to Redis clients and, with --ocsm and --batch, to datagrams.
+Serve a store to Redis clients and, with --ocsm and --batch, to clients of datagrams.
 
-The store is empty at first and in memory only. Ctrl-C, or the signal TERM, ends the server once what clients
-have sent is carried out and the replies are sent. Every parameter can stand in the file of --config, in the
-environment (HONEYCOMB_MAXCLIENTS and so on), or among the flags; what comes later in this list goes before.
---print-config writes such a file.";
+The store starts empty and stays in memory. After Ctrl-C or the signal TERM, the server executes the commands
+that clients have sent, sends the replies, and stops. Each parameter can be set in the file of --config, in
+the environment (HONEYCOMB_MAXCLIENTS and so on) or by a flag. Later sources override earlier ones.
+--print-config prints such a file.";
 
-/// Examples of `serve`.
+/// The examples of `serve`.
 pub(crate) const SERVE_EXAMPLES: &str = "\
 Examples:
   honeycomb serve

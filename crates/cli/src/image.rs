@@ -1,139 +1,134 @@
-//! Stores in files: opened, extended, saved.
+//! Images: files with the contents of a store. Loads, extends and saves them.
 
-use crate::{
-    arguments::{Image, MemoryOption, Source},
-    error::Error,
-    output::Sheet,
-    text::{self, Form},
-    units,
-};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{BufReader, BufWriter};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
 use honeycomb_store::{Config, LeaseLimits, Store, Table};
+use indicatif::HumanBytes;
 use serde::Serialize;
-use std::{
-    ffi::OsString,
-    fs::{self, File},
-    io::{BufReader, BufWriter},
-    path::{Path, PathBuf},
-    time::Duration,
-};
 
-/// Bytes of memory a store gets for every byte of input, beside [`MEMORY_BYTES`]. Memory that is not used
-/// costs nothing.
-const MEMORY_PER_BYTE: u64 = 8;
+use crate::arguments::{ImageArguments, MemoryArgument, TableArguments};
+use crate::encoding::{self, Encoding};
+use crate::error::Error;
+use crate::report::ReportText;
 
-/// Bytes of memory a store gets at least, unless the user says otherwise.
-const MEMORY_BYTES: u64 = 1 << 30;
+/// The default memory of a store per byte of input, in addition to [`MEMORY_BYTES_MIN`]. Unused memory is not
+/// resident.
+const MEMORY_BYTES_PER_INPUT_BYTE: u64 = 8;
 
-/// An empty store with the memory asked for, or with enough for `input_bytes` of keys and values.
+/// The smallest default memory of a store, in bytes.
+const MEMORY_BYTES_MIN: u64 = 1 << 30;
+
+/// Creates an empty store with the requested memory, or with enough for `input_bytes` of keys and values.
 ///
 /// # Errors
-/// The system does not give the memory.
-pub(crate) fn empty(memory: &MemoryOption, input_bytes: u64) -> Result<Store, Error> {
-    let memory_bytes = addressable(memory.bytes.unwrap_or_else(|| enough(input_bytes)))?;
-    // Nobody but this process uses the store, so a snapshot may live as long as it is of use.
+/// The system does not provide the memory.
+fn create(memory: &MemoryArgument, input_bytes: u64) -> Result<Store, Error> {
+    let memory_bytes = memory_bytes(memory, input_bytes)?;
+    // Only this process uses the store, so its snapshots need no limits.
     let lease = LeaseLimits { time: Duration::from_secs(u64::from(u32::MAX)), bytes: u64::MAX };
     Ok(Store::open(Config { memory_bytes, lease, ..Config::default() })?)
 }
 
-/// Bytes of memory for a server's store: those asked for, or enough for `input_bytes` of keys and values.
+/// Returns the memory of a store in bytes: the requested size, or enough for `input_bytes` of keys and
+/// values.
 ///
 /// # Errors
-/// They are more than can be addressed.
-pub(crate) fn server_bytes(memory: &MemoryOption, input_bytes: u64) -> Result<usize, Error> {
-    addressable(memory.bytes.unwrap_or_else(|| enough(input_bytes)))
+/// The machine cannot address the size.
+pub(crate) fn memory_bytes(memory: &MemoryArgument, input_bytes: u64) -> Result<usize, Error> {
+    let default = MEMORY_BYTES_MIN.saturating_add(MEMORY_BYTES_PER_INPUT_BYTE.saturating_mul(input_bytes));
+    let bytes = memory.bytes.unwrap_or(default);
+    let too_large = |_| format!("this machine cannot address {}", HumanBytes(bytes));
+    usize::try_from(bytes).map_err(too_large).map_err(Error::Arguments)
 }
 
-fn enough(input_bytes: u64) -> u64 {
-    MEMORY_BYTES.saturating_add(MEMORY_PER_BYTE.saturating_mul(input_bytes))
-}
-
-fn addressable(bytes: u64) -> Result<usize, Error> {
-    let beyond = |_| format!("{} are more than this machine can address", units::bytes(bytes));
-    usize::try_from(bytes).map_err(beyond).map_err(Error::Arguments)
-}
-
-/// The store saved in `path` if there is one, with room for `input_bytes` more; otherwise an empty one.
+/// Loads the image at `path` if it exists, with memory for `input_bytes` more. Otherwise creates an empty
+/// store.
 ///
 /// # Errors
-/// The file is no image, or too large for the memory.
-pub(crate) fn open_or_empty(
+/// The file is not an image, or is too large for the memory.
+pub(crate) fn load_or_create(
     path: Option<&Path>,
-    memory: &MemoryOption,
+    memory: &MemoryArgument,
     input_bytes: u64,
 ) -> Result<Store, Error> {
     match path {
-        Some(path) if path.exists() => open(path, memory, input_bytes),
-        _ => empty(memory, input_bytes),
+        Some(path) if path.exists() => load_file(path, memory, input_bytes),
+        _ => create(memory, input_bytes),
     }
 }
 
-/// The store saved in `image`.
+/// Loads an image.
 ///
 /// # Errors
-/// The file is no image, or too large for the memory.
-pub(crate) fn open_image(image: &Image) -> Result<Store, Error> {
-    open(&image.store, &image.memory, 0)
+/// The file is not an image, or is too large for the memory.
+pub(crate) fn load(image: &ImageArguments) -> Result<Store, Error> {
+    load_file(&image.store, &image.memory, 0)
 }
 
-/// The table that `source` names, and its store.
+/// Loads an image and opens one of its tables.
 ///
 /// # Errors
-/// The file is no image or too large for the memory, or there is no such table.
-pub(crate) fn open_table(source: &Source) -> Result<(Store, Table), Error> {
-    let store = open_image(&source.image)?;
+/// The file is not an image or is too large for the memory, or the table does not exist.
+pub(crate) fn load_table(arguments: &TableArguments) -> Result<(Store, Table), Error> {
+    let store = load(&arguments.image)?;
     let tables = store.tables();
-    if !tables.contains(&source.table) {
+    if !tables.contains(&arguments.name) {
         let tables: Vec<_> = tables.iter().map(|name| format!("`{name}`")).collect();
-        let has = if tables.is_empty() { "none".into() } else { tables.join(", ") };
-        return Err(Error::Arguments(format!("there is no table `{}`; the store has {has}", source.table)));
+        let tables = if tables.is_empty() { "no tables".into() } else { tables.join(", ") };
+        let problem = format!("there is no table `{}`; the store has {tables}", arguments.name);
+        return Err(Error::Arguments(problem));
     }
-    let table = store.table(&source.table)?;
+    let table = store.table(&arguments.name)?;
     Ok((store, table))
 }
 
-/// The key that an argument stands for.
+/// Decodes a key from an argument.
 ///
 /// # Errors
-/// What is wrong with the argument, and what is allowed.
-pub(crate) fn key(form: Form, text: &str) -> Result<Vec<u8>, Error> {
-    form.read(text.as_bytes()).map_err(|problem| Error::Arguments(format!("key `{text}`: {problem}")))
+/// The argument is invalid. The error names the allowed values.
+pub(crate) fn decode_key(encoding: Encoding, text: &str) -> Result<Vec<u8>, Error> {
+    encoding.decode(text.as_bytes()).map_err(|problem| Error::Arguments(format!("key `{text}`: {problem}")))
 }
 
-/// Where a store was saved.
+/// A saved image.
 #[derive(Serialize)]
-pub(crate) struct Saved {
+pub(crate) struct SavedImage {
     image: String,
     pairs: u64,
     bytes: u64,
 }
 
-impl Saved {
-    /// Writes it for people.
-    pub(crate) fn sheet(&self, sheet: &mut Sheet) {
-        sheet.line(&format!("saved in {}", self.image));
-        sheet.number("pairs", &units::count(self.pairs), &units::bytes(self.bytes));
+impl SavedImage {
+    /// Writes the path and the size for people.
+    pub(crate) fn write_text(&self, text: &mut ReportText) {
+        text.line(format_args!("saved in {}", self.image));
+        text.count("pairs", self.pairs, HumanBytes(self.bytes));
     }
 }
 
-/// Saves `store` in `path`, if there is one: all of it or, on an error, nothing.
+/// Saves `store` at `path`, if there is one. After an error, the file at `path` is unchanged.
 ///
 /// # Errors
 /// The file cannot be written.
-pub(crate) fn save(store: &Store, path: Option<&Path>) -> Result<Option<Saved>, Error> {
+pub(crate) fn save(store: &Store, path: Option<&Path>) -> Result<Option<SavedImage>, Error> {
     let Some(path) = path else { return Ok(None) };
-    let draft = draft(path);
-    let saved = write(store, &draft).and_then(|(pairs, bytes)| {
-        fs::rename(&draft, path).map_err(Error::file("replace", path))?;
-        Ok(Some(Saved { image: text::path(path), pairs, bytes }))
+    let temporary = temporary_path(path);
+    let saved = write(store, &temporary).and_then(|(pairs, bytes)| {
+        fs::rename(&temporary, path).map_err(Error::file("replace", path))?;
+        Ok(Some(SavedImage { image: encoding::path(path), pairs, bytes }))
     });
     if saved.is_err() {
-        // Already failing: that the draft stays behind is the lesser news.
-        let _ = fs::remove_file(&draft);
+        // The first error is more important than a temporary file that stays.
+        _ = fs::remove_file(&temporary);
     }
     saved
 }
 
-/// Returns the number of pairs and of bytes.
+/// Writes the image. Returns the number of pairs and the size of the file in bytes.
 fn write(store: &Store, path: &Path) -> Result<(u64, u64), Error> {
     let file = File::create(path).map_err(Error::file("create", path))?;
     let mut writer = BufWriter::with_capacity(1 << 20, file);
@@ -143,17 +138,17 @@ fn write(store: &Store, path: &Path) -> Result<(u64, u64), Error> {
     Ok((pairs, file.metadata().map_err(Error::file("read", path))?.len()))
 }
 
-/// A file beside `path`, to be renamed.
-fn draft(path: &Path) -> PathBuf {
+/// Returns a path in the same directory, so that a rename to `path` is atomic.
+fn temporary_path(path: &Path) -> PathBuf {
     let mut name: OsString = path.into();
     name.push(format!(".{}.draft", std::process::id()));
     name.into()
 }
 
-fn open(path: &Path, memory: &MemoryOption, more_bytes: u64) -> Result<Store, Error> {
+fn load_file(path: &Path, memory: &MemoryArgument, more_bytes: u64) -> Result<Store, Error> {
     let file = File::open(path).map_err(Error::file("open", path))?;
     let bytes = file.metadata().map_err(Error::file("read", path))?.len();
-    let store = empty(memory, bytes + more_bytes)?;
+    let store = create(memory, bytes + more_bytes)?;
     store.load(BufReader::with_capacity(1 << 20, file)).map_err(Error::image("load", path))?;
     Ok(store)
 }

@@ -1,48 +1,42 @@
-//! The command `honeycomb`: an in-memory ordered key-value store, at work on your files.
+//! The command `honeycomb`: a server and tools for stores.
 //!
-//! `index` puts a directory tree into a store and compares what the store answers with the file system;
-//! `load` takes pairs from text; `get`, `scan`, `stats` and `verify` ask a store that those two saved. Every
-//! command prints for people or, with `--json`, for programs. `serve` lets Redis clients at a store; `tour`
-//! serves, indexes over the wire, and shows what comes back.
+//! `serve` starts a server for Redis clients. `load` reads pairs from text and saves a store as an image;
+//! `get`, `scan`, `stats` and `verify` read images. `index` and `tour` run the example application
+//! `honeycomb-file-index`. Each command prints text for people or, with `--json`, JSON for programs.
 
 mod arguments;
 mod command;
-mod connection;
+mod encoding;
 mod error;
 mod help;
 mod image;
-mod index;
-mod keeper;
-mod load;
-mod noted;
-mod output;
-mod pages;
-mod parallel;
+mod paged_scan;
 mod parameters;
 mod progress;
-mod summary;
-mod text;
-mod tour;
-mod units;
+mod report;
+mod size;
+mod store_summary;
 
-use arguments::{Arguments, Command};
-use clap::Parser;
-use error::Error;
 use std::process::ExitCode;
 
-/// What a command that ran to its end says: its exit status.
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+use error::Error;
+
+/// The exit status of a command that completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
-    /// All is well.
-    Good,
-    /// The key is absent, or an answer or an invariant is wrong.
-    Bad,
+enum Status {
+    /// The key exists, or all checks succeeded. Exit status 0.
+    Success,
+    /// The key is absent, or a check failed. Exit status 1.
+    Negative,
 }
 
 fn main() -> ExitCode {
     match run(&Arguments::parse().command) {
-        Ok(Verdict::Good) => ExitCode::SUCCESS,
-        Ok(Verdict::Bad) => ExitCode::from(1),
+        Ok(Status::Success) => ExitCode::SUCCESS,
+        Ok(Status::Negative) => ExitCode::from(1),
         Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("honeycomb: {error}");
@@ -52,15 +46,15 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(command: &Command) -> Result<Verdict, Error> {
+fn run(command: &Command) -> Result<Status, Error> {
     match command {
-        Command::Index(arguments) => index::run(arguments),
-        Command::Load(arguments) => load::run(arguments),
+        Command::Index(arguments) => command::index::run(arguments),
+        Command::Load(arguments) => command::load::run(arguments),
         Command::Get(arguments) => command::get::run(arguments),
         Command::Scan(arguments) => command::scan::run(arguments),
         Command::Stats(arguments) => command::stats::run(arguments),
         Command::Verify(arguments) => command::verify::run(arguments),
         Command::Serve(arguments) => command::serve::run(arguments),
-        Command::Tour(arguments) => tour::run(arguments),
+        Command::Tour(arguments) => command::tour::run(arguments),
     }
 }

@@ -1,14 +1,17 @@
-//! The parameters of the server as flags, and from all that gives them.
+//! The parameters of the server: from flags, environment variables and a file.
 
-use crate::error::Error;
+use std::fs;
+use std::path::Path;
+
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use honeycomb_server::{Config, PARAMETERS, Parameter};
-use std::{fs, path::Path};
 
-/// What flags say of the server's parameters: each of them has a flag of its name.
-pub(crate) struct GivenParameters(Vec<(&'static Parameter, String)>);
+use crate::error::Error;
 
-impl Args for GivenParameters {
+/// The flags for parameters of the server. Each parameter has a flag with its name.
+pub(crate) struct ParameterArguments(Vec<(&'static Parameter, String)>);
+
+impl Args for ParameterArguments {
     fn augment_args(command: Command) -> Command {
         let defaults = Config::default();
         let flag = |parameter: &'static Parameter| {
@@ -26,7 +29,7 @@ impl Args for GivenParameters {
     }
 }
 
-impl FromArgMatches for GivenParameters {
+impl FromArgMatches for ParameterArguments {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let given = |parameter: &'static Parameter| {
             matches.get_one::<String>(parameter.name).map(|value| (parameter, value.clone()))
@@ -40,12 +43,12 @@ impl FromArgMatches for GivenParameters {
     }
 }
 
-impl GivenParameters {
-    /// The parameters that the server is to have: defaults, then what the file says, then the environment,
-    /// then flags.
+impl ParameterArguments {
+    /// Returns the parameters of the server: defaults, then the file, then environment variables, then flags.
+    /// Later sources override earlier ones.
     ///
     /// # Errors
-    /// The file cannot be read, or a value is not allowed.
+    /// The file cannot be read, or a value is invalid.
     pub(crate) fn config(
         &self,
         file: Option<&Path>,
@@ -75,9 +78,9 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    fn given(flags: &[&str]) -> GivenParameters {
-        let command = GivenParameters::augment_args(Command::new("serve").no_binary_name(true));
-        GivenParameters::from_arg_matches(&command.get_matches_from(flags)).unwrap()
+    fn parse(flags: &[&str]) -> ParameterArguments {
+        let command = ParameterArguments::augment_args(Command::new("serve").no_binary_name(true));
+        ParameterArguments::from_arg_matches(&command.get_matches_from(flags)).unwrap()
     }
 
     fn file(text: &str) -> tempfile::NamedTempFile {
@@ -87,32 +90,32 @@ mod tests {
     }
 
     #[test]
-    fn flags_go_before_the_environment_and_that_before_the_file() {
+    fn flags_override_the_environment_which_overrides_the_file() {
         let file = file("cores = 1\ndatabases = 1\nmaxclients = 1\n");
         let variable = |name: &str| {
             ["HONEYCOMB_DATABASES", "HONEYCOMB_MAXCLIENTS"].contains(&name).then(|| "2".to_owned())
         };
-        let flags = given(&["--maxclients", "3", "--slowlog-log-slower-than", "-1"]);
+        let flags = parse(&["--maxclients", "3", "--slowlog-log-slower-than", "-1"]);
         let config = flags.config(Some(file.path()), variable).unwrap();
         assert_eq!((config.cores, config.databases, config.connections_max, config.slow), (1, 2, 3, None));
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_where_it_was_said() {
-        let wrong = |flags: &[&str], text: &str, value: &'static str| {
+    fn an_error_names_the_value_and_its_origin() {
+        let problem = |flags: &[&str], text: &str, value: &'static str| {
             let file = file(text);
             let variable = |name: &str| (name == "HONEYCOMB_TIMEOUT").then(|| value.to_owned());
-            let error = given(flags).config(Some(file.path()), variable).unwrap_err().to_string();
+            let error = parse(flags).config(Some(file.path()), variable).unwrap_err().to_string();
             error.replace(&file.path().display().to_string(), "FILE")
         };
-        assert_eq!(wrong(&["--cores", "0"], "", "1"), "--cores: cores is 0: allowed are 1 to 1024");
-        assert_eq!(wrong(&[], "", "x"), "HONEYCOMB_TIMEOUT: timeout is x: allowed are 0 to 31536000");
-        let unknown = wrong(&[], "maxclient = 1", "1");
+        assert_eq!(problem(&["--cores", "0"], "", "1"), "--cores: cores is 0: allowed are 1 to 1024");
+        assert_eq!(problem(&[], "", "x"), "HONEYCOMB_TIMEOUT: timeout is x: allowed are 0 to 31536000");
+        let unknown = problem(&[], "maxclient = 1", "1");
         assert!(
             unknown.starts_with("FILE: there is no parameter maxclient; there are address, "),
             "{unknown}"
         );
-        let none = given(&[]).config(Some(Path::new("/no/file")), |_| None).unwrap_err().to_string();
-        assert!(none.starts_with("cannot read /no/file: "), "{none}");
+        let missing = parse(&[]).config(Some(Path::new("/no/file")), |_| None).unwrap_err().to_string();
+        assert!(missing.starts_with("cannot read /no/file: "), "{missing}");
     }
 }

@@ -2,16 +2,17 @@
 
 mod common;
 
-use common::{Folder, Run, assert_agrees, honeycomb};
-use serde_json::Value;
-use std::{
-    ffi::OsStr,
-    fs,
-    os::unix::{ffi::OsStrExt, fs::symlink},
-    path::Path,
-};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
+use std::path::Path;
 
-/// A tree with what file systems have: large and empty files, links, odd names, depth.
+use serde_json::Value;
+
+use common::{CommandOutput, Folder, assert_agrees, honeycomb};
+
+/// Creates a tree with large and empty files, links, unusual names and deep directories.
 fn tree(folder: &Folder) -> String {
     folder.write("tree/README", "read me");
     folder.write("tree/empty", "");
@@ -23,19 +24,19 @@ fn tree(folder: &Folder) -> String {
     let root = folder.path("tree");
     fs::create_dir(Path::new(&root).join("bare")).unwrap();
     fs::write(Path::new(&root).join(OsStr::from_bytes(b"not\xffutf8\x01")), "odd").unwrap();
-    // 5 MiB: 40 chunks of 128 KiB, no two alike.
+    // 5 MiB: 40 chunks of 128 KiB, all different.
     folder.write("tree/large", (0..5_u32 << 18).flat_map(u32::to_le_bytes).collect::<Vec<_>>());
     symlink("/no/such/place", Path::new(&root).join("dangling")).unwrap();
     symlink("bin", Path::new(&root).join("link")).unwrap();
     root
 }
 
-fn index(root: &str, arguments: &[&str]) -> Run {
+fn index(root: &str, arguments: &[&str]) -> CommandOutput {
     honeycomb(["index", "--ranges", "500", root].into_iter().chain(arguments.iter().copied()))
 }
 
 #[test]
-fn a_tree_is_indexed_and_compared() {
+fn all_answers_about_a_tree_agree() {
     let folder = Folder::new();
     let report = index(&tree(&folder), &["--json", "--seed", "7"]).json();
     assert_agrees(&report);
@@ -58,9 +59,9 @@ fn a_tree_is_indexed_and_compared() {
 }
 
 #[test]
-fn the_report_for_people_says_that_nothing_differs() {
+fn the_report_for_people_names_all_steps() {
     let folder = Folder::new();
-    let printed = index(&tree(&folder), &[]).good();
+    let printed = index(&tree(&folder), &[]).success();
     for part in [
         "walked in",
         "308",
@@ -69,7 +70,7 @@ fn the_report_for_people_says_that_nothing_differs() {
         "no answer differs",
         "tree height",
     ] {
-        assert!(printed.contains(part), "no {part:?} in {printed}");
+        assert!(printed.contains(part), "{part:?} is missing in {printed}");
     }
     assert!(printed.lines().all(|line| line == line.trim_end()), "{printed:?}");
 }
@@ -84,9 +85,9 @@ fn without_checksums_nothing_is_read() {
 }
 
 #[test]
-fn without_time_it_says_that_nothing_was_compared() {
+fn without_time_no_answer_is_compared() {
     let folder = Folder::new();
-    let printed = index(&tree(&folder), &["--compare-seconds", "0"]).good();
+    let printed = index(&tree(&folder), &["--compare-seconds", "0"]).success();
     assert!(
         printed.contains("no answer was compared") && printed.contains("no time for 8 more"),
         "{printed}"
@@ -94,14 +95,14 @@ fn without_time_it_says_that_nothing_was_compared() {
 }
 
 #[test]
-fn a_saved_index_answers() {
+fn a_saved_index_can_be_read() {
     let folder = Folder::new();
     let (root, image) = (fs::canonicalize(tree(&folder)).unwrap(), folder.path("image"));
     let root = root.to_str().unwrap();
-    index(root, &["--store", &image]).good();
+    index(root, &["--store", &image]).success();
     let scan = |prefix: &str| {
         let scan = ["scan", "--store", &image, "--table", "files", "--keys-only", "--prefix"];
-        let printed = honeycomb(scan.into_iter().chain([format!("{root}{prefix}").as_str()])).good();
+        let printed = honeycomb(scan.into_iter().chain([format!("{root}{prefix}").as_str()])).success();
         printed.lines().map(|line| line.strip_prefix(root).unwrap().to_string()).collect::<Vec<_>>()
     };
     assert_eq!(scan("/bin/\\x00"), ["/bin/\\x00bee", "/bin/\\x00deep"]);
@@ -109,24 +110,24 @@ fn a_saved_index_answers() {
     assert_eq!(scan("/bin/")[..4], below);
     let record = ["get", "--store", &image, "--table", "files", "--hex"];
     let key: String = format!("{root}/\0README").bytes().map(|byte| format!("{byte:02x}")).collect();
-    let record = honeycomb(record.into_iter().chain([key.as_str()])).good();
+    let record = honeycomb(record.into_iter().chain([key.as_str()])).success();
     assert_eq!(record.trim_end().len(), 2 * 48);
     assert_eq!(record[32..48], *"0700000000000000");
-    honeycomb(["verify", "--store", &image]).good();
+    honeycomb(["verify", "--store", &image]).success();
 }
 
 #[test]
-fn indexing_again_replaces_what_was_there() {
+fn a_second_index_replaces_the_first() {
     let folder = Folder::new();
     let (root, image) = (tree(&folder), folder.path("image"));
-    index(&root, &["--store", &image]).good();
+    index(&root, &["--store", &image]).success();
     fs::remove_dir_all(Path::new(&root).join("many")).unwrap();
     folder.write("tree/new", "new");
     let report = index(&root, &["--store", &image, "--json"]).json();
     assert_agrees(&report);
     let stored = |name: &str| report["stored"][name].as_u64().unwrap();
     assert_eq!(stored("forgotten") + 1 - 301, stored("files"));
-    // The counter that numbers files is one pair.
+    // The counter of identifiers is one more pair.
     assert_eq!(report["saved"]["pairs"].as_u64(), Some(stored("files") + stored("chunks") + 1));
 }
 
@@ -135,7 +136,7 @@ fn two_trees_share_a_store() {
     let folder = Folder::new();
     let (root, image) = (tree(&folder), folder.path("image"));
     let other = folder.write("other/file", "content").replace("/file", "");
-    index(&root, &["--store", &image]).good();
+    index(&root, &["--store", &image]).success();
     let report = index(&other, &["--store", &image, "--json"]).json();
     assert_agrees(&report);
     assert_eq!((&report["stored"]["forgotten"], &report["stored"]["files"]), (&0.into(), &2.into()));
@@ -143,7 +144,7 @@ fn two_trees_share_a_store() {
 }
 
 #[test]
-fn paths_too_long_for_a_key_are_counted_and_named() {
+fn paths_that_are_too_long_are_counted_and_named() {
     let folder = Folder::new();
     let root = tree(&folder);
     let deep = ["d"; 6].map(|name| name.repeat(80)).join("/");
@@ -152,8 +153,8 @@ fn paths_too_long_for_a_key_are_counted_and_named() {
     assert_agrees(&report);
     assert!(report["walk"]["too_long"]["count"].as_u64() >= Some(2), "{report}");
     assert!(report["walk"]["too_long"]["named"][0].as_str().unwrap().contains("dddd"));
-    let printed = index(&root, &[]).good();
-    assert!(printed.contains("too long a path"), "{printed}");
+    let printed = index(&root, &[]).success();
+    assert!(printed.contains("path too long"), "{printed}");
 }
 
 #[test]
@@ -169,12 +170,12 @@ fn a_link_to_a_directory_is_resolved() {
 fn an_empty_directory_can_be_indexed() {
     let folder = Folder::new();
     let root = format!("{}/bare", tree(&folder));
-    let printed = index(&root, &[]).good();
+    let printed = index(&root, &[]).success();
     assert!(printed.contains("no answer differs"), "{printed}");
 }
 
 #[test]
-fn what_cannot_be_indexed_is_refused() {
+fn an_invalid_directory_or_image_is_rejected() {
     let folder = Folder::new();
     let file = folder.write("file", "");
     index(&file, &[]).fails_with(&["cannot list ", "file: "]);

@@ -1,21 +1,21 @@
-//! `honeycomb load`: every format, every way to write bytes, and what bad input is told.
+//! `honeycomb load`: all formats, all encodings, and errors of the input.
 
 mod common;
 
 use common::{Folder, honeycomb, honeycomb_with};
 
-/// Loads `input` in `format` with more arguments and returns what the store then holds.
+/// Loads `input` in `format` with further arguments and returns the contents of the store.
 fn loaded(format: &str, arguments: &[&str], input: &[u8]) -> String {
     let folder = Folder::new();
     let image = folder.path("image");
     let load =
         ["load", "--store", &image, "--format", format, "-"].into_iter().chain(arguments.iter().copied());
-    honeycomb_with(load, input).good();
-    honeycomb(["scan", "--store", &image]).good()
+    honeycomb_with(load, input).success();
+    honeycomb(["scan", "--store", &image]).success()
 }
 
 #[test]
-fn tsv_takes_columns_as_they_are() {
+fn tsv_has_no_quotes() {
     assert_eq!(loaded("tsv", &[], b"b\t\"2\"\na\t1\\t\textra\n\nc\t\r\n"), "a\t1\\\\t\nb\t\"2\"\nc\t\n");
 }
 
@@ -35,12 +35,12 @@ fn json_lines_are_objects() {
 }
 
 #[test]
-fn the_last_value_of_a_key_stays() {
+fn the_last_value_of_a_key_wins() {
     assert_eq!(loaded("tsv", &[], b"a\t1\na\t2\n"), "a\t2\n");
 }
 
 #[test]
-fn bytes_can_be_written_in_four_ways() {
+fn keys_and_values_have_four_encodings() {
     let expected = "\\x00\\xff\tv\n";
     assert_eq!(loaded("tsv", &["--escaped"], b"\\x00\\xff\tv\n"), expected);
     assert_eq!(loaded("csv", &["--hex"], b"00FF,76\n"), expected);
@@ -49,20 +49,20 @@ fn bytes_can_be_written_in_four_ways() {
 }
 
 #[test]
-fn what_scan_prints_loads_again() {
+fn load_reads_the_output_of_scan() {
     let folder = Folder::new();
     let image = folder.store("a\\\\b\t\\x00\\t\\n\nz\\xff\té\n");
     for (form, json) in [("--escaped", false), ("--escaped", true), ("--hex", false), ("--base64", true)] {
         let scan = ["scan", "--store", &image].into_iter().map(String::from);
         let form_of_scan = (form != "--escaped").then(|| form.to_string());
-        let printed = honeycomb(scan.chain(form_of_scan).chain(json.then(|| "--json".into()))).good();
+        let printed = honeycomb(scan.chain(form_of_scan).chain(json.then(|| "--json".into()))).success();
         let again = loaded(if json { "jsonl" } else { "tsv" }, &[form], printed.as_bytes());
-        assert_eq!(again, honeycomb(["scan", "--store", &image]).good(), "{form} {json}");
+        assert_eq!(again, honeycomb(["scan", "--store", &image]).success(), "{form} {json}");
     }
 }
 
 #[test]
-fn files_tell_their_format_by_extension() {
+fn the_extension_determines_the_format() {
     let folder = Folder::new();
     for (name, content) in [
         ("a.tsv", "k\tv\n"),
@@ -75,25 +75,25 @@ fn files_tell_their_format_by_extension() {
         assert_eq!((&report["pairs"], &report["raw_bytes"]), (&1.into(), &2.into()), "{name}: {report}");
     }
     let path = folder.write("a.txt", "k\tv\n");
-    honeycomb(["load", &path]).fails_with(&[&path, "tells no format", "--format tsv, csv or jsonl"]);
-    honeycomb(["load", "-"]).fails_with(&["standard input tells no format"]);
+    honeycomb(["load", &path]).fails_with(&[&path, "is unknown", "--format tsv, csv or jsonl"]);
+    honeycomb(["load", "-"]).fails_with(&["the format of standard input is unknown"]);
 }
 
 #[test]
-fn a_load_extends_a_store() {
+fn a_load_extends_an_image() {
     let folder = Folder::new();
     let image = folder.store("a\t1\nb\t2\n");
     let load = ["load", "--store", &image, "--format", "tsv", "-"];
-    let printed = honeycomb_with(load, b"b\t3\nc\t4\n").good();
+    let printed = honeycomb_with(load, b"b\t3\nc\t4\n").success();
     assert!(printed.contains("saved in") && printed.contains("pairs"), "{printed}");
-    honeycomb_with(load.into_iter().chain(["--table", "other"]), b"x\ty\n").good();
-    assert_eq!(honeycomb(["scan", "--store", &image]).good(), "a\t1\nb\t3\nc\t4\n");
-    assert_eq!(honeycomb(["scan", "--store", &image, "--table", "other"]).good(), "x\ty\n");
+    honeycomb_with(load.into_iter().chain(["--table", "other"]), b"x\ty\n").success();
+    assert_eq!(honeycomb(["scan", "--store", &image]).success(), "a\t1\nb\t3\nc\t4\n");
+    assert_eq!(honeycomb(["scan", "--store", &image, "--table", "other"]).success(), "x\ty\n");
     assert_eq!(folder.names(), ["store.honeycomb"]);
 }
 
 #[test]
-fn a_bad_line_is_named_and_nothing_is_saved() {
+fn an_invalid_line_is_named_and_prevents_the_save() {
     let folder = Folder::new();
     let image = folder.path("image");
     let long = format!("ok\tv\n{}\tv\n", "k".repeat(461));
@@ -110,28 +110,28 @@ fn a_bad_line_is_named_and_nothing_is_saved() {
         ("jsonl", &[], "{\"key\":1,\"value\":\"b\"}\n", &[":1:", "invalid type: integer `1`", "two strings"]),
         ("jsonl", &[], "{\"key\":\"a\"}\n", &[":1:", "missing field `value`"]),
         ("jsonl", &[], "{\"key\":\"a\",\"value\":\"b\",\"x\":1}\n", &[":1:", "unknown field `x`"]),
-        ("tsv", &["--hex"], "00\t0g\n", &[":1: value: `g` is no hexadecimal digit"]),
+        ("tsv", &["--hex"], "00\t0g\n", &[":1: value: `g` is not a hexadecimal digit"]),
         ("tsv", &["--base64"], "?\tAA==\n", &[":1: key: not Base64"]),
-        ("tsv", &["--escaped"], "a\t\\q\n", &[":1: value: no such escape: `\\q`"]),
+        ("tsv", &["--escaped"], "a\t\\q\n", &[":1: value: unknown escape `\\q`"]),
         ("tsv", &[], "\tempty key\n", &[":1: ", "460"]),
         ("tsv", &[], &long, &[":2: ", "461", "460"]),
     ] {
         let load =
             ["load", "--store", &image, "--format", format, "-"].into_iter().chain(arguments.iter().copied());
-        let run = honeycomb_with(load, input.as_bytes());
-        run.fails_with(&[&["standard input"], parts].concat());
+        let output = honeycomb_with(load, input.as_bytes());
+        output.fails_with(&[&["standard input"], parts].concat());
         assert_eq!(folder.names(), [""; 0], "{input}");
     }
 }
 
 #[test]
-fn bad_lines_can_be_skipped_and_are_counted() {
+fn skipped_lines_are_counted() {
     let input = b"a\t1\nbad\nb\t2\nworse\n";
     let load = ["load", "--format", "tsv", "--skip-bad", "-"];
     let report = honeycomb_with(load.into_iter().chain(["--json"]), input).json();
     assert_eq!((&report["pairs"], &report["skipped"]["count"]), (&2.into(), &2.into()), "{report}");
     assert!(report["skipped"]["named"][1].as_str().unwrap().starts_with("standard input:4: no column 2"));
-    let printed = honeycomb_with(load, input).good();
+    let printed = honeycomb_with(load, input).success();
     assert!(
         printed.contains("lines that are not pairs") && printed.contains("standard input:2:"),
         "{printed}"
@@ -139,7 +139,7 @@ fn bad_lines_can_be_skipped_and_are_counted() {
 }
 
 #[test]
-fn bad_arguments_are_refused_with_what_is_allowed() {
+fn an_error_names_the_allowed_arguments() {
     let load = |arguments: &[&str]| {
         honeycomb_with(
             ["load", "--format", "csv", "-"].into_iter().chain(arguments.iter().copied()),
@@ -159,8 +159,8 @@ fn bad_arguments_are_refused_with_what_is_allowed() {
 }
 
 #[test]
-fn a_store_that_is_full_says_so() {
+fn a_full_store_is_reported() {
     let pairs: String = (0..100_000).map(|key| format!("{key}\t{}\n", "v".repeat(100))).collect();
-    let run = honeycomb_with(["load", "--format", "tsv", "--memory", "4MiB", "-"], pairs.as_bytes());
-    run.fails_with(&["out of memory", "--memory 4GiB"]);
+    let output = honeycomb_with(["load", "--format", "tsv", "--memory", "4MiB", "-"], pairs.as_bytes());
+    output.fails_with(&["out of memory", "--memory 4GiB"]);
 }

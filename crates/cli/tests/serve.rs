@@ -1,11 +1,9 @@
-//! `honeycomb serve` as a person starts and ends it.
+//! `honeycomb serve`: start, parameters, log and stop.
 
-use std::{
-    io::{BufRead, BufReader, Read, Write},
-    net::TcpStream,
-    process::{Child, Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_honeycomb"));
@@ -13,7 +11,7 @@ fn command(arguments: &[&str]) -> Command {
     command
 }
 
-/// A server at a port that the system chose, and where it is.
+/// Starts a server at a port of the system and returns its address.
 fn serve(arguments: &[&str]) -> (Child, String) {
     let mut command = command(&["--address", "127.0.0.1:0", "--memory", "64MiB", "--cores", "1"]);
     command.args(["--ocsm", "127.0.0.1:0"]);
@@ -32,7 +30,7 @@ fn send_signal(server: &Child, signal: &str) {
 }
 
 #[test]
-fn it_serves_until_a_signal_ends_it() {
+fn a_signal_stops_the_server() {
     for signal in ["-TERM", "-INT"] {
         let (mut server, address) = serve(&[]);
         let mut client = TcpStream::connect(address).unwrap();
@@ -44,13 +42,13 @@ fn it_serves_until_a_signal_ends_it() {
         send_signal(&server, signal);
         let mut last = Vec::new();
         client.read_to_end(&mut last).unwrap();
-        assert_eq!(last, b"$3\r\nred\r\n", "what was sent before the signal is carried out");
+        assert_eq!(last, b"$3\r\nred\r\n", "the server executes commands that it received before the signal");
         assert_eq!(server.wait().unwrap().code(), Some(0));
     }
 }
 
 #[test]
-fn a_client_ends_it() {
+fn a_client_stops_the_server() {
     let (mut server, address) = serve(&[]);
     let mut client = TcpStream::connect(address).unwrap();
     client.write_all(b"SHUTDOWN SAVE\r\nSET apple red\r\nSHUTDOWN NOSAVE\r\nSET apple green\r\n").unwrap();
@@ -62,7 +60,7 @@ fn a_client_ends_it() {
 }
 
 #[test]
-fn who_reads_nothing_does_not_delay_the_end() {
+fn a_client_that_does_not_read_does_not_delay_the_stop() {
     let (mut server, address) = serve(&["--shutdown-timeout", "60"]);
     let mut client = TcpStream::connect(address).unwrap();
     client.write_all(format!("SET big {}\r\n", "v".repeat(60_000)).as_bytes()).unwrap();
@@ -75,7 +73,7 @@ fn who_reads_nothing_does_not_delay_the_end() {
 }
 
 #[test]
-fn what_happens_is_written_as_objects() {
+fn log_lines_are_json_objects() {
     let (mut server, address) = serve(&["--log-format", "json", "--maxclients", "1"]);
     let mut only = TcpStream::connect(&address).unwrap();
     only.write_all(b"PING\r\n").unwrap();
@@ -88,14 +86,14 @@ fn what_happens_is_written_as_objects() {
         written.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let messages: Vec<_> = lines.iter().map(|line| line["message"].as_str().unwrap()).collect();
     let refused = "a connection was refused: there are too many";
-    assert_eq!(messages, ["serving", refused, "a signal came", "stopping", "stopped"]);
+    assert_eq!(messages, ["serving", refused, "received a signal", "stopping", "stopped"]);
     assert_eq!((lines[0]["cores"].as_u64(), lines[1]["connections_max"].as_u64()), (Some(1), Some(1)));
     assert_eq!(lines[1]["level"], "WARN");
     assert!(server.wait().unwrap().success());
 }
 
 #[test]
-fn the_parameters_that_would_be_are_printed() {
+fn print_config_prints_the_resulting_parameters() {
     let mut command = command(&["--maxclients", "7", "--print-config"]);
     let output = command.env("HONEYCOMB_TIMEOUT", "8").output().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
@@ -103,7 +101,7 @@ fn the_parameters_that_would_be_are_printed() {
 }
 
 #[test]
-fn what_is_not_allowed_is_named() {
+fn an_error_names_the_invalid_parameter() {
     let run = |arguments: &[&str]| {
         let run = command(arguments).output().unwrap();
         (run.status.code(), String::from_utf8(run.stderr).unwrap())

@@ -2,12 +2,12 @@
 
 mod common;
 
-use common::{Folder, assert_agrees, honeycomb};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
 use serde_json::Value;
-use std::{
-    io::{BufRead, BufReader},
-    process::{Command, Stdio},
-};
+
+use common::{Folder, assert_agrees, honeycomb};
 
 fn tree(folder: &Folder) -> String {
     (0..300).for_each(|number| drop(folder.write(&format!("tree/many/{number}"), number.to_string())));
@@ -17,28 +17,29 @@ fn tree(folder: &Folder) -> String {
 }
 
 #[test]
-fn the_tour_indexes_over_the_wire_and_shows_answers() {
+fn the_tour_indexes_over_the_wire_and_shows_replies() {
     let folder = Folder::new();
     let arguments = ["tour", "--address", "127.0.0.1:0", "--once", "--json", &tree(&folder)];
     let report = honeycomb(arguments).json();
     assert_agrees(&report);
     let stored = |name: &str| report["stored"][name].as_u64().unwrap();
     assert_eq!(stored("chunks"), 300 + 40);
-    // The index, the counter that numbers files, and nothing that the tour has left.
+    // The pairs of the index and the counter of identifiers; the tour deletes its own pairs.
     assert_eq!(report["store"]["pairs"].as_u64(), Some(stored("files") + stored("chunks") + 1));
     let steps = report["tour"].as_array().unwrap();
     let answer = |command: &str| {
-        let asked = |step: &&Value| step["command"].as_str().unwrap().starts_with(command);
-        steps.iter().find(asked).map(|step| step["answer"].to_string()).unwrap()
+        let is_command = |step: &&Value| step["command"].as_str().unwrap().starts_with(command);
+        steps.iter().find(is_command).map(|step| step["answer"].to_string()).unwrap()
     };
     assert_eq!(answer("DBSIZE"), format!("[\"(integer) {}\"]", stored("files")));
     assert!(answer("RI.RANGE").contains("empty"));
     assert_eq!(answer("SET bee queen IFEQ worker GET"), "[\"\\\"worker\\\"\"]");
     assert_eq!(answer("EXEC"), "[\"1) (integer) 42\",\"2) (integer) 9\"]");
-    let of_snapshot = |step: &&Value| step["command"].as_str().unwrap().starts_with("RI.RANGE - + SNAPSHOT");
-    let then = steps.iter().find(of_snapshot).unwrap()["answer"].to_string();
+    let is_snapshot_read =
+        |step: &&Value| step["command"].as_str().unwrap().starts_with("RI.RANGE - + SNAPSHOT");
+    let snapshot = steps.iter().find(is_snapshot_read).unwrap()["answer"].to_string();
     let now = answer("RI.RANGE - +");
-    assert!(then.contains("clover") && then.contains("42"), "{then}");
+    assert!(snapshot.contains("clover") && snapshot.contains("42"), "{snapshot}");
     let last = steps.iter().rfind(|step| step["command"] == "RI.RANGE - +").unwrap()["answer"].to_string();
     assert!(!last.contains("clover") && last.contains("42"), "{last}, {now}");
     let errors: Vec<_> = steps.iter().filter(|step| step["answer"].to_string().contains("(error)")).collect();
@@ -46,7 +47,7 @@ fn the_tour_indexes_over_the_wire_and_shows_answers() {
 }
 
 #[test]
-fn an_index_at_a_server_agrees_and_can_be_made_again() {
+fn an_index_on_a_server_agrees_and_can_be_replaced() {
     let folder = Folder::new();
     let root = tree(&folder);
     let mut server = Command::new(env!("CARGO_BIN_EXE_honeycomb"))

@@ -1,10 +1,10 @@
-//! Reads known bytes through the generated names. What is expected comes from layout.toml alone.
+//! Reads known bytes through the generated names. The expected results derive only from layout.toml.
 
 use std::collections::BTreeMap;
 
 use toml::{Table, Value};
 
-/// What the crate says of a field of a struct, with its names.
+/// A field of a struct according to the crate.
 struct StructField {
     record: &'static str,
     name: &'static str,
@@ -13,7 +13,7 @@ struct StructField {
     count: usize,
 }
 
-/// What the crate says of a field of a word, with its names.
+/// A field of a word according to the crate.
 struct WordField {
     record: &'static str,
     name: &'static str,
@@ -24,7 +24,7 @@ struct WordField {
     replace: fn(u64, u64) -> u64,
 }
 
-/// Turns the list of names in names/mod.rs into functions that return what the crate says of each.
+/// Turns the list of names in names/mod.rs into functions that return the values and fields of the crate.
 macro_rules! names {
     (
         constants { $($constant:ident: $CONSTANT:ident,)* }
@@ -82,18 +82,18 @@ macro_rules! names {
 mod names;
 
 #[test]
-fn constants_are_those_of_the_source() {
+fn constants_match_the_source() {
     assert_eq!(owned(names::constants()), numbers("constant", "value"));
 }
 
 #[test]
-fn sizes_are_those_of_the_source() {
+fn sizes_match_the_source() {
     assert_eq!(owned(names::struct_sizes()), numbers("struct", "size"));
     assert_eq!(owned(names::word_sizes()), numbers("word", "bits"));
 }
 
 #[test]
-fn struct_fields_are_where_their_offsets_say() {
+fn struct_fields_match_their_offsets() {
     let mut expected = fields("struct");
     for field in names::struct_fields() {
         let table = expected.remove(&(field.record.into(), field.name.into())).expect(field.name);
@@ -102,7 +102,7 @@ fn struct_fields_are_where_their_offsets_say() {
         assert_eq!(field.count as u64, count, "{}", field.name);
         for index in 0..count {
             let read = read_counting(field.offset + field.bytes * index as usize, field.bytes);
-            // Byte i holds i: the element's bytes are the numbers from its first byte's on.
+            // Byte i has the value i modulo 256, so the bytes of the element are consecutive numbers.
             let first = offset + bytes * index;
             let expected = (0..bytes).fold(0, |element, at| element | ((first + at) % 256) << (8 * at));
             assert_eq!(read, expected, "{}.{}[{index}]", field.record, field.name);
@@ -112,7 +112,7 @@ fn struct_fields_are_where_their_offsets_say() {
 }
 
 #[test]
-fn word_fields_are_where_their_shifts_say() {
+fn word_fields_match_their_shifts() {
     let mut expected = fields("word");
     for field in names::word_fields() {
         let table = expected.remove(&(field.record.into(), field.name.into())).expect(field.name);
@@ -127,7 +127,8 @@ fn word_fields_are_where_their_shifts_say() {
     assert!(expected.is_empty(), "no names for {:?}", expected.keys());
 }
 
-/// Bit `bit` of a word of `whole` bits is bit `inside` of the field, or none of its bits.
+/// Checks that bit `bit` of a word of `whole` bits is bit `inside` of the field, or not part of the field if
+/// `inside` is `None`.
 fn check_bit(field: &WordField, bit: u64, inside: Option<u64>, whole: u64) {
     let at = format!("{}.{}, bit {bit}", field.record, field.name);
     let others = ones(whole) & !(1 << bit);
@@ -145,11 +146,11 @@ fn check_bit(field: &WordField, bit: u64, inside: Option<u64>, whole: u64) {
 #[test]
 #[cfg(debug_assertions)]
 #[should_panic(expected = "the value is wider than its field")]
-fn a_value_too_wide_is_caught() {
+fn a_value_wider_than_its_field_panics() {
     honeycomb_layout::lock_and_size::with_lock(0, 2);
 }
 
-/// The little-endian number at `offset` where byte i holds i.
+/// Reads the little-endian number at `offset` of a memory in which byte i has the value i modulo 256.
 fn read_counting(offset: usize, bytes: usize) -> u64 {
     let memory: Vec<u8> = (0..offset + bytes).map(|index| index as u8).collect();
     let mut word = [0; 8];
@@ -161,22 +162,22 @@ fn ones(bits: u64) -> u64 {
     u64::MAX >> (64 - bits)
 }
 
-/// A section of layout.toml: records by name.
+/// Returns a section of layout.toml: its records by name.
 fn section(kind: &str) -> Table {
     let source: Table = include_str!("../../../layout/layout.toml").parse().expect("layout.toml is TOML");
     source[kind].as_table().expect("a section is a table").clone()
 }
 
-/// One number of each record of a section, by name.
+/// Returns one number of each record of a section, by the name of the record.
 fn numbers(kind: &str, key: &str) -> BTreeMap<String, u64> {
     section(kind).into_iter().map(|(name, table)| (name, number(&table, key))).collect()
 }
 
-fn owned(said: Vec<(&str, u64)>) -> BTreeMap<String, u64> {
-    said.into_iter().map(|(name, number)| (name.to_owned(), number)).collect()
+fn owned(numbers: Vec<(&str, u64)>) -> BTreeMap<String, u64> {
+    numbers.into_iter().map(|(name, number)| (name.to_owned(), number)).collect()
 }
 
-/// All fields of a section, by record and name.
+/// Returns all fields of a section, by record and name.
 fn fields(kind: &str) -> BTreeMap<(String, String), Value> {
     let records = section(kind);
     let of = |(record, table): (&String, &Value)| {

@@ -5,7 +5,7 @@
 //!    device that reads the LID of a sibling has its mapping.
 //! 2. Devices receive a version after all writes up to it are in memory, and before new readers on the CPU
 //!    have it. Several writers can notify at the same time, so versions arrive in any order and the greatest
-//!    one counts. So every device has received a write before that write returns.
+//!    one counts. A write returns only after every device has received its version.
 //! 3. An operation of a device is in the device's window ([`Device`](crate::Device)) before it chooses its
 //!    read version. It uses the read version of the device, which at this moment is not older than that of
 //!    the CPU.

@@ -4,8 +4,8 @@ use crate::epochs::Epochs;
 use crate::error::MemoryError;
 use crate::sync::Arc;
 
-/// A participant with many operations in flight that end in any order, such as an accelerator. None may be in
-/// flight when it is dropped.
+/// A participant with many operations in flight that end in any order, such as an accelerator. Dropping it
+/// ends all its operations.
 #[derive(Debug)]
 pub struct Device {
     epochs: Arc<Epochs>,

@@ -155,7 +155,7 @@ impl Epochs {
         window.oldest.store(oldest, Ordering::Relaxed);
     }
 
-    /// Releases a device that the caller owns. None of its operations may be in flight.
+    /// Releases a device that the caller owns, and ends all its operations.
     pub(crate) fn release_device(&self, device: usize) {
         let window = &self.devices[device].0;
         window.oldest.store(window.newest.load(Ordering::Relaxed) + 1, Ordering::Release);

@@ -94,9 +94,9 @@ impl<'p> Node<'p> {
         Some(self.memory.node_at(address))
     }
 
-    /// Prefetches the cache lines of the bytes from offset `from` up to `to`, or to the end of the node if that
-    /// is less. It prefetches four lines at a time, so up to three lines more: the processor then nearly always
-    /// predicts the number of iterations.
+    /// Prefetches the cache lines of the bytes from offset `from` up to `to`, or to the end of the node if
+    /// that is less. It prefetches four lines at a time, so up to three lines more: the processor then nearly
+    /// always predicts the number of iterations.
     #[inline]
     pub fn prefetch(self, from: usize, to: usize) {
         const LINES: usize = 4;

@@ -1,4 +1,4 @@
-//! Devices with a page table of their own: what they are told, and what they read.
+//! Devices with their own page table: their notifications and their reads.
 #![cfg(not(loom))]
 
 use std::sync::{Arc, Mutex};
@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 use honeycomb_memory::{BusAddress, Control, Device, Lid, LockAndSize, Memory, MemoryConfig, MemoryError};
 use honeycomb_testing::nodes::{UNIT, map_node, memory, new_node, node_at};
 
-/// Notes what it is told.
+/// Records its notifications: LIDs with addresses, and versions with LID 0.
 #[derive(Debug, Default)]
-struct Told(Mutex<Vec<(u64, u64)>>);
+struct Recorder(Mutex<Vec<(u64, u64)>>);
 
-impl Control for Told {
+impl Control for Recorder {
     fn map(&self, lid: Lid, address: BusAddress) {
         self.0.lock().unwrap().push((lid.get(), address.get()));
     }
@@ -21,24 +21,24 @@ impl Control for Told {
 }
 
 #[test]
-fn all_that_are_registered_are_told_in_order() {
+fn all_devices_receive_all_notifications_in_order() {
     let memory = memory(64);
-    let told = [Arc::new(Told::default()), Arc::new(Told::default())];
-    told.iter().for_each(|one| memory.register(one.clone()).unwrap());
+    let recorders = [Arc::new(Recorder::default()), Arc::new(Recorder::default())];
+    recorders.iter().for_each(|recorder| memory.register(recorder.clone()).unwrap());
     let lid = new_node(&memory, b"first");
     let first = node_at(&memory, lid);
     memory.publish(7);
     map_node(&memory, lid, b"second", None);
     let second = node_at(&memory, lid);
     let expected = [(lid.get(), first.get()), (0, 7), (lid.get(), second.get())];
-    told.iter().for_each(|one| assert_eq!(*one.0.lock().unwrap(), expected));
+    recorders.iter().for_each(|recorder| assert_eq!(*recorder.0.lock().unwrap(), expected));
 }
 
 #[test]
-fn a_device_is_registered_before_anything_is_mapped() {
+fn devices_register_before_the_first_mapping() {
     let config = MemoryConfig { arena_bytes: 1 << 20, devices: 2, ..MemoryConfig::default() };
     let memory = Memory::new(config).unwrap();
-    let register = || memory.register(Arc::new(Told::default()));
+    let register = || memory.register(Arc::new(Recorder::default()));
     register().unwrap();
     register().unwrap();
     assert!(matches!(register(), Err(MemoryError::TooManyDevices { max: 2 })));
@@ -47,7 +47,7 @@ fn a_device_is_registered_before_anything_is_mapped() {
     assert_eq!(error.to_string(), "a device must register before the first tree is created");
 }
 
-/// A memory, and a device with an operation in flight.
+/// Creates a memory and a device with an operation in flight.
 fn in_flight() -> (Memory, Device) {
     let memory = memory(64);
     let mut device = memory.device().unwrap();
@@ -60,9 +60,9 @@ fn read(memory: &Memory, device: &Device, address: u64, bytes: usize) -> Option<
     memory.read(device, address, &mut into).ok().map(|()| into)
 }
 
-/// All offsets and many lengths, of a node whose header and body are known.
+/// Reads at all offsets of a node, with many lengths.
 #[test]
-fn a_device_reads_of_a_node_what_is_published() {
+fn a_device_reads_the_published_bytes_of_a_node() {
     let (memory, device) = in_flight();
     let body: Vec<u8> = (0..137).collect();
     let lid = new_node(&memory, &body);
@@ -106,14 +106,14 @@ fn a_device_reads_values_of_any_length() {
 }
 
 #[test]
-fn what_is_not_in_use_cannot_be_read() {
+fn memory_that_is_not_in_use_cannot_be_read() {
     let (memory, device) = in_flight();
     let live = node_at(&memory, new_node(&memory, b"live")).get();
     let value = memory.allocate_value(&[7; UNIT]).unwrap().keep().get();
     let (private, filled) = (memory.allocate_node().unwrap(), memory.allocate_value(b"private").unwrap());
     let arena = memory.accounting().arena_bytes as u64;
     assert!(read(&memory, &device, live, 8192).is_some() && read(&memory, &device, value, UNIT).is_some());
-    let nonsense = [
+    let unreadable = [
         (0, 1),
         (arena, 1),
         (arena - 1, 2),
@@ -126,7 +126,7 @@ fn what_is_not_in_use_cannot_be_read() {
         (value, UNIT + 1),
         (value - 1, 2),
     ];
-    for (address, bytes) in nonsense {
+    for (address, bytes) in unreadable {
         assert_eq!(read(&memory, &device, address, bytes), None, "{bytes} bytes at {address:#x}");
     }
     let error = memory.read(&device, arena, &mut [0; 8]).unwrap_err().to_string();

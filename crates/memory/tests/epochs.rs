@@ -1,4 +1,4 @@
-//! Pins, leases and devices hold back reclaiming as long as they are in flight, and no longer.
+//! Pins, leases and devices prevent reclaiming exactly as long as they are in flight.
 #![cfg(not(loom))]
 
 use std::sync::mpsc;
@@ -8,13 +8,13 @@ use std::time::Duration;
 use honeycomb_memory::{Memory, MemoryConfig, MemoryError, Retired};
 use honeycomb_testing::nodes::{memory, new_node, node_at};
 
-/// Makes a node and retires it.
+/// Creates a node and retires it.
 fn retire_one(memory: &Memory) {
     let lid = new_node(memory, b"");
     memory.retire([Retired::Node(node_at(memory, lid)), Retired::Lid(lid)]);
 }
 
-/// Whether all that was retired is reclaimed now.
+/// Reclaims memory. Returns whether all retired memory is reclaimed.
 fn reclaims(memory: &Memory) -> bool {
     memory.reclaim();
     memory.accounting().assert_complete();
@@ -22,19 +22,19 @@ fn reclaims(memory: &Memory) -> bool {
 }
 
 #[test]
-fn a_pin_holds_back_what_is_retired_while_it_lives() {
+fn a_pin_prevents_reclaiming_until_it_is_dropped() {
     let memory = memory(64);
     let reader = memory.pin();
     retire_one(&memory);
     assert!(!reclaims(&memory));
     let later = memory.pin();
     drop(reader);
-    assert!(reclaims(&memory), "who began later cannot reach it");
+    assert!(reclaims(&memory), "a later operation cannot reach the node");
     drop(later);
 }
 
 #[test]
-fn a_slot_that_is_in_flight_again_is_another_operation() {
+fn a_later_operation_in_the_same_slot_does_not_prevent_reclaiming() {
     let memory = memory(64);
     let reader = memory.pin();
     retire_one(&memory);
@@ -60,7 +60,7 @@ fn pins_nest() {
 fn a_pin_waits_for_a_slot() {
     let config = MemoryConfig { arena_bytes: 1 << 20, participants: 3, ..MemoryConfig::default() };
     let memory = Memory::new(config).unwrap();
-    // Rounded up to four.
+    // The number of participants is rounded up to four.
     let mut pins: Vec<_> = (0..4).map(|_| memory.pin()).collect();
     let (sender, receiver) = mpsc::channel();
     thread::scope(|scope| {
@@ -76,11 +76,11 @@ fn a_pin_waits_for_a_slot() {
 }
 
 #[test]
-fn a_device_holds_back_what_its_window_covers() {
+fn the_window_of_a_device_prevents_reclaiming() {
     let memory = memory(64);
     let mut device = memory.device().unwrap();
     retire_one(&memory);
-    assert!(reclaims(&memory), "nothing is in flight");
+    assert!(reclaims(&memory), "no operation is in flight");
     device.publish_window(1, 3);
     retire_one(&memory);
     for (oldest, newest) in [(1, 3), (2, 3), (3, 3), (3, 9)] {
@@ -98,11 +98,11 @@ fn a_device_holds_back_what_its_window_covers() {
     retire_one(&memory);
     assert!(!reclaims(&memory));
     drop(device);
-    assert!(reclaims(&memory), "the device is gone");
+    assert!(reclaims(&memory), "the device is dropped");
 }
 
 #[test]
-fn the_next_holder_of_a_device_counts_from_one() {
+fn the_next_owner_of_a_device_counts_from_one() {
     let config = MemoryConfig { arena_bytes: 1 << 20, devices: 1, ..MemoryConfig::default() };
     let memory = Memory::new(config).unwrap();
     let mut device = memory.device().unwrap();
@@ -121,7 +121,7 @@ fn the_next_holder_of_a_device_counts_from_one() {
 }
 
 #[test]
-fn a_window_does_not_go_back() {
+fn a_window_never_decreases() {
     let publish = |windows: &[(u64, u64)]| {
         let memory = memory(64);
         let mut device = memory.device().unwrap();
@@ -136,7 +136,7 @@ fn a_window_does_not_go_back() {
 }
 
 #[test]
-fn a_lease_holds_back_until_it_is_revoked_and_out_of_use() {
+fn a_lease_prevents_reclaiming_until_it_is_revoked_and_has_no_users() {
     let memory = memory(64);
     let lid = new_node(&memory, b"leased");
     let lease = memory.lease().unwrap();
@@ -147,7 +147,7 @@ fn a_lease_holds_back_until_it_is_revoked_and_out_of_use() {
     assert!(!reclaims(&memory), "leaving does not end the lease");
     lease.revoke();
     assert!(lease.is_revoked() && lease.enter().is_none());
-    assert!(!reclaims(&memory), "it is still in use");
+    assert!(!reclaims(&memory), "the lease still has a user");
     let node = memory.node(second.pin(), lid);
     assert_eq!(node.published().bytes(), b"leased");
     drop(second);
@@ -157,7 +157,7 @@ fn a_lease_holds_back_until_it_is_revoked_and_out_of_use() {
 }
 
 #[test]
-fn a_lease_that_is_dropped_holds_back_nothing() {
+fn a_dropped_lease_does_not_prevent_reclaiming() {
     let memory = memory(64);
     let lease = memory.lease().unwrap();
     retire_one(&memory);
@@ -166,11 +166,11 @@ fn a_lease_that_is_dropped_holds_back_nothing() {
     assert!(reclaims(&memory));
     let lease = memory.lease().unwrap();
     drop(memory);
-    assert!(lease.enter().is_some(), "a lease may outlive the memory");
+    assert!(lease.enter().is_some(), "a lease can outlive the memory");
 }
 
 #[test]
-fn leases_run_out_and_come_back() {
+fn leases_are_limited_and_reusable() {
     let config = MemoryConfig { arena_bytes: 1 << 20, leases: 2, ..MemoryConfig::default() };
     let memory = Memory::new(config).unwrap();
     let (first, _second) = (memory.lease().unwrap(), memory.lease().unwrap());
@@ -178,9 +178,9 @@ fn leases_run_out_and_come_back() {
     assert_eq!(error.to_string(), "all 2 leases are in use");
     let user = first.enter();
     first.revoke();
-    assert!(memory.lease().is_err(), "it is still in use");
+    assert!(memory.lease().is_err(), "the lease still has a user");
     drop(user);
-    assert!(memory.lease().is_ok(), "a revoked lease makes room before it is dropped");
+    assert!(memory.lease().is_ok(), "a revoked lease without users frees its slot before it is dropped");
 }
 
 #[test]

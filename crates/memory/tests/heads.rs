@@ -1,4 +1,4 @@
-//! Every way to count heads agrees with counting them one by one.
+//! All variants of counting heads have the same results as counting them one by one.
 #![cfg(not(loom))]
 
 use honeycomb_memory::heads;
@@ -7,7 +7,7 @@ use honeycomb_testing::{Random, seed};
 fn check(heads: &[u64], head: u64) {
     let bytes: Vec<u8> = heads.iter().flat_map(|other| other.to_le_bytes()).collect();
     let expected = heads.iter().filter(|&&other| other <= head).count();
-    // At any alignment, and right up to the end of what is allocated.
+    // Several alignments, up to the end of the allocation.
     for shift in [0, 1, 8] {
         let shifted: Vec<u8> = vec![0xff; shift].into_iter().chain(bytes.iter().copied()).collect();
         for (name, variant) in heads::variants() {
@@ -50,7 +50,7 @@ fn variants_agree_on_random_heads() {
 }
 
 #[test]
-fn bytes_that_are_no_whole_head_are_left_out() {
+fn an_incomplete_head_is_ignored() {
     let bytes: Vec<u8> = [1_u64, 2, 3].iter().flat_map(|head| head.to_le_bytes()).collect();
     for end in 0..=bytes.len() {
         for (name, variant) in heads::variants() {

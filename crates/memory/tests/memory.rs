@@ -1,11 +1,11 @@
-//! Life of buffers and LIDs, from allocation to reclaiming, and the accounting along the way.
+//! The states of buffers and LIDs, from allocation to reclaiming, and their accounting.
 #![cfg(not(loom))]
 
 use honeycomb_memory::{Faults, Lid, LockAndSize, Memory, MemoryConfig, MemoryError, Retired};
 use honeycomb_testing::nodes::{self, UNIT, map_node, memory, new_node, node_at};
 
 #[test]
-fn a_node_lives_from_allocation_to_reclaiming() {
+fn a_node_from_its_allocation_to_its_reclaiming() {
     let memory = memory(64);
     let lid = new_node(&memory, b"first");
     let pin = memory.pin();
@@ -13,14 +13,14 @@ fn a_node_lives_from_allocation_to_reclaiming() {
     assert_eq!(node.published().bytes(), b"first");
     assert_eq!(node.previous().map(|node| node.address()), None);
     let old = node.address();
-    let locked = node.try_lock(node.lock_and_size()).expect("nobody holds it");
+    let locked = node.try_lock(node.lock_and_size()).expect("the node is unlocked");
     map_node(&memory, lid, b"second", Some(old));
     locked.abandon();
     memory.retire([Retired::Node(old)]);
-    assert_eq!(memory.reclaim(), 0, "the pin holds it back");
+    assert_eq!(memory.reclaim(), 0, "the pin prevents reclaiming");
     let now = memory.node(&pin, lid);
     assert_eq!(now.published().bytes(), b"second");
-    let before = now.previous().expect("it replaced one");
+    let before = now.previous().expect("the node has a previous version");
     assert_eq!(before.published().bytes(), b"first");
     assert!(before.lock_and_size().locked());
     drop(pin);
@@ -31,7 +31,7 @@ fn a_node_lives_from_allocation_to_reclaiming() {
 }
 
 #[test]
-fn owners_that_keep_nothing_give_it_back() {
+fn dropped_allocations_are_freed() {
     let memory = memory(64);
     let before = memory.accounting();
     let node = memory.allocate_node().unwrap();
@@ -61,7 +61,7 @@ fn a_new_node_has_a_zeroed_header() {
 }
 
 #[test]
-fn values_are_copied_and_found_again() {
+fn values_are_copied_to_the_arena() {
     let memory = memory(8192);
     for bytes in [0, 1, 470, UNIT - 1, UNIT, UNIT + 1, 100_000, 16 << 20] {
         let written: Vec<u8> = (0..bytes).map(|index| (index * 31 + bytes) as u8).collect();
@@ -80,7 +80,7 @@ fn values_are_copied_and_found_again() {
 }
 
 #[test]
-fn lids_are_used_again_after_they_were_reclaimed() {
+fn reclaimed_lids_are_reused() {
     let memory = memory(64);
     let lid = new_node(&memory, b"gone");
     let address = node_at(&memory, lid);
@@ -94,7 +94,7 @@ fn lids_are_used_again_after_they_were_reclaimed() {
 }
 
 #[test]
-fn exhaustion_changes_nothing_and_passes() {
+fn a_failed_allocation_changes_nothing() {
     let memory = memory(32);
     let mut lids = Vec::new();
     let error = loop {
@@ -114,43 +114,43 @@ fn exhaustion_changes_nothing_and_passes() {
         32 * memory.node_bytes()
     );
     assert_eq!(error.to_string(), expected);
-    assert_eq!(lids.len(), 31, "all but the node that unit 0 lies in");
+    assert_eq!(lids.len(), 31, "all nodes except the one that contains unit 0");
     memory.accounting().assert_complete();
     let before = memory.accounting();
     assert!(memory.allocate_node().is_err());
     assert!(memory.allocate_value(&[0; 8192]).is_err());
     assert_eq!(memory.accounting(), before);
-    // The rest of the node that unit 0 lies in is room for values still.
+    // The rest of the node that contains unit 0 is room for values.
     assert!(memory.allocate_value(&[0; 4096]).is_ok());
 
     let reader = memory.pin();
     memory.retire([Retired::Node(node_at(&memory, lids[7])), Retired::Lid(lids[7])]);
-    assert!(memory.allocate_node().is_err(), "a reader may still see it");
+    assert!(memory.allocate_node().is_err(), "a reader can still reach the node");
     drop(reader);
     assert!(memory.allocate_node().is_ok());
-    assert!(memory.allocate_value(&[0; 8192]).is_ok(), "free node buffers make room for values");
+    assert!(memory.allocate_value(&[0; 8192]).is_ok(), "values can use free node buffers");
     assert!(memory.allocate_node().is_ok());
     memory.accounting().assert_complete();
 }
 
 #[test]
-fn lids_run_out_and_come_back() {
+fn lids_are_limited_and_reusable() {
     let memory = memory(4);
-    let mut held = Vec::new();
+    let mut reserved = Vec::new();
     let error = loop {
         match memory.reserve_lid() {
-            Ok(lid) => held.push(lid),
+            Ok(lid) => reserved.push(lid),
             Err(error) => break error,
         }
     };
     assert!(matches!(error, MemoryError::Exhausted { what: "LID", .. }));
     assert_eq!(memory.accounting().free_lids, 0);
-    held.pop();
+    reserved.pop();
     assert!(memory.reserve_lid().is_ok());
 }
 
 #[test]
-fn faults_fail_the_allocation_they_name_and_no_other() {
+fn only_the_selected_allocation_fails() {
     let faults = Faults::fail_at(1);
     let config = MemoryConfig { arena_bytes: 1 << 20, faults: faults.clone(), ..MemoryConfig::default() };
     let memory = Memory::new(config).unwrap();
@@ -196,19 +196,19 @@ fn limits_of_the_configuration() {
 }
 
 #[test]
-fn an_arena_that_the_system_refuses() {
+fn the_system_may_reject_a_very_large_arena() {
     let config =
         MemoryConfig { arena_bytes: (1 << 31) * 16384, node_bytes: 16384, ..MemoryConfig::default() };
     let bytes = config.arena_bytes;
     match Memory::new(config) {
-        Err(MemoryError::Reserve { bytes: asked, .. }) => assert_eq!(asked, bytes),
+        Err(MemoryError::Reserve { bytes: requested, .. }) => assert_eq!(requested, bytes),
         Err(error) => panic!("{error}"),
         Ok(_) => {}
     }
 }
 
 #[test]
-fn mistakes_are_caught() {
+fn invalid_calls_panic() {
     let panics = |act: fn(&Memory)| {
         let memory = memory(64);
         let act = std::panic::AssertUnwindSafe(|| act(&memory));
@@ -224,11 +224,11 @@ fn mistakes_are_caught() {
         let lid = new_node(memory, b"");
         memory.retire([Retired::Lid(lid), Retired::Lid(lid)]);
     }));
-    for wrong in [0, UNIT, 3 * UNIT] {
+    for bytes in [0, UNIT, 3 * UNIT] {
         let memory = memory(64);
         let address = memory.allocate_value(&[0; 2 * UNIT]).unwrap().keep();
-        let retire = std::panic::AssertUnwindSafe(|| memory.retire([Retired::Value(address, wrong)]));
-        assert!(std::panic::catch_unwind(retire).is_err(), "{wrong} bytes were not allocated there");
+        let retire = std::panic::AssertUnwindSafe(|| memory.retire([Retired::Value(address, bytes)]));
+        assert!(std::panic::catch_unwind(retire).is_err(), "the value does not have {bytes} bytes");
         memory.retire([Retired::Value(address, 2 * UNIT - 1)]);
         assert_eq!(memory.reclaim(), 2 * UNIT);
     }

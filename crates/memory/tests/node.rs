@@ -13,7 +13,7 @@ fn panics<T>(act: impl FnOnce() -> T) -> bool {
 }
 
 #[test]
-fn a_word_holds_what_was_put_in() {
+fn a_word_encodes_its_fields() {
     let state = LockAndSize::new(8192, 255);
     assert_eq!((state.size(), state.log_count(), state.sequence(), state.locked()), (8192, 255, 0, false));
     assert_eq!(LockAndSize::from(u64::from(state)), state);
@@ -32,10 +32,10 @@ fn one_holder_at_a_time() {
     let locked = node.try_lock(seen).unwrap();
     assert_eq!(locked.seen(), seen);
     assert!(node.lock_and_size().locked());
-    assert!(node.try_lock(seen).is_none(), "it is held");
-    assert!(node.try_lock(node.lock_and_size()).is_none(), "a locked word locks nothing");
+    assert!(node.try_lock(seen).is_none(), "the node is locked");
+    assert!(node.try_lock(node.lock_and_size()).is_none(), "the expected word is locked");
     drop(locked);
-    assert_eq!(node.lock_and_size(), seen, "nothing was published");
+    assert_eq!(node.lock_and_size(), seen, "dropping a lock publishes nothing");
     node.try_lock(seen).unwrap().publish(seen.size(), 0);
     assert_eq!(node.lock_and_size().sequence(), seen.sequence() + 1);
     assert!(node.try_lock(seen).is_none(), "the word has changed");
@@ -44,7 +44,7 @@ fn one_holder_at_a_time() {
 }
 
 #[test]
-fn what_is_published_is_read() {
+fn readers_see_published_bytes() {
     let memory = memory(64);
     let lid = new_node(&memory, b"body");
     let pin = memory.pin();
@@ -60,7 +60,7 @@ fn what_is_published_is_read() {
     let after = node.lock_and_size();
     assert_eq!((after.log_count(), after.locked()), (1, false));
     assert_eq!(node.published().bytes(), b"body, log");
-    assert_eq!(seen.bytes(), b"body", "what was seen before is still there");
+    assert_eq!(seen.bytes(), b"body", "an earlier state does not change");
     assert_eq!(node.word(node_header::RIGHT_OFFSET), 7);
     assert_eq!(node.word(node_header::TAGS_OFFSET + 8), u64::MAX);
     node.prefetch(0, usize::MAX);
@@ -68,7 +68,7 @@ fn what_is_published_is_read() {
 }
 
 #[test]
-fn a_node_can_be_filled_to_its_end() {
+fn a_node_can_be_full() {
     let memory = memory(64);
     let lid = new_node(&memory, b"");
     let pin = memory.pin();
@@ -97,7 +97,7 @@ fn the_sequence_number_wraps() {
 }
 
 #[test]
-fn mistakes_are_caught() {
+fn invalid_calls_panic() {
     let memory = memory(64);
     let lid = new_node(&memory, b"body");
     let pin = memory.pin();
@@ -107,10 +107,10 @@ fn mistakes_are_caught() {
         assert!(panics(|| node.word(offset)), "word at {offset}");
     }
     for offset in [0, 8, 16, 25, 40, 64] {
-        assert!(panics(|| lock().set_word(offset, 0)), "the word at {offset} does not change");
+        assert!(panics(|| lock().set_word(offset, 0)), "the word at {offset} never changes");
     }
     for from in [0, 64, 67, 8193] {
-        assert!(panics(|| lock().tail_mut(from).len()), "{from} is not in the free end");
+        assert!(panics(|| lock().tail_mut(from).len()), "{from} is not past the size");
     }
     for size in [63, 8193] {
         assert!(panics(|| lock().bytes_up_to(size).len()));
@@ -118,13 +118,13 @@ fn mistakes_are_caught() {
     for (size, log_count) in [(67, 0), (8193, 0), (68, 256)] {
         assert!(panics(|| lock().publish(size, log_count)));
     }
-    assert!(!node.lock_and_size().locked(), "each of them has unlocked");
-    // A previous version that is no node.
+    assert!(!node.lock_and_size().locked(), "a panic unlocks the node");
+    // The previous version is not a node.
     map_node(&memory, lid, b"", Some(memory.allocate_value(b"value").unwrap().keep()));
     assert!(panics(|| memory.node(&pin, lid).previous()));
 }
 
-/// Adds one entry of eight bytes to the node's log.
+/// Appends an entry of eight bytes to the log block.
 fn append(mut locked: LockedNode<'_>) {
     let (size, count) = (locked.seen().size(), locked.seen().log_count());
     locked.tail_mut(size)[..8].copy_from_slice(&(count as u64).to_le_bytes());
@@ -150,7 +150,7 @@ fn threads_append_without_loss() {
             let mut appended = 0;
             while check_entries(node) < ENTRIES {
                 if let Some(locked) = node.try_lock(node.lock_and_size()) {
-                    // Another thread may have filled it meanwhile.
+                    // Another thread may have filled the log block before the lock.
                     if locked.seen().log_count() < ENTRIES {
                         append(locked);
                         appended += 1;

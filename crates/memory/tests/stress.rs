@@ -1,4 +1,4 @@
-//! Readers and writers in a small arena, so that buffers are reused as soon as they may be.
+//! Readers and writers in a small arena, so that buffers are reused as soon as possible.
 #![cfg(not(loom))]
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,13 +11,13 @@ use honeycomb_testing::{Random, seed};
 
 const RUN: Duration = Duration::from_millis(1500);
 
-/// A body of one byte repeated, which tells readers that it is whole.
+/// Checks that all bytes of a node are equal, as its writer has written them.
 fn check_body(node: Node<'_>) {
     let bytes = node.published().bytes();
     assert!(bytes.iter().all(|byte| byte == &bytes[0]), "a buffer was reused under a reader");
 }
 
-/// Replaces a node, unless another thread is at it. Its previous version is retired at once.
+/// Replaces a node, unless another thread has locked it. Retires the previous version at once.
 fn replace(memory: &Memory, lid: Lid, byte: u8) {
     let pin = memory.pin();
     let node = memory.node(&pin, lid);
@@ -27,7 +27,7 @@ fn replace(memory: &Memory, lid: Lid, byte: u8) {
             locked.abandon();
             memory.retire([Retired::Node(node.address())]);
         }
-        // Readers that do not run may hold back all there is.
+        // Readers that do not run can prevent all memory from being reclaimed.
         Err(_) => thread::yield_now(),
     }
 }
@@ -68,8 +68,8 @@ fn nodes_are_not_reused_under_readers() {
     assert!(replaced > 1000, "buffers were reused");
 }
 
-/// Values of all sizes come and go in several threads; a shared word leads readers to the newest of each
-/// thread.
+/// Several threads allocate and retire values of all lengths. A shared word refers to the newest value of
+/// each thread.
 #[test]
 fn values_are_not_reused_under_readers() {
     let memory = memory(1024);
@@ -100,7 +100,7 @@ fn values_are_not_reused_under_readers() {
     assert_eq!((accounting.live_values, accounting.retired_values), (newest.len(), 0));
 }
 
-/// An address and a length in one word: addresses are multiples of 512, lengths are below 2^20.
+/// Packs an address and a length into one word: addresses are multiples of 512, lengths are below 2^20.
 fn pack(address: BusAddress, bytes: usize) -> u64 {
     address.get() / UNIT as u64 * (1 << 20) + bytes as u64
 }
@@ -127,16 +127,16 @@ fn write_values(memory: &Memory, newest: &AtomicU64, random: &mut Random) {
                 let retired = unpack(before).map(|(address, bytes)| Retired::Value(address, bytes));
                 memory.retire(retired);
             }
-            // Readers may hold back more than there is room for.
+            // Readers can prevent all memory from being reclaimed.
             Err(MemoryError::Exhausted { .. }) => thread::yield_now(),
             Err(error) => panic!("{error}"),
         }
     }
 }
 
-/// All kinds of allocations, to exhaustion and back, in several threads.
+/// Several threads execute all kinds of allocations, and exhaust the memory again and again.
 #[test]
-fn exhaustion_loses_nothing() {
+fn exhaustion_loses_no_memory() {
     let memory = memory(64);
     let seed = seed();
     thread::scope(|scope| {
@@ -151,7 +151,7 @@ fn exhaustion_loses_nothing() {
     assert_eq!(accounting.free_bytes + accounting.free_list_bytes + UNIT, accounting.arena_bytes);
     assert_eq!((accounting.live_lids, accounting.reserved_lids, accounting.retired_lids), (0, 0, 0));
     let all = memory.allocate_value(&vec![0; 256 << 10]);
-    assert!(all.is_ok(), "the free lists give their buffers back, and all joins again");
+    assert!(all.is_ok(), "the free lists return their buffers, and the buddy system merges all blocks");
 }
 
 fn churn(memory: &Memory, random: &mut Random) {

@@ -71,7 +71,7 @@ pub(crate) fn is_full(shared: &ServerState, config: &Config) -> bool {
 /// Retired memory does not count, because it becomes free soon.
 #[cold]
 fn is_above_limit(shared: &ServerState, config: &Config) -> bool {
-    let (free, retired) = shared.store.spare_bytes();
+    let (free, retired) = shared.store.free_and_retired_bytes();
     config.memory_bytes.saturating_sub(free + retired) > config.memory_limit_bytes()
 }
 
@@ -110,11 +110,11 @@ pub(crate) fn keep_free(shared: &ServerState, now: u64) -> bool {
     let limit = config.memory_limit_bytes();
     let spare = (limit / FREE_FRACTION).min(FREE_BYTES_MAX);
     let wanted = config.memory_bytes.saturating_sub(limit) + spare;
-    if shared.store.spare_bytes().0 >= wanted {
+    if shared.store.free_and_retired_bytes().0 >= wanted {
         return false;
     }
     shared.store.maintain(LEAVES_PER_ITERATION);
-    let (free, retired) = shared.store.spare_bytes();
+    let (free, retired) = shared.store.free_and_retired_bytes();
     // A snapshot only delays the return of retired memory. In the meantime deletes would allocate memory and
     // free none.
     free + retired < wanted && retired < spare / RETIRED_FRACTION && evict(shared, EVICTED_PER_ITERATION) > 0

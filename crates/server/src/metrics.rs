@@ -181,7 +181,7 @@ fn store(writer: &mut Writer<'_, '_>, statistics: &Statistics) -> Result<(), Err
         ("consolidation", writes.consolidations),
         ("patch", writes.patches),
         ("leaf_split", writes.leaf_splits),
-        ("leaf_redistribution", writes.leaf_shares),
+        ("leaf_redistribution", writes.leaf_redistributions),
         ("leaf_merge", writes.leaf_merges),
         ("compaction", writes.compactions),
         ("interior_split", writes.interior_splits),

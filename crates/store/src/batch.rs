@@ -256,7 +256,7 @@ impl Batch {
         let mut operations = Vec::with_capacity(self.entries.len());
         for (index, StoredEntry { table, action }) in self.entries.iter().enumerate() {
             let StoredAction::Write { key, operation } = action else {
-                return Err(Error::NotOneWrite { entry: index });
+                return Err(Error::NotSingleWrite { entry: index });
             };
             operations.push(self.single(*table, key, operation));
         }

@@ -38,7 +38,7 @@ pub enum Error {
     /// A batch for [`Store::apply_each`](crate::Store::apply_each) has an entry that is not a write to a
     /// single key.
     #[error("entry {entry} is for a range: `apply_each` executes only writes to single keys")]
-    NotOneWrite {
+    NotSingleWrite {
         /// Position of the entry in the batch, from 0.
         entry: usize,
     },

@@ -120,7 +120,7 @@ pub struct WriteStatistics {
     /// Structural changes that replaced leaves by more leaves.
     pub leaf_splits: u64,
     /// Structural changes that replaced leaves by the same number of leaves.
-    pub leaf_shares: u64,
+    pub leaf_redistributions: u64,
     /// Structural changes that replaced leaves by fewer leaves.
     pub leaf_merges: u64,
     /// Structural changes of compaction, which replaced leaves by fewer leaves.
@@ -216,7 +216,7 @@ impl From<honeycomb_btree::Statistics> for WriteStatistics {
             consolidations: trees.consolidations,
             patches: trees.patches,
             leaf_splits: trees.leaf_splits,
-            leaf_shares: trees.leaf_shares,
+            leaf_redistributions: trees.leaf_redistributions,
             leaf_merges: trees.leaf_merges,
             compactions: trees.compactions,
             interior_splits: trees.interior_splits,

@@ -125,7 +125,7 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`Error::ForeignTable`], [`Error::NotOneWrite`]: the store writes nothing. `done` receives the errors
+    /// [`Error::ForeignTable`], [`Error::NotSingleWrite`]: the store writes nothing. `done` receives the errors
     /// of single writes.
     pub fn apply_each(
         &self,
@@ -206,7 +206,7 @@ impl Store {
     /// Returns the free bytes of the arena, and the retired bytes, which become free once no operation and no
     /// snapshot needs them. Both are part of [`Store::statistics`], which takes longer.
     #[must_use]
-    pub fn spare_bytes(&self) -> (usize, usize) {
+    pub fn free_and_retired_bytes(&self) -> (usize, usize) {
         let memory = MemoryStatistics::of(&self.state);
         (memory.free_bytes, memory.retired_bytes)
     }

@@ -300,7 +300,7 @@ impl Table {
     /// ```
     pub fn sample(&self, draw: &mut dyn FnMut(usize) -> usize) -> Option<Vec<u8>> {
         let mut drawn = None;
-        self.sample_some(1, draw, &mut |key, _| drawn = Some(key.to_vec()));
+        self.sample_leaf(1, draw, &mut |key, _| drawn = Some(key.to_vec()));
         drawn
     }
 
@@ -311,7 +311,7 @@ impl Table {
     ///
     /// `take` must be short and must not write to the store: memory that is retired meanwhile cannot be
     /// reclaimed.
-    pub fn sample_some(
+    pub fn sample_leaf(
         &self,
         max: usize,
         draw: &mut dyn FnMut(usize) -> usize,

@@ -9,15 +9,15 @@ use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
-/// The model of a tree.
+/// The model of a tree: a sorted map.
 pub type Model = BTreeMap<Vec<u8>, Vec<u8>>;
-/// Keys and values in the order of a scan.
+/// Keys and values in scan order.
 pub type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// Bytes of a mebibyte.
 pub const MIB: usize = 1 << 20;
 
-/// The shape of nodes so small that a few pairs fill one.
+/// A shape of nodes so small that a few pairs fill one.
 #[must_use]
 pub fn tiny(log_threshold_bytes: usize) -> Shape {
     Shape {
@@ -29,13 +29,13 @@ pub fn tiny(log_threshold_bytes: usize) -> Shape {
     }
 }
 
-/// Bytes of a tag directory of tiny nodes: none, one line or two lines, by the seed.
+/// Bytes of a fingerprint directory for tiny nodes: zero, one or two lines, chosen by the seed.
 #[must_use]
 pub fn some_directory(seed: u64) -> usize {
     64 * (seed % 3) as usize
 }
 
-/// A forest with an arena of this many bytes.
+/// Creates a forest with an arena of `arena_bytes` bytes.
 ///
 /// # Panics
 /// If the system provides no memory for the arena.
@@ -45,22 +45,22 @@ pub fn forest(shape: Shape, arena_bytes: usize, mvcc: bool) -> Forest {
     Forest::new(Config { memory, shape, mvcc }).unwrap()
 }
 
-/// The kind of keys that a test uses.
+/// A pattern of keys.
 #[derive(Debug, Clone, Copy)]
 pub enum Keys {
     /// Eight random bytes.
     Random,
-    /// One byte to the longest allowed.
+    /// One byte up to the maximum length.
     AnyLength,
-    /// Like paths: long shared beginnings.
+    /// Paths of files, with long common prefixes.
     Paths,
-    /// The same first bytes, so that heads are equal, and zeros and 0xff after them.
+    /// Equal first bytes, so that heads are equal, followed by zeros and 0xff.
     EqualHeads,
-    /// Numbers in order.
+    /// Numbers, in big-endian order.
     Counting,
 }
 
-/// The key of a number, at most `max` bytes long.
+/// Returns the key of a number, with at most `max` bytes.
 #[must_use]
 pub fn key(keys: Keys, number: u64, max: usize) -> Vec<u8> {
     let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
@@ -84,7 +84,7 @@ pub fn key(keys: Keys, number: u64, max: usize) -> Vec<u8> {
     }
 }
 
-/// A random value: mostly short, at times around the largest inline length.
+/// Returns a random value: mostly short, sometimes with a length near the maximum of inline values.
 pub fn value(rng: &mut StdRng, inline_max: usize) -> Vec<u8> {
     let length = match rng.random_range(0..1000) {
         0..800 => rng.random_range(0..24),
@@ -97,13 +97,13 @@ pub fn value(rng: &mut StdRng, inline_max: usize) -> Vec<u8> {
     vec![byte; length]
 }
 
-/// A bound that borrows its key.
+/// Borrows the key of a bound.
 #[must_use]
 pub fn borrow(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
     bound.as_ref().map(Vec::as_slice)
 }
 
-/// Whether no key can lie between two bounds.
+/// Whether no key can be between two bounds.
 #[must_use]
 pub fn is_inverted(lower: &Bound<Vec<u8>>, upper: &Bound<Vec<u8>>) -> bool {
     match (lower, upper) {
@@ -113,7 +113,7 @@ pub fn is_inverted(lower: &Bound<Vec<u8>>, upper: &Bound<Vec<u8>>) -> bool {
     }
 }
 
-/// What a scan must return, by the model.
+/// Returns the expected pairs of a scan.
 #[must_use]
 pub fn expected_scan(model: &Model, scan: &Scan<'_>) -> Pairs {
     let lower = scan.lower.map(<[u8]>::to_vec);
@@ -155,19 +155,19 @@ fn below_upper(key: &Vec<u8>, upper: &Bound<Vec<u8>>) -> bool {
     }
 }
 
-/// The pairs that a scan of a tree returns.
+/// Scans a tree and returns the pairs.
 #[must_use]
 pub fn scan(reader: &Reader<'_>, root: Root, scan: &Scan<'_>) -> Pairs {
-    let mut taken = Taken::default();
-    reader.scan_into(root, scan, &mut taken);
-    taken.0
+    let mut collected = CollectedPairs::default();
+    reader.scan_into(root, scan, &mut collected);
+    collected.0
 }
 
-/// Takes pairs in both ways: as runs and one by one.
+/// Collects pairs in both ways: as item runs and one by one.
 #[derive(Default)]
-struct Taken(Pairs);
+struct CollectedPairs(Pairs);
 
-impl Emit for Taken {
+impl Emit for CollectedPairs {
     fn pair(&mut self, pair: &Pair<'_>) -> ControlFlow<()> {
         let mut key = Vec::new();
         pair.copy_key_into(&mut key);
@@ -178,7 +178,7 @@ impl Emit for Taken {
     fn run(&mut self, run: &mut PairRun<'_>) {
         const LENGTHS: usize = 8;
         let mut out = [0; 512];
-        // Not more than three, and sometimes none.
+        // From zero to three pairs.
         let most = self.0.len() % 4;
         let lengths = |key: usize, value: usize| (key << 32 | value).to_le_bytes();
         let written = run.write_to(&mut out, most, lengths);
@@ -198,7 +198,7 @@ impl Emit for Taken {
     }
 }
 
-/// All pairs of a tree.
+/// Returns all pairs of a tree.
 #[must_use]
 pub fn everything(reader: &Reader<'_>, root: Root) -> Pairs {
     scan(reader, root, &Scan::default())
@@ -252,7 +252,7 @@ pub fn apply(model: &mut Model, key: &[u8], operation: Operation<'_>, version: O
     outcome
 }
 
-/// One element of a list.
+/// Picks a random element of a list.
 ///
 /// # Panics
 /// If the list is empty.
@@ -260,7 +260,7 @@ pub fn pick<'a, T>(rng: &mut StdRng, of: &'a [T]) -> &'a T {
     of.choose(rng).unwrap()
 }
 
-/// A key of 16 bytes; numbers in a row give keys in no order.
+/// Returns a key of 16 bytes. Consecutive numbers have keys in random order.
 #[must_use]
 pub fn scattered_key(number: u64) -> [u8; 16] {
     let high = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -1,11 +1,11 @@
-//! Memories and nodes for tests that need no tree.
+//! Memories and nodes for tests without a tree.
 
 use honeycomb_memory::{BusAddress, Lid, LockAndSize, Memory, MemoryConfig, MemoryError};
 
 /// Bytes of an allocation unit.
 pub const UNIT: usize = honeycomb_layout::ALLOCATION_UNIT_BYTES;
 
-/// A memory with room for `nodes` nodes of 8 KiB.
+/// Creates a memory with room for `nodes` nodes of 8 KiB.
 ///
 /// # Panics
 /// If the system provides no memory.
@@ -20,7 +20,7 @@ pub fn memory(nodes: usize) -> Memory {
 /// # Panics
 /// If there is no room.
 pub fn new_node(memory: &Memory, body: &[u8]) -> Lid {
-    let lid = memory.reserve_lid().expect("a LID is left").keep();
+    let lid = memory.reserve_lid().expect("a LID is free").keep();
     map_node(memory, lid, body, None);
     lid
 }
@@ -33,7 +33,7 @@ pub fn map_node(memory: &Memory, lid: Lid, body: &[u8], previous: Option<BusAddr
     try_map_node(memory, lid, body, previous).expect("there is room");
 }
 
-/// As [`map_node`].
+/// Like [`map_node`], but returns an error if there is no room.
 ///
 /// # Errors
 /// [`MemoryError::Exhausted`] if there is no room.
@@ -52,7 +52,7 @@ pub fn try_map_node(
     Ok(())
 }
 
-/// The address of the buffer that a LID is mapped to.
+/// Returns the address of the current buffer of a LID.
 #[must_use]
 pub fn node_at(memory: &Memory, lid: Lid) -> BusAddress {
     memory.node(&memory.pin(), lid).address()

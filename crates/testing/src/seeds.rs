@@ -1,14 +1,14 @@
-//! Seeds of random tests. `HONEYCOMB_SEED` in the environment repeats a run.
+//! Seeds of random tests. The environment variable `HONEYCOMB_SEED` repeats a run.
 
 use std::time::{Duration, Instant};
 
-/// A new seed for each run, or the one in `HONEYCOMB_SEED`. Prints it.
+/// Returns the seed in `HONEYCOMB_SEED`, or a random seed. Prints it.
 #[must_use]
 pub fn seed() -> u64 {
     seed_or(rand::random())
 }
 
-/// The seed in `HONEYCOMB_SEED`, or `default`. Prints it.
+/// Returns the seed in `HONEYCOMB_SEED`, or `default`. Prints it.
 #[must_use]
 pub fn seed_or(default: u64) -> u64 {
     let seed = std::env::var("HONEYCOMB_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(default);
@@ -16,9 +16,9 @@ pub fn seed_or(default: u64) -> u64 {
     seed
 }
 
-/// Runs rounds, each time with the next seed, until they have checked `operations_min` operations and
-/// `HONEYCOMB_SOAK_SECONDS` have passed. `run` takes a round and a seed, and returns how many operations it
-/// has checked.
+/// Runs rounds repeatedly, each time with the next seed, until they have checked `operations_min` operations
+/// and `HONEYCOMB_SOAK_SECONDS` have elapsed. `run` runs a round with a seed, and returns the number of
+/// checked operations.
 pub fn soak<R>(rounds: &[R], operations_min: usize, run: impl Fn(&R, u64) -> usize) {
     let seconds = std::env::var("HONEYCOMB_SOAK_SECONDS").ok().and_then(|text| text.parse().ok());
     let until = Instant::now() + Duration::from_secs(seconds.unwrap_or(0));

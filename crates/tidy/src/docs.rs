@@ -8,9 +8,9 @@ const CODE_MAP: &str = "ARCHITECTURE.md";
 const README: &str = "README.md";
 const LIBRARY: &str = "crates/store/src/lib.rs";
 
-/// Finds crates without a row in the code map, names of crates that do not exist, broken links, and an example
-/// in the README that the library does not test. `exists` returns whether a path relative to the root of the
-/// repository exists.
+/// Finds crates without a row in the code map, names of crates that do not exist, broken links, and an
+/// example in the README that the library does not test. `exists` returns whether a path relative to the
+/// root of the repository exists.
 pub fn check(repository: &Repository, exists: impl Fn(&Path) -> bool) -> Vec<Violation> {
     let mut found = missing_rows(repository);
     found.extend(stale_example(repository));

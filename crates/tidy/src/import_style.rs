@@ -1,5 +1,5 @@
-//! One style of imports: a statement for each module, in three groups (`std`, other crates, this crate) with a
-//! blank line between two groups. Stable rustfmt sorts the statements of a group, but cannot group them.
+//! One style of imports: a statement for each module, in three groups (`std`, other crates, this crate) with
+//! a blank line between two groups. Stable rustfmt sorts the statements of a group, but cannot group them.
 
 use crate::{Repository, Source, Violation};
 
@@ -87,7 +87,8 @@ mod tests {
 
     #[test]
     fn three_groups_with_blank_lines_are_fine() {
-        let good = "mod wax;\n\nuse std::fmt;\nuse std::{io, thread};\n\nuse bees::{\n    Drone,\n    Queen,\n};\n\n\
+        let good = "mod wax;\n\nuse std::fmt;\nuse std::{io, thread};\n\n\
+            use bees::{\n    Drone,\n    Queen,\n};\n\n\
             pub(crate) use crate::comb::Comb;\nuse wax::Wax;\n\n#[cfg(test)]\nuse std::fs;\n";
         assert!(lines(good).is_empty());
     }

@@ -5,7 +5,7 @@ use cargo_metadata::{DependencyKind, Metadata};
 use crate::{Repository, Violation};
 
 /// The layer of each crate. ARCHITECTURE.md describes the crates.
-pub const LAYERS: [(&str, u32); 14] = [
+pub const LAYERS: [(&str, u32); 15] = [
     ("honeycomb-layout", 0),
     ("honeycomb-memory", 1),
     ("honeycomb-protocol", 1),
@@ -17,6 +17,7 @@ pub const LAYERS: [(&str, u32); 14] = [
     ("honeycomb-store", 4),
     ("honeycomb-simulator", 4),
     ("honeycomb-testing", 4),
+    ("honeycomb-file-index", 5),
     ("honeycomb-server", 5),
     ("honeycomb-cli", 6),
     ("honeycomb-lab", 6),

@@ -6,6 +6,7 @@
 pub mod atomics;
 pub mod cycles;
 pub mod docs;
+pub mod import_style;
 mod imports;
 pub mod layers;
 pub mod lengths;

@@ -11,7 +11,7 @@ pub fn check(repository: &Repository) -> Vec<Violation> {
 }
 
 fn is_manifest(path: &str) -> bool {
-    path.starts_with("crates/") && path.ends_with("/Cargo.toml")
+    ["crates/", "examples/"].iter().any(|folder| path.starts_with(folder)) && path.ends_with("/Cargo.toml")
 }
 
 fn own_versions(source: &Source) -> impl Iterator<Item = Violation> {

@@ -57,8 +57,8 @@ fn upward_uses(source: &Source, layers: &HashMap<&str, usize>) -> Vec<Violation>
     found
 }
 
-/// The words of a line that can name a used module or package: an instance begins its line, and a package name
-/// has a suffix.
+/// The words of a line that can name a used module or package: an instance begins its line, and the name of
+/// a package has a suffix.
 fn uses(code: &str) -> impl Iterator<Item = &str> {
     words(code).enumerate().filter(|(at, word)| *at == 0 || word.ends_with("_pkg")).map(|(_, word)| word)
 }

@@ -5,8 +5,8 @@ use proc_macro2::TokenTree;
 
 use crate::{Repository, Source, Violation, tokens};
 
-/// The paths that may contain `unsafe`: the crate of the bytes that readers and writers share, and the file that
-/// calls the Verilated model.
+/// The paths that may contain `unsafe`: the crate of the bytes that readers and writers share, and the file
+/// that calls the Verilated model.
 pub const UNSAFE_PATHS: [&str; 2] = ["crates/memory/", "crates/simulator/src/model.rs"];
 
 /// Finds `unsafe` outside these paths, and blocks without a `SAFETY:` comment directly above.
@@ -37,8 +37,8 @@ fn check_source(source: &Source) -> Vec<Violation> {
     found
 }
 
-/// Blocks and implementations fulfil a contract, so they need a reason. `unsafe fn` and `unsafe trait` state a
-/// contract; clippy requires their `# Safety` section.
+/// Blocks and implementations fulfil a contract, so they need a reason. `unsafe fn` and `unsafe trait` state
+/// a contract; clippy requires their `# Safety` section.
 fn needs_reason(next: Option<&TokenTree>) -> bool {
     next.is_some_and(|token| tokens::is_braces(token) || tokens::is_word(token, "impl"))
 }

@@ -22,8 +22,8 @@ pub(crate) fn each_level(tokens: TokenStream, visit: &mut impl FnMut(&[TokenTree
     }
 }
 
-/// Calls `visit` with every path and every prefix of a path (`a`, `a::b` and `a::c` for `a::{b, c}`), and with
-/// the line of its last name. `prefix` is the path before the braces that enclose `tokens`.
+/// Calls `visit` with every path and every prefix of a path (`a`, `a::b` and `a::c` for `a::{b, c}`), and
+/// with the line of its last name. `prefix` is the path before the braces that enclose `tokens`.
 pub(crate) fn each_path(tokens: TokenStream, prefix: &str, visit: &mut impl FnMut(&str, usize)) {
     let mut path = prefix.to_string();
     // Whether a name would continue `path`, and whether the last token was the first half of `::`.

@@ -306,7 +306,7 @@ impl<'f> WriteTransaction<'f> {
         let old_count = if ends.first == ends.last { 1 } else { 2 };
         match new_count.cmp(&old_count) {
             std::cmp::Ordering::Greater => counters.leaf_splits.add(1),
-            std::cmp::Ordering::Equal => counters.leaf_shares.add(1),
+            std::cmp::Ordering::Equal => counters.leaf_redistributions.add(1),
             std::cmp::Ordering::Less => counters.leaf_merges.add(1),
         }
     }

@@ -1,49 +1,48 @@
-//! `honeycomb get`: the value of a key.
+//! `honeycomb get`: prints the value of a key.
 
-use crate::{
-    Verdict,
-    arguments::Get,
-    error::Error,
-    image,
-    output::{self, Report, Sheet},
-    text::Form,
-};
 use serde::Serialize;
 
+use crate::arguments::GetArguments;
+use crate::encoding::Encoding;
+use crate::error::Error;
+use crate::report::{self, Report, ReportText};
+use crate::{Status, image};
+
 #[derive(Serialize)]
-struct Found {
+struct GetResult {
     key: String,
     found: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<String>,
 }
 
-impl Report for Found {
-    fn sheet(&self, sheet: &mut Sheet) {
-        self.value.iter().for_each(|value| sheet.line(value));
+impl Report for GetResult {
+    fn write_text(&self, text: &mut ReportText) {
+        self.value.iter().for_each(|value| text.line(value));
     }
 }
 
 /// Runs the command.
 ///
 /// # Errors
-/// The store cannot be loaded, has no such table, or the key is none.
-pub(crate) fn run(arguments: &Get) -> Result<Verdict, Error> {
-    let form = arguments.form.form();
-    let key = image::key(form, &arguments.key)?;
-    let (_, table) = image::open_table(&arguments.source)?;
+/// The store cannot be loaded, the table does not exist, or the key is invalid.
+pub(crate) fn run(arguments: &GetArguments) -> Result<Status, Error> {
+    let encoding = arguments.encoding.encoding();
+    let key = image::decode_key(encoding, &arguments.key)?;
+    let (_, table) = image::load_table(&arguments.table)?;
     let value = table.get(&key)?;
-    let verdict = if value.is_some() { Verdict::Good } else { Verdict::Bad };
-    match (value, arguments.form.asked()) {
-        (Some(value), None) if !arguments.json.json => output::write(&value)?,
+    let status = if value.is_some() { Status::Success } else { Status::Negative };
+    match (value, arguments.encoding.requested()) {
+        (Some(value), None) if !arguments.json.json => report::write(&value)?,
         (value, _) => {
-            let value = value.map(|value| form.print(&value));
-            let found = Found { key: form.print(&key), found: value.is_some(), value };
-            output::print(&found, arguments.json.json)?;
+            let value = value.map(|value| encoding.encode(&value));
+            let result = GetResult { key: encoding.encode(&key), found: value.is_some(), value };
+            report::print(&result, arguments.json.json)?;
         }
     }
-    if verdict == Verdict::Bad {
-        eprintln!("honeycomb: no key {} in table `{}`", Form::Escaped.print(&key), arguments.source.table);
+    if status == Status::Negative {
+        let (key, table) = (Encoding::Escaped.encode(&key), &arguments.table.name);
+        eprintln!("honeycomb: no key {key} in table `{table}`");
     }
-    Ok(verdict)
+    Ok(status)
 }

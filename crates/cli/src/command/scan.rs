@@ -1,21 +1,18 @@
-//! `honeycomb scan`: pairs in the order of their keys.
+//! `honeycomb scan`: prints pairs in key order.
 
-use crate::{
-    Verdict,
-    arguments::Scan,
-    error::Error,
-    image,
-    pages::{self, Request},
-    text::Form,
-};
+use std::io::{self, BufWriter, Write};
+use std::ops::Bound;
+
 use serde::Serialize;
-use std::{
-    io::{self, BufWriter, Write},
-    ops::Bound,
-};
+
+use crate::arguments::ScanArguments;
+use crate::encoding::Encoding;
+use crate::error::Error;
+use crate::paged_scan::{self, ScanRequest};
+use crate::{Status, image};
 
 #[derive(Serialize)]
-struct Pair {
+struct PrintedPair {
     key: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<String>,
@@ -24,22 +21,22 @@ struct Pair {
 /// Runs the command.
 ///
 /// # Errors
-/// The store cannot be loaded, has no such table, or a key is none.
-pub(crate) fn run(arguments: &Scan) -> Result<Verdict, Error> {
-    let form = arguments.form.form();
-    let request = request(arguments, form)?;
-    let (store, table) = image::open_table(&arguments.source)?;
+/// The store cannot be loaded, the table does not exist, or a key is invalid.
+pub(crate) fn run(arguments: &ScanArguments) -> Result<Status, Error> {
+    let encoding = arguments.encoding.encoding();
+    let request = request(arguments, encoding)?;
+    let (store, table) = image::load_table(&arguments.table)?;
     let mut output = BufWriter::new(io::stdout().lock());
-    pages::for_each(&store.snapshot()?, &table, request, |key, value| {
-        let value = (!arguments.keys_only).then(|| form.print(value));
-        let pair = Pair { key: form.print(key), value };
+    paged_scan::for_each(&store.snapshot()?, &table, request, |key, value| {
+        let value = (!arguments.keys_only).then(|| encoding.encode(value));
+        let pair = PrintedPair { key: encoding.encode(key), value };
         pair.write(&mut output, arguments.json.json).map_err(Error::Output)
     })?;
     output.flush().map_err(Error::Output)?;
-    Ok(Verdict::Good)
+    Ok(Status::Success)
 }
 
-impl Pair {
+impl PrintedPair {
     fn write(&self, output: &mut impl Write, json: bool) -> io::Result<()> {
         match &self.value {
             _ if json => {
@@ -52,21 +49,22 @@ impl Pair {
     }
 }
 
-fn request(arguments: &Scan, form: Form) -> Result<Request, Error> {
-    let bytes = |text: &Option<String>| text.as_ref().map(|text| image::key(form, text)).transpose();
-    let base = match bytes(&arguments.prefix)? {
-        Some(prefix) => Request::prefix(&prefix),
-        None => Request {
-            lower: bytes(&arguments.from)?.map_or(Bound::Unbounded, Bound::Included),
-            upper: bytes(&arguments.to)?.map_or(Bound::Unbounded, Bound::Excluded),
-            ..Request::default()
+fn request(arguments: &ScanArguments, encoding: Encoding) -> Result<ScanRequest, Error> {
+    let decode =
+        |text: &Option<String>| text.as_ref().map(|text| image::decode_key(encoding, text)).transpose();
+    let range = match decode(&arguments.prefix)? {
+        Some(prefix) => ScanRequest::prefix(&prefix),
+        None => ScanRequest {
+            lower: decode(&arguments.from)?.map_or(Bound::Unbounded, Bound::Included),
+            upper: decode(&arguments.to)?.map_or(Bound::Unbounded, Bound::Excluded),
+            ..ScanRequest::default()
         },
     };
-    Ok(Request {
+    Ok(ScanRequest {
         floor_start: arguments.floor_start,
         backward: arguments.backward,
         keys_only: arguments.keys_only,
         limit: arguments.limit.unwrap_or(u64::MAX),
-        ..base
+        ..range
     })
 }

@@ -1,22 +1,23 @@
-//! `honeycomb serve`: a store for Redis clients, and for datagrams.
+//! `honeycomb serve`: serves a store to Redis clients and to clients of datagrams.
 
-use crate::{
-    Verdict,
-    arguments::Serve,
-    error::Error,
-    output::{self, Report, Sheet},
-    units,
-};
+use std::io::IsTerminal;
+use std::net::SocketAddr;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+
 use honeycomb_server::{Config, LogFormat, Server, SystemTime};
 use serde::Serialize;
-use signal_hook::{
-    consts::{SIGINT, SIGTERM},
-    iterator::Signals,
-};
-use std::{io::IsTerminal, net::SocketAddr, sync::mpsc, thread};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
+use crate::Status;
+use crate::arguments::ServeArguments;
+use crate::error::Error;
+use crate::report::{self, Report, ReportText};
+
+/// The addresses and the size of a running server.
 #[derive(Serialize)]
-struct Serving {
+struct ServerReport {
     address: String,
     ocsm: Option<String>,
     batch: Option<String>,
@@ -25,67 +26,71 @@ struct Serving {
     memory_bytes: u64,
 }
 
-impl Report for Serving {
-    fn sheet(&self, sheet: &mut Sheet) {
-        sheet.line(&format!("serving at {}; Ctrl-C ends it", self.address));
+impl Report for ServerReport {
+    fn write_text(&self, text: &mut ReportText) {
+        text.line(format_args!("serving at {}; Ctrl-C stops the server", self.address));
         for (protocol, address) in [("storage messages", &self.ocsm), ("batches", &self.batch)] {
-            address.iter().for_each(|address| sheet.line(&format!("{protocol} at {address}, over UDP")));
+            address.iter().for_each(|address| text.line(format_args!("{protocol} at {address}, over UDP")));
         }
-        self.metrics.iter().for_each(|at| sheet.line(&format!("metrics at http://{at}/metrics")));
-        sheet.number("memory", &units::bytes(self.memory_bytes), "");
-        sheet.number("cores", &units::count(self.cores as u64), "");
+        self.metrics
+            .iter()
+            .for_each(|address| text.line(format_args!("metrics at http://{address}/metrics")));
+        text.bytes("memory", self.memory_bytes, "");
+        text.count("cores", self.cores as u64, "");
     }
 }
 
-/// Runs the command: until a signal ends it.
+/// Runs the command until a signal or a client stops the server.
 ///
 /// # Errors
-/// A parameter is not allowed; the store or the server cannot be had.
-pub(crate) fn run(arguments: &Serve) -> Result<Verdict, Error> {
+/// A parameter is invalid, or the store or the server does not start.
+pub(crate) fn run(arguments: &ServeArguments) -> Result<Status, Error> {
     let variable = |name: &str| std::env::var(name).ok();
     let config = arguments.parameters.config(arguments.config.as_deref(), variable)?;
     if arguments.print_config {
-        output::write(config.to_toml().as_bytes())?;
-        return Ok(Verdict::Good);
+        report::write(config.to_toml().as_bytes())?;
+        return Ok(Status::Success);
     }
-    // Before the server starts: a signal meanwhile must not be lost.
+    // The handlers exist before the server starts, so that no signal is lost.
     let signals = Signals::new([SIGINT, SIGTERM]).map_err(honeycomb_server::Error::Io)?;
-    log(&config);
+    start_log(&config);
     let (cores, memory_bytes) = (config.cores, config.memory_bytes as u64);
     let store = config.open_store()?;
     let server = Server::start(config, store, Box::new(SystemTime))?;
-    let shown = |address: Option<SocketAddr>| address.map(|address| address.to_string());
-    let serving = Serving {
+    let text = |address: Option<SocketAddr>| address.map(|address| address.to_string());
+    let report = ServerReport {
         address: server.address().to_string(),
-        ocsm: shown(server.ocsm_address()),
-        batch: shown(server.batch_address()),
-        metrics: shown(server.metrics()),
+        ocsm: text(server.ocsm_address()),
+        batch: text(server.batch_address()),
+        metrics: text(server.metrics()),
         cores,
         memory_bytes,
     };
-    output::print(&serving, arguments.json.json)?;
-    wait_for_end(&server, signals);
-    server.stop()?;
-    Ok(Verdict::Good)
-}
-
-/// Waits until a signal comes or a client ends the server.
-fn wait_for_end(server: &Server, mut signals: Signals) {
-    let (ends, end) = mpsc::channel();
-    let asked = ends.clone();
-    server.on_shutdown(move || _ = asked.send(None));
-    thread::spawn(move || signals.forever().for_each(|signal| _ = ends.send(Some(signal))));
+    // The first client may send SHUTDOWN as soon as it knows the address.
+    let end = end_of_service(&server, signals);
+    report::print(&report, arguments.json.json)?;
     if let Ok(Some(signal)) = end.recv() {
-        tracing::info!(signal, "a signal came");
+        tracing::info!(signal, "received a signal");
     }
+    server.stop()?;
+    Ok(Status::Success)
 }
 
-/// Has what happens written to standard error.
-fn log(config: &Config) {
-    let lines = tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false);
-    let lines = lines.with_max_level(config.log_level).with_ansi(std::io::stderr().is_terminal());
+/// Returns a channel that receives the number of a signal, or `None` after a client has executed `SHUTDOWN`.
+fn end_of_service(server: &Server, mut signals: Signals) -> Receiver<Option<i32>> {
+    let (sender, end) = mpsc::channel();
+    let shutdown = sender.clone();
+    server.on_shutdown(move || _ = shutdown.send(None));
+    thread::spawn(move || signals.forever().for_each(|signal| _ = sender.send(Some(signal))));
+    end
+}
+
+/// Starts to write log lines to standard error.
+fn start_log(config: &Config) {
+    let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false);
+    let log = log.with_max_level(config.log_level).with_ansi(std::io::stderr().is_terminal());
     match config.log_format {
-        LogFormat::Text => lines.init(),
-        LogFormat::Json => lines.json().flatten_event(true).init(),
+        LogFormat::Text => log.init(),
+        LogFormat::Json => log.json().flatten_event(true).init(),
     }
 }

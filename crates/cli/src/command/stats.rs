@@ -1,21 +1,18 @@
-//! `honeycomb stats`: what a store holds and what it costs.
+//! `honeycomb stats`: prints the contents of a store and their memory.
 
-use crate::{
-    Verdict,
-    arguments::Stats,
-    error::Error,
-    image,
-    output::{self, Report, Sheet},
-    summary::Summary,
-    units,
-};
 use honeycomb_store::Statistics;
 use serde::Serialize;
 
+use crate::arguments::StatsArguments;
+use crate::error::Error;
+use crate::report::{self, Report, ReportText, counted};
+use crate::store_summary::StoreSummary;
+use crate::{Status, image};
+
 #[derive(Serialize)]
-struct StoreStats {
+struct StatsResult {
     #[serde(flatten)]
-    summary: Summary,
+    summary: StoreSummary,
     statistics: Statistics,
 }
 
@@ -23,37 +20,29 @@ struct StoreStats {
 ///
 /// # Errors
 /// The store cannot be loaded.
-pub(crate) fn run(arguments: &Stats) -> Result<Verdict, Error> {
-    let mut store = image::open_image(&arguments.image)?;
-    let report = StoreStats { summary: Summary::of(&mut store)?, statistics: store.statistics() };
-    output::print(&report, arguments.json.json)?;
-    Ok(Verdict::Good)
+pub(crate) fn run(arguments: &StatsArguments) -> Result<Status, Error> {
+    let mut store = image::load(&arguments.image)?;
+    let result = StatsResult { summary: StoreSummary::new(&mut store)?, statistics: store.statistics() };
+    report::print(&result, arguments.json.json)?;
+    Ok(Status::Success)
 }
 
-impl Report for StoreStats {
-    fn sheet(&self, sheet: &mut Sheet) {
-        self.summary.sheet(sheet);
+impl Report for StatsResult {
+    fn write_text(&self, text: &mut ReportText) {
+        self.summary.write_text(text);
         let memory = &self.statistics.memory;
-        let mut bytes = |label, bytes, about: &str| sheet.number(label, &units::bytes(bytes as u64), about);
+        let mut bytes = |label, bytes, about: &str| text.bytes(label, bytes as u64, about);
         bytes("arena", memory.arena_bytes, "");
-        bytes("free", memory.free_bytes, "of the arena");
-        bytes("nodes", memory.node_bytes, &units::things(memory.nodes as u64, "node"));
-        bytes(
-            "values",
-            memory.value_bytes,
-            &format!("{} out of line", units::things(memory.values as u64, "value")),
-        );
-        bytes("retired", memory.retired_bytes, "replaced, waiting to be reclaimed");
+        bytes("free", memory.free_bytes, "in the arena");
+        bytes("nodes", memory.node_bytes, &counted(memory.nodes as u64, "node"));
+        bytes("values", memory.value_bytes, &counted(memory.values as u64, "overflow value"));
+        bytes("retired", memory.retired_bytes, "replaced and not yet reclaimed");
         bytes("page table", memory.page_table_bytes, "in use");
-        bytes("overhead", memory.overhead_bytes, "beside the arena");
+        bytes("overhead", memory.overhead_bytes, "outside the arena");
         let writes = &self.statistics.writes;
-        let mut times = |label, times, about| sheet.number(label, &units::count(times), about);
-        times(
-            "consolidations",
-            writes.consolidations,
-            "log blocks consolidated since the store was created, here by the load",
-        );
-        times("splits", writes.leaf_splits + writes.interior_splits, "of leaves and interior nodes");
-        times("restarts", writes.restarts, "writes that met another one");
+        let about = "of log blocks since the store was created; the load of the image creates it";
+        text.count("consolidations", writes.consolidations, about);
+        text.count("splits", writes.leaf_splits + writes.interior_splits, "of leaves and interior nodes");
+        text.count("restarts", writes.restarts, "of writes after a conflict with another write");
     }
 }

@@ -1,29 +1,27 @@
-//! `honeycomb verify`: every invariant of a store.
+//! `honeycomb verify`: checks every invariant of a store.
 
-use crate::{
-    Verdict,
-    arguments::Verify,
-    error::Error,
-    image,
-    output::{self, Report, Sheet},
-    units,
-};
+use std::time::Instant;
+
 use honeycomb_store::{Error as StoreError, Verified};
 use serde::Serialize;
-use std::time::{Duration, Instant};
+
+use crate::arguments::VerifyArguments;
+use crate::error::Error;
+use crate::report::{self, Report, ReportText, duration};
+use crate::{Status, image};
 
 #[derive(Default, Serialize)]
-struct Checked {
+struct VerifyResult {
     good: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     violation: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    checked: Option<Counts>,
+    checked: Option<CheckedCounts>,
     seconds: f64,
 }
 
 #[derive(Serialize)]
-struct Counts {
+struct CheckedCounts {
     pairs: u64,
     leaves: u64,
     interior_nodes: u64,
@@ -38,23 +36,27 @@ struct Counts {
 ///
 /// # Errors
 /// The store cannot be loaded.
-pub(crate) fn run(arguments: &Verify) -> Result<Verdict, Error> {
-    let mut store = image::open_image(&arguments.image)?;
+pub(crate) fn run(arguments: &VerifyArguments) -> Result<Status, Error> {
+    let mut store = image::load(&arguments.image)?;
     let start = Instant::now();
     let verified = store.verify();
     let seconds = start.elapsed().as_secs_f64();
-    let report = match verified {
-        Ok(verified) => Checked { good: true, checked: Some(verified.into()), seconds, ..Checked::default() },
-        Err(StoreError::Corrupt(what)) => Checked { violation: Some(what), seconds, ..Checked::default() },
+    let result = match verified {
+        Ok(verified) => {
+            VerifyResult { good: true, checked: Some(verified.into()), seconds, ..VerifyResult::default() }
+        }
+        Err(StoreError::Corrupt(violation)) => {
+            VerifyResult { violation: Some(violation), seconds, ..VerifyResult::default() }
+        }
         Err(error) => return Err(error.into()),
     };
-    output::print(&report, arguments.json.json)?;
-    Ok(if report.good { Verdict::Good } else { Verdict::Bad })
+    report::print(&result, arguments.json.json)?;
+    Ok(if result.good { Status::Success } else { Status::Negative })
 }
 
-impl From<Verified> for Counts {
-    fn from(verified: Verified) -> Counts {
-        Counts {
+impl From<Verified> for CheckedCounts {
+    fn from(verified: Verified) -> CheckedCounts {
+        CheckedCounts {
             pairs: verified.pairs,
             leaves: verified.leaves,
             interior_nodes: verified.interior_nodes,
@@ -67,30 +69,30 @@ impl From<Verified> for Counts {
     }
 }
 
-impl Counts {
-    fn sheet(&self, sheet: &mut Sheet) {
-        let mut row = |label, count, about| sheet.number(label, &units::count(count), about);
-        row("interior nodes", self.interior_nodes, "fence keys, ranges of children, one level below each");
-        row("leaves", self.leaves, "fence keys, siblings, shortcuts, tags, order hints, versions");
-        row("tree height", self.tree_height, "levels of the highest tree, all leaves on one level");
+impl CheckedCounts {
+    fn write_text(&self, text: &mut ReportText) {
+        let mut row = |label, count, about| text.count(label, count, about);
+        row("interior nodes", self.interior_nodes, "fence keys, key ranges and levels of their children");
+        row("leaves", self.leaves, "fence keys, siblings, shortcuts, fingerprints, order hints, versions");
+        row("tree height", self.tree_height, "levels of the highest tree; all leaves are on one level");
         row("pairs", self.pairs, "keys ascend strictly");
-        row("log entries", self.log_entries, "each with its place in the sorted block");
-        row("values", self.overflow_values, "out of line");
+        row("log entries", self.log_entries, "their positions relative to the sorted block");
+        row("values", self.overflow_values, "overflow values");
         row("bytes", self.key_bytes + self.value_bytes, "in keys and values");
-        sheet.line("and no buffer, LID or value is live but those that a root leads to");
+        text.line("every live buffer, LID and overflow value is reachable from a root");
     }
 }
 
-impl Report for Checked {
-    fn sheet(&self, sheet: &mut Sheet) {
-        let time = units::time(Duration::from_secs_f64(self.seconds));
+impl Report for VerifyResult {
+    fn write_text(&self, text: &mut ReportText) {
+        let time = duration(self.seconds);
         if let Some(violation) = &self.violation {
-            sheet.line(&format!("WRONG after {time}: {violation}"));
+            text.line(format!("ERROR after {time}: {violation}"));
         }
         if let Some(checked) = &self.checked {
-            sheet.line(&format!("checked in {time}"));
-            checked.sheet(sheet);
-            sheet.line("every invariant holds");
+            text.line(format!("checked in {time}"));
+            checked.write_text(text);
+            text.line("no invariant is violated");
         }
     }
 }

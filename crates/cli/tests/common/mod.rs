@@ -1,31 +1,33 @@
-//! Runs the command and looks at what it printed.
+//! Runs the command and checks its output.
 
-#![allow(dead_code, reason = "every test program uses a part of it")]
+#![allow(dead_code, reason = "each test program uses a part of the module")]
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{fmt, fs};
 
 use serde_json::Value;
-use std::{
-    ffi::OsStr,
-    fmt, fs,
-    io::Write,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-};
 use tempfile::TempDir;
 
-/// What a run of the command did.
-pub(crate) struct Run {
+/// The exit status and the output of a command.
+pub(crate) struct CommandOutput {
     pub(crate) status: i32,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: String,
 }
 
 /// Runs `honeycomb` with nothing on standard input.
-pub(crate) fn honeycomb<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Run {
+pub(crate) fn honeycomb<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> CommandOutput {
     honeycomb_with(arguments, b"")
 }
 
 /// Runs `honeycomb` with `input` on standard input.
-pub(crate) fn honeycomb_with<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>, input: &[u8]) -> Run {
+pub(crate) fn honeycomb_with<A: AsRef<OsStr>>(
+    arguments: impl IntoIterator<Item = A>,
+    input: &[u8],
+) -> CommandOutput {
     let mut child = Command::new(env!("CARGO_BIN_EXE_honeycomb"))
         .args(arguments)
         .stdin(Stdio::piped())
@@ -35,34 +37,34 @@ pub(crate) fn honeycomb_with<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item 
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();
-    // A run that fails early does not read its input; that the pipe closes is no failure of the test.
+    // A command that fails early closes the pipe before it has read its input. This does not fail the test.
     let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
-    Run { status: output.status.code().unwrap(), stdout: output.stdout, stderr }
+    CommandOutput { status: output.status.code().unwrap(), stdout: output.stdout, stderr }
 }
 
-impl fmt::Debug for Run {
+impl fmt::Debug for CommandOutput {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let stdout = String::from_utf8_lossy(&self.stdout);
         write!(formatter, "status {}\n--- stdout\n{stdout}\n--- stderr\n{}", self.status, self.stderr)
     }
 }
 
-impl Run {
-    /// What was printed, after a success.
-    pub(crate) fn good(self) -> String {
+impl CommandOutput {
+    /// Checks for success and returns standard output.
+    pub(crate) fn success(self) -> String {
         assert_eq!(self.status, 0, "{self:?}");
         String::from_utf8(self.stdout).unwrap()
     }
 
-    /// What was printed as JSON, after a success.
+    /// Checks for success and returns standard output as JSON.
     pub(crate) fn json(self) -> Value {
-        serde_json::from_str(&self.good()).unwrap()
+        serde_json::from_str(&self.success()).unwrap()
     }
 
-    /// Checks that it failed with an error that says all of `parts`.
+    /// Checks for a failure whose message contains all `parts`.
     pub(crate) fn fails_with(self, parts: &[&str]) {
         assert_eq!(self.status, 2, "{self:?}");
         assert!(self.stdout.is_empty(), "{self:?}");
@@ -72,7 +74,7 @@ impl Run {
     }
 }
 
-/// A new folder for one test's files.
+/// A temporary directory for the files of a test.
 pub(crate) struct Folder(TempDir);
 
 impl Folder {
@@ -80,12 +82,12 @@ impl Folder {
         Folder(tempfile::tempdir().unwrap())
     }
 
-    /// The path of `name`, as text.
+    /// Returns the path of `name`.
     pub(crate) fn path(&self, name: &str) -> String {
         self.0.path().join(name).to_str().unwrap().into()
     }
 
-    /// Writes a file, makes its folders, and returns its path.
+    /// Writes a file, creates its directories, and returns its path.
     pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         let path = PathBuf::from(self.path(name));
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -93,19 +95,18 @@ impl Folder {
         self.path(name)
     }
 
-    /// Saves a store with the pairs of `lines` (TSV, escaped) in table `default`, and returns the image's
-    /// path.
+    /// Saves an image with the pairs of `lines` (TSV, escaped) in table `default`, and returns its path.
     pub(crate) fn store(&self, lines: &str) -> String {
         let image = self.path("store.honeycomb");
-        let run = honeycomb_with(
+        let output = honeycomb_with(
             ["load", "--store", &image, "--format", "tsv", "--escaped", "-"],
             lines.as_bytes(),
         );
-        run.good();
+        output.success();
         image
     }
 
-    /// The names of what lies directly in the folder.
+    /// Returns the names of the files in the directory.
     pub(crate) fn names(&self) -> Vec<String> {
         let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
         let mut names: Vec<_> = fs::read_dir(AsRef::<Path>::as_ref(&self.0)).unwrap().map(name).collect();
@@ -114,7 +115,7 @@ impl Folder {
     }
 }
 
-/// Checks that every answer of an index was compared and agreed.
+/// Checks that an index run compared all answers and all agree.
 pub(crate) fn assert_agrees(report: &Value) {
     for kind in ["listings", "ranges", "largest"] {
         let compared = &report["comparison"][kind];

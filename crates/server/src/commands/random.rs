@@ -22,7 +22,7 @@ const DRAWS_MAX: usize = 100;
 fn randomkey(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure> {
     for _ in 0..DRAWS_MAX {
         let (table, now, mut drawn) = (context.table(), context.now, None);
-        let found = table.sample_some(1, &mut draw, &mut |key, value| {
+        let found = table.sample_leaf(1, &mut draw, &mut |key, value| {
             let is_alive = Envelope::open(value).is_some_and(|envelope| envelope.is_alive(now));
             drawn = is_alive.then(|| key.to_vec());
         });

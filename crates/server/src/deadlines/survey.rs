@@ -55,7 +55,7 @@ impl Deadlines {
             (random % below as u64) as usize
         };
         for _ in 0..ENTRIES_MAX {
-            self.index().sample_some(1, &mut draw, &mut |key, value| drawn.extend(Due::parse(key, value)));
+            self.index().sample_leaf(1, &mut draw, &mut |key, value| drawn.extend(Due::parse(key, value)));
         }
         Ok(drawn)
     }

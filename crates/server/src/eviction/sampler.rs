@@ -48,7 +48,7 @@ impl Sampler {
         let mut take = |key: &[u8], value: &[u8]| {
             found = Some((key.to_vec(), value[..value.len().min(KEY_BYTES_MAX)].to_vec()));
         };
-        table.sample_some(1, &mut |below| (self.draw() % below as u64) as usize, &mut take);
+        table.sample_leaf(1, &mut |below| (self.draw() % below as u64) as usize, &mut take);
         found
     }
 

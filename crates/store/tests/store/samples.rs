@@ -76,7 +76,7 @@ fn samples_of_a_leaf_are_distinct_and_ordered() {
     for round in 0..2_000 {
         let (max, mut pairs) = (round % 12, Vec::new());
         let mut take = |key: &[u8], value: &[u8]| pairs.push((key.to_vec(), value.to_vec()));
-        let count = table.sample_some(max, &mut |below| rng.random_range(0..below), &mut take);
+        let count = table.sample_leaf(max, &mut |below| rng.random_range(0..below), &mut take);
         assert_eq!((count, pairs.len()), (max, max));
         assert!(pairs.is_sorted_by(|(a, _), (b, _)| a < b));
         for (key, value) in pairs {
@@ -85,6 +85,6 @@ fn samples_of_a_leaf_are_distinct_and_ordered() {
         }
     }
     assert!(all.len() > 3_500, "{} different ones", all.len());
-    let every = table.sample_some(usize::MAX, &mut |below| below / 2, &mut |_, _| ());
+    let every = table.sample_leaf(usize::MAX, &mut |below| below / 2, &mut |_, _| ());
     assert!((20..1_000).contains(&every), "all of a leaf: {every}");
 }

@@ -1,4 +1,4 @@
-//! Completions, joined to answers.
+//! Answers: all completions of a request together.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -6,15 +6,15 @@ use std::fmt;
 use honeycomb_accelerator::{Completion, Completions, Status};
 use honeycomb_btree::Version;
 
-/// All that came of a request.
+/// The result of a request.
 #[derive(Default)]
 pub(super) struct Answer {
-    /// That of the last completion.
+    /// The status of the last completion.
     pub(super) status: Option<Status>,
-    /// The version that was read; 0 if the request was refused before anything was read.
+    /// The version that the request read; 0 if it was rejected before its first read.
     pub(super) read_version: Version,
     pub(super) pair_version: Version,
-    /// What a get found.
+    /// The value of a get.
     pub(super) value: Vec<u8>,
     pub(super) pairs: Vec<(Vec<u8>, Vec<u8>)>,
     pub(super) more: bool,
@@ -23,18 +23,18 @@ pub(super) struct Answer {
 /// Answers by the identifiers of their requests.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
-    /// Those of which further completions follow.
+    /// Answers that further completions will continue.
     open: HashMap<u64, Answer>,
     pub(super) whole: Vec<(u64, Answer)>,
 }
 
 impl Answers {
-    pub(super) fn take(&mut self, completions: &Completions) {
+    pub(super) fn append(&mut self, completions: &Completions) {
         let mut copy = Completions::default();
         copy.extend_from_bytes(completions.bytes()).expect("completions are whole");
         for completion in &copy {
             let identifier = completion.identifier;
-            let answer = self.open.remove(&identifier).unwrap_or_default().join(&completion);
+            let answer = self.open.remove(&identifier).unwrap_or_default().continue_with(&completion);
             if completion.continued {
                 self.open.insert(identifier, answer);
             } else {
@@ -43,20 +43,23 @@ impl Answers {
         }
     }
 
-    /// How many answers are begun and not whole.
+    /// The number of incomplete answers.
     pub(super) fn open_count(&self) -> usize {
         self.open.len()
     }
 }
 
 impl Answer {
-    fn join(mut self, part: &Completion<'_>) -> Self {
+    fn continue_with(mut self, part: &Completion<'_>) -> Self {
         let is_first = self.status.is_none();
         let is_read = matches!(part.status, Status::Found | Status::Absent);
-        assert!(is_read || !part.continued && !part.more, "a refusal is the end: {part:?}");
-        assert!(is_read || part.read_version == 0 && part.value().is_none(), "{part:?} tells nothing");
+        assert!(is_read || !part.continued && !part.more, "a rejection is the last completion: {part:?}");
+        assert!(
+            is_read || part.read_version == 0 && part.value().is_none(),
+            "a rejection is empty: {part:?}"
+        );
         assert!(is_first || !is_read || part.read_version == self.read_version, "one version: {part:?}");
-        assert!(!(part.continued && part.more), "only the last completion says that there are more");
+        assert!(!(part.continued && part.more), "only the last completion has the flag `more`");
         assert_eq!(part.pairs().count(), part.pair_count);
         self.status = Some(part.status);
         self.more = part.more;

@@ -1,21 +1,21 @@
-//! Batches: every request is answered once, and rightly.
+//! Batches: every request has one correct answer.
 
 use crate::conformance::session::Session;
 use crate::conformance::world::World;
 use honeycomb_accelerator::{Read, Request, Requests};
 
-/// Batches in several queues, between which writers merge, split and join nodes.
-pub(super) fn any_requests_are_answered(world: &mut World) {
+/// Executes batches in several queues. Between them, writers consolidate, split and merge nodes.
+pub(super) fn random_requests_are_answered(world: &mut World) {
     world.fill();
     let mut sessions: Vec<Session> = (0..2).map(|_| world.session()).collect();
     for round in 0..40 {
         let count = world.random.pick(&[0, 1, 2, 30, 100]);
         for session in &mut sessions {
             let requests = world.requests(count);
-            session.ask(world, requests.bytes());
+            session.execute(world, requests.bytes());
         }
         if world.forest.mvcc() {
-            exchange_what_is_held(world, round);
+            exchange_pinned_versions(world, round);
         }
         let count = world.random.below(100);
         world.write(count);
@@ -23,23 +23,23 @@ pub(super) fn any_requests_are_answered(world: &mut World) {
     }
 }
 
-fn exchange_what_is_held(world: &mut World, round: u32) {
+fn exchange_pinned_versions(world: &mut World, round: u32) {
     if round.is_multiple_of(4) {
-        world.hold();
+        world.pin_version();
     }
-    if world.held.len() > 2 {
-        let oldest = *world.held.keys().next().expect("some are held");
-        world.let_go(oldest);
+    if world.pinned.len() > 2 {
+        let oldest = *world.pinned.keys().next().expect("several versions are pinned");
+        world.unpin_version(oldest);
     }
 }
 
-/// Whatever they are, and if several requests have the same.
+/// Identifiers can have any value, and several requests can have the same one.
 pub(super) fn identifiers_are_echoed(world: &mut World) {
     world.create_tree(9);
     for number in 0..20 {
         world.put(9, &[number], &[number; 3]);
     }
-    world.note();
+    world.record();
     let mut requests = Requests::default();
     for number in 0..=40_u8 {
         let key = [number];
@@ -48,5 +48,5 @@ pub(super) fn identifiers_are_echoed(world: &mut World) {
             requests.push(&request).expect("the keys are not too long");
         }
     }
-    world.session().ask(world, requests.bytes());
+    world.session().execute(world, requests.bytes());
 }

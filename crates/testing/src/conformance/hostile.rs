@@ -1,4 +1,4 @@
-//! A hostile peer: what is no request is refused, and the requests beside it are answered.
+//! A hostile peer: the backend rejects invalid requests, and answers the requests around them.
 
 use std::ops::Bound;
 
@@ -9,7 +9,7 @@ use honeycomb_layout::{OPCODE_GET, OPCODE_SCAN, request as layout, request_flags
 use crate::conformance::session::one;
 use crate::conformance::world::World;
 
-/// A request of any fields, allowed or not.
+/// A request with arbitrary fields, valid or not.
 #[derive(Clone, Copy)]
 struct Raw<'k> {
     opcode: usize,
@@ -51,10 +51,10 @@ impl Raw<'_> {
     }
 }
 
-/// Each kind of them between requests that are fine; and with what is cut off at the end.
-pub(super) fn bytes_that_are_no_requests_are_refused(world: &mut World) {
+/// Submits each kind of invalid request between valid requests, and truncated requests at the end of a batch.
+pub(super) fn invalid_requests_are_rejected(world: &mut World) {
     world.fill();
-    for (bytes, status) in refused() {
+    for (bytes, status) in invalid_requests() {
         let (before, after) = (world.requests(3), world.requests(3));
         let mut session = world.session();
         session.submit(world, &[before.bytes(), &bytes, after.bytes()].concat());
@@ -63,16 +63,17 @@ pub(super) fn bytes_that_are_no_requests_are_refused(world: &mut World) {
         session.finish(world);
     }
     for length in (1..layout::SIZE + 40).step_by(3) {
-        what_is_cut_off_is_refused(world, length);
+        truncated_requests_are_rejected(world, length);
     }
 }
 
-/// The identifier of what is to be refused.
+/// The identifier of an invalid request.
 const BAD: u64 = 0xbad;
 
-fn refused() -> Vec<(Vec<u8>, Status)> {
+/// Returns invalid requests and the status of their rejection.
+fn invalid_requests() -> Vec<(Vec<u8>, Status)> {
     let (long, longest) = ([7; 461], vec![7; 2 * 0xffff]);
-    let mut refused = vec![
+    let mut requests = vec![
         (Raw { lower_length: 0, keys: &[], ..GET }, Status::KeyLength),
         (Raw { lower_length: 461, keys: &long, ..GET }, Status::KeyLength),
         (Raw { lower_length: 461, keys: &long, ..SCAN }, Status::KeyLength),
@@ -85,16 +86,16 @@ fn refused() -> Vec<(Vec<u8>, Status)> {
         (Raw { flags: flags::with_upper_excluded(0, 1), ..SCAN }, Status::Malformed),
         (Raw { flags: flags::with_floor_start(flags::with_backward(0, 1), 1), ..SCAN }, Status::Malformed),
     ];
-    refused.extend((0..8).map(|bit| (Raw { flags: 1 << bit, ..GET }, Status::Malformed)));
+    requests.extend((0..8).map(|bit| (Raw { flags: 1 << bit, ..GET }, Status::Malformed)));
     let padding = [1, 2, 4].map(|padding| flags::with_padding(0, padding));
-    refused.extend(padding.map(|flags| (Raw { flags, ..SCAN }, Status::Malformed)));
+    requests.extend(padding.map(|flags| (Raw { flags, ..SCAN }, Status::Malformed)));
     let unknown = (0..=255).filter(|opcode| ![OPCODE_GET, OPCODE_SCAN].contains(opcode));
-    refused.extend(unknown.step_by(9).map(|opcode| (Raw { opcode, ..GET }, Status::UnknownOpcode)));
-    refused.into_iter().map(|(raw, status)| (raw.bytes(BAD), status)).collect()
+    requests.extend(unknown.step_by(9).map(|opcode| (Raw { opcode, ..GET }, Status::UnknownOpcode)));
+    requests.into_iter().map(|(raw, status)| (raw.bytes(BAD), status)).collect()
 }
 
-/// A request that ends too early, after one that is fine. What is submitted later is no part of it.
-fn what_is_cut_off_is_refused(world: &mut World, length: usize) {
+/// Submits a truncated request after valid ones. Later bytes do not become part of it.
+fn truncated_requests_are_rejected(world: &mut World, length: usize) {
     let scan = Scan { lower: Bound::Excluded(&[7; 20]), upper: Bound::Included(&[8; 20]), ..Scan::default() };
     let read = Read::Scan { scan, bytes_max: 0 };
     let whole = one(&Request { identifier: BAD, table: 0, version: None, read });
@@ -105,8 +106,8 @@ fn what_is_cut_off_is_refused(world: &mut World, length: usize) {
     session.finish(world);
 }
 
-/// Requests with some bytes exchanged, some cut out and some put in, and bytes that never were requests.
-pub(super) fn mutated_requests_do_no_harm(world: &mut World) {
+/// Submits requests with changed, removed and inserted bytes, and random bytes.
+pub(super) fn mutated_requests_are_handled(world: &mut World) {
     world.fill();
     let mut session = world.session();
     for _ in 0..150 {
@@ -115,13 +116,13 @@ pub(super) fn mutated_requests_do_no_harm(world: &mut World) {
         for _ in 0..world.random.below(8) {
             mutate(world, &mut bytes);
         }
-        session.ask(world, &bytes);
+        session.execute(world, &bytes);
         let length = world.random.below(500);
         let bytes = world.random.bytes(length);
-        session.ask(world, &bytes);
+        session.execute(world, &bytes);
     }
     let after: Requests = world.requests(100);
-    session.ask(world, after.bytes());
+    session.execute(world, after.bytes());
 }
 
 fn mutate(world: &mut World, bytes: &mut Vec<u8>) {

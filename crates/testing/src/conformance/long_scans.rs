@@ -1,4 +1,4 @@
-//! Long scans: of one version, whatever writers do meanwhile.
+//! Long scans: each reads one version, independently of concurrent writers.
 
 use honeycomb_accelerator::{Read, Request, Requests};
 use honeycomb_btree::Scan;
@@ -6,16 +6,16 @@ use honeycomb_btree::Scan;
 use crate::conformance::fairness::LONG;
 use crate::conformance::world::World;
 
-/// After so many changes of all the range none is made: their memory comes back only when the scans are done.
+/// Maximum number of changes of the whole range. Their memory is reclaimed only after the scans have ended.
 const GENERATIONS: u64 = 25;
 
-/// Writers change, remove and add pairs all over the range between any two polls.
-pub(super) fn a_long_scan_is_of_one_version(world: &mut World) {
-    world.plant_a_long_table();
-    world.hold();
+/// Between any two polls, writers change, remove and add pairs in the whole range.
+pub(super) fn a_long_scan_reads_one_version(world: &mut World) {
+    world.create_long_table();
+    world.pin_version();
     let mut requests = Requests::default();
     for (identifier, backward, version) in
-        [(1, false, None), (2, true, None), (3, false, world.held.keys().next().copied())]
+        [(1, false, None), (2, true, None), (3, false, world.pinned.keys().next().copied())]
     {
         let scan = Scan { backward, ..Scan::default() };
         let read = Read::Scan { scan, bytes_max: u32::MAX };

@@ -1,24 +1,25 @@
-//! The conformance suite of the accelerator: what every backend must do.
+//! The conformance suite of the accelerator: the promises that every backend must keep.
 //!
-//! [`check`] attaches a backend to forests of several shapes, writes, submits requests, and compares each
-//! completion with what sorted maps of the same pairs give. The suite knows no backend by name. Each forest
-//! has one thread; tests of the single backends cover races.
+//! [`check`] attaches a backend to forests of several shapes, writes, submits requests, and compares their
+//! completions with sorted maps of the same pairs. The suite treats all backends alike. Each forest has one
+//! thread; tests of the individual backends cover races.
 //!
 //! | file | content |
 //! |---|---|
 //! | `world` | a forest, the accelerator under test, and the maps |
-//! | `session` | a queue, the requests it received and its completions |
-//! | `oracle` | the expected completion of a request |
+//! | `session` | a queue, its requests and their answers |
+//! | `answers` | an answer: all completions of a request |
+//! | `oracle` | the expected answer to a request |
 //! | `reads` | random reads |
 //! | the others | one promise of the seam each |
 
 mod answers;
 mod batches;
 mod fairness;
-mod held;
 mod hostile;
 mod long_scans;
 mod oracle;
+mod pinned_versions;
 mod pressure;
 mod reads;
 mod room;
@@ -36,10 +37,10 @@ use honeycomb_memory::sync::{AtomicUsize, Ordering};
 use crate::random::Random;
 use world::World;
 
-/// More pairs than any backend scans within one poll.
+/// Number of pairs that no backend scans within one poll.
 pub const PAIRS_OF_A_LONG_SCAN: u64 = 4_000;
 
-/// A promise of the seam: panics if it is broken.
+/// Checks a promise of the seam. Panics if the backend breaks it.
 type Promise = fn(&mut World);
 
 /// Runs the suite. All random choices follow from the seed, which it prints.
@@ -62,38 +63,38 @@ pub fn check(backend: &dyn Backend, seed: u64) {
             world.finish();
         }
     };
-    // A backend may be slow.
+    // Several forests at a time, because a backend can be slow.
     let threads = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
 }
 
-/// What is promised of a forest.
+/// Returns the promises for a forest with this configuration.
 fn promises(config: &Config) -> Vec<Promise> {
     let mut promises: Vec<Promise> = vec![
-        batches::any_requests_are_answered,
+        batches::random_requests_are_answered,
         batches::identifiers_are_echoed,
-        pressure::a_full_queue_takes_no_more,
+        pressure::a_full_queue_accepts_no_request,
         fairness::a_get_does_not_wait_for_a_scan_of_all_pairs,
         tables::only_tables_with_a_root_are_read,
-        room::what_is_found_beyond_the_room_is_refused,
-        room::a_long_value_is_found_alone_or_refused,
-        hostile::bytes_that_are_no_requests_are_refused,
-        hostile::mutated_requests_do_no_harm,
+        room::reads_beyond_the_room_are_rejected,
+        room::a_long_value_is_returned_alone_or_rejected,
+        hostile::invalid_requests_are_rejected,
+        hostile::mutated_requests_are_handled,
     ];
     if config.mvcc {
         promises.extend([
-            pressure::scans_under_way_fill_a_queue as Promise,
-            held::a_held_version_is_read_until_it_is_let_go,
-            held::one_lease_of_two_is_enough,
-            held::a_long_scan_ends_when_its_version_is_held_no_more,
-            long_scans::a_long_scan_is_of_one_version,
+            pressure::scans_in_flight_fill_a_queue as Promise,
+            pinned_versions::a_pinned_version_is_read_until_it_is_unpinned,
+            pinned_versions::one_lease_of_two_is_sufficient,
+            pinned_versions::a_long_scan_ends_when_its_version_is_unpinned,
+            long_scans::a_long_scan_reads_one_version,
             room::a_long_scan_ends_when_there_is_no_room,
         ]);
     }
     promises
 }
 
-/// Nodes that a few pairs fill.
+/// Nodes so small that a few pairs fill one.
 fn tiny(log_threshold_bytes: usize) -> Config {
     let shape = Shape {
         node_bytes: 1024,
@@ -115,7 +116,7 @@ fn default() -> Config {
     Config { memory, ..Config::default() }
 }
 
-/// Fewer leases than there may be long scans.
+/// Fewer leases than long scans.
 fn few_leases() -> Config {
     let config = tiny(256);
     Config { memory: MemoryConfig { leases: 3, ..config.memory }, ..config }

@@ -6,39 +6,40 @@ use honeycomb_btree::Scan;
 use crate::conformance::fairness::LONG;
 use crate::conformance::world::World;
 
-/// More requests than any queue holds.
+/// More bytes of requests than the capacity of any queue.
 const BYTES_MAX: usize = 64 << 20;
 
-/// A full queue takes a part of a batch, whole requests only, then nothing; after polls it goes on.
-pub(super) fn a_full_queue_takes_no_more(world: &mut World) {
+/// A full queue accepts a part of a batch, only whole requests, and then nothing until it is polled.
+pub(super) fn a_full_queue_accepts_no_request(world: &mut World) {
     world.fill();
     let mut session = world.session();
-    let mut taken = 0;
+    let mut accepted = 0;
     let rest = loop {
         let requests = world.requests(400);
         let bytes = session.offer(world, requests.bytes());
         if bytes < requests.bytes().len() {
             break requests.bytes()[bytes..].to_vec();
         }
-        taken += bytes;
-        assert!(taken < BYTES_MAX, "a queue is full at some time");
+        accepted += bytes;
+        assert!(accepted < BYTES_MAX, "a queue has a capacity");
     };
-    let more = session.offer(world, &rest);
-    assert!(more < rest.len(), "a full queue takes what is left of a batch");
-    session.submit(world, &rest[more..]);
+    let further = session.offer(world, &rest);
+    assert!(further < rest.len(), "a full queue does not accept the rest of a batch");
+    session.submit(world, &rest[further..]);
     session.finish(world);
     let requests = world.requests(400);
-    assert!(session.offer(world, requests.bytes()) > 0, "a queue that was full goes on");
+    assert!(session.offer(world, requests.bytes()) > 0, "a polled queue accepts requests again");
     session.finish(world);
 }
 
-/// More scans than any queue has under way: each has its turn in every poll.
+/// More long scans than any queue can have in flight.
 const SCANS_MAX: usize = 8_000;
 
-/// So do scans under way, though their requests were looked at. A queue may go with all that is in flight.
-pub(super) fn scans_under_way_fill_a_queue(world: &mut World) {
-    world.plant_a_long_table();
-    let version = world.hold();
+/// Long scans in flight count towards the capacity of a queue. A queue with requests in flight can be
+/// dropped.
+pub(super) fn scans_in_flight_fill_a_queue(world: &mut World) {
+    world.create_long_table();
+    let version = world.pin_version();
     let mut session = world.session();
     let mut requests = Requests::default();
     let read = Read::Scan { scan: Scan::default(), bytes_max: u32::MAX };
@@ -55,7 +56,7 @@ pub(super) fn scans_under_way_fill_a_queue(world: &mut World) {
         }
         session.poll();
         scans += 1_000;
-        assert!(scans < SCANS_MAX, "scans under way fill a queue at some time");
+        assert!(scans < SCANS_MAX, "long scans in flight fill a queue");
     }
     drop(session);
     world.write_long(0);

@@ -9,7 +9,7 @@ use honeycomb_layout::KEY_BYTES_MAX;
 use crate::conformance::world::World;
 
 impl World {
-    /// Random requests. Their identifiers are random too, so no two are the same.
+    /// Creates random requests. Their identifiers are random too, so they differ.
     pub(super) fn requests(&mut self, count: usize) -> Requests {
         let mut requests = Requests::default();
         for _ in 0..count {
@@ -42,17 +42,17 @@ impl World {
         push(Read::Scan { scan, bytes_max });
     }
 
-    /// Mostly what is visible now; at times a version that is held, or one that never was.
+    /// Picks mostly no version, sometimes a pinned version, seldom an arbitrary number.
     fn version(&mut self) -> Option<Version> {
-        let held: Vec<Version> = self.held.keys().copied().filter(|version| *version > 0).collect();
+        let pinned: Vec<Version> = self.pinned.keys().copied().filter(|version| *version > 0).collect();
         match self.random.below(20) {
             0 => Some(1 + self.random.next() % 1_000_000),
-            1..7 if !held.is_empty() => Some(self.random.pick(&held)),
+            1..7 if !pinned.is_empty() => Some(self.random.pick(&pinned)),
             _ => None,
         }
     }
 
-    /// Mostly a key that the table may have.
+    /// Picks mostly a key of the table, seldom random bytes.
     fn any_key(&mut self, table: u16) -> Vec<u8> {
         if self.random.chance(90) {
             return self.key(table);

@@ -1,4 +1,4 @@
-//! Room for completions: what is found when it is used up is refused, and may be asked again.
+//! Room for completions: reads are rejected when it is used up, and the reader can repeat them.
 
 use honeycomb_accelerator::{Completions, Read, Request, Requests, Status};
 use honeycomb_btree::Scan;
@@ -12,42 +12,45 @@ use crate::conformance::world::World;
 const PAIRS: u8 = 50;
 const VALUE_BYTES: usize = 1000;
 const ROOM: usize = 5 * VALUE_BYTES;
-/// More than an answer takes, and less than two.
+/// More than one answer, and less than two.
 const ANSWER_BYTES_MAX: usize = VALUE_BYTES + 100;
-const REFUSAL_BYTES: usize = 32;
+const REJECTION_BYTES: usize = 32;
 
-/// Gets and scans of one pair, all in one poll, and those that were refused once more, until none is.
-pub(super) fn what_is_found_beyond_the_room_is_refused(world: &mut World) {
+/// Executes gets and scans of one pair in one poll, and repeats the rejected ones until all have succeeded.
+pub(super) fn reads_beyond_the_room_are_rejected(world: &mut World) {
     world.create_tree(9);
     (0..PAIRS).for_each(|number| world.put(9, &[number], &vec![number; VALUE_BYTES]));
-    let mut left: Vec<u8> = (0..PAIRS).collect();
-    while !left.is_empty() {
-        let (answers, bytes) = ask(world, of_pairs(&left).bytes(), usize::MAX);
-        let refused: Vec<u8> = answers.iter().filter_map(|answer| check(answer, VALUE_BYTES)).collect();
-        assert!(bytes <= ROOM + ANSWER_BYTES_MAX + REFUSAL_BYTES * refused.len(), "{bytes} bytes");
-        assert_eq!(answers.len(), left.len(), "each is answered once");
-        assert!(refused.len() < left.len(), "there was room for one");
-        assert!(bytes + ANSWER_BYTES_MAX > ROOM || refused.is_empty(), "there was room for more");
-        left = refused;
+    let mut pending: Vec<u8> = (0..PAIRS).collect();
+    while !pending.is_empty() {
+        let (answers, bytes) = execute(world, reads_of(&pending).bytes(), usize::MAX);
+        let rejected: Vec<u8> = answers.iter().filter_map(|answer| check(answer, VALUE_BYTES)).collect();
+        assert!(bytes <= ROOM + ANSWER_BYTES_MAX + REJECTION_BYTES * rejected.len(), "{bytes} bytes");
+        assert_eq!(answers.len(), pending.len(), "every request has one answer");
+        assert!(rejected.len() < pending.len(), "there was room for one");
+        assert!(bytes + ANSWER_BYTES_MAX > ROOM || rejected.is_empty(), "there was room for more");
+        pending = rejected;
     }
 }
 
-/// A value that is longer than the room is found once if it is the first, and not at all if it is longer than
-/// values may be.
-pub(super) fn a_long_value_is_found_alone_or_refused(world: &mut World) {
+/// A value that is longer than the room is returned if it is the first one, unless it exceeds the maximum
+/// length of a value.
+pub(super) fn a_long_value_is_returned_alone_or_rejected(world: &mut World) {
     const LONG_BYTES: usize = 10 * ROOM;
     world.create_tree(9);
     (0..PAIRS).for_each(|number| world.put(9, &[number], &vec![number; LONG_BYTES]));
     world.put(9, &[PAIRS], &[PAIRS; VALUE_BYTES]);
     let all: Vec<u8> = (0..=PAIRS).filter(|number| number % 3 > 0).collect();
     for (value_bytes_max, found) in [(LONG_BYTES, 1), (LONG_BYTES - 1, 0)] {
-        let (answers, bytes) = ask(world, of_pairs(&all).bytes(), value_bytes_max);
-        assert_eq!(answers.len(), all.len(), "each is answered once");
+        let (answers, bytes) = execute(world, reads_of(&all).bytes(), value_bytes_max);
+        assert_eq!(answers.len(), all.len(), "every request has one answer");
         let is_found = |(_, answer): &&(u64, Answer)| answer.status == Some(Status::Found);
         let long = answers.iter().filter(is_found).filter(|(number, _)| *number < u64::from(PAIRS));
         assert_eq!(long.count(), found);
-        assert!(bytes <= found * LONG_BYTES + ANSWER_BYTES_MAX + REFUSAL_BYTES * all.len(), "{bytes} bytes");
-        let (short, _) = ask(world, of_pairs(&[1, PAIRS, 2]).bytes(), VALUE_BYTES);
+        assert!(
+            bytes <= found * LONG_BYTES + ANSWER_BYTES_MAX + REJECTION_BYTES * all.len(),
+            "{bytes} bytes"
+        );
+        let (short, _) = execute(world, reads_of(&[1, PAIRS, 2]).bytes(), VALUE_BYTES);
         let short: Vec<_> = short.iter().map(|(number, answer)| (*number as u8, answer.status)).collect();
         let expected = [(1, Status::NoRoom), (PAIRS, Status::Found), (2, Status::NoRoom)];
         assert!(
@@ -57,19 +60,19 @@ pub(super) fn a_long_value_is_found_alone_or_refused(world: &mut World) {
     }
 }
 
-/// A scan that has begun is refused, too.
+/// A scan in flight ends with a rejection.
 pub(super) fn a_long_scan_ends_when_there_is_no_room(world: &mut World) {
-    world.plant_a_long_table();
+    world.create_long_table();
     let read = Read::Scan { scan: Scan::default(), bytes_max: u32::MAX };
     let request = one(&Request { identifier: 1, table: LONG, version: None, read });
-    let (answers, _) = ask(world, request.bytes(), usize::MAX);
-    let [(1, answer)] = &answers[..] else { panic!("one answer, and not {answers:?}") };
+    let (answers, _) = execute(world, request.bytes(), usize::MAX);
+    let [(1, answer)] = &answers[..] else { panic!("expected one answer: {answers:?}") };
     assert_eq!(answer.status, Some(Status::NoRoom));
     assert!((1..PAIRS_OF_A_LONG_SCAN as usize).contains(&answer.pairs.len()));
 }
 
-/// A read of each of some pairs: a get, or a scan for it.
-fn of_pairs(numbers: &[u8]) -> Requests {
+/// Returns a get, or a scan of one pair, for each number.
+fn reads_of(numbers: &[u8]) -> Requests {
     let mut requests = Requests::default();
     for number in numbers {
         let key = [*number];
@@ -84,29 +87,30 @@ fn of_pairs(numbers: &[u8]) -> Requests {
     requests
 }
 
-/// What is answered in a room, by identifiers; and how many bytes it takes.
-fn ask(world: &World, requests: &[u8], value_bytes_max: usize) -> (Vec<(u64, Answer)>, usize) {
+/// Executes requests with a limited room. Returns the answers with their identifiers, and the bytes of all
+/// completions.
+fn execute(world: &World, requests: &[u8], value_bytes_max: usize) -> (Vec<(u64, Answer)>, usize) {
     let mut completions = Completions::with_limits(ROOM, value_bytes_max);
     let mut queue = world.accelerator.queue();
     assert_eq!(queue.submit(requests), requests.len());
     while queue.poll(&mut completions) > 0 {}
     let mut answers = Answers::default();
-    answers.take(&completions);
+    answers.append(&completions);
     assert_eq!(answers.open_count(), 0, "every answer is whole");
-    // Scans write pairs of a leaf at once, so they ask for room ahead.
+    // A scan reserves room for many pairs of a leaf at once.
     let most = completions.bytes().len().max(ROOM) + 4 * VALUE_BYTES + 1000;
     assert!(completions.memory_bytes() <= most + most / 8, "{} bytes", completions.memory_bytes());
     (answers.whole, completions.bytes().len())
 }
 
-/// The pair, if it was refused; else it must be what was put.
+/// Returns the number of the pair if its read was rejected. Otherwise checks the value.
 fn check((identifier, answer): &(u64, Answer), value_bytes: usize) -> Option<u8> {
     let number = *identifier as u8;
     if answer.status == Some(Status::NoRoom) {
         return Some(number);
     }
     assert_eq!(answer.status, Some(Status::Found));
-    let found = answer.pairs.first().map_or(&answer.value, |(_, value)| value);
-    assert_eq!(*found, vec![number; value_bytes]);
+    let value = answer.pairs.first().map_or(&answer.value, |(_, value)| value);
+    assert_eq!(*value, vec![number; value_bytes]);
     None
 }

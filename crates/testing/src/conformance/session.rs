@@ -1,4 +1,4 @@
-//! A queue, what it was asked, and what it answered.
+//! A queue, its requests and their answers.
 
 use std::collections::HashMap;
 
@@ -13,12 +13,12 @@ pub(super) struct Session {
     queue: Box<dyn Queue>,
     completions: Completions,
     answers: Answers,
-    /// What was submitted, and the version that was visible then.
+    /// The submitted requests, and the newest visible version at their submission.
     submitted: Vec<(Vec<u8>, Version)>,
     request_count: usize,
 }
 
-/// Polls after which nothing can be in flight any more.
+/// Maximum number of polls until every request must be complete.
 const POLLS_MAX: usize = 1_000_000;
 
 impl World {
@@ -39,13 +39,13 @@ impl Session {
         }
     }
 
-    /// Asks and checks all answers.
-    pub(super) fn ask(&mut self, world: &World, requests: &[u8]) {
+    /// Executes requests, and checks their answers.
+    pub(super) fn execute(&mut self, world: &World, requests: &[u8]) {
         self.submit(world, requests);
         self.finish(world);
     }
 
-    /// Submits all requests, and polls when the queue takes no more.
+    /// Submits all requests. Polls whenever the queue is full.
     pub(super) fn submit(&mut self, world: &World, requests: &[u8]) {
         let mut rest = requests;
         for _ in 0..POLLS_MAX {
@@ -55,33 +55,33 @@ impl Session {
             }
             self.poll();
         }
-        panic!("{} bytes of requests are never taken", rest.len());
+        panic!("the queue never accepts {} bytes of requests", rest.len());
     }
 
-    /// Submits what the queue takes.
+    /// Submits as many requests as the queue accepts. Returns their number of bytes.
     pub(super) fn offer(&mut self, world: &World, requests: &[u8]) -> usize {
-        let taken = self.queue.submit(requests);
-        let whole = count(requests) - count(&requests[taken..]);
-        assert_eq!(count(&requests[..taken]), whole, "only whole requests are taken");
+        let accepted = self.queue.submit(requests);
+        let whole = count(requests) - count(&requests[accepted..]);
+        assert_eq!(count(&requests[..accepted]), whole, "the queue accepts only whole requests");
         self.request_count += whole;
-        self.submitted.push((requests[..taken].to_vec(), world.forest.read_version()));
-        taken
+        self.submitted.push((requests[..accepted].to_vec(), world.forest.read_version()));
+        accepted
     }
 
-    /// Polls once. Returns how many requests are in flight.
+    /// Polls once. Returns the number of requests in flight.
     pub(super) fn poll(&mut self) -> usize {
         self.completions.clear();
         let in_flight = self.queue.poll(&mut self.completions);
-        self.answers.take(&self.completions);
+        self.answers.append(&self.completions);
         let answered = self.answers.whole.len();
-        assert_eq!(in_flight + answered, self.request_count, "each request is in flight or answered");
+        assert_eq!(in_flight + answered, self.request_count, "every request is in flight or answered");
         in_flight
     }
 
-    /// Polls until nothing is in flight, and checks all answers.
+    /// Polls until no request is in flight, and checks all answers.
     pub(super) fn finish(&mut self, world: &World) {
         let finished = (0..POLLS_MAX).any(|_| self.poll() == 0);
-        assert!(finished && self.answers.open_count() == 0, "every request is answered in the end");
+        assert!(finished && self.answers.open_count() == 0, "every request is answered at last");
         self.request_count = 0;
         let mut answers: HashMap<u64, Vec<Answer>> = HashMap::new();
         for (identifier, answer) in std::mem::take(&mut self.answers.whole) {
@@ -95,17 +95,17 @@ impl Session {
                 rest = &rest[length..];
             }
         }
-        assert!(answers.values().all(Vec::is_empty), "nobody asked for {answers:?}");
+        assert!(answers.values().all(Vec::is_empty), "answers to unknown requests: {answers:?}");
     }
 
-    /// The answer to a request that was answered already and is not checked yet.
+    /// The answer to a request, if it is complete.
     pub(super) fn answer(&self, identifier: u64) -> Option<&Answer> {
         let mut whole = self.answers.whole.iter();
         whole.find(|(other, _)| *other == identifier).map(|(_, answer)| answer)
     }
 }
 
-/// How many requests there are.
+/// Counts requests.
 fn count(mut requests: &[u8]) -> usize {
     let mut count = 0;
     while !requests.is_empty() {

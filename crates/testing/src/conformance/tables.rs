@@ -1,4 +1,4 @@
-//! Tables: those that the accelerator was told of, as long as they are there.
+//! Tables: requests can read a table as long as the accelerator has its root.
 
 use honeycomb_accelerator::{Read, Request, Requests, Status};
 use honeycomb_btree::Scan;
@@ -13,17 +13,17 @@ pub(super) fn only_tables_with_a_root_are_read(world: &mut World) {
         read_around(world, &mut session, table);
         world.create_tree(table);
         world.put(table, b"key", &table.to_be_bytes());
-        world.note();
+        world.record();
         read_around(world, &mut session, table);
-        world.uproot(table);
+        world.remove_root(table);
         read_around(world, &mut session, table);
     }
-    a_scan_under_way_ends(world, &mut session, |_| ());
-    // The number is taken again at once.
-    a_scan_under_way_ends(world, &mut session, |world| world.create_tree(LONG));
+    a_scan_in_flight_ends(world, &mut session, |_| ());
+    // Another table gets the number at once.
+    a_scan_in_flight_ends(world, &mut session, |world| world.create_tree(LONG));
 }
 
-/// Reads a table and its neighbours.
+/// Reads a table and the tables with adjacent numbers.
 fn read_around(world: &World, session: &mut Session, table: u16) {
     let mut requests = Requests::default();
     for (identifier, table) in (0..).zip([table.wrapping_sub(1), table, table.wrapping_add(1)]) {
@@ -33,24 +33,25 @@ fn read_around(world: &World, session: &mut Session, table: u16) {
             requests.push(&request).expect("the keys are not too long");
         }
     }
-    session.ask(world, requests.bytes());
+    session.execute(world, requests.bytes());
 }
 
-/// A scan that has begun when its table goes may find either, but no half of it.
-fn a_scan_under_way_ends(world: &mut World, session: &mut Session, then: impl FnOnce(&mut World)) {
-    world.plant_a_long_table();
+/// A table is dropped while a scan of it is in flight. The scan either completes, or ends with a rejection;
+/// its pairs before that are correct.
+fn a_scan_in_flight_ends(world: &mut World, session: &mut Session, then: impl FnOnce(&mut World)) {
+    world.create_long_table();
     let read = Read::Scan { scan: Scan::default(), bytes_max: u32::MAX };
     let scan = one(&Request { identifier: 1, table: LONG, version: None, read });
     let mut other = world.session();
     other.submit(world, scan.bytes());
     other.poll();
-    let all = world.state.remove(&LONG).expect("it was planted");
+    let all = world.state.remove(&LONG).expect("the table exists");
     world.drop_tree(LONG);
     then(world);
     while other.poll() > 0 {}
-    let answer = other.answer(1).expect("it is answered");
+    let answer = other.answer(1).expect("the scan is answered");
     let pairs = all.iter().map(|(key, value)| (key.clone(), value.to_vec()));
-    assert!(pairs.take(answer.pairs.len()).eq(answer.pairs.iter().cloned()), "it is right as far as it goes");
+    assert!(pairs.take(answer.pairs.len()).eq(answer.pairs.iter().cloned()), "the pairs are correct");
     match answer.status {
         Some(Status::Found) => assert_eq!(answer.pairs.len(), all.len()),
         status => assert_eq!(status, Some(Status::UnknownTable)),

@@ -1,4 +1,4 @@
-//! A forest with tables, the accelerator that is checked, and what each version holds.
+//! A forest with tables, the accelerator under test, and the expected state at each version.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -10,25 +10,26 @@ use honeycomb_memory::Lease;
 
 use crate::random::Random;
 
-pub(super) type Model = BTreeMap<Vec<u8>, Arc<[u8]>>;
-/// What the tables hold at a version.
-pub(super) type State = BTreeMap<u16, Model>;
+/// The pairs of a table at a version.
+pub(super) type TableState = BTreeMap<Vec<u8>, Arc<[u8]>>;
+/// The tables at a version.
+pub(super) type State = BTreeMap<u16, TableState>;
 
 pub(super) struct World {
     pub(super) forest: Arc<Forest>,
     pub(super) accelerator: Box<dyn Accelerator>,
     pub(super) random: Random,
     pub(super) roots: BTreeMap<u16, Root>,
-    /// What the tables hold now.
+    /// The newest state.
     pub(super) state: State,
-    /// What they held at versions at which requests may have been read.
-    pub(super) noted: BTreeMap<Version, State>,
-    pub(super) held: BTreeMap<Version, Vec<Arc<Lease>>>,
-    /// Trees that no table leads to any more.
+    /// The states at all versions that requests can read.
+    pub(super) recorded: BTreeMap<Version, State>,
+    pub(super) pinned: BTreeMap<Version, Vec<Arc<Lease>>>,
+    /// Trees without a table.
     hidden: Vec<Root>,
 }
 
-/// Keys that a table may have.
+/// Number of different keys of a table.
 const KEYS: usize = 500;
 
 /// The tables that most checks use, among them the first and the last.
@@ -36,44 +37,44 @@ pub(super) const TABLES: [u16; 5] = [0, 1, 2, 3, u16::MAX];
 
 impl World {
     pub(super) fn new(backend: &dyn Backend, config: &Config, seed: u64) -> Self {
-        let forest = Arc::new(Forest::new(config.clone()).expect("the forest is as a test wants it"));
-        let accelerator = backend.attach(&forest).expect("the backend is attached");
+        let forest = Arc::new(Forest::new(config.clone()).expect("the configuration is valid"));
+        let accelerator = backend.attach(&forest).expect("the backend can be attached");
         Self {
             forest,
             accelerator,
             random: Random::new(seed),
             roots: BTreeMap::new(),
             state: State::new(),
-            noted: BTreeMap::new(),
-            held: BTreeMap::new(),
+            recorded: BTreeMap::new(),
+            pinned: BTreeMap::new(),
             hidden: Vec::new(),
         }
     }
 
-    /// A new table of a number that none has.
+    /// Creates a table with an unused number.
     pub(super) fn create_tree(&mut self, table: u16) {
         let root = self.forest.create_tree().expect("there is room");
         self.accelerator.set_root(table, Some(root));
         self.roots.insert(table, root);
-        self.state.insert(table, Model::new());
-        self.note();
+        self.state.insert(table, TableState::new());
+        self.record();
     }
 
-    /// Takes a table's root from the accelerator. The tree stays for who has begun to read it.
-    pub(super) fn uproot(&mut self, table: u16) {
+    /// Removes the root of a table from the accelerator. The tree remains, so requests in flight can read it.
+    pub(super) fn remove_root(&mut self, table: u16) {
         self.accelerator.set_root(table, None);
         self.hidden.extend(self.roots.remove(&table));
     }
 
-    /// Takes a table's root away, and the tree with it.
+    /// Removes the root of a table from the accelerator, and drops the tree.
     pub(super) fn drop_tree(&mut self, table: u16) {
         self.accelerator.set_root(table, None);
-        let root = self.roots.remove(&table).expect("the table was planted");
+        let root = self.roots.remove(&table).expect("the table exists");
         self.forest.drop_tree(root).expect("there is room");
         self.forest.memory().reclaim();
     }
 
-    /// Some tables with random pairs, one of them with values so large that a scan needs several completions.
+    /// Creates tables with random pairs, one of them with values so long that a scan has several completions.
     pub(super) fn fill(&mut self) {
         for table in TABLES {
             self.create_tree(table);
@@ -84,29 +85,29 @@ impl World {
         for byte in 0..8 {
             self.put(3, &[byte], &vec![byte; 300_000]);
         }
-        self.note();
+        self.record();
     }
 
     pub(super) fn put(&mut self, table: u16, key: &[u8], value: &[u8]) {
         self.forest.write(self.roots[&table], key, Operation::Put(value)).expect("there is room");
-        self.model(table).insert(key.to_vec(), value.into());
+        self.table_state(table).insert(key.to_vec(), value.into());
     }
 
     pub(super) fn delete(&mut self, table: u16, key: &[u8]) {
         self.forest.write(self.roots[&table], key, Operation::Delete).expect("there is room");
-        self.model(table).remove(key);
+        self.table_state(table).remove(key);
     }
 
-    /// Some random writes.
+    /// Executes random writes.
     pub(super) fn write(&mut self, count: usize) {
         for _ in 0..count {
             match self.random.below(100) {
                 0 => self.delete_range(),
-                1..6 => self.put_some_at_once(),
+                1..6 => self.put_random_batch(),
                 _ => self.write_one(),
             }
         }
-        self.note();
+        self.record();
     }
 
     fn write_one(&mut self) {
@@ -119,7 +120,7 @@ impl World {
         self.put(table, &key, &value);
     }
 
-    fn put_some_at_once(&mut self) {
+    fn put_random_batch(&mut self) {
         let table = self.table();
         let pairs: Vec<_> = (0..10).map(|_| (self.key(table), self.value())).collect();
         self.put_all(table, &pairs);
@@ -133,7 +134,7 @@ impl World {
             operations.map(|(key, operation)| BatchOperation { root, key, operation }).collect();
         self.forest.apply(&batch).expect("there is room");
         let stored = pairs.iter().map(|(key, value)| (key.clone(), value.as_slice().into()));
-        self.model(table).extend(stored);
+        self.table_state(table).extend(stored);
     }
 
     fn delete_range(&mut self) {
@@ -141,20 +142,20 @@ impl World {
         let (lower, upper) = (self.key(table), self.key(table));
         let range = (Bound::Included(&lower[..]), Bound::Excluded(&upper[..]));
         self.forest.delete_range(self.roots[&table], range.0, range.1).expect("there is room");
-        self.model(table).retain(|key, _| *key < lower || *key >= upper);
+        self.table_state(table).retain(|key, _| *key < lower || *key >= upper);
     }
 
-    /// One of the tables that `fill` made.
+    /// Picks one of the tables that `fill` creates.
     pub(super) fn table(&mut self) -> u16 {
         self.random.pick(&TABLES)
     }
 
-    /// A key that a table may have.
+    /// Picks one of the keys of a table, which may be absent.
     pub(super) fn key(&mut self, table: u16) -> Vec<u8> {
         key(table, self.random.below(KEYS) as u64, self.forest.shape().key_bytes_max())
     }
 
-    /// A value: mostly short, at times out of line, seldom some hundred KB.
+    /// Creates a value: mostly short, sometimes an overflow value, seldom up to 300 KB.
     fn value(&mut self) -> Vec<u8> {
         let length = match self.random.below(400) {
             0 => self.random.below(300_000),
@@ -164,53 +165,54 @@ impl World {
         vec![self.random.next() as u8; length]
     }
 
-    fn model(&mut self, table: u16) -> &mut Model {
-        self.state.get_mut(&table).expect("the table was planted")
+    fn table_state(&mut self, table: u16) -> &mut TableState {
+        self.state.get_mut(&table).expect("the table exists")
     }
 
-    /// Notes what the tables hold at the version that is visible now.
-    pub(super) fn note(&mut self) {
-        self.noted.insert(self.forest.read_version(), self.state.clone());
+    /// Records the state at the newest visible version.
+    pub(super) fn record(&mut self) {
+        self.recorded.insert(self.forest.read_version(), self.state.clone());
     }
 
-    /// Forgets what they held at versions that are over.
+    /// Removes the states at versions that requests can no longer read.
     pub(super) fn forget(&mut self) {
         let now = self.forest.read_version();
-        self.noted.retain(|version, _| *version == now || self.held.contains_key(version));
+        self.recorded.retain(|version, _| *version == now || self.pinned.contains_key(version));
     }
 
-    /// Holds the version that is visible now, if there is a lease left.
-    pub(super) fn hold(&mut self) -> Option<Version> {
+    /// Pins the newest visible version. Returns `None` if no lease is available.
+    pub(super) fn pin_version(&mut self) -> Option<Version> {
         let lease = Arc::new(self.forest.memory().lease().ok()?);
         let version = self.forest.read_version();
         self.accelerator.pin_version(version, &lease);
-        self.held.entry(version).or_default().push(lease);
+        self.pinned.entry(version).or_default().push(lease);
         Some(version)
     }
 
-    /// Lets go of a version, one of its leases after the other.
-    pub(super) fn let_go(&mut self, version: Version) {
-        for lease in self.held.remove(&version).into_iter().flatten() {
+    /// Unpins a version with each of its leases.
+    pub(super) fn unpin_version(&mut self, version: Version) {
+        for lease in self.pinned.remove(&version).into_iter().flatten() {
             self.accelerator.unpin_version(version, &lease);
         }
     }
 
-    /// Ends: the tables are what they should be, and the backend holds back nothing that was retired.
+    /// Drops the accelerator, and checks that the tables are correct and all retired memory can be reclaimed.
     pub(super) fn finish(self) {
-        let Self { mut forest, accelerator, roots, hidden, held, state, .. } = self;
-        drop((accelerator, held));
-        let forest = Arc::get_mut(&mut forest).expect("a backend that is gone keeps no forest");
+        let Self { mut forest, accelerator, roots, hidden, pinned, state, .. } = self;
+        drop((accelerator, pinned));
+        let forest = Arc::get_mut(&mut forest).expect("a dropped backend does not refer to the forest");
         forest.memory().reclaim();
-        let pairs = state.values().map(|model| model.len() as u64).sum::<u64>();
+        let pairs = state.values().map(|table| table.len() as u64).sum::<u64>();
         let all: Vec<Root> = roots.into_values().chain(hidden).collect();
         let verified = forest.verify(&all).unwrap_or_else(|violation| panic!("{violation}"));
         assert_eq!(verified.pairs, pairs, "reads change nothing");
         let accounting = forest.memory().accounting();
-        assert_eq!((accounting.retired_nodes, accounting.retired_values), (0, 0), "nothing is held back");
+        let retired = (accounting.retired_nodes, accounting.retired_values);
+        assert_eq!(retired, (0, 0), "all retired memory is reclaimed");
     }
 }
 
-/// Keys of a table look alike, and unlike those of other tables.
+/// Returns a key. The keys of a table have the same pattern; those of other tables have another one.
 fn key(table: u16, number: u64, max: usize) -> Vec<u8> {
     let mixed = Random::new(number).next();
     match table % 4 {
