@@ -14,7 +14,7 @@ pub fn resolve(text: &str) -> Result<SocketAddr, String> {
         return Ok(address);
     }
     let (host, port) = text.rsplit_once(':').ok_or("there is no port in it")?;
-    let port: u16 = port.parse().map_err(|_| format!("{port:?} is no port"))?;
+    let port: u16 = port.parse().map_err(|_| format!("{port:?} is not a port"))?;
     if host.is_empty() || host.contains(':') {
         return Err(format!("{host:?} is neither an IP address nor the name of a host"));
     }
@@ -39,7 +39,7 @@ mod tests {
     fn errors_name_the_problem() {
         let failure = |text| resolve(text).unwrap_err();
         assert_eq!(failure("localhost"), "there is no port in it");
-        assert_eq!(failure("localhost:70000"), "\"70000\" is no port");
+        assert_eq!(failure("localhost:70000"), "\"70000\" is not a port");
         assert_eq!(failure(":7000"), "\"\" is neither an IP address nor the name of a host");
         assert_eq!(failure("::1:7000:1"), "\"::1:7000\" is neither an IP address nor the name of a host");
         assert!(

@@ -73,20 +73,20 @@ pub(crate) fn count(data: &[u8], span: Span) -> u64 {
 /// Returns the position of the first bit that is set, or clear.
 pub(crate) fn find(data: &[u8], span: Span, set: bool) -> Option<u64> {
     let (first, between, last) = span.edges(data, !set);
-    let none = if set { 0 } else { 0xff };
+    let background = if set { 0 } else { 0xff };
     let in_byte = |byte: u8| u64::from(if set { byte } else { !byte }.leading_zeros());
     let from = span.start / 8;
-    if first != none {
+    if first != background {
         return Some(8 * from + in_byte(first));
     }
     // Skip words without a match first.
     let (words, _) = between.as_chunks::<8>();
-    let skipped = 8 * words.iter().position(|word| *word != [none; 8]).unwrap_or(words.len());
-    if let Some(index) = between[skipped..].iter().position(|byte| *byte != none) {
+    let skipped = 8 * words.iter().position(|word| *word != [background; 8]).unwrap_or(words.len());
+    if let Some(index) = between[skipped..].iter().position(|byte| *byte != background) {
         let index = skipped + index;
         return Some(8 * (from + 1 + index as u64) + in_byte(between[index]));
     }
-    let last = last.filter(|last| *last != none)?;
+    let last = last.filter(|last| *last != background)?;
     Some(8 * (from + 1 + between.len() as u64) + in_byte(last))
 }
 

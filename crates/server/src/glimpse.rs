@@ -34,7 +34,7 @@ impl Glimpse {
         Ok(self.deadline())
     }
 
-    /// Returns whether the pair existed, whoever wrote it.
+    /// Returns whether the pair existed, even if no server wrote it.
     pub(crate) fn pair_exists(&self) -> bool {
         self.total.is_some()
     }

@@ -26,8 +26,8 @@ impl Pace {
         self.peak.fetch_max(used, Ordering::Relaxed).max(used)
     }
 
-    /// Updates the rate and the peak once per interval. `measure` returns the number of executed commands and the
-    /// bytes in use.
+    /// Updates the rate and the peak once per interval. `measure` returns the number of executed commands and
+    /// the bytes in use.
     pub(crate) fn step(&self, now: u64, measure: impl FnOnce() -> (u64, usize)) {
         let last = self.looked_at.load(Ordering::Relaxed);
         let passed = now.saturating_sub(last);
