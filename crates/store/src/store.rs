@@ -125,8 +125,8 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`Error::ForeignTable`], [`Error::NotSingleWrite`]: the store writes nothing. `done` receives the errors
-    /// of single writes.
+    /// [`Error::ForeignTable`], [`Error::NotSingleWrite`]: the store writes nothing. `done` receives the
+    /// errors of single writes.
     pub fn apply_each(
         &self,
         batch: &Batch,
