@@ -1,4 +1,4 @@
-//! The arguments of a command, read one after the other.
+//! The arguments of a command, and a parser for its options.
 
 use std::ops::Deref;
 
@@ -8,17 +8,17 @@ use honeycomb_protocol::resp::parse_decimal;
 use crate::failure::Failure;
 use crate::letters::{LETTERS_MAX, Letters};
 
-/// A number among the arguments.
+/// Parses an argument as a number.
 pub(crate) fn integer(argument: &[u8]) -> Result<i64, Failure> {
     parse_decimal(argument).ok_or(Failure::NotInteger)
 }
 
-/// Whether an argument is a word, in any case of letters.
+/// Returns whether an argument is a word, in upper or lower case.
 pub(crate) fn is(argument: &[u8], word: &str) -> bool {
     argument.eq_ignore_ascii_case(word.as_bytes())
 }
 
-/// The name of an option, in capitals. Of a longer one than there is, nothing: none is named so either.
+/// The name of an option in upper case. It is empty for a word longer than all option names.
 #[derive(Debug, Default)]
 pub(crate) struct Word {
     bytes: [u8; LETTERS_MAX],
@@ -43,33 +43,33 @@ impl Deref for Word {
     }
 }
 
-/// The options that follow a command's keys.
+/// The options after the keys of a command.
 pub(crate) struct Options<'a> {
     rest: Arguments<'a>,
 }
 
 impl<'a> Options<'a> {
-    /// The arguments from `from` on.
+    /// Returns the arguments from `from` on.
     pub(crate) fn from(arguments: &Arguments<'a>, from: usize) -> Self {
         Self { rest: arguments.from(from) }
     }
 
-    /// How many arguments are left.
+    /// Returns the number of remaining arguments.
     pub(crate) fn len(&self) -> usize {
         self.rest.len()
     }
 
-    /// The next word.
+    /// Returns the next word.
     pub(crate) fn word(&mut self) -> Option<Word> {
         self.next().map(Word::new)
     }
 
-    /// The argument that the word before needs.
+    /// Returns the argument of the previous word.
     pub(crate) fn argument(&mut self) -> Result<&'a [u8], Failure> {
         self.next().ok_or(Failure::Syntax)
     }
 
-    /// The number that the word before needs.
+    /// Returns the numeric argument of the previous word.
     pub(crate) fn integer(&mut self) -> Result<i64, Failure> {
         integer(self.argument()?)
     }

@@ -1,6 +1,6 @@
-//! Bits of bytes: read and written as numbers, counted, looked for.
+//! Operations on the bits of strings: read and write numbers, count and find bits.
 
-/// Bits from one place to the one before another; at least one.
+/// A non-empty range of bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) start: u64,
@@ -8,13 +8,13 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// All bits, if there are any.
+    /// Returns the range of all bits, or `None` for an empty string.
     pub(crate) fn all(data: &[u8]) -> Option<Self> {
         Self::new(data, 0, -1, false)
     }
 
-    /// From one place to another, both included; negative places count back from the end. Places are those of
-    /// bytes, or of bits. None if there is nothing between them.
+    /// Returns the range between two positions, both included. Negative positions count from the end. The
+    /// unit is a byte or a bit. Returns `None` for an empty range.
     pub(crate) fn new(data: &[u8], start: i64, end: i64, in_bits: bool) -> Option<Self> {
         let unit = if in_bits { 1 } else { 8 };
         let length = data.len() as i64 * 8 / unit;
@@ -23,8 +23,8 @@ impl Span {
         (start <= end).then(|| Self { start: (start * unit) as u64, end: ((end + 1) * unit) as u64 })
     }
 
-    /// The bytes that it touches, the first and the last of them with no other bits but its own: those become
-    /// what `outside` says.
+    /// Returns the bytes of the range. In the first and the last byte, bits outside of the range have the
+    /// value `outside`.
     fn edges(self, data: &[u8], outside: bool) -> (u8, &[u8], Option<u8>) {
         let (first, last) = (self.start as usize / 8, (self.end as usize - 1) / 8);
         let (before, after) =
@@ -37,12 +37,12 @@ impl Span {
     }
 }
 
-/// The number that some bits are, 64 at most. Beyond the data all bits are clear.
+/// Reads up to 64 bits as a number. Bits beyond the data are zero.
 pub(crate) fn read(data: &[u8], place: u64, bits: u32) -> u64 {
     (window(data, place) << (place % 8) >> (128 - bits)) as u64
 }
 
-/// Makes some bits a number, 64 at most, whose higher bits do not count. The data must hold them.
+/// Writes up to 64 bits. Ignores higher bits of the number. The data must contain the range.
 pub(crate) fn write(data: &mut [u8], place: u64, bits: u32, number: u64) {
     let shift = 128 - bits - (place % 8) as u32;
     let mask = u128::MAX >> (128 - bits) << shift;
@@ -52,7 +52,7 @@ pub(crate) fn write(data: &mut [u8], place: u64, bits: u32, number: u64) {
     data[first..=last].copy_from_slice(&window.to_be_bytes()[..=last - first]);
 }
 
-/// The sixteen bytes from that of a place on.
+/// Returns sixteen bytes, from the byte of a bit position on.
 fn window(data: &[u8], place: u64) -> u128 {
     let from = usize::try_from(place / 8).unwrap_or(usize::MAX).min(data.len());
     let there = &data[from..data.len().min(from + 16)];
@@ -61,7 +61,7 @@ fn window(data: &[u8], place: u64) -> u128 {
     u128::from_be_bytes(bytes)
 }
 
-/// How many bits are set.
+/// Returns the number of bits that are set.
 pub(crate) fn count(data: &[u8], span: Span) -> u64 {
     let (first, between, last) = span.edges(data, false);
     let (words, rest) = between.as_chunks::<8>();
@@ -70,23 +70,23 @@ pub(crate) fn count(data: &[u8], span: Span) -> u64 {
     words + bytes.map(|byte| u64::from(byte.count_ones())).sum::<u64>()
 }
 
-/// The place of the first bit that is set, or clear.
+/// Returns the position of the first bit that is set, or clear.
 pub(crate) fn find(data: &[u8], span: Span, set: bool) -> Option<u64> {
     let (first, between, last) = span.edges(data, !set);
-    let none = if set { 0 } else { 0xff };
+    let background = if set { 0 } else { 0xff };
     let in_byte = |byte: u8| u64::from(if set { byte } else { !byte }.leading_zeros());
     let from = span.start / 8;
-    if first != none {
+    if first != background {
         return Some(8 * from + in_byte(first));
     }
-    // By words first: most have nothing.
+    // Skip words without a match first.
     let (words, _) = between.as_chunks::<8>();
-    let skipped = 8 * words.iter().position(|word| *word != [none; 8]).unwrap_or(words.len());
-    if let Some(index) = between[skipped..].iter().position(|byte| *byte != none) {
+    let skipped = 8 * words.iter().position(|word| *word != [background; 8]).unwrap_or(words.len());
+    if let Some(index) = between[skipped..].iter().position(|byte| *byte != background) {
         let index = skipped + index;
         return Some(8 * (from + 1 + index as u64) + in_byte(between[index]));
     }
-    let last = last.filter(|last| *last != none)?;
+    let last = last.filter(|last| *last != background)?;
     Some(8 * (from + 1 + between.len() as u64) + in_byte(last))
 }
 
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn places_become_spans() {
+    fn positions_become_spans() {
         let span = |start, end, in_bits| Span::new(b"foobar", start, end, in_bits).map(|s| (s.start, s.end));
         assert_eq!(span(0, -1, false), Some((0, 48)));
         assert_eq!(span(-2, -1, false), Some((32, 48)));

@@ -1,9 +1,9 @@
-//! The memory that a core's clients take, and their share of the total that `maxmemory-clients` bounds.
-//!
-//! A core notes the changes of its own connections and adds their sum to the total once an iteration, so the
-//! cores meet there seldom. Near the limit a client gets one reply at a time. Above it clients that take more
-//! than [`LITTLE`] are not served, and have [`GRACE`] to take their replies; then, or at once if the total is
-//! half as much again as the limit, the client that takes the most is disconnected.
+//! The memory of the clients of a core, and its part of the total that `maxmemory-clients` limits.
+//! A core records the changes of its own connections and adds their sum to the total once per iteration, so
+//! the cores rarely contend. Near the limit a client gets one reply at a time. Above the limit the server
+//! does not serve clients that use more than [`LITTLE`], and waits [`GRACE`] for them to read their replies.
+//! After that, or at once if the total exceeds 1.5 times the limit, it disconnects the client that uses the
+//! most memory.
 
 use std::time::{Duration, Instant};
 
@@ -12,37 +12,39 @@ use honeycomb_memory::sync::Ordering;
 
 use crate::clients::STALL;
 use crate::connection::{Buffers, Connection};
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 
-/// Bytes that are freed before the heap is given back to the system, which takes about a millisecond for 10
-/// MiB; and the time in which fewer bytes than that must have been taken before: else they are used again.
+/// The heap returns memory to the system after this number of bytes was freed. That takes about a millisecond
+/// for 10 MiB. It does not happen if clients allocated as many bytes in the meantime, because they would
+/// reuse the memory.
 const FREED: usize = 16 << 20;
 const GIVE_BACK_INTERVAL: Duration = Duration::from_secs(1);
-/// Bytes of a client that is served although all together take too much.
+/// The server continues to serve clients that use at most this number of bytes while the total is above the
+/// limit.
 const LITTLE: usize = 64 << 10;
-/// Parts of closed connections' buffers that are freed at once: it takes about 100 microseconds.
+/// Parts of buffers of closed connections that one iteration frees. It takes about 100 microseconds.
 const FREED_PARTS: usize = 4;
-/// Milliseconds above the limit after which a client is disconnected. By then it is known which clients take
-/// none of their replies.
+/// Milliseconds above the limit after which the server disconnects a client. By then it knows which clients
+/// do not read their replies.
 const GRACE: u64 = STALL + 50;
 
-/// The changes that are not yet part of the total.
+/// The memory of the clients of a core, and the changes that the total does not include yet.
 #[derive(Debug, Default)]
 pub(crate) struct ClientMemory {
     grown: usize,
     shrunk: usize,
-    /// When this core found the total above its limit.
+    /// The time since which this core has found the total above the limit.
     above_since: Option<u64>,
-    /// Bytes that were freed since the heap was last given back.
+    /// Bytes freed since the heap last returned memory.
     freed: usize,
-    /// Bytes that were taken since a moment.
+    /// Bytes allocated since then.
     taken: usize,
     taken_since: Option<Instant>,
-    /// Buffers of connections that were closed.
+    /// Buffers of closed connections.
     closed: Vec<Buffers>,
 }
 
-/// How far the total is from its limit.
+/// The distance of the total from its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Excess {
     None,
@@ -52,7 +54,7 @@ pub(crate) enum Excess {
 }
 
 impl ClientMemory {
-    /// Notes how much memory a connection takes now.
+    /// Records the memory that a connection uses now.
     pub(crate) fn account(&mut self, connection: &mut Connection) {
         let bytes = connection.memory_bytes();
         self.grown += bytes.saturating_sub(connection.accounted_bytes);
@@ -60,19 +62,19 @@ impl ClientMemory {
         connection.accounted_bytes = bytes;
     }
 
-    /// A connection is closed.
+    /// Removes a closed connection.
     pub(crate) fn forget(&mut self, connection: &Connection) {
         self.shrunk += connection.accounted_bytes;
     }
 
-    /// Takes the buffers of a connection that was closed, to free them step by step. They are no part of the
-    /// total any more, so that no core closes another connection meanwhile: they are freed faster than any
-    /// client can make its buffers grow.
+    /// Accepts the buffers of a closed connection, to free them in steps. The total does not include them, so
+    /// that no core closes another connection in the meantime. They are freed faster than the buffers of any
+    /// client can grow.
     pub(crate) fn take(&mut self, buffers: Buffers) {
         self.closed.push(buffers);
     }
 
-    /// Frees some of the buffers of closed connections. Returns whether there are more.
+    /// Frees some of the buffers of closed connections. Returns whether more remain.
     pub(crate) fn free_some(&mut self) -> bool {
         for _ in 0..FREED_PARTS {
             let Some(buffers) = self.closed.last_mut() else { return false };
@@ -84,8 +86,8 @@ impl ClientMemory {
     }
 
     /// Adds the changes to the total.
-    pub(crate) fn publish(&mut self, shared: &Shared) {
-        // Relaxed: a total that others read a moment later does no harm.
+    pub(crate) fn publish(&mut self, shared: &ServerState) {
+        // Relaxed, because a slightly old total does no harm.
         let total = shared.clients.bytes();
         if self.grown > self.shrunk {
             total.fetch_add(self.grown - self.shrunk, Ordering::Relaxed);
@@ -97,8 +99,8 @@ impl ClientMemory {
         (self.grown, self.shrunk) = (0, 0);
     }
 
-    /// Gives memory that was freed back to the system, if it is much and clients take little of it again.
-    pub(crate) fn give_back(&mut self, shared: &Shared) {
+    /// Returns freed memory to the system if it is large and clients allocate little of it again.
+    pub(crate) fn return_memory(&mut self, shared: &ServerState) {
         if self.freed < FREED {
             return;
         }
@@ -114,8 +116,8 @@ impl ClientMemory {
         (self.taken, self.taken_since) = (0, None);
     }
 
-    /// How far the published total is from its limit.
-    pub(crate) fn excess(&self, shared: &Shared) -> Excess {
+    /// Returns the distance of the published total from its limit.
+    pub(crate) fn excess(&self, shared: &ServerState) -> Excess {
         let (total, max) =
             (shared.clients.bytes().load(Ordering::Relaxed), shared.config().clients_bytes_max);
         match total {
@@ -126,13 +128,13 @@ impl ClientMemory {
         }
     }
 
-    /// The total is not above its limit.
+    /// Records that the total is not above its limit.
     pub(crate) fn is_within(&mut self) {
         self.above_since = None;
     }
 
-    /// Whether a client is to be disconnected.
-    pub(crate) fn has_to_go(&mut self, shared: &Shared, now: u64) -> bool {
+    /// Returns whether the server must disconnect a client.
+    pub(crate) fn must_evict(&mut self, shared: &ServerState, now: u64) -> bool {
         let excess = self.excess(shared);
         if excess < Excess::Above {
             self.is_within();
@@ -142,8 +144,14 @@ impl ClientMemory {
         excess == Excess::FarAbove || now.saturating_sub(since) >= GRACE
     }
 
-    /// Bytes of unsent replies from which on the commands of a client wait. One that takes little goes on.
-    pub(crate) fn unsent_bytes_max(&self, shared: &Shared, excess: Excess, client: &Connection) -> usize {
+    /// Returns the bytes of unsent replies at which the commands of a client wait. A client that uses little
+    /// memory continues.
+    pub(crate) fn unsent_bytes_max(
+        &self,
+        shared: &ServerState,
+        excess: Excess,
+        client: &Connection,
+    ) -> usize {
         match excess {
             Excess::None => shared.config().unsent_bytes_max,
             _ if self.holds(excess, client) => 0,
@@ -151,18 +159,19 @@ impl ClientMemory {
         }
     }
 
-    /// Whether a client gets no further replies until others have given memory back.
+    /// Returns whether a client gets no further replies until other clients have released memory.
     pub(crate) fn holds(&self, excess: Excess, client: &Connection) -> bool {
         excess >= Excess::Above && client.accounted_bytes > LITTLE
     }
 
-    /// Whether a client has to wait until others have given memory back before more is received of it.
-    pub(crate) fn delays(&self, shared: &Shared, client: &Connection) -> bool {
+    /// Returns whether the server receives nothing more from a client until other clients have released
+    /// memory.
+    pub(crate) fn delays(&self, shared: &ServerState, client: &Connection) -> bool {
         client.accounted_bytes > LITTLE && self.is_short(shared)
     }
 
-    /// Whether the limit is reached, the changes of this core included.
-    fn is_short(&self, shared: &Shared) -> bool {
+    /// Returns whether the total, with the changes of this core, has reached the limit.
+    fn is_short(&self, shared: &ServerState) -> bool {
         let total = shared.clients.bytes().load(Ordering::Relaxed);
         (total + self.grown).saturating_sub(self.shrunk) > shared.config().clients_bytes_max
     }

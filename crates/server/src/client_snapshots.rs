@@ -1,8 +1,7 @@
-//! The snapshots that clients hold by their tokens.
-//!
-//! A client holds a few at most, and all clients together half of those that a store has by default: the
-//! others are for commands, which never fail for want of one. If all are taken, the client that holds the
-//! most gives up its oldest. Whoever uses that one finds it too old.
+//! The snapshots that clients hold by tokens.
+//! Each client may hold a few snapshots, and all clients together half of the default maximum of a store. The
+//! other half is for commands, so that they never lack one. If clients have taken all, the client with the
+//! most snapshots loses its oldest one. A later use of it fails because it is too old.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,7 +9,7 @@ use honeycomb_store::{Snapshot, SnapshotToken, Store};
 
 use crate::failure::Failure;
 
-/// Snapshots that all clients hold together.
+/// Maximum number of snapshots of all clients.
 const ALL_MAX: usize = 32;
 
 /// The tokens of all clients, oldest first.
@@ -35,11 +34,11 @@ impl ClientSnapshots {
             return Err(Failure::other(message));
         }
         while held.len() >= ALL_MAX {
-            give_up_one(&mut held, store);
+            release_one(&mut held, store);
         }
         let token = match store.snapshot() {
             Err(honeycomb_store::Error::TooManySnapshots { .. }) if !held.is_empty() => {
-                give_up_one(&mut held, store);
+                release_one(&mut held, store);
                 store.snapshot()?.token()
             }
             taken => taken?.token(),
@@ -48,7 +47,7 @@ impl ClientSnapshots {
         Ok(token)
     }
 
-    /// Forgets a token, whose snapshot has been released.
+    /// Removes the token of a released snapshot.
     pub(crate) fn forget(&self, token: SnapshotToken) {
         self.lock().retain(|(_, held)| *held != token);
     }
@@ -58,9 +57,9 @@ impl ClientSnapshots {
     }
 }
 
-/// Releases the oldest snapshot of the client that holds the most; of several such, of the one whose is the
-/// oldest.
-fn give_up_one(held: &mut Vec<(u64, SnapshotToken)>, store: &Store) {
+/// Releases the oldest snapshot of the client that holds the most. Among several such clients it chooses the
+/// one with the oldest snapshot.
+fn release_one(held: &mut Vec<(u64, SnapshotToken)>, store: &Store) {
     let count = |client: u64| held.iter().filter(|(holder, _)| *holder == client).count();
     let most = held.iter().map(|(client, _)| count(*client)).max().unwrap_or(0);
     let Some(oldest) = held.iter().position(|(client, _)| count(*client) == most) else { return };
@@ -75,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_holds_no_more_than_it_may_and_others_still_get_theirs() {
+    fn clients_with_the_most_snapshots_lose_them_to_others() {
         let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() }).unwrap();
         let snapshots = ClientSnapshots::default();
         let first = snapshots.take(&store, 1, 8).unwrap();
@@ -86,13 +85,16 @@ mod tests {
         store.resume(first).unwrap().release();
         let oldest = snapshots.take(&store, 1, 8).unwrap();
         let others: Vec<_> = (2..200).map(|client| snapshots.take(&store, client, 8).unwrap()).collect();
-        assert!(store.resume(oldest).is_err(), "the client with most has given up all but the newest");
+        assert!(
+            store.resume(oldest).is_err(),
+            "the client with the most snapshots has lost all but the newest"
+        );
         assert!(others[others.len() - ALL_MAX + 1..].iter().all(|token| store.resume(*token).is_ok()));
         assert!(store.snapshot().is_ok());
     }
 
     #[test]
-    fn a_snapshot_that_was_dropped_makes_room() {
+    fn a_dropped_snapshot_frees_its_slot() {
         let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() }).unwrap();
         let snapshots = ClientSnapshots::default();
         for _ in 0..9 {

@@ -1,7 +1,7 @@
-//! Who is connected.
-//!
-//! 1. A client's core writes what changes of it; anybody reads, numbers that need not fit together.
-//! 2. Anybody may mark a client as one to end. Its core sees the mark when it is woken up.
+//! The connected clients.
+//! 1. The core of a client writes its variable state. Any core may read it, without consistency between
+//!    numbers.
+//! 2. Any core may mark a client as killed. The core of the client closes the connection when it wakes.
 
 mod client;
 
@@ -12,42 +12,42 @@ use honeycomb_memory::sync::{AtomicU64, AtomicUsize, Ordering};
 
 pub(crate) use client::{Activity, Client, Flag, Origin, STALL};
 
-/// All clients, by number.
+/// All clients, by identifier.
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
     connected: Mutex<BTreeMap<u64, Arc<Client>>>,
     last: AtomicU64,
-    /// Bytes of memory that they all take.
+    /// Bytes of memory that all clients use.
     bytes: AtomicUsize,
 }
 
 impl Clients {
-    /// A number that no other client has or will have.
+    /// Returns a unique identifier for a client.
     pub(crate) fn next_id(&self) -> u64 {
         self.last.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// A client has come.
+    /// Adds a client.
     pub(crate) fn enter(&self, origin: Origin, now: u64) -> Arc<Client> {
         let client = Arc::new(Client::new(self.next_id(), origin, now));
         self.lock().insert(client.id, client.clone());
         client
     }
 
-    /// A client has gone.
+    /// Removes a client.
     pub(crate) fn leave(&self, client: &Client) {
         self.lock().remove(&client.id);
     }
 
-    /// Bytes of memory that all clients take; the cores add to it.
+    /// Returns the bytes of memory that all clients use. The cores update this number.
     pub(crate) fn bytes(&self) -> &AtomicUsize {
         &self.bytes
     }
 
     /// Returns the client to evict. Clients that do not read their replies come first, then clients whose
-    /// request is still arriving, because the others can finish without more memory; among equals the
-    /// largest comes first. Clients marked no-evict are passed over, unless together they take more than
-    /// half of the limit: evicting the others would then not be enough for long.
+    /// request is still arriving, because the others can complete without more memory; among equals the
+    /// largest comes first. Skips clients marked no-evict, unless these use more than half of the limit
+    /// together: then the eviction of other clients would not suffice for long.
     pub(crate) fn largest(&self, now: u64, bytes_max: usize) -> Option<Arc<Client>> {
         let clients = self.lock();
         let is_spared = |client: &&Arc<Client>| client.is(Flag::NoEvict);
@@ -59,7 +59,7 @@ impl Clients {
         may_go.max_by_key(key).cloned()
     }
 
-    /// All of them, in the order in which they came.
+    /// Returns all clients in the order of their connects.
     pub(crate) fn all(&self) -> Vec<Arc<Client>> {
         self.lock().values().cloned().collect()
     }

@@ -1,4 +1,4 @@
-//! What a command is.
+//! The definition of a command.
 
 use std::ops::Deref;
 
@@ -6,39 +6,39 @@ use honeycomb_protocol::resp::Replies;
 use honeycomb_store::{Reads, Table};
 
 use crate::arguments::Arguments;
-use crate::commands::{self, Query};
+use crate::commands::query::Query;
+use crate::context::Context;
 use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::letters::Letters;
-use crate::session::Context;
-use crate::task::Walking;
+use crate::task::walking::Walking;
 
-/// A command: what clients are told of it, and what it does.
+/// A command: its description for clients, and its implementation.
 #[derive(Debug)]
 pub(crate) struct Command {
-    /// In lower case.
+    /// The name in lower case.
     pub(crate) name: &'static str,
-    /// How many arguments it has, its name included; at least so many if negative.
+    /// The number of arguments including the name, or the minimum as a negative number.
     pub(crate) arity: i32,
-    /// Which arguments are keys.
+    /// The arguments that are keys.
     pub(crate) keys: Keys,
-    pub(crate) run: Run,
-    /// The arguments after the name, as a manual writes them.
+    pub(crate) form: CommandForm,
+    /// The arguments after the name, in the notation of a manual.
     pub(crate) usage: &'static str,
-    /// What it does, in a sentence.
+    /// The effect, in one sentence.
     pub(crate) summary: &'static str,
 }
 
-/// A command that was found by its name.
+/// A command, with its number.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Named {
+pub(crate) struct CommandRef {
     pub(crate) command: &'static Command,
-    /// Its place among all commands.
+    /// The position in the list of all commands.
     pub(crate) number: usize,
 }
 
-impl Deref for Named {
+impl Deref for CommandRef {
     type Target = Command;
 
     fn deref(&self) -> &Command {
@@ -46,34 +46,35 @@ impl Deref for Named {
     }
 }
 
-/// Which arguments of a command are keys.
+/// The arguments of a command that are keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keys {
     None,
-    /// The first after the name.
+    /// The first argument after the name.
     First,
-    /// The second after the name: the first says what is asked for.
+    /// The second argument after the name. The first one selects an operation.
     Second,
-    /// The first two after the name.
+    /// The first two arguments after the name.
     FirstTwo,
-    /// All after the name.
+    /// All arguments after the name.
     All,
-    /// All after the first that follows the name.
+    /// All arguments after the first one that follows the name.
     FromSecond,
-    /// Every other one after the name: the rest are values.
+    /// Every second argument after the name. The others are values.
     EveryOther,
-    /// Every other one after the first that follows the name, which says how many: the rest are values, and
-    /// options at the end.
+    /// Every second argument after the first one that follows the name, which is the number of keys. The
+    /// others are values, with options at the end.
     Counted,
 }
 
-/// Does something to the pairs of a table.
+/// A handler that reads and writes the pairs of a table.
 pub(crate) type OnKeys = fn(&mut Keyspace<'_>, &Arguments<'_>, &mut Replies) -> Result<(), Failure>;
 
-/// Says what a command puts, if it does nothing else. The time is in milliseconds since 1970.
+/// Returns the write of a command that does nothing else. The second argument is the time in milliseconds
+/// since 1970.
 pub(crate) type OnPut = for<'a> fn(&Arguments<'a>, u64) -> Option<Put<'a>>;
 
-/// A value that is put whatever was there.
+/// An unconditional write.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Put<'a> {
     pub(crate) value: &'a [u8],
@@ -82,67 +83,63 @@ pub(crate) struct Put<'a> {
 }
 
 impl Put<'_> {
-    /// Whether the value is there once it is put.
+    /// Returns whether the value exists after the write.
     pub(crate) fn is_alive(&self, now: u64) -> bool {
         Envelope::is_alive_at(self.expires_at, now)
     }
 }
 
-/// Says which range of keys it reads, and what it replies of it.
+/// Returns the range of keys that a command reads, and the format of its reply.
 pub(crate) type OnRange = for<'a> fn(&Arguments<'a>) -> Result<Query<'a>, Failure>;
 
-/// What a command does.
+/// The implementation of a command.
 #[derive(Debug)]
-pub(crate) enum Run {
-    /// Reads its keys, if it has any, each once and in their order: so they can be read together with others.
+pub(crate) enum CommandForm {
+    /// Reads its keys, each once and in order, so a batch can execute its reads.
     Read(OnKeys),
-    /// The same; it replies the values as they are, in an array if all its arguments are keys: so long values
-    /// can be copied a part at a time.
+    /// As `Read`. It replies the values unchanged, in an array if all its arguments are keys, so a task can
+    /// copy long values in parts.
     Values(OnKeys),
-    /// Puts a value at the key that is its first argument, whatever was there, and replies `OK`, if the
-    /// second function returns what it puts: so it can be written together with others.
+    /// Puts a value at its first argument unconditionally and replies `OK`, if the second function returns
+    /// the write. A batch can then execute the write.
     Write(OnKeys, OnPut),
     /// Reads and then writes.
     Update(OnKeys),
-    /// Reads a range of keys, so it can be read together with others.
+    /// Reads a range of keys. A batch can execute it.
     Range(OnRange),
-    /// Walks through a range that may be long, a page at a time.
+    /// Walks through a range, which may be long, one page per slice.
     Walk(fn(&mut Context<'_>, &Arguments<'_>) -> Result<Walking, Failure>),
     /// Executes the commands of a transaction.
     Exec,
-    /// Uses the store as a whole, or the server or the connection. In a transaction it takes effect at once,
-    /// unless it writes pairs.
+    /// Uses the whole store, the server or the connection. In a transaction it takes effect at once, unless
+    /// it writes pairs.
     Serve(fn(&mut Context<'_>, &Arguments<'_>) -> Result<(), Failure>),
 }
 
 impl Command {
-    /// The command of a name, in any case of letters.
-    #[inline]
-    pub(crate) fn named(name: &[u8]) -> Option<Named> {
-        let named = commands::BY_NAME.get(&word(name)?)?;
-        (named.name.len() == name.len()).then_some(*named)
-    }
-
-    /// Whether it only reads pairs.
+    /// Returns whether the command only reads pairs.
     pub(crate) fn only_reads(&self) -> bool {
-        matches!(self.run, Run::Read(_) | Run::Values(_) | Run::Range(_) | Run::Walk(_))
+        matches!(
+            self.form,
+            CommandForm::Read(_) | CommandForm::Values(_) | CommandForm::Range(_) | CommandForm::Walk(_)
+        )
     }
 
-    /// Refuses a number of arguments that the command has not.
+    /// Rejects an invalid number of arguments.
     pub(crate) fn check_arity(&self, arguments: usize) -> Result<(), Failure> {
-        if self.takes(arguments) { Ok(()) } else { Err(Failure::Arity(self.name)) }
+        if self.accepts(arguments) { Ok(()) } else { Err(Failure::Arity(self.name)) }
     }
 
-    /// Whether it takes so many arguments, its name included.
+    /// Returns whether a number of arguments, including the name, is valid.
     #[inline]
-    pub(crate) fn takes(&self, arguments: usize) -> bool {
+    pub(crate) fn accepts(&self, arguments: usize) -> bool {
         let wanted = self.arity.unsigned_abs() as usize;
         let odd = self.keys == Keys::EveryOther && arguments.is_multiple_of(2);
         let fits = if self.arity < 0 { arguments >= wanted } else { arguments == wanted };
         fits && !odd
     }
 
-    /// The arguments that are keys, unless values stand between them or there is none.
+    /// Returns the arguments that are keys, or `None` if values separate them or the key is missing.
     #[inline]
     pub(crate) fn keys<'a>(&self, arguments: &Arguments<'a>) -> Option<Arguments<'a>> {
         match self.keys {
@@ -156,9 +153,9 @@ impl Command {
         }
     }
 
-    /// Adds the reads of its keys: how many. None if values stand between them, there is none, or one is too
-    /// long.
-    // Part of what every get takes.
+    /// Adds the reads of its keys to a batch. Returns their number, or `None` if values separate the keys,
+    /// the key is missing, or a key is invalid.
+    // Every get executes this.
     #[inline(always)]
     pub(crate) fn read_keys(
         &self,
@@ -174,28 +171,8 @@ impl Command {
     }
 }
 
-/// A name in lower case as a number, unless it is too long. Zeros at its end do not count.
+/// Encodes a name in lower case as a number. Returns `None` if it is too long. Trailing zeros do not count.
 #[inline]
 pub(crate) fn word(name: &[u8]) -> Option<u128> {
     Letters::of(name).map(|letters| u128::from_le_bytes(letters.in_lower_case()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::commands::BY_NUMBER;
-
-    #[test]
-    fn every_command_is_found_by_its_name_alone() {
-        for (number, command) in BY_NUMBER.iter().enumerate() {
-            let of = |name: &str| Command::named(name.as_bytes()).map(|found| found.number);
-            assert_eq!(of(command.name), Some(number));
-            assert_eq!(of(&command.name.to_uppercase()), Some(number));
-            assert_eq!(of(&format!("{}\0", command.name)), None);
-            assert_eq!(of(&command.name[1..]).filter(|other| *other == number), None);
-        }
-        for unknown in ["", "nothing", "a name of seventeen"] {
-            assert!(Command::named(unknown.as_bytes()).is_none());
-        }
-    }
 }

@@ -1,16 +1,17 @@
-//! All commands, by name.
+//! The table of all commands.
 
 mod about;
 mod acl;
 mod bitfield;
 mod bitop;
 mod bits;
-mod categories;
+pub(crate) mod categories;
 mod client;
 mod client_filter;
 mod conditions;
 mod config;
 mod connection;
+pub(crate) mod containers;
 mod dump;
 mod expiry;
 mod info;
@@ -22,9 +23,9 @@ mod moving;
 mod numbers;
 mod object;
 mod ordered;
-mod query;
+pub(crate) mod query;
 mod random;
-mod range;
+pub(crate) mod range;
 mod scanning;
 mod server;
 mod several;
@@ -32,17 +33,18 @@ mod slow_log;
 mod storing;
 mod strings;
 mod subcommands;
-mod transactions;
-mod watch;
+pub(crate) mod transactions;
+pub(crate) mod watch;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use rustc_hash::FxBuildHasher;
 
-use crate::command::{Command, Named, word};
+use crate::command::{Command, CommandRef, word};
+use crate::server_state::CommandTable;
 
-/// All of them, in the order of their names. The place of one is its number.
+/// All commands in the order of their names. The number of a command is its position.
 pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| {
     let groups: [&'static [Command]; 29] = [
         about::COMMANDS,
@@ -80,16 +82,45 @@ pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| 
     commands
 });
 
-/// The same by their names, as numbers.
-pub(crate) static BY_NAME: LazyLock<HashMap<u128, Named, FxBuildHasher>> = LazyLock::new(|| {
-    let named = |(number, command): (usize, &&'static Command)| Named { command, number };
-    let by_word = |named: Named| Some((word(named.name.as_bytes())?, named));
+/// The same by encoded name.
+static BY_NAME: LazyLock<HashMap<u128, CommandRef, FxBuildHasher>> = LazyLock::new(|| {
+    let named = |(number, command): (usize, &&'static Command)| CommandRef { command, number };
+    let by_word = |named: CommandRef| Some((word(named.name.as_bytes())?, named));
     BY_NUMBER.iter().enumerate().map(named).filter_map(by_word).collect()
 });
 
-pub(crate) use categories::{is_administrative, takes_memory, writes};
-pub(crate) use query::{Page, Query};
-pub(crate) use range::{Origin, Range, Walk, each};
-pub(crate) use subcommands::full_name;
-pub(crate) use transactions::run_alone;
-pub(crate) use watch::WatchedRange;
+/// Returns the command of a name, in upper or lower case.
+#[inline]
+pub(crate) fn find(name: &[u8]) -> Option<CommandRef> {
+    let named = BY_NAME.get(&word(name)?)?;
+    (named.name.len() == name.len()).then_some(*named)
+}
+
+/// Returns the properties of the table that the shared state needs.
+pub(crate) fn table() -> CommandTable {
+    CommandTable { count: BY_NUMBER.len(), full_name: containers::full_name }
+}
+
+/// Returns the command of a number.
+pub(crate) fn by_number(number: usize) -> CommandRef {
+    CommandRef { command: BY_NUMBER[number], number }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_is_found_by_its_name_alone() {
+        for (number, command) in BY_NUMBER.iter().enumerate() {
+            let of = |name: &str| find(name.as_bytes()).map(|found| found.number);
+            assert_eq!(of(command.name), Some(number));
+            assert_eq!(of(&command.name.to_uppercase()), Some(number));
+            assert_eq!(of(&format!("{}\0", command.name)), None);
+            assert_eq!(of(&command.name[1..]).filter(|other| *other == number), None);
+        }
+        for unknown in ["", "nothing", "a name of seventeen"] {
+            assert!(find(unknown.as_bytes()).is_none());
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! How a server is set up.
+//! The configuration of a server.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -8,92 +8,97 @@ use honeycomb_protocol::PAYLOAD_BYTES;
 use honeycomb_protocol::resp::Limits;
 use honeycomb_store::{Backend, Software, Store};
 
-use crate::eviction::Eviction;
+use crate::eviction_policy::Eviction;
 use crate::parameters::Refused;
-use crate::task::ACTIVE_MAX;
 
-/// The parameters of a server. Files, the environment, flags and `CONFIG` name them as
-/// [`PARAMETERS`](crate::PARAMETERS) does, which also says what they may be.
+/// Maximum number of tasks of a core that execute concurrently. Each may use a snapshot.
+pub(crate) const ACTIVE_TASKS_MAX: usize = 4;
+
+/// The parameters of a server. [`PARAMETERS`](crate::PARAMETERS) defines their names in files, environment
+/// variables, flags and `CONFIG`, and their allowed values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// Where it listens. Default: port 6379 of the loopback address.
+    /// The address for Redis clients. Default: port 6379 of the loopback address.
     pub address: SocketAddr,
-    /// Threads, each with connections of its own. Default: one a core of the machine.
+    /// Threads, each with its own connections. Default: one per CPU.
     pub cores: usize,
-    /// Whether each thread stays on a core of the machine, if there are as many threads as cores that the
-    /// process may use. Default: no.
+    /// Pins each thread to a CPU, if there are as many threads as CPUs that the process may use. Default: no.
     pub cpu_affinity: bool,
-    /// Memory of the store that [`Config::open_store`] opens; of a running server, that of its store.
-    /// Default: 1 GiB.
+    /// Memory of the store that [`Config::open_store`] opens, or of the store of a running server. Default: 1
+    /// GiB.
     pub memory_bytes: usize,
-    /// Bytes of it that the store may use; none for all of it. Default: none.
+    /// Bytes of memory that the store may use; `None` for all of it. Default: `None`.
     pub memory_limit: Option<usize>,
-    /// Which pairs go for others once there is no memory left. Default: none.
+    /// The pairs that the server evicts when memory is exhausted. Default: none.
     pub eviction: Eviction,
-    /// Numbered tables that `SELECT` chooses from. Default: 16.
+    /// Numbered tables for `SELECT`. Default: 16.
     pub databases: usize,
-    /// What `AUTH` must say before anything else; none lets everybody in. Default: none.
+    /// The password that `AUTH` requires; with `None` all clients have access. Default: `None`.
     pub password: Option<String>,
-    /// Connections at one time, over all cores. Further ones are told so and closed. Default: 10,000.
+    /// Maximum number of connections of all cores. The server replies an error to further ones and closes
+    /// them. Default: 10,000.
     pub connections_max: usize,
-    /// How long a client may be silent before its connection is closed; zero for as long as it likes.
-    /// Default: zero.
+    /// The server closes the connection of a client that is idle for this time; zero disables this. Default:
+    /// zero.
     pub silence_max: Duration,
-    /// What one request may be.
+    /// Limits of a request.
     pub request: Limits,
-    /// Bytes of replies that a client may leave unread before its further commands wait. Default: 1 MiB.
+    /// Bytes of unread replies of a client at which its further commands wait. Default: 1 MiB.
     pub unsent_bytes_max: usize,
-    /// Bytes of replies for one client. The reply that goes beyond them is replaced by an error, and the
-    /// connection is closed. Default: 128 MiB.
+    /// Bytes of replies for one client. An error replaces the reply that exceeds the limit, and the server
+    /// closes the connection. Default: 128 MiB.
     pub reply_bytes_max: usize,
-    /// Bytes of memory that all clients may take together, for requests, replies, queued commands and watched
-    /// pairs. Beyond them the client that takes the most is disconnected. Default: 256 MiB.
+    /// Bytes of memory that all clients may use together, for requests, replies, queued commands and watched
+    /// pairs. Beyond them the server disconnects the client that uses the most. Default: 256 MiB.
     pub clients_bytes_max: usize,
-    /// Snapshots that a client may hold by `RI.SNAPSHOT TAKE`. Default: 8.
+    /// Maximum number of snapshots of a client (`RI.SNAPSHOT TAKE`). Default: 8.
     pub client_snapshots_max: usize,
-    /// Commands that take so long are events for `LATENCY`; none notes nothing. Default: none.
+    /// Duration from which a command is an event for `LATENCY`; `None` disables these events. Default:
+    /// `None`.
     pub latency_threshold: Option<Duration>,
-    /// Commands that take longer are noted in the slow log; none notes nothing. Default: 10 ms.
+    /// Duration from which the slow log records a command; `None` disables the log. Default: 10 ms.
     pub slow: Option<Duration>,
-    /// Entries that the slow log keeps. Default: 128.
+    /// Maximum number of entries of the slow log. Default: 128.
     pub slow_log_entries_max: usize,
-    /// Where the metrics are; none for nowhere. Default: none.
+    /// The address of the metrics; `None` disables them. Default: `None`.
     pub metrics: Option<SocketAddr>,
-    /// What runs the reads of the store that [`Config::open_store`] opens. Default: software.
+    /// The accelerator that executes the reads of the store that [`Config::open_store`] opens. Default:
+    /// software.
     pub accelerator: Accelerator,
-    /// Whether the accelerator of that store counts what it touches of memory; only that in software does.
+    /// Whether the accelerator of this store counts its memory accesses. Only the software accelerator does.
     /// Default: no.
     pub count_touched: bool,
-    /// How who runs the server is to write what happens. Default: as text.
+    /// The format of the log. Default: text.
     pub log_format: LogFormat,
-    /// How much of what happens is to be written. Default: information, warnings and errors.
+    /// The least severe level that is logged. Default: information.
     pub log_level: tracing::Level,
-    /// How long a server that stops goes on with what it has received. Default: 2 seconds.
+    /// Maximum time in which a stopping server executes the received requests and sends their replies.
+    /// Default: 2 seconds.
     pub grace: Duration,
-    /// What comes without a connection. Default: nothing does.
+    /// Datagrams. Default: disabled.
     pub datagrams: Datagrams,
 }
 
-/// The parameters of a server's datagrams. They carry no password: not to be had together with one.
+/// The parameters of datagrams. Datagrams carry no password, so they cannot be combined with one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Datagrams {
-    /// Where Open Compute Storage Messages arrive; none: nowhere. Default: none.
+    /// The address for Open Compute Storage Messages; `None` disables them. Default: `None`.
     pub ocsm: Option<SocketAddr>,
-    /// Where batch datagrams arrive; none: nowhere. Default: none.
+    /// The address for batch datagrams; `None` disables them. Default: `None`.
     pub batch: Option<SocketAddr>,
-    /// Bytes of the longest payload of a datagram, arriving or sent. Default: 1,472, what an Ethernet frame
-    /// of 1,514 bytes has room for.
+    /// Maximum bytes of the payload of a received or sent datagram. Default: 1,472, which fit an Ethernet
+    /// frame of 1,514 bytes.
     pub payload_bytes: usize,
-    /// Datagrams of a reply to a batch. Default: 8.
+    /// Maximum number of datagrams in the reply to a batch. Default: 8.
     pub reply_datagrams_max: u8,
-    /// Sessions of a core; a further one ends the one that was not used for longest. Default: 1,024.
+    /// Maximum number of sessions per core. A new session ends the least recently used one. Default: 1,024.
     pub sessions_max: usize,
-    /// What tokens are made with; none: what the system draws. Default: none.
+    /// The secret for tokens; with `None` the server draws a random one. Default: `None`.
     pub secret: Option<[u8; 16]>,
 }
 
 impl Datagrams {
-    /// Bytes of the longest reply.
+    /// Returns the maximum bytes of a reply.
     pub(crate) fn reply_bytes_max(&self) -> usize {
         self.payload_bytes * usize::from(self.reply_datagrams_max)
     }
@@ -109,23 +114,23 @@ impl Default for Datagrams {
 /// A kind of accelerator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accelerator {
-    /// The one in software, on the cores of the server.
+    /// The software accelerator, which uses the cores of the server.
     Software,
-    /// The one in SystemVerilog, simulated cycle by cycle: right, and slow.
+    /// The SystemVerilog accelerator, simulated cycle by cycle. It is slow.
     #[cfg(feature = "rtl")]
     Rtl,
 }
 
-/// A form of what is logged.
+/// The format of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
-    /// A line for people.
+    /// Text lines.
     Text,
-    /// A JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
-/// Bytes that the writes of a transaction may always take: the longest value, in any case.
+/// Minimum for the bytes that the writes of a transaction may use. It allows the longest value in any case.
 const TRANSACTION_BYTES_MIN: usize = 32 << 20;
 
 impl Default for Config {
@@ -162,30 +167,30 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Bytes of the store's memory that it may use.
+    /// Returns the bytes of memory that the store may use.
     pub(crate) fn memory_limit_bytes(&self) -> usize {
         self.memory_limit.unwrap_or(self.memory_bytes)
     }
 
-    /// Has the limit be a number, once the memory of the store is known, and refuses one beyond that memory.
+    /// Sets an explicit memory limit when the memory of the store is known. Rejects a limit above this
+    /// memory.
     pub(crate) fn settle_memory_limit(&mut self) -> Result<(), Refused> {
         let (limit, memory) = (self.memory_limit_bytes(), self.memory_bytes);
         self.memory_limit = Some(limit);
         if limit <= memory { Ok(()) } else { Err(Refused::MemoryLimit { limit, memory }) }
     }
 
-    /// Bytes that the writes of one transaction may take before it commits.
+    /// Returns the bytes that the writes of one transaction may use before it commits.
     pub(crate) fn transaction_bytes_max(&self) -> usize {
         self.request.request_bytes_max.min(self.clients_bytes_max / 4).max(TRANSACTION_BYTES_MIN)
     }
 
-    /// An empty store of [`Config::memory_bytes`] bytes.
-    ///
+    /// Opens an empty store of [`Config::memory_bytes`] bytes.
     /// # Errors
-    /// The system does not give the memory.
+    /// The system cannot allocate the memory.
     pub fn open_store(&self) -> Result<Store, honeycomb_store::Error> {
         let default = honeycomb_store::Config::default();
-        let snapshots_max = default.snapshots_max + self.cores * (1 + ACTIVE_MAX);
+        let snapshots_max = default.snapshots_max + self.cores * (1 + ACTIVE_TASKS_MAX);
         let config = honeycomb_store::Config { memory_bytes: self.memory_bytes, snapshots_max, ..default };
         let accelerator: Arc<dyn Backend> = match self.accelerator {
             Accelerator::Software => {

@@ -1,4 +1,4 @@
-//! A client's connection: what has arrived, what is to be sent.
+//! The connection of a client: its buffers of requests and replies.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
@@ -10,24 +10,25 @@ use honeycomb_protocol::resp::{
 use mio::net::TcpStream;
 
 use crate::clients::Activity;
-use crate::command::{Command, Named};
+use crate::command::CommandRef;
+use crate::commands;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::monitors::Monitoring;
 use crate::session::{Queue, Session};
 use crate::task::Task;
 
-/// Bytes that are received at once.
-const RECEIVED_AT_ONCE: usize = 64 << 10;
-/// Bytes of requests that wait to be executed, beyond which no more are received.
-const WAITING_BYTES_MAX: usize = 4 * RECEIVED_AT_ONCE;
-/// Bytes that one iteration of the event loop sends to one client.
-const SENT_AT_ONCE: usize = 64 << 10;
-/// Bytes of a receipt, or of unsent replies, up to which a client does not count towards the quota.
+/// Maximum number of bytes that one call receives.
+const RECEIVE_BYTES_MAX: usize = 64 << 10;
+/// Bytes of waiting requests above which the server receives no more.
+const WAITING_BYTES_MAX: usize = 4 * RECEIVE_BYTES_MAX;
+/// Maximum number of bytes that one iteration of the event loop sends to one client.
+const SEND_BYTES_MAX: usize = 64 << 10;
+/// Up to this number of received bytes, or of unsent bytes, a client does not count towards the quota.
 const LIGHT_BYTES: usize = 16 << 10;
-/// Bytes of memory that a connection keeps for requests and for replies when there are none.
-const KEPT_BYTES: usize = RECEIVED_AT_ONCE;
-/// Limits of requests from a client that has not said the password.
+/// Bytes of memory that an idle connection keeps for requests, and for replies.
+const KEPT_BYTES: usize = RECEIVE_BYTES_MAX;
+/// Limits of requests from a client that has not authenticated.
 const BEFORE_AUTHENTICATION: Limits = Limits {
     arguments_max: 10,
     argument_bytes_max: 16 << 10,
@@ -35,55 +36,55 @@ const BEFORE_AUTHENTICATION: Limits = Limits {
     request_bytes_max: 64 << 10,
 };
 
-/// One client.
+/// The connection of one client.
 pub(crate) struct Connection {
     pub(crate) socket: TcpStream,
     pub(crate) session: Session,
     pub(crate) replies: Replies,
-    /// The reply of a task that was too long, to be freed step by step once the connection is closed.
+    /// The reply of a task that was too long. It is freed in steps after the connection has closed.
     pub(crate) discarded: Option<Replies>,
-    /// What has arrived.
+    /// Received requests.
     pub(crate) requests: RequestBuffer,
-    /// A request that was put back.
-    front: Option<Asked>,
-    /// The next request is to be executed alone: it was tried with others.
-    next_is_alone: bool,
-    /// A command that takes more than a turn. Those after it wait.
+    /// A request that was put back: the next one to execute.
+    front: Option<PendingRequest>,
+    /// The next request executes alone, because it could not execute in a batch.
+    next_executes_alone: bool,
+    /// A command that takes more than one iteration. Later commands wait.
     pub(crate) task: Option<Box<Task>>,
-    /// There may be bytes to receive, or room to send: the system tells only when that changes.
+    /// The socket may have bytes to receive, or space to send. The system notifies only about changes.
     pub(crate) receivable: bool,
     pub(crate) sendable: bool,
-    /// The client has said that it sends nothing any more, though something may be left to receive.
+    /// The client has stopped sending, but the socket may have bytes to receive.
     pub(crate) hung_up: bool,
-    /// The client sends nothing any more.
+    /// No more bytes will arrive.
     ended: bool,
-    /// There is no further whole request before more has arrived.
+    /// The received bytes contain no further complete request.
     starved: bool,
-    /// It received little when it last received.
+    /// The last receipt was short.
     receives_little: bool,
-    /// Memory of a long request is left to be given back.
+    /// Memory of a long request remains to be released.
     shrinks: bool,
-    /// Bytes of its memory that are part of the total of all clients.
+    /// Bytes of its memory that the total of all clients includes.
     pub(crate) accounted_bytes: usize,
-    /// Bytes of unsent replies from which on its commands wait.
+    /// Bytes of unsent replies at which its commands wait.
     pub(crate) unsent_bytes_max: usize,
 }
 
-/// A request, and what it asks for.
+/// A request that has not executed yet, with its command.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct PendingRequest {
     pub(crate) found: ParsedRequest,
-    /// The command, if there is one of its name.
-    pub(crate) command: Option<Named>,
-    /// It was tried, and cannot be read together with others.
-    pub(crate) is_no_read: bool,
-    /// It was tried, and cannot be written together with others.
-    pub(crate) is_no_write: bool,
+    /// The command, or `None` if its name is unknown.
+    pub(crate) command: Option<CommandRef>,
+    /// The request cannot execute in a batch of reads.
+    pub(crate) cannot_batch_read: bool,
+    /// The request cannot execute in a batch of writes.
+    pub(crate) cannot_batch_write: bool,
 }
 
-/// The bytes that one iteration of the event loop still receives, or sends, for clients with many of them.
-///
-/// A client with few bytes is always served: it waits for one quota of the others at most.
+/// The bytes that one iteration of the event loop may still receive from, or send to, clients with many
+/// bytes.
+/// The server always serves a client with few bytes. Such a client waits for at most one quota of the others.
 #[derive(Debug)]
 pub(crate) struct Quota(usize);
 
@@ -101,7 +102,7 @@ impl Quota {
     }
 }
 
-/// The buffers of a connection that is closed.
+/// The buffers of a closed connection.
 #[derive(Debug)]
 pub(crate) struct Buffers {
     replies: Replies,
@@ -110,7 +111,7 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    /// Frees a part of them. Returns whether there is more.
+    /// Frees a part of the buffers. Returns whether more remains.
     pub(crate) fn free_some(&mut self) -> bool {
         let discarded = self.discarded.as_mut().is_some_and(Replies::discard_chunk);
         discarded || self.replies.discard_chunk() || self.requests.discard()
@@ -126,7 +127,7 @@ impl Connection {
             discarded: None,
             requests: RequestBuffer::default(),
             front: None,
-            next_is_alone: false,
+            next_executes_alone: false,
             task: None,
             receivable: true,
             sendable: true,
@@ -140,9 +141,9 @@ impl Connection {
         }
     }
 
-    /// Receives as many bytes as are there, the buffer and the quota allow. Returns how many.
-    ///
-    /// A short receipt takes all there is: the system notifies the core when more arrives.
+    /// Receives as many bytes as the socket, the buffer and the quota allow. Returns their number.
+    /// A receipt that is shorter than the buffer empties the socket: the system notifies the core when more
+    /// arrives.
     pub(crate) fn receive(&mut self, buffer: &mut [u8], quota: &mut Quota) -> io::Result<usize> {
         self.receivable &= !self.ended;
         let is_full = !self.starved && self.requests.len() > WAITING_BYTES_MAX;
@@ -175,16 +176,16 @@ impl Connection {
         Ok(received)
     }
 
-    /// Nothing is received any more: what has arrived is all that is carried out.
-    pub(crate) fn hear_no_more(&mut self) {
+    /// Stops receiving. The requests that have arrived still execute.
+    pub(crate) fn stop_receiving(&mut self) {
         self.ended = true;
     }
 
-    /// Closes the socket, and returns the buffers, which may be long, to be freed step by step. It receives
-    /// the bytes that have arrived, or else the system would drop replies that are on their way.
+    /// Closes the socket. Returns the buffers, which may be large, for the caller to free in steps. First
+    /// receives the bytes that have arrived, because otherwise the system would discard replies in transit.
     pub(crate) fn close(mut self, buffer: &mut [u8]) -> Buffers {
         let _ = self.socket.shutdown(Shutdown::Write);
-        for _ in 0..WAITING_BYTES_MAX / RECEIVED_AT_ONCE {
+        for _ in 0..WAITING_BYTES_MAX / RECEIVE_BYTES_MAX {
             if !matches!(self.socket.read(buffer), Ok(1..)) {
                 break;
             }
@@ -195,21 +196,21 @@ impl Connection {
         Buffers { replies: self.replies, discarded: self.discarded, requests: self.requests }
     }
 
-    /// A buffer for [`Connection::receive`].
+    /// Returns a buffer for [`Connection::receive`].
     pub(crate) fn buffer() -> Vec<u8> {
-        vec![0; RECEIVED_AT_ONCE]
+        vec![0; RECEIVE_BYTES_MAX]
     }
 
-    /// Sends as many replies as the client takes and the quota allows. Returns the number of bytes.
+    /// Sends replies as far as the client accepts them and the quota allows. Returns the number of bytes.
     pub(crate) fn send(&mut self, quota: &mut Quota) -> io::Result<usize> {
         let is_light = self.replies.len() <= LIGHT_BYTES;
         let mut sent = 0;
-        while self.sendable && sent < SENT_AT_ONCE && !self.replies.is_empty() {
+        while self.sendable && sent < SEND_BYTES_MAX && !self.replies.is_empty() {
             if !is_light && quota.is_exhausted() {
                 break;
             }
             let front = self.replies.front();
-            match self.socket.write(&front[..front.len().min(SENT_AT_ONCE - sent)]) {
+            match self.socket.write(&front[..front.len().min(SEND_BYTES_MAX - sent)]) {
                 Ok(bytes) => {
                     self.replies.consume(bytes);
                     sent += bytes;
@@ -224,12 +225,13 @@ impl Connection {
         Ok(sent)
     }
 
-    /// Notes for others whether its client takes its replies, of which so many bytes were sent just now.
+    /// Records for other cores whether the client reads its replies. `sent` is the number of bytes that were
+    /// just sent.
     pub(crate) fn note_sent(&self, sent: usize, now: u64) {
         if self.is_empty_or_sendable() {
-            self.session.client.takes_replies(0);
-        } else if sent > 0 || self.session.client.took_all() {
-            self.session.client.takes_replies(now);
+            self.session.client.set_stalled_since(0);
+        } else if sent > 0 || self.session.client.had_read_all() {
+            self.session.client.set_stalled_since(now);
         }
     }
 
@@ -237,12 +239,12 @@ impl Connection {
         self.sendable || self.replies.is_empty()
     }
 
-    /// Takes the next request of what has arrived, if it is all there.
-    // What it returns is many words: they stay in registers if this is where they are used.
+    /// Returns the next request if it is complete.
+    // Inlining keeps the result, which is several words long, in registers.
     #[inline(always)]
-    pub(crate) fn take(&mut self, limits: &Limits) -> Result<Option<Asked>, Malformed> {
-        if let Some(asked) = self.front.take() {
-            return Ok(Some(asked));
+    pub(crate) fn next_request(&mut self, limits: &Limits) -> Result<Option<PendingRequest>, Malformed> {
+        if let Some(request) = self.front.take() {
+            return Ok(Some(request));
         }
         if self.starved {
             return Ok(None);
@@ -251,61 +253,67 @@ impl Connection {
             self.starved = true;
             return Ok(None);
         };
-        let command = Command::named(&self.requests.arguments(&found)[0]);
-        let is_alone = std::mem::take(&mut self.next_is_alone);
-        Ok(Some(Asked { found, command, is_no_read: is_alone, is_no_write: is_alone }))
+        let command = commands::find(&self.requests.arguments(&found)[0]);
+        let executes_alone = std::mem::take(&mut self.next_executes_alone);
+        Ok(Some(PendingRequest {
+            found,
+            command,
+            cannot_batch_read: executes_alone,
+            cannot_batch_write: executes_alone,
+        }))
     }
 
-    /// What its client may send.
+    /// Returns the limits of requests of this client.
     pub(crate) fn limits<'l>(&self, config: &'l Config) -> &'l Limits {
         if self.session.authenticated { &config.request } else { &BEFORE_AUTHENTICATION }
     }
 
-    /// Has a request that was taken be the next one again.
-    pub(crate) fn put_back(&mut self, asked: Asked) {
-        self.front = Some(asked);
+    /// Makes a request the next one again.
+    pub(crate) fn put_back(&mut self, request: PendingRequest) {
+        self.front = Some(request);
     }
 
-    /// Has a request that was taken, and those after it, be taken once more.
-    pub(crate) fn take_back(&mut self, found: &ParsedRequest) {
+    /// Rewinds to a request: it and the later ones are parsed again.
+    pub(crate) fn rewind_to(&mut self, found: &ParsedRequest) {
         self.requests.rewind(found);
         self.front = None;
         self.starved = false;
     }
 
-    /// Has a request that was taken, and those after it, be taken once more, and itself be executed alone.
-    pub(crate) fn take_back_for_alone(&mut self, found: &ParsedRequest) {
-        self.take_back(found);
-        self.next_is_alone = true;
+    /// Rewinds to a request, which then executes alone.
+    pub(crate) fn rewind_to_alone(&mut self, found: &ParsedRequest) {
+        self.rewind_to(found);
+        self.next_executes_alone = true;
     }
 
-    /// Whether a request that was taken is to be taken once more.
+    /// Returns whether the connection was rewound to this request or an earlier one.
     #[inline]
-    pub(crate) fn is_taken_back(&self, found: &ParsedRequest) -> bool {
+    pub(crate) fn is_rewound(&self, found: &ParsedRequest) -> bool {
         self.requests.is_rewound(found)
     }
 
-    /// Whether further commands may be carried out.
-    pub(crate) fn may_go_on(&self) -> bool {
+    /// Returns whether further commands may execute.
+    pub(crate) fn can_continue(&self) -> bool {
         !self.session.closing && self.task.is_none() && self.has_room()
     }
 
-    /// Whether its client has taken enough of its replies for further commands.
+    /// Returns whether the client has read enough of its replies for further commands.
     pub(crate) fn has_room(&self) -> bool {
         self.unsent() < self.unsent_bytes_max
     }
 
-    /// Whether commands may be carried out together with those of others.
-    pub(crate) fn may_join(&self) -> bool {
-        self.session.may_join() && self.may_go_on()
+    /// Returns whether commands may execute in batches with those of other clients.
+    pub(crate) fn can_batch(&self) -> bool {
+        self.session.can_batch() && self.can_continue()
     }
 
-    /// Whether a request at its front is to be carried out alone, and not with others in the next round.
-    pub(crate) fn is_for_alone(&self, asked: &Asked) -> bool {
-        asked.is_no_read && asked.is_no_write || !self.may_join()
+    /// Returns whether the request at the front must execute alone rather than in a batch of the next round.
+    pub(crate) fn must_execute_alone(&self, request: &PendingRequest) -> bool {
+        request.cannot_batch_read && request.cannot_batch_write || !self.can_batch()
     }
 
-    /// Ends it if its replies take too much memory: with an error in place of the last one.
+    /// Closes the connection after an error reply if its replies use too much memory. The error replaces the
+    /// last reply.
     #[inline]
     pub(crate) fn bound_replies(&mut self, before: usize, bytes_max: usize) {
         if self.replies.exceed_limit() {
@@ -313,7 +321,7 @@ impl Connection {
         }
     }
 
-    /// Ends it because a reply that a task has written is too long.
+    /// Closes the connection after an error reply because the reply of a task is too long.
     pub(crate) fn end_for_reply(&mut self, reply: Replies, bytes_max: usize) {
         self.discarded = Some(reply);
         self.end_for_replies(self.unsent(), bytes_max);
@@ -322,19 +330,19 @@ impl Connection {
     #[cold]
     fn end_for_replies(&mut self, before: usize, bytes_max: usize) {
         let client = self.session.client.id;
-        tracing::warn!(client, bytes_max, "a connection is closed: its replies take too much memory");
+        tracing::warn!(client, bytes_max, "closing a connection: its replies use too much memory");
         Failure::RepliesTooLong(bytes_max).reply_after(before, &mut self.replies);
         self.session.closing = true;
     }
 
-    /// Removes the requests that were executed.
+    /// Removes the executed requests.
     pub(crate) fn forget(&mut self) {
-        let next = self.front.take().map(|asked| asked.found);
+        let next = self.front.take().map(|request| request.found);
         self.requests.discard_parsed(next);
         self.shrinks = self.requests.shrink(KEPT_BYTES);
     }
 
-    /// What is to be shown of it.
+    /// Returns the activity that `CLIENT LIST` shows.
     pub(crate) fn activity(&self) -> Activity {
         let session = &self.session;
         Activity {
@@ -349,7 +357,7 @@ impl Connection {
         }
     }
 
-    /// Replies what a monitor is shown, if there is room.
+    /// Moves the lines of a monitor to its replies if there is space.
     pub(crate) fn take_lines(&mut self) {
         if let Some(monitoring) = &self.session.monitoring
             && self.task.is_none()
@@ -359,12 +367,12 @@ impl Connection {
         }
     }
 
-    /// Whether lines wait that a monitor is to be shown.
+    /// Returns whether lines wait for this monitor.
     fn has_lines(&self) -> bool {
         self.session.monitoring.as_ref().is_some_and(|monitoring| !monitoring.is_empty())
     }
 
-    /// Bytes of memory that it takes: of requests, replies, and what commands have left.
+    /// Returns the bytes of memory of the connection: requests, replies, and the state of its commands.
     pub(crate) fn memory_bytes(&self) -> usize {
         let queue = self.session.queue.as_ref().map_or(0, Queue::memory_bytes);
         let task = self.task.as_ref().map_or(0, |task| task.memory_bytes());
@@ -374,34 +382,34 @@ impl Connection {
         buffers + queue + task + monitoring + self.session.watched.memory_bytes()
     }
 
-    /// Gives back all memory that is not in use.
+    /// Releases all unused memory.
     pub(crate) fn shrink(&mut self) {
         self.shrinks = self.requests.shrink(0);
         self.replies.shrink(0);
     }
 
-    /// Whether all is done: the client has gone, or is to go, and has its replies.
+    /// Returns whether the connection is complete: it has ended or must close, and all replies are sent.
     pub(crate) fn is_done(&self) -> bool {
         let no_more = self.session.closing || (self.ended && self.starved);
         no_more && self.task.is_none() && self.replies.is_empty()
     }
 
-    /// Whether something is to be done without anything happening: there are requests or bytes to take, and
-    /// room for replies; or replies to send, or memory of a long request to give back.
+    /// Returns whether the connection has work that needs no event: requests or bytes to process and space
+    /// for replies, replies to send, or memory of a long request to release.
     pub(crate) fn is_ready(&self) -> bool {
         let has_more = self.receivable || !self.starved || self.has_lines();
-        // Without room for any reply it waits for memory, of which no event tells.
+        // Without space for any reply the connection waits for memory, and no event announces that.
         let has_room = self.replies.is_empty() || self.has_room();
         let goes_on = has_room && self.task.is_none() && has_more;
         goes_on || self.sendable && self.unsent() > 0 || self.shrinks
     }
 
-    /// Bytes of replies, those of its task included.
+    /// Returns the bytes of replies, including those of its task.
     pub(crate) fn reply_bytes(&self) -> usize {
         self.unsent() + self.task.as_ref().map_or(0, |task| task.reply_bytes())
     }
 
-    /// Bytes that wait to be sent.
+    /// Returns the number of bytes that wait to be sent.
     pub(crate) fn unsent(&self) -> usize {
         self.replies.len()
     }

@@ -1,4 +1,4 @@
-//! A core: one thread, its connections and ports of datagrams, and its loop.
+//! A core of the server: one thread with its connections, its datagram ports, and its event loop.
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, UdpSocket};
@@ -11,103 +11,105 @@ use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token, Waker};
 use slab::Slab;
 
+use crate::batch::BatchExecutor;
 use crate::client_memory::{ClientMemory, Excess};
 use crate::clients::{Flag, Origin};
 use crate::connection::{Connection, Quota};
 use crate::counts::Counts;
 use crate::datagrams::{Datagrams, Protocol};
+use crate::memory_limit;
 use crate::reaper;
-use crate::room;
+use crate::server_state::ServerState;
 use crate::session::Session;
-use crate::shared::Shared;
-use crate::task::Progress;
-use crate::turn::Turn;
+use crate::task::progress::Progress;
 
 const LISTENER: Token = Token(usize::MAX);
 const WAKER: Token = Token(usize::MAX - 1);
-/// Of the first port of datagrams; the others have those below.
+/// The token of the first datagram port. Further ports have the tokens below.
 const DATAGRAMS: Token = Token(usize::MAX - 2);
-/// Of the last of as many ports as there can be.
+/// The lowest token of a datagram port.
 const DATAGRAMS_LAST: Token = Token(DATAGRAMS.0 - 15);
-/// How long a core waits for sockets before it sees to other things.
-const PATIENCE: Duration = Duration::from_millis(100);
-/// How long it waits for them while its tasks wait for snapshots.
-const TASK_PATIENCE: Duration = Duration::from_millis(1);
+/// Maximum time that a core waits for sockets. Afterwards it does its periodic work.
+const POLL_TIMEOUT: Duration = Duration::from_millis(100);
+/// The same while all tasks wait for snapshots.
+const TASK_POLL_TIMEOUT: Duration = Duration::from_millis(1);
 /// The same while commands wait for the end of a pause.
-const PAUSE_PATIENCE: Duration = Duration::from_millis(5);
-/// How long a server that stops waits for clients none of which takes any reply.
-const PATIENCE_AT_END: Duration = Duration::from_millis(200);
-/// Leaves that the store looks at between two turns, a microsecond each at most.
+const PAUSE_POLL_TIMEOUT: Duration = Duration::from_millis(5);
+/// A stopping server closes when no client has read any reply for this time.
+const STOP_IDLE_TIMEOUT: Duration = Duration::from_millis(200);
+/// Leaves that the store maintains between two iterations. Each takes a microsecond at most.
 const LEAVES_MAINTAINED: usize = 64;
-/// Bytes that one iteration receives from, and sends to, clients with many bytes, all together.
+/// Bytes that one iteration receives from all clients with many bytes, and sends to them.
 const QUOTA_RECEIVED: usize = 64 << 10;
 const QUOTA_SENT: usize = 64 << 10;
-/// Milliseconds between two times at which all connections give back unused memory, if memory is short.
+/// Milliseconds between two times at which all connections release unused memory while memory is short.
 const SHRINK_INTERVAL: u64 = 10;
-/// Milliseconds between two looks at the pool of chunks, and chunks that are freed then if none was needed.
+/// Milliseconds between two times at which the pool of chunks shrinks, and the number of unused chunks that
+/// it frees then.
 const POOL_INTERVAL: u64 = 100;
 const CHUNKS_FREED: usize = 8;
-/// Milliseconds between two looks at whether there is something to maintain.
+/// Milliseconds between two checks whether the store needs maintenance.
 const MAINTENANCE_INTERVAL: u64 = 10;
-/// Milliseconds between two looks for clients that have been silent for too long.
-const SILENCE_INTERVAL: u64 = 100;
+/// Milliseconds between two checks for idle clients.
+const IDLE_INTERVAL: u64 = 100;
 
 /// A thread of the server.
 pub(crate) struct Core {
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     number: usize,
     poll: Poll,
     listener: Option<TcpListener>,
     connections: Slab<Connection>,
-    /// Connections that something is to be done for.
+    /// Indexes of connections with work to do.
     ready: Vec<usize>,
-    turn: Turn,
+    executor: BatchExecutor,
     datagrams: Datagrams,
     buffer: Vec<u8>,
-    /// The reaper has more to do at once.
+    /// The reaper has more work to do at once.
     is_behind: bool,
     counts: Arc<Counts>,
-    /// When connections are next looked over.
-    look_at: u64,
-    /// When the store is next maintained.
+    /// Time of the next check for idle clients.
+    check_idle_at: u64,
+    /// Time of the next maintenance of the store.
     maintain_at: u64,
-    /// The task that was stepped last waits for a snapshot.
+    /// The task of the last step waits for a snapshot.
     task_waits: bool,
     memory: ClientMemory,
-    /// Buffers of closed connections are left to be freed.
+    /// Buffers of closed connections remain to be freed.
     is_freeing: bool,
-    /// When connections next give back unused memory, if memory is short.
+    /// Time when connections release unused memory again, if memory is short.
     shrink_at: u64,
-    /// When the pool of chunks is next looked at.
+    /// Time when the pool of chunks shrinks again.
     shrink_pool_at: u64,
-    /// The connection that is served first next time.
+    /// Index of the connection that the next iteration serves first.
     first: usize,
 }
 
-/// The end of a core: until when it serves the clients that it has.
+/// The state of a core that stops: the deadline for serving its clients.
 struct Ending {
     until: Instant,
-    /// Bytes that had been sent when it was last looked at, and since when.
+    /// Bytes sent at the last check, and the time since which this number has not changed.
     sent_bytes: u64,
     since: Instant,
 }
 
 impl Ending {
-    /// Whether the time is over, or nothing was left to do for a while but for clients to take their replies,
-    /// and none has taken a byte.
+    /// Returns whether the deadline has passed, or the core was idle for a while and no client has read a
+    /// byte.
     fn is_over(&mut self, is_busy: bool, sent_bytes: u64) -> bool {
         let now = Instant::now();
         if is_busy || sent_bytes != self.sent_bytes {
             (self.sent_bytes, self.since) = (sent_bytes, now);
         }
-        now >= self.until || now - self.since >= PATIENCE_AT_END
+        now >= self.until || now - self.since >= STOP_IDLE_TIMEOUT
     }
 }
 
 impl Core {
-    /// A core that takes connections from a listener and datagrams from sockets, and what wakes it up.
+    /// Returns a core that accepts connections from a listener and receives datagrams from sockets, and a
+    /// waker for it.
     pub(crate) fn new(
-        shared: Arc<Shared>,
+        shared: Arc<ServerState>,
         number: usize,
         listener: std::net::TcpListener,
         sockets: Vec<(Protocol, UdpSocket)>,
@@ -126,11 +128,11 @@ impl Core {
             listener: Some(listener),
             connections: Slab::new(),
             ready: Vec::new(),
-            turn: Turn::new(counts.clone()),
+            executor: BatchExecutor::new(counts.clone()),
             buffer: Connection::buffer(),
             is_behind: false,
             counts,
-            look_at: 0,
+            check_idle_at: 0,
             maintain_at: 0,
             task_waits: false,
             memory: ClientMemory::default(),
@@ -142,30 +144,30 @@ impl Core {
         Ok((core, waker))
     }
 
-    /// Serves until the server is stopped, and then as long as replies are left to send, within the grace.
+    /// Serves clients until the server stops, and then until all replies are sent or the grace period ends.
     pub(crate) fn run(mut self) -> io::Result<()> {
         let mut events = Events::with_capacity(1024);
         let mut ending: Option<Ending> = None;
         loop {
-            match self.poll.poll(&mut events, Some(self.patience())) {
+            match self.poll.poll(&mut events, Some(self.poll_timeout())) {
                 Err(error) if error.kind() != ErrorKind::Interrupted => return Err(error),
                 _ => {}
             }
             self.note(&events);
             let now = self.shared.time.milliseconds();
             self.step_task();
-            self.take_turn(now);
+            self.run_iteration(now);
             self.bound_memory(now);
-            self.close_silent(now);
-            self.is_behind = reaper::step(&self.shared, now) | room::tend(&self.shared, now);
+            self.close_idle(now);
+            self.is_behind = reaper::step(&self.shared, now) | memory_limit::keep_free(&self.shared, now);
             if self.number == 0 {
-                self.shared.pace.step(&self.shared, now);
+                self.shared.pace.step(now, || self.shared.measure());
                 self.is_behind |= self.maintain(now);
                 self.shrink_pool(now);
             }
             if self.shared.is_stopping() {
                 let ending = ending.get_or_insert_with(|| self.stop());
-                let is_busy = !self.ready.is_empty() || self.turn.has_tasks();
+                let is_busy = !self.ready.is_empty() || self.executor.has_tasks();
                 if self.connections.is_empty() || ending.is_over(is_busy, self.counts.sent_bytes.get()) {
                     return Ok(());
                 }
@@ -173,8 +175,7 @@ impl Core {
         }
     }
 
-    /// Has the store join leaves that deletes left sparse, and reclaim memory. Returns whether there is more
-    /// to do.
+    /// Merges sparse leaves and reclaims memory of the store. Returns whether more work remains.
     fn maintain(&mut self, now: u64) -> bool {
         if now < self.maintain_at {
             return false;
@@ -184,7 +185,7 @@ impl Core {
         more
     }
 
-    /// Frees chunks that no reply has needed for a while.
+    /// Frees chunks that no reply has needed recently.
     fn shrink_pool(&mut self, now: u64) {
         if now >= self.shrink_pool_at {
             self.shared.reply_chunks.shrink(CHUNKS_FREED);
@@ -192,26 +193,26 @@ impl Core {
         }
     }
 
-    /// How long it may wait for sockets.
-    fn patience(&self) -> Duration {
+    /// Returns the maximum time to wait for sockets.
+    fn poll_timeout(&self) -> Duration {
         let is_busy = self.is_behind || self.is_freeing;
         let at_rest = self.ready.is_empty() && !self.datagrams.is_ready() && !is_busy;
-        match (at_rest, self.turn.has_tasks()) {
-            (true, false) => PATIENCE,
-            (true, true) if self.task_waits => TASK_PATIENCE,
+        match (at_rest, self.executor.has_tasks()) {
+            (true, false) => POLL_TIMEOUT,
+            (true, true) if self.task_waits => TASK_POLL_TIMEOUT,
             (false, false) if self.shared.pause.at(self.shared.time.milliseconds()).is_some() => {
-                PAUSE_PATIENCE
+                PAUSE_POLL_TIMEOUT
             }
             _ => Duration::ZERO,
         }
     }
 
-    /// Executes a slice of a command that takes long. Its connection goes on at its end.
+    /// Executes a slice of a long command. The connection continues when the command has completed.
     fn step_task(&mut self) {
         let (memory, shared) = (&self.memory, &self.shared);
         let excess = memory.excess(shared);
         let waits = |connection: &Connection| memory.holds(excess, connection);
-        let Some((index, progress)) = self.turn.step_task(shared, &mut self.connections, waits) else {
+        let Some((index, progress)) = self.executor.step_task(shared, &mut self.connections, waits) else {
             return;
         };
         self.task_waits = progress == Progress::Wait;
@@ -223,12 +224,13 @@ impl Core {
         }
     }
 
-    /// Keeps the memory of all clients within its limit: gives back unused buffers, closes connections whose
-    /// clients send no more, and, if that is not enough for a while, the connection that takes the most.
+    /// Keeps the memory of all clients within its limit: releases unused buffers, then closes connections
+    /// whose clients have stopped sending, and finally, if memory stays above the limit for a while, closes
+    /// the connection that uses the most memory.
     fn bound_memory(&mut self, now: u64) {
         self.is_freeing = self.memory.free_some();
         self.memory.publish(&self.shared);
-        self.memory.give_back(&self.shared);
+        self.memory.return_memory(&self.shared);
         if self.memory.excess(&self.shared) < Excess::Above {
             return self.memory.is_within();
         }
@@ -240,11 +242,12 @@ impl Core {
             }
             self.memory.publish(&self.shared);
         }
-        let is_gone = |(_, one): &(usize, &Connection)| one.hung_up && self.memory.holds(Excess::Above, one);
-        if let Some(gone) = self.connections.iter().find(is_gone).map(|(index, _)| index) {
+        let has_hung_up =
+            |(_, one): &(usize, &Connection)| one.hung_up && self.memory.holds(Excess::Above, one);
+        if let Some(gone) = self.connections.iter().find(has_hung_up).map(|(index, _)| index) {
             return self.evict(gone);
         }
-        if !self.memory.has_to_go(&self.shared, now) {
+        if !self.memory.must_evict(&self.shared, now) {
             return;
         }
         let largest = self.shared.clients.largest(now, self.shared.config().clients_bytes_max);
@@ -254,7 +257,7 @@ impl Core {
         found.into_iter().for_each(|index| self.evict(index));
     }
 
-    /// Closes a connection for its memory.
+    /// Closes a connection to free its memory.
     fn evict(&mut self, index: usize) {
         let connection = &self.connections[index];
         let (client, bytes) = (connection.session.client.id, connection.memory_bytes());
@@ -265,18 +268,18 @@ impl Core {
         self.memory.publish(&self.shared);
     }
 
-    /// Takes no further connections, and of clients only what has arrived already; says until when that is
-    /// carried out.
+    /// Stops accepting connections and receives the requests that have already arrived. Returns the deadline
+    /// for executing them.
     fn stop(&mut self) -> Ending {
         self.listener = None;
         self.ready.clear();
         self.datagrams.close();
         for (index, connection) in &mut self.connections {
             connection.receivable = true;
-            // Who is broken is seen so when the replies are sent.
+            // A broken connection is detected when its replies are sent.
             let received = connection.receive(&mut self.buffer, &mut Quota::new(usize::MAX)).unwrap_or(0);
             self.counts.received_bytes.add(received as u64);
-            connection.hear_no_more();
+            connection.stop_receiving();
             self.ready.push(index);
         }
         let now = Instant::now();
@@ -287,7 +290,7 @@ impl Core {
         for event in events {
             match event.token() {
                 LISTENER => self.accept(),
-                WAKER => self.look_around(),
+                WAKER => self.handle_wakeup(),
                 Token(token) if token >= DATAGRAMS_LAST.0 => self.datagrams.note(DATAGRAMS.0 - token),
                 Token(index) => {
                     let Some(connection) = self.connections.get_mut(index) else { continue };
@@ -302,8 +305,8 @@ impl Core {
         self.ready.dedup();
     }
 
-    /// Something was left for some connections: they are to be ended, or are shown commands.
-    fn look_around(&mut self) {
+    /// Handles a wake-up by another core: closes killed connections and serves monitors.
+    fn handle_wakeup(&mut self) {
         let is_killed = |connection: &Connection| connection.session.client.is(Flag::Killed);
         let killed = self.connections.iter().filter(|(_, one)| is_killed(one));
         let killed: Vec<_> = killed.map(|(index, _)| index).collect();
@@ -315,25 +318,25 @@ impl Core {
     fn accept(&mut self) {
         while let Some(listener) = &self.listener {
             match listener.accept() {
-                Ok((socket, address)) => self.welcome(socket, address),
+                Ok((socket, address)) => self.add_connection(socket, address),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) => {
-                    tracing::warn!(%error, "a connection was not accepted");
+                    tracing::warn!(%error, "cannot accept a connection");
                     return;
                 }
             }
         }
     }
 
-    fn welcome(&mut self, mut socket: TcpStream, address: SocketAddr) {
+    fn add_connection(&mut self, mut socket: TcpStream, address: SocketAddr) {
         let shared = &self.shared;
         let connections_max = shared.config().connections_max;
         if shared.connections.fetch_add(1, Ordering::Relaxed) >= connections_max {
             shared.connections.fetch_sub(1, Ordering::Relaxed);
-            self.counts.refused.add(1);
-            if shared.refusal_warned.is_time(shared.time.milliseconds()) {
-                tracing::warn!(%address, connections_max, "a connection was refused: there are too many");
+            self.counts.connections_rejected.add(1);
+            if shared.rejection_warning.is_time(shared.time.milliseconds()) {
+                tracing::warn!(%address, connections_max, "rejected a connection: too many connections");
             }
             let _ = io::Write::write(&mut socket, b"-ERR max number of clients reached\r\n");
             return;
@@ -344,7 +347,7 @@ impl Core {
         let _ = socket.set_nodelay(true);
         if let Err(error) = registered {
             shared.connections.fetch_sub(1, Ordering::Relaxed);
-            tracing::warn!(%error, %address, "a connection was not accepted");
+            tracing::warn!(%error, %address, "cannot accept a connection");
             return;
         }
         let authenticated = shared.config().password.is_none();
@@ -352,17 +355,18 @@ impl Core {
         let file = socket.as_raw_fd();
         let origin = Origin { address: address.to_string(), local, file, core: self.number };
         let client = shared.clients.enter(origin, shared.time.milliseconds());
-        tracing::debug!(client = client.id, %address, "a client has come");
+        tracing::debug!(client = client.id, %address, "a client connected");
         let session = Session::new(client, authenticated);
         self.counts.accepted.add(1);
         self.ready.push(entry.key());
         entry.insert(Connection::new(socket, session, shared.reply_chunks.clone()));
     }
 
-    /// Receives, carries out, sends; keeps as ready those for whom something is left to do.
-    fn take_turn(&mut self, now: u64) {
+    /// Runs one iteration of the event loop: receives requests, executes them, and sends replies. Keeps the
+    /// connections that have more work to do as ready.
+    fn run_iteration(&mut self, now: u64) {
         let mut ready = std::mem::take(&mut self.ready);
-        // Others come first next time, so that each client gets its share of the quota.
+        // Another client comes first in the next iteration, so that each client gets its share of the quota.
         let first = ready.partition_point(|index| *index < self.first);
         ready.rotate_left(first);
         let (mut receiving, mut sending) = (Quota::new(QUOTA_RECEIVED), Quota::new(QUOTA_SENT));
@@ -374,21 +378,21 @@ impl Core {
             let received = if full { Ok(0) } else { connection.receive(&mut self.buffer, &mut receiving) };
             if let Ok(bytes @ 1..) = received {
                 self.counts.received_bytes.add(bytes as u64);
-                connection.session.client.has_received(now, bytes);
+                connection.session.client.record_received(now, bytes);
                 connection.session.client.note(connection.activity());
                 self.memory.account(connection);
             }
             self.keep(index, received)
         });
         self.datagrams.receive();
-        self.turn.run(&self.shared, now, &mut self.connections, &ready, &mut self.datagrams);
+        self.executor.run(&self.shared, now, &mut self.connections, &ready, &mut self.datagrams);
         ready.retain(|&index| {
             let connection = &mut self.connections[index];
             connection.take_lines();
             let sent = connection.send(&mut sending);
             let bytes = *sent.as_ref().unwrap_or(&0);
             self.counts.sent_bytes.add(bytes as u64);
-            connection.session.client.has_sent(bytes);
+            connection.session.client.record_sent(bytes);
             connection.note_sent(bytes, now);
             self.memory.account(connection);
             connection.session.client.note(connection.activity());
@@ -400,7 +404,7 @@ impl Core {
         self.ready = ready;
     }
 
-    /// Ends a connection that is done or broken: whether it is still there.
+    /// Closes a connection that is complete or broken. Returns whether the connection is still open.
     fn keep(&mut self, index: usize, outcome: io::Result<usize>) -> bool {
         if outcome.is_ok() && !self.connections[index].is_done() {
             return true;
@@ -412,25 +416,26 @@ impl Core {
     fn close(&mut self, index: usize) {
         let mut connection = self.connections.remove(index);
         self.memory.forget(&connection);
-        // Before others miss it in the list: else they would look for another one to close.
+        // Publish the memory before the client leaves the list. Otherwise another core would find too much
+        // memory in use and look for another connection to close.
         self.memory.publish(&self.shared);
         if connection.task.is_some() {
-            self.turn.forget_task(index);
+            self.executor.forget_task(index);
         }
         let _ = self.poll.registry().deregister(&mut connection.socket);
         self.shared.clients.leave(&connection.session.client);
         self.shared.connections.fetch_sub(1, Ordering::Relaxed);
-        tracing::debug!(client = connection.session.client.id, "a client has gone");
+        tracing::debug!(client = connection.session.client.id, "a client disconnected");
         self.memory.take(connection.close(&mut self.buffer));
     }
 
-    /// Closes the connections of clients that have been silent for too long.
-    fn close_silent(&mut self, now: u64) {
+    /// Closes the connections of clients that have been idle for too long.
+    fn close_idle(&mut self, now: u64) {
         let silence_max = self.shared.config().silence_max.as_millis() as u64;
-        if silence_max == 0 || now < self.look_at {
+        if silence_max == 0 || now < self.check_idle_at {
             return;
         }
-        self.look_at = now + SILENCE_INTERVAL;
+        self.check_idle_at = now + IDLE_INTERVAL;
         let silent = |connection: &Connection| connection.session.client.silence(now) >= silence_max;
         let ended: Vec<_> =
             self.connections.iter().filter(|(_, one)| silent(one)).map(|(index, _)| index).collect();

@@ -1,86 +1,86 @@
-//! What a core has done, in numbers.
-//!
-//! 1. Only the core's own thread adds to its counts: so to add is a load and a store, not an atomic addition.
-//! 2. Anybody may read them, at any time; numbers that are read one after the other need not fit together.
+//! The statistics of a core.
+//! 1. Only the thread of the core adds to its counts, so an addition is a load and a store and not an atomic
+//!    operation.
+//! 2. Any thread may read them at any time. Counts that are read one after the other may be inconsistent.
 
 use honeycomb_memory::sync::{AtomicU64, Ordering};
 
-use crate::commands::BY_NUMBER;
 use crate::tally::PREFIXES;
 
-/// Bounds of a histogram: 1, 2, 4, ... up to 4,194,304, and one for all that is beyond.
+/// Number of buckets of a histogram. The bounds are 1, 2, 4, ... up to 4,194,304, and infinity.
 pub(crate) const BUCKETS: usize = 24;
 
-/// A number that grows.
+/// A number that only increases.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 
-/// How often a number was in each of some ranges. A number is in the first one whose bound is not below it.
+/// A histogram. A number belongs to the first bucket whose bound is not below it.
 #[derive(Debug, Default)]
 pub(crate) struct Histogram {
     buckets: [Counter; BUCKETS],
     sum: Counter,
 }
 
-/// What was in a histogram, or in many together.
+/// The content of one or several histograms.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Distribution {
     pub(crate) buckets: [u64; BUCKETS],
     pub(crate) sum: u64,
 }
 
-/// Of one command.
+/// The counts of one command.
 #[derive(Debug, Default)]
 pub(crate) struct CommandCounts {
-    /// From the beginning of a turn to the reply.
+    /// Time from the start of the iteration to the reply.
     pub(crate) microseconds: Histogram,
     pub(crate) errors: Counter,
 }
 
-/// Of one core.
+/// The counts of one core.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Counts {
     pub(crate) received_bytes: Counter,
     pub(crate) sent_bytes: Counter,
     pub(crate) accepted: Counter,
-    pub(crate) refused: Counter,
+    pub(crate) connections_rejected: Counter,
     pub(crate) timed_out: Counter,
-    /// Slices of commands that take long.
+    /// Slices of long commands.
     pub(crate) slices: Counter,
-    /// Clients that were disconnected since all took too much memory.
+    /// Clients that the server disconnected because all clients used too much memory.
     pub(crate) evicted: Counter,
-    /// Commands that were not carried out: there are none of their name, or the client may not.
-    pub(crate) not_carried_out: Counter,
-    /// Lookups of keys by commands that read: of pairs that were there, and of others.
+    /// Commands that did not execute: they are unknown, or not allowed for the client.
+    pub(crate) commands_rejected: Counter,
+    /// Lookups of existing keys, and of absent keys, by commands that read.
     pub(crate) keyspace_hits: Counter,
     pub(crate) keyspace_misses: Counter,
-    /// Error replies by their first word: in the order of [`PREFIXES`].
+    /// Error replies by their first word, in the order of [`PREFIXES`].
     pub(crate) errors: [Counter; PREFIXES.len()],
     /// Reads in a batch, and writes in a batch.
     pub(crate) read_batches: Histogram,
     pub(crate) write_batches: Histogram,
-    /// By the command's number.
+    /// By number of the command.
     pub(crate) commands: Box<[CommandCounts]>,
 }
 
-impl Default for Counts {
-    fn default() -> Self {
+impl Counts {
+    /// Returns zeros for a number of commands.
+    pub(crate) fn new(commands: usize) -> Self {
         Self {
             received_bytes: Counter::default(),
             sent_bytes: Counter::default(),
             accepted: Counter::default(),
-            refused: Counter::default(),
+            connections_rejected: Counter::default(),
             timed_out: Counter::default(),
             slices: Counter::default(),
             evicted: Counter::default(),
-            not_carried_out: Counter::default(),
+            commands_rejected: Counter::default(),
             keyspace_hits: Counter::default(),
             keyspace_misses: Counter::default(),
             errors: Default::default(),
             read_batches: Histogram::default(),
             write_batches: Histogram::default(),
-            commands: BY_NUMBER.iter().map(|_| CommandCounts::default()).collect(),
+            commands: (0..commands).map(|_| CommandCounts::default()).collect(),
         }
     }
 }
@@ -104,14 +104,14 @@ impl Histogram {
         self.sum.add(number.wrapping_mul(times));
     }
 
-    /// How many numbers there are.
+    /// Returns the number of recorded numbers.
     pub(crate) fn count(&self) -> u64 {
         self.buckets.iter().map(Counter::get).sum()
     }
 }
 
 impl Distribution {
-    /// What is in some histograms together.
+    /// Adds several histograms.
     pub(crate) fn of<'h>(histograms: impl Iterator<Item = &'h Histogram>) -> Self {
         histograms.fold(Self::default(), |mut all, histogram| {
             all.buckets.iter_mut().zip(&histogram.buckets).for_each(|(all, bucket)| *all += bucket.get());
@@ -120,18 +120,19 @@ impl Distribution {
         })
     }
 
-    /// Takes back what was there before.
+    /// Subtracts an earlier content.
     pub(crate) fn subtract(&mut self, before: &Self) {
         self.buckets.iter_mut().zip(before.buckets).for_each(|(bucket, before)| *bucket -= before);
         self.sum -= before.sum;
     }
 
-    /// How many numbers there are.
+    /// Returns the number of recorded numbers.
     pub(crate) fn count(&self) -> u64 {
         self.buckets.iter().sum()
     }
 
-    /// The first bound that a share of the numbers is not above; of those beyond all, the last bound.
+    /// Returns the lowest bound that is not below the given share of the numbers. For numbers above all
+    /// bounds it returns the last bound.
     pub(crate) fn bound(&self, share: f64) -> u64 {
         let wanted = (self.count() as f64 * share).ceil() as u64;
         let mut sum = 0;

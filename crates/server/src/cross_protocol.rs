@@ -1,19 +1,22 @@
-//! Requests of HTTP at the port of Redis clients. A web page can have its reader's browser post to any
-//! address that the browser reaches, and each line of it that is a command would be carried out.
+//! Detects HTTP requests at the port of Redis clients. A web page can make the browser of its reader send
+//! requests to any address that the browser can reach, and the server would execute each line that is a
+//! command.
 
 use crate::arguments::is;
+use crate::server_state::ServerState;
 use crate::session::Session;
-use crate::shared::Shared;
 
-/// How a request of HTTP begins that has a body; and, if another method does, a line that precedes the body.
+/// The first words of HTTP requests with a body, and of a header line that precedes the body in requests with
+/// other methods.
 const BEGINNINGS: [&str; 2] = ["post", "host:"];
 
-/// Ends the connection if a command's name says that HTTP is spoken: nothing that follows is carried out.
-pub(crate) fn ends(shared: &Shared, session: &mut Session, name: &[u8]) -> bool {
+/// Closes the connection if the name of a command shows that the client speaks HTTP. Nothing that follows
+/// executes.
+pub(crate) fn ends(shared: &ServerState, session: &mut Session, name: &[u8]) -> bool {
     if !BEGINNINGS.iter().any(|beginning| is(name, beginning)) {
         return false;
     }
-    if shared.intrusion_warned.is_time(shared.time.milliseconds()) {
+    if shared.http_warning.is_time(shared.time.milliseconds()) {
         let address = &session.client.address;
         tracing::warn!(%address, "possible SECURITY ATTACK: a client speaks HTTP; connection closed");
     }

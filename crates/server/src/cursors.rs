@@ -1,12 +1,13 @@
-//! Cursors of `SCAN`: numbers, as clients want them, for the keys after which scans go on.
+//! Cursors of `SCAN`: numbers that stand for the keys after which scans continue, because clients require
+//! numbers.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-/// Cursors that can be gone on from; those given out before them are forgotten.
-const KEPT: usize = 1 << 16;
+/// Maximum number of valid cursors. Older ones become invalid.
+const CURSORS_MAX: usize = 1 << 16;
 
-/// What cursors stand for.
+/// The keys of the valid cursors.
 #[derive(Debug, Default)]
 pub(crate) struct Cursors {
     kept: Mutex<Kept>,
@@ -14,16 +15,16 @@ pub(crate) struct Cursors {
 
 #[derive(Debug, Default)]
 struct Kept {
-    /// Cursors given out and forgotten.
+    /// The number of cursors that have become invalid.
     forgotten: u64,
     keys: VecDeque<Vec<u8>>,
 }
 
 impl Cursors {
-    /// A cursor for what comes after a key: never 0, which stands for the beginning and the end.
-    pub(crate) fn give(&self, key: &[u8]) -> u64 {
+    /// Returns a cursor for the keys after a key. It is never 0, which denotes the beginning and the end.
+    pub(crate) fn issue(&self, key: &[u8]) -> u64 {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.keys.len() == KEPT {
+        if kept.keys.len() == CURSORS_MAX {
             kept.keys.pop_front();
             kept.forgotten += 1;
         }
@@ -31,7 +32,7 @@ impl Cursors {
         kept.forgotten + kept.keys.len() as u64
     }
 
-    /// The key of a cursor.
+    /// Returns the key of a cursor.
     pub(crate) fn key(&self, cursor: u64) -> Option<Vec<u8>> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let index = cursor.checked_sub(kept.forgotten + 1)?;
@@ -46,13 +47,13 @@ mod tests {
     #[test]
     fn the_newest_are_kept() {
         let cursors = Cursors::default();
-        let first = cursors.give(b"first");
+        let first = cursors.issue(b"first");
         assert_eq!(cursors.key(first).unwrap(), b"first");
-        for _ in 1..KEPT {
-            cursors.give(b"more");
+        for _ in 1..CURSORS_MAX {
+            cursors.issue(b"more");
         }
         assert_eq!(cursors.key(first).unwrap(), b"first");
-        let last = cursors.give(b"last");
+        let last = cursors.issue(b"last");
         assert_eq!(cursors.key(first), None);
         assert_eq!(cursors.key(last).unwrap(), b"last");
         assert_eq!(cursors.key(last + 1), None);

@@ -1,8 +1,8 @@
-//! The tables of the store, by the numbers that clients give them.
-//!
-//! `SWAPDB` exchanges what two numbers mean, for all clients at one moment. A turn looks a number up many
-//! times, so that a lookup is one more load and no lock. What makes the moment one is that no turn is under
-//! way then: each core says when it is in a turn, and who swaps waits until all others are between two.
+//! The numbered tables of the store.
+//! `SWAPDB` exchanges the tables of two numbers atomically for all clients. An iteration looks up numbers
+//! many times, so a lookup costs one additional load and no lock. The swap is atomic because no iteration is
+//! in progress at that time: each core publishes whether it executes an iteration, and a swap waits until all
+//! other cores are between two iterations.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
@@ -12,38 +12,38 @@ use honeycomb_store::{Error, Store, Table};
 
 use crate::failure::Failure;
 
-/// Numbered tables.
+/// The numbered tables.
 #[derive(Debug)]
 pub(crate) struct Databases {
     tables: Vec<Table>,
-    /// The place among the tables of each number's table.
+    /// The position of the table of each number in the list of tables.
     places: Vec<AtomicUsize>,
-    /// Two numbers are about to be swapped: no turn begins.
+    /// A swap is pending, so no iteration begins.
     swapping: AtomicBool,
-    /// How often numbers were swapped.
+    /// The number of swaps so far.
     swap_count: AtomicUsize,
-    /// Held by who swaps. Nobody waits for it in a turn.
+    /// Serializes swaps. No iteration waits for it.
     exclusive: Mutex<()>,
     /// The gates of all cores.
     gates: Mutex<Vec<Arc<Gate>>>,
 }
 
-/// Says whether a core is in a turn.
+/// The gate of a core: whether it executes an iteration.
 #[derive(Debug)]
 pub(crate) struct Gate {
     thread: ThreadId,
-    in_turn: AtomicBool,
+    in_iteration: AtomicBool,
 }
 
-/// Numbers that a transaction swaps when it commits, in their order.
+/// Numbers that a transaction swaps at its commit, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Swaps(Vec<(usize, usize)>);
 
-/// A turn. No number changes its meaning until it ends, unless it swaps numbers itself.
-pub(crate) struct Entered<'g>(&'g Gate);
+/// An iteration in progress. Until it is dropped, no other core can swap numbers.
+pub(crate) struct IterationGuard<'g>(&'g Gate);
 
 impl Databases {
-    /// So many tables of a store, each named by its number.
+    /// Opens a number of tables of a store. Their names are their numbers.
     pub(crate) fn open(store: &Store, count: usize) -> Result<Self, Error> {
         let tables = (0..count).map(|number| store.table(&number.to_string()));
         Ok(Self {
@@ -56,59 +56,61 @@ impl Databases {
         })
     }
 
-    /// The table of a number that was checked.
+    /// Returns the table of a valid number.
     #[inline]
     pub(crate) fn table(&self, number: usize) -> &Table {
-        // Turns and swaps never overlap, which is what orders this load.
+        // Iterations and swaps never overlap, and this orders the load.
         &self.tables[self.places[number].load(Ordering::Relaxed)]
     }
 
-    /// The number of a table, as clients write it.
+    /// Converts the number of a table, as clients send it, to an index.
     pub(crate) fn number(&self, number: i64) -> Result<usize, Failure> {
         let number = usize::try_from(number).map_err(|_| Failure::Database)?;
         if number < self.tables.len() { Ok(number) } else { Err(Failure::Database) }
     }
 
-    /// All tables, in no particular order.
+    /// Returns all tables, in no particular order.
     pub(crate) fn tables(&self) -> &[Table] {
         &self.tables
     }
 
-    /// The gate of the core that this thread is.
+    /// Returns the gate of the calling thread.
     pub(crate) fn gate(&self) -> Arc<Gate> {
-        let gate = Arc::new(Gate { thread: thread::current().id(), in_turn: AtomicBool::new(false) });
+        let gate = Arc::new(Gate { thread: thread::current().id(), in_iteration: AtomicBool::new(false) });
         self.gates.lock().unwrap_or_else(PoisonError::into_inner).push(gate.clone());
         gate
     }
 
-    /// Begins a turn, once nobody swaps.
+    /// Begins an iteration when no swap is pending.
     #[inline]
-    pub(crate) fn enter<'g>(&self, gate: &'g Gate) -> Entered<'g> {
+    pub(crate) fn enter<'g>(&self, gate: &'g Gate) -> IterationGuard<'g> {
         loop {
-            // Sequentially consistent, like what `swap` does: either it sees the turn, or the turn sees it.
-            gate.in_turn.store(true, Ordering::SeqCst);
+            // Sequentially consistent, as in `exclusively`: either the swap sees the iteration, or the
+            // iteration sees the swap.
+            gate.in_iteration.store(true, Ordering::SeqCst);
             if !self.swapping.load(Ordering::SeqCst) {
-                return Entered(gate);
+                return IterationGuard(gate);
             }
-            gate.in_turn.store(false, Ordering::SeqCst);
+            gate.in_iteration.store(false, Ordering::SeqCst);
             thread::yield_now();
         }
     }
 
-    /// Exchanges the tables of two numbers while no other core is in a turn. A core that calls this in a turn
-    /// must have nothing under way that refers to a table.
+    /// Exchanges the tables of two numbers while no other core executes an iteration. If the calling core
+    /// executes an iteration, no work in progress may refer to a table.
     pub(crate) fn swap(&self, first: usize, second: usize) {
         self.exclusively(|| self.exchange(first, second));
     }
 
-    /// How often numbers were swapped. What has found tables by their numbers and goes on in another turn
-    /// sees by it whether they are still those.
+    /// Returns the number of swaps so far. Work that spans several iterations compares it to detect that the
+    /// tables of its numbers have changed.
     pub(crate) fn swap_count(&self) -> usize {
         self.swap_count.load(Ordering::Relaxed)
     }
 
-    /// Commits a transaction that found its tables when so many swaps had been made, and swaps numbers at the
-    /// same moment. False if `commit` says so, or if there were swaps since: then there are no others.
+    /// Commits a transaction and swaps its numbers atomically. `swap_count` is the number of swaps when the
+    /// transaction looked up its tables. Returns false, without further swaps, if `commit` does or if there
+    /// were swaps since.
     pub(crate) fn commit<E>(
         &self,
         swap_count: usize,
@@ -128,22 +130,22 @@ impl Databases {
         })
     }
 
-    /// Calls a function while no other core is in a turn.
+    /// Calls a function while no other core executes an iteration.
     fn exclusively<T>(&self, function: impl FnOnce() -> T) -> T {
         let this = thread::current().id();
         let own = self.gates().into_iter().find(|gate| gate.thread == this);
-        // Somebody else may be about to swap, and wait for this turn.
-        let was_in_turn = own.as_ref().is_some_and(|own| own.in_turn.swap(false, Ordering::SeqCst));
+        // Another core may have a pending swap and wait for this iteration.
+        let was_in_iteration = own.as_ref().is_some_and(|own| own.in_iteration.swap(false, Ordering::SeqCst));
         let _exclusive = self.exclusive.lock().unwrap_or_else(PoisonError::into_inner);
         self.swapping.store(true, Ordering::SeqCst);
-        // A core that comes later finds that somebody swaps.
+        // Cores that are added later see the pending swap.
         for gate in self.gates().iter().filter(|gate| gate.thread != this) {
-            while gate.in_turn.load(Ordering::SeqCst) {
+            while gate.in_iteration.load(Ordering::SeqCst) {
                 thread::yield_now();
             }
         }
         let result = function();
-        own.iter().for_each(|own| own.in_turn.store(was_in_turn, Ordering::SeqCst));
+        own.iter().for_each(|own| own.in_iteration.store(was_in_iteration, Ordering::SeqCst));
         self.swapping.store(false, Ordering::SeqCst);
         result
     }
@@ -161,12 +163,12 @@ impl Databases {
 }
 
 impl Swaps {
-    /// Has two numbers swapped, after those before.
+    /// Adds a swap after the earlier ones.
     pub(crate) fn push(&mut self, first: usize, second: usize) {
         self.0.push((first, second));
     }
 
-    /// The number that has had the table that a number will have.
+    /// Returns the current number of the table that will have `number` after these swaps.
     #[inline]
     pub(crate) fn number(&self, number: usize) -> usize {
         self.0.iter().rev().fold(number, |number, &(first, second)| match number {
@@ -177,9 +179,9 @@ impl Swaps {
     }
 }
 
-impl Drop for Entered<'_> {
+impl Drop for IterationGuard<'_> {
     fn drop(&mut self) {
-        self.0.in_turn.store(false, Ordering::SeqCst);
+        self.0.in_iteration.store(false, Ordering::SeqCst);
     }
 }
 
@@ -221,13 +223,13 @@ mod tests {
         assert_eq!(databases.commit::<()>(count, &swaps, || Ok(false)), Ok(false));
         assert_eq!(databases.commit::<()>(count, &swaps, || Ok(true)), Ok(true));
         assert_eq!(names(&Swaps::default()), ["1", "2", "0"]);
-        // What was found before is not what it was.
+        // Tables that were looked up before the swap are outdated.
         assert_eq!(databases.commit::<()>(count, &Swaps::default(), || Ok(true)), Ok(false));
         assert_eq!(databases.commit::<()>(count, &swaps, || Ok(true)), Ok(false));
     }
 
     #[test]
-    fn numbers_beyond_the_tables_are_refused() {
+    fn numbers_without_a_table_are_rejected() {
         let databases = databases();
         assert_eq!(databases.number(2), Ok(2));
         for number in [-1, 3, i64::MAX, i64::MIN] {
@@ -235,10 +237,10 @@ mod tests {
         }
     }
 
-    /// Some threads look two numbers up again and again in turns, in which others must not be seen to swap
-    /// them, and all swap at times.
+    /// Several threads look up two numbers repeatedly in iterations, and swap them at times. An iteration
+    /// must not see a swap of another thread.
     #[test]
-    fn no_turn_sees_a_swap_of_another_core() {
+    fn no_iteration_sees_a_swap_of_another_core() {
         let databases = databases();
         thread::scope(|scope| {
             for worker in 0..4 {
@@ -246,7 +248,7 @@ mod tests {
                 scope.spawn(move || {
                     let gate = databases.gate();
                     for turn in 0..2000 {
-                        let _turn = databases.enter(&gate);
+                        let _iteration = databases.enter(&gate);
                         if turn % 10 == worker {
                             databases.swap(0, 1);
                         }
@@ -258,7 +260,7 @@ mod tests {
                 });
             }
         });
-        // An even number of swaps was made.
+        // The number of swaps is even.
         assert_eq!(databases.table(0).name(), "0");
     }
 }

@@ -1,41 +1,40 @@
-//! Datagrams: operations that come in packets, many in each, and have no connection.
-//!
-//! What has arrived at a core's ports is read and written in the turn of its connections: their reads are
-//! in one batch. Of a packet, and of all packets of a turn, the reads are carried out before the writes,
-//! and writes of one key in the order in which they stand.
+//! Datagrams: packets with many operations each, without a connection.
+//! An iteration executes the received datagrams together with the requests of connections: their reads share
+//! one batch. Within a packet, and within all packets of an iteration, reads execute before writes, and
+//! writes of one key execute in order.
 
-mod answers;
 mod outbox;
 mod outcome;
 mod port;
-mod questions;
+mod replies;
+mod requests;
 mod sessions;
 mod writes;
 
 use honeycomb_store::Reads;
 use mio::{Registry, Token};
 
-use crate::datagrams::answers::Answers;
 use crate::datagrams::port::{Arrived, Port};
-use crate::shared::Shared;
+use crate::datagrams::replies::Replier;
+use crate::server_state::ServerState;
 
 pub(crate) use port::Protocol;
-pub(crate) use questions::Questions;
+pub(crate) use requests::PacketRequests;
 
 /// The ports of a core.
 #[derive(Debug)]
 pub(crate) struct Datagrams {
     ports: Vec<Port>,
-    /// Of the datagrams that were received, those that were taken.
-    taken: usize,
-    answers: Answers,
+    /// The number of received datagrams that were processed.
+    processed: usize,
+    replier: Replier,
 }
 
 impl Datagrams {
-    /// Takes datagrams from sockets. Events of the one at `index` have the token `token - index`.
+    /// Returns ports for some sockets. Events of the socket at `index` have the token `token - index`.
     pub(crate) fn new(
         sockets: Vec<(Protocol, std::net::UdpSocket)>,
-        shared: &Shared,
+        shared: &ServerState,
         registry: &Registry,
         token: Token,
     ) -> std::io::Result<Self> {
@@ -43,63 +42,63 @@ impl Datagrams {
         for (index, (protocol, socket)) in sockets.into_iter().enumerate() {
             ports.push(Port::new(protocol, socket, registry, Token(token.0 - index))?);
         }
-        Ok(Self { ports, taken: 0, answers: Answers::new(shared) })
+        Ok(Self { ports, processed: 0, replier: Replier::new(shared) })
     }
 
-    /// Notes that something has arrived at a port.
+    /// Records that datagrams have arrived at a port.
     pub(crate) fn note(&mut self, index: usize) {
         if let Some(port) = self.ports.get_mut(index) {
             port.receivable = true;
         }
     }
 
-    /// Whether there may be something to receive.
+    /// Returns whether there may be datagrams to receive.
     pub(crate) fn is_ready(&self) -> bool {
         self.ports.iter().any(|port| port.receivable)
     }
 
-    /// Receives what has arrived, or a part of it. All that was received before must have been taken.
+    /// Receives datagrams, limited by the buffers. The caller must have processed all earlier ones.
     pub(crate) fn receive(&mut self) {
-        self.taken = 0;
+        self.processed = 0;
         self.ports.iter_mut().for_each(Port::receive);
     }
 
-    /// Whether something was received that is not taken yet.
+    /// Returns whether received datagrams remain to be processed.
     pub(crate) fn has_received(&self) -> bool {
-        arrived(&self.ports).nth(self.taken).is_some()
+        arrived(&self.ports).nth(self.processed).is_some()
     }
 
-    /// Some of what was received, with its reads among others, at a time; and who answers it.
-    pub(crate) fn ask<'a>(
+    /// Returns some of the received requests, and the writer of their replies. Adds their reads to a batch.
+    pub(crate) fn collect<'a>(
         &'a mut self,
-        shared: &'a Shared,
+        shared: &'a ServerState,
         now: u64,
         reads: &mut Reads,
-    ) -> (Questions<'a>, &'a mut Answers) {
-        let Self { ports, taken, answers } = self;
-        let mut questions = Questions::new(shared, now);
-        for arrived in arrived(ports).skip(*taken) {
-            if questions.is_full() {
+    ) -> (PacketRequests<'a>, &'a mut Replier) {
+        let Self { ports, processed, replier } = self;
+        let mut requests = PacketRequests::new(shared, now);
+        for arrived in arrived(ports).skip(*processed) {
+            if requests.is_full() {
                 break;
             }
-            *taken += 1;
-            questions.take(arrived, answers, reads);
+            *processed += 1;
+            requests.add(arrived, replier, reads);
         }
-        (questions, answers)
+        (requests, replier)
     }
 
-    /// Sends the answers.
+    /// Sends the replies.
     pub(crate) fn send(&mut self) {
-        self.answers.outbox.send(&self.ports);
+        self.replier.outbox.send(&self.ports);
     }
 
-    /// Takes nothing any more.
+    /// Stops receiving.
     pub(crate) fn close(&mut self) {
         self.ports.clear();
     }
 }
 
-/// What was received last, at all ports.
+/// Returns the datagrams of the last receipt at all ports.
 fn arrived(ports: &[Port]) -> impl Iterator<Item = Arrived<'_>> {
     ports.iter().enumerate().flat_map(|(index, port)| port.arrived(index))
 }

@@ -1,13 +1,13 @@
-//! Digests of ranges: what tells whether a watched range still holds the same pairs.
+//! Digests of ranges, which show whether a watched range still has the same pairs.
 
 use std::hash::{BuildHasher, DefaultHasher, Hasher, RandomState};
 use std::ops::ControlFlow;
 
-/// Makes digests with a key that no client knows, so that none can find two ranges of one digest.
+/// A generator of digests with a secret key, so that no client can construct two ranges with equal digests.
 #[derive(Debug, Default)]
 pub(crate) struct Digests(RandomState);
 
-/// The digest of the pairs of a range, taken in their order.
+/// The digest of the pairs of a range, in order.
 #[derive(Clone)]
 pub(crate) struct RangeDigest(DefaultHasher);
 
@@ -18,9 +18,9 @@ impl Digests {
 }
 
 impl RangeDigest {
-    /// Takes in the next pair.
+    /// Adds the next pair.
     pub(crate) fn add(&mut self, key: &[u8], data: &[u8]) -> ControlFlow<()> {
-        // The lengths tell where one ends and the next begins.
+        // The lengths separate keys and values.
         for bytes in [key, data] {
             self.0.write_usize(bytes.len());
             self.0.write(bytes);

@@ -1,35 +1,34 @@
-//! What the server keeps beside a client's value: when it expires.
-//!
+//! The format of stored values: the value of the client, with its deadline.
 //! ```text
-//! | kind, 1 | data |                 kind 0: lasts
+//! | kind, 1 | data |                 kind 0: no deadline
 //! | kind, 1 | expiry, 8 | data |     kind 1: milliseconds since 1970, little-endian
 //! ```
-//! Only the server reads this; to the store and its accelerator it is a value like any other.
+//! Only the server interprets this format. For the store and its accelerator it is a value like any other.
 
 use honeycomb_layout::{ALLOCATION_UNIT_BYTES, INLINE_VALUE_BYTES_MAX, item_header, value_reference};
 
 use crate::failure::Failure;
 
-/// A value and when it expires.
+/// A value with its deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Envelope<'a> {
-    /// What the client stored.
+    /// The value of the client.
     pub(crate) data: &'a [u8],
-    /// From when on it is gone, in milliseconds since 1970.
+    /// The deadline in milliseconds since 1970.
     pub(crate) expires_at: Option<u64>,
 }
 
 const LASTS: u8 = 0;
 const EXPIRES: u8 = 1;
-/// Bytes of the longest value that fits in an envelope.
+/// Maximum length of a value in an envelope.
 pub(crate) const DATA_BYTES_MAX: usize = honeycomb_layout::VALUE_BYTES_MAX - 9;
 
 impl<'a> Envelope<'a> {
-    /// Most bytes before the data.
+    /// Maximum number of bytes before the data.
     pub(crate) const HEADER_BYTES_MAX: usize = 9;
 
-    /// Opens the envelope of a pair of which only the beginning was read: where its data begins, and when the
-    /// pair expires. The value has `total` bytes, and the beginning those of a header at least, if it has.
+    /// Decodes the header from the beginning of a stored value of `total` bytes. The beginning must contain
+    /// the whole header. Returns the offset of the data and the deadline.
     pub(crate) fn begins(beginning: &'a [u8], total: usize) -> Result<(usize, Option<u64>), Failure> {
         let foreign = || Failure::other("the pair was not written by a server");
         let Self { data, expires_at } = Self::open(beginning).ok_or_else(foreign)?;
@@ -37,7 +36,7 @@ impl<'a> Envelope<'a> {
         Ok((beginning.len() - data.len(), expires_at))
     }
 
-    /// Opens the envelope that a pair holds. None if a pair was not written by a server.
+    /// Decodes a stored value. Returns `None` if no server wrote it.
     #[inline]
     pub(crate) fn open(value: &'a [u8]) -> Option<Self> {
         match value.split_first()? {
@@ -50,13 +49,13 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// Bytes of the value of a pair.
+    /// Returns the length of the stored value.
     fn bytes(&self) -> usize {
         1 + self.expires_at.map_or(0, |_| size_of::<u64>()) + self.data.len()
     }
 
-    /// Bytes that the pair of a key takes: in its leaf, where it may share its first bytes with others, and,
-    /// if the value is long, in a buffer of its own.
+    /// Returns the bytes that the pair of a key uses: in its leaf, where it may share its first bytes with
+    /// others, and in the buffer of an overflow value.
     pub(crate) fn pair_bytes(&self, key: &[u8]) -> usize {
         let (item, value) = (item_header::BITS as usize / 8 + key.len(), self.bytes());
         if value <= INLINE_VALUE_BYTES_MAX {
@@ -65,14 +64,14 @@ impl<'a> Envelope<'a> {
         item + value_reference::SIZE + value.next_multiple_of(ALLOCATION_UNIT_BYTES)
     }
 
-    /// The value of a pair.
+    /// Returns the stored value.
     pub(crate) fn seal(self) -> Vec<u8> {
         let mut value = Vec::with_capacity(self.bytes());
         self.seal_into(&mut value);
         value
     }
 
-    /// The same, in place of what `value` holds.
+    /// Writes the stored value to `value`, replacing its content.
     pub(crate) fn seal_into(self, value: &mut Vec<u8>) {
         value.clear();
         match self.expires_at {
@@ -85,13 +84,13 @@ impl<'a> Envelope<'a> {
         value.extend_from_slice(self.data);
     }
 
-    /// Whether it is there still.
+    /// Returns whether the value has not expired.
     #[inline]
     pub(crate) fn is_alive(&self, now: u64) -> bool {
         Self::is_alive_at(self.expires_at, now)
     }
 
-    /// Whether a pair that expires at a time, or never, is there still.
+    /// Returns whether a value with a deadline, or without one, has not expired.
     #[inline]
     pub(crate) fn is_alive_at(expires_at: Option<u64>, now: u64) -> bool {
         expires_at.is_none_or(|time| time > now)
@@ -103,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_sealed_is_opened() {
+    fn sealed_values_decode() {
         for expires_at in [None, Some(0), Some(u64::MAX)] {
             for data in [&b""[..], b"\x01", b"value"] {
                 let envelope = Envelope { data, expires_at };
@@ -114,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_takes_its_item_and_units_of_a_long_value() {
+    fn a_pair_uses_its_item_and_units_of_a_long_value() {
         let bytes = |data| Envelope { data: &vec![0; data], expires_at: None }.pair_bytes(b"key");
         assert_eq!([bytes(0), bytes(468)], [3 + 3 + 1, 3 + 3 + 469]);
         assert_eq!(
@@ -124,14 +123,14 @@ mod tests {
     }
 
     #[test]
-    fn what_no_server_wrote_is_not_opened() {
+    fn foreign_values_do_not_decode() {
         for value in [&b""[..], b"\x02", b"\x01234567"] {
             assert_eq!(Envelope::open(value), None);
         }
     }
 
     #[test]
-    fn it_is_gone_from_its_expiry_on() {
+    fn a_value_expires_at_its_deadline() {
         let at = |expires_at, now| Envelope { data: b"", expires_at }.is_alive(now);
         assert!(at(None, u64::MAX) && at(Some(8), 7));
         assert!(!at(Some(8), 8) && !at(Some(8), 9));

@@ -1,5 +1,5 @@
-//! Serves the metrics over HTTP, on a thread of its own: as many connections at a time as there may be, each
-//! for one request, for a limited time.
+//! Serves the metrics over HTTP on a separate thread. The number of connections is limited, and each serves
+//! one request within a limited time.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -20,24 +20,25 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
+use crate::error::Error;
 use crate::exposition::Format;
 use crate::listening::{self, Listening};
 use crate::metrics;
-use crate::server::Error;
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 
-/// Connections at one time. One more ends the oldest of them: it is the likeliest to have been forgotten.
+/// Maximum number of connections. A further one closes the oldest, which its client has most likely
+/// abandoned.
 const CONNECTIONS_MAX: usize = 64;
-/// How long the head of a request may take to arrive.
-const HEAD_PATIENCE: Duration = Duration::from_secs(5);
-/// How long a connection may take in all.
-const PATIENCE: Duration = Duration::from_secs(15);
-/// Bytes of the head of a request.
+/// Maximum time until the head of a request has arrived.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum duration of a connection.
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(15);
+/// Maximum bytes of the head of a request.
 const HEAD_BYTES_MAX: usize = 16 << 10;
-/// How long to wait after a connection could not be accepted: the system may lack open files for a while.
+/// Delay after a failed accept, because the system may have run out of open files for a while.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Listens for requests for metrics.
+/// The listener for metrics.
 pub(crate) struct Exporter {
     listener: std::net::TcpListener,
     address: SocketAddr,
@@ -54,7 +55,7 @@ impl Exporter {
         self.address
     }
 
-    /// What ends [`Exporter::run`], also if it has not begun yet.
+    /// Returns a function that stops [`Exporter::run`], even before it has begun.
     pub(crate) fn stop(&self) -> Box<dyn Fn() -> io::Result<()> + Send + Sync> {
         let stop = self.stop.clone();
         Box::new(move || {
@@ -63,8 +64,8 @@ impl Exporter {
         })
     }
 
-    /// Answers until it is stopped. Connections that are open then end with it.
-    pub(crate) fn run(self, shared: Arc<Shared>) -> io::Result<()> {
+    /// Serves requests until it is stopped. Stopping closes the open connections.
+    pub(crate) fn run(self, shared: Arc<ServerState>) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         runtime.block_on(async {
             let listener = TcpListener::from_std(self.listener)?;
@@ -75,7 +76,7 @@ impl Exporter {
     }
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+async fn accept(listener: TcpListener, shared: Arc<ServerState>) {
     let mut open: VecDeque<AbortHandle> = VecDeque::new();
     loop {
         match listener.accept().await {
@@ -89,29 +90,29 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
                 open.push_back(tokio::spawn(serve(socket, shared.clone())).abort_handle());
             }
             Err(error) => {
-                tracing::warn!(%error, "a connection for metrics was not accepted");
+                tracing::warn!(%error, "cannot accept a connection for metrics");
                 sleep(PAUSE).await;
             }
         }
     }
 }
 
-async fn serve(socket: TcpStream, shared: Arc<Shared>) {
+async fn serve(socket: TcpStream, shared: Arc<ServerState>) {
     let service = service_fn(|request| {
-        let answer = answer(&request, &shared);
-        async { Ok::<_, Infallible>(answer) }
+        let response = respond(&request, &shared);
+        async { Ok::<_, Infallible>(response) }
     });
     let mut protocol = http1::Builder::new();
-    protocol.timer(TokioTimer::new()).header_read_timeout(HEAD_PATIENCE);
+    protocol.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
     protocol.keep_alive(false).half_close(true).max_buf_size(HEAD_BYTES_MAX);
-    match timeout(PATIENCE, protocol.serve_connection(TokioIo::new(socket), service)).await {
+    match timeout(CONNECTION_TIMEOUT, protocol.serve_connection(TokioIo::new(socket), service)).await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::debug!(%error, "metrics were not sent"),
-        Err(_) => tracing::debug!("metrics were not sent: the connection took too long"),
+        Ok(Err(error)) => tracing::debug!(%error, "cannot send metrics"),
+        Err(_) => tracing::debug!("cannot send metrics: the connection timed out"),
     }
 }
 
-fn answer<B>(request: &Request<B>, shared: &Arc<Shared>) -> Response<Full<Bytes>> {
+fn respond<B>(request: &Request<B>, shared: &Arc<ServerState>) -> Response<Full<Bytes>> {
     match (request.uri().path(), request.method()) {
         ("/metrics" | "/", &Method::GET | &Method::HEAD) => {
             let accept = request.headers().get(ACCEPT).and_then(|accept| accept.to_str().ok());
@@ -119,15 +120,15 @@ fn answer<B>(request: &Request<B>, shared: &Arc<Shared>) -> Response<Full<Bytes>
             response(StatusCode::OK, format.content_type(), format.of(metrics::text(shared)))
         }
         ("/metrics" | "/", _) => {
-            let mut refusal = refusal(StatusCode::METHOD_NOT_ALLOWED, "allowed are GET and HEAD\n");
-            refusal.headers_mut().insert(ALLOW, hyper::header::HeaderValue::from_static("GET, HEAD"));
-            refusal
+            let mut response = error_response(StatusCode::METHOD_NOT_ALLOWED, "allowed are GET and HEAD\n");
+            response.headers_mut().insert(ALLOW, hyper::header::HeaderValue::from_static("GET, HEAD"));
+            response
         }
-        _ => refusal(StatusCode::NOT_FOUND, "the metrics are at /metrics\n"),
+        _ => error_response(StatusCode::NOT_FOUND, "the metrics are at /metrics\n"),
     }
 }
 
-fn refusal(status: StatusCode, text: &str) -> Response<Full<Bytes>> {
+fn error_response(status: StatusCode, text: &str) -> Response<Full<Bytes>> {
     response(status, "text/plain; charset=utf-8", text.to_owned())
 }
 

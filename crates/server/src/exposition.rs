@@ -1,11 +1,11 @@
-//! The two text formats of metrics, and which of them a request asks for.
+//! The two text formats of metrics, and the choice between them for a request.
 
 use std::collections::HashSet;
 
 /// A format of metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// The text format of Prometheus, 0.0.4: what all collectors read.
+    /// The Prometheus text format 0.0.4, which all collectors support.
     Prometheus,
     /// OpenMetrics 1.0.0.
     OpenMetrics,
@@ -19,13 +19,13 @@ struct Range<'a> {
 }
 
 impl Format {
-    /// The format that the value of an `Accept` header prefers; that of Prometheus if it names neither.
+    /// Returns the format that the value of an `Accept` header prefers. The default is the Prometheus format.
     pub(crate) fn preferred(accept: &str) -> Self {
         let ranges: Vec<_> = accept.split(',').map(Range::parse).collect();
         let quality = |kinds: &[&str], version: &str| {
             let fits = |range: &&Range<'_>| {
                 kinds.iter().any(|kind| range.kind.eq_ignore_ascii_case(kind))
-                    && range.version.is_none_or(|asked| asked == version)
+                    && range.version.is_none_or(|requested| requested == version)
             };
             ranges.iter().filter(fits).map(|range| range.quality).fold(0.0, f32::max)
         };
@@ -41,7 +41,7 @@ impl Format {
         }
     }
 
-    /// Metrics in this format, of what they are as OpenMetrics.
+    /// Converts metrics in OpenMetrics format to this format.
     pub(crate) fn of(self, open_metrics: String) -> String {
         match self {
             Self::Prometheus => as_prometheus(&open_metrics),
@@ -66,8 +66,9 @@ impl<'a> Range<'a> {
     }
 }
 
-/// The formats differ in two things for what the server has: of a counter the older one names the sample,
-/// which ends in `_total`, where OpenMetrics names the family; and it has no mark at its end.
+/// Converts metrics to the Prometheus format. For the metrics of this server the formats differ in two
+/// points: the older one names a counter by its sample, which ends in `_total`, and OpenMetrics by its
+/// family; and the older one has no end marker.
 fn as_prometheus(open_metrics: &str) -> String {
     let counter = |line: &'_ str| line.strip_prefix("# TYPE ")?.strip_suffix(" counter").map(str::to_owned);
     let counters: HashSet<_> = open_metrics.lines().filter_map(counter).collect();
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_are_named_as_their_samples_are() {
+    fn counters_have_the_names_of_their_samples() {
         let open =
             "# HELP a All of a b.\n# TYPE a counter\na_total 1\n# HELP b B\n# TYPE b gauge\nb 2\n# EOF\n";
         let text = "# HELP a_total All of a b.\n# TYPE a_total counter\na_total 1\n\

@@ -1,11 +1,11 @@
-//! Why a command was not carried out, in the words that Redis clients understand.
+//! Errors of commands, with the texts that Redis clients expect.
 
 use honeycomb_protocol::resp::Replies;
 use honeycomb_store::Error;
 
 use crate::tally;
 
-/// An error reply. Nothing of what is stored has changed.
+/// An error reply. The stored pairs have not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Failure {
     #[error("ERR syntax error")]
@@ -70,7 +70,7 @@ pub(crate) enum Failure {
     Other(String),
     #[error("ERR the replies take more than client-output-buffer-limit, which is {0} bytes")]
     RepliesTooLong(usize),
-    /// What was to be read together with others was not: it is read alone.
+    /// The batch had no space for the reads of the command, which then executes alone.
     #[error("ERR other reads have left no room for this one")]
     NoRoom,
     #[error("ERR the commands since MULTI take more than client-query-buffer-limit, which is {0} bytes")]
@@ -80,10 +80,11 @@ pub(crate) enum Failure {
              client-query-buffer-limit: {0} bytes"
     )]
     TransactionTooLong(usize),
-    /// The lease of a snapshot has ended: a task begins again with another one, if it has not named this one.
+    /// The lease of the snapshot has ended. A task restarts with another snapshot unless the client has named
+    /// this one.
     #[error("ERR snapshot too old: its lease has ended")]
     SnapshotLost,
-    /// All snapshots are in use: a task waits until one is free.
+    /// All snapshots are in use. A task waits for a free one.
     #[error("ERR all snapshots are in use")]
     NoSnapshot,
     #[error("ERR the watched pairs take more than client-query-buffer-limit, which is {0} bytes")]
@@ -93,7 +94,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Replies it, in place of all but the first bytes of what was replied.
+    /// Replies the error. It replaces all bytes of the replies after `before`.
     pub(crate) fn reply_after(&self, before: usize, replies: &mut Replies) {
         let message = self.to_string();
         tally::failed(&message);

@@ -1,52 +1,52 @@
-//! Glimpses of pairs: enough of a value to know when the pair expires and to delete it, however long it is.
-//!
-//! What is deleted must be what was seen. A short value is seen as a whole, and compared. A long one is
-//! neither read nor compared: its pair is deleted on the condition that nobody has written it since a
+//! Glimpses of pairs: enough of a value to read the deadline of the pair and to delete it, however long the
+//! value is.
+//! A deletion must only delete the value that was seen. A short value is read completely and compared. A long
+//! value is neither read nor compared: the deletion is conditional on the pair being unchanged since a
 //! version at which it had the deadline that was seen.
 
 use std::ops::Bound;
 
-use honeycomb_store::{Batch, BatchOutcome, Error, Table};
+use honeycomb_store::{Batch, BatchOutcome, Error, Store, Table};
 
 use crate::envelope::Envelope;
 use crate::failure::Failure;
-use crate::shared::Shared;
 
-/// Bytes of the longest value that is seen as a whole.
+/// Maximum length of a value that is read completely.
 const SEEN_BYTES: usize = 1 << 10;
 
-/// What was seen of a pair; kept from one to the next so that its memory is used again.
+/// The last glimpse. Its buffer is reused.
 #[derive(Debug, Default)]
 pub(crate) struct Glimpse {
     bytes: Vec<u8>,
-    /// Bytes of the value, if there is one.
+    /// The length of the value if the pair exists.
     total: Option<usize>,
 }
 
-/// When a pair expires; none if it lasts.
+/// The deadline of a pair, or `None` if it has none.
 pub(crate) type Deadline = Option<u64>;
 
 impl Glimpse {
-    /// Looks at the pair of a key. None if there is none, or if no server wrote it.
-    pub(crate) fn look(&mut self, table: &Table, key: &[u8]) -> Result<Option<Deadline>, Error> {
+    /// Reads the beginning of the pair of a key. Returns `None` if the pair does not exist or no server wrote
+    /// it.
+    pub(crate) fn read(&mut self, table: &Table, key: &[u8]) -> Result<Option<Deadline>, Error> {
         self.bytes.clear();
         self.total = table.get_part(key, 0, SEEN_BYTES, &mut self.bytes)?;
         Ok(self.deadline())
     }
 
-    /// Whether there was a pair, whoever wrote it.
-    pub(crate) fn is_of_pair(&self) -> bool {
+    /// Returns whether the pair existed, even if no server wrote it.
+    pub(crate) fn pair_exists(&self) -> bool {
         self.total.is_some()
     }
 
-    /// Deletes the pair that was seen. False if it may be another by now.
-    pub(crate) fn delete(&mut self, shared: &Shared, table: &Table, key: &[u8]) -> Result<bool, Failure> {
+    /// Deletes the pair of the glimpse. Returns false if it may have changed.
+    pub(crate) fn delete(&mut self, store: &Store, table: &Table, key: &[u8]) -> Result<bool, Failure> {
         if !self.is_long() {
             return Ok(table.compare_and_delete(key, &self.bytes)?);
         }
         let seen = self.deadline();
-        let Ok(snapshot) = shared.store.snapshot() else {
-            // Others hold all snapshots.
+        let Ok(snapshot) = store.snapshot() else {
+            // All snapshots are in use.
             let is_there = table.get_into(key, &mut self.bytes)? && self.deadline() == seen;
             return Ok(is_there && table.compare_and_delete(key, &self.bytes)?);
         };
@@ -59,10 +59,10 @@ impl Glimpse {
         let mut batch = Batch::default();
         let this = (Bound::Included(key), Bound::Included(key));
         batch.unchanged::<[u8]>(table, this, snapshot.version()).delete(table, key);
-        Ok(matches!(shared.store.apply(&batch)?, BatchOutcome::Applied { .. }))
+        Ok(matches!(store.apply(&batch)?, BatchOutcome::Applied { .. }))
     }
 
-    /// Whether the value is too long to be seen as a whole.
+    /// Returns whether the value is too long to be read completely.
     pub(crate) fn is_long(&self) -> bool {
         self.total.is_some_and(|total| total > SEEN_BYTES)
     }
@@ -79,21 +79,18 @@ impl Glimpse {
 
 #[cfg(test)]
 mod tests {
-    use honeycomb_protocol::batch::Tokens;
-
     use super::*;
-    use crate::{Config, SystemTime};
+    use crate::Config;
 
-    /// Looks at a pair, changes it, and deletes it: whether that was possible.
+    /// Takes a glimpse of a pair, changes the pair, and deletes it. Returns whether the deletion succeeded.
     fn deletes(length: usize, change: impl Fn(&Table)) -> (bool, u64) {
         let config = Config { memory_bytes: 16 << 20, cores: 1, ..Config::default() };
         let store = config.open_store().unwrap();
-        let shared = Shared::new(config, store, Box::new(SystemTime), Tokens::new(&[0; 16])).unwrap();
-        let (table, mut glimpse) = (shared.table(0), Glimpse::default());
+        let (table, mut glimpse) = (&store.table("0").unwrap(), Glimpse::default());
         table.put(b"key", &sealed(length, 7)).unwrap();
-        assert_eq!(glimpse.look(table, b"key").unwrap(), Some(Some(7)));
+        assert_eq!(glimpse.read(table, b"key").unwrap(), Some(Some(7)));
         change(table);
-        (glimpse.delete(&shared, table, b"key").unwrap(), table.pair_count())
+        (glimpse.delete(&store, table, b"key").unwrap(), table.pair_count())
     }
 
     fn sealed(length: usize, deadline: u64) -> Vec<u8> {
@@ -101,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_is_deleted_and_nothing_else() {
+    fn only_the_pair_of_the_glimpse_is_deleted() {
         for length in [10, SEEN_BYTES - 9, SEEN_BYTES - 8, 1 << 20] {
             assert_eq!(deletes(length, |_| {}), (true, 0), "{length}");
             assert_eq!(deletes(length, |table| table.put(b"key", &sealed(length, 8)).unwrap()), (false, 1));
@@ -111,11 +108,11 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_of_no_server_is_there_and_has_no_deadline() {
+    fn a_foreign_pair_exists_and_has_no_deadline() {
         let store = Config { memory_bytes: 16 << 20, ..Config::default() }.open_store().unwrap();
         let (table, mut glimpse) = (store.table("0").unwrap(), Glimpse::default());
-        assert_eq!((glimpse.look(&table, b"key").unwrap(), glimpse.is_of_pair()), (None, false));
+        assert_eq!((glimpse.read(&table, b"key").unwrap(), glimpse.pair_exists()), (None, false));
         table.put(b"key", b"\x02foreign").unwrap();
-        assert_eq!((glimpse.look(&table, b"key").unwrap(), glimpse.is_of_pair()), (None, true));
+        assert_eq!((glimpse.read(&table, b"key").unwrap(), glimpse.pair_exists()), (None, true));
     }
 }

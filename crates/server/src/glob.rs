@@ -1,9 +1,9 @@
-//! Patterns of key names: `*`, `?`, `[a-z]`, `[^x]` and `\` before a byte that means itself.
+//! Patterns of key names: `*`, `?`, `[a-z]`, `[^x]`, and `\` before a literal byte.
 
-/// Whether a name has the pattern. Takes time of at most their lengths' product.
+/// Returns whether a name matches a pattern. The time is at most the product of their lengths.
 pub(crate) fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut pattern, mut name) = (pattern, name);
-    // Where to go on if what follows the last star does not match here.
+    // The position to continue from if the pattern after the last star does not match here.
     let mut again: Option<(&[u8], &[u8])> = None;
     loop {
         if let [b'*', after @ ..] = pattern {
@@ -27,7 +27,7 @@ pub(crate) fn matches(pattern: &[u8], name: &[u8]) -> bool {
     }
 }
 
-/// What follows the first element of a pattern, if a byte has that.
+/// Returns the pattern after its first element if a byte matches this element.
 fn one(pattern: &[u8], byte: u8) -> Option<&[u8]> {
     let (matched, after) = match pattern {
         [b'?', after @ ..] => (true, after),
@@ -39,8 +39,8 @@ fn one(pattern: &[u8], byte: u8) -> Option<&[u8]> {
     matched.then_some(after)
 }
 
-/// Whether a byte is in the class that was opened, and what follows that. One that is not closed ends with
-/// the pattern.
+/// Returns whether a byte is in the class at the front, and the pattern after the class. A class without an
+/// end extends to the end of the pattern.
 fn class(pattern: &[u8], byte: u8) -> (bool, &[u8]) {
     let (negated, mut rest) = match pattern {
         [b'^', after @ ..] => (true, after),
@@ -67,7 +67,7 @@ fn class(pattern: &[u8], byte: u8) -> (bool, &[u8]) {
     }
 }
 
-/// What every name with the pattern starts with.
+/// Returns the common prefix of all names that match a pattern.
 pub(crate) fn prefix(pattern: &[u8]) -> &[u8] {
     let end = pattern.iter().position(|byte| b"*?[\\".contains(byte));
     &pattern[..end.unwrap_or(pattern.len())]
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn many_stars_take_no_exponential_time() {
+    fn many_stars_do_not_take_exponential_time() {
         assert!(!matches(&b"*a".repeat(200), &b"a".repeat(199)));
     }
 

@@ -1,4 +1,4 @@
-//! What a command sees of a table: keys and values that have not expired.
+//! A table as commands see it: keys and values that have not expired.
 
 use honeycomb_store::{Reads, Table};
 
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::recency;
 use crate::session::Session;
 use crate::tally;
-use crate::transaction::Transaction;
+use crate::transaction::OptimisticTransaction;
 
 /// The pairs of a table as one command reads and writes them.
 pub(crate) struct Keyspace<'k> {
@@ -19,21 +19,21 @@ pub(crate) struct Keyspace<'k> {
     now: u64,
     /// Whether lookups count as uses of pairs.
     touches: bool,
-    source: Source<'k>,
+    source: ValueSource<'k>,
 }
 
-/// Where values come from.
-enum Source<'k> {
-    /// Gets that were run ahead, with those of other commands: the next one is at this place.
-    Ahead(&'k Reads, usize),
-    /// What a transaction reads and writes.
-    Transaction(&'k mut Transaction),
+/// The source of values.
+enum ValueSource<'k> {
+    /// Gets that a batch has executed, with the position of the next one.
+    Batch(&'k Reads, usize),
+    /// The reads and writes of a transaction.
+    Transaction(&'k mut OptimisticTransaction),
 }
 
 impl<'k> Keyspace<'k> {
-    /// Of a command that only reads its keys, each once and in the order of its arguments. They were read
-    /// from `first` on.
-    pub(crate) fn ahead(
+    /// Returns the keyspace of a command that only reads its keys, each once and in the order of its
+    /// arguments. The reads begin at `first`.
+    pub(crate) fn of_batch(
         databases: &'k Databases,
         session: &Session,
         now: u64,
@@ -41,54 +41,53 @@ impl<'k> Keyspace<'k> {
         first: usize,
     ) -> Self {
         let Session { database: number, touches, .. } = *session;
-        let (table, source) = (databases.table(number), Source::Ahead(reads, first));
+        let (table, source) = (databases.table(number), ValueSource::Batch(reads, first));
         Self { databases, number, table, now, touches, source }
     }
 
-    /// Of a command in a transaction.
-    pub(crate) fn within(
+    /// Returns the keyspace of a command in a transaction.
+    pub(crate) fn in_transaction(
         databases: &'k Databases,
         session: &Session,
         now: u64,
-        transaction: &'k mut Transaction,
+        transaction: &'k mut OptimisticTransaction,
     ) -> Self {
         let Session { database: number, touches, .. } = *session;
         let table = databases.table(transaction.swaps.number(number));
-        Self { databases, number, table, now, touches, source: Source::Transaction(transaction) }
+        Self { databases, number, table, now, touches, source: ValueSource::Transaction(transaction) }
     }
 
-    /// The number of its table.
+    /// Returns the number of the table.
     pub(crate) fn number(&self) -> usize {
         self.number
     }
 
-    /// The number of another table, as clients write it.
+    /// Converts the number of another table, as clients send it, to an index.
     pub(crate) fn other_number(&self, number: i64) -> Result<usize, Failure> {
         self.databases.number(number)
     }
 
-    /// The pairs of the table of another number, in the same transaction.
+    /// Returns the keyspace of another table in the same transaction.
     pub(crate) fn of(&mut self, number: usize) -> Keyspace<'_> {
         let Self { databases, now, touches, .. } = *self;
         let (_, transaction) = self.writable();
         let table = databases.table(transaction.swaps.number(number));
-        Keyspace { databases, number, table, now, touches, source: Source::Transaction(transaction) }
+        Keyspace { databases, number, table, now, touches, source: ValueSource::Transaction(transaction) }
     }
 
-    /// Milliseconds since 1970, the same throughout the command.
+    /// Returns the time in milliseconds since 1970. It is constant during a command.
     pub(crate) fn now(&self) -> u64 {
         self.now
     }
 
-    /// The value of a key, for a command that returns something of it. A key that no pair can have, as it is
-    /// too long or empty, is absent.
+    /// Returns the value of a key for a command that reads. An empty key or a too long one is absent.
     #[inline]
     pub(crate) fn get(&mut self, key: &[u8]) -> Result<Option<Envelope<'_>>, Failure> {
         self.touch(key);
         self.peek(key)
     }
 
-    /// The same, which does not count as a use of the pair.
+    /// Returns the value of a key without counting a use of the pair.
     #[inline]
     pub(crate) fn peek(&mut self, key: &[u8]) -> Result<Option<Envelope<'_>>, Failure> {
         let found = self.find(key)?;
@@ -96,13 +95,13 @@ impl<'k> Keyspace<'k> {
         Ok(found)
     }
 
-    /// The value of a key, for a command that is about to write: the statistics of lookups do not count it.
+    /// Returns the value of a key for a command that will write. The statistics of lookups do not count it.
     pub(crate) fn get_to_write(&mut self, key: &[u8]) -> Result<Option<Envelope<'_>>, Failure> {
         self.touch(key);
         self.find(key)
     }
 
-    /// A command of the client uses a pair. Only what it writes counts if it has said `CLIENT NO-TOUCH ON`.
+    /// Records a use of a pair. After `CLIENT NO-TOUCH ON` only writes count as uses.
     #[inline]
     fn touch(&self, key: &[u8]) {
         if self.touches {
@@ -114,24 +113,24 @@ impl<'k> Keyspace<'k> {
     fn find(&mut self, key: &[u8]) -> Result<Option<Envelope<'_>>, Failure> {
         let now = self.now;
         let pair = match &mut self.source {
-            Source::Ahead(reads, next) => {
+            ValueSource::Batch(reads, next) => {
                 *next += 1;
                 reads.value(*next - 1)?
             }
-            Source::Transaction(_) if !self.table.allows_key(key) => None,
-            Source::Transaction(transaction) => transaction.get(self.table, key)?,
+            ValueSource::Transaction(_) if !self.table.allows_key(key) => None,
+            ValueSource::Transaction(transaction) => transaction.get(self.table, key)?,
         };
         let Some(pair) = pair else { return Ok(None) };
         let foreign = || Failure::other("the pair was not written by a server");
         let envelope = Envelope::open(pair).ok_or_else(foreign)?;
         if let Some(deadline) = envelope.expires_at.filter(|_| !envelope.is_alive(now)) {
-            Deadlines::found_expired(self.table, key, deadline);
+            Deadlines::record_expired(self.table, key, deadline);
             return Ok(None);
         }
         Ok(Some(envelope))
     }
 
-    /// Refuses what no pair can be made of.
+    /// Rejects invalid keys and too long values.
     pub(crate) fn check_pair(&self, key: &[u8], data: &[u8]) -> Result<(), Failure> {
         if !self.table.allows_key(key) {
             return Err(Failure::KeyLength(key.len()));
@@ -139,7 +138,7 @@ impl<'k> Keyspace<'k> {
         if data.len() > DATA_BYTES_MAX { Err(Failure::TooLong) } else { Ok(()) }
     }
 
-    /// Puts a value in place of any other. One that has expired already deletes the pair.
+    /// Puts a value, replacing any other. A value that has already expired deletes the pair.
     pub(crate) fn put(&mut self, key: &[u8], data: &[u8], expires_at: Option<u64>) -> Result<(), Failure> {
         self.check_pair(key, data)?;
         let (envelope, now) = (Envelope { data, expires_at }, self.now);
@@ -152,7 +151,7 @@ impl<'k> Keyspace<'k> {
         Ok(())
     }
 
-    /// Deletes a pair, be it there or not.
+    /// Deletes a pair if it exists.
     pub(crate) fn delete(&mut self, key: &[u8]) {
         let (table, transaction) = self.writable();
         if table.allows_key(key) {
@@ -160,15 +159,15 @@ impl<'k> Keyspace<'k> {
         }
     }
 
-    /// Its table.
+    /// Returns the table.
     pub(crate) fn table(&self) -> &'k Table {
         self.table
     }
 
-    fn writable(&mut self) -> (&Table, &mut Transaction) {
+    fn writable(&mut self) -> (&Table, &mut OptimisticTransaction) {
         match &mut self.source {
-            Source::Transaction(transaction) => (self.table, transaction),
-            Source::Ahead(..) => unreachable!("a command that is said to read writes"),
+            ValueSource::Transaction(transaction) => (self.table, transaction),
+            ValueSource::Batch(..) => unreachable!("a command that only reads wrote"),
         }
     }
 }

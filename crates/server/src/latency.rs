@@ -1,23 +1,24 @@
-//! Latency events: what took longer than `latency-monitor-threshold`, for `LATENCY`.
+//! Latency events for `LATENCY`: batches and commands that took longer than `latency-monitor-threshold`.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Entries that an event keeps.
+/// Maximum number of entries of an event.
 const ENTRIES_MAX: usize = 160;
 
-/// The newest events. There is one kind of them: `command`, a batch of commands or one command.
+/// The newest events. The only kind is `command`, for a batch of commands or one command.
 #[derive(Debug, Default)]
 pub(crate) struct Latency {
     noted: Mutex<Noted>,
 }
 
-/// What was noted of an event.
+/// The history of an event.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Noted {
-    /// Seconds since 1970, and milliseconds that it took; the oldest first. Of one second the longest.
+    /// Time in seconds since 1970 and duration in milliseconds, oldest first. Each second has only its
+    /// longest event.
     pub(crate) entries: VecDeque<(u64, u64)>,
-    /// The longest of all, in milliseconds.
+    /// The maximum duration in milliseconds.
     pub(crate) longest: u64,
 }
 
@@ -25,7 +26,7 @@ pub(crate) struct Noted {
 pub(crate) const EVENT: &str = "command";
 
 impl Latency {
-    /// Notes that commands took so many milliseconds, at a time in seconds since 1970.
+    /// Records an event at a time in seconds since 1970.
     pub(crate) fn note(&self, at: u64, milliseconds: u64) {
         let mut noted = self.lock();
         noted.longest = noted.longest.max(milliseconds);
@@ -42,7 +43,7 @@ impl Latency {
         self.lock().clone()
     }
 
-    /// Forgets everything: whether there was something.
+    /// Removes all events. Returns whether there were any.
     pub(crate) fn forget(&self) -> bool {
         !std::mem::take(&mut *self.lock()).entries.is_empty()
     }
@@ -57,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_second_the_longest_is_kept_and_of_all_the_newest() {
+    fn the_history_has_the_longest_event_of_each_of_the_newest_seconds() {
         let latency = Latency::default();
         [(1, 5), (1, 9), (1, 7), (2, 3)].iter().for_each(|(at, took)| latency.note(*at, *took));
         assert_eq!(latency.noted().entries, [(1, 9), (2, 3)]);

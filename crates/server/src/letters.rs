@@ -1,16 +1,16 @@
-//! Short words in any case of letters: the names of commands and of their options.
+//! Short words in upper or lower case: the names of commands and of their options.
 
-/// Bytes of the longest word.
+/// Maximum length of a word in bytes.
 pub(crate) const LETTERS_MAX: usize = 16;
 
-/// At most sixteen bytes; those that a word lacks are zero.
+/// The bytes of a word, padded with zeros.
 #[derive(Clone, Copy)]
 pub(crate) struct Letters(u128);
 
 impl Letters {
-    /// None if there are more.
-    // In two loads, of the first bytes and of the last ones, where they overlap of the same bytes: to load
-    // all of what was just copied to a cleared place would wait for the copy.
+    /// Returns `None` if the word is too long.
+    // Two overlapping loads, of the first bytes and of the last ones. Copying the word to a cleared buffer
+    // and loading the buffer would wait for the copy.
     #[inline]
     pub(crate) fn of(word: &[u8]) -> Option<Self> {
         let behind = |bytes: usize| 8 * (word.len() - bytes);
@@ -40,13 +40,14 @@ impl Letters {
         (self.0 & !(self.between(b'a', b'z') >> 2)).to_le_bytes()
     }
 
-    /// The top bit of each byte that is one from `first` to `last`, both below 128.
+    /// Returns a word whose bytes have the top bit set where a byte is between `first` and `last`, both below
+    /// 128.
     #[inline]
     fn between(self, first: u8, last: u8) -> u128 {
         const TOP: u128 = all(0x80);
         let low_bits = self.0 & !TOP;
-        // Sums of two numbers below 128: the top bit of each byte says whether it is reached, and nothing is
-        // carried.
+        // Each sum is of two numbers below 128, so the top bit of each byte is the result of the comparison
+        // and no carry leaves a byte.
         (low_bits + all(0x80 - first)) & !(low_bits + all(0x7f - last)) & !self.0 & TOP
     }
 }
@@ -61,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_change_their_case_and_nothing_else_does() {
+    fn only_letters_change_their_case() {
         let bytes: Vec<u8> = (0..=u8::MAX).collect();
         let padded = |word: Vec<u8>| std::array::from_fn(|at| word.get(at).copied().unwrap_or(0));
         for word in (1..=LETTERS_MAX).flat_map(|length| bytes.windows(length)) {

@@ -1,21 +1,21 @@
-//! A Honeycomb store for many clients: whoever speaks the protocol of Redis, over streams; and whoever sends
-//! datagrams, of Open Compute Storage Messages or of batches.
-//!
+//! A server that gives many clients access to a Honeycomb store: Redis clients over TCP, and clients that
+//! send Open Compute Storage Messages or batches as datagrams.
 //! ```text
-//!  sockets ─> core ─> turn: reads of all connections together ─> store ─> accelerator
-//!             core          writes of all connections together ─> store
+//!  sockets ─> core ─> batch: reads of all connections together ─> store ─> accelerator
+//!             core           writes of all connections together ─> store
 //! ```
-//! One thread a core. Each turn of its loop gathers what all its connections have asked for, and runs their
-//! reads as one batch and their writes as another: an accelerator is fast with many requests in flight, not
-//! with one. A connection's commands are carried out in their order, and its replies are in that order.
-//!
-//! To read the code: [`Server`] starts the cores; `core` waits for sockets; `turn` gathers and answers;
-//! `commands` says what each command does to a `keyspace`; `transaction` makes that atomic; `datagrams` is
-//! all that comes without a connection.
+//! Each core has one thread with an event loop. An iteration of the loop collects the requests of all
+//! connections and executes their reads as one batch and their writes as another, because an accelerator is
+//! fast only with many requests in flight. The commands of one connection execute in order, and their replies
+//! have the same order.
+//! To read the code: [`Server`] starts the cores; `core` waits for sockets; `batch` executes requests and
+//! replies; `commands` defines the effect of each command on a `keyspace`; `transaction` makes commands
+//! atomic; `datagrams` serves clients without a connection.
 #![forbid(unsafe_code)]
 
 mod addresses;
 mod arguments;
+mod batch;
 mod bits;
 mod client_memory;
 mod client_snapshots;
@@ -24,6 +24,7 @@ mod command;
 mod commands;
 mod config;
 mod connection;
+mod context;
 mod core;
 mod counts;
 mod cross_protocol;
@@ -33,7 +34,9 @@ mod datagrams;
 mod deadlines;
 mod digest;
 mod envelope;
+mod error;
 mod eviction;
+mod eviction_policy;
 mod exporter;
 mod exposition;
 mod failure;
@@ -45,6 +48,7 @@ mod letters;
 mod listening;
 mod long_double;
 mod lzf;
+mod memory_limit;
 mod memory_usage;
 mod metrics;
 mod monitors;
@@ -57,10 +61,9 @@ mod placement;
 mod process;
 mod reaper;
 mod recency;
-mod room;
 mod server;
+mod server_state;
 mod session;
-mod shared;
 mod slow_log;
 mod stopwatch;
 mod subsequence;
@@ -69,14 +72,14 @@ mod task;
 mod time;
 mod totals;
 mod transaction;
-mod turn;
 
 pub use addresses::{ADDRESS, resolve};
 pub use config::{Accelerator, Config, Datagrams, LogFormat};
-pub use eviction::{Eviction, Policy};
+pub use error::Error;
+pub use eviction_policy::{Eviction, Policy};
 pub use parameters::{PARAMETERS, Parameter, Refused};
-pub use server::{Error, Server};
+pub use server::Server;
 pub use time::{SystemTime, Time};
 
-/// The version of Redis whose commands on strings this server has: what clients are told.
+/// The version of Redis whose string commands this server implements. Clients see it in `INFO` and `HELLO`.
 pub(crate) const VERSION_OF_REDIS: &str = "8.0.0";

@@ -1,31 +1,30 @@
-//! Addresses that a server listens on. Each belongs to one server, and all cores of that server share it.
-//!
-//! 1. The first socket is bound without `SO_REUSEPORT` and, if it is a stream, listens. The system refuses
-//!    that while any other socket has the address, and refuses the first socket of any other server from
-//!    then on.
-//! 2. Only then does the first socket get the option, and one more socket for each further core joins it.
-//!    The system deals connections and datagrams out to all of them by a hash of the client's address.
+//! Addresses at which a server listens. Each belongs to one server, and all cores of the server share it.
+//! 1. The first socket is bound without `SO_REUSEPORT`, and a stream socket listens. The system rejects this
+//!    while any other socket has the address, and from then on it rejects the first socket of any other
+//!    server.
+//! 2. Only then does the first socket get the option, and one socket for each further core joins it. The
+//!    system distributes connections and datagrams over all of them by a hash of the address of the client.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::server::Error;
+use crate::error::Error;
 
-/// Connections that wait to be accepted, of each core.
+/// Maximum number of connections per core that wait for an accept.
 const BACKLOG: i32 = 1024;
-/// Bytes of datagrams that the system is asked to keep until they are received.
+/// Requested size of the system buffers for datagrams, in bytes.
 const KEPT_BYTES: usize = 4 << 20;
 
-/// Sockets at one address, and where they are: the system has chosen a port if none was given.
+/// Sockets at one address. If the requested port was 0, the system has chosen the port.
 #[derive(Debug)]
 pub(crate) struct Listening<S> {
     pub(crate) address: SocketAddr,
     pub(crate) sockets: Vec<S>,
 }
 
-/// Listens for connections, with so many sockets. `parameter` says which one names the address.
+/// Listens for connections with one socket per core. `parameter` is the parameter that sets the address.
 pub(crate) fn streams(
     parameter: &'static str,
     address: SocketAddr,
@@ -34,7 +33,7 @@ pub(crate) fn streams(
     listen(Type::STREAM, address, sockets).map_err(|error| Error::Listen { parameter, address, error })
 }
 
-/// Receives datagrams, with so many sockets.
+/// Opens datagram sockets, one per core.
 pub(crate) fn datagrams(
     parameter: &'static str,
     address: SocketAddr,
@@ -52,7 +51,7 @@ fn listen<S: From<Socket>>(kind: Type, address: SocketAddr, sockets: usize) -> i
     Ok(Listening { address, sockets: all.collect::<io::Result<_>>()? })
 }
 
-/// A socket that is bound, and listens if it is a stream.
+/// Returns a bound socket. A stream socket listens.
 fn socket(kind: Type, address: SocketAddr, joins: bool) -> io::Result<Socket> {
     let is_stream = kind == Type::STREAM;
     let protocol = if is_stream { Protocol::TCP } else { Protocol::UDP };
@@ -60,10 +59,10 @@ fn socket(kind: Type, address: SocketAddr, joins: bool) -> io::Result<Socket> {
     socket.set_nonblocking(true)?;
     socket.set_reuse_port(joins)?;
     if is_stream {
-        // Connections of a server that has ended may linger.
+        // Connections of an earlier server may linger.
         socket.set_reuse_address(true)?;
     } else {
-        // As much as the system allows.
+        // The system may grant less.
         let _ = (socket.set_recv_buffer_size(KEPT_BYTES), socket.set_send_buffer_size(KEPT_BYTES));
     }
     socket.bind(&address.into())?;

@@ -1,18 +1,18 @@
-//! Numbers of the x86's extended format, 64 bits of mantissa, in which Redis adds: read, added and written as
-//! the C library does it there, so that the same replies come of it.
+//! Numbers in the extended format of x86 with a 64-bit mantissa, which Redis uses for additions. Parsing,
+//! addition and formatting agree with the C library on x86, so that replies are those of Redis.
 
 use std::fmt;
 
 use num_bigint::{BigInt, BigUint, Sign};
 
-/// A finite number: the mantissa times a power of two.
+/// A finite number: mantissa times a power of two.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LongDouble {
     mantissa: BigInt,
     exponent: i64,
 }
 
-/// A number as a text says it.
+/// The result of parsing a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Parsed {
     Finite(LongDouble),
@@ -20,24 +20,24 @@ pub(crate) enum Parsed {
 }
 
 const MANTISSA_BITS: i64 = 64;
-/// The power of two of the lowest bit of the smallest number.
+/// The exponent of the lowest bit of the smallest number.
 const EXPONENT_MIN: i64 = -16445;
-/// The power of two that no number reaches.
+/// All numbers are below two to this power.
 const EXPONENT_END: i64 = 16384;
-/// Bytes of the longest text that is a number.
+/// Maximum length of the text of a number.
 const TEXT_BYTES_MAX: usize = 5 * 1024 - 1;
-/// Decimal powers of ten beyond those of all numbers.
+/// All numbers are within this power of ten.
 const DECIMAL_EXPONENT_MAX: i64 = 5000;
-/// Digits after the point of the texts that are written.
+/// Digits after the decimal point in formatted numbers.
 const DIGITS_WRITTEN: u32 = 17;
 
 impl LongDouble {
-    /// Zero, which an absent value counts as.
+    /// Returns zero, the value of an absent key.
     pub(crate) fn zero() -> Self {
         Self { mantissa: BigInt::ZERO, exponent: 0 }
     }
 
-    /// The number nearest to the sum. None if it is beyond all of them.
+    /// Returns the number nearest to the sum, or `None` on overflow.
     pub(crate) fn add(&self, other: &Self) -> Option<Self> {
         let exponent = self.exponent.min(other.exponent);
         let aligned = |number: &Self| &number.mantissa << (number.exponent - exponent);
@@ -45,8 +45,8 @@ impl LongDouble {
         Self::nearest(sign, sum, exponent, false)
     }
 
-    /// The number nearest to a mantissa times a power of two; if `more` is set, to a little more than that.
-    /// Of two that are as near the even one. None if it is beyond all numbers.
+    /// Returns the number nearest to mantissa times a power of two, or to a little more if `more` is set.
+    /// Ties round to even. Returns `None` on overflow.
     fn nearest(sign: Sign, mantissa: BigUint, exponent: i64, more: bool) -> Option<Self> {
         let dropped = (mantissa.bits() as i64 - MANTISSA_BITS).max(EXPONENT_MIN - exponent).max(0);
         let rounded = round_off(&mantissa, dropped as u64, more);
@@ -58,7 +58,7 @@ impl LongDouble {
     }
 }
 
-/// A number without its lowest bits, rounded; if `more` is set, it was a little more than it.
+/// Rounds off the lowest bits of a number. If `more` is set, the number was a little larger.
 fn round_off(number: &BigUint, bits: u64, more: bool) -> BigUint {
     if bits == 0 {
         return number.clone();
@@ -69,8 +69,7 @@ fn round_off(number: &BigUint, bits: u64, more: bool) -> BigUint {
     if half && (above_half || kept.bit(0)) { kept + 1_u32 } else { kept }
 }
 
-/// The number that a text is, all of it: as the C library reads it, but for what is no number, and for one
-/// that is too great, or so small that it would be zero.
+/// Parses a complete text as the C library does. Rejects NaN, overflow, and underflow to zero.
 pub(crate) fn parse(text: &[u8]) -> Option<Parsed> {
     if text.is_empty() || text.len() > TEXT_BYTES_MAX {
         return None;
@@ -104,7 +103,7 @@ fn decimal(sign: Sign, text: &[u8]) -> Option<LongDouble> {
     let nearest = if exponent >= 0 {
         LongDouble::nearest(sign, number * power, 0, false)
     } else {
-        // Enough bits that what the quotient lacks only says that it is a little more.
+        // Enough bits, so that the remainder of the quotient only means "a little more".
         let shift = (power.bits() as i64 - number.bits() as i64).max(0) + MANTISSA_BITS + 2;
         let shifted = number << shift;
         let quotient = &shifted / &power;
@@ -124,8 +123,8 @@ fn hexadecimal(sign: Sign, text: &[u8]) -> Option<LongDouble> {
     (nearest.mantissa != BigInt::ZERO).then_some(nearest)
 }
 
-/// The digits of a text, how many of them are after the point, and the exponent. What no number has as its
-/// exponent is any that is as far off.
+/// Returns the digits of a text, how many of them are after the point, and the exponent. Exponents beyond the
+/// range of all numbers are clamped.
 fn parts(text: &[u8], marks_exponent: impl Fn(u8) -> bool) -> Option<(Vec<u8>, i64, i64)> {
     let is_mark = |byte: &u8| marks_exponent(*byte);
     let (digits, exponent) = match text.iter().position(is_mark) {
@@ -158,7 +157,7 @@ fn parse_exponent(text: &[u8]) -> Option<i64> {
 }
 
 impl fmt::Display for LongDouble {
-    /// In decimal, with 17 digits after the point less the zeros at their end.
+    /// Formats with 17 decimal places, without trailing zeros.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scaled = self.mantissa.magnitude() * BigUint::from(10_u32).pow(DIGITS_WRITTEN);
         let scaled = match u64::try_from(self.exponent) {
@@ -198,8 +197,8 @@ mod tests {
     }
 
     #[test]
-    fn texts_as_the_c_library_reads_and_writes_them() {
-        // Each was read by strtold and written by printf with %.17Lf, on an x86.
+    fn texts_parse_and_format_as_in_the_c_library() {
+        // Parsed by strtold and formatted by printf with %.17Lf on x86.
         let cases = [
             ("3", "3"),
             ("3.0e3", "3000"),
@@ -253,7 +252,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_a_number_or_none(text in "[-+]?(0x|inf|nan|)[0-9a-f.]{0,12}([ep][-+]?[0-9]{0,6})?") {
+        fn any_text_parses_or_fails(text in "[-+]?(0x|inf|nan|)[0-9a-f.]{0,12}([ep][-+]?[0-9]{0,6})?") {
             if let Some(number) = finite(&text) {
                 prop_assert!(number.add(&number).is_none_or(|twice| !twice.to_string().is_empty()));
             }

@@ -1,20 +1,19 @@
-//! Strings that LZF has compressed, as Redis has long ones.
-//!
-//! They are stretches of bytes and repetitions of what came before. A byte below 32 says that one byte
-//! more than that follows. The upper three bits of any other byte say how many bytes are repeated, less two;
-//! if all three are set, a further byte is added to that. Its lower five bits and the byte that comes next
-//! say how far back, less one.
+//! Decompression of LZF, which Redis uses for long strings.
+//! The input consists of literal runs and back-references. A first byte below 32 begins a run of one byte
+//! more than its value. In any other first byte, the upper three bits are the length of a back-reference
+//! minus two; if all three are set, the next byte is added. The lower five bits and the following byte are
+//! the distance minus one.
 
-/// Bytes in a stretch, less one, that the first byte can say.
-const STRETCH_MAX: u8 = 32;
-/// What stands for a length that a further byte adds to.
+/// First bytes below this begin a literal run.
+const LITERALS_MAX: u8 = 32;
+/// The length that is extended by a further byte.
 const LONG: usize = 7;
 
-/// What some bytes stand for, if that has this length.
+/// Decompresses a string of a given length.
 pub(crate) fn expand(mut bytes: &[u8], length: usize) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     while let Some((&first, rest)) = bytes.split_first() {
-        if first < STRETCH_MAX {
+        if first < LITERALS_MAX {
             let (stretch, rest) = rest.split_at_checked(usize::from(first) + 1)?;
             out.extend_from_slice(stretch);
             bytes = rest;
@@ -28,7 +27,7 @@ pub(crate) fn expand(mut bytes: &[u8], length: usize) -> Option<Vec<u8>> {
     (out.len() == length).then_some(out)
 }
 
-/// Repeats what the first byte and those after it say; returns what follows them.
+/// Appends a back-reference. Returns the remaining input.
 fn repeat<'b>(first: u8, mut rest: &'b [u8], out: &mut Vec<u8>) -> Option<&'b [u8]> {
     let mut take = || {
         let (byte, after) = rest.split_first()?;
@@ -41,7 +40,7 @@ fn repeat<'b>(first: u8, mut rest: &'b [u8], out: &mut Vec<u8>) -> Option<&'b [u
     };
     let back = usize::from(first & 0x1f) << 8 | take()?;
     let start = out.len().checked_sub(back + 1)?;
-    // What is repeated may itself be repeated.
+    // A back-reference may overlap its own output.
     for place in start..start + length + 2 {
         out.push(out[place]);
     }
@@ -53,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stretches_and_repetitions() {
+    fn literal_runs_and_back_references() {
         assert_eq!(expand(b"", 0).as_deref(), Some(&b""[..]));
         assert_eq!(expand(b"\x02abc", 3).as_deref(), Some(&b"abc"[..]));
         assert_eq!(expand(b"\x00a\x20\x00", 4).as_deref(), Some(&b"aaaa"[..]));
@@ -62,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_short_too_long_or_of_another_length_is_refused() {
+    fn malformed_strings_are_rejected() {
         let refused: [(&[u8], usize); 8] = [
             (b"\x02ab", 3),
             (b"\x02abc", 2),

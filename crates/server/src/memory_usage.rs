@@ -1,34 +1,34 @@
-//! How much memory the server uses, and for what: what `INFO`, `MEMORY STATS` and `MEMORY DOCTOR` show.
+//! The memory that the server uses, for `INFO`, `MEMORY STATS` and `MEMORY DOCTOR`.
 
 use honeycomb_memory::sync::Ordering;
 use honeycomb_store::MemoryStatistics;
 
 use crate::process;
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 
-/// Bytes of memory.
+/// Bytes of memory by use.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MemoryUsage {
-    /// Of the arena.
+    /// The arena.
     pub(crate) arena: MemoryStatistics,
-    /// Of requests, replies and queues of clients.
+    /// Requests, replies and queues of clients.
     pub(crate) of_clients: usize,
-    /// Of the arena and of clients together, now and at most so far.
+    /// Arena and clients together: now, and the peak.
     pub(crate) used: usize,
     pub(crate) peak: usize,
-    /// Of the process that are resident.
+    /// Resident memory of the process.
     pub(crate) resident: usize,
 }
 
 impl MemoryUsage {
-    pub(crate) fn of(shared: &Shared) -> Self {
+    pub(crate) fn of(shared: &ServerState) -> Self {
         let arena = shared.store.statistics().memory;
         let of_clients = shared.clients.bytes().load(Ordering::Relaxed);
         let used = arena.arena_bytes - arena.free_bytes + of_clients;
         Self { arena, of_clients, used, peak: shared.pace.peak(used), resident: process::resident_bytes() }
     }
 
-    /// Bytes of nodes and values, which hold the pairs.
+    /// Returns the bytes of nodes and values, which contain the pairs.
     pub(crate) fn pairs(&self) -> usize {
         self.arena.node_bytes + self.arena.value_bytes
     }
@@ -37,13 +37,13 @@ impl MemoryUsage {
         percent(self.used, self.peak)
     }
 
-    /// Resident bytes for each byte that is used.
+    /// Returns the resident bytes per used byte.
     pub(crate) fn resident_ratio(&self) -> f64 {
         self.resident as f64 / self.used.max(1) as f64
     }
 }
 
-/// A part of a whole in percent.
+/// Returns a part of a whole in percent.
 pub(crate) fn percent(part: usize, whole: usize) -> f64 {
     100.0 * part as f64 / whole.max(1) as f64
 }

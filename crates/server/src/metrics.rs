@@ -1,4 +1,4 @@
-//! What the server does, as OpenMetrics text.
+//! The metrics of the server, as OpenMetrics text.
 
 use std::fmt::Error;
 use std::sync::Arc;
@@ -14,27 +14,27 @@ use prometheus_client::registry::Registry;
 use crate::commands::BY_NUMBER;
 use crate::counts::{BUCKETS, Distribution};
 use crate::deadlines::{self, Deadlines};
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 use crate::tally::PREFIXES;
 use crate::totals::Totals;
 
-/// All of them.
-pub(crate) fn text(shared: &Arc<Shared>) -> String {
+/// Returns all metrics.
+pub(crate) fn text(shared: &Arc<ServerState>) -> String {
     let mut registry = Registry::with_prefix("honeycomb");
     registry.register_collector(Box::new(All(shared.clone())));
     let mut text = String::new();
-    // To write into a text cannot fail.
+    // Writing to a string cannot fail.
     let _ = encode(&mut text, &registry);
     text
 }
 
 #[derive(Debug)]
-struct All(Arc<Shared>);
+struct All(Arc<ServerState>);
 
 impl Collector for All {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
         let mut writer = Writer(&mut encoder);
-        let totals = Totals::of(&self.0);
+        let totals = self.0.totals();
         commands(&mut writer, &totals)?;
         connections(&mut writer, &totals, self.0.connections.load(Ordering::Relaxed) as u64)?;
         let bytes = self.0.clients.bytes().load(Ordering::Relaxed) as f64;
@@ -51,22 +51,21 @@ impl Collector for All {
 
 fn commands(writer: &mut Writer<'_, '_>, totals: &Totals) -> Result<(), Error> {
     let run = || BY_NUMBER.iter().zip(&totals.commands).filter(|(_, (times, _))| times.count() > 0);
-    let about = "Time from the beginning of a command's turn to its reply";
-    let mut family = writer.family("command_seconds", about, MetricType::Histogram)?;
+    let about = "Time from the start of the event-loop iteration of a command to its reply";
+    let mut family = writer.family("command_duration_seconds", about, MetricType::Histogram)?;
     for (command, (times, _)) in run() {
         histogram(family.encode_family(&[("command", command.name)])?, times, 1e-6)?;
     }
-    let mut family =
-        writer.family("command_errors", "Commands that replied an error", MetricType::Counter)?;
+    let mut family = writer.family("command_errors", "Error replies by command", MetricType::Counter)?;
     for (command, (_, errors)) in run() {
         let labels = [("command", command.name)];
         family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(errors, None)?;
     }
-    let about = "Commands that are unknown, have wrong arguments, or that the client may not run";
-    writer.counter("commands_not_carried_out", about, totals.not_carried_out)?;
-    let about = "Lookups by commands that read, of keys that were there";
+    let about = "Commands that are unknown, have a wrong number of arguments, or are not allowed";
+    writer.counter("commands_rejected", about, totals.commands_rejected)?;
+    let about = "Lookups of existing keys by commands that read";
     writer.counter("keyspace_hits", about, totals.keyspace_hits)?;
-    let about = "Lookups by commands that read, of keys that were absent";
+    let about = "Lookups of absent keys by commands that read";
     writer.counter("keyspace_misses", about, totals.keyspace_misses)?;
     let mut family =
         writer.family("error_replies", "Error replies by their first word", MetricType::Counter)?;
@@ -74,32 +73,41 @@ fn commands(writer: &mut Writer<'_, '_>, totals: &Totals) -> Result<(), Error> {
         let labels = [("prefix", *prefix)];
         family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
     }
-    writer.counter("expired_pairs", "Pairs that were deleted since they had expired", totals.expired)?;
-    writer.counter(
-        "evicted_pairs",
-        "Pairs that went for others, as maxmemory-policy says",
-        totals.evicted_pairs,
-    )?;
-    let batch = writer.family("batch_reads", "Reads in a batch of a turn", MetricType::Histogram)?;
+    writer.counter("expired_pairs", "Deleted pairs that had expired", totals.expired)?;
+    writer.counter("evicted_pairs", "Pairs evicted because of maxmemory-policy", totals.evicted_pairs)?;
+    let batch =
+        writer.family("batch_reads", "Reads in a batch of an event-loop iteration", MetricType::Histogram)?;
     histogram(batch, &totals.read_batches, 1.0)?;
-    let batch = writer.family("batch_writes", "Writes in a batch of a turn", MetricType::Histogram)?;
+    let batch = writer.family(
+        "batch_writes",
+        "Writes in a batch of an event-loop iteration",
+        MetricType::Histogram,
+    )?;
     histogram(batch, &totals.write_batches, 1.0)
 }
 
 fn deadlines(writer: &mut Writer<'_, '_>, deadlines: &Deadlines, now: u64) -> Result<(), Error> {
-    let about = "Entries of the index of deadlines, stale ones included";
+    let about = "Entries of the index of deadlines, including stale ones";
     writer.gauge("deadlines", about, deadlines.entries() as f64)?;
-    let about = "Those of them whose time has come, counted up to 65536";
+    let about = "Entries past their deadline, counted up to 65536";
     writer.gauge("deadlines_overdue", about, deadlines.overdue(now).unwrap_or(0) as f64)
 }
 
 fn connections(writer: &mut Writer<'_, '_>, totals: &Totals, connected: u64) -> Result<(), Error> {
-    writer.gauge("connections", "Clients", connected as f64)?;
-    writer.counter("connections_accepted", "Clients that have come", totals.accepted)?;
-    writer.counter("connections_refused", "Clients beyond maxclients", totals.refused)?;
-    writer.counter("connections_timed_out", "Clients that were silent beyond timeout", totals.timed_out)?;
-    writer.counter("task_slices", "Slices of commands that take long", totals.slices)?;
-    writer.counter("connections_evicted", "Clients beyond maxmemory-clients", totals.evicted)?;
+    writer.gauge("connections", "Open connections", connected as f64)?;
+    writer.counter("connections_accepted", "Accepted connections", totals.accepted)?;
+    writer.counter(
+        "connections_rejected",
+        "Connections rejected because of maxclients",
+        totals.connections_rejected,
+    )?;
+    writer.counter("connections_timed_out", "Connections closed because of timeout", totals.timed_out)?;
+    writer.counter("task_slices", "Slices of long commands", totals.slices)?;
+    writer.counter(
+        "connections_evicted",
+        "Connections closed because of maxmemory-clients",
+        totals.evicted,
+    )?;
     writer.counter("received_bytes", "Bytes of requests", totals.received_bytes)?;
     writer.counter("sent_bytes", "Bytes of replies", totals.sent_bytes)
 }
@@ -114,19 +122,23 @@ fn memory(writer: &mut Writer<'_, '_>, statistics: &Statistics) -> Result<(), Er
         ("retired", memory.retired_bytes),
         ("private", memory.private_bytes),
     ];
-    let about = "Bytes of the arena by what they are used for";
+    let about = "Bytes of the arena by use";
     let mut family = writer.family("arena_bytes", about, MetricType::Gauge)?;
     for (kind, bytes) in kinds {
         family.encode_family(&[("kind", kind)])?.encode_gauge(&(bytes as u64))?;
     }
-    let beside = (memory.page_table_bytes + memory.overhead_bytes) as f64;
-    writer.gauge("beside_arena_bytes", "Bytes of the page table and of what manages the arena", beside)?;
+    let overhead = (memory.page_table_bytes + memory.overhead_bytes) as f64;
+    writer.gauge(
+        "memory_overhead_bytes",
+        "Bytes of the page table and of the management of the arena",
+        overhead,
+    )?;
     writer.gauge("nodes", "Published nodes", memory.nodes as f64)?;
-    writer.gauge("overflow_values", "Values that are out of line", memory.values as f64)
+    writer.gauge("overflow_values", "Overflow values", memory.values as f64)
 }
 
-/// Pairs of the tables that clients select, by their numbers, and of others that are in the store, by name.
-fn pairs(writer: &mut Writer<'_, '_>, shared: &Shared, statistics: &Statistics) -> Result<(), Error> {
+/// The pairs of the tables that clients select, by number, and of other tables of the store, by name.
+fn pairs(writer: &mut Writer<'_, '_>, shared: &ServerState, statistics: &Statistics) -> Result<(), Error> {
     let selected = shared.tables();
     let numbered = (0..selected.len()).map(|number| (number.to_string(), shared.table(number).pair_count()));
     let is_other = |table: &&TableStatistics| {
@@ -142,15 +154,27 @@ fn pairs(writer: &mut Writer<'_, '_>, shared: &Shared, statistics: &Statistics) 
 
 fn store(writer: &mut Writer<'_, '_>, statistics: &Statistics) -> Result<(), Error> {
     let versions = &statistics.versions;
-    writer.counter("versions", "Versions that have become visible", versions.read_version)?;
+    writer.counter("versions", "Released versions", versions.read_version)?;
     writer.counter("chain_steps", "Steps from nodes to previous versions", versions.chain_steps)?;
-    writer.gauge("chain_steps_max", "Most such steps for one node", versions.chain_steps_max as f64)?;
-    let about = "Times a scan went back to the root, since a leaf was younger than its version";
+    writer.gauge(
+        "chain_steps_max",
+        "Maximum number of such steps for one node",
+        versions.chain_steps_max as f64,
+    )?;
+    let about = "Scans that returned to the root because a leaf was newer than their version";
     writer.counter("scan_descents", about, versions.scan_descents)?;
     let snapshots = &statistics.snapshots;
-    writer.gauge("snapshots", "Snapshots and iterators", snapshots.count as f64)?;
-    writer.gauge("snapshot_oldest_seconds", "Age of the oldest", snapshots.oldest_seconds)?;
-    writer.gauge("snapshot_pinned_bytes", "Bytes that it pins", snapshots.pinned_bytes as f64)?;
+    writer.gauge("snapshots", "Open snapshots and iterators", snapshots.count as f64)?;
+    writer.gauge(
+        "snapshot_oldest_seconds",
+        "Age of the oldest snapshot or iterator",
+        snapshots.oldest_seconds,
+    )?;
+    writer.gauge(
+        "snapshot_pinned_bytes",
+        "Bytes that the oldest snapshot or iterator pins",
+        snapshots.pinned_bytes as f64,
+    )?;
     let writes = &statistics.writes;
     let kinds = [
         ("restart", writes.restarts),
@@ -165,7 +189,7 @@ fn store(writer: &mut Writer<'_, '_>, statistics: &Statistics) -> Result<(), Err
         ("root_growth", writes.root_growths),
         ("root_collapse", writes.root_collapses),
     ];
-    let mut family = writer.family("tree_changes", "What writes did to trees", MetricType::Counter)?;
+    let mut family = writer.family("tree_changes", "Changes of trees by writes", MetricType::Counter)?;
     for (kind, count) in kinds {
         family.encode_family(&[("kind", kind)])?.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
     }
@@ -173,21 +197,21 @@ fn store(writer: &mut Writer<'_, '_>, statistics: &Statistics) -> Result<(), Err
 }
 
 fn accelerator(writer: &mut Writer<'_, '_>, touched: &AccessCounts) -> Result<(), Error> {
-    let about = "Nodes that a key was looked for in, by level; leaves are level 0";
+    let about = "Searched nodes by level; leaves are level 0";
     let mut family = writer.family("accelerator_nodes", about, MetricType::Counter)?;
     for (level, counts) in touched.levels.iter().enumerate() {
         let labels = [("level", level.to_string())];
         family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&counts.nodes, None)?;
     }
     for (name, about, lines) in [
-        ("accelerator_bytes", "Bytes that were read to find keys", false),
-        ("accelerator_lines", "Cache lines that were read to find keys", true),
+        ("accelerator_bytes", "Bytes read in searches", false),
+        ("accelerator_lines", "Cache lines read in searches", true),
     ] {
         let mut family = writer.family(name, about, MetricType::Counter)?;
         for (level, counts) in touched.levels.iter().enumerate() {
             let blocks = [
                 ("shortcuts", counts.shortcuts),
-                ("tag_directory", counts.tag_directory),
+                ("fingerprint_directory", counts.tag_directory),
                 ("segments", counts.segments),
                 ("log", counts.log),
             ];
@@ -198,7 +222,7 @@ fn accelerator(writer: &mut Writer<'_, '_>, touched: &AccessCounts) -> Result<()
             }
         }
     }
-    let about = "Log blocks that were not read, since no tag was that of the key";
+    let about = "Log blocks skipped because no fingerprint matched the key";
     writer.counter("accelerator_log_blocks_skipped", about, touched.log_blocks_skipped)
 }
 

@@ -1,9 +1,8 @@
-//! `MONITOR`: clients that are shown every command that is carried out.
-//!
-//! 1. A core that has carried out commands appends a line for each to the queue of each monitor, and wakes
-//!    the monitor's core.
-//! 2. The monitor's core takes lines from the queue as there is room for replies. A monitor whose queue is
-//!    full is ended: nobody waits for it.
+//! `MONITOR`: clients that see every executed command.
+//! 1. A core that has executed commands appends a line for each to the queue of each monitor, and wakes the
+//!    cores of the monitors.
+//! 2. The core of a monitor moves lines from the queue to the replies as far as these have space. The server
+//!    disconnects a monitor whose queue is full, so no client waits for monitors.
 
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,9 +12,8 @@ use honeycomb_protocol::resp::{Arguments, Replies};
 
 use crate::arguments::is;
 use crate::clients::{Client, Flag};
-use crate::commands::is_administrative;
 
-/// Bytes of lines that wait for a monitor. One that does not take them fast enough is ended.
+/// Maximum bytes of lines in the queue of a monitor. The server disconnects a slower monitor.
 pub(crate) const QUEUE_BYTES_MAX: usize = 16 << 20;
 
 /// All monitors.
@@ -25,14 +23,14 @@ pub(crate) struct Monitors {
     feeds: Mutex<Vec<Arc<Feed>>>,
 }
 
-/// Lines that wait for one monitor.
+/// The queue of one monitor.
 #[derive(Debug)]
 struct Feed {
     client: Arc<Client>,
     lines: Mutex<String>,
 }
 
-/// A client's being a monitor: it ends when this is dropped.
+/// The registration of a client as a monitor. Dropping it ends the registration.
 #[derive(Debug)]
 pub(crate) struct Monitoring {
     monitors: Arc<Monitors>,
@@ -40,7 +38,7 @@ pub(crate) struct Monitoring {
 }
 
 impl Monitors {
-    /// Whether there are any.
+    /// Returns whether there are monitors.
     #[inline]
     pub(crate) fn any(&self) -> bool {
         self.count.load(Ordering::Relaxed) > 0
@@ -55,7 +53,7 @@ impl Monitors {
         Monitoring { monitors: self.clone(), feed }
     }
 
-    /// Shows lines to all monitors: returns the cores to wake.
+    /// Appends lines to the queues of all monitors. Returns the cores to wake.
     pub(crate) fn show(&self, lines: &str) -> Vec<usize> {
         let feeds = self.lock();
         feeds.iter().for_each(|feed| feed.append(lines));
@@ -68,7 +66,7 @@ impl Monitors {
 }
 
 impl Monitoring {
-    /// Replies the lines that wait.
+    /// Moves the queued lines to the replies.
     pub(crate) fn take(&self, replies: &mut Replies) {
         let lines = std::mem::take(&mut *self.feed.lock());
         lines.lines().for_each(|line| replies.simple(line));
@@ -78,7 +76,7 @@ impl Monitoring {
         self.feed.lock().is_empty()
     }
 
-    /// Bytes of memory that the lines which wait take.
+    /// Returns the bytes of memory of the queue.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.feed.lock().capacity()
     }
@@ -108,17 +106,13 @@ impl Feed {
     }
 }
 
-/// Appends the line about a command; nothing if it is one that administrates the server, as those may hold
-/// secrets. `now` is in microseconds since 1970.
+/// Appends the line about a command. `now` is in microseconds since 1970.
 pub(crate) fn write_line(
     lines: &mut String,
     now: u64,
     (database, client): (usize, &Client),
     arguments: &Arguments<'_>,
 ) {
-    if is_administrative(&arguments[0]) {
-        return;
-    }
     let (seconds, rest) = (now / 1_000_000, now % 1_000_000);
     let _ = write!(lines, "{seconds}.{rest:06} [{database} {}]", client.address);
     for (at, argument) in arguments.iter().enumerate() {
@@ -133,7 +127,7 @@ pub(crate) fn write_line(
     lines.push('\n');
 }
 
-/// Whether an argument is a user or a password.
+/// Returns whether an argument is a user or a password.
 fn is_secret(arguments: &Arguments<'_>, at: usize) -> bool {
     let name = &arguments[0];
     let follows_auth = |by: usize| at >= by && is(&arguments[at - by], "auth");

@@ -1,5 +1,5 @@
-//! The parameters of a server by their names: the one list that files, the environment, flags, `CONFIG` and
-//! the documentation follow.
+//! The parameters of a server: the single list that files, environment variables, flags, `CONFIG` and the
+//! documentation use.
 
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -11,81 +11,81 @@ use honeycomb_protocol::PAYLOAD_BYTES_MAX;
 
 use crate::addresses::{ADDRESS, resolve};
 use crate::config::{Accelerator, Config, Datagrams, LogFormat};
-use crate::eviction::POLICIES;
+use crate::eviction_policy::POLICIES;
 
 /// A parameter.
 #[derive(Debug)]
 pub struct Parameter {
-    /// Its name in files and for `CONFIG`; the one that Redis has for it, if it has one.
+    /// The name in files and for `CONFIG`. It is that of Redis if Redis has the parameter.
     pub name: &'static str,
-    /// What it is.
+    /// The description.
     pub about: &'static str,
-    /// What its values may be.
+    /// The allowed values.
     pub allowed: &'static str,
-    /// Whether `CONFIG SET` changes it while the server runs.
+    /// Whether `CONFIG SET` can change it in a running server.
     pub can_change: bool,
     read: fn(&mut Config, &str) -> Result<(), Unfit>,
     show: fn(&Config) -> String,
 }
 
-/// Why a value was not taken.
+/// The reason why a parameter is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// The parameter has no such value.
+    /// A value that is not allowed.
     #[error("{name} is {value}: allowed are {allowed}")]
     Value {
-        /// Its name.
+        /// The name of the parameter.
         name: &'static str,
-        /// What it was to be.
+        /// The rejected value.
         value: String,
-        /// What is allowed.
+        /// The allowed values.
         allowed: &'static str,
     },
-    /// An address that names no host, or no port.
+    /// An address without a known host, or without a port.
     #[error("{name} is {value}: {problem}; allowed are {allowed}")]
     Address {
-        /// Its name.
+        /// The name of the parameter.
         name: &'static str,
-        /// What it was to be.
+        /// The rejected value.
         value: String,
-        /// What failed.
+        /// The problem.
         problem: String,
-        /// What is allowed.
+        /// The allowed values.
         allowed: &'static str,
     },
-    /// A limit beyond the memory that it limits.
+    /// A memory limit above the memory of the store.
     #[error(
         "maxmemory is {limit}: allowed are 1 to the bytes of memory, which are {memory}, and 0 for all of \
          them"
     )]
     MemoryLimit {
-        /// What maxmemory was to be.
+        /// The value of maxmemory.
         limit: usize,
-        /// Bytes of the store's memory.
+        /// Bytes of memory of the store.
         memory: usize,
     },
-    /// There is no such parameter.
+    /// An unknown parameter.
     #[error("there is no parameter {0}; there are {names}", names = names())]
     Name(String),
-    /// Datagrams carry no password, so they would be let in without it.
-    #[error("requirepass and datagrams: allowed is one or the other, since datagrams carry no password")]
+    /// A password together with datagrams, which carry no password and would bypass it.
+    #[error("requirepass and datagrams: only one of them is allowed, because datagrams carry no password")]
     Unprotected,
-    /// A file that is no TOML.
+    /// A file that is not valid TOML.
     #[error("{0}")]
     Toml(String),
 }
 
-/// Why a text is no value of a parameter.
+/// The reason why a text is not a value of a parameter.
 enum Unfit {
     Value,
     Address(String),
 }
 
-/// All of them.
+/// All parameters.
 pub static PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "address",
-        about: "Where Redis clients find the server. Port 0 has the system choose one.",
+        about: "The address at which Redis clients connect. With port 0 the system chooses a free port.",
         allowed: ADDRESS,
         can_change: false,
         read: |config, text| put_address(&mut config.address, text),
@@ -93,7 +93,7 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "cores",
-        about: "Threads, each with connections of its own. Unless it is given, one a core of the machine.",
+        about: "Threads, each with its own connections. Default: one per CPU.",
         allowed: "1 to 1024",
         can_change: false,
         read: |config, text| put(&mut config.cores, number(text, 1..=1024)),
@@ -101,8 +101,7 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "cpu-affinity",
-        about: "Whether each thread stays on a core of the machine, if there are as many threads as cores \
-                that the process may use.",
+        about: "Pins each thread to a CPU, if there are as many threads as CPUs that the process may use.",
         allowed: "yes, no",
         can_change: false,
         read: |config, text| put(&mut config.cpu_affinity, choice(text, &[("yes", true), ("no", false)])),
@@ -110,7 +109,7 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "memory",
-        about: "Memory of the store, which has all of it from the start.",
+        about: "Memory of the store, which is reserved at the start.",
         allowed: "1MiB to 64TiB",
         can_change: false,
         read: |config, text| put(&mut config.memory_bytes, bytes(text, 1 << 20..=64 << 40)),
@@ -118,8 +117,9 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "maxmemory",
-        about: "Bytes of memory that the store may use. A write beyond them does what maxmemory-policy says; \
-                below what the store uses already, pairs go at once or all writes are refused.",
+        about: "Bytes of memory that the store may use. Beyond them maxmemory-policy applies to writes; if \
+                a new limit is below the memory in use, the server evicts pairs at once or rejects all \
+                writes.",
         allowed: "1B to memory; 0 for all of it",
         can_change: true,
         read: |config, text| {
@@ -130,9 +130,9 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "maxmemory-policy",
-        about: "Which pairs go once there is no memory: none, and writes are refused; or, of all pairs or of \
-                those that expire, the one that was not used for longest or is used least often of a few \
-                samples, or any; or the one that expires first.",
+        about: "The pairs that the server evicts when memory is exhausted: none (it rejects writes); among \
+                all pairs or those with a deadline, the least recently or least frequently used of some \
+                samples, or a random one; or the one with the earliest deadline.",
         allowed: "noeviction, allkeys-lru, allkeys-lfu, allkeys-random, volatile-lru, volatile-lfu, \
                   volatile-random, volatile-ttl",
         can_change: true,
@@ -141,7 +141,7 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "maxmemory-samples",
-        about: "Pairs of which maxmemory-policy chooses one.",
+        about: "Random pairs among which maxmemory-policy chooses one.",
         allowed: "1 to 64",
         can_change: true,
         read: |config, text| put(&mut config.eviction.samples, number(text, 1..=64)),
@@ -149,7 +149,7 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "databases",
-        about: "Numbered tables that SELECT chooses from.",
+        about: "Numbered tables for SELECT.",
         allowed: "1 to 65000",
         can_change: false,
         read: |config, text| put(&mut config.databases, number(text, 1..=65_000)),
@@ -157,7 +157,7 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "requirepass",
-        about: "What AUTH must say before anything else; nothing lets everybody in.",
+        about: "The password that AUTH requires. Without one, all clients have access.",
         allowed: "any text",
         can_change: true,
         read: |config, text| put(&mut config.password, Some((!text.is_empty()).then(|| text.to_owned()))),
@@ -165,7 +165,7 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "maxclients",
-        about: "Connections at one time. Further ones are told so and closed.",
+        about: "Maximum number of connections. The server replies an error to further ones and closes them.",
         allowed: "1 to 1000000",
         can_change: true,
         read: |config, text| put(&mut config.connections_max, number(text, 1..=1_000_000)),
@@ -173,7 +173,7 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "timeout",
-        about: "Seconds that a client may be silent before its connection is closed; 0 for ever.",
+        about: "Seconds after which the server closes the connection of an idle client; 0 disables this.",
         allowed: "0 to 31536000",
         can_change: true,
         read: |config, text| put(&mut config.silence_max, seconds(text, 0..=31_536_000)),
@@ -181,8 +181,9 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "client-query-buffer-limit",
-        about: "Bytes of one request. A client that sends a longer one gets an error, and its connection is \
-                closed. Commands since MULTI, and pairs that are watched, may take as much memory.",
+        about: "Bytes of one request. The server replies an error to a longer one and closes the \
+                connection. The limit also applies to the memory of commands since MULTI, and to that of \
+                watched pairs.",
         allowed: "1KiB to 1TiB",
         can_change: true,
         read: |config, text| put(&mut config.request.request_bytes_max, bytes(text, 1 << 10..=1 << 40)),
@@ -190,8 +191,8 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "client-output-buffer-limit",
-        about: "Bytes of replies for one client. In place of the reply that goes beyond it the client gets \
-                an error, and its connection is closed.",
+        about: "Bytes of replies for one client. An error replaces the reply that exceeds the limit, and \
+                the server closes the connection.",
         allowed: "1KiB to 1TiB",
         can_change: true,
         read: |config, text| put(&mut config.reply_bytes_max, bytes(text, 1 << 10..=1 << 40)),
@@ -199,7 +200,7 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "client-output-pause",
-        about: "Bytes of replies that a client may leave unread before its further commands wait.",
+        about: "Bytes of unread replies of a client at which its further commands wait.",
         allowed: "1B to 1TiB",
         can_change: true,
         read: |config, text| put(&mut config.unsent_bytes_max, bytes(text, 1..=1 << 40)),
@@ -207,8 +208,8 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "maxmemory-clients",
-        about: "Bytes of memory that all clients may take together, for requests, replies, queued commands \
-                and watched pairs. Beyond them the server disconnects the client that takes the most.",
+        about: "Bytes of memory that all clients may use together, for requests, replies, queued commands \
+                and watched pairs. Beyond them the server disconnects the client that uses the most.",
         allowed: "1MiB to 1TiB",
         can_change: true,
         read: |config, text| put(&mut config.clients_bytes_max, bytes(text, 1 << 20..=1 << 40)),
@@ -216,7 +217,7 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "client-snapshots",
-        about: "Snapshots that a client may hold by RI.SNAPSHOT TAKE.",
+        about: "Maximum number of snapshots of a client (RI.SNAPSHOT TAKE).",
         allowed: "1 to 32",
         can_change: true,
         read: |config, text| put(&mut config.client_snapshots_max, number(text, 1..=32)),
@@ -224,7 +225,7 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "latency-monitor-threshold",
-        about: "Milliseconds from which on a command is an event for LATENCY; 0 notes nothing.",
+        about: "Milliseconds from which a command is an event for LATENCY; 0 disables these events.",
         allowed: "0 to 1000000",
         can_change: true,
         read: |config, text| {
@@ -236,7 +237,7 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "slowlog-log-slower-than",
-        about: "Microseconds from which on a command is noted in the slow log; -1 notes nothing.",
+        about: "Microseconds from which the slow log records a command; -1 disables the log.",
         allowed: "-1 to 1000000000",
         can_change: true,
         read: |config, text| put(&mut config.slow, microseconds(text)),
@@ -244,7 +245,7 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "slowlog-max-len",
-        about: "Entries that the slow log keeps.",
+        about: "Maximum number of entries of the slow log.",
         allowed: "0 to 1000000",
         can_change: true,
         read: |config, text| put(&mut config.slow_log_entries_max, number(text, 0..=1_000_000)),
@@ -252,7 +253,7 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "ocsm",
-        about: "Where Open Compute Storage Messages arrive, over UDP; nowhere if it is empty. They carry no \
+        about: "The UDP address for Open Compute Storage Messages; disabled if empty. These carry no \
                 password.",
         allowed: OPTIONAL_ADDRESS,
         can_change: false,
@@ -261,7 +262,7 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "batch",
-        about: "Where batch datagrams arrive, over UDP; nowhere if it is empty. They carry no password.",
+        about: "The UDP address for batch datagrams; disabled if empty. These carry no password.",
         allowed: OPTIONAL_ADDRESS,
         can_change: false,
         read: |config, text| put_optional(&mut config.datagrams.batch, text),
@@ -269,7 +270,7 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "payload-bytes",
-        about: "Bytes of the longest payload of a datagram; 1472 fit an Ethernet frame of 1514 bytes.",
+        about: "Maximum bytes of the payload of a datagram; 1472 fit an Ethernet frame of 1514 bytes.",
         allowed: "128 to 65507",
         can_change: false,
         read: |config, text| put(&mut config.datagrams.payload_bytes, number(text, 128..=PAYLOAD_BYTES_MAX)),
@@ -277,7 +278,7 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "reply-datagrams",
-        about: "Datagrams of a reply to a batch, at most.",
+        about: "Maximum number of datagrams in the reply to a batch.",
         allowed: "1 to 255",
         can_change: false,
         read: |config, text| put(&mut config.datagrams.reply_datagrams_max, number(text, 1..=255)),
@@ -285,8 +286,8 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "sessions",
-        about: "Sessions of batch datagrams that a core keeps; a further one ends the one that was not used \
-                for longest.",
+        about: "Maximum number of sessions of batch clients per core. A new session ends the least recently \
+                used one.",
         allowed: "1 to 1000000",
         can_change: false,
         read: |config, text| put(&mut config.datagrams.sessions_max, number(text, 1..=1_000_000)),
@@ -294,7 +295,7 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "metrics",
-        about: "Where metrics are to be had by HTTP, as Prometheus reads them; nowhere if it is empty.",
+        about: "The HTTP address for metrics in Prometheus format; disabled if empty.",
         allowed: OPTIONAL_ADDRESS,
         can_change: false,
         read: |config, text| put_optional(&mut config.metrics, text),
@@ -302,7 +303,8 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "accelerator",
-        about: "What runs the reads: software, or the accelerator of rtl/, simulated cycle by cycle.",
+        about: "The accelerator that executes reads: software, or the one in rtl/, simulated cycle by \
+                cycle.",
         allowed: "software, and rtl if the program was built with --features rtl",
         can_change: false,
         read: |config, text| put(&mut config.accelerator, choice(text, ACCELERATORS)),
@@ -310,8 +312,8 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "accelerator-counters",
-        about: "Whether the accelerator counts the nodes, bytes and cache lines that it touches, for the \
-                metrics and the slow log. It costs a little.",
+        about: "Counts the nodes, bytes and cache lines that the accelerator touches, for the metrics and \
+                the slow log, at a small cost.",
         allowed: "yes, no",
         can_change: false,
         read: |config, text| put(&mut config.count_touched, choice(text, &[("yes", true), ("no", false)])),
@@ -319,7 +321,7 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "log-format",
-        about: "How what happens is written to standard error: lines for people, or a JSON object a line.",
+        about: "The format of the log on standard error: text lines, or one JSON object per line.",
         allowed: "text, json",
         can_change: false,
         read: |config, text| {
@@ -329,7 +331,7 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "log-level",
-        about: "How much of what happens is written. Commands never are.",
+        about: "The least severe level that is logged. The server never logs commands.",
         allowed: "error, warn, info, debug, trace",
         can_change: false,
         read: |config, text| put(&mut config.log_level, text.parse().ok()),
@@ -337,8 +339,8 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "shutdown-timeout",
-        about: "Seconds that a server which was told to stop takes to carry out what it has received, and to \
-                send the replies.",
+        about: "Maximum number of seconds in which a stopping server executes the received requests and \
+                sends their replies.",
         allowed: "0 to 3600",
         can_change: true,
         read: |config, text| put(&mut config.grace, seconds(text, 0..=3600)),
@@ -355,28 +357,27 @@ const OPTIONAL_ADDRESS: &str =
     "an IP address or the name of a host, and a port, such as localhost:6380, or nothing";
 
 impl Parameter {
-    /// The parameter of a name.
+    /// Returns the parameter of a name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Parameter> {
         PARAMETERS.iter().find(|parameter| parameter.name.eq_ignore_ascii_case(name))
     }
 
-    /// The variable of the environment that sets it.
+    /// Returns the environment variable that sets the parameter.
     #[must_use]
     pub fn variable(&self) -> String {
         format!("HONEYCOMB_{}", self.name.replace('-', "_").to_ascii_uppercase())
     }
 
-    /// Its value.
+    /// Returns its value.
     #[must_use]
     pub fn value(&self, config: &Config) -> String {
         (self.show)(config)
     }
 
-    /// Gives it a value.
-    ///
+    /// Sets its value.
     /// # Errors
-    /// [`Refused::Value`], and nothing has changed.
+    /// [`Refused::Value`] or [`Refused::Address`]. The configuration does not change.
     pub fn set(&self, config: &mut Config, value: &str) -> Result<(), Refused> {
         let Self { name, allowed, .. } = *self;
         (self.read)(config, value).map_err(|unfit| match (unfit, value.to_owned()) {
@@ -387,10 +388,9 @@ impl Parameter {
 }
 
 impl Config {
-    /// Takes the parameters of a file: TOML, a line `name = value` each.
-    ///
+    /// Sets the parameters of a TOML file, which has one line `name = value` for each.
     /// # Errors
-    /// [`Refused`] names the first that is not allowed.
+    /// [`Refused`] for the first invalid parameter.
     pub fn read_toml(&mut self, text: &str) -> Result<(), Refused> {
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
             Refused::Toml(error.to_string().trim_end().replace('\n', "\n  "))
@@ -406,7 +406,7 @@ impl Config {
         Ok(())
     }
 
-    /// All parameters with what they are and may be: a file that [`Config::read_toml`] reads.
+    /// Returns all parameters with descriptions and allowed values, as a file for [`Config::read_toml`].
     #[must_use]
     pub fn to_toml(&self) -> String {
         let mut text = String::new();
@@ -426,7 +426,7 @@ impl Config {
         text
     }
 
-    /// Refuses what no file could say, and what does not go together.
+    /// Rejects values that no file could contain, and invalid combinations.
     pub(crate) fn check(&self) -> Result<(), Refused> {
         let Datagrams { ocsm, batch, .. } = self.datagrams;
         if self.password.is_some() && (ocsm.is_some() || batch.is_some()) {
@@ -477,17 +477,17 @@ fn choice<T: Copy>(text: &str, values: &[(&str, T)]) -> Option<T> {
     values.iter().find(|(name, _)| *name == text).map(|(_, value)| *value)
 }
 
-/// The name of a value that has one.
+/// Returns the name of a value.
 pub(crate) fn name<T: PartialEq>(value: T, values: &[(&str, T)]) -> String {
     values.iter().find(|(_, one)| *one == value).map_or(String::new(), |(name, _)| (*name).to_owned())
 }
 
 const UNITS: [(&str, usize); 5] =
     [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)];
-/// How Redis writes some of them.
+/// Units as Redis writes them.
 const UNITS_OF_REDIS: [(&str, usize); 3] = [("kb", 1 << 10), ("mb", 1 << 20), ("gb", 1 << 30)];
 
-/// A size such as `512MiB`, or a number of bytes.
+/// Parses a size such as `512MiB`, or a number of bytes.
 fn bytes(text: &str, allowed: RangeInclusive<usize>) -> Option<usize> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
@@ -497,7 +497,7 @@ fn bytes(text: &str, allowed: RangeInclusive<usize>) -> Option<usize> {
     number.parse::<usize>().ok()?.checked_mul(*size).filter(|bytes| allowed.contains(bytes))
 }
 
-/// A size in the largest unit of which it is a multiple.
+/// Formats a size in the largest unit that divides it.
 fn shown_bytes(bytes: usize) -> String {
     let fits = |(_, size): &&(&str, usize)| bytes >= *size && bytes.is_multiple_of(*size);
     let (name, size) = UNITS.iter().rev().find(fits).unwrap_or(&UNITS[0]);

@@ -1,38 +1,38 @@
-//! `CLIENT PAUSE`: commands wait until a time.
+//! `CLIENT PAUSE`: commands wait until a point in time.
 
 use honeycomb_memory::sync::{AtomicBool, AtomicU64, Ordering};
 
-/// Whose commands wait.
+/// The commands that wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Paused {
-    /// Those that write.
+    /// Commands that write.
     Writes,
-    /// All.
+    /// All commands.
     All,
 }
 
-/// Until when commands wait, of all cores.
+/// The pause of all cores.
 #[derive(Debug, Default)]
 pub(crate) struct Pause {
-    /// Milliseconds since 1970.
+    /// The end of the pause in milliseconds since 1970.
     until: AtomicU64,
     all: AtomicBool,
 }
 
 impl Pause {
-    /// Has commands wait. A pause that is longer or stricter stays so, as in Redis.
+    /// Begins a pause. As in Redis, it does not shorten or weaken a pause in progress.
     pub(crate) fn begin(&self, paused: Paused, until: u64) {
         self.until.fetch_max(until, Ordering::Relaxed);
         self.all.fetch_or(paused == Paused::All, Ordering::Relaxed);
     }
 
-    /// Has none wait any more.
+    /// Ends the pause.
     pub(crate) fn end(&self) {
         self.until.store(0, Ordering::Relaxed);
         self.all.store(false, Ordering::Relaxed);
     }
 
-    /// What waits now.
+    /// Returns the commands that wait at a time.
     #[inline]
     pub(crate) fn at(&self, now: u64) -> Option<Paused> {
         let until = self.until.load(Ordering::Relaxed);
@@ -40,7 +40,7 @@ impl Pause {
             return None;
         }
         if until <= now {
-            // The next pause begins anew.
+            // The next pause is independent of this one.
             self.end();
             return None;
         }

@@ -1,11 +1,10 @@
-//! What `DUMP` returns: a string as Redis writes it into its files, with a footer.
-//!
+//! The payload of `DUMP`: a string in the format of Redis files, with a footer.
 //! ```text
 //! | type, 1 | string | version, 2 | CRC-64 of all before, 8 |
 //! ```
 //! Numbers of the footer are little-endian. A string begins with its length, big-endian, in 1, 2, 5 or 9
-//! bytes: the highest two bits of the first say which. If both are set, that byte says instead that a number
-//! of 1, 2 or 4 bytes follows, little-endian, or a compressed string.
+//! bytes, which the highest two bits of the first byte select. If both bits are set, the first byte announces
+//! a little-endian number of 1, 2 or 4 bytes, or a compressed string.
 
 use crc::{CRC_64_REDIS, Crc, Table};
 use honeycomb_protocol::resp::{format_decimal, parse_decimal};
@@ -16,22 +15,23 @@ use crate::lzf;
 
 /// The type of a string.
 const STRING: u8 = 0;
-/// The greatest type that there is of values.
+/// The highest type of a value.
 const TYPE_MAX: u8 = 25;
-/// The version that is written: Redis 5.0 and later read it, and strings are the same in all since.
+/// The version of written payloads. Redis 5.0 and later accept it, and the format of strings has not changed
+/// since.
 const VERSION_WRITTEN: u16 = 9;
-/// The newest version that is read: that of Redis 8.
+/// The newest accepted version, that of Redis 8.
 const VERSION_MAX: u16 = 12;
 const FOOTER_BYTES: usize = 10;
 
-/// What the first two bits of a length say.
+/// Values of the first two bits of a length.
 const IN_6_BITS: u8 = 0;
 const IN_14_BITS: u8 = 1;
 const IN_WORD: u8 = 2;
-/// First bytes of lengths that follow in four bytes, or eight.
+/// First bytes of lengths of four bytes, and of eight.
 const IN_32_BITS: u8 = 0x80;
 const IN_64_BITS: u8 = 0x81;
-/// First bytes of what is no plain string.
+/// First bytes of integers and compressed strings.
 const INTEGER_8: u8 = 0xc0;
 const INTEGER_16: u8 = 0xc1;
 const INTEGER_32: u8 = 0xc2;
@@ -39,7 +39,7 @@ const COMPRESSED: u8 = 0xc3;
 
 static CRC: Crc<u64, Table<16>> = Crc::<u64, Table<16>>::new(&CRC_64_REDIS);
 
-/// A value as a payload.
+/// Returns the payload of a value.
 pub(crate) fn write(data: &[u8]) -> Vec<u8> {
     let mut payload = Vec::with_capacity(data.len() + 16);
     payload.push(STRING);
@@ -73,7 +73,7 @@ fn write_length(length: usize, payload: &mut Vec<u8>) {
     match length {
         0..0x40 => payload.push(length as u8),
         0x40..0x4000 => payload.extend_from_slice(&(IN_14_BITS_FIRST | length as u16).to_be_bytes()),
-        // No value is as long as four gigabytes.
+        // Values are shorter than four gigabytes.
         _ => {
             payload.push(IN_32_BITS);
             payload.extend_from_slice(&(length as u32).to_be_bytes());
@@ -81,10 +81,10 @@ fn write_length(length: usize, payload: &mut Vec<u8>) {
     }
 }
 
-/// What a length of 14 bits begins with, in two bytes.
+/// The first bits of a length of 14 bits, in two bytes.
 const IN_14_BITS_FIRST: u16 = 0x4000;
 
-/// The value that a payload holds.
+/// Returns the value of a payload.
 pub(crate) fn read(payload: &[u8]) -> Result<Vec<u8>, Failure> {
     let body = check_footer(payload).ok_or(Failure::Payload)?;
     match body.split_first() {
@@ -94,7 +94,7 @@ pub(crate) fn read(payload: &[u8]) -> Result<Vec<u8>, Failure> {
     }
 }
 
-/// What stands before the footer, if that is right.
+/// Returns the part before the footer if the footer is valid.
 fn check_footer(payload: &[u8]) -> Option<&[u8]> {
     let (body, footer) = payload.split_at_checked(payload.len().checked_sub(FOOTER_BYTES)?)?;
     let (version, crc) = footer.split_first_chunk::<2>()?;
@@ -103,7 +103,7 @@ fn check_footer(payload: &[u8]) -> Option<&[u8]> {
     is_right.then_some(body)
 }
 
-/// The string that some bytes are, all of them; none if they are no string.
+/// Decodes a complete string. Returns `None` if the bytes are malformed.
 fn read_string(bytes: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
     let Some((first, mut rest)) = bytes.split_first() else { return Ok(None) };
     let integer =
@@ -130,14 +130,14 @@ fn read_string(bytes: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
     }
 }
 
-/// A number with its sign, 4 bytes at most.
+/// Decodes a signed number of at most 4 bytes.
 fn little_endian(bytes: &[u8]) -> i64 {
     let unsigned = bytes.iter().rev().fold(0_i64, |number, byte| number << 8 | i64::from(*byte));
     let unused = 64 - 8 * bytes.len();
     unsigned << unused >> unused
 }
 
-/// Takes the length at the front.
+/// Decodes the length at the front and removes it.
 fn read_length(bytes: &mut &[u8]) -> Option<u64> {
     let (first, rest) = bytes.split_first()?;
     let low = u64::from(first & 0x3f);
@@ -162,14 +162,14 @@ mod tests {
 
     use super::*;
 
-    /// A payload with a right footer.
+    /// Returns a payload with a valid footer.
     fn sealed(body: &[u8], version: u16) -> Vec<u8> {
         let mut payload = [body, &version.to_le_bytes()].concat();
         payload.extend_from_slice(&CRC.checksum(&payload).to_le_bytes());
         payload
     }
 
-    /// What Redis 7.0 returned for these values.
+    /// Payloads of these values from Redis 7.0.
     #[test]
     fn payloads_of_redis_are_read() {
         let repeated = [&b"ab".repeat(40)[..], b"tail"].concat();
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_payloads_are_read() {
         let long = vec![b'x'; 20_000];
         for value in
             [&b""[..], b"0", b"-1", b"127", b"128", b"-129", b"40000", b"-2147483648", b"2147483648", b"007"]
@@ -220,7 +220,7 @@ mod tests {
             (b"\x00\x81\x00\x00\x00\x00\x00\x00\x00\x03abc", b"abc"),
             (b"\x00\xc0\xff", b"-1"),
             (b"\x00\xc2\x00\x00\x00\x80", b"-2147483648"),
-            // Two bytes, and eight that repeat them.
+            // Two bytes, and a back-reference of eight.
             (b"\x00\xc3\x05\x0a\x01ab\xc0\x01", b"ababababab"),
         ];
         for (body, value) in cases {
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_payload_is_refused() {
+    fn malformed_payloads_are_rejected() {
         let whole = write(b"value");
         for length in 0..whole.len() {
             assert_eq!(read(&whole[..length]), Err(Failure::Payload));

@@ -1,18 +1,18 @@
-//! Which core of the machine a thread of the server runs on.
+//! The CPUs of the threads of the server.
 
 use std::io;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// A core of the machine for each of so many threads, if these are all that the process may use; else none:
-/// on a part of the machine the system knows better which ones others leave free.
+/// Returns one CPU per thread if there are as many threads as CPUs that the process may use, otherwise an
+/// empty list: the system knows better which CPUs of a part other processes leave idle.
 pub(crate) fn one_each(threads: usize) -> io::Result<Vec<usize>> {
     let allowed = sched_getaffinity(None)?;
     let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core)).collect();
     Ok(if cores.len() == threads { cores } else { Vec::new() })
 }
 
-/// Keeps this thread on a core.
+/// Pins this thread to a CPU.
 pub(crate) fn stay_on(core: usize) -> io::Result<()> {
     let mut chosen = CpuSet::new();
     chosen.set(core);
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_get_a_core_each_if_they_are_as_many() {
+    fn as_many_threads_as_cpus_get_one_each() {
         let all = thread::available_parallelism().unwrap().get();
         let cores = one_each(all).unwrap();
         assert_eq!(cores.len(), all);

@@ -1,18 +1,18 @@
-//! What the system says of the process: Linux tells it in files. Elsewhere it is told as nothing.
+//! Information of the system about the process, from the files of Linux. Elsewhere it is empty.
 
 use std::fs;
 
-/// Bytes of memory that the process has resident.
+/// Returns the resident bytes of the process.
 pub(crate) fn resident_bytes() -> usize {
     let pages = fs::read_to_string("/proc/self/statm").ok();
     let pages = pages.and_then(|line| line.split(' ').nth(1)?.parse::<usize>().ok());
     pages.unwrap_or(0) * rustix::param::page_size()
 }
 
-/// Seconds that its threads have run: in the system, and in itself.
+/// Returns the seconds of CPU time of its threads in the kernel, and in user mode.
 pub(crate) fn processor_seconds() -> (f64, f64) {
     let line = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // What precedes is the program's name in parentheses, which may hold anything.
+    // The fields follow the name of the program in parentheses, which may contain any bytes.
     let fields: Vec<_> = line.rsplit(')').next().unwrap_or_default().split_ascii_whitespace().collect();
     let seconds = |field: usize| {
         let ticks: u64 = fields.get(field).and_then(|ticks| ticks.parse().ok()).unwrap_or(0);
@@ -21,7 +21,7 @@ pub(crate) fn processor_seconds() -> (f64, f64) {
     (seconds(12), seconds(11))
 }
 
-/// Bytes of memory that the machine has.
+/// Returns the bytes of memory of the machine.
 pub(crate) fn system_memory_bytes() -> usize {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
@@ -29,7 +29,7 @@ pub(crate) fn system_memory_bytes() -> usize {
     kibibytes.unwrap_or(0) << 10
 }
 
-/// The name and version of the system, and the machine.
+/// Returns the name and version of the system, and the machine.
 pub(crate) fn system() -> String {
     let names = rustix::system::uname();
     let [system, release, machine] =
@@ -37,7 +37,7 @@ pub(crate) fn system() -> String {
     format!("{system} {release} {machine}")
 }
 
-/// The path of the program.
+/// Returns the path of the program.
 pub(crate) fn executable() -> String {
     std::env::current_exe().map_or(String::new(), |path| path.display().to_string())
 }

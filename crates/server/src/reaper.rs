@@ -1,90 +1,55 @@
-//! Deletes pairs that have expired, and entries of the [index of deadlines](crate::deadlines) that are stale.
-//!
-//! Any core takes a step, between two turns, when it is time to and no other core is at it. A step takes
-//! well under a hundred microseconds, or a part of the time that the turn before it took: so it holds up no
-//! client. While there is more to do, the core goes on without waiting for sockets.
+//! Deletes expired pairs, and stale entries of the [index of deadlines](crate::deadlines).
+//! Any core executes a step between two iterations, if a step is due and no other core executes one. A step
+//! takes well below a hundred microseconds, or a fraction of the duration of the last iteration, so it delays
+//! no client. While more work remains, the core does not wait for sockets.
+
+pub(crate) mod state;
 
 use std::ops::Bound;
 
-use honeycomb_memory::sync::{AtomicU64, Ordering};
-use honeycomb_store::{Pairs, Scan};
+use honeycomb_memory::sync::Ordering;
+use honeycomb_store::Scan;
 
 use crate::deadlines::{Deadlines, Due, due_until};
 use crate::failure::Failure;
-use crate::glimpse::Glimpse;
-use crate::shared::Shared;
+use crate::reaper::state::{DEBT_MIN, Pass, Reaper};
+use crate::server_state::ServerState;
 
-/// Entries that are looked at in a step: one takes a microsecond, or two to three if its pair is deleted.
-const ENTRIES_A_STEP: u64 = 16;
-/// Further ones for each entry that the core has put in its turn. To put it has taken longer.
-const ENTRIES_A_PUT: u64 = 3;
-/// Further ones for each millisecond of the turn.
-const ENTRIES_A_MILLISECOND: u64 = 32;
-/// Entries that are looked at in a step, at most.
-const ENTRIES_A_STEP_MAX: u64 = 4096;
-/// Entries that are read from the index at once.
-const ENTRIES_AT_ONCE: u64 = 64;
-/// What it costs to delete a pair with a long value, in entries.
+/// Entries that a step checks. A check takes a microsecond, or two to three if it deletes a pair.
+const STEP_ENTRIES: u64 = 16;
+/// Additional entries for each entry that the core wrote in its last iteration. Writing one took longer.
+const ENTRIES_PER_WRITE: u64 = 3;
+/// Additional entries for each millisecond of the last iteration.
+const ENTRIES_PER_MILLISECOND: u64 = 32;
+/// Maximum number of entries that a step checks.
+const STEP_ENTRIES_MAX: u64 = 4096;
+/// Entries that one scan reads from the index.
+const SCAN_ENTRIES: u64 = 64;
+/// The cost of deleting a pair with a long value, in entries.
 const LONG_VALUE: u64 = 12;
-/// Milliseconds between two steps if there is nothing more to do.
+/// Milliseconds between two steps when no work remains.
 const INTERVAL: u64 = 10;
-/// A debt that is worth a step.
-const DEBT_MIN: u64 = 256;
-/// Entries that are looked at in any case for every interval.
-const CHECKS_AN_INTERVAL: u64 = 16;
-/// Entries that are looked at for each one that is found stale: where more than a fourth are, it goes on.
-const CHECKS_A_STALE: u64 = 4;
-/// Pairs of tables that are looked at in a step, in the pass over what was there before.
+/// Entries that the reaper checks in each interval, even without a debt.
+const CHECKS_PER_INTERVAL: u64 = 16;
+/// Additional checks for each stale entry. While more than a quarter of the entries are stale, the checks
+/// continue.
+const CHECKS_PER_STALE: u64 = 4;
+/// Pairs that a step examines in the pass over the pairs that existed before the start.
 const PASS_PAIRS: usize = 16;
 
-/// When the next step is due.
-#[derive(Debug, Default)]
-pub(crate) struct Schedule {
-    next: AtomicU64,
-}
-
-/// What steps need, one after the other.
-#[derive(Debug)]
-pub(crate) struct Reaper {
-    /// When entries were last looked at in any case.
-    last: u64,
-    /// The key of the entry after which stale ones are looked for.
-    checked: Vec<u8>,
-    /// The pass over pairs that were in the store before the server was, until it is done.
-    pass: Option<Pass>,
-    entries: Pairs,
-    glimpse: Glimpse,
-}
-
-/// Where the pass is.
-#[derive(Debug, Default)]
-struct Pass {
-    slot: usize,
-    /// The key after which it goes on.
-    after: Vec<u8>,
-}
-
-/// What an entry turned out to be.
+/// The outcome of a check of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Settled {
-    /// The pair expires when it says, or is about to be put.
-    Right,
-    /// It was stale, and is gone.
+    /// The entry agrees with its pair, or the pair is not written yet.
+    Valid,
+    /// The entry was stale and was removed.
     Stale,
-    /// The pair had expired, and both are gone.
+    /// The pair had expired; pair and entry were deleted.
     Expired,
 }
 
-impl Schedule {
-    /// Whether a core is to take a step.
-    #[inline]
-    pub(crate) fn is_due(&self, deadlines: &Deadlines, now: u64) -> bool {
-        now >= self.next.load(Ordering::Relaxed) || deadlines.debt() >= DEBT_MIN || Deadlines::has_found()
-    }
-}
-
-/// Takes a step, if it is time to: whether there is more to do at once.
-pub(crate) fn step(shared: &Shared, now: u64) -> bool {
+/// Executes a step if one is due. Returns whether more work remains.
+pub(crate) fn step(shared: &ServerState, now: u64) -> bool {
     if !shared.schedule.is_due(&shared.deadlines, now) {
         return false;
     }
@@ -92,34 +57,29 @@ pub(crate) fn step(shared: &Shared, now: u64) -> bool {
     let (is_behind, failed) = match reaper.step(shared, now) {
         Ok(is_behind) => (is_behind, false),
         Err(failure) => {
-            tracing::warn!(%failure, "expired pairs were not deleted");
+            tracing::warn!(%failure, "cannot delete expired pairs");
             (false, true)
         }
     };
-    let is_behind = is_behind || Deadlines::has_found();
+    let is_behind = is_behind || Deadlines::has_recorded();
     let next = if is_behind { now } else { now + INTERVAL * if failed { 10 } else { 1 } };
     shared.schedule.next.store(next, Ordering::Relaxed);
     is_behind
 }
 
 impl Reaper {
-    /// One for a store, whose pairs it passes over if there are any.
-    pub(crate) fn new(deadlines: &Deadlines) -> Self {
-        let has_pairs = deadlines.tables().iter().any(|table| table.pair_count() > 0);
-        let pass = has_pairs.then(Pass::default);
-        let (entries, glimpse) = (Pairs::default(), Glimpse::default());
-        Self { last: 0, checked: Vec::new(), pass, entries, glimpse }
-    }
-
-    /// Does a bounded part of what there is to do: whether there is more.
-    fn step(&mut self, shared: &Shared, now: u64) -> Result<bool, Failure> {
+    /// Executes a bounded part of the work. Returns whether more remains.
+    fn step(&mut self, shared: &ServerState, now: u64) -> Result<bool, Failure> {
         let deadlines = &shared.deadlines;
-        let mut room = room_after_turn(Deadlines::take_put(), shared.time.milliseconds().saturating_sub(now));
+        let mut room = room_after_iteration(
+            Deadlines::take_write_count(),
+            shared.time.milliseconds().saturating_sub(now),
+        );
         if now >= self.last + INTERVAL {
             self.last = now;
-            deadlines.owe(if deadlines.entries() > 0 { CHECKS_AN_INTERVAL } else { 0 }, 0);
+            deadlines.owe(if deadlines.entries() > 0 { CHECKS_PER_INTERVAL } else { 0 }, 0);
         }
-        self.settle_found(shared, now, &mut room)?;
+        self.settle_recorded(shared, now, &mut room)?;
         self.reap(shared, now, &mut room)?;
         let more_due = room == 0;
         self.check(shared, now, &mut room)?;
@@ -127,25 +87,31 @@ impl Reaper {
         Ok(more_due || self.pass.is_some() || deadlines.debt() >= DEBT_MIN)
     }
 
-    /// Deletes pairs that have expired and entries that are stale, as many as there is room for: how many.
-    pub(crate) fn make_room(&mut self, shared: &Shared, now: u64, room: &mut u64) -> Result<u64, Failure> {
-        let found = self.settle_found(shared, now, room)?;
+    /// Deletes expired pairs and stale entries, at most as many as the budget `room` allows. Returns their
+    /// number.
+    pub(crate) fn make_room(
+        &mut self,
+        shared: &ServerState,
+        now: u64,
+        room: &mut u64,
+    ) -> Result<u64, Failure> {
+        let found = self.settle_recorded(shared, now, room)?;
         Ok(found + self.reap(shared, now, room)? + self.check(shared, now, room)?)
     }
 
-    /// Deletes the pairs that this core has found expired, and their entries.
-    fn settle_found(&mut self, shared: &Shared, now: u64, room: &mut u64) -> Result<u64, Failure> {
+    /// Deletes the expired pairs that this core has recorded, and their entries.
+    fn settle_recorded(&mut self, shared: &ServerState, now: u64, room: &mut u64) -> Result<u64, Failure> {
         let mut settled = Vec::new();
         while *room > 0
-            && let Some(due) = Deadlines::take_found()
+            && let Some(due) = Deadlines::take_recorded()
         {
             settled.push(self.settle(shared, &due, None, now, room)?);
         }
         Ok(gone(shared, &settled))
     }
 
-    /// Deletes pairs whose time has come, as many as there is room for: how many.
-    fn reap(&mut self, shared: &Shared, now: u64, room: &mut u64) -> Result<u64, Failure> {
+    /// Deletes pairs that are due, at most as many as the budget allows. Returns their number.
+    fn reap(&mut self, shared: &ServerState, now: u64, room: &mut u64) -> Result<u64, Failure> {
         let (mut expired, until) = (0, due_until(now));
         let mut after = Bound::Unbounded;
         while *room > 0 {
@@ -158,9 +124,9 @@ impl Reaper {
         Ok(expired)
     }
 
-    /// Looks for stale entries where it left off, as many as it owes and there is room for: how many there
-    /// were.
-    fn check(&mut self, shared: &Shared, now: u64, room: &mut u64) -> Result<u64, Failure> {
+    /// Continues the search for stale entries, as far as the debt and the budget require. Returns their
+    /// number.
+    fn check(&mut self, shared: &ServerState, now: u64, room: &mut u64) -> Result<u64, Failure> {
         let mut all_gone = 0;
         while *room > 0 && shared.deadlines.debt() > 0 {
             let at_once = shared.deadlines.debt().min(*room);
@@ -170,27 +136,27 @@ impl Reaper {
             let (settled, last) = self.settle_all(shared, &Scan::range::<[u8]>(range), now, &mut part)?;
             *room = room.saturating_sub(at_once - part);
             let stale = settled.iter().filter(|settled| **settled == Settled::Stale).count() as u64;
-            // Where there are fewer entries than it owes all were looked at.
+            // If the index has fewer entries than the debt, the scan has checked all entries.
             let paid = if after.is_empty() && last.is_none() { u64::MAX } else { settled.len() as u64 };
             all_gone += gone(shared, &settled);
-            shared.deadlines.owe(CHECKS_A_STALE * stale, paid);
+            shared.deadlines.owe(CHECKS_PER_STALE * stale, paid);
             self.checked = last.unwrap_or_default();
         }
         Ok(all_gone)
     }
 
-    /// Settles the entries that a scan finds, as many as there is room for: what they were, and the key of
-    /// the last one unless there are no more.
+    /// Settles the entries of a scan, at most as many as the budget allows. Returns their outcomes, and the
+    /// last key if more entries follow.
     fn settle_all(
         &mut self,
-        shared: &Shared,
+        shared: &ServerState,
         scan: &Scan<'_>,
         now: u64,
         room: &mut u64,
     ) -> Result<(Vec<Settled>, Option<Vec<u8>>), Failure> {
         let mut entries = std::mem::take(&mut self.entries);
         let index = shared.deadlines.index();
-        let limit = ENTRIES_AT_ONCE.min(*room) as usize;
+        let limit = SCAN_ENTRIES.min(*room) as usize;
         index.scan_into(&scan.clone().limit(limit), &mut entries)?;
         let (mut settled, mut last) = (Vec::with_capacity(entries.len()), None);
         for (key, value) in &entries {
@@ -212,11 +178,11 @@ impl Reaper {
         Ok((settled, last))
     }
 
-    /// Deletes a pair if it has expired, and its entry unless the pair expires when the entry says. What the
-    /// entry is was read before the pair is.
+    /// Checks an entry: deletes its pair if it has expired, and removes the entry unless it agrees with its
+    /// pair. The caller must have read the entry before this reads the pair.
     pub(crate) fn settle(
         &mut self,
-        shared: &Shared,
+        shared: &ServerState,
         due: &Due,
         entry: Option<(&[u8], &[u8])>,
         now: u64,
@@ -231,17 +197,17 @@ impl Reaper {
                 deadlines.index().get(&key)?.map(|value| (key, value))
             }
         };
-        if known.as_ref().is_some_and(|(_, value)| deadlines.is_being_put(value)) {
-            return Ok(Settled::Right);
+        if known.as_ref().is_some_and(|(_, value)| deadlines.is_pending(value)) {
+            return Ok(Settled::Valid);
         }
         let mut outcome = Settled::Stale;
         if let Some(table) = deadlines.tables().get(due.slot)
-            && self.glimpse.look(table, &due.key)? == Some(Some(due.deadline))
+            && self.glimpse.read(table, &due.key)? == Some(Some(due.deadline))
         {
             *room = room.saturating_sub(if self.glimpse.is_long() { LONG_VALUE } else { 0 });
-            // Only what is there still is deleted: it may have been written anew.
-            if due.deadline > now || !self.glimpse.delete(shared, table, &due.key)? {
-                return Ok(Settled::Right);
+            // The deletion fails if another core has written the pair since.
+            if due.deadline > now || !self.glimpse.delete(&shared.store, table, &due.key)? {
+                return Ok(Settled::Valid);
             }
             outcome = Settled::Expired;
         }
@@ -251,8 +217,8 @@ impl Reaper {
         Ok(outcome)
     }
 
-    /// Adds the entries of some more pairs that were there before.
-    fn pass(&mut self, shared: &Shared) -> Result<(), Failure> {
+    /// Adds the entries of some pairs that existed before the server started.
+    fn pass(&mut self, shared: &ServerState) -> Result<(), Failure> {
         let Some(pass) = &mut self.pass else { return Ok(()) };
         let Some(table) = shared.deadlines.tables().get(pass.slot) else {
             self.pass = None;
@@ -262,7 +228,7 @@ impl Reaper {
         let scan = Scan::range::<[u8]>(range).keys_only().limit(PASS_PAIRS);
         table.scan_into(&scan, &mut self.entries)?;
         for (key, _) in &self.entries {
-            if let Some(Some(deadline)) = self.glimpse.look(table, key)? {
+            if let Some(Some(deadline)) = self.glimpse.read(table, key)? {
                 shared.deadlines.add(pass.slot, key, deadline)?;
             }
         }
@@ -274,16 +240,16 @@ impl Reaper {
     }
 }
 
-/// Entries that a step may look at, after a turn that has put some and has taken some milliseconds.
-fn room_after_turn(put: u64, milliseconds: u64) -> u64 {
-    // A millisecond may have just begun.
-    let for_time = ENTRIES_A_MILLISECOND.saturating_mul(milliseconds.saturating_sub(1));
-    let for_puts = ENTRIES_A_PUT.saturating_mul(put);
-    ENTRIES_A_STEP.saturating_add(for_time).saturating_add(for_puts).min(ENTRIES_A_STEP_MAX)
+/// Returns the budget of a step after an iteration that wrote `put` entries and took some milliseconds.
+fn room_after_iteration(put: u64, milliseconds: u64) -> u64 {
+    // The last millisecond may have just begun.
+    let for_time = ENTRIES_PER_MILLISECOND.saturating_mul(milliseconds.saturating_sub(1));
+    let for_puts = ENTRIES_PER_WRITE.saturating_mul(put);
+    STEP_ENTRIES.saturating_add(for_time).saturating_add(for_puts).min(STEP_ENTRIES_MAX)
 }
 
-/// Counts those that have expired: how many are gone, stale ones included.
-fn gone(shared: &Shared, settled: &[Settled]) -> u64 {
+/// Counts expired pairs in the statistics. Returns the number of removed entries, including stale ones.
+fn gone(shared: &ServerState, settled: &[Settled]) -> u64 {
     let count = |which| settled.iter().filter(|settled| **settled == which).count() as u64;
     let expired = count(Settled::Expired);
     if expired > 0 {
@@ -297,6 +263,7 @@ mod tests {
     use honeycomb_protocol::batch::Tokens;
 
     use super::*;
+    use crate::commands;
     use crate::envelope::Envelope;
     use crate::{Config, SystemTime};
 
@@ -304,14 +271,15 @@ mod tests {
         Envelope { data: b"value", expires_at }.seal()
     }
 
-    fn shared() -> Shared {
+    fn shared() -> ServerState {
         let config = Config { memory_bytes: 16 << 20, cores: 1, ..Config::default() };
         let store = config.open_store().unwrap();
-        Shared::new(config, store, Box::new(SystemTime), Tokens::new(&[0; 16])).unwrap()
+        ServerState::new(config, store, Box::new(SystemTime), Tokens::new(&[0; 16]), commands::table())
+            .unwrap()
     }
 
-    /// Puts pairs that are due, with values of some length, and their entries.
-    fn put_due(shared: &Shared, count: u64, length: usize) {
+    /// Puts pairs that are due, with values of a given length, and their entries.
+    fn put_due(shared: &ServerState, count: u64, length: usize) {
         let value = Envelope { data: &vec![b'v'; length], expires_at: Some(100) }.seal();
         for number in 0..count {
             shared.table(0).put(&number.to_be_bytes(), &value).unwrap();
@@ -320,22 +288,26 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_short_whatever_is_due() {
+    fn a_step_is_short_even_if_much_is_due() {
         let shared = shared();
         put_due(&shared, 1000, 10);
         let now = shared.time.milliseconds();
-        let step = |shared: &Shared| {
+        let step = |shared: &ServerState| {
             let before = shared.table(0).pair_count();
             let more = shared.reaper.lock().unwrap().step(shared, now).unwrap();
             (before - shared.table(0).pair_count(), more)
         };
-        assert!(matches!(step(&shared), (1..=ENTRIES_A_STEP, true)));
-        // Pairs that a command has found expired are no exception.
-        (0..200_u64).for_each(|number| Deadlines::found_expired(shared.table(0), &number.to_be_bytes(), 100));
-        assert!(matches!(step(&shared), (0..=ENTRIES_A_STEP, true)));
-        assert_eq!(room_after_turn(0, 0), ENTRIES_A_STEP);
-        assert_eq!(room_after_turn(10, 5), ENTRIES_A_STEP + 10 * ENTRIES_A_PUT + 4 * ENTRIES_A_MILLISECOND);
-        assert_eq!(room_after_turn(u64::MAX, u64::MAX), ENTRIES_A_STEP_MAX);
+        assert!(matches!(step(&shared), (1..=STEP_ENTRIES, true)));
+        // The budget also covers expired pairs that a command has found.
+        (0..200_u64)
+            .for_each(|number| Deadlines::record_expired(shared.table(0), &number.to_be_bytes(), 100));
+        assert!(matches!(step(&shared), (0..=STEP_ENTRIES, true)));
+        assert_eq!(room_after_iteration(0, 0), STEP_ENTRIES);
+        assert_eq!(
+            room_after_iteration(10, 5),
+            STEP_ENTRIES + 10 * ENTRIES_PER_WRITE + 4 * ENTRIES_PER_MILLISECOND
+        );
+        assert_eq!(room_after_iteration(u64::MAX, u64::MAX), STEP_ENTRIES_MAX);
     }
 
     #[test]
@@ -350,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_whose_pair_is_about_to_be_put_stays() {
+    fn an_entry_whose_pair_is_not_written_yet_stays() {
         let shared = shared();
         let (index, due) = (shared.deadlines.index().clone(), Due::of(0, b"key", 100).unwrap());
         let settle = |window: Option<u32>| {
@@ -361,14 +333,14 @@ mod tests {
             let settled = reaper.settle(&shared, &due, Some((&key, &value)), 100, &mut 1).unwrap();
             (settled, index.pair_count())
         };
-        assert_eq!(settle(Some(7)), (Settled::Right, 1));
-        assert_eq!(settle(Some(3)), (Settled::Right, 1));
+        assert_eq!(settle(Some(7)), (Settled::Valid, 1));
+        assert_eq!(settle(Some(3)), (Settled::Valid, 1));
         assert_eq!(settle(Some(8)), (Settled::Stale, 0));
         assert_eq!(settle(None), (Settled::Stale, 0));
     }
 
     #[test]
-    fn an_entry_that_was_put_again_stays() {
+    fn a_renewed_entry_stays() {
         let shared = shared();
         let (index, due) = (shared.deadlines.index().clone(), Due::of(0, b"key", 100).unwrap());
         let (key, value) = (due.index_key(&index), due.index_value(&index, 7));

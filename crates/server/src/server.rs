@@ -1,4 +1,4 @@
-//! The server: starts its cores and ends them.
+//! Starts and stops a server.
 
 use std::fmt;
 use std::io;
@@ -11,53 +11,23 @@ use honeycomb_memory::sync::Ordering;
 use honeycomb_protocol::batch::Tokens;
 use honeycomb_store::Store;
 
+use crate::commands;
 use crate::config::{Config, Datagrams};
 use crate::core::Core;
 use crate::datagrams::Protocol;
+use crate::error::Error;
 use crate::exporter::Exporter;
 use crate::listening::{self, Listening};
 use crate::open_files;
-use crate::parameters::Refused;
 use crate::placement;
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 use crate::time::Time;
 
-/// Why a server was not started, or has ended.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// A parameter is not allowed.
-    #[error(transparent)]
-    Parameter(#[from] Refused),
-    /// The system drew no secret for tokens.
-    #[error("no random numbers: {0}")]
-    Random(getrandom::Error),
-    /// Nobody can listen there.
-    #[error("cannot listen on {address} (parameter {parameter}): {error}")]
-    Listen {
-        /// The parameter that names the address.
-        parameter: &'static str,
-        /// Where.
-        address: SocketAddr,
-        /// Why.
-        error: io::Error,
-    },
-    /// The store has no room for the tables.
-    #[error(transparent)]
-    Store(#[from] honeycomb_store::Error),
-    /// The system refused something.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-}
-
-/// A server that runs. It is stopped when this is dropped.
-///
+/// A running server. Dropping it stops it.
 /// ```
 /// use std::io::{Read, Write};
-///
 /// use honeycomb_server::{Config, Server, SystemTime};
 /// use honeycomb_store::Store;
-///
 /// let store = Store::open(honeycomb_store::Config { memory_bytes: 16 << 20, ..Default::default() })?;
 /// let config = Config { address: ([127, 0, 0, 1], 0).into(), ..Config::default() };
 /// let server = Server::start(config, store, Box::new(SystemTime))?;
@@ -70,21 +40,19 @@ pub enum Error {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Server {
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     address: SocketAddr,
     threads: Vec<(JoinHandle<io::Result<()>>, Wake)>,
 }
 
-/// Wakes a thread up, so that it sees that the server stops.
+/// Wakes a thread, so that it notices that the server stops.
 type Wake = Box<dyn Fn() -> io::Result<()> + Send + Sync>;
 
 impl Server {
-    /// Starts a server for a store. The process may open as many files afterwards as its connections need, if
-    /// the system lets it; if not, there may be fewer connections.
-    ///
-    /// Long blocks of the process's heap go back to the system when they are freed, from now on: buffers of
-    /// clients are long for a moment.
-    ///
+    /// Starts a server for a store. Raises the limit of open files of the process as far as the connections
+    /// need and the system allows; otherwise the server accepts fewer connections.
+    /// From now on the heap of the process returns large blocks to the system as soon as they are freed,
+    /// because buffers of clients are large only for a short time.
     /// # Errors
     /// [`Error`].
     pub fn start(mut config: Config, store: Store, time: Box<dyn Time>) -> Result<Self, Error> {
@@ -93,16 +61,17 @@ impl Server {
         let connections_max = open_files::allow(config.connections_max, config.cores);
         if connections_max < config.connections_max {
             let wanted = config.connections_max;
-            tracing::warn!(wanted, connections_max, "the system has no open files for as many connections");
+            tracing::warn!(wanted, connections_max, "the limit of open files allows fewer connections");
             config.connections_max = connections_max;
         }
         let Datagrams { ocsm, batch, secret, .. } = config.datagrams;
         let Listening { address, sockets: listeners } =
             listening::streams("address", config.address, config.cores)?;
         let mut ports: Vec<Vec<(Protocol, UdpSocket)>> = listeners.iter().map(|_| Vec::new()).collect();
-        for (protocol, name, asked) in [(Protocol::Ocsm, "ocsm", ocsm), (Protocol::Batch, "batch", batch)] {
-            let Some(asked) = asked else { continue };
-            let Listening { address, sockets } = listening::datagrams(name, asked, config.cores)?;
+        for (protocol, name, requested) in [(Protocol::Ocsm, "ocsm", ocsm), (Protocol::Batch, "batch", batch)]
+        {
+            let Some(requested) = requested else { continue };
+            let Listening { address, sockets } = listening::datagrams(name, requested, config.cores)?;
             match protocol {
                 Protocol::Ocsm => config.datagrams.ocsm = Some(address),
                 Protocol::Batch => config.datagrams.batch = Some(address),
@@ -116,60 +85,59 @@ impl Server {
         let mut config = Config { address, memory_bytes, metrics: metrics_address, ..config };
         config.settle_memory_limit()?;
         tracing::info!(%address, cores = config.cores, memory_bytes, metrics = ?metrics_address, "serving");
-        let shared = Arc::new(Shared::new(config, store, time, tokens)?);
+        let shared = Arc::new(ServerState::new(config, store, time, tokens, commands::table())?);
         let mut server = Self { shared, address, threads: Vec::new() };
         if let Some(exporter) = metrics {
             let (shared, stop) = (server.shared.clone(), exporter.stop());
             server.spawn("metrics".to_owned(), stop, move || exporter.run(shared))?;
         }
-        let places = server.places()?;
+        let cpus = server.cpus()?;
         for (number, (listener, ports)) in listeners.into_iter().zip(ports).enumerate() {
-            server.start_core(number, places.get(number).copied(), listener, ports)?;
+            server.start_core(number, cpus.get(number).copied(), listener, ports)?;
         }
         Ok(server)
     }
 
-    /// Where it listens.
+    /// Returns the address at which the server listens for Redis clients.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where Open Compute Storage Messages arrive, if they do.
+    /// Returns the address at which the server receives Open Compute Storage Messages.
     #[must_use]
     pub fn ocsm_address(&self) -> Option<SocketAddr> {
         self.shared.config().datagrams.ocsm
     }
 
-    /// Where batch datagrams arrive, if they do.
+    /// Returns the address at which the server receives batch datagrams.
     #[must_use]
     pub fn batch_address(&self) -> Option<SocketAddr> {
         self.shared.config().datagrams.batch
     }
 
-    /// Where its metrics are, if they are anywhere.
+    /// Returns the address of the metrics.
     #[must_use]
     pub fn metrics(&self) -> Option<SocketAddr> {
         self.shared.config().metrics
     }
 
-    /// Lets clients end the server by `SHUTDOWN`: it calls this, whereupon the program is to call
-    /// [`Server::stop`], on another thread. Unless it is said what to call, `SHUTDOWN` is refused.
-    pub fn on_shutdown(&self, ending: impl Fn() + Send + 'static) {
-        self.shared.set_ending(ending);
+    /// Allows clients to stop the server with `SHUTDOWN`, which calls this function. The program must then
+    /// call [`Server::stop`] on another thread. Without such a function the server rejects `SHUTDOWN`.
+    pub fn on_shutdown(&self, hook: impl Fn() + Send + 'static) {
+        self.shared.set_shutdown_hook(hook);
     }
 
-    /// Ends it: no further connections are taken; what clients have sent by now is carried out, and replies
-    /// are sent, for as long as [`Config::grace`] says.
-    ///
+    /// Stops the server. It accepts no more connections, executes the requests that have arrived, and sends
+    /// their replies, for at most [`Config::grace`].
     /// # Errors
-    /// What ended a core before.
+    /// The error that ended a core earlier.
     pub fn stop(mut self) -> Result<(), Error> {
         self.end()
     }
 
-    /// The core of the machine for each thread; none for those that go where the system has them go.
-    fn places(&self) -> Result<Vec<usize>, Error> {
+    /// Returns the CPU for each thread, or an empty list if the system places the threads.
+    fn cpus(&self) -> Result<Vec<usize>, Error> {
         let config = self.shared.config();
         Ok(if config.cpu_affinity { placement::one_each(config.cores)? } else { Vec::new() })
     }
@@ -177,15 +145,15 @@ impl Server {
     fn start_core(
         &mut self,
         number: usize,
-        place: Option<usize>,
+        cpu: Option<usize>,
         listener: TcpListener,
         ports: Vec<(Protocol, UdpSocket)>,
     ) -> Result<(), Error> {
         let (core, waker) = Core::new(self.shared.clone(), number, listener, ports)?;
         let run = move || {
-            // It serves all the same where this is not allowed.
-            if let Some(Err(error)) = place.map(placement::stay_on) {
-                tracing::warn!(number, %error, "a thread is not kept on a core");
+            // The server also runs where the system does not allow CPU affinity.
+            if let Some(Err(error)) = cpu.map(placement::stay_on) {
+                tracing::warn!(number, %error, "cannot set the CPU affinity of a thread");
             }
             core.run()
         };
@@ -226,7 +194,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         if let Err(error) = self.end() {
-            tracing::error!(%error, "a core ended before its time");
+            tracing::error!(%error, "a core failed");
         }
     }
 }

@@ -1,46 +1,41 @@
-//! What the server knows of a client, and what its commands may touch.
+//! The state of a client that its commands read and change.
 
+use std::ops::Bound;
 use std::sync::Arc;
 
-use honeycomb_protocol::resp::{ParsedRequest, Replies, RequestBuffer};
-use honeycomb_store::Table;
+use honeycomb_protocol::resp::{ParsedRequest, RequestBuffer};
 
 use crate::arguments::Arguments;
 use crate::clients::{Client, Flag};
-use crate::command::Named;
-use crate::commands::{WatchedRange, takes_memory};
 use crate::failure::Failure;
 use crate::monitors::Monitoring;
-use crate::shared::Shared;
-use crate::tally;
-use crate::transaction::Transaction;
 
-/// The state of a connection that its commands change.
+/// The session of a connection.
 #[derive(Debug)]
 pub(crate) struct Session {
-    /// What others may know of it.
+    /// The part of the state that other cores may read.
     pub(crate) client: Arc<Client>,
     pub(crate) database: usize,
     pub(crate) authenticated: bool,
     /// Commands since `MULTI`.
     pub(crate) queue: Option<Queue>,
     pub(crate) watched: Watched,
-    /// The connection ends once its replies are sent.
+    /// The connection closes when its replies are sent.
     pub(crate) closing: bool,
     pub(crate) replying: Replying,
-    /// Whether its lookups count as uses of pairs: not after `CLIENT NO-TOUCH ON`.
+    /// Whether its lookups count as uses of pairs. `CLIENT NO-TOUCH ON` clears it.
     pub(crate) touches: bool,
-    /// Since `MONITOR`.
+    /// The monitor state after `MONITOR`.
     pub(crate) monitoring: Option<Monitoring>,
 }
 
-/// Whether commands are replied to.
+/// Whether the server replies to commands (`CLIENT REPLY`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Replying {
     #[default]
     On,
     Off,
-    /// Neither the command that is carried out nor the one after it.
+    /// Omit the reply of the current command and of the next one.
     SkipThisAndNext,
     SkipThis,
 }
@@ -49,39 +44,38 @@ pub(crate) enum Replying {
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     pub(crate) requests: RequestBuffer,
-    /// The commands, and the places of their arguments in the requests.
-    pub(crate) commands: Vec<(Named, ParsedRequest)>,
-    /// One was refused: `EXEC` refuses them all.
-    pub(crate) spoiled: bool,
+    /// The number of each command and the position of its arguments in the requests.
+    pub(crate) commands: Vec<(usize, ParsedRequest)>,
+    /// The server rejected one of the commands, so `EXEC` will reject all.
+    pub(crate) aborted: bool,
 }
 
-/// Pairs that are watched, as they were when they came to be.
+/// Watched pairs and ranges, with their state when the client watched them.
 #[derive(Debug, Default)]
 pub(crate) struct Watched {
     pub(crate) pairs: Vec<WatchedPair>,
     pub(crate) ranges: Vec<WatchedRange>,
-    /// Bytes of memory that they take.
+    /// Bytes of memory in use.
     bytes: usize,
 }
 
-/// One of them.
+/// A watched pair.
 #[derive(Debug)]
 pub(crate) struct WatchedPair {
-    /// The number of its table: swapped tables are others.
+    /// The number of its table. `SWAPDB` changes the table of a number.
     pub(crate) database: usize,
     pub(crate) key: Vec<u8>,
     pub(crate) seen: Option<Vec<u8>>,
 }
 
-/// What a command that serves may touch.
-pub(crate) struct Context<'c> {
-    pub(crate) shared: &'c Shared,
-    pub(crate) session: &'c mut Session,
-    pub(crate) replies: &'c mut Replies,
-    /// The transaction that the command is a part of.
-    pub(crate) transaction: Option<&'c mut Transaction>,
-    /// Milliseconds since 1970, the same throughout the command.
-    pub(crate) now: u64,
+/// A watched range, with the digest of the pairs that it contained when the client watched it.
+#[derive(Debug)]
+pub(crate) struct WatchedRange {
+    /// The number of its table. `SWAPDB` changes the table of a number.
+    pub(crate) database: usize,
+    pub(crate) lower: Bound<Vec<u8>>,
+    pub(crate) upper: Bound<Vec<u8>>,
+    pub(crate) digest: u64,
 }
 
 impl Session {
@@ -99,8 +93,8 @@ impl Session {
         }
     }
 
-    /// A command is done: whether its reply is left out.
-    pub(crate) fn is_silent(&mut self) -> bool {
+    /// Ends a command. Returns whether its reply is omitted.
+    pub(crate) fn end_command(&mut self) -> bool {
         let was = self.replying;
         self.replying = match was {
             Replying::SkipThisAndNext => Replying::SkipThis,
@@ -110,22 +104,22 @@ impl Session {
         was != Replying::On
     }
 
-    /// Whether its commands may be carried out together with those of others.
+    /// Returns whether its commands may execute in batches with those of other clients.
     #[inline]
-    pub(crate) fn may_join(&self) -> bool {
+    pub(crate) fn can_batch(&self) -> bool {
         self.authenticated && self.queue.is_none() && self.replying == Replying::On
     }
 
-    /// A command failed before it was queued: its transaction will be refused, or is over.
-    pub(crate) fn spoil(&mut self, failure: &Failure) {
+    /// Records that a command failed before it was queued. The transaction aborts now, or at `EXEC`.
+    pub(crate) fn abort(&mut self, failure: &Failure) {
         if matches!(failure, Failure::AbortedByArity | Failure::AbortedByMemory) {
             self.queue = None;
             self.watched = Watched::default();
         }
-        self.queue.iter_mut().for_each(|queue| queue.spoiled = true);
+        self.queue.iter_mut().for_each(|queue| queue.aborted = true);
     }
 
-    /// As it was when the client came.
+    /// Resets the session to its state after the connect.
     pub(crate) fn reset(&mut self, authenticated: bool) {
         self.client.set_name(b"");
         [Flag::NoEvict, Flag::NoTouch].iter().for_each(|flag| self.client.set(*flag, false));
@@ -134,43 +128,38 @@ impl Session {
 }
 
 impl Queue {
-    /// Has a command wait, if all take no more than so many bytes of memory. None are kept that `EXEC` will
-    /// refuse.
+    /// Queues a command if all queued commands use at most `bytes_max` bytes of memory. An aborted queue
+    /// keeps no commands.
     pub(crate) fn push(
         &mut self,
-        command: Named,
+        command: usize,
         arguments: Arguments<'_>,
         bytes_max: usize,
     ) -> Result<(), Failure> {
-        if self.spoiled {
+        if self.aborted {
             return Ok(());
         }
         self.commands.push((command, self.requests.push_copy(arguments)));
         if self.memory_bytes() > bytes_max {
-            *self = Self { spoiled: true, ..Self::default() };
+            *self = Self { aborted: true, ..Self::default() };
             return Err(Failure::QueueTooLong(bytes_max));
         }
         Ok(())
     }
 
-    /// Whether one of them may take memory of the store.
-    pub(crate) fn takes_memory(&self) -> bool {
-        self.commands.iter().any(|(named, _)| takes_memory(named))
-    }
-
-    /// How many commands wait.
+    /// Returns the number of queued commands.
     pub(crate) fn len(&self) -> usize {
         self.commands.len()
     }
 
-    /// Bytes of memory that it takes.
+    /// Returns the bytes of memory in use.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.requests.capacity() + size_of_val(&*self.commands)
     }
 }
 
 impl Watched {
-    /// Watches a pair, too, if all take no more than so many bytes of memory.
+    /// Watches a pair if all watched pairs and ranges use at most `bytes_max` bytes of memory.
     pub(crate) fn push(&mut self, pair: WatchedPair, bytes_max: usize) -> Result<(), Failure> {
         let bytes = size_of::<WatchedPair>() + pair.key.len() + pair.seen.as_ref().map_or(0, Vec::len);
         self.take_room(bytes, bytes_max)?;
@@ -178,19 +167,19 @@ impl Watched {
         Ok(())
     }
 
-    /// Watches a range, too, within the same limit.
+    /// Watches a range, within the same limit.
     pub(crate) fn push_range(&mut self, range: WatchedRange, bytes_max: usize) -> Result<(), Failure> {
         self.take_room(range.memory_bytes(), bytes_max)?;
         self.ranges.push(range);
         Ok(())
     }
 
-    /// How many pairs and ranges are watched.
+    /// Returns the number of watched pairs and ranges.
     pub(crate) fn len(&self) -> usize {
         self.pairs.len() + self.ranges.len()
     }
 
-    /// Bytes of memory that they take.
+    /// Returns the bytes of memory in use.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.bytes
     }
@@ -204,15 +193,13 @@ impl Watched {
     }
 }
 
-impl<'c> Context<'c> {
-    /// Adds what this core's thread has counted in this turn to the core's counts, before they are read.
-    pub(crate) fn count_here(&self) {
-        tally::add_to(&self.shared.counts[self.session.client.core]);
-    }
-
-    /// The table that the client has selected.
-    pub(crate) fn table(&self) -> &'c Table {
-        let number = self.session.database;
-        self.shared.table(self.transaction.as_ref().map_or(number, |within| within.swaps.number(number)))
+impl WatchedRange {
+    /// Returns the bytes of memory that it uses.
+    fn memory_bytes(&self) -> usize {
+        let length = |bound: &Bound<Vec<u8>>| match bound {
+            Bound::Included(key) | Bound::Excluded(key) => key.len(),
+            Bound::Unbounded => 0,
+        };
+        size_of::<Self>() + length(&self.lower) + length(&self.upper)
     }
 }

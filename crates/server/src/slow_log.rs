@@ -1,4 +1,4 @@
-//! The slow log: commands that took long, and why.
+//! The slow log: slow commands and the reasons for their duration.
 
 use std::collections::VecDeque;
 use std::ops::Sub;
@@ -19,49 +19,49 @@ struct Noted {
     entries: VecDeque<Entry>,
 }
 
-/// A command that took long, or several that were carried out together.
+/// A slow command, or several slow commands that executed together.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Entry {
     pub(crate) id: u64,
-    /// Seconds since 1970.
+    /// Time in seconds since 1970.
     pub(crate) at: u64,
     pub(crate) took: Duration,
-    /// Of the command, or of the one of them with the longest request or reply.
+    /// The arguments of the command with the longest request and reply.
     pub(crate) arguments: Vec<Vec<u8>>,
     pub(crate) address: String,
     pub(crate) name: Vec<u8>,
-    /// How many commands were carried out together.
+    /// The number of commands that executed together.
     pub(crate) together: usize,
     /// Bytes of its request and of its reply.
     pub(crate) request_bytes: usize,
     pub(crate) reply_bytes: usize,
-    /// What the accelerator touched meanwhile.
-    pub(crate) touched: AccessStats,
+    /// Memory accesses of the accelerator in the meantime.
+    pub(crate) touched: ReaderAccesses,
 }
 
-/// What readers have touched so far, on all cores.
+/// Memory accesses of readers so far, on all cores.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct AccessStats {
+pub(crate) struct ReaderAccesses {
     /// Steps from a node to its previous version.
     pub(crate) chain_steps: u64,
-    /// If the accelerator counts it.
-    pub(crate) memory: Option<TouchedMemory>,
+    /// The accesses that the accelerator counts, if it does.
+    pub(crate) memory: Option<MemoryAccesses>,
 }
 
-/// What an accelerator has touched of memory.
+/// Memory accesses of an accelerator.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct TouchedMemory {
+pub(crate) struct MemoryAccesses {
     pub(crate) nodes: u64,
     pub(crate) bytes: u64,
     pub(crate) lines: u64,
 }
 
-/// Arguments that an entry shows, and bytes of each.
+/// Maximum number of arguments in an entry, and of bytes of each.
 const ARGUMENTS_SHOWN: usize = 32;
 const ARGUMENT_BYTES_SHOWN: usize = 128;
 
 impl SlowLog {
-    /// Notes a command, and forgets the oldest beyond `entries_max`.
+    /// Adds an entry, and removes the oldest ones above `entries_max`.
     pub(crate) fn note(&self, entry: Entry, entries_max: usize) {
         let mut noted = self.lock();
         let id = noted.next;
@@ -70,7 +70,7 @@ impl SlowLog {
         noted.entries.truncate(entries_max);
     }
 
-    /// The newest entries, newest first.
+    /// Returns the newest entries, newest first.
     pub(crate) fn newest(&self, count: usize) -> Vec<Entry> {
         self.lock().entries.iter().take(count).cloned().collect()
     }
@@ -88,7 +88,7 @@ impl SlowLog {
     }
 }
 
-/// Arguments as an entry shows them: not all of many, not all of a long one, and no passwords.
+/// Returns the arguments for an entry: truncated, and without passwords.
 pub(crate) fn shown(arguments: &[&[u8]]) -> Vec<Vec<u8>> {
     let holds_secrets =
         |name: &&[u8]| ["auth", "hello", "config"].iter().any(|one| crate::arguments::is(name, one));
@@ -113,12 +113,12 @@ fn shortened(argument: &[u8]) -> Vec<u8> {
     shown
 }
 
-impl AccessStats {
-    /// What was touched so far.
+impl ReaderAccesses {
+    /// Returns the accesses so far.
     pub(crate) fn of(store: &Store, with_memory: bool) -> Self {
         let counts = if with_memory { store.touched() } else { None };
         let memory = counts.map(|counts| {
-            let mut memory = TouchedMemory::default();
+            let mut memory = MemoryAccesses::default();
             for level in &counts.levels {
                 memory.nodes += level.nodes;
                 for part in [level.shortcuts, level.tag_directory, level.segments, level.log] {
@@ -132,11 +132,11 @@ impl AccessStats {
     }
 }
 
-impl Sub for AccessStats {
+impl Sub for ReaderAccesses {
     type Output = Self;
 
     fn sub(self, before: Self) -> Self {
-        let memory = self.memory.zip(before.memory).map(|(now, before)| TouchedMemory {
+        let memory = self.memory.zip(before.memory).map(|(now, before)| MemoryAccesses {
             nodes: now.nodes - before.nodes,
             bytes: now.bytes - before.bytes,
             lines: now.lines - before.lines,
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_entries_are_kept_and_numbers_go_on() {
+    fn the_newest_entries_stay_and_identifiers_continue() {
         let log = SlowLog::default();
         (0..5).for_each(|_| log.note(Entry::default(), 3));
         assert_eq!(log.newest(2).iter().map(|entry| entry.id).collect::<Vec<_>>(), [4, 3]);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_shown_within_reason() {
+    fn entries_truncate_arguments() {
         let many = vec![&b"a"[..]; 33];
         assert_eq!(shown(&many).len(), 32);
         assert_eq!(shown(&many)[31], b"... (2 more arguments)");

@@ -1,59 +1,61 @@
-//! How long commands take, and what is noted of those that take long.
+//! Measures the durations of commands, and records slow ones.
 
 use std::time::{Duration, Instant};
 
 use honeycomb_protocol::resp::{ParsedRequest, RequestBuffer};
 
+use crate::commands::categories::is_administrative;
 use crate::connection::Connection;
 use crate::counts::Counts;
 use crate::monitors::write_line;
-use crate::shared::Shared;
-use crate::slow_log::{self, AccessStats, Entry};
+use crate::server_state::ServerState;
+use crate::slow_log::{self, Entry, ReaderAccesses};
 use crate::tally;
 
-/// Times the batches of a turn, one after the other.
+/// Times the batches of an iteration.
 pub(crate) struct Stopwatch<'s> {
-    shared: &'s Shared,
+    shared: &'s ServerState,
     counts: &'s Counts,
     began: Instant,
     last: Instant,
     slow: Duration,
-    /// From which on it is an event.
+    /// Duration from which a lap is a latency event.
     latency_threshold: Duration,
-    touched: AccessStats,
-    /// There are monitors.
+    touched: ReaderAccesses,
+    /// Whether monitors exist.
     is_shown: bool,
-    /// What they are shown of the lap.
+    /// Lines for the monitors about this lap.
     lines: String,
 }
 
-/// What was carried out since the lap before: one batch, or one command.
+/// The time since the last lap: that of one batch or one command.
 pub(crate) struct Lap<'w, 's> {
     stopwatch: &'w mut Stopwatch<'s>,
     took: Duration,
-    /// Since the turn began.
+    /// Microseconds since the start of the iteration.
     microseconds: u64,
     together: usize,
-    /// The command that was carried out last, and how often it was one after the other: counted together.
+    /// The last command, and how often it executed consecutively. These executions are counted together.
     number: usize,
     times: u64,
-    /// What is to be noted, if it took long.
+    /// The entry for the slow log, if the lap was slow.
     entry: Option<Entry>,
 }
 
-/// A command that was carried out.
-pub(crate) struct Carried<'c> {
+/// A command that has executed.
+pub(crate) struct ExecutedCommand<'c> {
     pub(crate) connection: &'c Connection,
-    /// The request, and what it is part of: its arguments are looked up only if somebody is to see them.
+    /// The request and the buffer that contains it. The arguments are parsed only for a monitor or the slow
+    /// log.
     pub(crate) requests: &'c RequestBuffer,
     pub(crate) found: &'c ParsedRequest,
-    /// Where its reply begins.
+    /// The offset of its reply.
     pub(crate) before: usize,
 }
 
 impl<'s> Stopwatch<'s> {
-    /// Begins a turn.
-    pub(crate) fn start(shared: &'s Shared, counts: &'s Counts) -> Self {
+    /// Begins an iteration.
+    pub(crate) fn start(shared: &'s ServerState, counts: &'s Counts) -> Self {
         let began = shared.time.instant();
         let config = shared.config();
         let slow = config.slow.unwrap_or(Duration::MAX);
@@ -62,12 +64,12 @@ impl<'s> Stopwatch<'s> {
         Self { shared, counts, began, last: began, slow, latency_threshold, touched, is_shown, lines }
     }
 
-    /// So many commands were carried out.
+    /// Ends a lap of `together` commands.
     pub(crate) fn lap(&mut self, together: usize) -> Lap<'_, 's> {
         self.lap_after(Duration::ZERO, together)
     }
 
-    /// The same of commands of which a part was executed before, which took some time.
+    /// Ends a lap of commands that had executed in part before. `before` is the duration of that part.
     pub(crate) fn lap_after(&mut self, before: Duration, together: usize) -> Lap<'_, 's> {
         let now = self.shared.time.instant();
         let took = before + now.saturating_duration_since(self.last);
@@ -77,7 +79,7 @@ impl<'s> Stopwatch<'s> {
         Lap { stopwatch: self, took, microseconds, together, number: 0, times: 0, entry: None }
     }
 
-    /// The time since the lap before: a command pauses.
+    /// Returns the time since the last lap when a command pauses.
     pub(crate) fn pause(&mut self) -> Duration {
         let now = self.shared.time.instant();
         let took = now.saturating_duration_since(self.last);
@@ -85,7 +87,7 @@ impl<'s> Stopwatch<'s> {
         took
     }
 
-    pub(crate) fn shared(&self) -> &'s Shared {
+    pub(crate) fn shared(&self) -> &'s ServerState {
         self.shared
     }
 
@@ -93,41 +95,41 @@ impl<'s> Stopwatch<'s> {
         self.counts
     }
 
-    /// Nothing of what is touched is asked for if nobody will see it.
-    fn touched(shared: &Shared, slow: Duration) -> AccessStats {
+    /// Reads the counters of memory accesses, but only if the slow log is enabled.
+    fn touched(shared: &ServerState, slow: Duration) -> ReaderAccesses {
         if slow == Duration::MAX {
-            return AccessStats::default();
+            return ReaderAccesses::default();
         }
-        AccessStats::of(&shared.store, shared.config().count_touched)
+        ReaderAccesses::of(&shared.store, shared.config().count_touched)
     }
 }
 
 impl Drop for Stopwatch<'_> {
-    /// Ends a turn.
+    /// Ends the iteration.
     fn drop(&mut self) {
         tally::add_to(self.counts);
     }
 }
 
 impl Lap<'_, '_> {
-    /// Takes note of one of the commands, by its number.
+    /// Records one of the commands by its number.
     #[inline]
-    pub(crate) fn carried(&mut self, number: usize, carried: Carried<'_>) {
+    pub(crate) fn executed(&mut self, number: usize, command: ExecutedCommand<'_>) {
         if number != self.number {
             self.count();
             (self.number, self.times) = (number, 0);
         }
         self.times += 1;
-        carried.connection.session.client.ran(number);
+        command.connection.session.client.record_command(number);
         if self.stopwatch.is_shown {
-            self.show(&carried);
+            self.show(&command);
         }
         if self.took >= self.stopwatch.slow {
-            self.consider(carried);
+            self.consider(command);
         }
     }
 
-    /// Ends it: what took long goes into the slow log, once for all that were carried out together.
+    /// Ends the lap. A slow lap becomes one entry of the slow log, for all commands of the batch.
     #[inline]
     pub(crate) fn end(self) {
         self.count();
@@ -160,18 +162,22 @@ impl Lap<'_, '_> {
     }
 
     #[cold]
-    fn show(&mut self, Carried { connection, requests, found, .. }: &Carried<'_>) {
+    fn show(&mut self, ExecutedCommand { connection, requests, found, .. }: &ExecutedCommand<'_>) {
         let Stopwatch { shared, lines, .. } = &mut *self.stopwatch;
         let from = (connection.session.database, &*connection.session.client);
-        write_line(lines, shared.time.microseconds(), from, &requests.arguments(found));
+        let arguments = requests.arguments(found);
+        // Administrative commands may contain secrets.
+        if !is_administrative(&arguments[0]) {
+            write_line(lines, shared.time.microseconds(), from, &arguments);
+        }
     }
 
     #[cold]
-    fn consider(&mut self, Carried { connection, requests, found, before }: Carried<'_>) {
+    fn consider(&mut self, ExecutedCommand { connection, requests, found, before }: ExecutedCommand<'_>) {
         let (request_bytes, reply_bytes) = (found.bytes(), connection.unsent().saturating_sub(before));
         let is_longest =
             |entry: &Entry| request_bytes + reply_bytes > entry.request_bytes + entry.reply_bytes;
-        // Of many that are as long the first is noted: the others are not to become slower by it.
+        // Of several equally long commands the first one is recorded, so that the others cost nothing.
         if !self.entry.as_ref().is_none_or(is_longest) {
             return;
         }
@@ -186,7 +192,7 @@ impl Lap<'_, '_> {
             together: self.together,
             request_bytes,
             reply_bytes,
-            touched: AccessStats::default(),
+            touched: ReaderAccesses::default(),
         });
     }
 }

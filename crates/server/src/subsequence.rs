@@ -1,12 +1,11 @@
-//! The longest common subsequence of two strings, 64 cells of the table at a time.
-//!
-//! The table says of each pair of prefixes how long their longest common subsequence is. From one column
-//! to the next it grows by one or stays, so a row is a bit a column: clear where it grows. A row follows from
-//! the one before by an addition (H. Hyyrö, *Bit-parallel LCS-length computation revisited*, 2004), and the
-//! bits of all rows are enough to walk back along a subsequence.
+//! The longest common subsequence of two strings, with 64 cells of the table per word.
+//! The table contains the length of the longest common subsequence for each pair of prefixes. From one column
+//! to the next the length grows by at most one, so a row has one bit per column, which is clear where the
+//! length grows. An addition computes each row from the previous one (H. Hyyrö, *Bit-parallel LCS-length
+//! computation revisited*, 2004). The bits of all rows suffice to reconstruct a subsequence.
 
-/// Bits that the table may have: 16 MiB. It has a row for each byte of the first string, and a row a bit for
-/// each byte of the second, in whole words of 64.
+/// Maximum number of bits of the table: 16 MiB. It has a row for each byte of the first string, with a bit
+/// for each byte of the second string, rounded up to words of 64.
 pub(crate) const TABLE_BITS_MAX: usize = 1 << 27;
 
 /// The table of two strings.
@@ -16,21 +15,21 @@ pub(crate) struct Subsequence<'s> {
     second: &'s [u8],
     /// Words of a row.
     width: usize,
-    /// A row after each byte of the first string.
+    /// The row after each byte of the first string.
     rows: Vec<u64>,
 }
 
-/// Bytes in a row that both strings have.
+/// Consecutive bytes that both strings contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Match {
-    /// Where it begins in the first string, and in the second.
+    /// Its offset in the first string, and in the second.
     pub(crate) first: usize,
     pub(crate) second: usize,
     pub(crate) length: usize,
 }
 
 impl<'s> Subsequence<'s> {
-    /// None if the table would be too large.
+    /// Returns `None` if the table would be too large.
     pub(crate) fn of(first: &'s [u8], second: &'s [u8]) -> Option<Self> {
         if first.len().checked_mul(second.len().checked_next_multiple_of(64)?)? > TABLE_BITS_MAX {
             return None;
@@ -49,15 +48,15 @@ impl<'s> Subsequence<'s> {
         Some(Self { first, second, width, rows })
     }
 
-    /// Bytes of the longest common subsequence.
+    /// Returns the length of the longest common subsequence in bytes.
     pub(crate) fn length(&self) -> usize {
         let last = self.rows.chunks_exact(self.width.max(1)).last().unwrap_or_default();
         let clear: u32 = last.iter().map(|word| word.count_zeros()).sum();
         clear as usize
     }
 
-    /// The matches of one such subsequence, from the last to the first. Of several subsequences the one that
-    /// is found by leaving out bytes of the second string first.
+    /// Returns the matches of one longest subsequence, last to first. Among several subsequences it chooses
+    /// the one that skips bytes of the second string first.
     pub(crate) fn matches(&self) -> Vec<Match> {
         let (mut first, mut second) = (self.first.len(), self.second.len());
         let mut matches: Vec<Match> = Vec::new();
@@ -79,15 +78,16 @@ impl<'s> Subsequence<'s> {
         matches
     }
 
-    /// Whether the last byte of a prefix of the second string makes the subsequence longer. If it is not that
-    /// of the first string's prefix, then what the prefix without that has is longer too.
+    /// Returns whether the last byte of a prefix of the second string makes the subsequence longer. If this
+    /// byte differs from the last one of the prefix of the first string, the shorter prefix also has a longer
+    /// subsequence.
     fn grows(&self, first: usize, second: usize) -> bool {
         let column = second - 1;
         self.rows[(first - 1) * self.width + column / 64] >> (column % 64) & 1 == 0
     }
 }
 
-/// Makes a row the next one, given the columns that the next byte of the first string is in.
+/// Computes the next row from the columns in which the next byte of the first string occurs.
 fn step(row: &mut [u64], places: &[u64]) {
     let mut carried = false;
     for (word, places) in row.iter_mut().zip(places) {
@@ -99,10 +99,10 @@ fn step(row: &mut [u64], places: &[u64]) {
     }
 }
 
-/// Of each byte that the first string has, the columns of the second string that have it.
+/// For each byte of the first string, the columns of the second string in which it occurs.
 struct Places {
     width: usize,
-    /// Which of the rows is that of a byte.
+    /// The row of each byte.
     index: [usize; 256],
     rows: Vec<u64>,
 }
@@ -139,8 +139,8 @@ mod tests {
 
     use super::*;
 
-    /// Length and matches by the whole table of numbers.
-    fn plainly(first: &[u8], second: &[u8]) -> (usize, Vec<Match>) {
+    /// Returns length and matches from the full table of numbers.
+    fn by_full_table(first: &[u8], second: &[u8]) -> (usize, Vec<Match>) {
         let mut table = vec![vec![0; second.len() + 1]; first.len() + 1];
         for i in 1..=first.len() {
             for j in 1..=second.len() {
@@ -169,19 +169,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_what_the_table_of_numbers_says(
+        fn the_result_agrees_with_the_table_of_numbers(
             first in proptest::collection::vec(0..4_u8, 0..150),
             second in proptest::collection::vec(0..5_u8, 0..150),
         ) {
             let found = Subsequence::of(&first, &second).unwrap();
-            let (length, matches) = plainly(&first, &second);
+            let (length, matches) = by_full_table(&first, &second);
             prop_assert_eq!(found.length(), length);
             prop_assert_eq!(found.matches(), matches);
         }
     }
 
     #[test]
-    fn the_table_has_a_greatest_size() {
+    fn the_table_has_a_maximum_size() {
         let (first, second) = (vec![0; 1 << 14], vec![0; 1 << 13]);
         assert_eq!(Subsequence::of(&first, &second).unwrap().length(), 1 << 13);
         assert!(Subsequence::of(&first, &[&second[..], b"x"].concat()).is_none());

@@ -1,20 +1,19 @@
-//! What a core's thread counts where it has no path to the core's [`Counts`]: lookups of keys, and error
+//! Counters of a thread, for code without access to the [`Counts`] of the core: lookups of keys, and error
 //! replies by the first word of their message.
-//!
-//! To count a lookup takes a load and a store of the thread. The end of a turn adds the numbers to the counts
-//! of the core, where others read them; `INFO` and `CONFIG RESETSTAT` do so for their own core before they
+//! Counting a lookup takes a load and a store. The end of an iteration adds the numbers to the counts of the
+//! core, where other threads read them. `INFO` and `CONFIG RESETSTAT` do this for their own core before they
 //! read.
 
 use std::cell::Cell;
 
 use crate::counts::Counts;
 
-/// The first words of all messages. Redis bounds how many it counts, since scripts invent them; here there
-/// are no others.
+/// The first words of all error messages. Redis limits the number of words that it counts, because scripts
+/// invent words. This server has only these.
 pub(crate) const PREFIXES: [&str; 7] =
     ["BUSYKEY", "ERR", "EXECABORT", "NOAUTH", "NOPROTO", "OOM", "WRONGPASS"];
 
-/// Lookups that found nothing, and lookups that found a pair.
+/// The number of lookups of absent keys, and of existing keys.
 pub(crate) type Lookups = [u64; 2];
 
 thread_local! {
@@ -22,7 +21,7 @@ thread_local! {
     static ERRORS: [Cell<u64>; PREFIXES.len()] = const { [const { Cell::new(0) }; PREFIXES.len()] };
 }
 
-/// A command that reads has looked a key up.
+/// Counts the lookup of a key by a command that reads.
 #[inline]
 pub(crate) fn looked_up(is_there: bool) {
     LOOKUPS.with(|lookups| {
@@ -31,19 +30,19 @@ pub(crate) fn looked_up(is_there: bool) {
     });
 }
 
-/// The lookups since the last turn.
+/// Returns the lookups since the last iteration.
 #[inline]
 pub(crate) fn lookups() -> Lookups {
     LOOKUPS.with(|lookups| [lookups[0].get(), lookups[1].get()])
 }
 
-/// Forgets the lookups since an earlier moment of the same turn: the command runs again.
+/// Removes the lookups since an earlier point of the same iteration, because the command executes again.
 #[cold]
 pub(crate) fn forget_since(before: Lookups) {
     LOOKUPS.with(|lookups| lookups.iter().zip(before).for_each(|(lookups, before)| lookups.set(before)));
 }
 
-/// A client gets an error reply.
+/// Counts an error reply.
 pub(crate) fn failed(message: &str) {
     let prefix = message.split(' ').next().unwrap_or_default();
     let known = PREFIXES.iter().position(|known| *known == prefix);

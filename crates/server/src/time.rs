@@ -1,25 +1,25 @@
-//! Time of day, handed in: tests set it.
+//! The clock of the server, which tests replace.
 
 use std::fmt::Debug;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-/// What expiry, silence and durations are measured by.
+/// A source of time for expiry, timeouts and durations.
 pub trait Time: Debug + Send + Sync {
-    /// Milliseconds since the beginning of 1970.
+    /// Returns the milliseconds since the beginning of 1970.
     fn milliseconds(&self) -> u64;
 
-    /// Microseconds since the beginning of 1970: for people, not for expiry.
+    /// Returns the microseconds since the beginning of 1970, for display but not for expiry.
     fn microseconds(&self) -> u64 {
         self.milliseconds().saturating_mul(1000)
     }
 
-    /// What durations are measured by.
+    /// Returns an instant for the measurement of durations.
     fn instant(&self) -> Instant {
         Instant::now()
     }
 }
 
-/// The time of day of the operating system.
+/// The clock of the operating system.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemTime;
 

@@ -1,42 +1,37 @@
-//! What all cores have done together.
+//! The statistics of all cores together.
 
 use std::array;
-use std::sync::PoisonError;
+use std::sync::Arc;
 
-use honeycomb_memory::sync::Ordering;
-
-use crate::commands::BY_NUMBER;
 use crate::counts::{Counter, Counts, Distribution};
-use crate::shared::Shared;
 use crate::tally::PREFIXES;
 
-/// Counts of all cores, added up.
+/// The sums of the counts of all cores.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Totals {
     pub(crate) received_bytes: u64,
     pub(crate) sent_bytes: u64,
     pub(crate) accepted: u64,
-    pub(crate) refused: u64,
+    pub(crate) connections_rejected: u64,
     pub(crate) timed_out: u64,
     pub(crate) slices: u64,
     pub(crate) evicted: u64,
-    pub(crate) not_carried_out: u64,
+    pub(crate) commands_rejected: u64,
     pub(crate) keyspace_hits: u64,
     pub(crate) keyspace_misses: u64,
-    /// Error replies by their first word: in the order of [`PREFIXES`].
+    /// Error replies by their first word, in the order of [`PREFIXES`].
     pub(crate) errors: [u64; PREFIXES.len()],
     pub(crate) expired: u64,
     pub(crate) evicted_pairs: u64,
     pub(crate) read_batches: Distribution,
     pub(crate) write_batches: Distribution,
-    /// By the command's number: how long it took, and how often it failed.
+    /// Durations and number of errors, by number of the command.
     pub(crate) commands: Vec<(Distribution, u64)>,
 }
 
 impl Totals {
-    /// Since the server was started.
-    pub(crate) fn of(shared: &Shared) -> Self {
-        let all = &shared.counts;
+    /// Adds the counts of all cores.
+    pub(crate) fn of(all: &[Arc<Counts>], expired: u64, evicted_pairs: u64) -> Self {
         let sum = |counter: fn(&Counts) -> &Counter| all.iter().map(|counts| counter(counts).get()).sum();
         let command = |number: usize| {
             let counts = || all.iter().map(move |counts| &counts.commands[number]);
@@ -47,52 +42,37 @@ impl Totals {
             received_bytes: sum(|counts| &counts.received_bytes),
             sent_bytes: sum(|counts| &counts.sent_bytes),
             accepted: sum(|counts| &counts.accepted),
-            refused: sum(|counts| &counts.refused),
+            connections_rejected: sum(|counts| &counts.connections_rejected),
             timed_out: sum(|counts| &counts.timed_out),
             slices: sum(|counts| &counts.slices),
             evicted: sum(|counts| &counts.evicted),
-            not_carried_out: sum(|counts| &counts.not_carried_out),
+            commands_rejected: sum(|counts| &counts.commands_rejected),
             keyspace_hits: sum(|counts| &counts.keyspace_hits),
             keyspace_misses: sum(|counts| &counts.keyspace_misses),
             errors: array::from_fn(|prefix| all.iter().map(|counts| counts.errors[prefix].get()).sum()),
-            expired: shared.expired.load(Ordering::Relaxed),
-            evicted_pairs: shared.evicted.load(Ordering::Relaxed),
+            expired,
+            evicted_pairs,
             read_batches: Distribution::of(all.iter().map(|counts| &counts.read_batches)),
             write_batches: Distribution::of(all.iter().map(|counts| &counts.write_batches)),
-            commands: (0..BY_NUMBER.len()).map(command).collect(),
+            commands: (0..all.first().map_or(0, |counts| counts.commands.len())).map(command).collect(),
         }
     }
 
-    /// Since `CONFIG RESETSTAT`.
-    pub(crate) fn since_reset(shared: &Shared) -> Self {
-        let mut totals = Self::of(shared);
-        let forgotten = shared.forgotten.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(forgotten) = &*forgotten {
-            totals.subtract(forgotten);
-        }
-        totals
-    }
-
-    /// Has totals begin anew. Metrics go on: who reads them expects that they only grow.
-    pub(crate) fn reset(shared: &Shared) {
-        let now = Self::of(shared);
-        *shared.forgotten.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
-    }
-
-    /// Commands that were carried out.
-    pub(crate) fn carried_out(&self) -> u64 {
+    /// Returns the number of executed commands.
+    pub(crate) fn executed(&self) -> u64 {
         self.commands.iter().map(|(microseconds, _)| microseconds.count()).sum()
     }
 
-    fn subtract(&mut self, other: &Self) {
+    /// Subtracts earlier totals.
+    pub(crate) fn subtract(&mut self, other: &Self) {
         self.received_bytes -= other.received_bytes;
         self.sent_bytes -= other.sent_bytes;
         self.accepted -= other.accepted;
-        self.refused -= other.refused;
+        self.connections_rejected -= other.connections_rejected;
         self.timed_out -= other.timed_out;
         self.slices -= other.slices;
         self.evicted -= other.evicted;
-        self.not_carried_out -= other.not_carried_out;
+        self.commands_rejected -= other.commands_rejected;
         self.keyspace_hits -= other.keyspace_hits;
         self.keyspace_misses -= other.keyspace_misses;
         self.errors.iter_mut().zip(other.errors).for_each(|(errors, others)| *errors -= others);
@@ -108,8 +88,8 @@ impl Totals {
     }
 }
 
-/// Commands that were carried out since the server was started: a part of [`Totals::of`].
-pub(crate) fn carried_out(shared: &Shared) -> u64 {
+/// Returns the number of commands that have executed since the server started, a part of [`Totals::of`].
+pub(crate) fn executed(counts: &[Arc<Counts>]) -> u64 {
     let of = |counts: &Counts| counts.commands.iter().map(|one| one.microseconds.count()).sum::<u64>();
-    shared.counts.iter().map(|counts| of(counts)).sum()
+    counts.iter().map(|counts| of(counts)).sum()
 }

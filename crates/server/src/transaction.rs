@@ -1,13 +1,11 @@
-//! Commands that read and write, made atomic: a commit validates all that they have read.
-//!
-//! A transaction reads pairs and keeps its writes to itself. To commit, it applies one batch in which each
-//! pair that was read is swapped for the value that was seen, and in which each range that was read is
-//! required to be unchanged. If anything has changed, the store refuses the batch as a whole, and the
-//! commands run again. No transaction waits for another.
-//!
-//! Values that were seen are kept only while they are few. Beyond [`KEPT_BYTES`], and for ranges, the
-//! transaction reads from a snapshot and validates by its version, so its memory does not grow with the
-//! values that it reads. A transaction that only reads takes the snapshot first, and has nothing to validate.
+//! Optimistic transactions: a commit validates everything that the commands have read.
+//! A transaction reads pairs and keeps its writes private. To commit, it applies one batch. The batch swaps
+//! each pair that the transaction has read for its new value, and requires each range that the transaction
+//! has read to be unchanged. If anything has changed, the store rejects the whole batch, and the commands
+//! execute again. No transaction waits for another.
+//! A transaction keeps the values that it has read only while they are few. Beyond [`KEPT_BYTES`], and for
+//! ranges, it reads from a snapshot and validates by the version of the snapshot, so its memory does not grow
+//! with the values that it reads. A read-only transaction begins with the snapshot and needs no validation.
 
 mod pages;
 
@@ -20,38 +18,38 @@ use crate::databases::Swaps;
 use crate::deadlines::Deadlines;
 use crate::envelope::{DATA_BYTES_MAX, Envelope};
 use crate::failure::Failure;
-use crate::room;
-use crate::shared::Shared;
+use crate::memory_limit;
+use crate::server_state::ServerState;
 
-/// Bytes of values that a transaction keeps to compare them when it commits.
+/// Bytes of values that a transaction keeps for the comparison at its commit.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// Bytes that a batch takes for each entry while it is applied, beside keys and values.
+/// Bytes of memory of a batch for each entry while the store applies it, in addition to key and value.
 const BATCH_ENTRY_BYTES: usize = 500;
 
-/// The pairs that some commands have read and are to write.
+/// The pairs that some commands have read and will write.
 #[derive(Debug)]
-pub(crate) struct Transaction {
+pub(crate) struct OptimisticTransaction {
     pairs: BTreeMap<(usize, Vec<u8>), Pair>,
     tables: Vec<Table>,
-    /// The moment of all reads whose values are not kept.
+    /// The snapshot for all reads whose values are not kept.
     snapshot: Option<Snapshot>,
-    /// All reads are of the snapshot.
+    /// Whether all reads use the snapshot.
     reads_only: bool,
     /// Ranges that were read from the snapshot.
     ranges: Vec<TableRange>,
-    /// Ranges to delete; pairs that were written later are among the changes.
+    /// Ranges to delete. Later writes to them are among the changes.
     deleted: Vec<TableRange>,
-    /// The value that was read last, if it is not kept.
+    /// The value of the last read, if it is not kept.
     scratch: Vec<u8>,
     kept_bytes: usize,
     changed_bytes: usize,
     changed_bytes_max: usize,
-    /// Numbers of tables that are swapped when it commits.
+    /// Numbers of tables that the commit swaps.
     pub(crate) swaps: Swaps,
 }
 
-/// A range of keys of a table, by its place among the tables.
+/// A range of keys of a table. The table is a position in the list of tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct TableRange {
     table: usize,
@@ -59,33 +57,33 @@ struct TableRange {
     upper: Bound<Vec<u8>>,
 }
 
-/// A pair, by table and key.
+/// The state of a pair in the transaction.
 #[derive(Debug, Default)]
 struct Pair {
     seen: Option<Seen>,
     change: Option<Change>,
 }
 
-/// The state of a pair when it was read.
+/// The value of a pair when the transaction read it.
 #[derive(Debug, PartialEq, Eq)]
 enum Seen {
-    /// Its value; none if the key was absent.
+    /// The value, or `None` for an absent key.
     Value(Option<Vec<u8>>),
-    /// That of the snapshot.
+    /// The value in the snapshot.
     OfSnapshot,
 }
 
-/// The value to store; none if the pair is to be deleted.
+/// The value to write, or `None` to delete the pair.
 type Change = Option<Vec<u8>>;
 
-impl Default for Transaction {
+impl Default for OptimisticTransaction {
     fn default() -> Self {
         Self::new(usize::MAX)
     }
 }
 
-impl Transaction {
-    /// A transaction whose writes take at most so many bytes.
+impl OptimisticTransaction {
+    /// Returns a transaction that may write at most `changed_bytes_max` bytes.
     pub(crate) fn new(changed_bytes_max: usize) -> Self {
         Self {
             pairs: BTreeMap::new(),
@@ -102,23 +100,24 @@ impl Transaction {
         }
     }
 
-    /// The snapshot that it reads, if it only reads.
+    /// Returns the snapshot of a read-only transaction.
     pub(crate) fn only_snapshot(&self) -> Option<&Snapshot> {
         self.snapshot.as_ref().filter(|_| self.reads_only)
     }
 
-    /// A transaction that only reads, from a snapshot.
+    /// Returns a read-only transaction that reads a snapshot.
     pub(crate) fn reading(snapshot: Snapshot) -> Self {
         Self { snapshot: Some(snapshot), reads_only: true, ..Self::new(0) }
     }
 
-    /// Bytes of memory that it takes, and that its commit will take for a batch with a copy of all values.
+    /// Returns the bytes of memory in use, including those of the batch that the commit will build from
+    /// copies of all values.
     pub(crate) fn memory_bytes(&self) -> usize {
         let pair = size_of::<(usize, Vec<u8>)>() + size_of::<Pair>() + BATCH_ENTRY_BYTES;
         self.pairs.len() * pair + 2 * (self.kept_bytes + self.changed_bytes) + self.scratch.capacity()
     }
 
-    /// The value of a key as the pair holds it, the transaction's own writes included.
+    /// Returns the stored value of a key, with its envelope. Includes the writes of the transaction.
     pub(crate) fn get(&mut self, table: &Table, key: &[u8]) -> Result<Option<&[u8]>, Failure> {
         let place = (self.place(table), key.to_vec());
         let read = match self.pairs.get(&place) {
@@ -149,7 +148,7 @@ impl Transaction {
         }
     }
 
-    /// Reads a pair for the first time: where its value is now.
+    /// Reads a pair for the first time. Returns the place of its value.
     fn read(&mut self, table: &Table, place: &(usize, Vec<u8>)) -> Result<Read, Failure> {
         let value = table.get(&place.1)?;
         let bytes = value.as_ref().map_or(0, Vec::len);
@@ -163,12 +162,13 @@ impl Transaction {
         Ok(Read::Kept)
     }
 
-    /// A pair was read before: the transaction commits only if it still has that value.
+    /// Records the value of a pair that was read in a batch. The commit succeeds only if the pair still has
+    /// this value.
     pub(crate) fn saw(&mut self, table: &Table, key: &[u8], pair: Option<&[u8]>) {
         self.pair(table, key).seen = Some(Seen::Value(pair.map(<[u8]>::to_vec)));
     }
 
-    /// Writes a pair when the transaction commits.
+    /// Writes a pair at the commit.
     pub(crate) fn put(&mut self, table: &Table, key: &[u8], envelope: Envelope<'_>) -> Result<(), Failure> {
         if envelope.data.len() > DATA_BYTES_MAX {
             return Err(Failure::TooLong);
@@ -183,13 +183,12 @@ impl Transaction {
         Ok(())
     }
 
-    /// Deletes a pair when the transaction commits.
+    /// Deletes a pair at the commit.
     pub(crate) fn delete(&mut self, table: &Table, key: &[u8]) {
         self.pair(table, key).change = Some(None);
     }
 
-    /// Adds the swap that commits it to others, if one does: of a pair that it has read and is to write, and
-    /// no other. Whether it has.
+    /// Adds the transaction to a batch of swaps if it only reads and writes one pair. Returns whether it did.
     pub(crate) fn swap_into(&self, swaps: &mut Batch) -> bool {
         let Some(((table, key), pair)) = self.pairs.first_key_value().filter(|_| self.is_of_one_pair())
         else {
@@ -207,10 +206,10 @@ impl Transaction {
         is_swap
     }
 
-    /// Writes all there is to write, at one moment at which all that was read was there. False if there was
-    /// no such moment, and nothing has changed.
-    pub(crate) fn commit(&self, shared: &Shared) -> Result<bool, Failure> {
-        room::with_room(shared, || self.attempt(&shared.store, &shared.deadlines))
+    /// Commits: writes all changes at a moment at which all reads are still valid. Returns false if there was
+    /// no such moment; then nothing has changed.
+    pub(crate) fn commit(&self, shared: &ServerState) -> Result<bool, Failure> {
+        memory_limit::with_retries(shared, || self.attempt(&shared.store, &shared.deadlines))
     }
 
     fn attempt(&self, store: &Store, deadlines: &Deadlines) -> Result<bool, Failure> {
@@ -227,11 +226,11 @@ impl Transaction {
         Ok(matches!(store.apply(&self.batch(deadlines))?, BatchOutcome::Applied { .. }))
     }
 
-    /// All that it has read as conditions, and then all that it writes.
+    /// Returns a batch with all reads as conditions, followed by all writes.
     fn batch(&self, deadlines: &Deadlines) -> Batch {
         let mut batch = Batch::default();
         self.expect_unchanged(&mut batch);
-        // Pairs that are deleted with their range have to be what was seen before that.
+        // Pairs in a deleted range must still have the values that were read before the deletion.
         for (place, pair) in self.pairs.iter().filter(|(place, _)| self.is_deleted(place)) {
             let seen = pair.seen.as_ref().and_then(Seen::value);
             write_into(&mut batch, &self.tables[place.0], &place.1, seen, None);
@@ -250,7 +249,7 @@ impl Transaction {
         batch
     }
 
-    /// Adds conditions for all that was read from the snapshot.
+    /// Adds conditions for everything that was read from the snapshot.
     fn expect_unchanged(&self, batch: &mut Batch) {
         let Some(snapshot) = &self.snapshot else { return };
         let since = snapshot.version();
@@ -265,8 +264,8 @@ impl Transaction {
         }
     }
 
-    /// Whether all that was read was there at one moment: in a snapshot that is taken for it, unless all was
-    /// read from one.
+    /// Returns whether all reads were valid at one moment. Takes a snapshot for the check unless all reads
+    /// used one.
     fn was_there(&self, store: &Store) -> Result<bool, Failure> {
         let kept = || self.pairs.iter().filter_map(|(place, pair)| Some((place, pair.seen.as_ref()?)));
         if self.reads_only || self.snapshot.is_none() && kept().count() < 2 {
@@ -284,7 +283,7 @@ impl Transaction {
         Ok(true)
     }
 
-    /// Takes the snapshot, if there is none yet.
+    /// Takes the snapshot unless the transaction already has one.
     fn begin_snapshot(
         &mut self,
         take: impl FnOnce() -> Result<Snapshot, honeycomb_store::Error>,
@@ -304,7 +303,7 @@ impl Transaction {
         self.pairs.entry((table, key.to_vec())).or_default()
     }
 
-    /// The place of a table among those of the transaction.
+    /// Returns the position of a table in the list of tables.
     fn place(&mut self, table: &Table) -> usize {
         let known = self.tables.iter().position(|known| known.name() == table.name());
         known.unwrap_or_else(|| {
@@ -314,28 +313,28 @@ impl Transaction {
     }
 }
 
-/// Where a value is read.
+/// The place of a value.
 enum Read {
-    /// Among the pairs.
+    /// Among the kept pairs.
     Kept,
     Deleted,
     OfSnapshot,
 }
 
 impl Pair {
-    /// What was there, as far as it is known, and what is to be there.
+    /// Returns the old value, as far as it is known, and the new value.
     fn values(&self) -> (Option<&[u8]>, Option<&[u8]>) {
         let seen = self.seen.as_ref().and_then(Seen::value).flatten();
         (seen, self.change.as_ref().map_or(seen, Option::as_deref))
     }
 
-    /// Whether the write changes the index of deadlines.
+    /// Returns whether the write changes the index of deadlines.
     fn concerns_deadlines(&self) -> bool {
         let (seen, change) = self.values();
         Deadlines::concerns(seen, change)
     }
 
-    /// Makes the pair what it is to be, if it is what was seen: whether it was.
+    /// Writes the change if the pair still has the value that was read. Returns whether it had.
     fn write(&self, table: &Table, key: &[u8]) -> Result<bool, Failure> {
         match (&self.seen, &self.change) {
             (_, None) => {}
@@ -354,7 +353,7 @@ impl Pair {
 }
 
 impl Seen {
-    /// The value; none if it is not known.
+    /// Returns the value, or `None` if it is unknown.
     fn value(&self) -> Option<Option<&[u8]>> {
         match self {
             Self::Value(value) => Some(value.as_deref()),
@@ -363,7 +362,7 @@ impl Seen {
     }
 }
 
-/// Adds the writes that are refused unless a pair is what was seen, and that change it.
+/// Adds a write that is valid only if the pair still has the value that was read.
 fn write_into(
     batch: &mut Batch,
     table: &Table,
@@ -376,7 +375,7 @@ fn write_into(
         (None, Some(Some(value))) => batch.put(table, key, value),
         (None, Some(None)) => batch.delete(table, key),
         (Some(None), Some(Some(value))) => batch.insert(table, key, value),
-        // Nothing may have come meanwhile: the insert is refused then, and else taken back.
+        // The key must still be absent: the insert fails otherwise, and the delete reverts it.
         (Some(None), None | Some(None)) => batch.insert(table, key, b"").delete(table, key),
         (Some(Some(seen)), Some(Some(value))) => batch.compare_and_swap(table, key, seen, value),
         (Some(Some(seen)), Some(None)) => batch.compare_and_delete(table, key, seen),
@@ -390,13 +389,14 @@ mod tests {
 
     use super::*;
 
-    /// Commits a transaction that has read a key, and perhaps another one, and writes it: whether it could.
+    /// Commits a transaction that has read a key, and perhaps another one, and writes it. Returns whether the
+    /// commit succeeded.
     fn commits(before: Option<&[u8]>, deletes: bool, reads_more: bool, changed: bool) -> bool {
         let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() }).unwrap();
         let table = store.table("pairs").unwrap();
         before.iter().for_each(|before| table.put(b"key", before).unwrap());
         let deadlines = Deadlines::open(&store, std::slice::from_ref(&table), 1).unwrap();
-        let mut transaction = Transaction::default();
+        let mut transaction = OptimisticTransaction::default();
         assert_eq!(transaction.get(&table, b"key").unwrap(), before);
         if reads_more {
             transaction.get(&table, b"other").unwrap();
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_changed_since_it_was_read_refuses_the_commit() {
+    fn a_commit_fails_if_a_read_pair_has_changed() {
         for before in [None, Some(&b"old"[..])] {
             for (deletes, reads_more) in [(false, false), (false, true), (true, false), (true, true)] {
                 assert!(commits(before, deletes, reads_more, false));

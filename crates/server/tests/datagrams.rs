@@ -297,7 +297,7 @@ fn what_does_not_fit_is_told() {
     let of_large = Operation::Range { from: b"l", pairs_max: 1, floor_start: false, backward: false };
     assert_eq!(outcomes(&mut client, &[of_large]), ["TooLarge"]);
     let long = client.put(b"k", &[0; 1472]).unwrap_err().to_string();
-    assert_eq!(long, "an operation that does not fit into a datagram of 1472 bytes");
+    assert_eq!(long, "the operation does not fit into a datagram of 1472 bytes");
 }
 
 #[test]
@@ -560,7 +560,7 @@ fn a_server_with_a_password_takes_no_datagrams() {
     let refused =
         honeycomb_server::Server::start(config, store.unwrap(), Box::new(honeycomb_server::SystemTime));
     let expected =
-        "requirepass and datagrams: allowed is one or the other, since datagrams carry no password";
+        "requirepass and datagrams: only one of them is allowed, because datagrams carry no password";
     assert_eq!(refused.unwrap_err().to_string(), expected);
     let running = running();
     let expected = format!("!ERR {expected}");

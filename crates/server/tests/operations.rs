@@ -302,10 +302,10 @@ fn metrics_tell_what_was_done() {
     let answer = http(&running, "GET /metrics");
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("# EOF\n"), "{answer}");
     for line in [
-        "honeycomb_command_seconds_count{command=\"get\"} 2",
+        "honeycomb_command_duration_seconds_count{command=\"get\"} 2",
         "honeycomb_command_errors_total{command=\"incrby\"} 1",
         "honeycomb_command_errors_total{command=\"get\"} 0",
-        "honeycomb_commands_not_carried_out_total 1",
+        "honeycomb_commands_rejected_total 1",
         "honeycomb_batch_reads_sum 3.0",
         "honeycomb_batch_writes_count 1",
         "honeycomb_connections 1.0",
@@ -318,7 +318,7 @@ fn metrics_tell_what_was_done() {
     }
     // A get takes a thousand microseconds by the time of tests.
     assert!(
-        answer.contains("honeycomb_command_seconds_bucket{le=\"0.001024\",command=\"get\"} 2"),
+        answer.contains("honeycomb_command_duration_seconds_bucket{le=\"0.001024\",command=\"get\"} 2"),
         "{answer}"
     );
     assert!(answer.contains("honeycomb_arena_bytes{kind=\"retired\"}"), "{answer}");

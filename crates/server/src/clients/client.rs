@@ -1,32 +1,31 @@
-//! What all may know of a client, and its line in `CLIENT LIST`.
+//! The state of a client that all cores may read, and its line in `CLIENT LIST`.
 
 use std::fmt::Write;
 use std::sync::{Mutex, PoisonError};
 
 use honeycomb_memory::sync::{AtomicU64, AtomicUsize, Ordering};
 
-use crate::commands;
-
-/// What all may know of a client.
+/// The shared state of a client.
 #[derive(Debug)]
 pub(crate) struct Client {
-    /// Unique in the server's life.
+    /// Unique during the life of the server.
     pub(crate) id: u64,
     pub(crate) address: String,
-    /// The server's address that it has connected to.
+    /// The address of the server to which the client connected.
     pub(crate) local: String,
     /// The number of the core that serves it.
     pub(crate) core: usize,
     file: i32,
-    /// Milliseconds since 1970.
+    /// Time of the connect, in milliseconds since 1970.
     since: u64,
     active: AtomicU64,
-    /// Milliseconds since 1970 when it last took a part of its replies while others wait; 0 if none wait.
+    /// Time when the client last read a part of its waiting replies, in milliseconds since 1970; 0 if no
+    /// replies wait.
     stalled_since: AtomicU64,
     labels: Mutex<Labels>,
-    /// A bit for each [`Flag`].
+    /// One bit per [`Flag`].
     flags: AtomicUsize,
-    /// The number of the command that it ran last, and the number of its subcommand if that is of one.
+    /// The number of the last command, and the number of its subcommand if it has one.
     command: AtomicUsize,
     subcommand: AtomicUsize,
     commands: AtomicU64,
@@ -35,10 +34,10 @@ pub(crate) struct Client {
     activity: [AtomicUsize; 8],
 }
 
-/// Milliseconds after which a client that takes none of its replies is stalled.
+/// A client that has not read any of its waiting replies for this number of milliseconds is stalled.
 pub(crate) const STALL: u64 = 100;
 
-/// Where a client comes from, and who serves it.
+/// The addresses of a client, and the core that serves it.
 #[derive(Debug)]
 pub(crate) struct Origin {
     pub(crate) address: String,
@@ -47,7 +46,7 @@ pub(crate) struct Origin {
     pub(crate) core: usize,
 }
 
-/// What a client says of itself.
+/// Names that the client has set.
 #[derive(Debug, Clone, Default)]
 struct Labels {
     name: Vec<u8>,
@@ -55,29 +54,29 @@ struct Labels {
     library_version: Vec<u8>,
 }
 
-/// What is so of a client or is not.
+/// A boolean property of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flag {
-    /// It is to be ended.
+    /// Its connection must close.
     Killed = 1,
     Monitor = 2,
     NoEvict = 4,
     NoTouch = 8,
 }
 
-/// What changes of a client from turn to turn.
+/// The state that changes in every iteration.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Activity {
     pub(crate) database: usize,
-    /// Bytes that have arrived and wait.
+    /// Bytes of waiting requests.
     pub(crate) request_bytes: usize,
-    /// Bytes of memory for requests beyond them.
+    /// Unused bytes of the request buffer.
     pub(crate) request_room: usize,
-    /// Bytes of replies that wait.
+    /// Bytes of waiting replies.
     pub(crate) reply_bytes: usize,
-    /// Bytes of memory for all of the client.
+    /// Bytes of memory of the client.
     pub(crate) memory_bytes: usize,
-    /// Commands since `MULTI` and one; 0 without.
+    /// The number of commands since `MULTI`, plus one; 0 without `MULTI`.
     pub(crate) queued: usize,
     pub(crate) watched: usize,
     /// The version of the protocol.
@@ -107,8 +106,9 @@ impl Client {
         }
     }
 
-    /// The line about it, without its end.
-    pub(crate) fn line(&self, now: u64) -> String {
+    /// Returns the line of `CLIENT LIST`, without the line feed. `command_name` returns the name of a command
+    /// and a subcommand by their numbers.
+    pub(crate) fn line(&self, now: u64, command_name: fn(usize, usize) -> &'static str) -> String {
         let Labels { name, library, library_version } = self.labels();
         let [name, library, library_version] = [name, library, library_version].map(text);
         let activity = self.activity();
@@ -124,7 +124,9 @@ impl Client {
         let _ =
             write!(line, " argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem={waiting} tot-mem={memory}");
         let events = if waiting > 0 { "rw" } else { "r" };
-        let _ = write!(line, " events={events} cmd={} user=default redir=-1", self.command());
+        let number = |number: &AtomicUsize| number.load(Ordering::Relaxed);
+        let command = command_name(number(&self.command), number(&self.subcommand));
+        let _ = write!(line, " events={events} cmd={command} user=default redir=-1");
         let _ = write!(line, " resp={} lib-name={library} lib-ver={library_version}", activity.protocol);
         let (received, sent) = (load(&self.received), load(&self.sent));
         let _ = write!(line, " io-thread={} tot-net-in={received} tot-net-out={sent}", self.core);
@@ -132,51 +134,52 @@ impl Client {
         line
     }
 
-    /// Notes that it takes its replies, since a time in milliseconds since 1970 if some wait; 0 if none do.
-    pub(crate) fn takes_replies(&self, since: u64) {
+    /// Records the progress of its replies: the time of the last progress in milliseconds since 1970, or 0 if
+    /// no replies wait.
+    pub(crate) fn set_stalled_since(&self, since: u64) {
         self.stalled_since.store(since, Ordering::Relaxed);
     }
 
-    /// Whether it had taken all replies when that was last noted.
-    pub(crate) fn took_all(&self) -> bool {
+    /// Returns whether no replies were waiting at the last record.
+    pub(crate) fn had_read_all(&self) -> bool {
         self.stalled_since.load(Ordering::Relaxed) == 0
     }
 
-    /// Whether it takes none of the replies that wait for it.
+    /// Returns whether the client reads none of its waiting replies.
     pub(crate) fn is_stalled(&self, now: u64) -> bool {
         let since = self.stalled_since.load(Ordering::Relaxed);
         since > 0 && now.saturating_sub(since) >= STALL
     }
 
-    /// Seconds since it came.
+    /// Returns the seconds since the connect.
     pub(crate) fn age(&self, now: u64) -> u64 {
         now.saturating_sub(self.since) / 1000
     }
 
-    /// Something has arrived of it.
-    pub(crate) fn has_received(&self, now: u64, bytes: usize) {
+    /// Records that bytes have arrived.
+    pub(crate) fn record_received(&self, now: u64, bytes: usize) {
         self.active.store(now, Ordering::Relaxed);
         add(&self.received, bytes);
     }
 
-    pub(crate) fn has_sent(&self, bytes: usize) {
+    pub(crate) fn record_sent(&self, bytes: usize) {
         add(&self.sent, bytes);
     }
 
-    /// It has run a command, by its number.
+    /// Records a completed command by its number.
     #[inline]
-    pub(crate) fn ran(&self, command: usize) {
+    pub(crate) fn record_command(&self, command: usize) {
         self.command.store(command, Ordering::Relaxed);
         add(&self.commands, 1);
     }
 
-    /// It runs a command of a container, by both numbers.
-    pub(crate) fn runs(&self, command: usize, subcommand: usize) {
+    /// Records a command with subcommands by both numbers.
+    pub(crate) fn record_subcommand(&self, command: usize, subcommand: usize) {
         self.command.store(command, Ordering::Relaxed);
         self.subcommand.store(subcommand, Ordering::Relaxed);
     }
 
-    /// Milliseconds since something arrived of it.
+    /// Returns the milliseconds since the last bytes arrived.
     pub(crate) fn silence(&self, now: u64) -> u64 {
         now.saturating_sub(self.active.load(Ordering::Relaxed))
     }
@@ -185,13 +188,13 @@ impl Client {
         self.activity.iter().zip(activity.words()).for_each(|(word, now)| word.store(now, Ordering::Relaxed));
     }
 
-    /// Whether most of its memory is for requests.
+    /// Returns whether requests use most of its memory.
     pub(super) fn is_uploading(&self) -> bool {
         let Activity { request_bytes, request_room, memory_bytes, .. } = self.activity();
         request_bytes + request_room > memory_bytes / 2
     }
 
-    /// Bytes of memory that it takes.
+    /// Returns the bytes of memory in use.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.activity().memory_bytes
     }
@@ -219,7 +222,7 @@ impl Client {
         self.change_labels(|labels| labels.name = name.to_vec());
     }
 
-    /// The library that it uses.
+    /// Sets the name of its client library.
     pub(crate) fn set_library(&self, name: &[u8]) {
         self.change_labels(|labels| labels.library = name.to_vec());
     }
@@ -234,12 +237,6 @@ impl Client {
 
     fn change_labels(&self, change: impl FnOnce(&mut Labels)) {
         change(&mut self.labels.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-
-    /// The name of what it ran last.
-    fn command(&self) -> &'static str {
-        let load = |number: &AtomicUsize| number.load(Ordering::Relaxed);
-        commands::full_name(load(&self.command), load(&self.subcommand))
     }
 
     fn letters(&self, activity: &Activity) -> String {
@@ -276,7 +273,7 @@ impl Activity {
     }
 }
 
-/// Only the client's core adds.
+/// Only the core of the client adds.
 #[inline]
 fn add(count: &AtomicU64, more: usize) {
     count.store(count.load(Ordering::Relaxed).wrapping_add(more as u64), Ordering::Relaxed);

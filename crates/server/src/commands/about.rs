@@ -3,19 +3,20 @@
 use honeycomb_protocol::resp::{Replies, parse_decimal};
 
 use crate::arguments::{Arguments, is};
-use crate::command::{Command, Keys, Run};
-use crate::commands::BY_NUMBER;
-use crate::commands::categories::{categories, reads, takes_memory, writes};
+use crate::command::{Command, CommandForm, Keys};
+use crate::commands::categories::{allocates_memory, categories, reads, writes};
+use crate::commands::containers;
 use crate::commands::subcommands::{self, Subcommand};
+use crate::commands::{self, BY_NUMBER};
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::glob;
-use crate::session::Context;
 
 pub(super) const COMMANDS: &[Command] = &[Command {
     name: "command",
     arity: -1,
     keys: Keys::None,
-    run: Run::Serve(command),
+    form: CommandForm::Serve(command),
     usage: "[<subcommand> [argument ...]]",
     summary: "Which commands there are; COMMAND HELP lists what else it tells.",
 }];
@@ -100,7 +101,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
 
 fn command(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     if arguments.len() > 1 {
-        return subcommands::run(context, "command", arguments);
+        return subcommands::run(context, ("command", SUBCOMMANDS), arguments);
     }
     describe_all(context.replies);
     Ok(())
@@ -113,9 +114,9 @@ fn list(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fail
         _ => return Err(Failure::Syntax),
     };
     let all = BY_NUMBER.iter().flat_map(|command| {
-        let subcommands = subcommands::of(command.name).iter().map(|subcommand| subcommand.name);
+        let subcommands = containers::of(command.name).iter().map(|subcommand| subcommand.name);
         let names = std::iter::once(command.name.to_owned()).chain(subcommands.map(str::to_owned));
-        let help = subcommands::has_help(command.name).then(|| format!("{}|help", command.name));
+        let help = containers::has_help(command.name).then(|| format!("{}|help", command.name));
         names.chain(help).map(move |name| (name, *command))
     });
     let names: Vec<_> = match filter {
@@ -141,7 +142,7 @@ fn named(arguments: &Arguments<'_>) -> Vec<Option<&'static Command>> {
     let names = arguments.from(2);
     match names.is_empty() {
         true => BY_NUMBER.iter().map(|command| Some(*command)).collect(),
-        false => names.iter().map(|name| Command::named(name).map(|named| named.command)).collect(),
+        false => names.iter().map(|name| commands::find(name).map(|named| named.command)).collect(),
     }
 }
 
@@ -149,11 +150,11 @@ fn named(arguments: &Arguments<'_>) -> Vec<Option<&'static Command>> {
 fn keys<'a>(arguments: &Arguments<'a>) -> Result<(&'static Command, Vec<&'a [u8]>), Failure> {
     let given = arguments.from(2);
     let command =
-        Command::named(&given[0]).ok_or_else(|| Failure::other("Invalid command specified"))?.command;
+        commands::find(&given[0]).ok_or_else(|| Failure::other("Invalid command specified"))?.command;
     if command.keys == Keys::None {
         return Err(Failure::other("The command has no key arguments"));
     }
-    if !command.takes(given.len()) {
+    if !command.accepts(given.len()) {
         return Err(Failure::other("Invalid number of arguments specified for command"));
     }
     let (first, last, step) = match command.keys {
@@ -209,7 +210,7 @@ fn flags(command: &Command) -> Vec<&'static str> {
     let flags = [
         ("readonly", reads(command)),
         ("write", writes(command)),
-        ("denyoom", takes_memory(command)),
+        ("denyoom", allocates_memory(command)),
         ("admin", has("admin")),
         ("noscript", matches!(command.name, "multi" | "exec" | "discard" | "watch" | "unwatch" | "monitor")),
         ("fast", has("fast")),
@@ -231,7 +232,7 @@ fn describe(command: &Command, replies: &mut Replies) {
     describe_categories(command, replies);
     replies.array(0);
     describe_keys(command, replies);
-    let subcommands = subcommands::of(command.name);
+    let subcommands = containers::of(command.name);
     replies.array(subcommands.len());
     subcommands.iter().for_each(|subcommand| describe_subcommand(command, subcommand, replies));
 }
@@ -244,8 +245,8 @@ fn describe_all(replies: &mut Replies) {
 /// A command, or a subcommand with the name of its container.
 fn describe_named(name: &[u8], replies: &mut Replies) {
     let container = name.split(|byte| *byte == b'|').next().unwrap_or_default();
-    let found = Command::named(container).map(|named| named.command);
-    let subcommands = found.map_or(&[][..], |command| subcommands::of(command.name));
+    let found = commands::find(container).map(|named| named.command);
+    let subcommands = found.map_or(&[][..], |command| containers::of(command.name));
     let subcommand = subcommands.iter().find(|subcommand| is(name, subcommand.name));
     match (found, subcommand) {
         (Some(command), Some(subcommand)) => describe_subcommand(command, subcommand, replies),

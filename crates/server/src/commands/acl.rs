@@ -1,18 +1,18 @@
 //! `ACL`: there is one user, `default`, who may do everything.
 
 use crate::arguments::Arguments;
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::commands::BY_NUMBER;
 use crate::commands::categories::{CATEGORIES, categories};
 use crate::commands::subcommands::{self, Subcommand};
+use crate::context::Context;
 use crate::failure::Failure;
-use crate::session::Context;
 
 pub(super) const COMMANDS: &[Command] = &[Command {
     name: "acl",
     arity: -2,
     keys: Keys::None,
-    run: Run::Serve(|context, arguments| subcommands::run(context, "acl", arguments)),
+    form: CommandForm::Serve(|context, arguments| subcommands::run(context, ("acl", SUBCOMMANDS), arguments)),
     usage: "<subcommand> [argument ...]",
     summary: "Tells of users: there is `default`, who may do everything. Users cannot be added.",
 }];

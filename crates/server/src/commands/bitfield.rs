@@ -4,7 +4,7 @@ use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::{Arguments, Options, is};
 use crate::bits;
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::commands::bits::bit_place;
 use crate::envelope::Envelope;
 use crate::failure::Failure;
@@ -15,7 +15,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "bitfield",
         arity: -2,
         keys: Keys::First,
-        run: Run::Update(bitfield),
+        form: CommandForm::Update(bitfield),
         usage: "key [GET type offset | [OVERFLOW WRAP | SAT | FAIL] SET type offset value | \
                 [OVERFLOW WRAP | SAT | FAIL] INCRBY type offset increment ...]",
         summary: "Reads, writes and adds to numbers of any width in a value.",
@@ -24,7 +24,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "bitfield_ro",
         arity: -2,
         keys: Keys::First,
-        run: Run::Read(bitfield_ro),
+        form: CommandForm::Read(bitfield_ro),
         usage: "key [GET type offset ...]",
         summary: "Reads numbers of any width in a value.",
     },
@@ -136,7 +136,7 @@ fn parse_overflow(argument: &[u8]) -> Result<Overflow, Failure> {
 }
 
 /// Carries out one operation: what it replies, which is none if the number does not fit and then fails.
-fn carry_out(field: Field, operation: Operation, data: &mut [u8]) -> Option<i64> {
+fn execute(field: Field, operation: Operation, data: &mut [u8]) -> Option<i64> {
     let before = field.read(data);
     let (after, replied) = match operation {
         Operation::Get => return Some(before),
@@ -172,7 +172,7 @@ fn bitfield(
     data.resize(before.len().max(end), 0);
     replies.array(asked.len());
     for (field, operation) in asked {
-        match carry_out(field, operation, &mut data) {
+        match execute(field, operation, &mut data) {
             Some(number) => replies.integer(number),
             None => replies.null(),
         }
@@ -237,13 +237,13 @@ mod tests {
         ) {
             let field = Field { signed, bits, place: 3 };
             let mut data = [0; 9];
-            carry_out(field, Operation::Set(before, Overflow::Wrap), &mut data);
+            execute(field, Operation::Set(before, Overflow::Wrap), &mut data);
             let exact = i128::from(field.read(&data)) + i128::from(added);
             let modulus = 1_i128 << bits;
             let least = if signed { -modulus / 2 } else { 0 };
             let wrapped = (exact - least).rem_euclid(modulus) + least;
             let fits = wrapped == exact;
-            let of = |overflow| carry_out(field, Operation::Add(added, overflow), &mut data.clone());
+            let of = |overflow| execute(field, Operation::Add(added, overflow), &mut data.clone());
             prop_assert_eq!(of(Overflow::Wrap).map(i128::from), Some(wrapped));
             prop_assert_eq!(of(Overflow::Fail).map(i128::from), fits.then_some(exact));
             let saturated = exact.clamp(least, least + modulus - 1);
@@ -256,7 +256,7 @@ mod tests {
         let field = |signed, bits| Field { signed, bits, place: 0 };
         let set = |signed, bits, number, overflow| {
             let mut data = [0; 8];
-            carry_out(field(signed, bits), Operation::Set(number, overflow), &mut data)?;
+            execute(field(signed, bits), Operation::Set(number, overflow), &mut data)?;
             Some(field(signed, bits).read(&data))
         };
         assert_eq!(set(true, 64, i64::MIN, Overflow::Fail), Some(i64::MIN));
@@ -265,6 +265,6 @@ mod tests {
         assert_eq!(set(false, 63, -1, Overflow::Saturate), Some(i64::MAX));
         assert_eq!(set(true, 8, 200, Overflow::Wrap), Some(-56));
         let mut data = [0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
-        assert_eq!(carry_out(field(true, 64), Operation::Add(1, Overflow::Wrap), &mut data), Some(i64::MIN));
+        assert_eq!(execute(field(true, 64), Operation::Add(1, Overflow::Wrap), &mut data), Some(i64::MIN));
     }
 }

@@ -3,7 +3,7 @@
 use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::{Arguments, is};
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 
@@ -11,7 +11,7 @@ pub(super) const COMMANDS: &[Command] = &[Command {
     name: "bitop",
     arity: -4,
     keys: Keys::FromSecond,
-    run: Run::Update(bitop),
+    form: CommandForm::Update(bitop),
     usage: "AND | OR | XOR | NOT | DIFF | DIFF1 | ANDOR | ONE destination key [key ...]",
     summary: "Stores what an operation makes of the bits of values: how many bytes.",
 }];

@@ -4,7 +4,7 @@ use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::{Arguments, integer, is};
 use crate::bits::{self, Span};
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::envelope::{DATA_BYTES_MAX, Envelope};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
@@ -14,7 +14,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "getbit",
         arity: 3,
         keys: Keys::First,
-        run: Run::Read(getbit),
+        form: CommandForm::Read(getbit),
         usage: "key offset",
         summary: "A bit of a value.",
     },
@@ -22,7 +22,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "setbit",
         arity: 4,
         keys: Keys::First,
-        run: Run::Update(setbit),
+        form: CommandForm::Update(setbit),
         usage: "key offset 0|1",
         summary: "Sets or clears a bit of a value, which grows if need be: what it was.",
     },
@@ -30,7 +30,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "bitcount",
         arity: -2,
         keys: Keys::First,
-        run: Run::Read(bitcount),
+        form: CommandForm::Read(bitcount),
         usage: "key [start end [BYTE | BIT]]",
         summary: "How many bits of a value are set.",
     },
@@ -38,7 +38,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "bitpos",
         arity: -3,
         keys: Keys::First,
-        run: Run::Read(bitpos),
+        form: CommandForm::Read(bitpos),
         usage: "key 0|1 [start [end [BYTE | BIT]]]",
         summary: "The place of the first bit that is set, or clear.",
     },

@@ -1,6 +1,6 @@
 //! The categories of commands that `ACL CAT` and `COMMAND` show.
 
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 
 /// All categories that a command of this server is in.
 pub(super) const CATEGORIES: &[&str] = &[
@@ -67,7 +67,10 @@ pub(super) fn categories(command: &Command) -> Vec<&'static str> {
     let (reads, writes) = (reads(command), writes(command));
     let is_bitmap = ["bit", "setbit", "getbit"].iter().any(|start| command.name.starts_with(start));
     let is_string = !is_of(KEYSPACE) && !is_bitmap && command.keys != Keys::None;
-    let is_fast = matches!(command.run, Run::Read(_) | Run::Values(_) | Run::Write(..) | Run::Update(_));
+    let is_fast = matches!(
+        command.form,
+        CommandForm::Read(_) | CommandForm::Values(_) | CommandForm::Write(..) | CommandForm::Update(_)
+    );
     let holds = [
         ("keyspace", is_of(KEYSPACE)),
         ("read", reads),
@@ -110,7 +113,7 @@ const FREEING: &[&str] = &[
 ];
 
 /// Whether it may take memory, so that a store that uses more than `maxmemory` refuses it.
-pub(crate) fn takes_memory(command: &Command) -> bool {
+pub(crate) fn allocates_memory(command: &Command) -> bool {
     writes(command) && !FREEING.contains(&command.name)
 }
 
@@ -121,5 +124,5 @@ pub(crate) fn reads(command: &Command) -> bool {
 
 /// Whether it may write pairs.
 pub(crate) fn writes(command: &Command) -> bool {
-    matches!(command.run, Run::Write(..) | Run::Update(_)) || WRITING.contains(&command.name)
+    matches!(command.form, CommandForm::Write(..) | CommandForm::Update(_)) || WRITING.contains(&command.name)
 }

@@ -4,18 +4,21 @@ use std::sync::Arc;
 
 use crate::arguments::{Arguments, is};
 use crate::clients::{Client, Flag};
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::commands::client_filter::Filter;
 use crate::commands::subcommands::{self, Subcommand};
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::pause::Paused;
-use crate::session::{Context, Replying};
+use crate::session::Replying;
 
 pub(super) const COMMANDS: &[Command] = &[Command {
     name: "client",
     arity: -2,
     keys: Keys::None,
-    run: Run::Serve(|context, arguments| subcommands::run(context, "client", arguments)),
+    form: CommandForm::Serve(|context, arguments| {
+        subcommands::run(context, ("client", SUBCOMMANDS), arguments)
+    }),
     usage: "<subcommand> [argument ...]",
     summary: "Tells of connections, and ends or delays them; CLIENT HELP lists how.",
 }];
@@ -64,7 +67,10 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         usage: "",
         summary: "The line of CLIENT LIST about this connection.",
         run: |context, _| {
-            let line = context.session.client.line(context.shared.time.milliseconds());
+            let line = context
+                .session
+                .client
+                .line(context.shared.time.milliseconds(), context.shared.command_table.full_name);
             context.replies.verbatim(&format!("{line}\n"));
             Ok(())
         },
@@ -188,7 +194,7 @@ fn list(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fail
     let filter = Filter::parse(arguments.from(2), false)?;
     let mut lines = String::new();
     for client in context.shared.clients.all().iter().filter(|client| filter.passes(client, own, now)) {
-        lines.push_str(&client.line(now));
+        lines.push_str(&client.line(now, context.shared.command_table.full_name));
         lines.push('\n');
     }
     context.replies.verbatim(&lines);

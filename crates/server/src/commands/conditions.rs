@@ -4,7 +4,7 @@ use honeycomb_protocol::resp::Replies;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::arguments::{Arguments, Options};
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 
@@ -13,7 +13,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "delex",
         arity: -2,
         keys: Keys::First,
-        run: Run::Update(delex),
+        form: CommandForm::Update(delex),
         usage: "key [IFEQ value | IFNE value | IFDEQ digest | IFDNE digest]",
         summary: "Deletes a pair if its value meets a condition: how many were deleted.",
     },
@@ -21,7 +21,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "digest",
         arity: 2,
         keys: Keys::First,
-        run: Run::Read(digest),
+        form: CommandForm::Read(digest),
         usage: "key",
         summary: "The XXH3 hash of a value, as 16 hexadecimal digits.",
     },

@@ -2,20 +2,21 @@
 
 use crate::Config;
 use crate::arguments::Arguments;
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::commands::subcommands::{self, Subcommand};
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::glob;
 use crate::open_files;
 use crate::parameters::{PARAMETERS, Parameter, Refused};
-use crate::session::Context;
-use crate::totals::Totals;
 
 pub(super) const COMMANDS: &[Command] = &[Command {
     name: "config",
     arity: -2,
     keys: Keys::None,
-    run: Run::Serve(|context, arguments| subcommands::run(context, "config", arguments)),
+    form: CommandForm::Serve(|context, arguments| {
+        subcommands::run(context, ("config", SUBCOMMANDS), arguments)
+    }),
     usage: "GET pattern [pattern ...] | SET name value [name value ...] | RESETSTAT | REWRITE | HELP",
     summary: "Shows parameters; changes those that can change while the server runs; begins counts anew.",
 }];
@@ -34,8 +35,8 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         usage: "",
         summary: "Begins the counts of INFO anew; metrics go on.",
         run: |context, _| {
-            context.count_here();
-            Totals::reset(context.shared);
+            context.flush_counts();
+            context.shared.reset_totals();
             context.replies.ok();
             Ok(())
         },

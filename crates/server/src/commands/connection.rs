@@ -4,18 +4,18 @@ use honeycomb_protocol::resp::{Replies, Version};
 
 use crate::VERSION_OF_REDIS;
 use crate::arguments::{Arguments, integer, is};
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::commands::client::checked_name;
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
-use crate::session::Context;
 
 pub(super) const COMMANDS: &[Command] = &[
     Command {
         name: "ping",
         arity: -1,
         keys: Keys::None,
-        run: Run::Read(ping),
+        form: CommandForm::Read(ping),
         usage: "[message]",
         summary: "Replies PONG, or the message.",
     },
@@ -23,7 +23,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "echo",
         arity: 2,
         keys: Keys::None,
-        run: Run::Read(|_, arguments, replies| {
+        form: CommandForm::Read(|_, arguments, replies| {
             replies.bulk(&arguments[1]);
             Ok(())
         }),
@@ -34,7 +34,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "hello",
         arity: -1,
         keys: Keys::None,
-        run: Run::Serve(hello),
+        form: CommandForm::Serve(hello),
         usage: "[2 | 3 [AUTH user password] [SETNAME name]]",
         summary: "Chooses the version of the protocol and tells what the server is.",
     },
@@ -42,7 +42,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "auth",
         arity: -2,
         keys: Keys::None,
-        run: Run::Serve(auth),
+        form: CommandForm::Serve(auth),
         usage: "[user] password",
         summary: "Shows that the client may use the server; the only user is `default`.",
     },
@@ -50,7 +50,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "select",
         arity: 2,
         keys: Keys::None,
-        run: Run::Serve(select),
+        form: CommandForm::Serve(select),
         usage: "number",
         summary: "Chooses a table by its number.",
     },
@@ -58,7 +58,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "quit",
         arity: -1,
         keys: Keys::None,
-        run: Run::Serve(|context, _| {
+        form: CommandForm::Serve(|context, _| {
             context.session.closing = true;
             context.replies.ok();
             Ok(())
@@ -70,7 +70,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "reset",
         arity: 1,
         keys: Keys::None,
-        run: Run::Serve(reset),
+        form: CommandForm::Serve(reset),
         usage: "",
         summary: "Makes the connection what it was when it began.",
     },

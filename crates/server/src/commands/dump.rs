@@ -3,7 +3,7 @@
 use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::{Arguments, Options, integer};
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::payload;
@@ -14,7 +14,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "dump",
         arity: 2,
         keys: Keys::First,
-        run: Run::Read(dump),
+        form: CommandForm::Read(dump),
         usage: "key",
         summary: "A value in the form that RESTORE takes, also that of Redis.",
     },
@@ -22,7 +22,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "restore",
         arity: -4,
         keys: Keys::First,
-        run: Run::Update(restore),
+        form: CommandForm::Update(restore),
         usage: "key ttl payload [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
         summary: "Stores a string that DUMP returned, also that of Redis.",
     },

@@ -3,7 +3,7 @@
 use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::{Arguments, Options, integer, is};
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 
@@ -12,7 +12,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "expire",
         arity: -3,
         keys: Keys::First,
-        run: Run::Update(|keyspace, arguments, replies| {
+        form: CommandForm::Update(|keyspace, arguments, replies| {
             expire(keyspace, arguments, replies, "expire", b"EX")
         }),
         usage: "key seconds [NX | XX | GT | LT]",
@@ -22,7 +22,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "pexpire",
         arity: -3,
         keys: Keys::First,
-        run: Run::Update(|keyspace, arguments, replies| {
+        form: CommandForm::Update(|keyspace, arguments, replies| {
             expire(keyspace, arguments, replies, "pexpire", b"PX")
         }),
         usage: "key milliseconds [NX | XX | GT | LT]",
@@ -32,7 +32,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "expireat",
         arity: -3,
         keys: Keys::First,
-        run: Run::Update(|keyspace, arguments, replies| {
+        form: CommandForm::Update(|keyspace, arguments, replies| {
             expire(keyspace, arguments, replies, "expireat", b"EXAT")
         }),
         usage: "key seconds-since-1970 [NX | XX | GT | LT]",
@@ -42,7 +42,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "pexpireat",
         arity: -3,
         keys: Keys::First,
-        run: Run::Update(|keyspace, arguments, replies| {
+        form: CommandForm::Update(|keyspace, arguments, replies| {
             expire(keyspace, arguments, replies, "pexpireat", b"PXAT")
         }),
         usage: "key milliseconds-since-1970 [NX | XX | GT | LT]",
@@ -52,7 +52,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "persist",
         arity: 2,
         keys: Keys::First,
-        run: Run::Update(persist),
+        form: CommandForm::Update(persist),
         usage: "key",
         summary: "Has a pair last: 1 if it would have expired.",
     },
@@ -60,7 +60,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "ttl",
         arity: 2,
         keys: Keys::First,
-        run: Run::Read(|keyspace, arguments, replies| {
+        form: CommandForm::Read(|keyspace, arguments, replies| {
             let now = keyspace.now();
             expires(keyspace, arguments, replies, now, 1000)
         }),
@@ -71,7 +71,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "pttl",
         arity: 2,
         keys: Keys::First,
-        run: Run::Read(|keyspace, arguments, replies| {
+        form: CommandForm::Read(|keyspace, arguments, replies| {
             let now = keyspace.now();
             expires(keyspace, arguments, replies, now, 1)
         }),
@@ -82,7 +82,9 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "expiretime",
         arity: 2,
         keys: Keys::First,
-        run: Run::Read(|keyspace, arguments, replies| expires(keyspace, arguments, replies, 0, 1000)),
+        form: CommandForm::Read(|keyspace, arguments, replies| {
+            expires(keyspace, arguments, replies, 0, 1000)
+        }),
         usage: "key",
         summary: "When a pair expires, in seconds since 1970; -1 if it lasts, -2 if it is absent.",
     },
@@ -90,7 +92,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "pexpiretime",
         arity: 2,
         keys: Keys::First,
-        run: Run::Read(|keyspace, arguments, replies| expires(keyspace, arguments, replies, 0, 1)),
+        form: CommandForm::Read(|keyspace, arguments, replies| expires(keyspace, arguments, replies, 0, 1)),
         usage: "key",
         summary: "When a pair expires, in milliseconds since 1970; -1 if it lasts, -2 if it is absent.",
     },

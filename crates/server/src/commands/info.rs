@@ -7,23 +7,22 @@ use honeycomb_memory::sync::Ordering;
 
 use crate::VERSION_OF_REDIS;
 use crate::arguments::{Arguments, is};
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::commands::BY_NUMBER;
+use crate::context::Context;
 use crate::deadlines::{Survey, slot};
-use crate::eviction::POLICIES;
+use crate::eviction_policy::POLICIES;
 use crate::failure::Failure;
 use crate::memory_usage::MemoryUsage;
 use crate::parameters::name;
 use crate::process;
-use crate::session::Context;
 use crate::tally::PREFIXES;
-use crate::totals::Totals;
 
 pub(super) const COMMANDS: &[Command] = &[Command {
     name: "info",
     arity: -1,
     keys: Keys::None,
-    run: Run::Serve(info),
+    form: CommandForm::Serve(info),
     usage: "[section ...]",
     summary: "How the server does: server, clients, memory, persistence, stats, replication, cpu, modules, \
         commandstats, errorstats, latencystats, cluster, keyspace; or default, all, everything.",
@@ -63,7 +62,7 @@ fn info(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fail
     let everything = is_asked("all") || is_asked("everything");
     let default = asked.is_empty() || is_asked("default");
     let mut text = String::new();
-    context.count_here();
+    context.flush_counts();
     for (name, is_default, section) in SECTIONS {
         if everything || default && is_default || is_asked(name) {
             let mut lines = Lines(String::new());
@@ -158,13 +157,13 @@ const PERSISTENCE: [(&str, i64); 10] = [
 ];
 
 fn stats(context: &Context<'_>, lines: &mut Lines) {
-    let totals = Totals::since_reset(context.shared);
+    let totals = context.shared.totals_since_reset();
     lines.field("total_connections_received", totals.accepted);
-    lines.field("total_commands_processed", totals.carried_out());
+    lines.field("total_commands_processed", totals.executed());
     lines.field("instantaneous_ops_per_sec", context.shared.pace.commands());
     lines.field("total_net_input_bytes", totals.received_bytes);
     lines.field("total_net_output_bytes", totals.sent_bytes);
-    lines.field("rejected_connections", totals.refused);
+    lines.field("rejected_connections", totals.connections_rejected);
     lines.field("sync_full", 0);
     lines.field("sync_partial_ok", 0);
     lines.field("sync_partial_err", 0);
@@ -200,7 +199,7 @@ fn processor(_: &Context<'_>, lines: &mut Lines) {
 
 /// The commands that were carried out.
 fn commands(context: &Context<'_>, lines: &mut Lines) {
-    let totals = Totals::since_reset(context.shared);
+    let totals = context.shared.totals_since_reset();
     for (command, (microseconds, errors)) in BY_NUMBER.iter().zip(&totals.commands) {
         let (calls, sum) = (microseconds.count(), microseconds.sum);
         if calls > 0 {
@@ -214,7 +213,7 @@ fn commands(context: &Context<'_>, lines: &mut Lines) {
 
 /// Error replies by their first word, as far as there were any.
 fn errors(context: &Context<'_>, lines: &mut Lines) {
-    let totals = Totals::since_reset(context.shared);
+    let totals = context.shared.totals_since_reset();
     for (prefix, count) in PREFIXES.iter().zip(totals.errors).filter(|(_, count)| *count > 0) {
         lines.field(&format!("errorstat_{prefix}"), format_args!("count={count}"));
     }
@@ -222,7 +221,7 @@ fn errors(context: &Context<'_>, lines: &mut Lines) {
 
 /// Microseconds that shares of a command's calls took at most: bounds of buckets.
 fn latencies(context: &Context<'_>, lines: &mut Lines) {
-    let totals = Totals::since_reset(context.shared);
+    let totals = context.shared.totals_since_reset();
     for (command, (microseconds, _)) in BY_NUMBER.iter().zip(&totals.commands) {
         if microseconds.count() > 0 {
             let [median, high, highest] =

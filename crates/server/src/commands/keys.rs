@@ -3,7 +3,7 @@
 use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::Arguments;
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::recency;
@@ -13,7 +13,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "del",
         arity: -2,
         keys: Keys::All,
-        run: Run::Update(delete),
+        form: CommandForm::Update(delete),
         usage: "key [key ...]",
         summary: "Deletes pairs at one moment: how many there were.",
     },
@@ -21,7 +21,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "unlink",
         arity: -2,
         keys: Keys::All,
-        run: Run::Update(delete),
+        form: CommandForm::Update(delete),
         usage: "key [key ...]",
         summary: "Deletes pairs at one moment: how many there were.",
     },
@@ -29,7 +29,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "exists",
         arity: -2,
         keys: Keys::All,
-        run: Run::Read(exists),
+        form: CommandForm::Read(exists),
         usage: "key [key ...]",
         summary: "How many of the keys exist; one that is named twice counts twice.",
     },
@@ -37,7 +37,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "touch",
         arity: -2,
         keys: Keys::All,
-        run: Run::Read(touch),
+        form: CommandForm::Read(touch),
         usage: "key [key ...]",
         summary: "How many of the keys exist; they are used now.",
     },
@@ -45,7 +45,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "type",
         arity: 2,
         keys: Keys::First,
-        run: Run::Read(kind),
+        form: CommandForm::Read(kind),
         usage: "key",
         summary: "The type of a value: string, or none if the key is absent.",
     },

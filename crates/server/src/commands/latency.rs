@@ -3,20 +3,21 @@
 use std::fmt::Write;
 
 use crate::arguments::{Arguments, is};
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::commands::BY_NUMBER;
 use crate::commands::subcommands::{self, Subcommand};
+use crate::context::Context;
 use crate::counts::{BUCKETS, Distribution};
 use crate::failure::Failure;
 use crate::latency::EVENT;
-use crate::session::Context;
-use crate::totals::Totals;
 
 pub(super) const COMMANDS: &[Command] = &[Command {
     name: "latency",
     arity: -2,
     keys: Keys::None,
-    run: Run::Serve(|context, arguments| subcommands::run(context, "latency", arguments)),
+    form: CommandForm::Serve(|context, arguments| {
+        subcommands::run(context, ("latency", SUBCOMMANDS), arguments)
+    }),
     usage: "<subcommand> [argument ...]",
     summary: "What took longer than latency-monitor-threshold, and how long commands take.",
 }];
@@ -140,7 +141,7 @@ fn report(context: &Context<'_>) -> String {
 }
 
 fn histogram(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let (names, totals) = (arguments.from(2), Totals::since_reset(context.shared));
+    let (names, totals) = (arguments.from(2), context.shared.totals_since_reset());
     let is_asked = |name: &str| names.is_empty() || names.iter().any(|asked| is(asked, name));
     let commands = BY_NUMBER.iter().zip(&totals.commands);
     let asked = commands.filter(|(command, (times, _))| times.count() > 0 && is_asked(command.name));

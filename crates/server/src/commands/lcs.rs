@@ -3,7 +3,7 @@
 use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::{Arguments, Options};
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::subsequence::{Match, Subsequence, TABLE_BITS_MAX};
@@ -12,7 +12,7 @@ pub(super) const COMMANDS: &[Command] = &[Command {
     name: "lcs",
     arity: -3,
     keys: Keys::FirstTwo,
-    run: Run::Read(lcs),
+    form: CommandForm::Read(lcs),
     usage: "key1 key2 [LEN] [IDX] [MINMATCHLEN length] [WITHMATCHLEN]",
     summary: "The longest common subsequence of two values.",
 }];

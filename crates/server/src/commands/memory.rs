@@ -6,20 +6,22 @@ use honeycomb_memory::heap;
 use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::{Arguments, Options};
-use crate::command::{Command, Keys, Run};
-use crate::commands::run_alone;
+use crate::command::{Command, CommandForm, Keys};
 use crate::commands::subcommands::{self, Subcommand};
+use crate::commands::transactions::run_alone;
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::memory_usage::{MemoryUsage, percent};
-use crate::session::Context;
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 
 pub(super) const COMMANDS: &[Command] = &[Command {
     name: "memory",
     arity: -2,
     keys: Keys::Second,
-    run: Run::Serve(|context, arguments| subcommands::run(context, "memory", arguments)),
+    form: CommandForm::Serve(|context, arguments| {
+        subcommands::run(context, ("memory", SUBCOMMANDS), arguments)
+    }),
     usage: "USAGE key [SAMPLES count] | STATS | DOCTOR | MALLOC-STATS | PURGE | HELP",
     summary: "Bytes that a pair takes; memory of the server, and problems with it.",
 }];
@@ -113,7 +115,7 @@ fn stats(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure> {
 }
 
 /// What an operator should know, a sentence each.
-fn problems(shared: &Shared) -> Vec<String> {
+fn problems(shared: &ServerState) -> Vec<String> {
     let (usage, config) = (MemoryUsage::of(shared), shared.config());
     let (held, limit) = (usage.arena.arena_bytes - usage.arena.free_bytes, config.memory_limit_bytes());
     let pinned = shared.store.statistics().snapshots.pinned_bytes as usize;
@@ -171,7 +173,7 @@ fn usage(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fai
     let (databases, session, now) = (&context.shared.databases, &*context.session, context.now);
     match context.transaction.as_deref_mut() {
         Some(transaction) => {
-            let mut keyspace = Keyspace::within(databases, session, now, transaction);
+            let mut keyspace = Keyspace::in_transaction(databases, session, now, transaction);
             usage_of_pair(&mut keyspace, arguments, context.replies)
         }
         None => run_alone(context, usage_of_pair, arguments),

@@ -3,18 +3,18 @@
 use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::{Arguments, Options, integer};
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
+use crate::context::Context;
 use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
-use crate::session::Context;
 
 pub(super) const COMMANDS: &[Command] = &[
     Command {
         name: "rename",
         arity: 3,
         keys: Keys::FirstTwo,
-        run: Run::Update(rename),
+        form: CommandForm::Update(rename),
         usage: "key new-key",
         summary: "Gives a value and its expiry another key, in place of what is there.",
     },
@@ -22,7 +22,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "renamenx",
         arity: 3,
         keys: Keys::FirstTwo,
-        run: Run::Update(renamenx),
+        form: CommandForm::Update(renamenx),
         usage: "key new-key",
         summary: "Gives a value and its expiry another key, if that is absent.",
     },
@@ -30,7 +30,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "copy",
         arity: -3,
         keys: Keys::FirstTwo,
-        run: Run::Update(copy),
+        form: CommandForm::Update(copy),
         usage: "source destination [DB number] [REPLACE]",
         summary: "Copies a value and its expiry to another key, if that is absent or REPLACE is said.",
     },
@@ -38,7 +38,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "move",
         arity: 3,
         keys: Keys::First,
-        run: Run::Update(move_to),
+        form: CommandForm::Update(move_to),
         usage: "key number",
         summary: "Moves a pair to another table, if its key is absent there.",
     },
@@ -46,7 +46,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "swapdb",
         arity: 3,
         keys: Keys::None,
-        run: Run::Serve(swapdb),
+        form: CommandForm::Serve(swapdb),
         usage: "number number",
         summary: "Exchanges two tables, for all clients at one moment.",
     },

@@ -3,7 +3,7 @@
 use honeycomb_protocol::resp::{Replies, format_decimal};
 
 use crate::arguments::{Arguments, integer};
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::long_double::{self, LongDouble, Parsed};
@@ -13,7 +13,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "incr",
         arity: 2,
         keys: Keys::First,
-        run: Run::Update(|keyspace, arguments, replies| add(keyspace, &arguments[1], 1, replies)),
+        form: CommandForm::Update(|keyspace, arguments, replies| add(keyspace, &arguments[1], 1, replies)),
         usage: "key",
         summary: "Adds 1 to a number; an absent one counts as 0.",
     },
@@ -21,7 +21,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "decr",
         arity: 2,
         keys: Keys::First,
-        run: Run::Update(|keyspace, arguments, replies| add(keyspace, &arguments[1], -1, replies)),
+        form: CommandForm::Update(|keyspace, arguments, replies| add(keyspace, &arguments[1], -1, replies)),
         usage: "key",
         summary: "Subtracts 1 from a number; an absent one counts as 0.",
     },
@@ -29,7 +29,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "incrby",
         arity: 3,
         keys: Keys::First,
-        run: Run::Update(incrby),
+        form: CommandForm::Update(incrby),
         usage: "key increment",
         summary: "Adds to a number; an absent one counts as 0.",
     },
@@ -37,7 +37,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "decrby",
         arity: 3,
         keys: Keys::First,
-        run: Run::Update(decrby),
+        form: CommandForm::Update(decrby),
         usage: "key decrement",
         summary: "Subtracts from a number; an absent one counts as 0.",
     },
@@ -45,7 +45,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "incrbyfloat",
         arity: 3,
         keys: Keys::First,
-        run: Run::Update(incrbyfloat),
+        form: CommandForm::Update(incrbyfloat),
         usage: "key increment",
         summary: "Adds to a number that may have a fraction; an absent one counts as 0.",
     },

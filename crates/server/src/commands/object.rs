@@ -3,7 +3,7 @@
 use honeycomb_protocol::resp::{Replies, parse_decimal};
 
 use crate::arguments::{Arguments, is};
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::recency;
@@ -12,7 +12,7 @@ pub(super) const COMMANDS: &[Command] = &[Command {
     name: "object",
     arity: -2,
     keys: Keys::Second,
-    run: Run::Read(object),
+    form: CommandForm::Read(object),
     usage: "ENCODING key | REFCOUNT key | IDLETIME key | FREQ key | HELP",
     summary: "How Redis would hold a value, and how many hold it: one; when and how often it was used.",
 }];

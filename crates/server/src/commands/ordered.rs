@@ -6,13 +6,13 @@ use honeycomb_protocol::resp::Replies;
 use honeycomb_store::Table;
 
 use crate::arguments::{Arguments, Options};
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::commands::query::{Query, snapshot as snapshot_of};
 use crate::commands::range::{Origin, Range, Walk};
+use crate::context::Context;
 use crate::failure::Failure;
-use crate::session::Context;
-use crate::task::{Sink, Walking};
-use crate::transaction::Transaction;
+use crate::task::walking::{Sink, Walking};
+use crate::transaction::OptimisticTransaction;
 
 const BOUNDS: &str =
     "A bound is `-` (the first key), `+` (the last), `[key` (included) or `(key` (excluded).";
@@ -22,7 +22,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "ri.scan",
         arity: -2,
         keys: Keys::None,
-        run: Run::Range(scan),
+        form: CommandForm::Range(scan),
         usage: "start [COUNT n] [REVERSE | FLOOR] [FIELDS KEY | VALUE | BOTH] [SNAPSHOT token]",
         summary: "Pairs from a key on, in order, all of one version.",
     },
@@ -30,7 +30,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "ri.range",
         arity: -3,
         keys: Keys::None,
-        run: Run::Range(range),
+        form: CommandForm::Range(range),
         usage: "lower upper [COUNT n] [REVERSE | FLOOR] [FIELDS KEY | VALUE | BOTH] [SNAPSHOT token]",
         summary: "Pairs between two bounds, in order, all of one version.",
     },
@@ -38,7 +38,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "ri.count",
         arity: -3,
         keys: Keys::None,
-        run: Run::Walk(count),
+        form: CommandForm::Walk(count),
         usage: "lower upper [SNAPSHOT token]",
         summary: "How many pairs there are between two bounds.",
     },
@@ -46,7 +46,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "ri.delrange",
         arity: 3,
         keys: Keys::None,
-        run: Run::Serve(delete_range),
+        form: CommandForm::Serve(delete_range),
         usage: "lower upper",
         summary: "Deletes the pairs between two bounds, at one moment: how many there were.",
     },
@@ -54,7 +54,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "ri.snapshot",
         arity: -2,
         keys: Keys::None,
-        run: Run::Serve(snapshot),
+        form: CommandForm::Serve(snapshot),
         usage: "TAKE | RENEW token | DROP token",
         summary: "Takes a snapshot, whose token scans can name; it ends when its lease does.",
     },
@@ -144,7 +144,7 @@ fn snapshot(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), 
 
 /// How many pairs of a range a transaction sees.
 pub(super) fn count_within(
-    transaction: &mut Transaction,
+    transaction: &mut OptimisticTransaction,
     table: &Table,
     range: &Range<'_>,
     now: u64,

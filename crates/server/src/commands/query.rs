@@ -7,10 +7,10 @@ use honeycomb_store::{Error, Reads, Snapshot, SnapshotToken, Store, Table};
 
 use crate::arguments::{Arguments, Options, integer, is};
 use crate::commands::range::{PAIRS_AT_ONCE, Range, Walk};
+use crate::context::Context;
 use crate::envelope::Envelope;
 use crate::failure::Failure;
-use crate::session::Context;
-use crate::task::{Sink, Walking};
+use crate::task::walking::{Sink, Walking};
 
 /// A range, what to reply of its pairs, and when they are looked at.
 #[derive(Debug)]

@@ -1,17 +1,17 @@
 //! A key drawn at random.
 
 use crate::arguments::Arguments;
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
+use crate::context::Context;
 use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
-use crate::session::Context;
 
 pub(super) const COMMANDS: &[Command] = &[Command {
     name: "randomkey",
     arity: 1,
     keys: Keys::None,
-    run: Run::Serve(randomkey),
+    form: CommandForm::Serve(randomkey),
     usage: "",
     summary: "A key of the table drawn at random; each is about as likely as any other.",
 }];
@@ -45,7 +45,7 @@ fn is_there(context: &mut Context<'_>, key: &[u8]) -> Result<bool, Failure> {
     let (databases, session, now) = (&context.shared.databases, &*context.session, context.now);
     match context.transaction.as_deref_mut() {
         Some(transaction) => {
-            Ok(Keyspace::within(databases, session, now, transaction).get_to_write(key)?.is_some())
+            Ok(Keyspace::in_transaction(databases, session, now, transaction).get_to_write(key)?.is_some())
         }
         None => Ok(true),
     }

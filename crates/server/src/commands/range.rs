@@ -10,7 +10,7 @@ use honeycomb_store::{Pairs, Scan, Snapshot, Store, Table};
 
 use crate::envelope::Envelope;
 use crate::failure::Failure;
-use crate::transaction::Transaction;
+use crate::transaction::OptimisticTransaction;
 
 /// A range, and the direction and limit of a walk through it.
 #[derive(Debug, Clone, Copy)]
@@ -81,7 +81,7 @@ pub(crate) struct Walk {
 /// The version that a walk reads.
 pub(crate) enum Origin<'o> {
     Snapshot(&'o Snapshot),
-    Transaction(&'o mut Transaction),
+    Transaction(&'o mut OptimisticTransaction),
 }
 
 impl Walk {

@@ -6,20 +6,20 @@ use honeycomb_protocol::resp::{OpenArray, Replies};
 use honeycomb_store::{Table, end_of_prefix};
 
 use crate::arguments::{Arguments, Options, integer, is};
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::commands::ordered::count_within;
 use crate::commands::range::{Range, Walk};
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::glob;
-use crate::session::Context;
-use crate::task::{Sink, Walking};
+use crate::task::walking::{Sink, Walking};
 
 pub(super) const COMMANDS: &[Command] = &[
     Command {
         name: "dbsize",
         arity: 1,
         keys: Keys::None,
-        run: Run::Serve(|context, _| {
+        form: CommandForm::Serve(|context, _| {
             let pairs = pair_count(context)?;
             context.replies.integer(pairs);
             Ok(())
@@ -31,7 +31,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "flushdb",
         arity: -1,
         keys: Keys::None,
-        run: Run::Serve(|context, arguments| {
+        form: CommandForm::Serve(|context, arguments| {
             check_mode(arguments)?;
             delete_all(context, context.table())?;
             context.replies.ok();
@@ -44,7 +44,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "flushall",
         arity: -1,
         keys: Keys::None,
-        run: Run::Serve(|context, arguments| {
+        form: CommandForm::Serve(|context, arguments| {
             check_mode(arguments)?;
             for table in context.shared.tables() {
                 delete_all(context, table)?;
@@ -59,7 +59,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "keys",
         arity: 2,
         keys: Keys::None,
-        run: Run::Walk(keys),
+        form: CommandForm::Walk(keys),
         usage: "pattern",
         summary: "The keys of a pattern, in order, as they are at one moment.",
     },
@@ -67,7 +67,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "scan",
         arity: -2,
         keys: Keys::None,
-        run: Run::Walk(scan),
+        form: CommandForm::Walk(scan),
         usage: "cursor [MATCH pattern] [COUNT count] [TYPE type]",
         summary: "Keys in order, a page at a time: each that is there throughout comes once.",
     },
@@ -199,7 +199,7 @@ impl Sink for ScanReply {
 
     fn end(&mut self, more: bool, context: &mut Context<'_>) -> Result<(), Failure> {
         let last = self.last.as_ref().filter(|_| more);
-        let next = last.map_or(0, |last| context.shared.cursors.give(last));
+        let next = last.map_or(0, |last| context.shared.cursors.issue(last));
         context.replies.array(2);
         context.replies.bulk(next.to_string().as_bytes());
         context.replies.array(self.keys.len());

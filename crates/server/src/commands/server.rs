@@ -2,16 +2,16 @@
 
 use crate::VERSION_OF_REDIS;
 use crate::arguments::{Arguments, Options, integer, is};
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
+use crate::context::Context;
 use crate::failure::Failure;
-use crate::session::Context;
 
 pub(super) const COMMANDS: &[Command] = &[
     Command {
         name: "lolwut",
         arity: -1,
         keys: Keys::None,
-        run: Run::Serve(version),
+        form: CommandForm::Serve(version),
         usage: "[VERSION version]",
         summary: "The version of the server, and that of Redis whose commands it has.",
     },
@@ -19,7 +19,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "monitor",
         arity: 1,
         keys: Keys::None,
-        run: Run::Serve(|context, _| {
+        form: CommandForm::Serve(|context, _| {
             context
                 .session
                 .monitoring
@@ -34,7 +34,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "replicaof",
         arity: 3,
         keys: Keys::None,
-        run: Run::Serve(replica_of),
+        form: CommandForm::Serve(replica_of),
         usage: "NO ONE",
         summary: "NO ONE does nothing; anything else is refused: there is no replication.",
     },
@@ -42,7 +42,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "role",
         arity: 1,
         keys: Keys::None,
-        run: Run::Serve(|context, _| {
+        form: CommandForm::Serve(|context, _| {
             context.replies.array(3);
             context.replies.bulk(b"master");
             context.replies.integer(0);
@@ -56,7 +56,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "shutdown",
         arity: -1,
         keys: Keys::None,
-        run: Run::Serve(shutdown),
+        form: CommandForm::Serve(shutdown),
         usage: "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]",
         summary: "Ends the server. SAVE is refused, since nothing is kept on disk.",
     },
@@ -64,7 +64,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "slaveof",
         arity: 3,
         keys: Keys::None,
-        run: Run::Serve(replica_of),
+        form: CommandForm::Serve(replica_of),
         usage: "NO ONE",
         summary: "The old name of REPLICAOF.",
     },
@@ -72,7 +72,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "time",
         arity: 1,
         keys: Keys::None,
-        run: Run::Serve(|context, _| {
+        form: CommandForm::Serve(|context, _| {
             let now = context.shared.time.microseconds();
             context.replies.array(2);
             for number in [now / 1_000_000, now % 1_000_000] {
@@ -87,7 +87,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "wait",
         arity: 3,
         keys: Keys::None,
-        run: Run::Serve(wait),
+        form: CommandForm::Serve(wait),
         usage: "replicas timeout",
         summary: "How many replicas have the writes: 0, at once, since there are none.",
     },
@@ -95,7 +95,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "waitaof",
         arity: 4,
         keys: Keys::None,
-        run: Run::Serve(wait_for_file),
+        form: CommandForm::Serve(wait_for_file),
         usage: "local replicas timeout",
         summary: "How many append-only files have the writes: none, at once.",
     },
@@ -145,7 +145,7 @@ fn shutdown(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), 
             "SHUTDOWN SAVE: this server keeps nothing on disk; SHUTDOWN NOSAVE ends it",
         ));
     }
-    if !context.shared.ask_to_end() {
+    if !context.shared.request_shutdown() {
         return Err(Failure::other("SHUTDOWN: the program around this server does not let clients end it"));
     }
     tracing::info!(client = context.session.client.id, "a client ends the server");

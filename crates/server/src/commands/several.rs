@@ -3,7 +3,7 @@
 use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::{Arguments, Options, integer};
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::commands::expiry::Expiry;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
@@ -13,7 +13,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "mset",
         arity: -3,
         keys: Keys::EveryOther,
-        run: Run::Update(mset),
+        form: CommandForm::Update(mset),
         usage: "key value [key value ...]",
         summary: "Stores several values at one moment.",
     },
@@ -21,7 +21,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "msetnx",
         arity: -3,
         keys: Keys::EveryOther,
-        run: Run::Update(msetnx),
+        form: CommandForm::Update(msetnx),
         usage: "key value [key value ...]",
         summary: "Stores several values at one moment if all their keys are absent.",
     },
@@ -29,7 +29,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "msetex",
         arity: -4,
         keys: Keys::Counted,
-        run: Run::Update(msetex),
+        form: CommandForm::Update(msetex),
         usage: "numkeys key value [key value ...] [NX | XX] [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]",
         summary: "Stores several values with one expiry at one moment, perhaps only if all keys are absent.",
     },

@@ -3,7 +3,7 @@
 use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::{Arguments, integer};
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::commands::subcommands::{self, Subcommand};
 use crate::failure::Failure;
 use crate::slow_log::Entry;
@@ -12,7 +12,9 @@ pub(super) const COMMANDS: &[Command] = &[Command {
     name: "slowlog",
     arity: -2,
     keys: Keys::None,
-    run: Run::Serve(|context, arguments| subcommands::run(context, "slowlog", arguments)),
+    form: CommandForm::Serve(|context, arguments| {
+        subcommands::run(context, ("slowlog", SUBCOMMANDS), arguments)
+    }),
     usage: "GET [count] | EXPLAIN [count] | LEN | RESET | HELP",
     summary: "The commands that took longer than slowlog-log-slower-than, and why.",
 }];

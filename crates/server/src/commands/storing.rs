@@ -3,7 +3,7 @@
 use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::{Arguments, Options};
-use crate::command::{Command, Keys, Put, Run};
+use crate::command::{Command, CommandForm, Keys, Put};
 use crate::commands::conditions::Condition;
 use crate::commands::expiry::{self, Expiry};
 use crate::commands::strings::get;
@@ -15,7 +15,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "set",
         arity: -3,
         keys: Keys::First,
-        run: Run::Write(set, |arguments, now| match arguments.len() {
+        form: CommandForm::Write(set, |arguments, now| match arguments.len() {
             3 => Some(Put { value: arguments.get(2)?, expires_at: None }),
             _ => plain_set(arguments, now),
         }),
@@ -27,7 +27,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "setnx",
         arity: 3,
         keys: Keys::First,
-        run: Run::Update(setnx),
+        form: CommandForm::Update(setnx),
         usage: "key value",
         summary: "Stores a value if the key is absent.",
     },
@@ -35,7 +35,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "setex",
         arity: 4,
         keys: Keys::First,
-        run: Run::Write(
+        form: CommandForm::Write(
             |keyspace, arguments, replies| set_until(keyspace, arguments, replies, "setex", b"EX"),
             |arguments, now| put_until(arguments, now, "setex", b"EX"),
         ),
@@ -46,7 +46,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "psetex",
         arity: 4,
         keys: Keys::First,
-        run: Run::Write(
+        form: CommandForm::Write(
             |keyspace, arguments, replies| set_until(keyspace, arguments, replies, "psetex", b"PX"),
             |arguments, now| put_until(arguments, now, "psetex", b"PX"),
         ),
@@ -57,7 +57,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "getset",
         arity: 3,
         keys: Keys::First,
-        run: Run::Update(getset),
+        form: CommandForm::Update(getset),
         usage: "key value",
         summary: "Stores a value and returns the one before.",
     },
@@ -65,7 +65,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "getdel",
         arity: 2,
         keys: Keys::First,
-        run: Run::Update(getdel),
+        form: CommandForm::Update(getdel),
         usage: "key",
         summary: "Deletes a pair and returns its value.",
     },
@@ -73,7 +73,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "getex",
         arity: -2,
         keys: Keys::First,
-        run: Run::Update(getex),
+        form: CommandForm::Update(getex),
         usage: "key [EX s | PX ms | EXAT s | PXAT ms | PERSIST]",
         summary: "The value of a key, whose expiry is changed.",
     },

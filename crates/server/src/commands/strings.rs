@@ -3,7 +3,7 @@
 use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::{Arguments, integer};
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::envelope::{DATA_BYTES_MAX, Envelope};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
@@ -13,7 +13,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "get",
         arity: 2,
         keys: Keys::First,
-        run: Run::Values(get),
+        form: CommandForm::Values(get),
         usage: "key",
         summary: "The value of a key.",
     },
@@ -21,7 +21,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "mget",
         arity: -2,
         keys: Keys::All,
-        run: Run::Values(mget),
+        form: CommandForm::Values(mget),
         usage: "key [key ...]",
         summary: "The values of several keys.",
     },
@@ -29,7 +29,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "strlen",
         arity: 2,
         keys: Keys::First,
-        run: Run::Read(strlen),
+        form: CommandForm::Read(strlen),
         usage: "key",
         summary: "How many bytes a value has.",
     },
@@ -37,7 +37,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "getrange",
         arity: 4,
         keys: Keys::First,
-        run: Run::Read(getrange),
+        form: CommandForm::Read(getrange),
         usage: "key start end",
         summary: "A part of a value; places count from 0, or back from -1.",
     },
@@ -45,7 +45,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "substr",
         arity: 4,
         keys: Keys::First,
-        run: Run::Read(getrange),
+        form: CommandForm::Read(getrange),
         usage: "key start end",
         summary: "A part of a value, as GETRANGE returns it.",
     },
@@ -53,7 +53,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "append",
         arity: 3,
         keys: Keys::First,
-        run: Run::Update(append),
+        form: CommandForm::Update(append),
         usage: "key value",
         summary: "Appends to a value, or stores it: its length.",
     },
@@ -61,7 +61,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "setrange",
         arity: 4,
         keys: Keys::First,
-        run: Run::Update(setrange),
+        form: CommandForm::Update(setrange),
         usage: "key offset value",
         summary: "Writes over a part of a value, which grows if need be: its length.",
     },

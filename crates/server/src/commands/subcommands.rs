@@ -4,10 +4,9 @@
 use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::{Arguments, is};
-use crate::command::Command;
-use crate::commands::{BY_NUMBER, about, acl, client, config, latency, memory, slow_log};
+use crate::commands;
+use crate::context::Context;
 use crate::failure::Failure;
-use crate::session::Context;
 
 /// A command within another one.
 #[derive(Debug)]
@@ -23,40 +22,12 @@ pub(crate) struct Subcommand {
     pub(crate) run: fn(&mut Context<'_>, &Arguments<'_>) -> Result<(), Failure>,
 }
 
-/// The containers by name, without `object`: it reads pairs together with others, and knows its subcommands.
-const CONTAINERS: &[(&str, &[Subcommand])] = &[
-    ("acl", acl::SUBCOMMANDS),
-    ("client", client::SUBCOMMANDS),
-    ("command", about::SUBCOMMANDS),
-    ("config", config::SUBCOMMANDS),
-    ("latency", latency::SUBCOMMANDS),
-    ("memory", memory::SUBCOMMANDS),
-    ("slowlog", slow_log::SUBCOMMANDS),
-];
-
-/// The subcommands of a command; none if it is no container.
-pub(crate) fn of(command: &str) -> &'static [Subcommand] {
-    CONTAINERS.iter().find(|(name, _)| *name == command).map_or(&[], |(_, subcommands)| subcommands)
-}
-
-/// Whether a command has the subcommand `HELP`.
-pub(crate) fn has_help(command: &str) -> bool {
-    !of(command).is_empty() || command == "object"
-}
-
-/// The name of a command by its number, with that of its subcommand if the second number is of one.
-pub(crate) fn full_name(command: usize, subcommand: usize) -> &'static str {
-    let Some(command) = BY_NUMBER.get(command) else { return "NULL" };
-    of(command.name).get(subcommand).map_or(command.name, |subcommand| subcommand.name)
-}
-
 /// Runs the subcommand that the first argument names.
 pub(super) fn run(
     context: &mut Context<'_>,
-    container: &'static str,
+    (container, subcommands): (&'static str, &'static [Subcommand]),
     arguments: &Arguments<'_>,
 ) -> Result<(), Failure> {
-    let subcommands = of(container);
     let named = subcommands.iter().position(|subcommand| is(&arguments[1], subcommand.own_name()));
     let Some(number) = named else {
         if is(&arguments[1], "help") && arguments.len() == 2 {
@@ -66,11 +37,11 @@ pub(super) fn run(
         return Err(unknown(container, &arguments[1]));
     };
     let subcommand = &subcommands[number];
-    if !subcommand.takes(arguments.len()) {
+    if !subcommand.accepts(arguments.len()) {
         return Err(Failure::Arity(subcommand.name));
     }
-    if let Some(command) = Command::named(container.as_bytes()) {
-        context.session.client.runs(command.number, number);
+    if let Some(command) = commands::find(container.as_bytes()) {
+        context.session.client.record_subcommand(command.number, number);
     }
     (subcommand.run)(context, arguments)
 }
@@ -81,7 +52,7 @@ impl Subcommand {
         self.name.split_once('|').map_or(self.name, |(_, own)| own)
     }
 
-    fn takes(&self, arguments: usize) -> bool {
+    fn accepts(&self, arguments: usize) -> bool {
         let wanted = self.arity.unsigned_abs() as usize;
         if self.arity < 0 { arguments >= wanted } else { arguments == wanted }
     }

@@ -1,18 +1,19 @@
 //! Commands that take effect together.
 
 use crate::arguments::Arguments;
-use crate::command::{Command, Keys, OnKeys, Run};
+use crate::command::{Command, CommandForm, Keys, OnKeys};
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
-use crate::session::{Context, Queue, Watched, WatchedPair};
-use crate::transaction::Transaction;
+use crate::session::{Queue, Watched, WatchedPair};
+use crate::transaction::OptimisticTransaction;
 
 pub(super) const COMMANDS: &[Command] = &[
     Command {
         name: "multi",
         arity: 1,
         keys: Keys::None,
-        run: Run::Serve(multi),
+        form: CommandForm::Serve(multi),
         usage: "",
         summary: "Has the commands that follow wait for EXEC.",
     },
@@ -20,7 +21,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "exec",
         arity: 1,
         keys: Keys::None,
-        run: Run::Exec,
+        form: CommandForm::Exec,
         usage: "",
         summary: "Runs the commands since MULTI at one moment; not at all if a watched pair has changed.",
     },
@@ -28,7 +29,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "discard",
         arity: 1,
         keys: Keys::None,
-        run: Run::Serve(discard),
+        form: CommandForm::Serve(discard),
         usage: "",
         summary: "Forgets the commands since MULTI.",
     },
@@ -36,7 +37,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "watch",
         arity: -2,
         keys: Keys::All,
-        run: Run::Serve(watch),
+        form: CommandForm::Serve(watch),
         usage: "key [key ...]",
         summary: "Has EXEC run nothing if one of these pairs has changed by then.",
     },
@@ -44,7 +45,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "unwatch",
         arity: 1,
         keys: Keys::None,
-        run: Run::Serve(|context, _| {
+        form: CommandForm::Serve(|context, _| {
             context.session.watched = Watched::default();
             context.replies.ok();
             Ok(())
@@ -65,8 +66,8 @@ pub(crate) fn run_alone(
     let changed_bytes_max = shared.config().transaction_bytes_max();
     loop {
         let now = shared.time.milliseconds();
-        let mut transaction = Transaction::new(changed_bytes_max);
-        let mut keyspace = Keyspace::within(&shared.databases, session, now, &mut transaction);
+        let mut transaction = OptimisticTransaction::new(changed_bytes_max);
+        let mut keyspace = Keyspace::in_transaction(&shared.databases, session, now, &mut transaction);
         handler(&mut keyspace, arguments, replies)?;
         if transaction.commit(shared)? {
             return Ok(());

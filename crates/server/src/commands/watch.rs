@@ -5,55 +5,30 @@ use std::ops::{Bound, ControlFlow};
 use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::Arguments;
-use crate::command::{Command, Keys, Run};
+use crate::command::{Command, CommandForm, Keys};
 use crate::commands::ordered::between;
 use crate::commands::range::{Range, Walk};
+use crate::context::Context;
 use crate::databases::Databases;
 use crate::digest::RangeDigest;
 use crate::failure::Failure;
-use crate::session::Context;
-use crate::task::{Sink, Walking};
+use crate::session::WatchedRange;
+use crate::task::walking::{Sink, Walking};
 
 pub(super) const COMMANDS: &[Command] = &[Command {
     name: "ri.watchrange",
     arity: 3,
     keys: Keys::None,
-    run: Run::Walk(watch_range),
+    form: CommandForm::Walk(watch_range),
     usage: "lower upper",
     summary: "Has EXEC run nothing if a pair between two bounds has come, gone or changed by then.",
 }];
 
-/// A range that is watched, with the digest of the pairs that it had.
-#[derive(Debug)]
-pub(crate) struct WatchedRange {
-    /// The number of its table: swapped tables are others.
-    database: usize,
-    lower: Bound<Vec<u8>>,
-    upper: Bound<Vec<u8>>,
-    digest: u64,
-}
-
-impl WatchedRange {
-    /// A walk through the range as it is now.
-    pub(crate) fn walk(&self, databases: &Databases) -> Walk {
-        let (lower, upper) = (self.lower.as_ref(), self.upper.as_ref());
-        let (lower, upper) = (lower.map(Vec::as_slice), upper.map(Vec::as_slice));
-        Walk::new(databases.table(self.database), &Range { lower, upper, ..Range::all() })
-    }
-
-    /// The digest of its pairs when it came to be watched.
-    pub(crate) fn digest(&self) -> u64 {
-        self.digest
-    }
-
-    /// Bytes of memory that it takes.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        let length = |bound: &Bound<Vec<u8>>| match bound {
-            Bound::Included(key) | Bound::Excluded(key) => key.len(),
-            Bound::Unbounded => 0,
-        };
-        size_of::<Self>() + length(&self.lower) + length(&self.upper)
-    }
+/// Returns a walk through a watched range as it is now.
+pub(crate) fn walk(range: &WatchedRange, databases: &Databases) -> Walk {
+    let (lower, upper) = (range.lower.as_ref(), range.upper.as_ref());
+    let (lower, upper) = (lower.map(Vec::as_slice), upper.map(Vec::as_slice));
+    Walk::new(databases.table(range.database), &Range { lower, upper, ..Range::all() })
 }
 
 /// Takes the digest of a range that comes to be watched.

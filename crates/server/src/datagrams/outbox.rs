@@ -1,22 +1,22 @@
-//! Answers that are to be sent: those of one size that go the same way together.
+//! Outgoing datagrams. Datagrams of equal size on the same route are sent with one system call.
 
 use crate::datagrams::port::{Port, Route};
 
-/// Datagrams, one after the other.
+/// The contents of the datagrams, consecutively.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     pub(super) bytes: Vec<u8>,
-    /// Where each ends, and how it goes.
+    /// The end and the route of each datagram.
     datagrams: Vec<(usize, Route)>,
 }
 
 impl Outbox {
-    /// Ends a datagram at the end of the bytes, or at one of several ends.
+    /// Ends a datagram at the end of the bytes, or several datagrams at several ends.
     pub(super) fn end(&mut self, route: Route, ends: impl IntoIterator<Item = usize>) {
         self.datagrams.extend(ends.into_iter().map(|end| (end, route)));
     }
 
-    /// Sends all.
+    /// Sends all datagrams.
     pub(super) fn send(&mut self, ports: &[Port]) {
         let (mut rest, mut start) = (&self.datagrams[..], 0);
         while let Some((&(first, route), _)) = rest.split_first() {
@@ -31,7 +31,8 @@ impl Outbox {
     }
 }
 
-/// How many datagrams at the front go the same way and have the size of the first; the last may be shorter.
+/// Returns the number of datagrams at the front that have the same route and the size of the first one. The
+/// last one may be shorter.
 fn together(datagrams: &[(usize, Route)], start: usize, most: usize) -> usize {
     let Some(&(_, route)) = datagrams.first() else { return 0 };
     let same_way = datagrams.iter().take_while(|(_, its_route)| *its_route == route);
@@ -43,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_goes_together_is_of_one_size_and_one_way() {
+    fn one_call_sends_one_size_on_one_route() {
         let route = |port| Route { port, client: ([127, 0, 0, 1], 9).into(), server: None };
         let of = |sizes: &[(usize, usize)], most| {
             let ends = sizes.iter().scan(100, |end, &(size, port)| {

@@ -1,9 +1,9 @@
-//! What came of an operation that a datagram asked for.
+//! The outcome of an operation in a datagram.
 
 use honeycomb_protocol::{batch, ocsm};
 use honeycomb_store::Error;
 
-/// What came of a write, or of a read that found nothing.
+/// The outcome of a write, or of a read that returns no pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
     Done,
@@ -28,7 +28,7 @@ impl Outcome {
         Self::Failed,
     ];
 
-    /// As it is kept for a request that comes again.
+    /// Returns the code that the window of a session stores for repeated requests.
     pub(super) fn code(self) -> u8 {
         self as u8
     }
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_outcome_comes_back_from_its_code() {
+    fn codes_decode_to_their_outcomes() {
         for outcome in Outcome::ALL {
             assert_eq!(Outcome::of_code(outcome.code()), outcome);
         }

@@ -1,4 +1,4 @@
-//! A socket of datagrams, many received at a time.
+//! A datagram socket that receives many datagrams per system call.
 
 use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
@@ -8,7 +8,7 @@ use mio::{Interest, Registry, Token};
 use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use smallvec::SmallVec;
 
-/// What is spoken at a port.
+/// The protocol of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocol {
     /// Open Compute Storage Messages.
@@ -17,24 +17,24 @@ pub(crate) enum Protocol {
     Batch,
 }
 
-/// Buffers that are filled at a time.
+/// Buffers that one call fills.
 const BUFFERS: usize = 16;
-/// Bytes of each: of the longest datagram, and of many that the system hands over together.
+/// Bytes of a buffer: enough for the longest datagram, and for many that the system delivers together.
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// A socket and what was received last.
+/// A socket and the last receipt.
 #[derive(Debug)]
 pub(super) struct Port {
     protocol: Protocol,
     socket: UdpSocket,
     state: UdpSocketState,
-    /// There may be something to receive: the system tells only when that changes.
+    /// There may be datagrams to receive. The system notifies only about changes.
     pub(super) receivable: bool,
     bytes: Vec<u8>,
     filled: SmallVec<[RecvMeta; BUFFERS]>,
 }
 
-/// A datagram that was received.
+/// A received datagram.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arrived<'a> {
     pub(super) protocol: Protocol,
@@ -42,14 +42,14 @@ pub(super) struct Arrived<'a> {
     pub(super) bytes: &'a [u8],
 }
 
-/// How an answer goes back.
+/// The route of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Route {
     /// The number of the port.
     pub(super) port: usize,
-    /// Where the datagram came from.
+    /// The source of the datagram.
     pub(super) client: SocketAddr,
-    /// The address that it was sent to.
+    /// The destination of the datagram.
     pub(super) server: Option<IpAddr>,
 }
 
@@ -67,7 +67,7 @@ impl Port {
         Ok(Self { protocol, socket, state, receivable: true, bytes, filled: SmallVec::new() })
     }
 
-    /// Receives as much as there are buffers for, in place of what was received before.
+    /// Receives as many datagrams as the buffers can store, replacing the last receipt.
     pub(super) fn receive(&mut self) {
         self.filled.clear();
         if !self.receivable {
@@ -82,12 +82,12 @@ impl Port {
         if let Err(error) = received {
             self.receivable = false;
             if error.kind() != ErrorKind::WouldBlock {
-                tracing::warn!(%error, "datagrams were not received");
+                tracing::warn!(%error, "cannot receive datagrams");
             }
         }
     }
 
-    /// What was received last.
+    /// Returns the datagrams of the last receipt.
     pub(super) fn arrived(&self, port: usize) -> impl Iterator<Item = Arrived<'_>> {
         let filled = self.filled.iter().zip(self.bytes.chunks_exact(BUFFER_BYTES));
         filled.flat_map(move |(meta, buffer)| {
@@ -97,18 +97,18 @@ impl Port {
         })
     }
 
-    /// Datagrams that the system takes at a time, if they are of one size.
+    /// Returns the number of datagrams of equal size that the system accepts per call.
     pub(super) fn together_max(&self) -> usize {
         self.state.max_gso_segments()
     }
 
-    /// Sends datagrams of one size, of which the last may be shorter. What the system does not take is
-    /// lost, as datagrams may be.
+    /// Sends datagrams of equal size, of which the last may be shorter. Datagrams that the system does not
+    /// accept are lost.
     pub(super) fn send(&self, route: Route, contents: &[u8], size: usize) {
         let (destination, segment_size) = (route.client, Some(size));
         let transmit = Transmit { destination, ecn: None, contents, segment_size, src_ip: route.server };
         if let Err(error) = self.state.try_send(UdpSockRef::from(&self.socket), &transmit) {
-            tracing::debug!(%error, %destination, "an answer was not sent");
+            tracing::debug!(%error, %destination, "cannot send a reply");
         }
     }
 }

@@ -1,34 +1,33 @@
-//! Sessions of clients of batch datagrams: as many as the server is set up for, each with a window of what it
-//! has written last.
+//! Sessions of batch clients, up to the configured number. Each has a window of its newest writes.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use honeycomb_protocol::batch::{Header, Kind, Tokens, Window};
 
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 
-/// The sessions of a core, by their names.
+/// The sessions of a core, by name.
 #[derive(Debug)]
 pub(super) struct Sessions {
     tokens: Tokens,
     sessions: HashMap<u64, Session>,
     sessions_max: usize,
-    /// Counts what sessions do.
+    /// A logical clock of session uses.
     moment: u64,
 }
 
 #[derive(Debug)]
 struct Session {
-    /// Nobody else uses it.
+    /// The only client that may use the session.
     client: SocketAddr,
     window: Window,
-    /// When it was used last.
+    /// The time of the last use.
     moment: u64,
 }
 
 impl Sessions {
-    pub(super) fn new(shared: &Shared) -> Self {
+    pub(super) fn new(shared: &ServerState) -> Self {
         Self {
             tokens: shared.tokens.clone(),
             sessions: HashMap::new(),
@@ -37,7 +36,7 @@ impl Sessions {
         }
     }
 
-    /// The window of a session, if it is one of that client.
+    /// Returns the window of a session if it belongs to the client.
     pub(super) fn window(&mut self, name: u64, client: SocketAddr) -> Option<&mut Window> {
         let session = self.sessions.get_mut(&name).filter(|session| session.client == client)?;
         self.moment += 1;
@@ -45,8 +44,8 @@ impl Sessions {
         Some(&mut session.window)
     }
 
-    /// Answers a hello: with a token, or a session if the hello has one already.
-    pub(super) fn welcome(&mut self, hello: &Header, client: SocketAddr, shared: &Shared) -> Header {
+    /// Replies to a hello with a token, or with a session if the hello contains a valid token.
+    pub(super) fn reply_hello(&mut self, hello: &Header, client: SocketAddr, shared: &ServerState) -> Header {
         let now = shared.time.milliseconds();
         if !self.tokens.is_valid(hello.identifier, client, now) {
             let identifier = self.tokens.token(client, now);
@@ -59,7 +58,7 @@ impl Sessions {
         Header { session: name, attempt: hello.attempt, ..Header::of(Kind::Session) }
     }
 
-    /// Ends the session that was not used for longest if there are as many as there may be.
+    /// Ends the least recently used session if the number of sessions has reached its maximum.
     fn make_room(&mut self) {
         if self.sessions.len() < self.sessions_max {
             return;

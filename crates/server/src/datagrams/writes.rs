@@ -1,7 +1,7 @@
-//! Writes of datagrams, as many together as the order of each key allows.
-//!
-//! A write that depends on the pair (an insert, say) was read ahead, and becomes a swap of what was seen. If
-//! another was faster it is carried out alone; so it is if a write of the same key stands before it.
+//! Writes of datagrams, batched as far as the order of writes to each key allows.
+//! A conditional write, such as an insert, was read in a batch and becomes a swap of the value that was seen.
+//! It executes alone if another write changed the pair in the meantime, or if an earlier write of the packet
+//! has the same key.
 
 use std::collections::HashSet;
 
@@ -10,19 +10,19 @@ use honeycomb_store::{Batch, BatchOutcome, Error, Table};
 
 use crate::datagrams::outcome::Outcome;
 use crate::envelope::Envelope;
-use crate::room;
-use crate::shared::Shared;
+use crate::memory_limit;
+use crate::server_state::ServerState;
 
-/// The writes of a turn.
+/// The writes of an iteration.
 pub(super) struct Writes<'a> {
-    shared: &'a Shared,
+    shared: &'a ServerState,
     now: u64,
     batch: Batch,
-    /// Of each write in the batch, what it is.
+    /// The writes in the batch.
     pending: Vec<Write<'a>>,
-    /// The store takes no writes but those that free memory.
+    /// The store accepts only writes that free memory.
     is_full: bool,
-    /// What was written to in this turn.
+    /// Keys that were written in this iteration.
     keys: HashSet<(&'a str, &'a [u8])>,
 }
 
@@ -31,17 +31,17 @@ pub(super) struct Writes<'a> {
 pub(super) struct Write<'a> {
     pub(super) table: &'a Table,
     pub(super) operation: Operation<'a>,
-    /// Whoever wants to know what came of it.
+    /// The identifier of the write for the caller.
     pub(super) index: usize,
 }
 
 impl<'a> Writes<'a> {
-    pub(super) fn new(shared: &'a Shared, now: u64) -> Self {
-        let (is_full, keys) = (room::is_full(shared, &shared.config()), HashSet::new());
+    pub(super) fn new(shared: &'a ServerState, now: u64) -> Self {
+        let (is_full, keys) = (memory_limit::is_full(shared, &shared.config()), HashSet::new());
         Self { shared, now, batch: Batch::default(), pending: Vec::new(), is_full, keys }
     }
 
-    /// Carries out a write now or with the next ones. `seen` is the pair as it was before this turn.
+    /// Executes a write now or with the next ones. `seen` is the pair before this iteration.
     pub(super) fn add(
         &mut self,
         write: Write<'a>,
@@ -71,7 +71,7 @@ impl<'a> Writes<'a> {
         }
     }
 
-    /// Carries out all that were added.
+    /// Executes all added writes.
     pub(super) fn flush(&mut self, done: &mut impl FnMut(usize, Outcome)) {
         if self.pending.is_empty() {
             return;
@@ -80,11 +80,11 @@ impl<'a> Writes<'a> {
         let pending = &self.pending;
         let applied = self.shared.store.apply_each(&self.batch, |place, outcome| match outcome {
             Ok(outcome) if outcome.wrote() => done(pending[place].index, Outcome::Done),
-            // Alone it can have memory freed.
+            // A write that executes alone can free memory first.
             Ok(_) | Err(Error::OutOfMemory { .. }) => overtaken.push(pending[place]),
             Err(error) => done(pending[place].index, error.into()),
         });
-        debug_assert!(applied.is_ok(), "all tables are of this store");
+        debug_assert!(applied.is_ok(), "all tables belong to this store");
         self.batch.clear();
         self.pending.clear();
         for write in overtaken {
@@ -92,7 +92,7 @@ impl<'a> Writes<'a> {
         }
     }
 
-    /// Carries out a write by itself, as often as others are in the way.
+    /// Executes a write alone, and retries it on conflicts.
     fn alone(&self, write: &Write<'_>) -> Outcome {
         loop {
             match self.attempt(write) {
@@ -110,7 +110,7 @@ impl<'a> Writes<'a> {
         let apply = || self.shared.store.apply(&batch);
         let applied = match apply() {
             Err(Error::OutOfMemory { .. }) => {
-                room::again(self.shared, || Ok(apply()?)).map_err(|_| Outcome::OutOfMemory)?
+                memory_limit::retry(self.shared, || Ok(apply()?)).map_err(|_| Outcome::OutOfMemory)?
             }
             applied => applied?,
         };
@@ -118,7 +118,7 @@ impl<'a> Writes<'a> {
     }
 }
 
-/// Adds what a write comes to if the pair is what was seen, or says why it is refused.
+/// Adds the effect of a write on the pair that was seen. Returns the outcome if the write is rejected.
 fn add(batch: &mut Batch, write: &Write<'_>, seen: Option<&[u8]>, now: u64) -> Result<(), Outcome> {
     let envelope = seen.map(|pair| Envelope::open(pair).ok_or(Outcome::Failed)).transpose()?;
     let alive = envelope.filter(|envelope| envelope.is_alive(now));

@@ -1,12 +1,11 @@
 //! An entry of the index of deadlines.
-//!
 //! ```text
-//! key:   | deadline, 6 | slot, 2 | key of the pair |              big-endian: in the order of time
+//! key:   | deadline, 6 | slot, 2 | key of the pair |                      big-endian, sorts by time
 //! value: | stamp, 4 |
 //! ```
-//! If that is longer than keys may be:
+//! If this key would be too long:
 //! ```text
-//! key:   | deadline, 6 | slot, 2 | beginning of the key | hash of the key, 8 |
+//! key:   | deadline, 6 | slot, 2 | first bytes of the key | hash of the key, 8 |
 //! value: | stamp, 4 | rest of the key |
 //! ```
 
@@ -21,24 +20,24 @@ const HEAD_BYTES: usize = 8;
 const STAMP_BYTES: usize = 4;
 const HASH_BYTES: usize = 8;
 
-/// A pair and when it expires.
+/// A pair and its deadline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Due {
-    /// Milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub(crate) deadline: u64,
-    /// The table.
+    /// The slot of the table.
     pub(crate) slot: usize,
     pub(crate) key: Vec<u8>,
 }
 
 impl Due {
-    /// None if the time is so late (the year 10,889) that it is not in the index.
+    /// Returns `None` for a deadline after the year 10,889, which the index cannot represent.
     pub(crate) fn of(slot: usize, key: &[u8], deadline: u64) -> Option<Self> {
         let fits = deadline < 1 << 48 && slot <= usize::from(u16::MAX);
         fits.then(|| Self { deadline, slot, key: key.to_vec() })
     }
 
-    /// The key of its entry.
+    /// Returns the key of its entry.
     pub(crate) fn index_key(&self, index: &Table) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(HEAD_BYTES + self.key.len());
         bytes.extend_from_slice(&self.deadline.to_be_bytes()[2..]);
@@ -52,14 +51,14 @@ impl Due {
         bytes
     }
 
-    /// The value of its entry.
+    /// Returns the value of its entry.
     pub(crate) fn index_value(&self, index: &Table, stamp: Stamp) -> Vec<u8> {
         let mut bytes = stamp.to_le_bytes().to_vec();
         bytes.extend_from_slice(&self.key[self.kept(index)..]);
         bytes
     }
 
-    /// What an entry says. None if it is malformed.
+    /// Decodes an entry. Returns `None` if it is malformed.
     pub(crate) fn parse(index_key: &[u8], index_value: &[u8]) -> Option<Self> {
         let (head, mut key) = index_key.split_first_chunk::<HEAD_BYTES>()?;
         let (_, rest) = index_value.split_first_chunk::<STAMP_BYTES>()?;
@@ -71,19 +70,19 @@ impl Due {
         Some(Self { deadline, slot, key: [key, rest].concat() })
     }
 
-    /// Bytes of the pair's key that are in the key of its entry.
+    /// Returns the number of bytes of the key that the key of the entry contains.
     fn kept(&self, index: &Table) -> usize {
         let room = index.key_bytes_max() - HEAD_BYTES;
         if self.key.len() <= room { self.key.len() } else { room - HASH_BYTES }
     }
 }
 
-/// The stamp of an entry. None if it is malformed.
+/// Returns the stamp of an entry, or `None` if it is malformed.
 pub(super) fn stamp(index_value: &[u8]) -> Option<Stamp> {
     Some(Stamp::from_le_bytes(*index_value.first_chunk()?))
 }
 
-/// The key before which all entries are that are due at some time.
+/// Returns the key below which all entries are due at `now`.
 pub(crate) fn due_until(now: u64) -> [u8; 6] {
     let after = now.saturating_add(1).min((1 << 48) - 1).to_be_bytes();
     [after[2], after[3], after[4], after[5], after[6], after[7]]
@@ -96,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_of_keys_of_all_lengths_come_in_the_order_of_time() {
+    fn entries_sort_by_time_for_keys_of_all_lengths() {
         let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() }).unwrap();
         let index = store.table("index").unwrap();
         let mut before = Vec::new();
@@ -112,17 +111,17 @@ mod tests {
         let mut keys = [[b'k'; 460], [b'k'; 460]];
         keys[0][459] = b'l';
         let [a, b] = keys.map(|key| Due::of(0, &key, 1).unwrap().index_key(&index));
-        assert_ne!(a, b, "long keys that begin alike have an entry each");
+        assert_ne!(a, b, "long keys with a common prefix have separate entries");
     }
 
     #[test]
-    fn what_never_comes_is_not_in_the_index() {
+    fn the_index_has_no_deadlines_beyond_its_range() {
         assert_eq!(Due::of(0, b"key", 1 << 48), None);
         assert!(Due::of(0, b"key", (1 << 48) - 1).is_some());
     }
 
     #[test]
-    fn what_is_malformed_is_no_entry() {
+    fn malformed_entries_are_rejected() {
         for (key, value) in
             [(&b"1234567"[..], &b"1234"[..]), (b"12345678k", b"123"), (b"12345678k", b"12345")]
         {

@@ -1,25 +1,25 @@
-//! How many pairs of each table expire, and when, as `INFO keyspace` shows it.
+//! The number of pairs with a deadline in each table and their average time to live, for `INFO keyspace`.
 
 use honeycomb_store::{Error, Pairs, Scan};
 
 use crate::deadlines::{Deadlines, Due};
 use crate::glimpse::Glimpse;
 
-/// Entries that are looked at; of more than these the numbers are estimates.
+/// Maximum number of entries that are examined. With more entries the numbers are estimates.
 const ENTRIES_MAX: usize = 1024;
 
-/// What `INFO keyspace` shows of a table.
+/// The statistics of a table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Survey {
-    /// Pairs that expire.
+    /// The number of pairs with a deadline.
     pub(crate) expires: u64,
-    /// Milliseconds until they do, on average.
+    /// The average time until the deadline, in milliseconds.
     pub(crate) average_ttl: u64,
 }
 
 impl Deadlines {
-    /// Looks at the pairs of all entries or, if there are many, of some drawn at random: by slot, how many
-    /// expire.
+    /// Examines the pairs of all entries, or of a random sample of many entries. Returns the statistics by
+    /// slot.
     pub(crate) fn survey(&self, now: u64) -> Result<Vec<Survey>, Error> {
         let (entries, mut looked_at) = (self.entries(), 0);
         let mut surveys = vec![Survey::default(); self.tables().len()];
@@ -27,7 +27,7 @@ impl Deadlines {
         for due in self.some_entries()? {
             looked_at += 1;
             let Some(table) = self.tables().get(due.slot) else { continue };
-            if due.deadline > now && glimpse.look(table, &due.key)? == Some(Some(due.deadline)) {
+            if due.deadline > now && glimpse.read(table, &due.key)? == Some(Some(due.deadline)) {
                 let survey = &mut surveys[due.slot];
                 survey.expires += 1;
                 survey.average_ttl += due.deadline - now;

@@ -1,32 +1,30 @@
-//! Windows: while a core puts entries and then their pairs, not both at one moment.
-//!
-//! An entry whose pair is not there looks stale, and whoever removed it then would leave the pair without
-//! one.
-//!
-//! 1. A core opens its window with the stamp of the first of its entries before it puts any of them, and
-//!    closes it once their pairs are visible.
-//! 2. Whoever finds an entry asks whether a window holds its stamp before he reads the pair. If none does,
-//!    the pair was visible already, or the entry is of no window and was put at one moment with its pair.
-//! 3. Both are sequentially consistent: who reads the entry reads a window that was opened before, or finds
-//!    the pair.
+//! Windows: the periods in which a core writes entries and then their pairs, not atomically.
+//! In a window an entry without its pair looks stale, but its removal would leave the pair without an entry.
+//! 1. A core opens its window with the stamp of its first entry before it writes the entries, and closes it
+//!    when their pairs are visible.
+//! 2. After reading an entry, the reaper checks whether a window contains its stamp, and only then reads the
+//!    pair. If no window contains the stamp, the pair was already visible, or the entry was written
+//!    atomically with its pair.
+//! 3. Both sides use sequentially consistent accesses: a core that reads an entry also sees the window that
+//!    was opened before, or it finds the pair.
 
 use honeycomb_memory::sync::{AtomicU64, Ordering};
 
-/// The number of a write of an entry. It begins anew after all numbers were used.
+/// The number of a write of an entry. It wraps around.
 pub(crate) type Stamp = u32;
 
 /// The windows of all cores.
 #[derive(Debug)]
 pub(super) struct Windows(Box<[Slot]>);
 
-/// The first stamp of a core's window.
+/// The first stamp of the window of a core.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Slot(AtomicU64);
 
 const CLOSED: u64 = u64::MAX;
 
-/// The window of a core. It closes when this is dropped.
+/// The window of a core. Dropping it closes the window.
 #[derive(Debug)]
 pub(crate) struct Window<'w>(&'w Slot);
 
@@ -41,11 +39,11 @@ impl Windows {
         Window(slot)
     }
 
-    /// Whether an entry with a stamp may be of a window that is open.
-    pub(super) fn hold(&self, stamp: Stamp) -> bool {
+    /// Returns whether an open window may contain a stamp.
+    pub(super) fn contain(&self, stamp: Stamp) -> bool {
         self.0.iter().any(|slot| match slot.0.load(Ordering::SeqCst) {
             CLOSED => false,
-            // Those before the first are as far away as stamps can be.
+            // Stamps before the first one have the greatest distance.
             first => stamp.wrapping_sub(first as Stamp) <= Stamp::MAX / 2,
         })
     }
@@ -62,9 +60,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_holds_stamps_from_its_first_on() {
+    fn a_window_contains_stamps_from_its_first() {
         let windows = Windows::of(2);
-        let held = |stamps: [Stamp; 4]| stamps.map(|stamp| windows.hold(stamp));
+        let held = |stamps: [Stamp; 4]| stamps.map(|stamp| windows.contain(stamp));
         assert_eq!(held([0, 6, 7, 100]), [false; 4]);
         let window = windows.open(1, 7);
         assert_eq!(held([0, 6, 7, 100]), [false, false, true, true]);

@@ -1,68 +1,71 @@
-//! `EXEC`: the commands since `MULTI`, some of them a slice, and one commit at the end.
-//!
-//! If what they have read has changed by then, they run again. After some such conflicts they run without a
-//! pause, so that a long transaction ends in spite of many short ones.
+//! `EXEC`: executes the commands since `MULTI`, several per slice, with one commit at the end.
+//! If a pair that the commands have read has changed, they execute again. After [`CONFLICTS_MAX`] conflicts
+//! they execute without interruption, so that a long transaction completes in spite of many short ones.
 
 use std::time::Duration;
 
-use crate::commands::{Origin, Walk, WatchedRange};
+use crate::commands;
+use crate::commands::range::{Origin, Walk};
+use crate::commands::watch;
+use crate::context::Context;
 use crate::digest::RangeDigest;
 use crate::failure::Failure;
-use crate::session::{Context, Queue, Watched};
-use crate::task::{Progress, Work, start};
-use crate::transaction::Transaction;
+use crate::session::{Queue, Watched};
+use crate::task::progress::Progress;
+use crate::task::{Work, start};
+use crate::transaction::OptimisticTransaction;
 
-/// What the commands of a slice may take: each takes 1, and more if its reply is long.
+/// The budget of a slice. A command costs 1, and more if its reply is long.
 const SLICE: usize = 256;
-/// Bytes of replies that take as much as a command.
+/// Bytes of replies that cost as much as a command.
 const BYTES_EACH: usize = 256;
-/// Time after which a slice ends, whatever its commands have cost.
+/// Maximum duration of a slice, whatever its cost.
 const SLICE_TIME: Duration = Duration::from_micros(100);
-/// Conflicts after which a transaction runs without a pause.
+/// Conflicts after which a transaction executes without interruption.
 const CONFLICTS_MAX: u32 = 2;
 
-/// A transaction on its way.
+/// A transaction in progress.
 pub(crate) struct Exec {
     queue: Queue,
     watched: Watched,
-    transaction: Transaction,
-    /// The table that was selected at its beginning.
+    transaction: OptimisticTransaction,
+    /// The table that was selected at the start.
     database: usize,
-    /// Swaps of tables that had been made when it began: others make it begin again.
+    /// The number of table swaps at the start. A later swap restarts the transaction.
     swap_count: usize,
     now: u64,
     stage: Stage,
     conflicts: u32,
 }
 
-/// What it does next.
+/// The next step.
 enum Stage {
-    /// It begins, or begins again.
+    /// Start or restart.
     Begin,
-    /// It compares a watched range.
+    /// Compare a watched range.
     Watch { range: usize, walk: Box<Walk>, digest: RangeDigest },
-    /// It runs a command, of which some may be done.
-    Run { next: usize, begun: Option<Begun> },
+    /// Execute a command, which may be in progress.
+    Execute { next: usize, begun: Option<Begun> },
 }
 
-/// A command that takes more than a slice, and where its reply begins.
+/// A command that takes more than a slice, and the offset of its reply.
 struct Begun {
     work: Work,
     before: usize,
 }
 
 impl Exec {
-    /// The transaction of a client's queued commands.
+    /// Returns the transaction of the queued commands of a client.
     pub(crate) fn begin(context: &mut Context<'_>) -> Result<Self, Failure> {
         let queue = context.session.queue.take().ok_or_else(|| Failure::other("EXEC without MULTI"))?;
         let watched = std::mem::take(&mut context.session.watched);
-        if queue.spoiled {
+        if queue.aborted {
             return Err(Failure::Aborted);
         }
         Ok(Self {
             queue,
             watched,
-            transaction: Transaction::default(),
+            transaction: OptimisticTransaction::default(),
             database: context.session.database,
             swap_count: 0,
             now: context.now,
@@ -96,32 +99,33 @@ impl Exec {
         Ok(Progress::More)
     }
 
-    /// Whether it is in the middle of a range or a long value, of which a page or part is a slice.
+    /// Returns whether a range or a long value is in progress. Each of its pages or parts is a slice.
     fn is_within_long_work(&self) -> bool {
-        matches!(self.stage, Stage::Watch { .. } | Stage::Run { begun: Some(_), .. })
+        matches!(self.stage, Stage::Watch { .. } | Stage::Execute { begun: Some(_), .. })
     }
 
     fn advance(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
         match &self.stage {
             Stage::Begin => self.compare_pairs(context),
             Stage::Watch { .. } => self.compare_range(context),
-            Stage::Run { next, .. } if *next < self.queue.commands.len() => self.run(context),
-            Stage::Run { .. } => self.commit(context),
+            Stage::Execute { next, .. } if *next < self.queue.commands.len() => self.run(context),
+            Stage::Execute { .. } => self.commit(context),
         }
     }
 
-    /// Begins, unless a watched pair has changed.
+    /// Starts the transaction, or aborts it if a watched pair has changed.
     fn compare_pairs(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
-        self.transaction = match self.queue.commands.iter().all(|(named, _)| named.only_reads()) {
-            true => Transaction::reading(context.shared.store.snapshot()?),
-            false => Transaction::new(context.shared.config().transaction_bytes_max()),
-        };
+        self.transaction =
+            match self.queue.commands.iter().all(|(number, _)| commands::by_number(*number).only_reads()) {
+                true => OptimisticTransaction::reading(context.shared.store.snapshot()?),
+                false => OptimisticTransaction::new(context.shared.config().transaction_bytes_max()),
+            };
         self.now = context.now;
         self.swap_count = context.shared.databases.swap_count();
         for watched in &self.watched.pairs {
             let table = context.shared.table(watched.database);
             if self.transaction.get(table, &watched.key)? != watched.seen.as_deref() {
-                return Ok(Self::give_up(context));
+                return Ok(Self::abort(context));
             }
         }
         self.watch_next(0, context)
@@ -130,19 +134,22 @@ impl Exec {
     fn watch_next(&mut self, range: usize, context: &mut Context<'_>) -> Result<Progress, Failure> {
         self.stage = match self.watched.ranges.get(range) {
             Some(watched) => {
-                let (walk, digest) =
-                    (Box::new(watched.walk(&context.shared.databases)), context.shared.digests.begin());
+                let (walk, digest) = (
+                    Box::new(watch::walk(watched, &context.shared.databases)),
+                    context.shared.digests.begin(),
+                );
                 Stage::Watch { range, walk, digest }
             }
             None => {
                 context.replies.array(self.queue.commands.len());
-                Stage::Run { next: 0, begun: None }
+                Stage::Execute { next: 0, begun: None }
             }
         };
         Ok(Progress::More)
     }
 
-    /// Reads a page of a watched range. The transaction notes it, so the commit fails if it changes later.
+    /// Reads a page of a watched range. The transaction records it, so the commit fails if the range changes
+    /// later.
     fn compare_range(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
         let Stage::Watch { range, walk, digest } = &mut self.stage else { return Ok(Progress::More) };
         let range = *range;
@@ -150,14 +157,16 @@ impl Exec {
         if walk.page(origin, self.now, |key, data| digest.add(key, data))?.is_none() {
             return Ok(Progress::More);
         }
-        let is_same = self.watched.ranges.get(range).map(WatchedRange::digest) == Some(digest.end());
-        if is_same { self.watch_next(range + 1, context) } else { Ok(Self::give_up(context)) }
+        let is_same = self.watched.ranges.get(range).map(|range| range.digest) == Some(digest.end());
+        if is_same { self.watch_next(range + 1, context) } else { Ok(Self::abort(context)) }
     }
 
-    /// Runs the next command, or goes on with it. One that fails replies its error, and the others run.
+    /// Executes the next command or continues it. A command that fails replies its error, and the others
+    /// execute.
     fn run(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
-        let Stage::Run { next, begun } = &mut self.stage else { return Ok(Progress::More) };
-        let (named, found) = &self.queue.commands[*next];
+        let Stage::Execute { next, begun } = &mut self.stage else { return Ok(Progress::More) };
+        let (number, found) = &self.queue.commands[*next];
+        let named = commands::by_number(*number);
         let arguments = self.queue.requests.arguments(found);
         let Context { shared, session, replies, .. } = context;
         let before = begun.as_ref().map_or(replies.len(), |begun| begun.before);
@@ -165,7 +174,7 @@ impl Exec {
             Context { shared, session, replies, transaction: Some(&mut self.transaction), now: self.now };
         let begun_work = begun.take().map(|begun| begun.work);
         let work =
-            match begun_work.map_or_else(|| start(&mut inner, *named, &arguments), |work| Ok(Some(work))) {
+            match begun_work.map_or_else(|| start(&mut inner, named, &arguments), |work| Ok(Some(work))) {
                 Ok(None) => {
                     *next += 1;
                     return Ok(Progress::More);
@@ -180,7 +189,7 @@ impl Exec {
                 *begun = Some(Begun { work, before });
                 return Ok(progress);
             }
-            // The transaction begins again, or waits.
+            // The transaction restarts, or waits.
             Err(failure @ (Failure::SnapshotLost | Failure::NoSnapshot)) => return Err(failure),
             Err(failure) => {
                 failure.reply_after(before, context.replies);
@@ -190,7 +199,7 @@ impl Exec {
         Ok(Progress::More)
     }
 
-    /// Commits, or begins again if what was read has changed.
+    /// Commits, or restarts the transaction if its reads are not valid any more.
     fn commit(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
         let (shared, transaction) = (context.shared, &self.transaction);
         let commit = || transaction.commit(shared);
@@ -198,24 +207,24 @@ impl Exec {
             Ok(true) => Ok(Progress::Done),
             Ok(false) => {
                 self.conflicts += 1;
-                self.begin_again(context);
+                self.restart(context);
                 Ok(Progress::More)
             }
             Err(failure) => {
-                self.begin_again(context);
+                self.restart(context);
                 Err(failure)
             }
         }
     }
 
-    pub(super) fn begin_again(&mut self, context: &mut Context<'_>) {
+    pub(super) fn restart(&mut self, context: &mut Context<'_>) {
         context.replies.truncate(0);
         context.session.database = self.database;
-        self.transaction = Transaction::default();
+        self.transaction = OptimisticTransaction::default();
         self.stage = Stage::Begin;
     }
 
-    fn give_up(context: &mut Context<'_>) -> Progress {
+    fn abort(context: &mut Context<'_>) -> Progress {
         context.replies.null_array();
         Progress::Done
     }

@@ -1,16 +1,16 @@
-//! `GET` and `MGET` of long values: copied a part at a time, all of one version.
+//! `GET` and `MGET` of long values: copies a part per slice, all of one version.
 
 use std::ops::Range;
 
 use honeycomb_store::{Snapshot, Table};
 
 use crate::arguments::Arguments;
-use crate::command::{Keys, Named};
+use crate::command::{CommandRef, Keys};
+use crate::context::Context;
 use crate::envelope::Envelope;
 use crate::failure::Failure;
-use crate::session::Context;
 use crate::tally;
-use crate::task::Progress;
+use crate::task::progress::Progress;
 
 /// Bytes of a value that a slice copies.
 const PART_BYTES: usize = 64 << 10;
@@ -21,22 +21,22 @@ pub(crate) struct Values {
     snapshot: Option<Snapshot>,
     now: u64,
     is_array: bool,
-    /// Arguments that are keys and whose values are still to be replied.
+    /// The arguments whose values remain.
     keys: Range<usize>,
     began: bool,
-    /// How far the value of the first of the keys has been copied, if it has been begun.
+    /// The progress in the first of the values, once it has begun.
     copied: Option<Copied>,
     part: Vec<u8>,
 }
 
-/// A value on its way: offsets of the pair's value, which begins with its envelope.
+/// A value in progress: offsets in the stored value, which begins with its envelope.
 struct Copied {
     at: usize,
     end: usize,
 }
 
 impl Values {
-    pub(crate) fn new(context: &Context<'_>, named: Named, arguments: &Arguments<'_>) -> Self {
+    pub(crate) fn new(context: &Context<'_>, named: CommandRef, arguments: &Arguments<'_>) -> Self {
         Self {
             table: context.table().clone(),
             snapshot: None,
@@ -49,13 +49,13 @@ impl Values {
         }
     }
 
-    /// The same of the version of a snapshot, if there is one.
+    /// Returns the same task for the version of a snapshot.
     pub(super) fn of(self, snapshot: Option<Snapshot>) -> Self {
         Self { snapshot, ..self }
     }
 
-    /// Begins again after its snapshot was lost.
-    pub(super) fn begin_again(&mut self) {
+    /// Restarts after the snapshot was lost.
+    pub(super) fn restart(&mut self) {
         self.keys.start = 1;
         (self.snapshot, self.copied, self.began) = (None, None, false);
     }
@@ -79,7 +79,7 @@ impl Values {
         if self.keys.is_empty() { Ok(Progress::Done) } else { Ok(Progress::More) }
     }
 
-    /// Copies the next part of the first value. Returns what that takes, at least that of a look-up.
+    /// Copies the next part of the first value. Returns the cost in bytes, with a minimum for the lookup.
     fn advance(&mut self, context: &mut Context<'_>, key: &[u8], budget: usize) -> Result<usize, Failure> {
         const LOOK_UP: usize = 512;
         let Some(snapshot) = &self.snapshot else { return Err(Failure::NoSnapshot) };

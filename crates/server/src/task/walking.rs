@@ -1,56 +1,56 @@
-//! A walk through a range as a task: a page a slice, all of one version.
+//! A walk through a range as a task: one page per slice, all of one version.
 
 use std::ops::ControlFlow;
 
 use honeycomb_protocol::resp::Replies;
 use honeycomb_store::Snapshot;
 
-use crate::commands::{Origin, Walk};
+use crate::commands::range::{Origin, Walk};
+use crate::context::Context;
 use crate::failure::Failure;
-use crate::session::Context;
-use crate::task::Progress;
+use crate::task::progress::Progress;
 
-/// A walk, and what becomes of its pairs.
+/// A walk and the receiver of its pairs.
 pub(crate) struct Walking {
     walk: Walk,
-    /// The walk as it began.
+    /// The walk at its start.
     start: Walk,
     sink: Box<dyn Sink>,
     snapshot: Option<Snapshot>,
     /// Whether the client has named the snapshot.
     is_named: bool,
-    /// Milliseconds since 1970 when it began: pairs that have expired by then are passed over.
+    /// Start time in milliseconds since 1970. The walk skips pairs that had expired by then.
     now: u64,
     began: bool,
 }
 
-/// Takes the pairs of a walk.
+/// Receives the pairs of a walk.
 pub(crate) trait Sink: Send {
-    /// Begins the reply, or begins it again.
+    /// Begins the reply, also after a restart.
     fn begin(&mut self, _: &mut Replies) {}
 
-    /// Takes the next pair, and says whether to go on.
+    /// Receives the next pair. Breaks to stop the walk.
     fn take(&mut self, key: &[u8], data: &[u8], replies: &mut Replies) -> ControlFlow<()>;
 
-    /// Ends the reply. There may be more pairs than the limit of the walk.
+    /// Ends the reply. `more` is true if the range has more pairs than the limit of the walk.
     fn end(&mut self, more: bool, context: &mut Context<'_>) -> Result<(), Failure>;
 }
 
 impl Walking {
-    /// A walk of the present version.
+    /// Returns a walk at the current version.
     pub(crate) fn new(walk: Walk, sink: impl Sink + 'static, context: &Context<'_>) -> Self {
         let (start, sink, now) = (walk.again(), Box::new(sink), context.now);
         Self { walk, start, sink, snapshot: None, is_named: false, now, began: false }
     }
 
-    /// The same walk of the version of a snapshot, if there is one.
+    /// Returns the same walk at the version of a snapshot.
     pub(crate) fn of(self, snapshot: Option<Snapshot>) -> Self {
         Self { is_named: snapshot.is_some(), snapshot, ..self }
     }
 
-    /// Begins again after its snapshot was lost, unless the client has named that one. Returns whether it
-    /// does.
-    pub(super) fn begin_again(&mut self) -> bool {
+    /// Restarts after the snapshot was lost. Returns false if the client has named the snapshot, because the
+    /// walk cannot choose another one.
+    pub(super) fn restart(&mut self) -> bool {
         self.walk = self.start.again();
         self.snapshot = None;
         self.began = false;
@@ -71,7 +71,7 @@ impl Walking {
         }
     }
 
-    /// Reads the range without a snapshot, if it is short and the walk is free to choose its version.
+    /// Reads a short range without a snapshot if the walk may choose its version.
     fn at_once(&mut self, context: &mut Context<'_>) -> Result<Option<bool>, Failure> {
         if self.snapshot.is_some() || context.transaction.is_some() {
             return Ok(None);

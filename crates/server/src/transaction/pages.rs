@@ -1,19 +1,18 @@
-//! Ranges as a transaction sees them: pages of its snapshot, merged with its own writes.
-//!
-//! The transaction notes what it has read, so that its commit fails if another client has written there since
-//! the snapshot: a pair that was not there is a change like any other.
+//! Ranges in a transaction: pages of its snapshot, merged with its own writes.
+//! The transaction records the ranges that it has read, so its commit fails if another client has written
+//! there since the snapshot. A new pair is a change like any other.
 
 use std::ops::{Bound, ControlFlow};
 
 use honeycomb_store::{Pairs, Table};
 
-use crate::commands::Range;
+use crate::commands::range::Range;
 use crate::failure::Failure;
-use crate::transaction::{Change, Pair, Seen, TableRange, Transaction};
+use crate::transaction::{Change, OptimisticTransaction, Pair, Seen, TableRange};
 
-impl Transaction {
-    /// Passes the pairs of the next page of a range to `take`, in order, as the store holds them, until it
-    /// breaks off. Returns the last key of the page, after which the range goes on, or none at its end.
+impl OptimisticTransaction {
+    /// Passes the pairs of the next page of a range to `take` in order, with their envelopes, until `take`
+    /// breaks. Returns the last key of the page if the range continues after it.
     pub(crate) fn page(
         &mut self,
         table: &Table,
@@ -33,7 +32,7 @@ impl Transaction {
         Ok(last)
     }
 
-    /// Deletes the pairs of a range when the transaction commits.
+    /// Deletes the pairs of a range at the commit.
     pub(crate) fn delete_range(&mut self, table: &Table, range: &Range<'_>) {
         let place = self.place(table);
         let range = TableRange::new(place, range);
@@ -46,8 +45,8 @@ impl Transaction {
         self.deleted.push(range);
     }
 
-    /// How many pairs more a table has for the transaction than for others; none if the transaction has
-    /// deleted ranges of it.
+    /// Returns the difference in the number of pairs between the table in the transaction and the table
+    /// outside, or `None` if the transaction has deleted ranges of it.
     pub(crate) fn added_pairs(&mut self, table: &Table) -> Result<Option<i64>, Failure> {
         let place = self.place(table);
         if self.deleted.iter().any(|range| range.table == place) {
@@ -110,7 +109,7 @@ impl Transaction {
         })
     }
 
-    /// The writes of the transaction in a range, in the order of a walk.
+    /// Returns the writes of the transaction in a range, in the direction of a walk.
     fn changes(&self, range: &TableRange, backward: bool) -> Vec<(&[u8], &Change)> {
         let in_range =
             |((_, key), pair): (&'_ (usize, Vec<u8>), &'_ Pair)| range.contains(key) && pair.change.is_some();
@@ -131,12 +130,12 @@ impl Transaction {
     }
 }
 
-/// All pairs of a table.
+/// Returns the range of all pairs of a table.
 fn of_table(table: usize) -> std::ops::Range<(usize, Vec<u8>)> {
     (table, Vec::new())..(table + 1, Vec::new())
 }
 
-/// Whether a range that ends with `upper` goes on in one that begins with `lower`.
+/// Returns whether a range with the bound `upper` continues in a range with the bound `lower`.
 fn meets(upper: &Bound<Vec<u8>>, lower: &Bound<Vec<u8>>) -> bool {
     matches!((upper, lower), (Bound::Included(upper), Bound::Excluded(lower)) if upper == lower)
 }

@@ -1,4 +1,4 @@
-//! Answers: written for all packets of a turn, then sent.
+//! Replies to the packets of an iteration.
 
 use std::borrow::Cow;
 use std::ops::{Bound, ControlFlow};
@@ -7,27 +7,27 @@ use honeycomb_protocol::batch::{Header, Item, Kind, Operation, Rejection, ReplyW
 use honeycomb_protocol::ocsm;
 use honeycomb_store::{Error, Reads};
 
-use crate::commands::{Range, each};
+use crate::commands::range::{Range, each};
 use crate::datagrams::outbox::Outbox;
 use crate::datagrams::outcome::Outcome;
 use crate::datagrams::port::Route;
-use crate::datagrams::questions::{Form, Question, Questions, Step};
+use crate::datagrams::requests::{PacketRequest, PacketRequests, ReplyFormat, Step};
 use crate::datagrams::sessions::Sessions;
 use crate::envelope::Envelope;
 use crate::failure::Failure;
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 
-/// What answers are made with.
+/// Writes and sends replies.
 #[derive(Debug)]
-pub(crate) struct Answers {
+pub(crate) struct Replier {
     pub(super) sessions: Sessions,
     pub(super) outbox: Outbox,
     payload_bytes: usize,
     reply_datagrams_max: u8,
 }
 
-impl Answers {
-    pub(super) fn new(shared: &Shared) -> Self {
+impl Replier {
+    pub(super) fn new(shared: &ServerState) -> Self {
         let config = &shared.config().datagrams;
         Self {
             sessions: Sessions::new(shared),
@@ -37,37 +37,42 @@ impl Answers {
         }
     }
 
-    /// Answers a hello.
-    pub(super) fn welcome(&mut self, hello: &Header, route: Route, shared: &Shared) {
-        let welcome = self.sessions.welcome(hello, route.client, shared);
-        self.send_header(&welcome, route);
+    /// Replies to a hello.
+    pub(super) fn reply_hello(&mut self, hello: &Header, route: Route, shared: &ServerState) {
+        let reply = self.sessions.reply_hello(hello, route.client, shared);
+        self.send_header(&reply, route);
     }
 
-    /// Says that nothing of a request was carried out.
-    pub(super) fn refuse(&mut self, request: &Header, rejection: Rejection, route: Route) {
+    /// Rejects a request. None of its operations was executed.
+    pub(super) fn reject(&mut self, request: &Header, rejection: Rejection, route: Route) {
         self.send_header(&Header { count: 0, kind: Kind::Rejected(rejection), ..*request }, route);
     }
 
-    /// Answers a packet whose operations were carried out.
-    pub(super) fn answer(&mut self, questions: &Questions<'_>, question: &Question<'_>, reads: &Reads) {
-        let found = Found { questions, question, reads };
-        match &question.form {
-            Form::Ocsm(packet) => {
-                let mut answers = ocsm::ReplyPacket::to(packet, &mut self.outbox.bytes);
+    /// Replies to a packet whose operations were executed.
+    pub(super) fn reply_to(
+        &mut self,
+        requests: &PacketRequests<'_>,
+        request: &PacketRequest<'_>,
+        reads: &Reads,
+    ) {
+        let found = PacketResults { requests, request, reads };
+        match &request.form {
+            ReplyFormat::Ocsm(packet) => {
+                let mut reply = ocsm::ReplyPacket::to(packet, &mut self.outbox.bytes);
                 for step in found.steps() {
                     match found.value(step) {
-                        Ok(value) => answers.push(ocsm::Status::Done, value.as_deref()),
-                        Err(outcome) => answers.push(outcome.status(), None),
+                        Ok(value) => reply.push(ocsm::Status::Done, value.as_deref()),
+                        Err(outcome) => reply.push(outcome.status(), None),
                     }
                 }
                 let end = self.outbox.bytes.len();
-                self.outbox.end(question.route, [end]);
+                self.outbox.end(request.route, [end]);
             }
-            Form::Batch(header) => self.reply(header, &found),
+            ReplyFormat::Batch(header) => self.reply(header, &found),
         }
     }
 
-    fn reply(&mut self, header: &Header, found: &Found<'_>) {
+    fn reply(&mut self, header: &Header, found: &PacketResults<'_>) {
         let (out, mut ends) = (&mut self.outbox.bytes, Vec::new());
         let mut reply = ReplyWriter::to(header, self.payload_bytes, self.reply_datagrams_max, out, &mut ends);
         let mut later = found.steps().len();
@@ -85,10 +90,10 @@ impl Answers {
             }
         }
         reply.finish();
-        self.outbox.end(found.question.route, ends);
+        self.outbox.end(found.request.route, ends);
         let writes = found.steps().iter().filter(|step| step.operation.writes());
         let outcomes: Vec<u8> = writes.filter_map(|step| step.outcome.map(Outcome::code)).collect();
-        let window = self.sessions.window(header.session, found.question.route.client);
+        let window = self.sessions.window(header.session, found.request.route.client);
         if let Some(window) = window.filter(|_| !outcomes.is_empty()) {
             window.finish(header.identifier, &outcomes);
         }
@@ -101,19 +106,19 @@ impl Answers {
     }
 }
 
-/// What was found for a packet.
-struct Found<'f> {
-    questions: &'f Questions<'f>,
-    question: &'f Question<'f>,
+/// The results of a packet.
+struct PacketResults<'f> {
+    requests: &'f PacketRequests<'f>,
+    request: &'f PacketRequest<'f>,
     reads: &'f Reads,
 }
 
-impl<'f> Found<'f> {
+impl<'f> PacketResults<'f> {
     fn steps(&self) -> &'f [Step<'f>] {
-        &self.questions.steps[self.question.steps.clone()]
+        &self.requests.steps[self.request.steps.clone()]
     }
 
-    /// The value of a get, or none of a write that has taken effect.
+    /// Returns the value of a get, or `None` for a successful write.
     #[inline]
     fn value(&self, step: &Step<'_>) -> Result<Option<Cow<'f, [u8]>>, Outcome> {
         match step.outcome {
@@ -125,7 +130,7 @@ impl<'f> Found<'f> {
         match self.reads.value(read) {
             Ok(pair) => Ok(Some(Cow::Borrowed(self.open(pair)?))),
             Err(Error::NoRoom) => {
-                let table = self.question.table.ok_or(Outcome::Failed)?;
+                let table = self.request.table.ok_or(Outcome::Failed)?;
                 let pair = table.get(step.operation.key())?;
                 Ok(Some(Cow::Owned(self.open(pair.as_deref())?.to_vec())))
             }
@@ -133,11 +138,11 @@ impl<'f> Found<'f> {
         }
     }
 
-    /// The data of a pair that has not expired.
+    /// Returns the data of a stored value that has not expired.
     #[inline]
     fn open<'p>(&self, pair: Option<&'p [u8]>) -> Result<&'p [u8], Outcome> {
         let envelope = Envelope::open(pair.ok_or(Outcome::Absent)?).ok_or(Outcome::Failed)?;
-        if envelope.is_alive(self.questions.now) { Ok(envelope.data) } else { Err(Outcome::Absent) }
+        if envelope.is_alive(self.requests.now) { Ok(envelope.data) } else { Err(Outcome::Absent) }
     }
 
     fn reply_range(&self, step: &Step<'_>, later: usize, reply: &mut ReplyWriter<'_>) {
@@ -148,7 +153,7 @@ impl<'f> Found<'f> {
         push(reply, &last, later);
     }
 
-    /// Replies pairs: with what item they end.
+    /// Replies the pairs of a range. Returns the item that ends them.
     fn push_pairs(
         &self,
         step: &Step<'_>,
@@ -156,7 +161,7 @@ impl<'f> Found<'f> {
         reply: &mut ReplyWriter<'_>,
     ) -> Result<Item<'f>, Failure> {
         let read = step.read.unwrap_or(usize::MAX);
-        let now = self.questions.now;
+        let now = self.requests.now;
         let alive = |pair| Envelope::open(pair).filter(|envelope| envelope.is_alive(now));
         let mut pairs = Pairs { reply, later, any: false, ended: None };
         let all_alive = match self.reads.pairs(read) {
@@ -170,22 +175,22 @@ impl<'f> Found<'f> {
             let _ = found.try_for_each(|(key, data)| pairs.push(key, data));
             self.reads.more(read)?
         } else {
-            // It takes more than one scan to pass over those that have expired, or there was no room.
-            let Some(table) = self.question.table else { return Ok(Item::Failed) };
-            let place = (&self.questions.shared.store, table);
+            // The range needs more than one scan, because of expired pairs, or the batch had no space for it.
+            let Some(table) = self.request.table else { return Ok(Item::Failed) };
+            let place = (&self.requests.shared.store, table);
             each(place, &range(&step.operation), now, |key, data| pairs.push(key, data))?
         };
         Ok(pairs.ended.unwrap_or(Item::Done { more }))
     }
 }
 
-/// The pairs of a range, on their way into a reply.
+/// The pairs of a range while they are written to a reply.
 struct Pairs<'p, 'r> {
     reply: &'p mut ReplyWriter<'r>,
-    /// Operations of the packet after this one.
+    /// The number of later operations of the packet.
     later: usize,
     any: bool,
-    /// With what item they end, if there was no room for all.
+    /// The item that ends the pairs, if the reply had no space for all of them.
     ended: Option<Item<'static>>,
 }
 
@@ -202,7 +207,7 @@ impl Pairs<'_, '_> {
     }
 }
 
-/// Replies an item, or that there is no room for it.
+/// Adds an item to a reply, or the note that the reply has no space for it.
 fn push(reply: &mut ReplyWriter<'_>, item: &Item<'_>, later: usize) {
     let instead = match reply.push(item, later) {
         Room::Fits => return,
@@ -210,10 +215,10 @@ fn push(reply: &mut ReplyWriter<'_>, item: &Item<'_>, later: usize) {
         Room::Never => Item::TooLarge,
     };
     let room = reply.push(&instead, later);
-    debug_assert_eq!(room, Room::Fits, "a byte was kept free for it");
+    debug_assert_eq!(room, Room::Fits, "the reply reserves a byte for it");
 }
 
-/// The range of an operation.
+/// Returns the range of an operation.
 pub(super) fn range<'a>(operation: &Operation<'a>) -> Range<'a> {
     let Operation::Range { from, pairs_max, floor_start, backward } = *operation else { return Range::all() };
     let bound = if from.is_empty() { Bound::Unbounded } else { Bound::Included(from) };

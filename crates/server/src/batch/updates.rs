@@ -1,31 +1,32 @@
-//! Commands of a round that read and then write, at most one of each connection: what they read is one batch,
-//! and the swaps that make them atomic are another. Those whose pair is another by then, and those of several
-//! pairs, are carried out one by one.
+//! The batches of a round for commands that read and then write, at most one command per connection.
+//! One batch reads the pairs of all commands. Another one contains the swaps that make the commands atomic. A
+//! command executes alone if its pair has changed between the two batches, or if it writes several pairs.
 
 use honeycomb_protocol::resp::ParsedRequest;
 use honeycomb_store::{Batch, Error, Reads, Table};
 use slab::Slab;
 
 use crate::arguments::Arguments;
-use crate::command::{Named, OnKeys, Run};
-use crate::commands::{run_alone, takes_memory};
+use crate::batch::round::{Round, VALUE_BYTES_MAX, WRITTEN_BYTES, clear};
+use crate::command::{CommandForm, CommandRef, OnKeys};
+use crate::commands::categories::allocates_memory;
+use crate::commands::transactions::run_alone;
 use crate::connection::Connection;
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
-use crate::room;
-use crate::session::Context;
-use crate::stopwatch::{Carried, Stopwatch};
-use crate::transaction::Transaction;
-use crate::turn::{Round, VALUE_BYTES_MAX, WRITTEN_BYTES, clear};
+use crate::memory_limit;
+use crate::stopwatch::{ExecutedCommand, Stopwatch};
+use crate::transaction::OptimisticTransaction;
 
-pub(super) struct Updating {
+pub(super) struct UpdateBatch {
     reads: Reads,
     commands: Vec<Command>,
-    /// The swaps of some of the commands, in their order.
+    /// The swaps of some of the commands, in the same order.
     swaps: Batch,
 }
 
-impl Default for Updating {
+impl Default for UpdateBatch {
     fn default() -> Self {
         let (commands, swaps) = (Vec::new(), Batch::default());
         Self { reads: Reads::with_limits(WRITTEN_BYTES, VALUE_BYTES_MAX), commands, swaps }
@@ -36,58 +37,58 @@ impl Default for Updating {
 struct Command {
     connection: usize,
     found: ParsedRequest,
-    named: Named,
+    named: CommandRef,
     handler: OnKeys,
-    /// Its first read.
+    /// The position of its first read in the batch.
     first: usize,
-    /// Where its reply begins.
+    /// The offset of its reply.
     before: usize,
     state: State,
 }
 
-/// How far a command is.
+/// The state of a command.
 enum State {
-    /// It has replied, and takes effect if its swap does.
+    /// It has replied, and takes effect if its swap succeeds.
     Swaps,
-    /// It is to be carried out by itself, as if nothing had been.
+    /// It must execute alone, from the beginning.
     Alone,
-    /// It is done, or has failed.
+    /// It has completed or failed.
     Done(Result<(), Failure>),
 }
 
-impl Updating {
+impl UpdateBatch {
     /// Adds the command at the front of a connection, if it reads and then writes, and its reads.
     pub(super) fn gather(&mut self, round: &Round<'_>, index: usize, connection: &mut Connection) {
-        if !connection.may_join() {
+        if !connection.can_batch() {
             return;
         }
-        let Ok(Some(asked)) = connection.take(&round.config.request) else { return };
+        let Ok(Some(request)) = connection.next_request(&round.config.request) else { return };
         let table = round.shared.table(connection.session.database);
-        let arguments = connection.requests.arguments(&asked.found);
+        let arguments = connection.requests.arguments(&request.found);
         let first = self.reads.len();
-        let Some((named, handler)) = self.read_ahead(asked.command, &arguments, table) else {
-            return connection.put_back(asked);
+        let Some((named, handler)) = self.read_ahead(request.command, &arguments, table) else {
+            return connection.put_back(request);
         };
-        let (found, before, state) = (asked.found, connection.unsent(), State::Alone);
+        let (found, before, state) = (request.found, connection.unsent(), State::Alone);
         self.commands.push(Command { connection: index, found, named, handler, first, before, state });
     }
 
-    /// Adds what a command reads. None if it is of another kind, or cannot be read ahead: then the command is
-    /// carried out alone, and has its error from there.
+    /// Adds the reads of a command. Returns `None` for a command of another kind, or if its keys cannot be
+    /// read in a batch. Such a command executes alone and reports its errors then.
     fn read_ahead(
         &mut self,
-        command: Option<Named>,
+        command: Option<CommandRef>,
         arguments: &Arguments<'_>,
         table: &Table,
-    ) -> Option<(Named, OnKeys)> {
-        let named = command.filter(|command| command.takes(arguments.len()))?;
-        let Run::Update(handler) = named.run else { return None };
+    ) -> Option<(CommandRef, OnKeys)> {
+        let named = command.filter(|command| command.accepts(arguments.len()))?;
+        let CommandForm::Update(handler) = named.form else { return None };
         named.read_keys(arguments, table, &mut self.reads)?;
         Some((named, handler))
     }
 
-    /// Carries out what was gathered, and replies: how much it was.
-    pub(super) fn carry_out(
+    /// Executes the collected commands and replies. Returns their number.
+    pub(super) fn execute(
         &mut self,
         round: &Round<'_>,
         connections: &mut Slab<Connection>,
@@ -95,14 +96,14 @@ impl Updating {
     ) -> usize {
         let done = self.commands.len();
         if done == 0 {
-            // Of a command that could not be read ahead some keys may have been.
+            // A rejected command may have added some of its keys.
             self.reads.clear();
             return 0;
         }
         if round.read(&mut self.reads).is_ok() {
-            let is_full = room::is_full(round.shared, round.config);
+            let is_full = memory_limit::is_full(round.shared, round.config);
             for command in &mut self.commands {
-                if is_full && takes_memory(&command.named) {
+                if is_full && allocates_memory(&command.named) {
                     command.state = State::Done(Err(Failure::OutOfMemory));
                     continue;
                 }
@@ -119,14 +120,14 @@ impl Updating {
         for Command { connection, found, named, before, .. } in self.commands.drain(..) {
             let connection = &mut connections[connection];
             let (requests, found) = (&connection.requests, &found);
-            lap.carried(named.number, Carried { connection, requests, found, before });
+            lap.executed(named.number, ExecutedCommand { connection, requests, found, before });
             connection.bound_replies(before, round.config.reply_bytes_max);
         }
         lap.end();
         done
     }
 
-    /// Applies the swaps: a command whose pair is another by now is carried out anew.
+    /// Applies the swaps. A command whose pair has changed executes again.
     fn swap(&mut self, round: &Round<'_>) {
         let Self { commands, swaps, .. } = self;
         if swaps.is_empty() {
@@ -135,21 +136,22 @@ impl Updating {
         round.counts.write_batches.add(swaps.len() as u64, 1);
         let mut waiting: Vec<_> = commands.iter_mut().map(|command| &mut command.state).collect();
         waiting.retain(|state| matches!(state, State::Swaps));
-        let refused = round.shared.store.apply_each(swaps, |index, outcome| {
+        let rejected = round.shared.store.apply_each(swaps, |index, outcome| {
             *waiting[index] = match outcome {
                 Ok(outcome) if outcome.wrote() => State::Done(Ok(())),
-                // Alone it can have memory freed.
+                // A command that executes alone can free memory first.
                 Ok(_) | Err(Error::OutOfMemory { .. }) => State::Alone,
                 Err(error) => State::Done(Err(error.into())),
             };
         });
-        debug_assert!(refused.is_ok(), "all tables are of this store");
+        debug_assert!(rejected.is_ok(), "all tables belong to this store");
         clear(swaps);
     }
 }
 
 impl Command {
-    /// Replies, and adds its swap or takes effect; unless there is no room for what it reads and writes.
+    /// Executes a command on the pairs that the batch read. Returns `Alone` if the batch had no space for its
+    /// reads or its swap.
     fn begin(
         &self,
         round: &Round<'_>,
@@ -159,7 +161,7 @@ impl Command {
     ) -> State {
         let Connection { requests, session, replies, .. } = connection;
         let (table, arguments) = (round.shared.table(session.database), requests.arguments(&self.found));
-        let mut transaction = Transaction::default();
+        let mut transaction = OptimisticTransaction::default();
         for (at, key) in self.named.keys(&arguments).iter().flat_map(Arguments::iter).enumerate() {
             match reads.value(self.first + at) {
                 Ok(value) => transaction.saw(table, key, value),
@@ -169,7 +171,8 @@ impl Command {
         if swaps.bytes() >= WRITTEN_BYTES {
             return State::Alone;
         }
-        let mut keyspace = Keyspace::within(&round.shared.databases, session, round.now, &mut transaction);
+        let mut keyspace =
+            Keyspace::in_transaction(&round.shared.databases, session, round.now, &mut transaction);
         if let Err(failure) = (self.handler)(&mut keyspace, &arguments, replies) {
             return State::Done(Err(failure));
         }
@@ -183,7 +186,7 @@ impl Command {
         }
     }
 
-    /// Carries it out by itself if it is to be, and replies its failure if there is one.
+    /// Executes the command alone if necessary, and replies its error.
     fn end(&mut self, round: &Round<'_>, connection: &mut Connection) {
         let Connection { requests, session, replies, .. } = connection;
         if !matches!(self.state, State::Done(_)) {

@@ -1,53 +1,57 @@
-//! Commands that are carried out one by one.
+//! Commands that execute one by one.
 
 use honeycomb_protocol::resp::Malformed;
 
 use crate::arguments::Arguments;
-use crate::command::Named;
-use crate::commands::takes_memory;
-use crate::connection::{Asked, Connection};
+use crate::batch::round::Round;
+use crate::command::CommandRef;
+use crate::commands;
+use crate::commands::categories::allocates_memory;
+use crate::connection::{Connection, PendingRequest};
+use crate::context::Context;
 use crate::cross_protocol;
 use crate::failure::Failure;
-use crate::room;
-use crate::session::{Context, Queue, Session};
-use crate::stopwatch::{Carried, Stopwatch};
-use crate::task::{Task, Tasks, Work, start};
-use crate::turn::Round;
+use crate::memory_limit;
+use crate::session::{Queue, Session};
+use crate::stopwatch::{ExecutedCommand, Stopwatch};
+use crate::task::scheduler::Tasks;
+use crate::task::{Task, Work, start};
 
-/// Commands that are executed at once between `MULTI` and `EXEC`. All others wait in the queue.
+/// Commands that execute at once between `MULTI` and `EXEC`. All others enter the queue.
 const NEVER_QUEUED: [&str; 7] = ["exec", "discard", "multi", "watch", "ri.watchrange", "reset", "quit"];
-/// Commands that no transaction may hold.
+/// Commands that are not allowed in a transaction.
 const NOT_IN_TRANSACTIONS: [&str; 2] = ["shutdown", "save"];
-/// Commands of clients that have not said the password.
+/// Commands that are allowed before authentication.
 const BEFORE_AUTHENTICATION: [&str; 4] = ["auth", "hello", "quit", "reset"];
 
-/// Carries out the request at the front of a connection: whether there is one, and not one that the next
-/// round carries out with others.
-pub(super) fn carry_out(
+/// Executes the request at the front of a connection. Returns false if there is no complete request, or if
+/// the next round executes it in a batch.
+pub(super) fn execute(
     round: &Round<'_>,
     tasks: &mut Tasks,
     (index, connection): (usize, &mut Connection),
     stopwatch: &mut Stopwatch<'_>,
 ) -> bool {
-    if !connection.may_go_on() {
+    if !connection.can_continue() {
         return false;
     }
-    let Asked { found, command, .. } = match connection.take(connection.limits(round.config)) {
-        Ok(Some(asked)) if round.delays(asked.command) => {
-            connection.put_back(asked);
+    let PendingRequest { found, command, .. } = match connection.next_request(connection.limits(round.config))
+    {
+        Ok(Some(request)) if round.delays(request.command) => {
+            connection.put_back(request);
             return false;
         }
-        Ok(Some(asked)) if round.paused.is_some() || connection.is_for_alone(&asked) => asked,
-        Ok(Some(asked)) => {
-            connection.put_back(asked);
+        Ok(Some(request)) if round.paused.is_some() || connection.must_execute_alone(&request) => request,
+        Ok(Some(request)) => {
+            connection.put_back(request);
             return false;
         }
         Ok(None) => return false,
         Err(malformed) => {
             let client = connection.session.client.id;
-            tracing::debug!(client, %malformed, "a connection is closed: what came is no request");
+            tracing::debug!(client, %malformed, "closing a connection: malformed request");
             let before = connection.unsent();
-            Failure::other(refusal(&malformed, &connection.session))
+            Failure::other(protocol_error(&malformed, &connection.session))
                 .reply_after(before, &mut connection.replies);
             connection.session.closing = true;
             return true;
@@ -76,44 +80,44 @@ pub(super) fn carry_out(
         Some(number) => {
             round.counts.commands[number].errors.add(u64::from(served.is_err()));
             let (requests, found) = (&connection.requests, &found);
-            lap.carried(number, Carried { connection, requests, found, before });
+            lap.executed(number, ExecutedCommand { connection, requests, found, before });
             lap.end();
         }
-        None => round.counts.not_carried_out.add(1),
+        None => round.counts.commands_rejected.add(1),
     }
     if let Err(failure) = served {
         failure.reply_after(before, &mut connection.replies);
     }
-    if connection.session.is_silent() {
+    if connection.session.end_command() {
         connection.replies.truncate(before);
     }
     connection.bound_replies(before, round.config.reply_bytes_max);
     true
 }
 
-/// Queues a command, executes it, or begins it: then the work that is left is returned.
+/// Queues a command, executes it, or begins it. Returns the remaining work of a long command.
 fn serve(
     context: &mut Context<'_>,
-    allowed: Result<Named, Failure>,
+    allowed: Result<CommandRef, Failure>,
     arguments: &Arguments<'_>,
-) -> Result<Option<(Named, Work)>, Failure> {
+) -> Result<Option<(CommandRef, Work)>, Failure> {
     let command = match allowed {
         Ok(command) => command,
         Err(failure) => {
-            context.session.spoil(&failure);
+            context.session.abort(&failure);
             return Err(failure);
         }
     };
     if let Some(queue) = context.session.queue.as_mut().filter(|_| !NEVER_QUEUED.contains(&command.name)) {
-        queue.push(command, *arguments, context.shared.config().request.request_bytes_max)?;
+        queue.push(command.number, *arguments, context.shared.config().request.request_bytes_max)?;
         context.replies.simple("QUEUED");
         return Ok(None);
     }
     Ok(start(context, command, arguments)?.map(|work| (command, work)))
 }
 
-/// The reason for which bytes are no request: clients that have not said the password may send less.
-fn refusal(malformed: &Malformed, session: &Session) -> String {
+/// Returns the error message for a malformed request. Clients that have not authenticated have lower limits.
+fn protocol_error(malformed: &Malformed, session: &Session) -> String {
     match malformed {
         Malformed::ArgumentCount if !session.authenticated => {
             "Protocol error: unauthenticated multibulk length".to_owned()
@@ -125,19 +129,19 @@ fn refusal(malformed: &Malformed, session: &Session) -> String {
     }
 }
 
-/// The command, if the client may run it where it is.
+/// Returns the command if the client may execute it in its current state.
 fn allowed(
     round: &Round<'_>,
     session: &Session,
-    command: Option<Named>,
+    command: Option<CommandRef>,
     arguments: &Arguments<'_>,
-) -> Result<Named, Failure> {
+) -> Result<CommandRef, Failure> {
     let unknown = || Failure::UnknownCommand(String::from_utf8_lossy(&arguments[0]).into_owned());
     let command = command.ok_or_else(unknown)?;
     if !session.authenticated && !BEFORE_AUTHENTICATION.contains(&command.name) {
         return Err(Failure::NotAuthenticated);
     }
-    if command.name == "exec" && !command.takes(arguments.len()) {
+    if command.name == "exec" && !command.accepts(arguments.len()) {
         return Err(Failure::AbortedByArity);
     }
     command.check_arity(arguments.len())?;
@@ -145,11 +149,16 @@ fn allowed(
         return Err(Failure::other("Command not allowed inside a transaction"));
     }
     let queued = session.queue.as_ref().filter(|_| command.name == "exec");
-    if takes_memory(&command) && room::is_full(round.shared, round.config) {
+    if allocates_memory(&command) && memory_limit::is_full(round.shared, round.config) {
         return Err(Failure::OutOfMemory);
     }
-    if queued.is_some_and(Queue::takes_memory) && room::is_full(round.shared, round.config) {
+    if queued.is_some_and(may_allocate_memory) && memory_limit::is_full(round.shared, round.config) {
         return Err(Failure::AbortedByMemory);
     }
     Ok(command)
+}
+
+/// Returns whether a queued command may allocate memory of the store.
+fn may_allocate_memory(queue: &Queue) -> bool {
+    queue.commands.iter().any(|(number, _)| allocates_memory(&commands::by_number(*number)))
 }

@@ -1,4 +1,4 @@
-//! What all cores of a server share.
+//! The state that all cores of a server share.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,23 +18,24 @@ use crate::cursors::Cursors;
 use crate::databases::Databases;
 use crate::deadlines::Deadlines;
 use crate::digest::Digests;
-use crate::eviction::Evictor;
+use crate::eviction::sampler::Sampler;
 use crate::failure::Failure;
 use crate::latency::Latency;
 use crate::monitors::Monitors;
 use crate::pace::Pace;
 use crate::pause::Pause;
-use crate::reaper::{Reaper, Schedule};
+use crate::reaper::state::{Reaper, Schedule};
 use crate::recency::Recencies;
 use crate::slow_log::SlowLog;
 use crate::time::Time;
+use crate::totals::{self, Totals};
 
-/// The store, its tables by number, and counts.
+/// The store, its numbered tables, and the state of clients and background work.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct ServerState {
     config: ArcSwap<Config>,
-    /// Held by who changes the config.
-    changing: Mutex<()>,
+    /// Serializes changes of the parameters.
+    config_lock: Mutex<()>,
     pub(crate) store: Store,
     pub(crate) time: Box<dyn Time>,
     pub(crate) started: u64,
@@ -47,44 +48,54 @@ pub(crate) struct Shared {
     pub(crate) evicted: AtomicU64,
     pub(crate) deadlines: Deadlines,
     pub(crate) recencies: Recencies,
-    pub(crate) evictor: Mutex<Evictor>,
-    /// Held by the core that takes a step of it.
+    pub(crate) sampler: Mutex<Sampler>,
+    /// Locked by the core that executes a step of it.
     pub(crate) reaper: Mutex<Reaper>,
     pub(crate) schedule: Schedule,
     pub(crate) connections: AtomicUsize,
     pub(crate) clients: Clients,
-    /// When it was last logged that a connection was refused, or closed since it spoke HTTP.
-    pub(crate) refusal_warned: Seldom,
-    pub(crate) intrusion_warned: Seldom,
+    /// Rate limits of the warnings about rejected connections, and about connections that sent HTTP requests.
+    pub(crate) rejection_warning: RateLimit,
+    pub(crate) http_warning: RateLimit,
     pub(crate) slow_log: SlowLog,
     pub(crate) latency: Latency,
     pub(crate) monitors: Arc<Monitors>,
     pub(crate) pause: Pause,
     pub(crate) pace: Pace,
-    /// Forty hexadecimal digits that no other start of a server has.
+    /// Forty hexadecimal digits that identify this start of the server.
     pub(crate) run_id: String,
-    /// What wakes each core up.
+    /// One waker for each core.
     wakers: Mutex<Vec<Arc<Waker>>>,
-    /// What ends the server if a client asks for it.
-    ending: Mutex<Option<Ending>>,
-    /// Of each core.
+    /// Stops the server on the request of a client.
+    shutdown_hook: Mutex<Option<ShutdownHook>>,
+    /// The counts of each core.
     pub(crate) counts: Vec<Arc<Counts>>,
-    /// What is subtracted from totals that clients are shown: they were counted before a reset.
-    pub(crate) forgotten: Mutex<Option<crate::totals::Totals>>,
+    /// The totals at the last reset. Totals for clients are relative to them.
+    pub(crate) totals_at_reset: Mutex<Option<Totals>>,
     pub(crate) databases: Databases,
-    /// Memory that replies have used and will use again.
+    pub(crate) command_table: CommandTable,
+    /// Memory that replies reuse.
     pub(crate) reply_chunks: Arc<ChunkPool>,
 }
 
-/// Bytes of chunks that are kept for replies, by all cores together.
+/// The properties of the table of commands that the shared state needs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CommandTable {
+    pub(crate) count: usize,
+    /// Returns the name of a command by its number, and of its subcommand by a second number.
+    pub(crate) full_name: fn(usize, usize) -> &'static str,
+}
+
+/// Maximum number of bytes of chunks that the pool keeps for the replies of all cores.
 const REPLY_CHUNKS_BYTES_MAX: usize = 16 << 20;
 
-impl Shared {
+impl ServerState {
     pub(crate) fn new(
         config: Config,
         store: Store,
         time: Box<dyn Time>,
         tokens: Tokens,
+        command_table: CommandTable,
     ) -> Result<Self, honeycomb_store::Error> {
         let databases = Databases::open(&store, config.databases)?;
         let deadlines = Deadlines::open(&store, databases.tables(), config.cores)?;
@@ -103,11 +114,11 @@ impl Shared {
             expired: AtomicU64::new(0),
             evicted: AtomicU64::new(0),
             recencies: Recencies::default(),
-            evictor: Mutex::default(),
+            sampler: Mutex::default(),
             connections: AtomicUsize::new(0),
             clients: Clients::default(),
-            refusal_warned: Seldom::default(),
-            intrusion_warned: Seldom::default(),
+            rejection_warning: RateLimit::default(),
+            http_warning: RateLimit::default(),
             slow_log: SlowLog::default(),
             latency: Latency::default(),
             monitors: Arc::default(),
@@ -115,71 +126,102 @@ impl Shared {
             pace: Pace::default(),
             run_id: run_id(),
             wakers: Mutex::default(),
-            ending: Mutex::default(),
-            counts: (0..config.cores).map(|_| Arc::default()).collect(),
-            forgotten: Mutex::default(),
+            shutdown_hook: Mutex::default(),
+            counts: (0..config.cores).map(|_| Arc::new(Counts::new(command_table.count))).collect(),
+            totals_at_reset: Mutex::default(),
+            command_table,
             config: ArcSwap::from_pointee(config),
-            changing: Mutex::default(),
+            config_lock: Mutex::default(),
             store,
             time,
         })
     }
 
-    /// The table of a number that was checked.
+    /// Returns the table of a valid number.
     pub(crate) fn table(&self, number: usize) -> &Table {
         self.databases.table(number)
     }
 
-    /// The number of a table, as clients write it.
+    /// Returns the totals since the start of the server.
+    pub(crate) fn totals(&self) -> Totals {
+        let (expired, evicted) = (self.expired.load(Ordering::Relaxed), self.evicted.load(Ordering::Relaxed));
+        Totals::of(&self.counts, expired, evicted)
+    }
+
+    /// Returns the totals since the last `CONFIG RESETSTAT`.
+    pub(crate) fn totals_since_reset(&self) -> Totals {
+        let mut totals = self.totals();
+        let totals_at_reset = self.totals_at_reset.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(totals_at_reset) = &*totals_at_reset {
+            totals.subtract(totals_at_reset);
+        }
+        totals
+    }
+
+    /// Resets the totals that clients see. Metrics continue, because collectors expect counters never to
+    /// decrease.
+    pub(crate) fn reset_totals(&self) {
+        let now = self.totals();
+        *self.totals_at_reset.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
+    }
+
+    /// Returns the number of executed commands and the bytes of the arena in use.
+    pub(crate) fn measure(&self) -> (u64, usize) {
+        let memory = self.store.statistics().memory;
+        (totals::executed(&self.counts), memory.arena_bytes - memory.free_bytes)
+    }
+
+    /// Converts the number of a table, as clients send it, to an index.
     pub(crate) fn database(&self, number: i64) -> Result<usize, Failure> {
         self.databases.number(number)
     }
 
-    /// All tables, in no particular order.
+    /// Returns all tables, in no particular order.
     pub(crate) fn tables(&self) -> &[Table] {
         self.databases.tables()
     }
 
-    /// The parameters as they are now.
+    /// Returns the current parameters.
     #[inline]
     pub(crate) fn config(&self) -> Guard<Arc<Config>> {
         self.config.load()
     }
 
-    /// Changes parameters: all that `change` does or, on an error, none.
+    /// Changes parameters atomically. On an error no parameter changes.
     pub(crate) fn change_config<E>(
         &self,
         change: impl FnOnce(&mut Config) -> Result<(), E>,
     ) -> Result<(), E> {
-        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _locked = self.config_lock.lock().unwrap_or_else(PoisonError::into_inner);
         let mut config = Config::clone(&self.config());
         change(&mut config)?;
         self.config.store(Arc::new(config));
         Ok(())
     }
 
-    /// Adds what wakes the next core up.
+    /// Adds the waker of the next core.
     pub(crate) fn add_waker(&self, waker: Arc<Waker>) {
         self.wakers.lock().unwrap_or_else(PoisonError::into_inner).push(waker);
     }
 
-    /// Has a core look at what was left for it.
+    /// Wakes a core, so that it handles work that other cores left for it.
     pub(crate) fn wake(&self, core: usize) {
         let wakers = self.wakers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(Err(error)) = wakers.get(core).map(|waker| waker.wake()) {
-            tracing::warn!(core, %error, "a core was not woken up");
+            tracing::warn!(core, %error, "cannot wake a core");
         }
     }
 
-    /// Says what ends the server if a client asks for it.
-    pub(crate) fn set_ending(&self, ending: impl Fn() + Send + 'static) {
-        *self.ending.lock().unwrap_or_else(PoisonError::into_inner) = Some(Ending(Box::new(ending)));
+    /// Sets the function that stops the server on the request of a client.
+    pub(crate) fn set_shutdown_hook(&self, hook: impl Fn() + Send + 'static) {
+        *self.shutdown_hook.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some(ShutdownHook(Box::new(hook)));
     }
 
-    /// Has the program end the server: whether it lets clients do that.
-    pub(crate) fn ask_to_end(&self) -> bool {
-        let ending = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
-        ending.as_ref().map(|ending| (ending.0)()).is_some()
+    /// Requests the program to stop the server. Returns false if clients may not stop the server.
+    pub(crate) fn request_shutdown(&self) -> bool {
+        let hook = self.shutdown_hook.lock().unwrap_or_else(PoisonError::into_inner);
+        hook.as_ref().map(|hook| (hook.0)()).is_some()
     }
 
     pub(crate) fn is_stopping(&self) -> bool {
@@ -187,28 +229,28 @@ impl Shared {
     }
 }
 
-/// Ends the server.
-struct Ending(Box<dyn Fn() + Send>);
+/// A function that stops the server.
+struct ShutdownHook(Box<dyn Fn() + Send>);
 
-impl fmt::Debug for Ending {
+impl fmt::Debug for ShutdownHook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Ending")
+        f.write_str("ShutdownHook")
     }
 }
 
 fn run_id() -> String {
     let mut bytes = [0; 20];
-    // The number tells starts of a server from each other and protects nothing: without it they are alike.
+    // The identifier only distinguishes starts of servers and protects nothing, so zeros are acceptable.
     let _ = getrandom::fill(&mut bytes);
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// When something was last done that is done once a second at most.
+/// A rate limit: one event per second.
 #[derive(Debug, Default)]
-pub(crate) struct Seldom(AtomicU64);
+pub(crate) struct RateLimit(AtomicU64);
 
-impl Seldom {
-    /// Whether it is time to do it again: only one thread is told so. `now` is in milliseconds.
+impl RateLimit {
+    /// Returns whether the event is due again. Only one thread gets `true`. `now` is in milliseconds.
     pub(crate) fn is_time(&self, now: u64) -> bool {
         let last = self.0.load(Ordering::Relaxed);
         let is_time = now.saturating_sub(last) >= 1000;

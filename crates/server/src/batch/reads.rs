@@ -1,64 +1,65 @@
-//! The reads of a round, of all connections and datagrams: gathered, carried out together, replied.
+//! The batch of reads of a round, of all connections and datagrams.
 
 use honeycomb_protocol::resp::ParsedRequest;
 use honeycomb_store::{Error, Reads, Table};
 use slab::Slab;
 
 use crate::arguments::Arguments;
-use crate::command::{Named, OnKeys, Run};
-use crate::commands::Page;
-use crate::connection::{Asked, Connection};
+use crate::batch::round::{COMMANDS_MAX, FOUND_BYTES, Round, VALUE_BYTES_MAX};
+use crate::command::{CommandForm, CommandRef, OnKeys};
+use crate::commands::query::Page;
+use crate::connection::{Connection, PendingRequest};
 use crate::datagrams::Datagrams;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
-use crate::stopwatch::{Carried, Stopwatch};
+use crate::stopwatch::{ExecutedCommand, Stopwatch};
 use crate::tally;
-use crate::turn::{FOUND_BYTES, Round, TOGETHER, VALUE_BYTES_MAX};
 
-pub(super) struct Reading {
+pub(super) struct ReadBatch {
     reads: Reads,
     commands: Vec<Command>,
-    /// Bytes of replies since the turn began.
+    /// Bytes of replies since the start of the iteration.
     replied: usize,
     budget: Budget,
 }
 
-/// Pairs that a batch should have room for, shared between connections. A command for which there is no room
-/// is read in vain, and those after it are parsed in vain.
+/// The number of pairs for which a batch has space, shared between connections. A command that finds no space
+/// in the batch reads in vain, and the commands behind it are parsed in vain.
 #[derive(Default)]
 struct Budget {
-    /// Bytes that each pair takes that commands ask for, on average.
+    /// Average number of bytes of a requested pair.
     average: usize,
-    /// Pairs that the commands of the batch ask for.
-    asked: usize,
-    /// Connections that are still to be asked for commands in this round.
+    /// Pairs that the commands of the batch request.
+    requested: usize,
+    /// Connections that have not added commands in this round yet.
     connections: usize,
 }
 
-/// Bytes that a batch finds. It asks for about [`FOUND_BYTES`]; the rest is for commands that find more
-/// than those before them, and for one command of each of many connections.
+/// Maximum number of bytes that a batch returns. A batch requests about [`FOUND_BYTES`]; the rest is for
+/// commands that return more bytes than the average, and for one command each of many connections.
 const FOUND_BYTES_MAX: usize = 4 * FOUND_BYTES;
-/// Pairs that each connection may ask for even if there may be no room: fewer are not worth a batch.
-const TOGETHER_MIN: usize = 8;
+/// Pairs that each connection may request even if the batch may have no space. A batch of fewer pairs does
+/// not pay off.
+const COMMANDS_MIN: usize = 8;
 
 impl Budget {
-    /// Pairs that the next connection may ask for.
+    /// Returns the number of pairs that the next connection may request.
     fn share(&mut self) -> usize {
         let total = FOUND_BYTES / self.average.max(1);
-        let share = total.saturating_sub(self.asked) / self.connections.max(1);
+        let share = total.saturating_sub(self.requested) / self.connections.max(1);
         self.connections = self.connections.saturating_sub(1);
-        share.clamp(TOGETHER_MIN, TOGETHER)
+        share.clamp(COMMANDS_MIN, COMMANDS_MAX)
     }
 
-    /// Takes note of how many bytes a batch has found: the last one counts for half.
+    /// Updates the average with the bytes that a batch returned. The last batch has a weight of one half.
     fn end(&mut self, bytes: usize) {
-        if let Some(each) = bytes.checked_div(std::mem::take(&mut self.asked)) {
+        if let Some(each) = bytes.checked_div(std::mem::take(&mut self.requested)) {
             self.average = self.average.midpoint(each);
         }
     }
 }
 
-impl Default for Reading {
+impl Default for ReadBatch {
     fn default() -> Self {
         let reads = Reads::with_limits(FOUND_BYTES_MAX, VALUE_BYTES_MAX);
         Self { reads, commands: Vec::new(), replied: 0, budget: Budget::default() }
@@ -71,34 +72,34 @@ struct Command {
     found: ParsedRequest,
     number: usize,
     what: What,
-    /// Its first read.
+    /// The position of its first read in the batch.
     first: usize,
 }
 
-/// What it replies of what was read.
+/// How a command replies.
 enum What {
     Keys(OnKeys),
     Range(Page),
 }
 
-/// Whether a command has replied, or is to be executed alone: the batch had no room for what it reads.
+/// The outcome of a command. A command executes alone if the batch had no space for its reads.
 enum Outcome {
     Replied(Result<(), Failure>),
     Alone,
 }
 
-impl Reading {
-    /// Begins a turn.
+impl ReadBatch {
+    /// Begins an iteration.
     pub(super) fn begin(&mut self) {
         self.replied = 0;
     }
 
-    /// Begins a round, in which so many connections are asked for commands.
+    /// Begins a round in which `connections` connections may add commands.
     pub(super) fn begin_round(&mut self, connections: usize) {
         self.budget.connections = connections;
     }
 
-    /// Bytes of replies since the turn began.
+    /// Returns the bytes of replies since the start of the iteration.
     pub(super) fn replied(&self) -> usize {
         self.replied
     }
@@ -106,39 +107,39 @@ impl Reading {
     /// Adds the reads at the front of a connection.
     pub(super) fn gather(&mut self, round: &Round<'_>, index: usize, connection: &mut Connection) {
         let mut room = self.budget.share();
-        if !connection.may_join() {
+        if !connection.can_batch() {
             return;
         }
         let table = round.shared.table(connection.session.database);
         while room > 0 {
-            let Ok(Some(asked)) = connection.take(&round.config.request) else { return };
-            let (first, arguments) = (self.reads.len(), connection.requests.arguments(&asked.found));
-            let Some((named, what, pairs)) = self.read_ahead(asked.command, &arguments, table) else {
-                return connection.put_back(Asked { is_no_read: true, ..asked });
+            let Ok(Some(request)) = connection.next_request(&round.config.request) else { return };
+            let (first, arguments) = (self.reads.len(), connection.requests.arguments(&request.found));
+            let Some((named, what, pairs)) = self.read_ahead(request.command, &arguments, table) else {
+                return connection.put_back(PendingRequest { cannot_batch_read: true, ..request });
             };
-            let (found, number) = (asked.found, named.number);
+            let (found, number) = (request.found, named.number);
             self.commands.push(Command { connection: index, found, number, what, first });
             room = room.saturating_sub(pairs.max(1));
-            self.budget.asked += pairs.max(1);
+            self.budget.requested += pairs.max(1);
         }
     }
 
-    /// Adds what a command reads: how many pairs at most. None if it cannot be read ahead: then the command
-    /// is carried out alone, and has its error from there.
+    /// Adds the reads of a command. Returns the maximum number of pairs that it reads, or `None` if the batch
+    /// cannot execute the command. Such a command executes alone and reports its errors then.
     #[inline]
     fn read_ahead(
         &mut self,
-        command: Option<Named>,
+        command: Option<CommandRef>,
         arguments: &Arguments<'_>,
         table: &Table,
-    ) -> Option<(Named, What, usize)> {
-        let named = command.filter(|command| command.takes(arguments.len()))?;
-        match named.run {
-            Run::Read(handler) | Run::Values(handler) => {
+    ) -> Option<(CommandRef, What, usize)> {
+        let named = command.filter(|command| command.accepts(arguments.len()))?;
+        match named.form {
+            CommandForm::Read(handler) | CommandForm::Values(handler) => {
                 let keys = named.read_keys(arguments, table, &mut self.reads)?;
                 Some((named, What::Keys(handler), keys))
             }
-            Run::Range(parse) => {
+            CommandForm::Range(parse) => {
                 let (page, pairs) = parse(arguments).ok()?.read_ahead(table, &mut self.reads)?;
                 Some((named, What::Range(page), pairs))
             }
@@ -146,18 +147,19 @@ impl Reading {
         }
     }
 
-    /// Carries out what was gathered and what datagrams ask for, and replies: how much it was.
-    pub(super) fn carry_out(
+    /// Executes the collected reads and those of datagrams, and replies. Returns the number of executed
+    /// commands and operations.
+    pub(super) fn execute(
         &mut self,
         round: &Round<'_>,
         connections: &mut Slab<Connection>,
         datagrams: &mut Datagrams,
         stopwatch: &mut Stopwatch<'_>,
     ) -> usize {
-        let (questions, answers) = datagrams.ask(round.shared, round.now, &mut self.reads);
-        if self.commands.is_empty() && questions.is_empty() {
+        let (requests, replier) = datagrams.collect(round.shared, round.now, &mut self.reads);
+        if self.commands.is_empty() && requests.is_empty() {
             datagrams.send();
-            // Of a command that could not be read ahead some keys may have been.
+            // A rejected command may have added some of its keys.
             self.reads.clear();
             return 0;
         }
@@ -165,9 +167,10 @@ impl Reading {
         let (mut done, mut lap) = (0, stopwatch.lap(self.commands.len()));
         for command in &self.commands {
             let connection = &mut connections[command.connection];
-            if !connection.may_go_on() || connection.is_taken_back(&command.found) {
-                // It ends, has more replies than its client takes, or one before is to be executed first.
-                connection.take_back(&command.found);
+            if !connection.can_continue() || connection.is_rewound(&command.found) {
+                // The connection closes, its client has too many unread replies, or an earlier command must
+                // execute first.
+                connection.rewind_to(&command.found);
                 continue;
             }
             let (before, lookups) = (connection.unsent(), tally::lookups());
@@ -180,20 +183,20 @@ impl Reading {
                 Outcome::Alone => {
                     tally::forget_since(lookups);
                     connection.replies.truncate(before);
-                    connection.take_back_for_alone(&command.found);
+                    connection.rewind_to_alone(&command.found);
                     continue;
                 }
             }
             done += 1;
             self.replied += connection.unsent().saturating_sub(before);
             let (requests, found) = (&connection.requests, &command.found);
-            lap.carried(command.number, Carried { connection, requests, found, before });
+            lap.executed(command.number, ExecutedCommand { connection, requests, found, before });
             connection.bound_replies(before, round.config.reply_bytes_max);
         }
         lap.end();
         self.commands.clear();
         self.budget.end(self.reads.found_bytes());
-        done += questions.carry_out(&self.reads, outcome.is_ok(), answers);
+        done += requests.execute(&self.reads, outcome.is_ok(), replier);
         datagrams.send();
         self.reads.clear();
         done
@@ -216,7 +219,7 @@ impl Command {
         let databases = &round.shared.databases;
         match self.what {
             What::Keys(handler) => {
-                let mut keyspace = Keyspace::ahead(databases, session, round.now, reads, self.first);
+                let mut keyspace = Keyspace::of_batch(databases, session, round.now, reads, self.first);
                 match handler(&mut keyspace, &requests.arguments(&self.found), replies) {
                     Err(Failure::NoRoom) => Outcome::Alone,
                     replied => Outcome::Replied(replied),
@@ -235,32 +238,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_asks_for_as_much_as_it_has_room_for() {
+    fn a_batch_requests_what_it_has_space_for() {
         let mut budget = Budget::default();
         let mut round = |bytes_each: usize, wishes: [usize; 4]| {
             budget.connections = wishes.len();
             let shares = wishes.map(|wish| {
                 let share = budget.share();
-                budget.asked += share.min(wish);
+                budget.requested += share.min(wish);
                 share.min(wish)
             });
-            // What there is no room for is asked for again.
+            // The next round requests the rest again.
             budget.end((shares.iter().sum::<usize>() * bytes_each).min(FOUND_BYTES_MAX));
             shares
         };
-        assert_eq!(round(100, [TOGETHER; 4]), [TOGETHER; 4]);
+        assert_eq!(round(100, [COMMANDS_MAX; 4]), [COMMANDS_MAX; 4]);
         for _ in 0..30 {
-            round(1024, [TOGETHER; 4]);
+            round(1024, [COMMANDS_MAX; 4]);
         }
         let fits = FOUND_BYTES / 1024;
-        let shares = round(1024, [TOGETHER; 4]);
+        let shares = round(1024, [COMMANDS_MAX; 4]);
         assert!(shares.iter().all(|share| share.abs_diff(fits / 4) <= fits / 8), "{shares:?}");
-        // What one connection leaves is for those after it.
-        let shares = round(1024, [1, 1, 1, TOGETHER]);
+        // Later connections get the share that an earlier one leaves.
+        let shares = round(1024, [1, 1, 1, COMMANDS_MAX]);
         assert!(shares[3] > fits / 2, "{shares:?}");
         for _ in 0..30 {
-            round(1 << 20, [TOGETHER; 4]);
+            round(1 << 20, [COMMANDS_MAX; 4]);
         }
-        assert_eq!(round(100, [TOGETHER; 4]), [TOGETHER_MIN; 4]);
+        assert_eq!(round(100, [COMMANDS_MAX; 4]), [COMMANDS_MIN; 4]);
     }
 }

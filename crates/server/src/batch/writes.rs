@@ -1,4 +1,4 @@
-//! The writes of a round, of all connections: gathered, carried out together, replied.
+//! The batch of writes of a round, of all connections.
 
 use std::collections::HashSet;
 
@@ -7,28 +7,28 @@ use honeycomb_store::{Batch, Table};
 use slab::Slab;
 
 use crate::arguments::Arguments;
-use crate::command::{Named, OnKeys, Put, Run};
-use crate::commands::run_alone;
-use crate::connection::{Asked, Connection};
+use crate::batch::round::{COMMANDS_MAX, Round, VALUE_BYTES_MAX, WRITTEN_BYTES, clear};
+use crate::command::{CommandForm, CommandRef, OnKeys, Put};
+use crate::commands::transactions::run_alone;
+use crate::connection::{Connection, PendingRequest};
+use crate::context::Context;
 use crate::deadlines::Stamp;
 use crate::envelope::Envelope;
 use crate::failure::Failure;
+use crate::memory_limit;
 use crate::recency;
-use crate::room;
-use crate::session::Context;
-use crate::stopwatch::{Carried, Stopwatch};
-use crate::turn::{Round, TOGETHER, VALUE_BYTES_MAX, WRITTEN_BYTES, clear};
+use crate::stopwatch::{ExecutedCommand, Stopwatch};
 
 #[derive(Default)]
-pub(super) struct Writing {
-    /// The write of each command.
+pub(super) struct WriteBatch {
+    /// One write per command.
     batch: Batch,
-    /// Entries in the index of deadlines for the pairs that expire. They are written first.
+    /// Entries in the index of deadlines for the pairs with a deadline. They are written before the pairs.
     entries: Batch,
-    /// The stamp of the first of them.
+    /// The stamp of the first entry.
     first_stamp: Option<Stamp>,
     commands: Vec<Command>,
-    /// Room for a value in its envelope.
+    /// Buffer for a value in its envelope.
     sealed: Vec<u8>,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Writing {
 struct Command {
     connection: usize,
     found: ParsedRequest,
-    named: Named,
+    named: CommandRef,
     handler: OnKeys,
     entry: Option<Entry>,
     failure: Option<Failure>,
@@ -45,40 +45,40 @@ struct Command {
 /// The deadline of a pair, and the stamp of its entry.
 type Entry = (u64, Stamp);
 
-impl Writing {
+impl WriteBatch {
     /// Adds the writes at the front of a connection.
     pub(super) fn gather(&mut self, round: &Round<'_>, index: usize, connection: &mut Connection) {
-        if !connection.may_join() {
+        if !connection.can_batch() {
             return;
         }
         let table = round.shared.table(connection.session.database);
-        for _ in 0..TOGETHER {
+        for _ in 0..COMMANDS_MAX {
             if self.batch.bytes() + self.entries.bytes() >= WRITTEN_BYTES {
                 return;
             }
-            let Ok(Some(asked)) = connection.take(&round.config.request) else { return };
-            let arguments = connection.requests.arguments(&asked.found);
-            let Some((named, handler, entry)) = self.write_ahead(round, asked.command, &arguments, table)
+            let Ok(Some(request)) = connection.next_request(&round.config.request) else { return };
+            let arguments = connection.requests.arguments(&request.found);
+            let Some((named, handler, entry)) = self.write_ahead(round, request.command, &arguments, table)
             else {
-                return connection.put_back(Asked { is_no_write: true, ..asked });
+                return connection.put_back(PendingRequest { cannot_batch_write: true, ..request });
             };
-            let found = asked.found;
+            let found = request.found;
             self.commands.push(Command { connection: index, found, named, handler, entry, failure: None });
         }
     }
 
-    /// Adds what a command writes. None if it is no plain write: then the command is carried out alone, and
-    /// has its error from there.
+    /// Adds the write of a command. Returns `None` for a command of another kind or an invalid one. Such a
+    /// command executes alone and reports its errors then.
     #[inline]
     fn write_ahead(
         &mut self,
         round: &Round<'_>,
-        command: Option<Named>,
+        command: Option<CommandRef>,
         arguments: &Arguments<'_>,
         table: &Table,
-    ) -> Option<(Named, OnKeys, Option<Entry>)> {
+    ) -> Option<(CommandRef, OnKeys, Option<Entry>)> {
         let named = command?;
-        let Run::Write(handler, put) = named.run else { return None };
+        let CommandForm::Write(handler, put) = named.form else { return None };
         let Put { value, expires_at } = put(arguments, round.now)?;
         let key = &arguments[1];
         if value.len() > VALUE_BYTES_MAX || expires_at.is_some() && !table.allows_key(key) {
@@ -95,8 +95,8 @@ impl Writing {
         Some((named, handler, entry))
     }
 
-    /// Carries out what was gathered, and replies: how much it was.
-    pub(super) fn carry_out(
+    /// Executes the collected writes and replies. Returns their number.
+    pub(super) fn execute(
         &mut self,
         round: &Round<'_>,
         connections: &mut Slab<Connection>,
@@ -105,7 +105,7 @@ impl Writing {
         if self.commands.is_empty() {
             return 0;
         }
-        if room::is_full(round.shared, round.config) {
+        if memory_limit::is_full(round.shared, round.config) {
             self.commands.iter_mut().for_each(|command| command.failure = Some(Failure::OutOfMemory));
             self.first_stamp = None;
         } else {
@@ -125,7 +125,7 @@ impl Writing {
                 }
             }
             let (requests, found) = (&connection.requests, &found);
-            lap.carried(named.number, Carried { connection, requests, found, before });
+            lap.executed(named.number, ExecutedCommand { connection, requests, found, before });
         }
         lap.end();
         clear(&mut self.batch);
@@ -136,30 +136,30 @@ impl Writing {
         done
     }
 
-    /// Writes the entries, and then the pairs.
+    /// Writes the entries and then the pairs.
     fn write(&mut self, round: &Round<'_>, connections: &mut Slab<Connection>) {
         let core = |command: &Command| connections[command.connection].session.client.core;
         let place = self.first_stamp.take().zip(self.commands.first().map(core));
-        // Until the pairs are there nobody may find their entries stale.
+        // The window prevents the reaper from removing the entries as stale before their pairs exist.
         let window = place.map(|(stamp, core)| round.shared.deadlines.open_window(core, stamp));
         let has_entries = self.write_entries(round);
         let all_written = has_entries && self.write_pairs(round);
-        // What is executed alone writes pairs and entries at one moment, and may evict any.
+        // A command that executes alone writes pair and entry atomically, and may evict any pair.
         drop(window);
         if !has_entries {
-            self.take_entries_back(round, connections, |_| true);
+            self.remove_entries(round, connections, |_| true);
             let all = 0..self.commands.len();
             all.for_each(|index| self.write_alone(index, round, connections));
         } else if !all_written {
-            self.take_entries_back(round, connections, |command| command.failure.is_some());
-            self.write_again(round, connections);
+            self.remove_entries(round, connections, |command| command.failure.is_some());
+            self.retry_writes(round, connections);
         }
     }
 
-    /// Removes the entries of some commands whose pairs were not written: stale ones would take memory, and
-    /// time of those who look for room.
+    /// Removes the entries of commands whose pairs were not written. Stale entries would use memory and delay
+    /// the search for free memory.
     #[cold]
-    fn take_entries_back(
+    fn remove_entries(
         &self,
         round: &Round<'_>,
         connections: &Slab<Connection>,
@@ -170,38 +170,38 @@ impl Writing {
             let (table, arguments) =
                 (round.shared.table(session.database), requests.arguments(&command.found));
             if let Some((deadline, stamp)) = command.entry {
-                // What fails leaves a stale entry, which the reaper finds.
-                let _ = round.shared.deadlines.take_back(table, &arguments[1], deadline, stamp);
+                // On an error the entry stays stale, and the reaper removes it later.
+                let _ = round.shared.deadlines.remove_entry(table, &arguments[1], deadline, stamp);
             }
         }
     }
 
-    /// Whether there was memory for all of them.
+    /// Writes the entries. Returns whether memory sufficed for all.
     fn write_entries(&self, round: &Round<'_>) -> bool {
         let mut all_written = true;
         if !self.entries.is_empty() {
-            let refused =
+            let rejected =
                 round.shared.store.apply_each(&self.entries, |_, outcome| all_written &= outcome.is_ok());
-            debug_assert!(refused.is_ok(), "the index is of this store");
+            debug_assert!(rejected.is_ok(), "the index belongs to this store");
         }
         all_written
     }
 
-    /// Whether all of them were written.
+    /// Writes the pairs. Returns whether memory sufficed for all.
     fn write_pairs(&mut self, round: &Round<'_>) -> bool {
         let (commands, mut all_written) = (&mut self.commands, true);
-        let refused = round.shared.store.apply_each(&self.batch, |index, outcome| {
+        let rejected = round.shared.store.apply_each(&self.batch, |index, outcome| {
             commands[index].failure = outcome.err().map(Failure::from);
             all_written &= commands[index].failure.is_none();
         });
-        debug_assert!(refused.is_ok(), "all tables are of this store");
+        debug_assert!(rejected.is_ok(), "all tables belong to this store");
         all_written
     }
 
-    /// Executes in their order the commands whose writes found no memory. One whose key was written later in
-    /// the batch came before that, and is over: it must not come after it.
+    /// Executes the commands whose writes failed for lack of memory, in order. A command whose key was
+    /// written again later in the batch counts as executed before that write; it must not execute after it.
     #[cold]
-    fn write_again(&mut self, round: &Round<'_>, connections: &mut Slab<Connection>) {
+    fn retry_writes(&mut self, round: &Round<'_>, connections: &mut Slab<Connection>) {
         let (mut written, mut again) = (HashSet::new(), Vec::new());
         for (index, command) in self.commands.iter_mut().enumerate().rev() {
             let connection = &connections[command.connection];
@@ -217,7 +217,7 @@ impl Writing {
         again.into_iter().rev().for_each(|index| self.write_alone(index, round, connections));
     }
 
-    /// Executes a command by itself: then memory is freed for it.
+    /// Executes a command alone, which can free memory for it.
     #[cold]
     fn write_alone(&mut self, index: usize, round: &Round<'_>, connections: &mut Slab<Connection>) {
         let command = &mut self.commands[index];

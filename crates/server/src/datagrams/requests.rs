@@ -1,4 +1,4 @@
-//! What the datagrams of a turn ask for: packets, and the operations in them as steps.
+//! The requests in the datagrams of an iteration: packets, with their operations as steps.
 
 use std::ops::Range;
 
@@ -6,37 +6,37 @@ use honeycomb_protocol::batch::{Header, Kind, Operation, Operations, Rejection, 
 use honeycomb_protocol::ocsm;
 use honeycomb_store::{Reads, Table};
 
-use crate::datagrams::answers::{Answers, range};
 use crate::datagrams::outcome::Outcome;
 use crate::datagrams::port::{Arrived, Protocol, Route};
+use crate::datagrams::replies::{Replier, range};
 use crate::datagrams::writes::{Write, Writes};
 use crate::recency;
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 
-/// Operations that are carried out together, but for those of the packet with the last of them: what they
-/// find has to be held until they are answered.
-const TOGETHER: usize = 1024;
+/// Maximum number of operations that execute together, except for the rest of the last packet. Their results
+/// stay in memory until the replies are written.
+const OPERATIONS_MAX: usize = 1024;
 
-/// Packets with operations, that are carried out together.
-pub(crate) struct Questions<'a> {
-    pub(super) shared: &'a Shared,
+/// Packets that execute together.
+pub(crate) struct PacketRequests<'a> {
+    pub(super) shared: &'a ServerState,
     pub(super) now: u64,
     pub(super) steps: Vec<Step<'a>>,
-    questions: Vec<Question<'a>>,
+    requests: Vec<PacketRequest<'a>>,
 }
 
 /// A packet.
-pub(super) struct Question<'a> {
+pub(super) struct PacketRequest<'a> {
     pub(super) route: Route,
-    pub(super) form: Form<'a>,
-    /// None if there is no such table: all has failed then.
+    pub(super) form: ReplyFormat<'a>,
+    /// The table, or `None` if it does not exist. Then all operations fail.
     pub(super) table: Option<&'a Table>,
-    /// Its operations.
+    /// The steps of its operations.
     pub(super) steps: Range<usize>,
 }
 
-/// How a packet is answered.
-pub(super) enum Form<'a> {
+/// The format of a reply.
+pub(super) enum ReplyFormat<'a> {
     Ocsm(ocsm::Packet<'a>),
     Batch(Header),
 }
@@ -44,14 +44,14 @@ pub(super) enum Form<'a> {
 /// An operation.
 pub(super) struct Step<'a> {
     pub(super) operation: Operation<'a>,
-    /// Which of the reads is its own.
+    /// The position of its read in the batch.
     pub(super) read: Option<usize>,
-    /// What came of it, if it is decided.
+    /// The outcome, once it is known.
     pub(super) outcome: Option<Outcome>,
 }
 
 impl Step<'_> {
-    /// Adds what it has to read, unless it is decided; no more pairs than a reply can hold.
+    /// Adds the read of an undecided operation. A range reads at most as many pairs as a reply can contain.
     fn read_ahead(&mut self, table: &Table, reply_bytes_max: usize, reads: &mut Reads) {
         if self.outcome.is_some() {
             return;
@@ -75,58 +75,58 @@ impl Step<'_> {
     }
 }
 
-impl<'a> Questions<'a> {
-    pub(super) fn new(shared: &'a Shared, now: u64) -> Self {
-        Self { shared, now, steps: Vec::new(), questions: Vec::new() }
+impl<'a> PacketRequests<'a> {
+    pub(super) fn new(shared: &'a ServerState, now: u64) -> Self {
+        Self { shared, now, steps: Vec::new(), requests: Vec::new() }
     }
 
-    /// Whether there is nothing to carry out.
+    /// Returns whether there are no packets.
     pub(crate) fn is_empty(&self) -> bool {
-        self.questions.is_empty()
+        self.requests.is_empty()
     }
 
-    /// Whether there are enough.
+    /// Returns whether the batch has enough operations.
     pub(super) fn is_full(&self) -> bool {
-        self.steps.len() + self.questions.len() >= TOGETHER
+        self.steps.len() + self.requests.len() >= OPERATIONS_MAX
     }
 
-    /// Takes a datagram in. One that makes no sense is passed over, and one that needs no pairs answered.
-    pub(super) fn take(&mut self, arrived: Arrived<'a>, answers: &mut Answers, reads: &mut Reads) {
+    /// Adds a datagram. Ignores a malformed one, and replies at once to one that needs no pairs.
+    pub(super) fn add(&mut self, arrived: Arrived<'a>, replier: &mut Replier, reads: &mut Reads) {
         if self.steps.is_empty() {
-            // At once, and not twice as much each time that it is full.
-            self.steps.reserve(TOGETHER);
+            // Reserve at once instead of doubling repeatedly.
+            self.steps.reserve(OPERATIONS_MAX);
         }
         match arrived.protocol {
-            Protocol::Ocsm => self.take_messages(arrived, reads),
-            Protocol::Batch => self.take_batch(arrived, answers, reads),
+            Protocol::Ocsm => self.add_messages(arrived, reads),
+            Protocol::Batch => self.add_batch(arrived, replier, reads),
         }
     }
 
-    /// Carries out the writes, answers everything, and counts the operations; an empty packet counts as one.
-    /// `read` says whether the reads were carried out.
-    pub(crate) fn carry_out(mut self, reads: &Reads, read: bool, answers: &mut Answers) -> usize {
+    /// Executes the writes, replies to all packets, and returns the number of operations; an empty packet
+    /// counts as one. `read` is true if the reads were executed.
+    pub(crate) fn execute(mut self, reads: &Reads, read: bool, replier: &mut Replier) -> usize {
         if !read {
             let undecided = self.steps.iter_mut().filter(|step| step.outcome.is_none());
             undecided.for_each(|step| step.outcome = Some(Outcome::Failed));
         }
         self.write(reads);
-        for question in &self.questions {
-            answers.answer(&self, question, reads);
+        for request in &self.requests {
+            replier.reply_to(&self, request, reads);
         }
-        self.steps.len().max(self.questions.len())
+        self.steps.len().max(self.requests.len())
     }
 
-    fn take_messages(&mut self, arrived: Arrived<'a>, reads: &mut Reads) {
+    fn add_messages(&mut self, arrived: Arrived<'a>, reads: &mut Reads) {
         let too_long = arrived.bytes.len() > self.shared.config().datagrams.payload_bytes;
         let Ok(packet) = ocsm::Packet::parse(arrived.bytes) else { return };
-        // Who answers answers talks to itself for ever.
+        // A reply to a reply could loop forever.
         if too_long || packet.header().is_reply {
             return;
         }
         let header = packet.header();
         let (table, start) = (self.table(header.table), self.steps.len());
         for message in packet.messages() {
-            let (operation, outcome) = asked(&message, header.message_type);
+            let (operation, outcome) = operation_of(&message, header.message_type);
             let mut step = Step { operation, read: None, outcome };
             match table {
                 Some(table) => step.read_ahead(table, 0, reads),
@@ -135,32 +135,37 @@ impl<'a> Questions<'a> {
             self.steps.push(step);
         }
         let steps = start..self.steps.len();
-        self.questions.push(Question { route: arrived.route, form: Form::Ocsm(packet), table, steps });
+        self.requests.push(PacketRequest {
+            route: arrived.route,
+            form: ReplyFormat::Ocsm(packet),
+            table,
+            steps,
+        });
     }
 
-    fn take_batch(&mut self, arrived: Arrived<'a>, answers: &mut Answers, reads: &mut Reads) {
+    fn add_batch(&mut self, arrived: Arrived<'a>, replier: &mut Replier, reads: &mut Reads) {
         let Ok((header, operations)) = Header::parse(arrived.bytes) else { return };
         match header.kind {
-            Kind::Hello if operations.is_empty() => answers.welcome(&header, arrived.route, self.shared),
+            Kind::Hello if operations.is_empty() => replier.reply_hello(&header, arrived.route, self.shared),
             Kind::Request => {
-                if let Err(rejection) = self.take_request(&header, operations, arrived, answers, reads) {
-                    answers.refuse(&header, rejection, arrived.route);
+                if let Err(rejection) = self.add_request(&header, operations, arrived, replier, reads) {
+                    replier.reject(&header, rejection, arrived.route);
                 }
             }
             _ => {}
         }
     }
 
-    fn take_request(
+    fn add_request(
         &mut self,
         header: &Header,
         operations: &'a [u8],
         arrived: Arrived<'a>,
-        answers: &mut Answers,
+        replier: &mut Replier,
         reads: &mut Reads,
     ) -> Result<(), Rejection> {
         let route = arrived.route;
-        let window = answers.sessions.window(header.session, route.client).ok_or(Rejection::Session)?;
+        let window = replier.sessions.window(header.session, route.client).ok_or(Rejection::Session)?;
         if arrived.bytes.len() > self.shared.config().datagrams.payload_bytes {
             return Err(Rejection::Malformed);
         }
@@ -187,12 +192,17 @@ impl<'a> Questions<'a> {
         let reply_bytes_max = self.shared.config().datagrams.reply_bytes_max();
         self.steps[start..].iter_mut().for_each(|step| step.read_ahead(table, reply_bytes_max, reads));
         let steps = start..self.steps.len();
-        self.questions.push(Question { route, form: Form::Batch(*header), table: Some(table), steps });
+        self.requests.push(PacketRequest {
+            route,
+            form: ReplyFormat::Batch(*header),
+            table: Some(table),
+            steps,
+        });
         Ok(())
     }
 
-    /// Takes the operations of a request as steps: whether one of them writes. All, or none if one is
-    /// malformed: the caller forgets the others.
+    /// Parses the operations of a request into steps. Returns whether one of them writes. On an error the
+    /// caller removes the steps.
     fn parse(&mut self, count: u16, operations: &'a [u8]) -> Result<bool, Rejection> {
         let mut writes = false;
         for operation in Operations::new(count, operations) {
@@ -208,14 +218,14 @@ impl<'a> Questions<'a> {
         Some(self.shared.table(number))
     }
 
-    /// Carries out the writes that are not decided.
+    /// Executes the undecided writes.
     fn write(&mut self, reads: &Reads) {
         let mut writes = Writes::new(self.shared, self.now);
         let mut outcomes = Vec::new();
         let mut done = |index: usize, outcome| outcomes.push((index, outcome));
-        for question in &self.questions {
-            let Some(table) = question.table else { continue };
-            for index in question.steps.clone() {
+        for request in &self.requests {
+            let Some(table) = request.table else { continue };
+            for index in request.steps.clone() {
                 let step = &self.steps[index];
                 if step.outcome.is_none() && step.operation.writes() {
                     let seen = step.read.map_or(Ok(None), |read| reads.value(read));
@@ -230,8 +240,8 @@ impl<'a> Questions<'a> {
     }
 }
 
-/// What a message asks for. One that is not allowed is decided.
-fn asked<'a>(
+/// Returns the operation of a message. A message that is not allowed is decided at once.
+fn operation_of<'a>(
     message: &ocsm::Message<'a>,
     message_type: ocsm::MessageType,
 ) -> (Operation<'a>, Option<Outcome>) {

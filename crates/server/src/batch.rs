@@ -1,0 +1,123 @@
+//! Executes the requests of all connections of a core, one event-loop iteration at a time.
+//! An iteration consists of rounds. A round collects the reads at the front of the requests of every
+//! connection and executes them as one batch; then the writes at the front, as one batch; then one command of
+//! each connection that reads and then writes, as one batch of reads and one of writes; then one command of
+//! any other kind. The commands of a connection therefore execute in order, and a read sees earlier writes,
+//! although reads of many connections, and pipelined reads of one connection, are in flight together.
+
+mod reads;
+mod round;
+mod single;
+mod updates;
+mod writes;
+
+use std::sync::Arc;
+
+use slab::Slab;
+
+use crate::batch::reads::ReadBatch;
+use crate::batch::round::Round;
+use crate::batch::updates::UpdateBatch;
+use crate::batch::writes::WriteBatch;
+use crate::connection::Connection;
+use crate::counts::Counts;
+use crate::databases::Gate;
+use crate::datagrams::Datagrams;
+use crate::pause::Paused;
+use crate::server_state::ServerState;
+use crate::stopwatch::Stopwatch;
+use crate::task::progress::Progress;
+use crate::task::scheduler::Tasks;
+
+/// The batches of an iteration. Iterations reuse their memory.
+pub(crate) struct BatchExecutor {
+    counts: Arc<Counts>,
+    /// Set in the first iteration, because the gate belongs to the thread of the core.
+    gate: Option<Arc<Gate>>,
+    reads: ReadBatch,
+    writes: WriteBatch,
+    updates: UpdateBatch,
+    tasks: Tasks,
+}
+
+/// Bytes of replies after which an iteration ends, so that the core sends them and receives more.
+const ITERATION_BYTES: usize = 256 << 10;
+
+impl BatchExecutor {
+    pub(crate) fn new(counts: Arc<Counts>) -> Self {
+        let (reads, writes, updates) = (ReadBatch::default(), WriteBatch::default(), UpdateBatch::default());
+        Self { counts, gate: None, reads, writes, updates, tasks: Tasks::default() }
+    }
+
+    /// Returns whether long commands are in progress.
+    pub(crate) fn has_tasks(&self) -> bool {
+        !self.tasks.is_empty()
+    }
+
+    /// Removes the task of a closed connection.
+    pub(crate) fn forget_task(&mut self, index: usize) {
+        self.tasks.forget(index);
+    }
+
+    /// Executes a slice of one task. Returns the index of its connection and the progress of the task.
+    pub(crate) fn step_task(
+        &mut self,
+        shared: &ServerState,
+        connections: &mut Slab<Connection>,
+        waits: impl Fn(&Connection) -> bool,
+    ) -> Option<(usize, Progress)> {
+        let _iteration = shared.databases.enter(self.gate.get_or_insert_with(|| shared.databases.gate()));
+        self.tasks.step(shared, &self.counts, connections, waits)
+    }
+
+    /// Executes all complete requests of some connections as far as these have space for replies. Also
+    /// executes all received datagrams, some in each round, and replies to them.
+    pub(crate) fn run(
+        &mut self,
+        shared: &ServerState,
+        now: u64,
+        connections: &mut Slab<Connection>,
+        ready: &[usize],
+        datagrams: &mut Datagrams,
+    ) {
+        if ready.is_empty() && !datagrams.has_received() {
+            return;
+        }
+        let _iteration = shared.databases.enter(self.gate.get_or_insert_with(|| shared.databases.gate()));
+        let counts = &*self.counts;
+        let mut stopwatch = Stopwatch::start(shared, counts);
+        let reply_bytes_max = shared.config().reply_bytes_max;
+        ready.iter().for_each(|index| connections[*index].replies.set_bytes_max(reply_bytes_max));
+        self.reads.begin();
+        self.tasks.begin_iteration();
+        let paused = shared.pause.at(now);
+        // `CLIENT PAUSE` does not delay datagrams.
+        let (ready, all) = if paused == Some(Paused::All) { (&[][..], ready) } else { (ready, ready) };
+        while self.reads.replied() < ITERATION_BYTES {
+            let config = shared.config();
+            let round = Round { shared, config: &config, counts, now, paused };
+            self.reads.begin_round(ready.len());
+            for &index in ready {
+                self.reads.gather(&round, index, &mut connections[index]);
+            }
+            let mut done = self.reads.execute(&round, connections, datagrams, &mut stopwatch);
+            let writers = if paused.is_some() { &[] } else { ready };
+            for &index in writers {
+                self.writes.gather(&round, index, &mut connections[index]);
+            }
+            done += self.writes.execute(&round, connections, &mut stopwatch);
+            for &index in writers {
+                self.updates.gather(&round, index, &mut connections[index]);
+            }
+            done += self.updates.execute(&round, connections, &mut stopwatch);
+            for &index in ready {
+                let place = (index, &mut connections[index]);
+                done += usize::from(single::execute(&round, &mut self.tasks, place, &mut stopwatch));
+            }
+            if done == 0 {
+                break;
+            }
+        }
+        all.iter().for_each(|index| connections[*index].forget());
+    }
+}

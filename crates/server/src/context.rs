@@ -1,0 +1,34 @@
+//! The context in which a command executes.
+
+use honeycomb_protocol::resp::Replies;
+use honeycomb_store::Table;
+
+use crate::server_state::ServerState;
+use crate::session::Session;
+use crate::tally;
+use crate::transaction::OptimisticTransaction;
+
+/// The state that a command may use.
+pub(crate) struct Context<'c> {
+    pub(crate) shared: &'c ServerState,
+    pub(crate) session: &'c mut Session,
+    pub(crate) replies: &'c mut Replies,
+    /// The transaction that the command belongs to, between `MULTI` and `EXEC`.
+    pub(crate) transaction: Option<&'c mut OptimisticTransaction>,
+    /// The time in milliseconds since 1970. It is constant during a command.
+    pub(crate) now: u64,
+}
+
+impl<'c> Context<'c> {
+    /// Adds the lookups that this thread counted in this iteration to the counts of its core. Call it before
+    /// reading the counts.
+    pub(crate) fn flush_counts(&self) {
+        tally::add_to(&self.shared.counts[self.session.client.core]);
+    }
+
+    /// Returns the table that the client has selected.
+    pub(crate) fn table(&self) -> &'c Table {
+        let number = self.session.database;
+        self.shared.table(self.transaction.as_ref().map_or(number, |within| within.swaps.number(number)))
+    }
+}

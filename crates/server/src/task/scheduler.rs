@@ -1,0 +1,142 @@
+//! The tasks of a core, and the order in which their slices execute.
+
+use std::collections::VecDeque;
+
+use slab::Slab;
+
+use crate::config::ACTIVE_TASKS_MAX;
+use crate::connection::Connection;
+use crate::context::Context;
+use crate::counts::Counts;
+use crate::failure::Failure;
+use crate::server_state::ServerState;
+use crate::stopwatch::{ExecutedCommand, Stopwatch};
+use crate::task::Task;
+use crate::task::progress::Progress;
+
+/// Bytes that the first slices of tasks may reply in an iteration of the event loop, and the minimum that a
+/// slice counts.
+const BEGUN_BYTES: usize = 64 << 10;
+const BEGUN_BYTES_MIN: usize = 8 << 10;
+
+/// The tasks of the connections of a core.
+#[derive(Debug, Default)]
+pub(crate) struct Tasks {
+    /// Connections whose tasks execute round-robin.
+    active: VecDeque<usize>,
+    waiting: VecDeque<usize>,
+    /// Bytes that new tasks may still reply in this iteration of the event loop.
+    quota: usize,
+}
+
+impl Tasks {
+    /// Returns whether the core has no tasks.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.active.is_empty() && self.waiting.is_empty()
+    }
+
+    /// Begins an iteration of the event loop.
+    pub(crate) fn begin_iteration(&mut self) {
+        self.quota = BEGUN_BYTES;
+    }
+
+    /// Adds a task to a connection. Executes its first slice at once if few tasks are active and the other
+    /// first slices of this iteration were short.
+    pub(crate) fn begin(
+        &mut self,
+        (index, connection): (usize, &mut Connection),
+        task: Task,
+        shared: &ServerState,
+        stopwatch: &mut Stopwatch<'_>,
+    ) {
+        connection.task = Some(Box::new(task));
+        if self.active.len() >= ACTIVE_TASKS_MAX || self.quota == 0 {
+            return self.waiting.push_back(index);
+        }
+        let before = connection.reply_bytes();
+        let progress = step(connection, shared, stopwatch);
+        let spent = connection.reply_bytes().saturating_sub(before).max(BEGUN_BYTES_MIN);
+        self.quota = self.quota.saturating_sub(spent);
+        if progress != Progress::Done {
+            self.active.push_back(index);
+        }
+    }
+
+    /// Removes the task of a closed connection, because another connection will reuse its index.
+    pub(crate) fn forget(&mut self, index: usize) {
+        self.active.retain(|other| *other != index);
+        self.waiting.retain(|other| *other != index);
+    }
+
+    /// Executes the next slice of one task unless its connection must wait. Returns the index of the
+    /// connection and the progress of the task.
+    pub(crate) fn step(
+        &mut self,
+        shared: &ServerState,
+        counts: &Counts,
+        connections: &mut Slab<Connection>,
+        waits: impl Fn(&Connection) -> bool,
+    ) -> Option<(usize, Progress)> {
+        while self.active.len() < ACTIVE_TASKS_MAX {
+            let Some(index) = self.waiting.pop_front() else { break };
+            self.active.push_back(index);
+        }
+        let index = self.active.pop_front()?;
+        // The client may have disconnected.
+        let connection = connections.get_mut(index).filter(|connection| connection.task.is_some())?;
+        let progress = match waits(connection) {
+            true => Progress::Wait,
+            false => step(connection, shared, &mut Stopwatch::start(shared, counts)),
+        };
+        if progress != Progress::Done {
+            self.active.push_back(index);
+        }
+        Some((index, progress))
+    }
+}
+
+/// Executes a slice of the task of a connection. The last slice moves the reply to the connection.
+fn step(connection: &mut Connection, shared: &ServerState, stopwatch: &mut Stopwatch<'_>) -> Progress {
+    let Some(mut task) = connection.task.take() else { return Progress::Done };
+    stopwatch.counts().slices.add(1);
+    let config = shared.config();
+    task.replies.set_bytes_max(config.reply_bytes_max.saturating_sub(connection.unsent()));
+    let Task { requests, found, work, replies, .. } = &mut *task;
+    let session = &mut connection.session;
+    let now = shared.time.milliseconds();
+    let mut context = Context { shared, session, replies, transaction: None, now };
+    let outcome = work.step(&mut context, &requests.arguments(found));
+    let progress = match &outcome {
+        Ok(_) if task.replies.exceed_limit() => Progress::Done,
+        Ok(progress) => *progress,
+        Err(_) => Progress::Done,
+    };
+    if progress != Progress::Done {
+        task.took += stopwatch.pause();
+        connection.task = Some(task);
+        return progress;
+    }
+    finish(connection, *task, outcome.err(), stopwatch);
+    Progress::Done
+}
+
+fn finish(connection: &mut Connection, task: Task, failure: Option<Failure>, stopwatch: &mut Stopwatch<'_>) {
+    let Task { requests, found, named, replies, took, .. } = task;
+    let before = connection.unsent();
+    let reply_bytes_max = stopwatch.shared().config().reply_bytes_max;
+    connection.replies.set_version(replies.version());
+    match &failure {
+        None if replies.exceed_limit() => connection.end_for_reply(replies, reply_bytes_max),
+        None => connection.replies.append(replies),
+        Some(failure) => failure.reply_after(before, &mut connection.replies),
+    }
+    connection.replies.set_bytes_max(reply_bytes_max);
+    stopwatch.counts().commands[named.number].errors.add(u64::from(failure.is_some()));
+    let mut lap = stopwatch.lap_after(took, 1);
+    lap.executed(named.number, ExecutedCommand { connection, requests: &requests, found: &found, before });
+    lap.end();
+    if connection.session.end_command() {
+        connection.replies.truncate(before);
+    }
+    connection.bound_replies(before, reply_bytes_max);
+}
