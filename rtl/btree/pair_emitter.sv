@@ -24,7 +24,7 @@ module pair_emitter
   // emits a pair, or the value of a get; accepted when that is done
   input logic emit_valid_i,
   output logic emit_ready_o,
-  input found_t emit_i,
+  input item_result_t emit_i,
   // valid then: bytes of the value. answered_o: an overflow value of a get was sent as an answer, so the
   // request is finished.
   output logic [31:0] value_bytes_o,
