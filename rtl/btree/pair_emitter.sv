@@ -1,6 +1,6 @@
 // Emits the results of a request: the value of a get, the pairs of a scan, and finally the status. It
 // divides them into answers: a pair that does not fit into the result buffer begins another answer, and a
-// pair with an overflow value has an answer of its own.
+// pair with an overflow value gets a separate answer.
 
 `default_nettype none
 

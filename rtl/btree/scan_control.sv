@@ -82,7 +82,7 @@ module scan_control
   input logic emit_ready_i,
   output item_result_t emit_o,
   input logic [31:0] emit_value_bytes_i,
-  // the value was sent as an answer of its own
+  // the value was sent as a separate answer
   input logic emit_answered_i,
   output logic finish_valid_o,
   input logic finish_ready_i,
