@@ -24,7 +24,7 @@ MEBIBYTE = 1 << 20
 # The longest value that the server accepts. A reply frames it with its length and two line ends.
 LONGEST = 16 * MEBIBYTE - 9
 LONGEST_REPLY = LONGEST + len(b"$%d\r\n\r\n" % LONGEST)
-# The long values are in a database of their own, so that commands over all pairs do not return them.
+# The long values are in a separate database, so that commands over all pairs do not return them.
 LONG_VALUES = resp(b"SELECT", b"1")
 OK = len(b"+OK\r\n")
 # Bytes of one receive call, during which the system does not preempt the process.

@@ -25,7 +25,7 @@ module answer_writer
   // see pair_emitter
   input logic emit_valid_i,
   output logic emit_ready_o,
-  input found_t emit_i,
+  input item_result_t emit_i,
   output logic [31:0] value_bytes_o,
   output logic answered_o,
   input logic finish_valid_i,

@@ -33,7 +33,7 @@ module leaf_cursor
   input key_length_t key_length_i,
   // valid when a step is accepted: a pair exists, and its item, which is the one that was read last
   output logic found_o,
-  output found_t item_o,
+  output item_result_t item_o,
 
   // verilator lint_off UNUSEDSIGNAL
   input node_header_t header_i,
@@ -46,7 +46,7 @@ module leaf_cursor
   input logic [CountBits-1:0] log_count_i,
   output logic [CountBits-1:0] log_index_o,
   // verilator lint_off UNUSEDSIGNAL
-  input laid_t log_entry_i,
+  input sorted_entry_t log_entry_i,
   // verilator lint_on UNUSEDSIGNAL
   input logic log_hidden_i,
 

@@ -30,14 +30,14 @@ module leaf_pairs
   output logic walk_ready_o,
   input logic [7:0] fingerprint_i,
   output logic walk_found_o,
-  output found_t walk_item_o,
+  output item_result_t walk_item_o,
 
   // see position_finder
   input logic find_valid_i,
   output logic find_ready_o,
   input logic find_after_i,
   output logic find_found_o,
-  output found_t find_item_o,
+  output item_result_t find_item_o,
 
   // moves the cursor to the position that was found, or to an end of the leaf
   input logic set_i,
@@ -49,7 +49,7 @@ module leaf_pairs
   input logic step_back_i,
   input logic step_compares_i,
   output logic step_found_o,
-  output found_t step_item_o,
+  output item_result_t step_item_o,
 
   input logic [7:0] segment_index_i,
   input logic [7:0] segment_less_i,
@@ -71,7 +71,7 @@ module leaf_pairs
 
   logic is_get, backward, entry_valid, walk_part_valid, place_part_valid, cursor_part_valid;
   part_read_t walk_part, place_part, cursor_part;
-  laid_t entry, laid;
+  sorted_entry_t entry, sorted_entry;
   logic [8*LogEntryHeaderOrderHintBytes-1:0] rank;
   count_t count, log_before, place_log, place_index, cursor_index;
   offset_t place_sorted;
@@ -114,7 +114,7 @@ module leaf_pairs
     .overflow_o,
     .count_o(count),
     .index_i(find_valid_i ? place_index : cursor_index),
-    .entry_o(laid),
+    .entry_o(sorted_entry),
     .hidden_o(hidden),
     .offset_i(place_sorted),
     .before_o(log_before)
@@ -146,7 +146,7 @@ module leaf_pairs
     .end_i(is_get ? segment_end_i : offset_t'(header_i.sorted_end)),
     .log_count_i(count),
     .log_index_o(place_index),
-    .log_entry_i(laid),
+    .log_entry_i(sorted_entry),
     .log_before_i(log_before),
     .part_valid_o(place_part_valid),
     .part_ready_i,
@@ -190,7 +190,7 @@ module leaf_pairs
     .segment_begin_i,
     .log_count_i(count),
     .log_index_o(cursor_index),
-    .log_entry_i(laid),
+    .log_entry_i(sorted_entry),
     .log_hidden_i(hidden),
     .part_valid_o(cursor_part_valid),
     .part_ready_i,

@@ -24,14 +24,14 @@ module log_sorter
 
   // An entry beyond the capacity is lost; overflow_o then stays set until clear_i.
   input logic insert_i,
-  input laid_t insert_entry_i,
+  input sorted_entry_t insert_entry_i,
   input logic [8*LogEntryHeaderOrderHintBytes-1:0] insert_rank_i,
   output logic overflow_o,
 
   output logic [CountBits-1:0] count_o,
   // the entry at a position, and whether the entry before it is a newer one of the same key
   input logic [CountBits-1:0] index_i,
-  output laid_t entry_o,
+  output sorted_entry_t entry_o,
   output logic hidden_o,
 
   // the number of entries with a smaller back pointer
@@ -41,7 +41,7 @@ module log_sorter
 
   if (EntriesMax < 1 || EntriesMax > LogEntriesMax) $fatal(1, "EntriesMax must be from 1 to LogEntriesMax");
 
-  laid_t entries_q[EntriesMax];
+  sorted_entry_t entries_q[EntriesMax];
   logic [CountBits-1:0] count_q;
   logic overflow_q, is_full;
 

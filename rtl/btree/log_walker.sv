@@ -26,12 +26,12 @@ module log_walker
 
   // an entry, for one cycle
   output logic entry_valid_o,
-  output laid_t entry_o,
+  output sorted_entry_t entry_o,
   output logic [8*LogEntryHeaderOrderHintBytes-1:0] rank_o,
 
   // the newest entry of the key, valid when the walk is accepted
   output logic found_o,
-  output found_t found_item_o,
+  output item_result_t found_item_o,
 
   output logic part_valid_o,
   input logic part_ready_i,
@@ -48,7 +48,7 @@ module log_walker
   logic [7:0] index_q;
   logic is_walking_q, is_over, is_seen, may_be_of_key;
   logic finds, found_q;
-  found_t found_item_q;
+  item_result_t found_item_q;
   version_t version;
 
   assign state = header_i.lock_and_size;

@@ -1,6 +1,6 @@
 // Emits the results of a request: the value of a get, the pairs of a scan, and finally the status. It
 // divides them into answers: a pair that does not fit into the result buffer begins another answer, and a
-// pair with an overflow value has an answer of its own.
+// pair with an overflow value gets a separate answer.
 
 `default_nettype none
 
@@ -24,7 +24,7 @@ module pair_emitter
   // emits a pair, or the value of a get; accepted when that is done
   input logic emit_valid_i,
   output logic emit_ready_o,
-  input found_t emit_i,
+  input item_result_t emit_i,
   // valid then: bytes of the value. answered_o: an overflow value of a get was sent as an answer, so the
   // request is finished.
   output logic [31:0] value_bytes_o,

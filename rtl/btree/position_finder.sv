@@ -32,7 +32,7 @@ module position_finder
   output logic [7:0] segment_o,
   // the sorted block has the key, in this item
   output logic found_o,
-  output found_t found_item_o,
+  output item_result_t found_item_o,
 
   // the segment at which the leaf was opened, the last one whose head is less, and the bounds of a
   // selected segment
@@ -48,7 +48,7 @@ module position_finder
   input logic [CountBits-1:0] log_count_i,
   output logic [CountBits-1:0] log_index_o,
   // verilator lint_off UNUSEDSIGNAL
-  input laid_t log_entry_i,
+  input sorted_entry_t log_entry_i,
   // verilator lint_on UNUSEDSIGNAL
   // the number of entries with a smaller back pointer than sorted_o
   input logic [CountBits-1:0] log_before_i,

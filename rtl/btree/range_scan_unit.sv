@@ -80,7 +80,7 @@ module range_scan_unit
   open_t open;
   logic [7:0] seek_index;
   logic walk_valid, walk_ready, walk_found, find_valid, find_ready, find_after, find_found;
-  found_t walk_item, find_item, step_item, emit;
+  item_result_t walk_item, find_item, step_item, emit;
   logic set, set_to_end, set_to_position, step_valid, step_ready, step_back, step_compares, step_found;
   logic part_ready, pairs_part_valid, writer_part_valid;
   part_read_t pairs_part, writer_part;

@@ -47,13 +47,13 @@ module scan_control
   output logic walk_valid_o,
   input logic walk_ready_i,
   input logic walk_found_i,
-  input found_t walk_item_i,
+  input item_result_t walk_item_i,
 
   output logic find_valid_o,
   input logic find_ready_i,
   output logic find_after_o,
   input logic find_found_i,
-  input found_t find_item_i,
+  input item_result_t find_item_i,
 
   // moves the cursor to the position that was found, or to an end of the leaf
   output logic set_o,
@@ -64,7 +64,7 @@ module scan_control
   output logic step_back_o,
   output logic step_compares_o,
   input logic step_found_i,
-  input found_t step_item_i,
+  input item_result_t step_item_i,
 
   // see leaf_bounds
   output logic enter_valid_o,
@@ -80,9 +80,9 @@ module scan_control
 
   output logic emit_valid_o,
   input logic emit_ready_i,
-  output found_t emit_o,
+  output item_result_t emit_o,
   input logic [31:0] emit_value_bytes_i,
-  // the value was sent as an answer of its own
+  // the value was sent as a separate answer
   input logic emit_answered_i,
   output logic finish_valid_o,
   input logic finish_ready_i,
@@ -110,7 +110,7 @@ module scan_control
   state_e state_q, state_d;
   // A scan with a floor start has not yet found the floor.
   logic seeks_floor_q, seeks_floor_d;
-  found_t found_q, found_d;
+  item_result_t found_q, found_d;
   logic [7:0] status_q, status_d;
   logic more_q, more_d;
 

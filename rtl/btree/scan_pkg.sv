@@ -21,7 +21,7 @@ package scan_pkg;
     // the sorted item at back_pointer has the same key
     logic replaces;
     logic tombstone;
-  } laid_t;
+  } sorted_entry_t;
 
   // The kind of a part at an offset of a node, which determines where its key suffix begins.
   typedef enum logic [1:0] {
@@ -104,14 +104,14 @@ package scan_pkg;
     offset_t segment_end;
   } open_leaf_t;
 
-  // The item of a lookup result, and the version of its pair.
+  // The item that a part has found, and the version of its pair.
   typedef struct packed {
     offset_t offset;
     item_header_t header;
     version_t version;
     // it is at the beginning of the window that was read last
     logic in_window;
-  } found_t;
+  } item_result_t;
 
   // A chunk of an answer: the first bytes of a line.
   typedef struct packed {

@@ -16,7 +16,7 @@ module value_finder
   input logic find_valid_i,
   output logic find_ready_o,
   // verilator lint_off UNUSEDSIGNAL
-  input found_t find_i,
+  input item_result_t find_i,
   // verilator lint_on UNUSEDSIGNAL
   input logic consume_i,
   input logic keys_only_i,

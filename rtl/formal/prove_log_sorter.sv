@@ -21,7 +21,7 @@ module prove_log_sorter
 
   logic rst, overflow, hidden;
   logic [2:0] count, smaller;
-  laid_t entry, inserted;
+  sorted_entry_t entry, inserted;
 
   // Key and flag of each entry in order of arrival, the number of entries, and whether an entry was lost.
   logic [Entries-1:0][1:0] keys_q;
@@ -109,7 +109,7 @@ module prove_log_sorter
   end
 
   for (genvar at = 0; at < Entries; at++) begin : gen_entries
-    laid_t sorted;
+    sorted_entry_t sorted;
     logic is_used;
     logic [1:0] arrival;
     assign sorted = u_log_sorter.entries_q[at];

@@ -8,7 +8,7 @@ from records import record
 from runner import simulate
 from streams import start
 
-LAID = record("laid_t")
+ENTRY = record("sorted_entry_t")
 ENTRIES = 12
 
 
@@ -31,7 +31,7 @@ async def check(dut, model: Model):
     for index, entry in enumerate(model.entries):
         dut.index_i.value, dut.offset_i.value = index, entry["back_pointer"]
         await RisingEdge(dut.clk_i)
-        assert LAID.unpack(int(dut.entry_o.value)) == entry
+        assert ENTRY.unpack(int(dut.entry_o.value)) == entry
         hidden = index > 0 and model.entries[index - 1]["repeats"]
         assert int(dut.hidden_o.value) == hidden
         before = sum(other["back_pointer"] < entry["back_pointer"] for other in model.entries)
@@ -47,11 +47,11 @@ async def sorts(dut):
         await RisingEdge(dut.clk_i)
         dut.clear_i.value = 0
         for _ in range(random.randint(0, ENTRIES + 2)):
-            entry = {name: random.getrandbits(width) for name, (_, width) in LAID.fields.items()}
+            entry = {name: random.getrandbits(width) for name, (_, width) in ENTRY.fields.items()}
             entry["back_pointer"] %= 40
             rank = random.randint(0, len(model.entries))
             dut.insert_i.value, dut.insert_rank_i.value = 1, rank
-            dut.insert_entry_i.value = LAID.pack(**entry)
+            dut.insert_entry_i.value = ENTRY.pack(**entry)
             model.insert(entry, rank)
             await RisingEdge(dut.clk_i)
             if random.random() < 0.3:
