@@ -297,7 +297,7 @@ fn what_does_not_fit_is_told() {
     let of_large = Operation::Range { from: b"l", pairs_max: 1, floor_start: false, backward: false };
     assert_eq!(outcomes(&mut client, &[of_large]), ["TooLarge"]);
     let long = client.put(b"k", &[0; 1472]).unwrap_err().to_string();
-    assert_eq!(long, "an operation that does not fit into a datagram of 1472 bytes");
+    assert_eq!(long, "the operation does not fit into a datagram of 1472 bytes");
 }
 
 #[test]
