@@ -15,6 +15,7 @@
 
 mod accounting;
 mod address;
+mod allocate;
 mod allocator;
 mod arena;
 mod bitmap;
@@ -39,6 +40,7 @@ mod node;
 #[cfg(target_os = "linux")]
 mod numa;
 mod page_table;
+mod prefetch;
 mod retire;
 pub mod sync;
 mod versions;

@@ -20,7 +20,6 @@ use crate::accounting::Accounting;
 use crate::address::{BusAddress, Lid};
 use crate::allocator::Allocator;
 use crate::arena::{Mapping, MappingHints};
-use crate::buffer::{LidReservation, NodeBuffer, ValueBuffer};
 use crate::config::MemoryConfig;
 use crate::control::{Control, Controls};
 use crate::device::Device;
@@ -29,7 +28,6 @@ use crate::error::MemoryError;
 use crate::faults::Faults;
 use crate::lease::Lease;
 use crate::ledger::{Extent, Kind, Ledger};
-use crate::lock_word::LockAndSize;
 use crate::node::Node;
 use crate::page_table::{PageTable, State};
 use crate::retire::{RetireLists, Retired};
@@ -39,15 +37,15 @@ use crate::sync::{Arc, AtomicU64, Ordering, Padded, thread_number};
 // Fields that change often are padded, here and in the parts: readers use the other fields all the time.
 #[derive(Debug)]
 pub struct Memory {
-    arena: Mapping,
-    page_table: PageTable,
-    controls: Controls,
+    pub(crate) arena: Mapping,
+    pub(crate) page_table: PageTable,
+    pub(crate) controls: Controls,
     epochs: Arc<Epochs>,
-    node_bytes: usize,
-    allocator: Allocator,
+    pub(crate) node_bytes: usize,
+    pub(crate) allocator: Allocator,
     retire_lists: RetireLists,
     retired_bytes: Padded<AtomicU64>,
-    faults: Faults,
+    pub(crate) faults: Faults,
 }
 
 pub(crate) const UNIT: usize = layout::ALLOCATION_UNIT_BYTES;
@@ -135,64 +133,6 @@ impl Memory {
         self.controls.notify(|control| control.publish(version));
     }
 
-    /// Allocates the buffer of a node. Its header is zeroed.
-    ///
-    /// # Errors
-    /// [`MemoryError::Exhausted`] if there is no room even after reclaiming.
-    pub fn allocate_node(&self) -> Result<NodeBuffer<'_>, MemoryError> {
-        let unit = self.allocate("node", self.node_bytes, || self.allocator.allocate_node())?;
-        // SAFETY: the unit is the start of a whole buffer in the arena, and the allocator has given it to
-        // this owner only.
-        Ok(unsafe { NodeBuffer::new(self, unit, self.at(unit * UNIT)) })
-    }
-
-    /// Reserves a free LID.
-    ///
-    /// # Errors
-    /// [`MemoryError::Exhausted`] if no LID is free even after reclaiming.
-    pub fn reserve_lid(&self) -> Result<LidReservation<'_>, MemoryError> {
-        let lid = self.allocate("LID", size_of::<u64>(), || self.page_table.reserve())?;
-        Ok(LidReservation::new(self, lid))
-    }
-
-    /// Allocates a buffer and copies a value into it.
-    ///
-    /// # Errors
-    /// [`MemoryError::ValueLength`] if the value is too long; [`MemoryError::Exhausted`] if there is no
-    /// contiguous room even after reclaiming.
-    pub fn allocate_value(&self, value: &[u8]) -> Result<ValueBuffer<'_>, MemoryError> {
-        let (bytes, max) = (value.len(), layout::VALUE_BYTES_MAX);
-        if bytes > max {
-            return Err(MemoryError::ValueLength { bytes, max });
-        }
-        let units = value_units(bytes);
-        let allocate = || {
-            self.allocator.allocate_value(units).or_else(|| {
-                self.allocator.flush_all();
-                self.allocator.allocate_value(units)
-            })
-        };
-        let start = self.allocate("value", bytes, allocate)?;
-        // SAFETY: the units are in the arena and have room for `bytes`; the allocator has given them to this
-        // owner only.
-        unsafe { self.at(start * UNIT).copy_from_nonoverlapping(NonNull::from(value).cast(), bytes) };
-        Ok(ValueBuffer::new(self, Extent { start, units }, bytes))
-    }
-
-    fn allocate<T>(
-        &self,
-        what: &'static str,
-        wanted_bytes: usize,
-        allocate: impl Fn() -> Option<T>,
-    ) -> Result<T, MemoryError> {
-        let retry = || {
-            self.reclaim();
-            allocate()
-        };
-        let allocated = if self.faults.hit() { None } else { allocate().or_else(retry) };
-        allocated.ok_or(MemoryError::Exhausted { what, wanted_bytes, arena_bytes: self.arena.bytes() })
-    }
-
     /// Returns the current node of a LID.
     ///
     /// # Panics
@@ -227,23 +167,6 @@ impl Memory {
         // SAFETY: these are bytes of the buffer of a value. The caller has read its address before the buffer
         // was retired, so it is not reclaimed before the pin ends; and the bytes do not change.
         unsafe { slice::from_raw_parts(self.at(extent.start * UNIT).as_ptr(), length) }
-    }
-
-    /// Publishes a node: maps the LID to this buffer.
-    ///
-    /// # Panics
-    /// If the LID is not live, the buffer belongs to another memory, or its lock-and-size word is not that of
-    /// an unlocked node of 64 to `node_bytes` bytes.
-    pub fn map(&self, lid: Lid, buffer: NodeBuffer<'_>) {
-        assert!(std::ptr::eq(buffer.memory(), self), "the buffer belongs to another memory");
-        let word = u64::from_le_bytes(std::array::from_fn(|at| buffer[at]));
-        let state = LockAndSize::from(word);
-        let sizes = layout::node_header::SIZE..=self.node_bytes;
-        assert!(!state.locked() && sizes.contains(&state.size()), "cannot publish a node with {state:?}");
-        let address = buffer.into_live();
-        // Devices receive the mapping before the page table has it: see `control`.
-        self.controls.notify(|control| control.map(lid, address));
-        self.page_table.store(lid, address);
     }
 
     /// Retires buffers and LIDs that no later operation can reach. They are reclaimed after the operations in
@@ -407,7 +330,7 @@ impl Memory {
 }
 
 /// Number of units of the buffer of a value. An empty value has one unit.
-fn value_units(bytes: usize) -> usize {
+pub(crate) fn value_units(bytes: usize) -> usize {
     bytes.div_ceil(UNIT).max(1)
 }
 

@@ -16,6 +16,7 @@ use crate::address::BusAddress;
 use crate::arena::MappedWord;
 use crate::lock_word::{LockAndSize, LockWord};
 use crate::memory::Memory;
+use crate::prefetch::prefetch_line;
 use crate::sync::Ordering;
 
 /// A published node, under a pin.
@@ -184,25 +185,6 @@ impl fmt::Debug for Node<'_> {
             .field("lock_and_size", &self.lock_and_size())
             .finish()
     }
-}
-
-/// Prefetches a cache line. The address need not be valid.
-#[inline]
-pub(crate) fn prefetch_line(line: *const u8) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: SSE is part of x86-64; a prefetch affects only the caches.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(line.cast());
-    }
-    #[cfg(target_arch = "aarch64")]
-    // SAFETY: a prefetch affects only the caches.
-    unsafe {
-        std::arch::asm!("prfm pldl1keep, [{line}]", line = in(reg) line,
-            options(nostack, preserves_flags, readonly));
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    let _ = line;
 }
 
 /// A node that the owner of this value has locked. Dropping it unlocks the node and publishes nothing.

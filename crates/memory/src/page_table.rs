@@ -13,7 +13,7 @@ use crate::address::{BusAddress, Lid};
 use crate::arena::{MappedByte, MappedSlice, MappedWord, MappingHints};
 use crate::error::MemoryError;
 use crate::free_list::{FreeList, Links, new_links};
-use crate::node::prefetch_line;
+use crate::prefetch::prefetch_line;
 use crate::sync::{AtomicU32, AtomicUsize, Ordering, Padded};
 
 #[derive(Debug)]

@@ -8,13 +8,9 @@ use crate::{Repository, Violation};
 /// The maximum number of files in a cycle.
 pub const FILES_MAX: usize = 2;
 
-/// Crates with known cycles. Remove a name when its cycles are gone.
-pub const EXCEPTIONS: [&str; 1] = ["memory"];
-
-/// Finds cycles of imports that are too large, in every crate except the exceptions.
+/// Finds cycles of imports that are too large.
 pub fn check(repository: &Repository) -> Vec<Violation> {
-    let checked = crates(repository).into_iter().filter(|name| !EXCEPTIONS.contains(name));
-    checked.flat_map(|name| large_cycles(&imports(repository, name))).collect()
+    crates(repository).into_iter().flat_map(|name| large_cycles(&imports(repository, name))).collect()
 }
 
 fn large_cycles(imports: &[Import]) -> Vec<Violation> {
