@@ -14,8 +14,8 @@ use honeycomb_simulator::platform::LINE_BYTES;
 use honeycomb_simulator::{COMMANDS_MAX, Command, Machine, RequestWindow};
 use honeycomb_workload::{Distribution, Operation, Stream, Workload};
 
+use crate::error::Error;
 use crate::life::Life;
-use crate::measure::Error;
 use crate::tree::{PairWrite, Tree};
 
 /// The operations of a run.

@@ -4,6 +4,7 @@
 //! request, and [`figures`] measures all figures about the accelerator.
 
 mod closed_loop;
+mod error;
 pub mod figures;
 pub mod life;
 mod life_text;

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use honeycomb_accelerator::KeyTooLong;
 use honeycomb_layout::{
     COUNTER_COUNT, COUNTER_DESCENTS, COUNTER_DRAM_LINES, COUNTER_HITS, COUNTER_HOST_STALLS, COUNTER_MISSES,
     COUNTER_NODES, COUNTER_ROOT_LINES, COUNTER_SCAN_BUSY, COUNTER_SCAN_REQUESTS, COUNTER_SEARCH_BUSY,
@@ -15,6 +14,7 @@ use honeycomb_workload::Stream;
 
 pub use crate::closed_loop::Traffic;
 use crate::closed_loop::{ClosedLoop, LoopCounts};
+pub use crate::error::Error;
 use crate::life::Life;
 pub use crate::tree::Dataset;
 use crate::tree::Tree;
@@ -80,65 +80,6 @@ pub struct Recording {
     pub explained: Option<u64>,
     /// The file of a waveform in the format FST. Requires the feature `trace`.
     pub waveform: Option<PathBuf>,
-}
-
-/// Why a run failed.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The tree could not be built or changed.
-    #[error(transparent)]
-    Tree(#[from] honeycomb_btree::Error),
-    /// The arena could not be read.
-    #[error(transparent)]
-    Memory(#[from] honeycomb_memory::MemoryError),
-    /// A key is too long for the accelerator.
-    #[error(transparent)]
-    Key(#[from] KeyTooLong),
-    /// The tree has more nodes than the accelerator's page table has entries.
-    #[error("the tree has {nodes} nodes, but the accelerator's page table has only {max} entries")]
-    TooManyNodes {
-        /// Number of nodes.
-        nodes: u64,
-        /// Number of entries.
-        max: u64,
-    },
-    /// A write changed nothing.
-    #[error("the write of pair {index} changed nothing")]
-    NotWritten {
-        /// The pair.
-        index: u64,
-    },
-    /// A completion has an unexpected status.
-    #[error("request {identifier} completed with status {status}")]
-    Status {
-        /// The request.
-        identifier: u64,
-        /// The status.
-        status: u64,
-    },
-    /// The operation to explain does not exist.
-    #[error("no operation {number} to explain; expected 0 to {last}")]
-    NoSuchOperation {
-        /// The requested number.
-        number: u64,
-        /// The greatest valid number.
-        last: u64,
-    },
-    /// The operation to explain is a write.
-    #[error("operation {number} is a write; the accelerator receives only its mappings")]
-    IsWrite {
-        /// The operation.
-        number: u64,
-    },
-    /// The file of a waveform could not be created.
-    #[error("cannot write a waveform to {}", path.display())]
-    Waveform {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The model was built without waveforms.
-    #[error("this build does not support waveforms; rebuild it with --features trace")]
-    NoWaveforms,
 }
 
 /// A tree, and a simulated accelerator that reads it.

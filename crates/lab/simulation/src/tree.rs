@@ -9,7 +9,7 @@ use honeycomb_simulator::platform::LINE_BYTES;
 use honeycomb_simulator::{Command, Machine, Simulator};
 use honeycomb_workload::Sizes;
 
-use crate::measure::Error;
+use crate::error::Error;
 
 /// The content of the tree and the shape of its nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
