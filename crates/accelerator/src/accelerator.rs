@@ -37,7 +37,7 @@ pub trait Accelerator: Debug + Send + Sync {
     fn unpin_version(&self, version: Version, lease: &Arc<Lease>);
 
     /// Returns the memory that searches have accessed so far, if the accelerator counts it.
-    fn touched(&self) -> Option<AccessCounts>;
+    fn access_counts(&self) -> Option<AccessCounts>;
 
     /// Creates a queue for one reader.
     fn queue(&self) -> Box<dyn Queue>;

@@ -88,7 +88,7 @@ impl Accelerator for DeviceAccelerator {
         self.state.backend.pinned_versions.unpin(version, lease);
     }
 
-    fn touched(&self) -> Option<AccessCounts> {
+    fn access_counts(&self) -> Option<AccessCounts> {
         None
     }
 

@@ -36,12 +36,12 @@ pub struct Software {
     /// request can state. Default 1 MiB.
     pub queue_bytes: usize,
     /// Whether to count the memory that searches access. Counting costs a little time. Default false.
-    pub count_touched: bool,
+    pub count_accesses: bool,
 }
 
 impl Default for Software {
     fn default() -> Self {
-        Self { in_flight: 16, scan_quantum_pairs: 128, queue_bytes: 1 << 20, count_touched: false }
+        Self { in_flight: 16, scan_quantum_pairs: 128, queue_bytes: 1 << 20, count_accesses: false }
     }
 }
 
@@ -58,7 +58,7 @@ impl Software {
 impl Backend for Software {
     fn attach(&self, forest: &Arc<Forest>) -> Result<Box<dyn Accelerator>, Error> {
         self.check()?;
-        let touched = self.count_touched.then(|| Arc::new(AccessStats::default()));
+        let touched = self.count_accesses.then(|| Arc::new(AccessStats::default()));
         let state = Arc::new(BackendState::new(forest));
         Ok(Box::new(SoftwareAccelerator { parameters: *self, state, touched }))
     }
@@ -85,7 +85,7 @@ impl Accelerator for SoftwareAccelerator {
         self.state.pinned_versions.unpin(version, lease);
     }
 
-    fn touched(&self) -> Option<AccessCounts> {
+    fn access_counts(&self) -> Option<AccessCounts> {
         self.touched.as_ref().map(|touched| touched.counts())
     }
 

@@ -45,11 +45,11 @@ pub fn collect(peer: Peer, Contents { pairs, sizes }: Contents) -> Result<Option
     let map = Honeycomb::new(options.config_with_access_stats(), Contents { pairs, sizes })?;
     load(&map, &mut Extent { sizes, loaded: 0, next_index: 0 }, pairs, 1)?;
     let search = |workload| -> Result<SearchAccess, Failure> {
-        let before = Total::of(map.touched());
+        let before = Total::of(map.access_counts());
         let mut driver = Driver::new(&map, sizes, workload);
         let mut stream = Stream::new(workload, Distribution::Uniform, pairs, SEED);
         (0..SEARCHES).try_for_each(|_| driver.one(stream.draw()))?;
-        let Total { bytes, lines } = Total::of(map.touched());
+        let Total { bytes, lines } = Total::of(map.access_counts());
         let mean = |after: u64, before: u64| (after - before) as f64 / f64::from(SEARCHES);
         Ok(SearchAccess { bytes: mean(bytes, before.bytes), lines: mean(lines, before.lines) })
     };

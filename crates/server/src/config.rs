@@ -67,7 +67,7 @@ pub struct Config {
     pub accelerator: Accelerator,
     /// Whether the accelerator of this store counts its memory accesses. Only the software accelerator does.
     /// Default: no.
-    pub count_touched: bool,
+    pub count_accesses: bool,
     /// The format of the log. Default: text.
     pub log_format: LogFormat,
     /// The least severe level that is logged. Default: information.
@@ -157,7 +157,7 @@ impl Default for Config {
             slow_log_entries_max: 128,
             metrics: None,
             accelerator: Accelerator::Software,
-            count_touched: false,
+            count_accesses: false,
             log_format: LogFormat::Text,
             log_level: tracing::Level::INFO,
             grace: Duration::from_secs(2),
@@ -194,7 +194,7 @@ impl Config {
         let config = honeycomb_store::Config { memory_bytes: self.memory_bytes, snapshots_max, ..default };
         let accelerator: Arc<dyn Backend> = match self.accelerator {
             Accelerator::Software => {
-                Arc::new(Software { count_touched: self.count_touched, ..Software::default() })
+                Arc::new(Software { count_accesses: self.count_accesses, ..Software::default() })
             }
             #[cfg(feature = "rtl")]
             Accelerator::Rtl => {

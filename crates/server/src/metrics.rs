@@ -45,7 +45,7 @@ impl Collector for All {
         memory(&mut writer, &statistics)?;
         pairs(&mut writer, &self.0, &statistics)?;
         store(&mut writer, &statistics)?;
-        self.0.store.touched().map_or(Ok(()), |touched| accelerator(&mut writer, &touched))
+        self.0.store.access_counts().map_or(Ok(()), |touched| accelerator(&mut writer, &touched))
     }
 }
 

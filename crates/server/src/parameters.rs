@@ -316,8 +316,8 @@ pub static PARAMETERS: &[Parameter] = &[
                 the slow log, at a small cost.",
         allowed: "yes, no",
         can_change: false,
-        read: |config, text| put(&mut config.count_touched, choice(text, &[("yes", true), ("no", false)])),
-        show: |config| if config.count_touched { "yes" } else { "no" }.to_owned(),
+        read: |config, text| put(&mut config.count_accesses, choice(text, &[("yes", true), ("no", false)])),
+        show: |config| if config.count_accesses { "yes" } else { "no" }.to_owned(),
     },
     Parameter {
         name: "log-format",

@@ -116,7 +116,7 @@ fn shortened(argument: &[u8]) -> Vec<u8> {
 impl ReaderAccesses {
     /// Returns the accesses so far.
     pub(crate) fn of(store: &Store, with_memory: bool) -> Self {
-        let counts = if with_memory { store.touched() } else { None };
+        let counts = if with_memory { store.access_counts() } else { None };
         let memory = counts.map(|counts| {
             let mut memory = MemoryAccesses::default();
             for level in &counts.levels {

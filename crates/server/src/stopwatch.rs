@@ -100,7 +100,7 @@ impl<'s> Stopwatch<'s> {
         if slow == Duration::MAX {
             return ReaderAccesses::default();
         }
-        ReaderAccesses::of(&shared.store, shared.config().count_touched)
+        ReaderAccesses::of(&shared.store, shared.config().count_accesses)
     }
 }
 

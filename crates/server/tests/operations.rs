@@ -251,7 +251,7 @@ fn threads_stay_on_a_core_each() {
 
 #[test]
 fn what_takes_long_together_is_one_entry_and_explained() {
-    let config = Config { slow: Some(Duration::ZERO), count_touched: true, ..Config::default() };
+    let config = Config { slow: Some(Duration::ZERO), count_accesses: true, ..Config::default() };
     let running = alone(config);
     let mut client = Client::of(&running);
     client.ask("MSET short 1 long 123456789 like 123456789");
@@ -294,7 +294,7 @@ fn reads_are_carried_out_together_whatever_stands_between_them() {
 #[test]
 fn metrics_tell_what_was_done() {
     let metrics = Some(([127, 0, 0, 1], 0).into());
-    let running = alone(Config { metrics, count_touched: true, ..Config::default() });
+    let running = alone(Config { metrics, count_accesses: true, ..Config::default() });
     let mut client = Client::of(&running);
     for line in ["SET a 1", "GET a", "GET b", "INCRBY a x", "NONSENSE"] {
         client.ask(line);

@@ -19,7 +19,7 @@ fn what_is_written_is_read() {
         silence_max: Duration::from_secs(9),
         slow: None,
         metrics: Some(([127, 0, 0, 1], 9121).into()),
-        count_touched: true,
+        count_accesses: true,
         log_format: LogFormat::Json,
         log_level: tracing::Level::WARN,
         ..Config::default()

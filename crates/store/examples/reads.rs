@@ -68,13 +68,13 @@ fn ways<'a>(store: &'a Store, table: &'a Table) -> Vec<(String, Way<'a>)> {
 /// Prints the bytes and cache lines that searches read in the nodes of each level, and how many log blocks
 /// they skip and read.
 fn print_touched(config: &Config, pairs: u64) {
-    let software = Software { count_touched: true, ..Software::default() };
+    let software = Software { count_accesses: true, ..Software::default() };
     let store = Store::open(Config { accelerator: Arc::new(software), ..config.clone() }).unwrap();
     let table = store.table("pairs").unwrap();
     (0..pairs).for_each(|number| table.put(&key(number), &key(number)).unwrap());
     let mut keys = Keys { state: 1, pairs };
     (0..100_000).for_each(|_| drop(table.get(&keys.next()).unwrap()));
-    let touched = store.touched().expect("the accelerator counts");
+    let touched = store.access_counts().expect("the accelerator counts");
     for (level, counts) in touched.levels.iter().enumerate() {
         let lines =
             counts.shortcuts.lines + counts.tag_directory.lines + counts.segments.lines + counts.log.lines;

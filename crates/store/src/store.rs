@@ -218,13 +218,13 @@ impl Store {
     }
 
     /// Returns how many nodes, bytes and cache lines key searches have read, by tree level and by block, or
-    /// `None` if the accelerator does not count them. The software accelerator counts them after
-    /// [`Software::count_touched`].
+    /// `None` if the accelerator does not count them. The software accelerator counts them if
+    /// [`Software::count_accesses`] is set.
     ///
-    /// [`Software::count_touched`]: crate::Software::count_touched
+    /// [`Software::count_accesses`]: crate::Software::count_accesses
     #[must_use]
-    pub fn touched(&self) -> Option<AccessCounts> {
-        self.state.lanes.accelerator().touched()
+    pub fn access_counts(&self) -> Option<AccessCounts> {
+        self.state.lanes.accelerator().access_counts()
     }
 
     /// Checks every invariant of every tree, and that every byte of the arena is free, live or retired. This

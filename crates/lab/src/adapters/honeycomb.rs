@@ -24,8 +24,8 @@ impl Honeycomb {
     }
 
     /// Returns the access statistics, if the store collects them.
-    pub fn touched(&self) -> Option<AccessCounts> {
-        self.store.touched()
+    pub fn access_counts(&self) -> Option<AccessCounts> {
+        self.store.access_counts()
     }
 
     fn scan_for(&self, scan: &Scan<'_>, items: &mut HoneycombBuffers) -> Result<usize, Failure> {

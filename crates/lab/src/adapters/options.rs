@@ -62,7 +62,7 @@ impl HoneycombOptions {
 
     /// Returns the same configuration with access statistics.
     pub fn config_with_access_stats(self) -> Config {
-        self.config_with(|software| Software { count_touched: true, ..software })
+        self.config_with(|software| Software { count_accesses: true, ..software })
     }
 
     /// Returns the syntax of names, for error messages.
@@ -151,7 +151,7 @@ mod tests {
         let software = Software { in_flight: 32, scan_quantum_pairs: 64, ..Software::default() };
         assert_eq!(format!("{accelerator:?}"), format!("{software:?}"));
         let counts = options.config_with_access_stats().accelerator;
-        assert_eq!(format!("{counts:?}"), format!("{:?}", Software { count_touched: true, ..software }));
+        assert_eq!(format!("{counts:?}"), format!("{:?}", Software { count_accesses: true, ..software }));
         Ok(())
     }
 

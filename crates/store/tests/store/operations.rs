@@ -272,7 +272,7 @@ fn the_memory_that_gets_read_is_counted() {
     assert!(touched.levels.iter().all(|level| level.bytes_per_node() <= 1024.0), "{touched:?}");
     assert!(touched.log_blocks_skipped > 0);
     assert_eq!(touched.levels[0].tag_directory.lines, 0);
-    assert!(store().touched().is_none());
+    assert!(store().access_counts().is_none());
 }
 
 /// In most leaves a get reads only the header, a line of the fingerprint directory and the item.
@@ -286,14 +286,14 @@ fn gets_read_less_with_a_fingerprint_directory() {
 }
 
 fn touched_by_gets(tag_directory_bytes: usize) -> AccessCounts {
-    let software = Software { count_touched: true, ..Software::default() };
+    let software = Software { count_accesses: true, ..Software::default() };
     let config = Config { accelerator: Arc::new(software), tag_directory_bytes, ..config() };
     let store = Store::open(config).unwrap();
     let table = store.table("table").unwrap();
     let keys = (0..20_000).chain((0..20_000).step_by(37));
     keys.for_each(|number| table.put(&key(number), b"sixteen bytes, or").unwrap());
     (0..1_000).for_each(|number| assert!(table.contains(&key(number)).unwrap()));
-    let touched = store.touched().unwrap();
+    let touched = store.access_counts().unwrap();
     assert_eq!(touched.levels[0].nodes, 1_000);
     touched
 }
