@@ -1,6 +1,5 @@
 //! The command table: every command by number and by name.
 
-mod about;
 mod acl;
 mod bitfield;
 mod bitop;
@@ -8,6 +7,7 @@ mod bits;
 pub(crate) mod categories;
 mod client;
 mod client_filter;
+mod command;
 mod conditions;
 mod config;
 mod connection;
@@ -20,19 +20,19 @@ mod latency;
 mod lcs;
 mod memory;
 mod moving;
+mod mset;
 mod numbers;
 mod object;
 mod ordered;
 pub(crate) mod query;
 mod random;
 pub(crate) mod range;
-mod scanning;
 mod server;
-mod several;
+mod set;
 mod slow_log;
-mod storing;
 mod strings;
 mod subcommands;
+mod tables;
 pub(crate) mod transactions;
 pub(crate) mod watch;
 
@@ -47,12 +47,12 @@ use crate::server_state::CommandTable;
 /// All commands, sorted by name. The index of a command is its number.
 pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| {
     let groups: [&'static [Command]; 29] = [
-        about::COMMANDS,
         acl::COMMANDS,
         bitfield::COMMANDS,
         bitop::COMMANDS,
         bits::COMMANDS,
         client::COMMANDS,
+        command::COMMANDS,
         conditions::COMMANDS,
         config::COMMANDS,
         connection::COMMANDS,
@@ -64,16 +64,16 @@ pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| 
         lcs::COMMANDS,
         memory::COMMANDS,
         moving::COMMANDS,
+        mset::COMMANDS,
         numbers::COMMANDS,
         object::COMMANDS,
         ordered::COMMANDS,
         random::COMMANDS,
-        scanning::COMMANDS,
         server::COMMANDS,
-        several::COMMANDS,
+        set::COMMANDS,
         slow_log::COMMANDS,
-        storing::COMMANDS,
         strings::COMMANDS,
+        tables::COMMANDS,
         transactions::COMMANDS,
         watch::COMMANDS,
     ];

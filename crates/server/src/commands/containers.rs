@@ -1,14 +1,14 @@
 //! The container commands: commands that have subcommands.
 
 use crate::commands::subcommands::Subcommand;
-use crate::commands::{BY_NUMBER, about, acl, client, config, latency, memory, slow_log};
+use crate::commands::{BY_NUMBER, acl, client, command, config, latency, memory, slow_log};
 
 /// The containers by name. `object` is missing because it reads pairs in batches and parses its subcommands
 /// itself.
 const CONTAINERS: &[(&str, &[Subcommand])] = &[
     ("acl", acl::SUBCOMMANDS),
     ("client", client::SUBCOMMANDS),
-    ("command", about::SUBCOMMANDS),
+    ("command", command::SUBCOMMANDS),
     ("config", config::SUBCOMMANDS),
     ("latency", latency::SUBCOMMANDS),
     ("memory", memory::SUBCOMMANDS),
